@@ -1,0 +1,107 @@
+/**
+ * What a tool declares it needs. A tool gets what it declared *and* the host granted; `*` in a list means
+ * everything the host's own policy lists, never more.
+ */
+export interface CapabilityRequest {
+  /** Host names, `*.example.com` for subdomains. */
+  network?: string[]
+  /** Names of secrets. */
+  secrets?: string[]
+  storage?: true
+  /** Paths below which files may be read or written. */
+  fs_reach?: { read?: string[]; write?: string[] }
+  /** Commands that may be started, without a shell. */
+  process?: string[]
+  attachments?: true
+}
+
+export type CapabilityName = keyof CapabilityRequest
+
+/** A file that came with the user's message. */
+export interface Attachment {
+  readonly name: string
+  readonly mimeType: string
+  readonly data: Uint8Array | string
+}
+
+/** `ctx.network`: fetch, within the granted hosts. */
+export interface NetworkAccess {
+  fetch(url: string | URL, init?: RequestInit): Promise<Response>
+}
+
+/** `ctx.secrets`: named values; undefined when the name was not granted or has no value. */
+export interface SecretAccess {
+  get(name: string): string | undefined
+}
+
+/** `ctx.storage`: a key-value store that only this tool sees. */
+export interface StorageAccess {
+  get(key: string): Promise<string | undefined>
+  set(key: string, value: string): Promise<void>
+  delete(key: string): Promise<void>
+  keys(): Promise<string[]>
+}
+
+export interface FileInfo {
+  readonly path: string
+  readonly name: string
+  readonly kind: 'file' | 'directory' | 'other'
+  readonly size: number
+}
+
+/** `ctx.fs_reach`: files below the granted roots. Every path is resolved to its real path before it is touched. */
+export interface FileAccess {
+  readFile(path: string): Promise<Uint8Array>
+  writeFile(path: string, data: string | Uint8Array): Promise<void>
+  list(path: string): Promise<FileInfo[]>
+  stat(path: string): Promise<FileInfo | undefined>
+}
+
+export interface ProcessOutcome {
+  readonly exitCode: number | null
+  readonly signal: string | null
+  readonly stdout: string
+  readonly stderr: string
+  /** True when output beyond the limit was dropped. */
+  readonly isCut: boolean
+}
+
+/** `ctx.process`: runs one granted command, with arguments as a list and never through a shell. */
+export interface ProcessAccess {
+  run(
+    command: string,
+    args?: readonly string[],
+    options?: { cwd?: string; input?: string; timeoutMs?: number },
+  ): Promise<ProcessOutcome>
+}
+
+/** What each capability becomes in the tool's context once granted. */
+export interface CapabilityHandles {
+  readonly network?: NetworkAccess
+  readonly secrets?: SecretAccess
+  readonly storage?: StorageAccess
+  readonly fs_reach?: FileAccess
+  readonly process?: ProcessAccess
+  readonly attachments?: readonly Attachment[]
+}
+
+/** Who asks: backends scope what they hand out by tool and session, and stop when the signal fires. */
+export interface CapabilityScope {
+  readonly tool: string
+  readonly sessionId: string
+  readonly signal: AbortSignal
+  readonly attachments: readonly Attachment[]
+}
+
+/** Grants one capability: takes what the tool declared, returns the handle for this one call, or throws to refuse. */
+export interface CapabilityBackend<Name extends CapabilityName> {
+  open(
+    declared: NonNullable<CapabilityRequest[Name]>,
+    scope: CapabilityScope,
+  ): NonNullable<CapabilityHandles[Name]> | Promise<NonNullable<CapabilityHandles[Name]>>
+  /** Masks what must not be printed (secrets) in a text on its way to a result, an event or an error. */
+  mask?(text: string): string
+}
+
+/** The host's backends; a capability without one is refused. */
+export type CapabilityBackends = { readonly [Name in CapabilityName]?: CapabilityBackend<Name> }
