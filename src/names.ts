@@ -1,0 +1,86 @@
+import { ToolcribError } from './errors.ts'
+
+/** Longest name a tool, plugin or server may have. Providers allow 64; dialects shorten for them. */
+const MAX_NAME_LENGTH = 256
+
+/** Control, zero-width, bidirectional and tag characters: they hide text from people and never reach the model. */
+export const HIDDEN_CHARACTERS: RegExp =
+  /[\p{Cc}\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB\u{1D173}-\u{1D17A}\u{E0000}-\u{E0FFF}]|\p{Cs}/gu
+
+/** Throws `name-invalid`, with the reason, for a name that cannot be registered. */
+export function checkName(name: unknown, what: string): asserts name is string {
+  const reason = nameFault(name)
+  if (reason === undefined) return
+  throw new ToolcribError('name-invalid', `${what} ${JSON.stringify(name) ?? typeof name} ${reason}`)
+}
+
+function nameFault(name: unknown): string | undefined {
+  if (typeof name !== 'string') return 'must be a string'
+  if (name === '') return 'must not be empty'
+  if (name.length > MAX_NAME_LENGTH)
+    return `is ${name.length} characters long; ${MAX_NAME_LENGTH} is the most`
+  if (name.search(HIDDEN_CHARACTERS) >= 0) return 'holds control or invisible characters; remove them'
+  if (name.trim() !== name) return 'starts or ends with a space; trim it'
+  if (/[,*"]/.test(name)) return 'holds one of , * " which queries and policies use; rename it'
+  return undefined
+}
+
+/**
+ * The parts a name is made of, in lower case: `mcp__github__searchIssues` → `github`, `search`, `issues`. The
+ * prefix `mcp` is no part.
+ */
+export function splitName(name: string): string[] {
+  const parts = name
+    .replace(/^mcp__/, '')
+    .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
+    .replace(/(\p{Lu}+)(\p{Lu}\p{Ll})/gu, '$1 $2')
+    .toLowerCase()
+    .split(/[\s_.\-/:]+/)
+  return parts.filter((part) => part !== '')
+}
+
+/**
+ * What is left of a name once case, look-alike letters and the place of `__` no longer count. Two names with one
+ * skeleton collide.
+ */
+export function nameSkeleton(name: string): string {
+  const folded = name.normalize('NFKC').toLowerCase()
+  let skeleton = ''
+  for (const letter of folded) skeleton += LOOK_ALIKES.get(letter) ?? letter
+  return skeleton
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .replace(/_+/g, '_')
+}
+
+// Lower-case letters of other scripts that a reader takes for Latin ones, each Latin letter followed by its doubles.
+const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
+  [
+    'aаαɑᴀ',
+    'bьƅᏼ',
+    'cсϲᴄⲥ',
+    'dԁꓒժ',
+    'eеєҽε℮',
+    'fſϝքꜰ',
+    'gɡցǥ',
+    'hһнհ',
+    'iіιıӏɩ',
+    'jјյϳ',
+    'kкκᴋⲕ',
+    'lןⅼⲓ',
+    'mмᴍⅿ',
+    'nոпηᴎ',
+    'oоοօσᴏⲟ',
+    'pрρⲣ',
+    'qԛզգ',
+    'rгᴦⲅꭇ',
+    'sѕꜱʂ',
+    'tтτᴛⲧ',
+    'uυսцᴜ',
+    'vѵνᴠⅴ',
+    'wѡԝωᴡա',
+    'xхχⅹⲭ',
+    'yуүγყ',
+    'zᴢʐ',
+  ].flatMap(([latin = '', ...doubles]) => doubles.map((double) => [double, latin] as const)),
+)
