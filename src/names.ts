@@ -4,8 +4,13 @@ import { ToolcribError } from './errors.ts'
 const MAX_NAME_LENGTH = 256
 
 /** Control, zero-width, bidirectional and tag characters: they hide text from people and never reach the model. */
-export const HIDDEN_CHARACTERS: RegExp =
-  /[\p{Cc}\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB\u{1D173}-\u{1D17A}\u{E0000}-\u{E0FFF}]|\p{Cs}/gu
+const HIDDEN =
+  /[\p{Cc}\p{Cs}\u00AD\u061C\u115F\u1160\u17B4\u17B5\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\u{1D173}-\u{1D17A}\u{E0000}-\u{E0FFF}]|\u034F|[\u180B-\u180F]|[\uFE00-\uFE0F]/gu
+
+/** Text without its hidden characters; line breaks and tabs stay. */
+export function withoutHidden(text: string): string {
+  return text.replace(HIDDEN, (hidden) => (hidden === '\n' || hidden === '\t' ? hidden : ''))
+}
 
 /** Throws `name-invalid`, with the reason, for a name that cannot be registered. */
 export function checkName(name: unknown, what: string): asserts name is string {
@@ -19,7 +24,7 @@ function nameFault(name: unknown): string | undefined {
   if (name === '') return 'must not be empty'
   if (name.length > MAX_NAME_LENGTH)
     return `is ${name.length} characters long; ${MAX_NAME_LENGTH} is the most`
-  if (name.search(HIDDEN_CHARACTERS) >= 0) return 'holds control or invisible characters; remove them'
+  if (name.search(HIDDEN) >= 0) return 'holds control or invisible characters; remove them'
   if (name.trim() !== name) return 'starts or ends with a space; trim it'
   if (/[,*"]/.test(name)) return 'holds one of , * " which queries and policies use; rename it'
   return undefined
