@@ -1,0 +1,7 @@
+/** Where the time comes from: a function or anything with `now()`, in milliseconds. `Date` fits. */
+export type Clock = (() => number) | { now(): number }
+
+/** The clock as a plain function. */
+export function readClock(clock: Clock): () => number {
+  return typeof clock === 'function' ? clock : () => clock.now()
+}

@@ -1,0 +1,227 @@
+import { ToolcribError } from '../errors.ts'
+import type { SyncReport } from '../events.ts'
+import { nameSkeleton } from '../names.ts'
+import { type Listing, sourceKey } from '../tool.ts'
+import type { Entry } from './entry.ts'
+
+/** All tools at one moment. It never changes; a change of the catalogue makes another one. */
+export interface Snapshot {
+  /** Grows with every change; equal versions are the same snapshot. */
+  readonly version: number
+  readonly size: number
+  get(name: string): Entry | undefined
+  /** All entries, by name. */
+  readonly sorted: readonly Entry[]
+  /** Listings by source; a source that did not change keeps the same array across snapshots. */
+  readonly groups: ReadonlyMap<string, readonly Listing[]>
+  /** Why a tool is held back, by name. */
+  readonly quarantined: ReadonlyMap<string, string>
+  /** About what all definitions together cost, in tokens. */
+  readonly tokens: number
+}
+
+/**
+ * The tools that exist. Writes go to private maps; a snapshot copies them on the first read after a write, so ten
+ * thousand registrations in a row cost ten thousand steps and readers never see half a change.
+ */
+export class Catalogue {
+  readonly #entries = new Map<string, Entry>()
+  readonly #nameBySkeleton = new Map<string, string>()
+  readonly #sources = new Map<string, Map<string, Entry>>()
+  readonly #groups = new Map<string, readonly Listing[]>()
+  readonly #quarantined = new Map<string, string>()
+  readonly #reserved: ReadonlyMap<string, string>
+  #version = 0
+  #snapshot: Snapshot | undefined
+
+  constructor(reservedNames: readonly string[]) {
+    this.#reserved = new Map(reservedNames.map((name) => [nameSkeleton(name), name]))
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  get(name: string): Entry | undefined {
+    return this.#entries.get(name)
+  }
+
+  /** Adds a tool, or throws: `name-invalid` for a reserved name, `tool-duplicate` for one that is taken. */
+  add(entry: Entry, { replace }: { replace: boolean }): void {
+    const fault = this.#faultOf(entry, replace)
+    if (fault) throw fault
+    const replaced = this.#entries.get(entry.name)
+    if (replaced) this.#drop(replaced)
+    this.#put(entry)
+    this.#changed()
+  }
+
+  remove(name: string): Entry | undefined {
+    const entry = this.#entries.get(name)
+    if (!entry) return undefined
+    this.#drop(entry)
+    this.#changed()
+    return entry
+  }
+
+  /** Swaps all tools of one source at once. Tools whose names are taken are skipped and told. */
+  replaceSource(key: string, entries: readonly Entry[]): SyncReport {
+    const before = new Map(this.#sources.get(key))
+    for (const entry of before.values()) this.#drop(entry)
+    const report = {
+      added: [] as string[],
+      removed: [] as string[],
+      changed: [] as string[],
+      skipped: [] as Skip[],
+    }
+    for (const entry of entries) {
+      const fault = this.#faultOf(entry, false)
+      if (fault) {
+        report.skipped.push({ name: entry.name, reason: fault.message })
+        continue
+      }
+      const old = before.get(entry.name)
+      if (!old) report.added.push(entry.name)
+      else if (old.fingerprint !== entry.fingerprint) report.changed.push(entry.name)
+      this.#put(entry)
+    }
+    for (const name of before.keys()) if (!this.#entries.has(name)) report.removed.push(name)
+    this.#changed()
+    return report
+  }
+
+  quarantine(name: string, reason: string): void {
+    this.#quarantined.set(name, reason)
+    this.#changed()
+  }
+
+  release(name: string): boolean {
+    const wasHeld = this.#quarantined.delete(name)
+    if (wasHeld) this.#changed()
+    return wasHeld
+  }
+
+  snapshot(): Snapshot {
+    this.#snapshot ??= this.#takeSnapshot()
+    return this.#snapshot
+  }
+
+  #faultOf(entry: Entry, replace: boolean): ToolcribError | undefined {
+    const skeleton = nameSkeleton(entry.name)
+    const reserved = this.#reserved.get(skeleton)
+    if (reserved)
+      return new ToolcribError(
+        'name-invalid',
+        `"${entry.name}" is reserved for the meta-tool ${reserved}; rename it`,
+      )
+    const taken = this.#nameBySkeleton.get(skeleton)
+    const holder = taken === undefined ? undefined : this.#entries.get(taken)
+    if (!holder) return undefined
+    const from = describeSource(holder)
+    if (holder.name !== entry.name)
+      return new ToolcribError(
+        'tool-duplicate',
+        `"${entry.name}" is too like "${holder.name}" ${from}; rename one`,
+      )
+    if (!replace)
+      return new ToolcribError(
+        'tool-duplicate',
+        `"${entry.name}" is already registered ${from}; pass replace: true, or rename one`,
+      )
+    if (holder.source.kind === 'builtin' && entry.source.kind !== 'builtin')
+      return new ToolcribError(
+        'tool-duplicate',
+        `"${entry.name}" is built in; no ${entry.source.kind} tool may take its name`,
+      )
+    return undefined
+  }
+
+  #put(entry: Entry): void {
+    const key = sourceKey(entry.source)
+    this.#entries.set(entry.name, entry)
+    this.#nameBySkeleton.set(nameSkeleton(entry.name), entry.name)
+    const siblings = this.#sources.get(key)
+    if (siblings) siblings.set(entry.name, entry)
+    else this.#sources.set(key, new Map([[entry.name, entry]]))
+    this.#groups.delete(key)
+  }
+
+  #drop(entry: Entry): void {
+    const key = sourceKey(entry.source)
+    this.#entries.delete(entry.name)
+    this.#nameBySkeleton.delete(nameSkeleton(entry.name))
+    const siblings = this.#sources.get(key)
+    siblings?.delete(entry.name)
+    if (siblings?.size === 0) this.#sources.delete(key)
+    this.#groups.delete(key)
+  }
+
+  #changed(): void {
+    this.#version++
+    this.#snapshot = undefined
+  }
+
+  #takeSnapshot(): Snapshot {
+    for (const [key, entries] of this.#sources) {
+      if (!this.#groups.has(key))
+        this.#groups.set(key, Object.freeze([...entries.values()].map(({ listing }) => listing)))
+    }
+    return new FrozenSnapshot(
+      this.#version,
+      new Map(this.#entries),
+      new Map(this.#groups),
+      new Map(this.#quarantined),
+    )
+  }
+}
+
+type Skip = { readonly name: string; readonly reason: string }
+
+class FrozenSnapshot implements Snapshot {
+  readonly version: number
+  readonly groups: ReadonlyMap<string, readonly Listing[]>
+  readonly quarantined: ReadonlyMap<string, string>
+  readonly #entries: ReadonlyMap<string, Entry>
+  #sorted: readonly Entry[] | undefined
+  #tokens: number | undefined
+
+  constructor(
+    version: number,
+    entries: ReadonlyMap<string, Entry>,
+    groups: ReadonlyMap<string, readonly Listing[]>,
+    quarantined: ReadonlyMap<string, string>,
+  ) {
+    this.version = version
+    this.#entries = entries
+    this.groups = groups
+    this.quarantined = quarantined
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  get(name: string): Entry | undefined {
+    return this.#entries.get(name)
+  }
+
+  get sorted(): readonly Entry[] {
+    this.#sorted ??= Object.freeze([...this.#entries.values()].sort(byName))
+    return this.#sorted
+  }
+
+  get tokens(): number {
+    this.#tokens ??= this.sorted.reduce((sum, entry) => sum + entry.tokens, 0)
+    return this.#tokens
+  }
+}
+
+function byName(a: Entry, b: Entry): number {
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0
+}
+
+function describeSource({ source }: Entry): string {
+  if (source.kind === 'mcp') return `by the MCP server "${source.server}"`
+  if (source.kind === 'plugin') return `by the plugin "${source.plugin}"`
+  return 'as a built-in'
+}

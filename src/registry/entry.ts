@@ -1,0 +1,106 @@
+import { ToolcribError } from '../errors.ts'
+import { hashText, isRecord } from '../json.ts'
+import { withoutHidden } from '../names.ts'
+import { estimateTokens } from '../tokens.ts'
+import type { Listing, Tool, ToolDefinition, ToolSource } from '../tool.ts'
+import { copySchema } from './copy-schema.ts'
+
+/** How a tool takes to being deferred: never, whenever it may, or as the registry's `defer` says. */
+export type Deferral = 'pinned' | 'deferred' | 'unset'
+
+export interface EntryOptions {
+  readonly name: string
+  readonly ownName: string
+  readonly source: ToolSource
+  readonly deferral: Deferral
+  readonly searchHint?: string | undefined
+  readonly trust: number
+}
+
+/**
+ * One registered tool, as it was at that moment: what the model is shown is copied and frozen, so a tool object
+ * that changes later changes nothing here.
+ */
+export class Entry {
+  readonly name: string
+  readonly tool: Tool
+  readonly source: ToolSource
+  readonly deferral: Deferral
+  readonly listing: Listing
+  readonly definition: ToolDefinition
+  #tokens: number | undefined
+  #fingerprint: string | undefined
+
+  constructor(tool: Tool, options: EntryOptions) {
+    checkTool(tool, options.name)
+    const parameters = copySchema(tool.inputSchema, options.name)
+    const description = withoutHidden(tool.description)
+    const searchHint = options.searchHint ?? tool.searchHint
+    this.name = options.name
+    this.source = Object.freeze(options.source)
+    this.deferral = options.deferral
+    this.tool = tool.name === options.name ? tool : renamed(tool, options.name)
+    this.definition = Object.freeze({ name: options.name, description, parameters })
+    this.listing = Object.freeze({
+      name: options.name,
+      ownName: options.ownName,
+      ...(tool.title === undefined ? {} : { title: withoutHidden(tool.title) }),
+      description,
+      ...(searchHint === undefined ? {} : { searchHint: withoutHidden(searchHint) }),
+      inputSchema: parameters,
+      source: this.source,
+      trust: options.trust,
+    })
+  }
+
+  /** About how many tokens its definition costs a turn. */
+  get tokens(): number {
+    this.#tokens ??= estimateTokens(JSON.stringify(this.definition))
+    return this.#tokens
+  }
+
+  /** Changes exactly when what the model is shown changes. */
+  get fingerprint(): string {
+    this.#fingerprint ??= hashText(JSON.stringify(this.definition))
+    return this.#fingerprint
+  }
+}
+
+const CARRIED_FIELDS = [
+  'title',
+  'outputSchema',
+  'annotations',
+  'toolset',
+  'searchHint',
+  'deferred',
+  'alwaysInclude',
+  'capabilities',
+  'maxResultChars',
+  'timeoutMs',
+  'maxConcurrent',
+  'cacheTtlMs',
+  'isSelfLimiting',
+] as const satisfies readonly (keyof Tool)[]
+
+/** The same tool under another name. Methods stay bound to the original, which may be a class with private state. */
+function renamed(tool: Tool, name: string): Tool {
+  const carried: Partial<Tool> = Object.fromEntries(
+    CARRIED_FIELDS.filter((field) => tool[field] !== undefined).map((field) => [field, tool[field]]),
+  )
+  return {
+    ...carried,
+    name,
+    description: tool.description,
+    inputSchema: tool.inputSchema,
+    execute: (input, ctx) => tool.execute(input, ctx),
+    ...(tool.isAvailable === undefined ? {} : { isAvailable: () => tool.isAvailable?.() !== false }),
+  }
+}
+
+function checkTool(tool: Tool, name: string): void {
+  if (!isRecord(tool)) throw new ToolcribError('config-invalid', 'a tool must be an object; see defineTool()')
+  if (typeof tool.execute !== 'function')
+    throw new ToolcribError('config-invalid', `"${name}" has no execute() to call`)
+  if (typeof tool.description !== 'string')
+    throw new ToolcribError('config-invalid', `"${name}" needs a description, "" if there is nothing to say`)
+}

@@ -1,0 +1,95 @@
+import type { Entry } from './entry.ts'
+
+/** Narrows what MCP servers and plugins contribute. Each list absent = all, `[]` = none. */
+export interface ToolFilter {
+  readonly allowedMcpServers?: readonly string[]
+  /** Registered names such as `mcp__github__search`; globs work. */
+  readonly allowedMcpTools?: readonly string[]
+  readonly allowedPlugins?: readonly string[]
+  /** Beats everything else. */
+  readonly excludeTools?: readonly string[]
+}
+
+/** May this tool be seen and called here? Names and `*` globs; absent `allow` = all, `[]` = none; `deny` wins. */
+export interface Policy {
+  readonly allow?: readonly string[]
+  readonly deny?: readonly string[]
+  readonly filter?: ToolFilter
+}
+
+/** A policy with the toolset gate: the built-ins a call or a list of definitions is limited to. */
+export interface Gates extends Policy {
+  readonly allowedTools?: readonly string[] | undefined
+}
+
+/**
+ * A policy made ready to ask. One such object decides definitions, search, activation and execution, so they
+ * cannot disagree.
+ */
+export interface CompiledPolicy {
+  /** Which gate refuses the tool, or undefined when it is permitted. */
+  denial(entry: Entry): string | undefined
+  /** Meta-tools pass every list that allows; only what denies or excludes by name removes them. */
+  denialOfMetaTool(name: string): string | undefined
+}
+
+export function compilePolicy(gates: Gates): CompiledPolicy {
+  const { filter = {} } = gates
+  const isExcluded = matcher(filter.excludeTools)
+  const isDenied = matcher(gates.deny)
+  const isAllowed = matcher(gates.allow)
+  const isInToolset = matcher(gates.allowedTools)
+  const isAllowedMcpTool = matcher(filter.allowedMcpTools)
+  const isAllowedServer = matcher(filter.allowedMcpServers)
+  const isAllowedPlugin = matcher(filter.allowedPlugins)
+
+  function denialOfMetaTool(name: string): string | undefined {
+    if (isExcluded?.(name)) return 'excludeTools'
+    if (isDenied?.(name)) return 'the deny list'
+    return undefined
+  }
+
+  return {
+    denialOfMetaTool,
+    denial({ name, source, tool }) {
+      const refused = denialOfMetaTool(name)
+      if (refused) return refused
+      if (isAllowed && !isAllowed(name)) return 'the allow list'
+      if (source.kind === 'builtin') {
+        if (isInToolset && !isInToolset(name) && tool.alwaysInclude !== true)
+          return 'the toolset (allowedTools)'
+        return undefined
+      }
+      if (source.kind === 'plugin') {
+        return isAllowedPlugin && !isAllowedPlugin(source.plugin) ? 'allowedPlugins' : undefined
+      }
+      if (isAllowedServer && !isAllowedServer(source.server)) return 'allowedMcpServers'
+      if (isAllowedMcpTool && !isAllowedMcpTool(name)) return 'allowedMcpTools'
+      return undefined
+    },
+  }
+}
+
+/** Whether a name is on a list of names and globs; undefined when there is no list. */
+export function matcher(patterns: readonly string[] | undefined): ((name: string) => boolean) | undefined {
+  if (patterns === undefined) return undefined
+  const names = new Set(patterns.filter((pattern) => !pattern.includes('*')))
+  const globs = patterns.filter((pattern) => pattern.includes('*')).map((glob) => glob.split('*'))
+  return (name) => names.has(name) || globs.some((pieces) => matchesGlob(name, pieces))
+}
+
+// A glob is its literal pieces in order: anchored first, anchored last, the rest found left to right. Linear, unlike a regex.
+function matchesGlob(name: string, pieces: readonly string[]): boolean {
+  const first = pieces[0] ?? ''
+  const last = pieces[pieces.length - 1] ?? ''
+  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last))
+    return false
+  let from = first.length
+  const end = name.length - last.length
+  for (const piece of pieces.slice(1, -1)) {
+    const at = name.indexOf(piece, from)
+    if (at < 0 || at + piece.length > end) return false
+    from = at + piece.length
+  }
+  return true
+}
