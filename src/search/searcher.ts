@@ -4,6 +4,8 @@ import type { Query } from './query.ts'
 /** Ranks listings. `open()` gives an empty index; whoever opened it owns it and feeds it. */
 export interface Searcher {
   readonly name: string
+  /** What plain text is to this searcher: words (the default), or a pattern even without slashes around it. */
+  readonly reads?: 'words' | 'pattern'
   open(): SearchIndex
 }
 
@@ -20,8 +22,16 @@ export interface SearchIndex {
 export interface RankOptions {
   /** How many matches to return at most; `total` counts them all. */
   readonly limit: number
-  /** Whether a listing may be found at all. A listing it refuses leaves no trace in the ranking. */
+  /**
+   * Whether a listing may be found at all. A listing it refuses leaves no trace in the ranking. When it is
+   * `acceptEvery`, an index need not ask.
+   */
   accepts(listing: Listing): boolean
+}
+
+/** Accepts every listing. */
+export function acceptEvery(): boolean {
+  return true
 }
 
 export interface Ranking {

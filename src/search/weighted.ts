@@ -1,0 +1,99 @@
+import { splitName } from '../names.ts'
+import type { Listing } from '../tool.ts'
+import type { Query } from './query.ts'
+import type { Ranked, Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'
+import { topMatches } from './top-matches.ts'
+
+// A name is a promise, a substring of it a guess; a curated hint says more than a description. MCP names weigh a
+// little more because their parts name the server as well.
+const NAME_PART_EQUAL = { mcp: 12, other: 10 }
+const NAME_PART_CONTAINS = { mcp: 6, other: 5 }
+const HINT_CONTAINS = 4
+const DESCRIPTION_CONTAINS = 2
+
+/**
+ * Adds up fixed points: for each word the best name part once (equal 10, substring 5; 12 and 6 for MCP tools), plus
+ * 4 when the hint contains the word, plus 2 when the description does. Easy to predict; made for small catalogues.
+ */
+export function weighted(): Searcher {
+  return { name: 'weighted', open: () => new WeightedIndex() }
+}
+
+interface Entry {
+  readonly listing: Listing
+  readonly parts: readonly string[]
+  readonly hint: string
+  readonly description: string
+}
+
+class WeightedIndex implements SearchIndex {
+  readonly #sources = new Map<string, readonly Entry[]>()
+
+  update(source: string, listings: readonly Listing[]): void {
+    if (listings.length === 0) {
+      this.#sources.delete(source)
+      return
+    }
+    const known = new Map(this.#sources.get(source)?.map((entry) => [entry.listing, entry]))
+    this.#sources.set(
+      source,
+      listings.map((listing) => known.get(listing) ?? toEntry(listing)),
+    )
+  }
+
+  rank(query: Query, { limit, accepts }: RankOptions): Ranking {
+    const terms = [...new Set(query.words)].map((word) => ({ word, needle: word.toLowerCase() }))
+    const unmatched = new Set(terms)
+    const matches: { listing: Listing; score: number; entry: Entry }[] = []
+    for (const entries of this.#sources.values()) {
+      for (const entry of entries) {
+        if (!accepts(entry.listing)) continue
+        let score = 0
+        for (const term of terms) {
+          const points = pointsOf(term.needle, entry)
+          if (points === 0) continue
+          score += points
+          unmatched.delete(term)
+        }
+        if (score > 0) matches.push({ listing: entry.listing, score, entry })
+      }
+    }
+    const ranked = topMatches(matches, limit).map(
+      ({ listing, score, entry }): Ranked => ({ listing, score, reasons: reasonsOf(terms, entry) }),
+    )
+    return { total: matches.length, matches: ranked, unmatchedTerms: [...unmatched].map((term) => term.word) }
+  }
+}
+
+function toEntry(listing: Listing): Entry {
+  return {
+    listing,
+    parts: splitName(listing.name),
+    hint: (listing.searchHint ?? '').toLowerCase(),
+    description: listing.description.toLowerCase(),
+  }
+}
+
+function pointsOf(needle: string, entry: Entry): number {
+  let points = namePoints(needle, entry)
+  if (entry.hint.includes(needle)) points += HINT_CONTAINS
+  if (entry.description.includes(needle)) points += DESCRIPTION_CONTAINS
+  return points
+}
+
+function namePoints(needle: string, { listing, parts }: Entry): number {
+  const origin = listing.source.kind === 'mcp' ? 'mcp' : 'other'
+  if (parts.includes(needle)) return NAME_PART_EQUAL[origin]
+  return parts.some((part) => part.includes(needle)) ? NAME_PART_CONTAINS[origin] : 0
+}
+
+function reasonsOf(terms: readonly { word: string; needle: string }[], entry: Entry): string[] {
+  const reasons: string[] = []
+  for (const { word, needle } of terms) {
+    if (entry.parts.includes(needle)) reasons.push(`name has "${word}"`)
+    else if (entry.parts.some((part) => part.includes(needle))) reasons.push(`name contains "${word}"`)
+    if (entry.hint.includes(needle)) reasons.push(`hint contains "${word}"`)
+    if (entry.description.includes(needle)) reasons.push(`description contains "${word}"`)
+  }
+  return reasons
+}
