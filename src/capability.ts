@@ -17,6 +17,20 @@ export interface CapabilityRequest {
 
 export type CapabilityName = keyof CapabilityRequest
 
+/**
+ * Why a capability did not do what it was asked, inside a call. `code` is the code the call's result should carry;
+ * `message` names the next step. `denied` is a refusal: what was asked lies outside of what was granted.
+ */
+export class CapabilityError extends Error {
+  override readonly name = 'CapabilityError'
+  readonly code: 'denied' | 'not_available' | 'execution_failed' | 'timeout' | 'cancelled'
+
+  constructor(code: CapabilityError['code'], message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.code = code
+  }
+}
+
 /** A file that came with the user's message. */
 export interface Attachment {
   readonly name: string
@@ -24,7 +38,7 @@ export interface Attachment {
   readonly data: Uint8Array | string
 }
 
-/** `ctx.network`: fetch, within the granted hosts. */
+/** `ctx.network`: fetch, within the granted hosts. The body has arrived, within the host's limits, once it resolves. */
 export interface NetworkAccess {
   fetch(url: string | URL, init?: RequestInit): Promise<Response>
 }
@@ -34,26 +48,40 @@ export interface SecretAccess {
   get(name: string): string | undefined
 }
 
-/** `ctx.storage`: a key-value store that only this tool sees. */
+/** `ctx.storage`: a key-value store that only this tool sees, or the few tools the host lets share one. */
 export interface StorageAccess {
   get(key: string): Promise<string | undefined>
   set(key: string, value: string): Promise<void>
   delete(key: string): Promise<void>
+  /** Every key, sorted. */
   keys(): Promise<string[]>
+  /**
+   * Reads, changes and writes as one step: calls that run side by side lose nothing. `change` is given what is
+   * there and returns what shall be there, undefined for nothing; its answer is returned.
+   */
+  update(key: string, change: (value: string | undefined) => string | undefined): Promise<string | undefined>
 }
 
 export interface FileInfo {
+  /** The real path. */
   readonly path: string
   readonly name: string
-  readonly kind: 'file' | 'directory' | 'other'
+  /** Links appear only in lists; everywhere else they are followed, as far as they stay within the roots. */
+  readonly kind: 'file' | 'directory' | 'link' | 'other'
   readonly size: number
 }
 
-/** `ctx.fs_reach`: files below the granted roots. Every path is resolved to its real path before it is touched. */
+/**
+ * `ctx.fs_reach`: files below the granted roots. Every path is resolved to its real path before it is touched;
+ * relative paths start at the host's base directory.
+ */
 export interface FileAccess {
   readFile(path: string): Promise<Uint8Array>
+  /** Replaces the file as a whole, so that no reader sees half of it; missing directories are made. */
   writeFile(path: string, data: string | Uint8Array): Promise<void>
+  /** A directory's entries, by name. */
   list(path: string): Promise<FileInfo[]>
+  /** Undefined when there is nothing. */
   stat(path: string): Promise<FileInfo | undefined>
 }
 
