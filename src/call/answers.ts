@@ -1,0 +1,61 @@
+import { describeError } from '../errors.ts'
+import type { CallErrorCode, ToolResult } from '../tool.ts'
+
+/** The answer of a call that failed. */
+export function failure(code: CallErrorCode, error: string): ToolResult {
+  return { ok: false, code, error }
+}
+
+/** The answer of a call whose tool, or whose surroundings, threw. */
+export function failedWith(thrown: unknown): ToolResult {
+  return failure('execution_failed', describeError(thrown))
+}
+
+/**
+ * What a tool or a hook returned, read once and copied into a plain result. Anything else than a `ToolResult` is
+ * answered as `execution_failed`, with what is wrong about it.
+ */
+export function toResult(returned: unknown): ToolResult {
+  const read = readResult(returned)
+  return typeof read === 'string' ? failure('execution_failed', `not a tool result: ${read}`) : read
+}
+
+/** A plain copy of a result, or what is wrong about something that should have been one. Never throws. */
+export function readResult(returned: unknown): ToolResult | string {
+  try {
+    if (typeof returned !== 'object' || returned === null) return `it is ${nameOf(returned)}`
+    const { ok } = returned as { ok?: unknown }
+    if (ok === true) return readSuccess(returned)
+    if (ok === false) return readFailure(returned)
+    return '"ok" is neither true nor false'
+  } catch (thrown) {
+    return `it cannot be read (${describeError(thrown)})`
+  }
+}
+
+function readSuccess(returned: object): ToolResult | string {
+  const { value, content, structured, costUsd } = returned as { [key: string]: unknown }
+  if (typeof value !== 'string') return `"value" is ${nameOf(value)} instead of a text`
+  if (content !== undefined && !Array.isArray(content)) return '"content" is no array'
+  if (costUsd !== undefined && typeof costUsd !== 'number') return '"costUsd" is no number'
+  return {
+    ok: true,
+    value,
+    ...(content === undefined ? {} : { content: [...content] }),
+    ...(structured === undefined ? {} : { structured }),
+    ...(costUsd === undefined ? {} : { costUsd }),
+  }
+}
+
+function readFailure(returned: object): ToolResult | string {
+  const { error, code, structured } = returned as { [key: string]: unknown }
+  if (typeof error !== 'string') return `"error" is ${nameOf(error)} instead of a text`
+  if (typeof code !== 'string') return `"code" is ${nameOf(code)} instead of a text`
+  return { ok: false, error, code, ...(structured === undefined ? {} : { structured }) }
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (value === undefined) return 'missing'
+  return Array.isArray(value) ? 'an array' : `of type ${typeof value}`
+}

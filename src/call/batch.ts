@@ -1,0 +1,38 @@
+import type { Attachment } from '../capability.ts'
+import type { Emit } from '../events.ts'
+import type { CallEnvironment, CallHooks } from './call-environment.ts'
+import type { SchemaCache } from './check-arguments.ts'
+import type { BatchAbort, Schedule } from './deadline.ts'
+import type { Gate } from './gate.ts'
+import type { IdenticalCalls } from './identical-calls.ts'
+import type { ResultCache } from './result-cache.ts'
+
+/** What outlives a batch. All of it is bounded. */
+export interface CallState {
+  readonly now: () => number
+  readonly schedule: Schedule
+  readonly schemas: SchemaCache
+  readonly identicalCalls: IdenticalCalls
+  readonly results: ResultCache
+  /** One gate a registration, for tools with `maxConcurrent`. */
+  readonly gates: WeakMap<object, Gate>
+}
+
+/** What the calls of one batch share. */
+export interface Batch {
+  readonly environment: CallEnvironment
+  readonly state: CallState
+  readonly sessionId: string
+  readonly turnCount: number
+  readonly isDryRun: boolean
+  readonly timeoutMs: number | undefined
+  readonly attachments: readonly Attachment[]
+  readonly hooks: readonly CallHooks[]
+  readonly abort: BatchAbort
+  /** For batches with `maxParallel`. */
+  readonly gate: Gate | undefined
+  /** An equal part of the budget. */
+  readonly shareChars: number
+  /** The environment's, made safe against listeners that throw. */
+  readonly emit: Emit
+}

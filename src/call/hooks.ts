@@ -1,0 +1,105 @@
+import { describeError } from '../errors.ts'
+import { isRecord } from '../json.ts'
+import type { ToolResult } from '../tool.ts'
+import { failure, readResult, toResult } from './answers.ts'
+import type { CallHooks, HookedCall } from './call-environment.ts'
+import { copyJson } from './copy-json.ts'
+import { BatchAbort, type Limits, type Outcome, runWithin } from './deadline.ts'
+
+/** Where the hooks before a call leave it: refused, answered, or on its way with these arguments. */
+export type BeforeOutcome =
+  | { readonly refusal: ToolResult }
+  | { readonly answer?: ToolResult; readonly args: unknown; readonly isChanged: boolean }
+
+/** The hooks as a list, whichever way the host gave them. */
+export function hookList(hooks: CallHooks | readonly CallHooks[] | undefined): readonly CallHooks[] {
+  if (hooks === undefined) return []
+  return Array.isArray(hooks) ? hooks : [hooks as CallHooks]
+}
+
+/** Asks each `before_tool_call` in order; the first that answers or denies ends it. */
+export async function runBeforeHooks(
+  hooks: readonly CallHooks[],
+  call: HookedCall,
+  limits: Limits,
+): Promise<BeforeOutcome> {
+  let args = call.args
+  let isChanged = false
+  for (const hook of hooks) {
+    if (!hook.before_tool_call) continue
+    // A copy each: what a hook changes, it must say, so that it is validated.
+    const seen = { ...call, args: copyJson(args) }
+    const outcome = await runWithin(() => hook.before_tool_call?.(seen), limits)
+    if (outcome.kind !== 'returned') return { refusal: brokenGuard(outcome) }
+    const said = readBeforeAnswer(outcome.value)
+    if (said === undefined) continue
+    if ('refusal' in said) return said
+    if ('answer' in said) return { ...said, args, isChanged }
+    args = said.args
+    isChanged = true
+  }
+  return { args, isChanged }
+}
+
+function readBeforeAnswer(
+  said: unknown,
+): { refusal: ToolResult } | { answer: ToolResult } | { args: unknown } | undefined {
+  if (said === undefined || said === null) return undefined
+  try {
+    if (isRecord(said)) {
+      const { deny, result } = said
+      if (deny !== undefined && deny !== false) return { refusal: failure('denied', denialText(deny)) }
+      if (result !== undefined) return { answer: toResult(result) }
+      if ('args' in said) return { args: copyJson(said.args ?? {}) }
+    }
+  } catch (thrown) {
+    return {
+      refusal: failure('denied', `a hook gave an answer that cannot be read: ${describeError(thrown)}`),
+    }
+  }
+  return { refusal: failure('denied', 'a hook gave an answer that is none of args, result and deny') }
+}
+
+function denialText(deny: unknown): string {
+  return typeof deny === 'string' && deny !== '' ? deny : 'a hook denied the call'
+}
+
+function brokenGuard(outcome: Exclude<Outcome<unknown>, { kind: 'returned' }>): ToolResult {
+  if (outcome.kind === 'cancelled') return failure('cancelled', 'the call was cancelled')
+  if (outcome.kind === 'timeout') return failure('denied', 'a hook before the call did not answer in time')
+  return failure('denied', `a hook before the call failed: ${describeError(outcome.error)}`)
+}
+
+/**
+ * Shows the result to each `after_tool_call` in order; each may replace it. One that fails is told and ignored. Once
+ * the batch is cancelled the hooks still hear of the call, but nobody waits for them.
+ */
+export async function runAfterHooks(
+  hooks: readonly CallHooks[],
+  call: HookedCall,
+  result: ToolResult,
+  limits: Limits,
+  onFailure: (error: string) => void,
+): Promise<ToolResult> {
+  const { isAborted } = limits.abort
+  let current = result
+  for (const hook of hooks) {
+    if (!hook.after_tool_call) continue
+    const seen = current
+    const show = () => hook.after_tool_call?.(call, seen)
+    if (isAborted) {
+      void runWithin(show, { ...limits, abort: new BatchAbort(undefined) })
+      continue
+    }
+    const outcome = await runWithin(show, limits)
+    if (outcome.kind !== 'returned') {
+      onFailure(outcome.kind === 'threw' ? describeError(outcome.error) : outcome.kind)
+      continue
+    }
+    if (outcome.value === undefined || outcome.value === null) continue
+    const read = readResult(outcome.value)
+    if (typeof read === 'string') onFailure(`not a tool result: ${read}`)
+    else current = read
+  }
+  return current
+}

@@ -1,0 +1,66 @@
+import type { CapabilityBackends, CapabilityName, CapabilityRequest } from '../capability.ts'
+import { isRecord } from '../json.ts'
+import type { ContentBlock, ToolResult } from '../tool.ts'
+
+/** Takes secrets out of a text. */
+export type Mask = (text: string) => string
+
+/** The mask for what a tool says: that of each backend it was granted, or none when no such backend has one. */
+export function maskFor(
+  request: CapabilityRequest | undefined,
+  backends: CapabilityBackends,
+): Mask | undefined {
+  if (request === undefined) return undefined
+  const masks = (Object.keys(request) as CapabilityName[])
+    .map((name) => backends[name])
+    .filter((backend) => typeof backend?.mask === 'function')
+  if (masks.length === 0) return undefined
+  return (text) => masks.reduce((masked, backend) => backend?.mask?.(masked) ?? masked, text)
+}
+
+/** A result with every text in it masked, in `structured` and `content` too, however deep. */
+export function maskResult(result: ToolResult, mask: Mask): ToolResult {
+  if (!result.ok) {
+    const { error, structured } = result
+    return {
+      ...result,
+      error: mask(error),
+      ...(structured === undefined ? {} : { structured: maskDeep(structured, mask) }),
+    }
+  }
+  const { value, content, structured } = result
+  return {
+    ...result,
+    value: mask(value),
+    ...(content === undefined
+      ? {}
+      : { content: content.map((block) => maskDeep(block, mask) as ContentBlock) }),
+    ...(structured === undefined ? {} : { structured: maskDeep(structured, mask) }),
+  }
+}
+
+const MAX_DEPTH = 200
+
+// What lies too deep to be looked through is left out: better missing than leaked.
+function maskDeep(value: unknown, mask: Mask, depth = 0): unknown {
+  if (typeof value === 'string') return mask(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > MAX_DEPTH) return undefined
+  if (Array.isArray(value)) return value.map((item) => maskDeep(item, mask, depth + 1))
+  const entries = Object.entries(value).map(([key, nested]) => [mask(key), maskDeep(nested, mask, depth + 1)])
+  return Object.fromEntries(entries)
+}
+
+const SECRET_NAME =
+  /token|passw(or)?d|passphrase|secret|api[-_]?key|access[-_]?key|private[-_]?key|authorization|credential|cookie/i
+
+/** Arguments fit to be shown: what a property's name calls a secret is replaced by `***`. */
+export function maskNamedSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(maskNamedSecrets)
+  if (!isRecord(value)) return value
+  const entries = Object.entries(value).map(([key, nested]) => [
+    key,
+    SECRET_NAME.test(key) ? '***' : maskNamedSecrets(nested),
+  ])
+  return Object.fromEntries(entries)
+}

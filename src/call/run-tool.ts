@@ -1,0 +1,98 @@
+import type { CapabilityHandles } from '../capability.ts'
+import { describeError } from '../errors.ts'
+import type { Tool, ToolContext, ToolResult } from '../tool.ts'
+import { failedWith, failure, toResult } from './answers.ts'
+import type { Batch } from './batch.ts'
+import type { CallTarget } from './call-environment.ts'
+import { type Outcome, runWithin } from './deadline.ts'
+import { Gate } from './gate.ts'
+import { openCapabilities } from './open-capabilities.ts'
+
+/**
+ * Executes the tool with what it was granted, within its deadline and its turn at the gates. Waiting for a turn does
+ * not count against the deadline.
+ */
+export async function runTool(
+  target: CallTarget,
+  args: unknown,
+  toolCallId: string,
+  batch: Batch,
+): Promise<ToolResult> {
+  const gates = [toolGate(target, batch), batch.gate].filter((gate) => gate !== undefined)
+  const leave: (() => void)[] = []
+  try {
+    for (const gate of gates) {
+      const leaveGate = await gate.enter(batch.abort)
+      if (leaveGate === undefined) return cancelled(target.tool)
+      leave.push(leaveGate)
+    }
+    return await execute(target.tool, args, toolCallId, batch)
+  } finally {
+    for (const leaveGate of leave) leaveGate()
+  }
+}
+
+function toolGate(target: CallTarget, { state }: Batch): Gate | undefined {
+  const { maxConcurrent } = target.tool
+  const registration = target.registration ?? target.tool
+  if (maxConcurrent === undefined || !(maxConcurrent >= 1)) return undefined
+  const known = state.gates.get(registration)
+  if (known) return known
+  const gate = new Gate(Math.floor(maxConcurrent))
+  state.gates.set(registration, gate)
+  return gate
+}
+
+async function execute(tool: Tool, args: unknown, toolCallId: string, batch: Batch): Promise<ToolResult> {
+  const { abort, state, sessionId, turnCount, shareChars } = batch
+  const timeoutMs = tool.timeoutMs ?? batch.timeoutMs
+  const base = {
+    sessionId,
+    toolCallId,
+    turnCount,
+    resultLimitChars: Math.min(shareChars, tool.maxResultChars ?? shareChars),
+  }
+  const work = (signal: AbortSignal): unknown => {
+    if (tool.capabilities === undefined) return tool.execute(args, { ...base, signal })
+    return executeWithCapabilities(tool, args, { ...base, signal }, batch)
+  }
+  const outcome = await runWithin(work, { abort, timeoutMs, schedule: state.schedule })
+  return answerOf(outcome, tool, timeoutMs)
+}
+
+async function executeWithCapabilities(
+  tool: Tool,
+  args: unknown,
+  context: ToolContext,
+  { environment, attachments }: Batch,
+): Promise<ToolResult> {
+  const { sessionId, signal } = context
+  let handles: CapabilityHandles
+  try {
+    const scope = { tool: tool.name, sessionId, signal, attachments }
+    handles = await openCapabilities(tool.capabilities, environment.backends, scope)
+  } catch (thrown) {
+    return failure('not_available', `"${tool.name}" was not granted what it needs: ${describeError(thrown)}`)
+  }
+  return tool.execute(args, { ...handles, ...context })
+}
+
+function answerOf(outcome: Outcome<unknown>, tool: Tool, timeoutMs: number | undefined): ToolResult {
+  switch (outcome.kind) {
+    case 'returned':
+      return toResult(outcome.value)
+    case 'threw':
+      return failedWith(outcome.error)
+    case 'timeout':
+      return failure(
+        'timeout',
+        `"${tool.name}" did not answer within ${timeoutMs} ms; ask it for less, or try later`,
+      )
+    case 'cancelled':
+      return cancelled(tool)
+  }
+}
+
+function cancelled(tool: Tool): ToolResult {
+  return failure('cancelled', `the call of "${tool.name}" was cancelled`)
+}
