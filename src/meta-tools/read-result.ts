@@ -1,0 +1,135 @@
+import { RE2JS } from 're2js'
+import type { Spill } from '../call/spill.ts'
+import { describeError } from '../errors.ts'
+import type { Tool, ToolContext, ToolResult } from '../tool.ts'
+import { answer, clamp, inputInvalid } from './answer.ts'
+
+interface Input {
+  readonly handle: string
+  readonly offset?: number
+  readonly limit?: number
+  readonly pattern?: string
+}
+
+const MAX_ANSWER_CHARS = 24_000
+const MAX_PATTERN_CHARS = 200
+const MAX_LINE_CHARS = 400
+
+/** `read_result`: reads on where a trimmed result was cut, or finds lines in it. */
+export function readResult({ spill, sessionId }: { spill: Spill; sessionId: string }): Tool<Input> {
+  return {
+    name: 'read_result',
+    description:
+      'Reads the full text of a result that was truncated, by the handle its last line names: a piece of it, or the lines that match a pattern.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        handle: { type: 'string', description: 'The handle that the truncated result names.' },
+        offset: {
+          type: 'integer',
+          minimum: 0,
+          description: 'Characters to skip; with a pattern, matching lines to skip.',
+        },
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          description: 'Characters to read (8000, at most 20000); with a pattern, lines (50, at most 500).',
+        },
+        pattern: {
+          type: 'string',
+          description: 'A regular expression; answers the lines that match it, with their numbers.',
+        },
+      },
+      required: ['handle'],
+      additionalProperties: false,
+    },
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    isSelfLimiting: true,
+    async execute(input, { resultLimitChars }: ToolContext) {
+      const text = await spill.get(sessionId, input.handle)
+      if (text === undefined) return expired(input.handle)
+      const maxChars = Math.min(MAX_ANSWER_CHARS, Math.max(resultLimitChars, 500))
+      return input.pattern === undefined || input.pattern === ''
+        ? readPiece(text, input, maxChars)
+        : findLines(text, input, input.pattern, maxChars)
+    },
+  }
+}
+
+function expired(handle: string): ToolResult {
+  return answer({
+    handle,
+    found: false,
+    error: `Nothing is kept under "${handle}": it has expired, or the handle is wrong. Make the call again, and ask for less.`,
+  })
+}
+
+function readPiece(text: string, { handle, offset = 0, limit }: Input, maxChars: number): ToolResult {
+  const start = boundary(text, Math.min(offset, text.length))
+  let length = clamp(limit, { min: 1, max: 20_000, otherwise: 8_000 })
+  while (true) {
+    // A piece holds at least one whole character, or reading on would never end.
+    const end = Math.max(boundary(text, Math.min(start + length, text.length)), nextBoundary(text, start))
+    const piece = { handle, total_chars: text.length, offset: start, text: text.slice(start, end) }
+    const result = answer(end < text.length ? { ...piece, next_offset: end } : piece)
+    // Escapes make JSON longer than its text.
+    if (!result.ok || result.value.length <= maxChars || length === 1) return result
+    length = Math.max(1, Math.floor((length * maxChars) / result.value.length) - 50)
+  }
+}
+
+/** The index itself, or the one before it when it would tear a surrogate pair. */
+function boundary(text: string, index: number): number {
+  const code = text.charCodeAt(index)
+  const before = text.charCodeAt(index - 1)
+  const isTorn = code >= 0xdc00 && code <= 0xdfff && before >= 0xd800 && before <= 0xdbff
+  return isTorn ? index - 1 : index
+}
+
+function nextBoundary(text: string, start: number): number {
+  return Math.min(text.length, boundary(text, start + 1) === start ? start + 2 : start + 1)
+}
+
+function findLines(
+  text: string,
+  { handle, offset = 0, limit }: Input,
+  pattern: string,
+  maxChars: number,
+): ToolResult {
+  if (pattern.length > MAX_PATTERN_CHARS) {
+    return inputInvalid(`pattern has ${pattern.length} characters; ${MAX_PATTERN_CHARS} is the most`)
+  }
+  let expression: RE2JS
+  try {
+    expression = RE2JS.compile(RE2JS.translateRegExp(pattern))
+  } catch (thrown) {
+    return inputInvalid(`pattern: ${describeError(thrown)}; mend it, or search for plain words`)
+  }
+  const matches = text
+    .split('\n')
+    .map((line, index) => ({ line: index + 1, text: line }))
+    .filter((line) => expression.test(line.text))
+  const wanted = matches.slice(offset, offset + clamp(limit, { min: 1, max: 500, otherwise: 50 }))
+  const lines: { line: number; text: string }[] = []
+  let chars = 200
+  for (const { line, text } of wanted) {
+    const shown = { line, text: clipLine(text) }
+    chars += JSON.stringify(shown).length + 1
+    if (chars > maxChars && lines.length > 0) break
+    lines.push(shown)
+  }
+  const next = offset + lines.length
+  return answer({
+    handle,
+    total_chars: text.length,
+    pattern,
+    total_matches: matches.length,
+    lines,
+    ...(next < matches.length && lines.length > 0 ? { next_offset: next } : {}),
+  })
+}
+
+function clipLine(line: string): string {
+  if (line.length <= MAX_LINE_CHARS) return line
+  return `${line.slice(0, boundary(line, MAX_LINE_CHARS))}… [${line.length} chars]`
+}
