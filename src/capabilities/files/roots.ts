@@ -1,0 +1,56 @@
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, join, resolve, sep } from 'node:path'
+
+/**
+ * The real roots a tool gets: what it declared, cut down to what the host granted. `*` is everything the host
+ * granted; of two nested directories the inner one counts. Roots that do not exist grant nothing.
+ */
+export async function grantedRoots(
+  declared: readonly string[],
+  granted: readonly string[],
+  base: string,
+): Promise<string[]> {
+  const hostRoots = await realRoots(granted, base)
+  if (declared.includes('*')) return hostRoots
+  const toolRoots = await realRoots(declared, base)
+  const common = toolRoots.flatMap((toolRoot) => hostRoots.flatMap((hostRoot) => inner(toolRoot, hostRoot)))
+  return [...new Set(common)]
+}
+
+async function realRoots(paths: readonly string[], base: string): Promise<string[]> {
+  const targets = await Promise.all(paths.map((path) => realTarget(resolve(base, path))))
+  return targets.filter((target) => !target.isMissing).map((target) => target.real)
+}
+
+function inner(first: string, second: string): string[] {
+  if (isWithin(first, second)) return [first]
+  return isWithin(second, first) ? [second] : []
+}
+
+/** True for the root itself and everything below it. Both must be real paths, so case and links no longer matter. */
+export function isWithin(path: string, root: string): boolean {
+  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
+}
+
+/** Where a path really leads. What does not exist yet is placed below the real path of what does. */
+export async function realTarget(path: string): Promise<{ real: string; isMissing: boolean }> {
+  try {
+    return { real: await realpath(path), isMissing: false }
+  } catch (thrown) {
+    if (!isMissingError(thrown) || dirname(path) === path) throw thrown
+  }
+  const parent = await realTarget(dirname(path))
+  return { real: join(parent.real, basename(path)), isMissing: true }
+}
+
+/** The system's way to say that there is nothing at a path. */
+export function isMissingError(thrown: unknown): boolean {
+  const code = systemCode(thrown)
+  return code === 'ENOENT' || code === 'ENOTDIR'
+}
+
+/** The code of an error of the operating system, such as `EEXIST`. */
+export function systemCode(thrown: unknown): string | undefined {
+  if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return undefined
+  return typeof thrown.code === 'string' ? thrown.code : undefined
+}

@@ -1,0 +1,257 @@
+import { randomUUID } from 'node:crypto'
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, lstat, open, readdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, resolve } from 'node:path'
+import { type CapabilityBackend, CapabilityError, type FileAccess, type FileInfo } from '../capability.ts'
+import { describeError, ToolcribError } from '../errors.ts'
+import { checkRunning } from './check-running.ts'
+import {
+  type Opened,
+  openDirectoryWithin,
+  openWithin,
+  pathInside,
+  pathOfHandle,
+  realPathWithin,
+} from './files/open-within.ts'
+import { grantedRoots, isMissingError, systemCode } from './files/roots.ts'
+
+export interface FsReachOptions {
+  /** Directories (or single files) that may be read. */
+  readonly read?: readonly string[]
+  /** Directories that may be written below. Writing does not include reading. */
+  readonly write?: readonly string[]
+  /** Where relative paths start. The first root by default. */
+  readonly base?: string
+  /** The largest file that is read, in bytes. 10 MiB by default. */
+  readonly maxReadBytes?: number
+  /** The largest file that is written, in bytes. 10 MiB by default. */
+  readonly maxWriteBytes?: number
+}
+
+const MAX_BYTES = 10 * 1024 * 1024
+/** Entries of one directory that are looked at side by side. */
+const LIST_BATCH = 64
+
+/**
+ * Files below the host's roots. Paths are resolved to real paths; what leads out by `..`, by an absolute path or by
+ * a link is refused, also when the link appears between the check and the use. Only regular files are read and
+ * written. Files are written beside their place and renamed into it.
+ */
+export function fsReachBackend(options: FsReachOptions): CapabilityBackend<'fs_reach'> {
+  const { maxReadBytes = MAX_BYTES, maxWriteBytes = MAX_BYTES } = options
+  const readable = options.read ?? []
+  const writable = options.write ?? []
+  const first = options.base ?? readable[0] ?? writable[0]
+  if (first === undefined) {
+    throw new ToolcribError(
+      'config-invalid',
+      'fsReachBackend grants nothing; list directories in read or write',
+    )
+  }
+  const base = resolve(first)
+
+  return {
+    async open(declared, scope) {
+      const readRoots = await grantedRoots(declared.read ?? [], readable, base)
+      const writeRoots = await grantedRoots(declared.write ?? [], writable, base)
+      if (readRoots.length + writeRoots.length === 0) {
+        throw new CapabilityError(
+          'denied',
+          `the host grants ${scope.tool} none of the paths it asks for; add them to the roots of fsReachBackend`,
+        )
+      }
+
+      /** Runs one operation on an absolute path; failures of the system come out with the next step. */
+      const on = async <Value>(
+        path: string,
+        roots: readonly string[],
+        what: 'read' | 'written',
+        operate: (absolute: string, roots: readonly string[]) => Promise<Value>,
+      ): Promise<Value> => {
+        checkRunning(scope.signal)
+        if (path.includes('\0')) throw new CapabilityError('denied', 'a path must not contain NUL bytes')
+        if (roots.length === 0) {
+          throw new CapabilityError(
+            'denied',
+            `nothing may be ${what} by ${scope.tool}; the host decides that`,
+          )
+        }
+        try {
+          return await operate(resolve(base, path), roots)
+        } catch (thrown) {
+          throw explain(thrown, path)
+        }
+      }
+
+      const access: FileAccess = {
+        readFile: (path) =>
+          on(path, readRoots, 'read', (absolute, roots) => readWithin(absolute, roots, maxReadBytes)),
+        async writeFile(path, data) {
+          const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data
+          if (bytes.byteLength > maxWriteBytes) throw tooLarge(path, bytes.byteLength, maxWriteBytes)
+          await on(path, writeRoots, 'written', (absolute, roots) => writeWithin(absolute, roots, bytes))
+        },
+        list: (path) => on(path, readRoots, 'read', listWithin),
+        stat: (path) => on(path, readRoots, 'read', statWithin),
+      }
+      return access
+    },
+  }
+}
+
+async function readWithin(path: string, roots: readonly string[], maxBytes: number): Promise<Uint8Array> {
+  // Asked before it is opened too: opening alone can set off a device.
+  checkRegular(path, await lstat(await realPathWithin(path, roots)))
+  const { handle } = await openWithin(path, roots, constants.O_RDONLY)
+  try {
+    const stats = await handle.stat()
+    checkRegular(path, stats)
+    if (stats.size > maxBytes) throw tooLarge(path, stats.size, maxBytes)
+    return await readAtMost(handle, path, stats.size, maxBytes)
+  } finally {
+    await handle.close()
+  }
+}
+
+// The size is no promise: files grow while they are read, and some systems report 0 for files that hold text.
+async function readAtMost(
+  handle: FileHandle,
+  path: string,
+  expected: number,
+  maxBytes: number,
+): Promise<Uint8Array> {
+  let buffer = Buffer.allocUnsafe(Math.min(expected, maxBytes) + 1)
+  let length = 0
+  for (;;) {
+    const { bytesRead } = await handle.read(buffer, length, buffer.length - length)
+    if (bytesRead === 0) return buffer.subarray(0, length)
+    length += bytesRead
+    if (length > maxBytes) throw tooLarge(path, length, maxBytes)
+    if (length === buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.min(length * 2 + 4096, maxBytes + 1))
+      buffer.copy(larger)
+      buffer = larger
+    }
+  }
+}
+
+async function writeWithin(path: string, roots: readonly string[], data: Uint8Array): Promise<void> {
+  const target = await writeTarget(path, roots)
+  const directory = await openDirectoryWithin(dirname(target), roots, { create: true })
+  const temporary = pathInside(directory, `.toolcrib-${randomUUID()}.tmp`)
+  const place = pathInside(directory, basename(target))
+  try {
+    const present = await lstat(place).catch(ignoreMissing)
+    if (present !== undefined && !present.isSymbolicLink()) checkRegular(path, present)
+    const handle = await open(temporary, 'wx')
+    try {
+      await handle.writeFile(data)
+      if (present?.isFile()) await handle.chmod(present.mode & 0o777)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    // A rename replaces a link that has taken the place meanwhile; it does not follow it.
+    await rename(temporary, place)
+  } catch (thrown) {
+    await rm(temporary, { force: true })
+    throw thrown
+  } finally {
+    await directory.handle.close()
+  }
+}
+
+/** An existing file may be reached through a link; a new one lies where it was asked for. */
+async function writeTarget(path: string, roots: readonly string[]): Promise<string> {
+  try {
+    return await realPathWithin(path, roots)
+  } catch (thrown) {
+    if (systemCode(thrown) === 'ENOENT') return path
+    throw thrown
+  }
+}
+
+async function listWithin(path: string, roots: readonly string[]): Promise<FileInfo[]> {
+  const directory = await openDirectoryWithin(path, roots)
+  try {
+    const names = (await readdir(pathOfHandle(directory))).sort()
+    const entries: FileInfo[] = []
+    for (let start = 0; start < names.length; start += LIST_BATCH) {
+      const batch = names.slice(start, start + LIST_BATCH).map((name) => describeEntry(directory, name))
+      for (const entry of await Promise.all(batch)) if (entry !== undefined) entries.push(entry)
+    }
+    return entries
+  } finally {
+    await directory.handle.close()
+  }
+}
+
+async function describeEntry(directory: Opened, name: string): Promise<FileInfo | undefined> {
+  const stats = await lstat(pathInside(directory, name)).catch(ignoreMissing)
+  return stats && fileInfo(resolve(directory.real, name), stats)
+}
+
+async function statWithin(path: string, roots: readonly string[]): Promise<FileInfo | undefined> {
+  try {
+    const real = await realPathWithin(path, roots)
+    if (roots.includes(real)) return fileInfo(real, await lstat(real))
+    const parent = await openDirectoryWithin(dirname(real), roots)
+    try {
+      return fileInfo(real, await lstat(pathInside(parent, basename(real))))
+    } finally {
+      await parent.handle.close()
+    }
+  } catch (thrown) {
+    return ignoreMissing(thrown)
+  }
+}
+
+function fileInfo(path: string, stats: Stats): FileInfo {
+  return { path, name: basename(path), kind: kindOf(stats), size: stats.size }
+}
+
+function kindOf(stats: Stats): FileInfo['kind'] {
+  if (stats.isFile()) return 'file'
+  if (stats.isDirectory()) return 'directory'
+  return stats.isSymbolicLink() ? 'link' : 'other'
+}
+
+function ignoreMissing(thrown: unknown): undefined {
+  if (!isMissingError(thrown)) throw thrown
+}
+
+function checkRegular(path: string, stats: Stats): void {
+  if (stats.isFile()) return
+  if (stats.isDirectory()) {
+    throw new CapabilityError('execution_failed', `"${path}" is a directory; name a file in it`)
+  }
+  throw new CapabilityError('denied', `"${path}" is a device, pipe or socket; only regular files are touched`)
+}
+
+function tooLarge(path: string, bytes: number, maxBytes: number): CapabilityError {
+  return new CapabilityError(
+    'execution_failed',
+    `"${path}" has ${bytes} bytes, more than the ${maxBytes} the host allows at once; work on a part of it`,
+  )
+}
+
+function explain(thrown: unknown, path: string): unknown {
+  if (thrown instanceof CapabilityError) return thrown
+  const code = systemCode(thrown)
+  const message = code === undefined ? undefined : SYSTEM_MESSAGES[code]
+  if (message === undefined) {
+    return new CapabilityError('execution_failed', `"${path}": ${describeError(thrown)}`, { cause: thrown })
+  }
+  return new CapabilityError('execution_failed', `"${path}" ${message}`, { cause: thrown })
+}
+
+const SYSTEM_MESSAGES: { readonly [code: string]: string } = {
+  ENOENT: 'does not exist; list its directory to see what does',
+  ENOTDIR: 'is not a directory; name a directory',
+  EISDIR: 'is a directory; name a file in it',
+  EACCES: 'may not be touched by this process; ask the user to change its permissions',
+  EPERM: 'may not be touched by this process; ask the user to change its permissions',
+  ELOOP: 'is a link that leads in a circle; name the file itself',
+  ENAMETOOLONG: 'is too long a name; choose a shorter one',
+  ENOSPC: 'does not fit: the disk is full; ask the user to free some space',
+}

@@ -1,0 +1,12 @@
+import type { CapabilityScope } from '../capability.ts'
+
+/** A scope for tests: a tool called `probe`, in a session of its own. */
+export function testScope(changes: Partial<CapabilityScope> = {}): CapabilityScope {
+  return {
+    tool: 'probe',
+    sessionId: 'session-1',
+    signal: new AbortController().signal,
+    attachments: [],
+    ...changes,
+  }
+}
