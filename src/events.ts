@@ -18,6 +18,8 @@ export type ToolcribEvent = { readonly at: number; readonly sessionId?: string }
   | { readonly type: 'session-opened'; readonly parentId?: string; readonly restored: number }
   /** A saved activation whose tool has another definition now. */
   | { readonly type: 'definition-changed'; readonly name: string }
+  /** The store did not take the session's state after a call; the next change saves it again. */
+  | { readonly type: 'save-failed'; readonly error: string }
   | {
       readonly type: 'surfaced'
       readonly tools: number

@@ -17,9 +17,12 @@ export interface Policy {
   readonly filter?: ToolFilter
 }
 
-/** A policy with the toolset gate: the built-ins a call or a list of definitions is limited to. */
+/** A policy with the gates that a single call or a forked session adds to it. */
 export interface Gates extends Policy {
+  /** The toolset gate: the built-ins that pass; absent = all, `[]` = none. */
   readonly allowedTools?: readonly string[] | undefined
+  /** Further allowlists, each of which a tool must be on. */
+  readonly allowlists?: readonly (readonly string[])[]
 }
 
 /**
@@ -27,6 +30,8 @@ export interface Gates extends Policy {
  * cannot disagree.
  */
 export interface CompiledPolicy {
+  /** True when it refuses nothing, so that it need not be asked. */
+  readonly isOpen: boolean
   /** Which gate refuses the tool, or undefined when it is permitted. */
   denial(entry: Entry): string | undefined
   /** Meta-tools pass every list that allows; only what denies or excludes by name removes them. */
@@ -38,6 +43,7 @@ export function compilePolicy(gates: Gates): CompiledPolicy {
   const isExcluded = matcher(filter.excludeTools)
   const isDenied = matcher(gates.deny)
   const isAllowed = matcher(gates.allow)
+  const allowlists = (gates.allowlists ?? []).map((names) => matcher(names))
   const isInToolset = matcher(gates.allowedTools)
   const isAllowedMcpTool = matcher(filter.allowedMcpTools)
   const isAllowedServer = matcher(filter.allowedMcpServers)
@@ -50,11 +56,22 @@ export function compilePolicy(gates: Gates): CompiledPolicy {
   }
 
   return {
+    isOpen: ![
+      isExcluded,
+      isDenied,
+      isAllowed,
+      isInToolset,
+      isAllowedMcpTool,
+      isAllowedServer,
+      isAllowedPlugin,
+      ...allowlists,
+    ].some(Boolean),
     denialOfMetaTool,
     denial({ name, source, tool }) {
       const refused = denialOfMetaTool(name)
       if (refused) return refused
       if (isAllowed && !isAllowed(name)) return 'the allow list'
+      if (allowlists.some((isListed) => isListed?.(name) === false)) return "this sub-agent's allow list"
       if (source.kind === 'builtin') {
         if (isInToolset && !isInToolset(name) && tool.alwaysInclude !== true)
           return 'the toolset (allowedTools)'

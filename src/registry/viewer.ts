@@ -1,4 +1,5 @@
 import type { Emit } from '../events.ts'
+import type { Listing } from '../tool.ts'
 import type { Snapshot } from './catalogue.ts'
 import type { Entry } from './entry.ts'
 import { decideMode, isDeferred, type ModeDecision, type ModeSettings } from './mode.ts'
@@ -14,6 +15,8 @@ export interface View {
   readonly deferred: ReadonlyMap<string, Entry>
   /** Which gate holds a tool back, or undefined when it is permitted. */
   denial(entry: Entry): string | undefined
+  /** Whether a listing is permitted; made for asking about thousands of them. */
+  permits(listing: Listing): boolean
 }
 
 export interface ViewerOptions {
@@ -51,14 +54,18 @@ export class Viewer {
     const denial = (entry: Entry) => denialOf(entry, snapshot, policy)
     const shown: Entry[] = []
     const deferred = new Map<string, Entry>()
+    const permitted = new Set<Listing>()
     for (const entry of snapshot.sorted) {
       if (denial(entry) !== undefined) continue
+      permitted.add(entry.listing)
       const isHidden =
         canSearch && !this.#isPinned(entry.name) && isDeferred(entry, { ...settings, isLazy: mode.isLazy })
       if (isHidden) deferred.set(entry.name, entry)
       else shown.push(entry)
     }
-    return { snapshot, mode, shown, deferred, denial }
+    const isAll = permitted.size === snapshot.size
+    const permits = isAll ? () => true : (listing: Listing) => permitted.has(listing)
+    return { snapshot, mode, shown, deferred, denial, permits }
   }
 }
 

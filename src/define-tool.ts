@@ -1,0 +1,79 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import { describeError, ToolcribError } from './errors.ts'
+import type { InferSchema } from './infer-schema.ts'
+import type { JsonSchema, Tool, ToolContext, ToolResult } from './tool.ts'
+import { valibotJsonSchema } from './valibot-schema.ts'
+
+/** A JSON Schema, or a schema of zod, valibot, arktype or any other library that speaks Standard Schema. */
+export type SchemaInput = JsonSchema | StandardSchemaV1
+
+/** What `execute` receives once a schema has accepted it. */
+export type InputOf<Schema> = Schema extends StandardSchemaV1
+  ? StandardSchemaV1.InferOutput<Schema>
+  : InferSchema<Schema>
+
+/** A tool as it is written: like `Tool`, with the input type taken from the schema. */
+export type ToolDraft<Schema> = Omit<Tool, 'inputSchema' | 'execute'> & {
+  readonly inputSchema: Schema
+  execute(input: InputOf<Schema>, ctx: ToolContext): Promise<ToolResult> | ToolResult
+}
+
+/**
+ * Types a tool: the input of `execute` is inferred from `inputSchema`. With a Standard Schema the model is shown
+ * its JSON Schema, and `execute` gets what the schema parsed, defaults and transforms included.
+ */
+export function defineTool<const Schema extends SchemaInput>(
+  draft: ToolDraft<Schema>,
+): Tool<InputOf<Schema>> {
+  const { inputSchema } = draft
+  if (!isStandardSchema(inputSchema)) {
+    // The draft's own keys are a tool's; with a JSON Schema it already is one.
+    return Object.assign(Object.create(Object.getPrototypeOf(draft)), draft)
+  }
+  return {
+    ...draft,
+    inputSchema: jsonSchemaOf(inputSchema, draft.name),
+    execute: (input, ctx) =>
+      parseThen(inputSchema, input, (parsed) => draft.execute(parsed as InputOf<Schema>, ctx)),
+  }
+}
+
+/** Whether a schema is one of a schema library's, rather than plain JSON Schema. */
+export function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
+  return (
+    ((typeof schema === 'object' && schema !== null) || typeof schema === 'function') && '~standard' in schema
+  )
+}
+
+/** The JSON Schema that a library gives for its schema, or `config-invalid` with what to do about it. */
+export function jsonSchemaOf(schema: StandardSchemaV1, owner: string): JsonSchema {
+  const standard: StandardSchemaV1.Props & Partial<StandardJSONSchemaV1.Props> = schema['~standard']
+  if (!standard.jsonSchema) {
+    if (standard.vendor === 'valibot') return valibotJsonSchema(schema)
+    const problem = `the ${standard.vendor} schema of "${owner}" cannot describe itself as JSON Schema`
+    throw new ToolcribError('config-invalid', `${problem}; update ${standard.vendor}, or pass a JSON Schema`)
+  }
+  try {
+    return standard.jsonSchema.input({ target: 'draft-2020-12' })
+  } catch (cause) {
+    throw new ToolcribError(
+      'config-invalid',
+      `the ${standard.vendor} schema of "${owner}" has no JSON Schema form: ${describeError(cause)}`,
+      { cause },
+    )
+  }
+}
+
+async function parseThen(
+  schema: StandardSchemaV1,
+  input: unknown,
+  next: (parsed: unknown) => Promise<ToolResult> | ToolResult,
+): Promise<ToolResult> {
+  const outcome = await schema['~standard'].validate(input)
+  if (!outcome.issues) return next(outcome.value)
+  const faults = outcome.issues.slice(0, 5).map(({ path, message }) => {
+    const keys = (path ?? []).map((part) => String(typeof part === 'object' ? part.key : part))
+    return keys.length > 0 ? `${keys.join('.')}: ${message}` : message
+  })
+  return { ok: false, code: 'input_invalid', error: faults.join('; ') }
+}

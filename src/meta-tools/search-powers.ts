@@ -1,0 +1,35 @@
+import type { SearchOptions, SearchResult } from '../search/search-result.ts'
+import type { ActivationReport } from '../session/session.ts'
+import type { ToolDefinition } from '../tool.ts'
+
+/** What a search tool may do: the part of a session that it is bound to. */
+export interface SearchPowers {
+  search(query: string, options: SearchOptions): Promise<SearchResult>
+  activate(names: readonly string[]): Promise<ActivationReport>
+  /** The definition a name means, however it is written; undefined when it is not there for this session. */
+  describe(name: string): ToolDefinition | undefined
+  isActive(name: string): boolean
+  /** Names close to one that is not there. */
+  suggest(name: string): readonly string[]
+  /** MCP servers this session may use. */
+  servers(): readonly string[]
+  /** Deferrable tools permitted to this session, active or not. */
+  deferrableCount(): number
+  /** Evictions the model has not been told of yet. */
+  takeEvictions(): readonly string[]
+}
+
+/** What shapes a search tool besides the session. */
+export interface SearchToolOptions {
+  /** What lies behind the search, for the tool's description. */
+  readonly behind: string
+  /** True when found tools are called through `call_tool`. */
+  readonly isDispatch: boolean
+  /** What an answer may take. */
+  readonly maxAnswerTokens: number
+}
+
+/** How the model goes on once it has found a tool. */
+export function howToCall({ isDispatch }: Pick<SearchToolOptions, 'isDispatch'>): string {
+  return isDispatch ? 'call it with call_tool { name, arguments }' : 'call it directly by its name'
+}

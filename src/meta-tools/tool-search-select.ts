@@ -1,0 +1,50 @@
+import type { Tool } from '../tool.ts'
+import { answer, answerSearch, clamp, inputInvalid } from './answer.ts'
+import { fitMatches } from './fit-matches.ts'
+import { howToCall, type SearchPowers, type SearchToolOptions } from './search-powers.ts'
+
+interface Input {
+  readonly query: string
+  readonly max_results?: number
+}
+
+/** `ToolSearch`: `select:A,B` fetches by name, anything else searches; what it returns is checked out. */
+export function toolSearchSelect(session: SearchPowers, options: SearchToolOptions): Tool<Input> {
+  return {
+    name: 'ToolSearch',
+    description: `Fetches tools that are not shown to you, with their parameters: ${howToCall(options)}. Search before you conclude that something cannot be done. Queries: "select:A,B" for exact names; "notebook jupyter" for the best matches; "+slack send" to require a word.\nBehind it:\n${options.behind}`,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', description: 'select:<names>, or what you need in a few words.' },
+        max_results: { type: 'integer', description: 'How many matches, 1 to 25.', default: 5 },
+      },
+      required: ['query'],
+    },
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    isSelfLimiting: true,
+    execute({ query, max_results }, ctx) {
+      if (query.trim() === '')
+        return inputInvalid('ToolSearch needs a query: select:<names>, or what you need in a few words')
+      const limit = clamp(max_results, { min: 1, max: 25, otherwise: 5 })
+      const maxTokens = Math.min(options.maxAnswerTokens, Math.floor(ctx.resultLimitChars / 4))
+      return answerSearch(async () => {
+        const found = await session.search(query, { limit })
+        const isSelect = found.kind === 'select'
+        const matches = fitMatches(found.matches, (name) => session.describe(name), maxTokens)
+        const { evicted } = await session.activate(matches.map(({ name }) => name))
+        const gone = [...session.takeEvictions(), ...evicted]
+        return answer({
+          query,
+          query_kind: isSelect ? 'select' : 'keyword',
+          total_deferred_tools: session.deferrableCount(),
+          matches: isSelect ? matches.map(({ score: _, ...match }) => match) : matches,
+          ...(found.missing?.length ? { missing: found.missing } : {}),
+          ...(gone.length > 0 ? { evicted: gone } : {}),
+          ...(found.unmatchedTerms?.length ? { unmatched_terms: found.unmatchedTerms } : {}),
+          ...(found.servers?.length ? { servers: found.servers } : {}),
+        })
+      })
+    },
+  }
+}

@@ -1,0 +1,145 @@
+import type { SearchResult } from '../search/search-result.ts'
+import type { SearchStyle } from '../session/settings.ts'
+import type { Tool, ToolResult } from '../tool.ts'
+import { answer, answerSearch, clamp, inputInvalid } from './answer.ts'
+import { fitMatches, shorten } from './fit-matches.ts'
+import { howToCall, type SearchPowers, type SearchToolOptions } from './search-powers.ts'
+
+interface Input {
+  readonly query?: string
+  readonly name?: string
+  readonly limit?: number
+  readonly offset?: number
+}
+
+/** `tool_search`: finds tools by words and checks them out; or checks one out by its name. */
+export function toolSearch(
+  session: SearchPowers,
+  options: SearchToolOptions & { readonly style: SearchStyle },
+): Tool<Input> {
+  return {
+    name: 'tool_search',
+    description: describeTool(options),
+    inputSchema: {
+      type: 'object',
+      properties: {
+        query: {
+          type: 'string',
+          description:
+            'What you need, in a few words. Also: select:A,B  +required  -excluded  server:name  "a phrase"  /regex/',
+        },
+        name: { type: 'string', description: 'The exact name of a tool to load; wins over query.' },
+        limit: {
+          type: 'integer',
+          description: `How many matches, 1 to ${maxLimit(options.style)}.`,
+          default: 5,
+        },
+        offset: { type: 'integer', description: 'Where to go on, from next_offset.' },
+      },
+    },
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    isSelfLimiting: true,
+    execute(input, ctx) {
+      const maxTokens = Math.min(options.maxAnswerTokens, Math.floor(ctx.resultLimitChars / 4))
+      if (input.name?.trim())
+        return loadByName(session, input.name.trim(), { ...options, maxAnswerTokens: maxTokens })
+      if (!input.query?.trim()) {
+        return inputInvalid(
+          'tool_search needs a query (what you need, in a few words) or a name (one exact tool)',
+        )
+      }
+      const query = input.query
+      const limit = clamp(input.limit, { min: 1, max: maxLimit(options.style), otherwise: 5 })
+      const offset = clamp(input.offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 })
+      return answerSearch(async () => {
+        const found = await session.search(query, { limit, offset })
+        return options.style === 'two-step' ? list(found, offset) : load(session, found, offset, maxTokens)
+      })
+    },
+  }
+}
+
+function maxLimit(style: SearchStyle): number {
+  return style === 'two-step' ? 15 : 25
+}
+
+function describeTool({ style, behind, ...options }: SearchToolOptions & { style: SearchStyle }): string {
+  const steps =
+    style === 'two-step'
+      ? `A query answers names and descriptions; then load one with name, and ${howToCall(options)}.`
+      : `Matches are loaded with their parameters: ${howToCall(options)}. Loaded tools stay.`
+  return `Finds tools that are not shown to you, and loads them. Search before you conclude that something cannot be done. ${steps}\nBehind it:\n${behind}`
+}
+
+/** One step: what is found is checked out. Matches that would not fit into the answer wait at `next_offset`. */
+async function load(
+  session: SearchPowers,
+  found: SearchResult,
+  offset: number,
+  maxTokens: number,
+): Promise<ToolResult> {
+  const matches = fitMatches(found.matches, (name) => session.describe(name), maxTokens)
+  const { activated, evicted } = await session.activate(matches.map(({ name }) => name))
+  return answer({
+    query: found.query,
+    total: found.total,
+    matches,
+    activated,
+    evicted: [...session.takeEvictions(), ...evicted],
+    ...footer(found, offset + matches.length),
+  })
+}
+
+/** Two steps: names and descriptions only; nothing is checked out. */
+function list(found: SearchResult, offset: number): ToolResult {
+  const matches = found.matches.map(({ name, description }) => ({
+    name,
+    description: description.slice(0, 400),
+  }))
+  return answer({
+    query: found.query,
+    total: found.total,
+    matches,
+    ...footer(found, offset + matches.length),
+  })
+}
+
+function footer(found: SearchResult, next: number): object {
+  return {
+    ...(next < found.total && found.matches.length > 0 ? { next_offset: next } : {}),
+    ...(found.missing?.length ? { missing: found.missing } : {}),
+    ...(found.unmatchedTerms?.length ? { unmatched_terms: found.unmatchedTerms } : {}),
+    ...(found.servers?.length ? { servers: found.servers } : {}),
+    ...(found.total === 0
+      ? { hint: 'Nothing here fits. Try other words, or fewer; if that fails too, there is no such tool.' }
+      : {}),
+  }
+}
+
+async function loadByName(
+  session: SearchPowers,
+  name: string,
+  options: SearchToolOptions,
+): Promise<ToolResult> {
+  const definition = session.describe(name)
+  if (!definition) return unknownName(session, name)
+  const { evicted } = await session.activate([definition.name])
+  const shown = shorten(definition, options.maxAnswerTokens)
+  return answer({
+    activated: true,
+    name: definition.name,
+    ...shown,
+    evicted: [...session.takeEvictions(), ...evicted],
+  })
+}
+
+function unknownName(session: SearchPowers, name: string): ToolResult {
+  return answer({
+    activated: false,
+    name,
+    error: `There is no tool "${name.slice(0, 200)}" here.`,
+    suggestions: session.suggest(name),
+    mcpServers: session.servers().slice(0, 50),
+    hint: 'Use a suggestion, or search with query: what you need, in a few words.',
+  })
+}

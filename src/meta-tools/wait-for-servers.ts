@@ -1,0 +1,41 @@
+import type { ServerDirectory } from '../registry/server-directory.ts'
+import type { Tool } from '../tool.ts'
+import { answer, clamp } from './answer.ts'
+
+interface Input {
+  readonly servers?: readonly string[]
+  readonly timeout_ms?: number
+}
+
+/** `wait_for_servers`: waits until MCP servers have connected, and tells how each is doing. */
+export function waitForServers(directory: ServerDirectory): Tool<Input> {
+  return {
+    name: 'wait_for_servers',
+    description: 'Waits until MCP servers have connected, so that their tools are there on your next turn.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        servers: { type: 'array', items: { type: 'string' }, description: 'Which servers; all when absent.' },
+        timeout_ms: {
+          type: 'integer',
+          description: 'How long to wait at most, up to 60000.',
+          default: 10000,
+        },
+      },
+    },
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    isSelfLimiting: true,
+    async execute({ servers, timeout_ms }) {
+      const timeoutMs = clamp(timeout_ms, { min: 0, max: 60_000, otherwise: 10_000 })
+      await directory.settled({ timeoutMs, ...(servers ? { servers } : {}) })
+      const statuses = directory.statuses().filter(({ server }) => !servers || servers.includes(server))
+      const known = new Set(statuses.map(({ server }) => server))
+      return answer({
+        servers: statuses,
+        ...(servers?.some((server) => !known.has(server))
+          ? { unknown: servers.filter((server) => !known.has(server)) }
+          : {}),
+      })
+    },
+  }
+}

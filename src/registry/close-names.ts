@@ -1,0 +1,47 @@
+import { nameSkeleton } from '../names.ts'
+import type { Entry } from './entry.ts'
+
+const MAX_EDITS = 3
+
+/** A few names close to one that is not there: the same own name elsewhere, a letter or three off, or a part of it. */
+export function closeNames(name: string, entries: Iterable<Entry>, limit: number): string[] {
+  const wanted = nameSkeleton(name)
+  const ownWanted = wanted.slice(wanted.lastIndexOf('.') + 1)
+  const close: { name: string; distance: number }[] = []
+  for (const entry of entries) {
+    const own = nameSkeleton(entry.listing.ownName)
+    const distance = Math.min(
+      editDistance(wanted, nameSkeleton(entry.name)),
+      editDistance(ownWanted, own),
+      wanted.endsWith(`_${own}`) ? 1 : MAX_EDITS + 1,
+    )
+    // Short names are near everything: three edits make any four letters into any other.
+    if (distance <= MAX_EDITS && distance < ownWanted.length / 2) close.push({ name: entry.name, distance })
+  }
+  close.sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
+  return close.slice(0, limit).map((candidate) => candidate.name)
+}
+
+/** Edits between two words, or `MAX_EDITS + 1` as soon as it must be more; only the diagonal band is looked at. */
+function editDistance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > MAX_EDITS) return MAX_EDITS + 1
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row++) {
+    const current = new Array<number>(b.length + 1).fill(MAX_EDITS + 1)
+    current[0] = row
+    let best = row
+    for (let column = Math.max(1, row - MAX_EDITS); column <= Math.min(b.length, row + MAX_EDITS); column++) {
+      const substituted = at(previous, column - 1) + (a[row - 1] === b[column - 1] ? 0 : 1)
+      const value = Math.min(substituted, at(previous, column) + 1, at(current, column - 1) + 1)
+      current[column] = value
+      best = Math.min(best, value)
+    }
+    if (best > MAX_EDITS) return MAX_EDITS + 1
+    previous = current
+  }
+  return Math.min(at(previous, b.length), MAX_EDITS + 1)
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? MAX_EDITS + 1
+}

@@ -1,0 +1,96 @@
+import { describeError } from '../errors.ts'
+import { isRecord } from '../json.ts'
+import { checkName } from '../names.ts'
+import type { Tool, ToolSource } from '../tool.ts'
+import { type Deferral, Entry } from './entry.ts'
+
+/** How one tool is registered. */
+export interface RegisterOptions {
+  /** The plugin it is from; without it, the tool is a built-in. */
+  readonly pluginId?: string
+  /** Overrides the tool's own `deferred`. */
+  readonly deferred?: boolean
+  /** Overrides the tool's own `searchHint`. */
+  readonly searchHint?: string
+  /** Shown from the start, in every mode. */
+  readonly preload?: boolean
+  /** Takes the place of a tool with that name; never a built-in's, for plugins and MCP. */
+  readonly replace?: boolean
+}
+
+/** How a server's tools are registered. */
+export interface SyncOptions {
+  /** false pins all its tools. */
+  readonly lazy?: boolean
+  /** Tools to pin, by the server's own names or the registered ones. */
+  readonly pinned?: readonly string[]
+  /** A trusted server may pin its tools itself (`_meta` alwaysLoad) and ranks before others at equal scores. */
+  readonly trust?: boolean
+}
+
+// Whom to believe when two tools claim the same thing.
+const TRUST = { builtin: 3, plugin: 2, trustedServer: 1, server: 0 } as const
+
+/** The entry of a built-in or a plugin's tool, or a `ToolcribError` for one that cannot be registered. */
+export function localEntry(tool: Tool, { pluginId, deferred, searchHint, preload }: RegisterOptions): Entry {
+  checkName(tool?.name, 'tool name')
+  if (pluginId !== undefined) checkName(pluginId, 'plugin id')
+  const source: ToolSource =
+    pluginId === undefined ? { kind: 'builtin' } : { kind: 'plugin', plugin: pluginId }
+  return new Entry(tool, {
+    name: tool.name,
+    ownName: tool.name,
+    source,
+    deferral: preload ? 'pinned' : deferralOf(deferred ?? tool.deferred),
+    searchHint,
+    trust: pluginId === undefined ? TRUST.builtin : TRUST.plugin,
+  })
+}
+
+/** The entry of a server's tool, named `mcp__<server>__<tool>`. */
+export function mcpEntry(tool: Tool, server: string, options: SyncOptions = {}): Entry {
+  checkName(tool?.name, 'tool name')
+  const name = `mcp__${server}__${tool.name}`
+  checkName(name, 'tool name')
+  const isPinned =
+    options.lazy === false ||
+    options.pinned?.includes(tool.name) ||
+    options.pinned?.includes(name) ||
+    (options.trust === true && asksToBeLoaded(tool))
+  return new Entry(tool, {
+    name,
+    ownName: tool.name,
+    source: { kind: 'mcp', server },
+    deferral: isPinned ? 'pinned' : deferralOf(tool.deferred),
+    trust: options.trust === true ? TRUST.trustedServer : TRUST.server,
+  })
+}
+
+/** The entries of a server's list; a tool that cannot be registered is left out with the reason. */
+export function mcpEntries(tools: readonly Tool[], server: string, options: SyncOptions) {
+  checkName(server, 'server name')
+  const entries: Entry[] = []
+  const skipped: { name: string; reason: string }[] = []
+  for (const tool of tools) {
+    try {
+      entries.push(mcpEntry(tool, server, options))
+    } catch (error) {
+      skipped.push({ name: String(tool?.name ?? '(no name)').slice(0, 200), reason: describeError(error) })
+    }
+  }
+  return { entries, skipped }
+}
+
+function deferralOf(deferred: boolean | undefined): Deferral {
+  if (deferred === undefined) return 'unset'
+  return deferred ? 'deferred' : 'pinned'
+}
+
+/** MCP's `_meta` keys are namespaced; whoever's namespace it is, `alwaysLoad: true` means the same. */
+function asksToBeLoaded(tool: Tool): boolean {
+  const meta: unknown = Reflect.get(tool, '_meta')
+  return (
+    isRecord(meta) &&
+    Object.entries(meta).some(([key, value]) => /(^|\/)alwaysLoad$/.test(key) && value === true)
+  )
+}

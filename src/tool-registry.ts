@@ -1,0 +1,493 @@
+import type { CallContext, CallEnvironment, CallTarget } from './call/call-environment.ts'
+import { CallRunner } from './call/call-runner.ts'
+import type { Attachment } from './capability.ts'
+import { readClock } from './clock.ts'
+import type { InputOf, SchemaInput } from './define-tool.ts'
+import { describeError, ToolcribError } from './errors.ts'
+import type { Emit, SyncReport } from './events.ts'
+import { type FunctionOptions, functionTool } from './function-tool.ts'
+import { clamp } from './meta-tools/answer.ts'
+import { META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
+import { checkName } from './names.ts'
+import { Catalogue } from './registry/catalogue.ts'
+import { closeNames } from './registry/close-names.ts'
+import type { Entry } from './registry/entry.ts'
+import { type CompiledPolicy, compilePolicy, type Policy, type ToolFilter } from './registry/policy.ts'
+import type { ServerDirectory } from './registry/server-directory.ts'
+import {
+  localEntry,
+  mcpEntries,
+  mcpEntry,
+  type RegisterOptions,
+  type SyncOptions,
+} from './registry/to-entry.ts'
+import { denialOf, type View, Viewer } from './registry/viewer.ts'
+import {
+  overrideSettings,
+  type RegistryOptions,
+  type SearcherName,
+  type SessionOptions,
+} from './registry-options.ts'
+import { CatalogueSearch } from './search/catalogue-search.ts'
+import { lexical } from './search/lexical.ts'
+import { regex } from './search/regex.ts'
+import type { SearchOptions, SearchResult } from './search/search-result.ts'
+import type { Searcher } from './search/searcher.ts'
+import { weighted } from './search/weighted.ts'
+import type { Session } from './session/session.ts'
+import type { CallSession } from './session/session-host.ts'
+import type { SessionSettings } from './session/settings.ts'
+import { type Stats, statsOf } from './session/stats.ts'
+import { SessionOpener } from './session-opener.ts'
+import {
+  type CallResult,
+  type Listing,
+  sourceKey,
+  type Tool,
+  type ToolCall,
+  type ToolDefinition,
+} from './tool.ts'
+
+/** What holds unless a registry or a session says otherwise. No other file names a default. */
+const DEFAULTS = {
+  mode: 'auto',
+  defer: 'mcp',
+  toolThreshold: 15,
+  thresholdPercent: 10,
+  pinned: [],
+  maxActive: 24,
+  maxActiveTokens: 0,
+  searchTool: 'tool_search',
+  searchStyle: 'one-step',
+  searchesPerMinute: 0,
+  strategy: 'auto',
+  policy: {},
+  allowlists: [],
+  contextWindow: undefined,
+  resultBudgetChars: 80_000,
+  maxIdenticalCalls: 25,
+  serverWaitMs: 3_000,
+  /** What one answer of a search tool may take. */
+  answerTokens: 5_000,
+  /** What the list of names behind the search may take, in the tool's description and in the prompt note. */
+  noteTokens: 400,
+  searchLimit: 5,
+  suggestions: 5,
+} as const
+
+/** A tool as the registry lists it for people and pages: grouped by where it is from. */
+export interface ToolSchema extends ToolDefinition {
+  readonly source: 'builtin' | 'plugin' | 'mcp'
+  readonly mcpServer?: string
+  readonly pluginId?: string
+}
+
+/** Why a tool is, or is not, there for a session. */
+export interface Explanation {
+  readonly name: string
+  readonly state: 'visible' | 'active' | 'deferred' | 'unavailable' | 'denied' | 'quarantined' | 'unknown'
+  readonly reason: string
+}
+
+/** `registry.search()`: how to search, with whose eyes, by which searcher. */
+export interface RegistrySearchOptions extends SearchOptions {
+  readonly searcher?: SearcherName | Searcher
+  /** In place of the registry's own policy. */
+  readonly policy?: Policy
+}
+
+/**
+ * Every tool an agent may use, where each is from, and the sessions that check them out. Readers hold immutable
+ * snapshots: a change swaps them, so nobody sees half of one.
+ */
+export class ToolRegistry {
+  readonly #options: RegistryOptions
+  readonly #settings: SessionSettings
+  readonly #policy: CompiledPolicy
+  readonly #catalogue = new Catalogue(META_TOOL_NAMES)
+  readonly #search = new CatalogueSearch()
+  readonly #searchers: ReadonlyMap<string, Searcher>
+  readonly #runner: CallRunner
+  readonly #sessions: SessionOpener
+  readonly #viewer: Viewer
+  readonly #now: () => number
+  #servers: ServerDirectory | undefined
+
+  constructor(options: RegistryOptions = {}) {
+    const searchers = [lexical(), weighted(), regex()] as const
+    this.#options = options
+    this.#now = readClock(options.clock ?? Date)
+    this.#searchers = new Map(searchers.map((searcher) => [searcher.name, searcher]))
+    this.#settings = overrideSettings({ ...DEFAULTS, searcher: searchers[0] }, options, (given) =>
+      this.#searcher(given),
+    )
+    this.#policy = compilePolicy(this.#settings.policy)
+    this.#runner = new CallRunner({ now: this.#now })
+    // The registry's own figures count every tool; policy is a matter of who looks.
+    this.#viewer = this.#viewerOf(this.#settings, compilePolicy({}))
+    this.#sessions = this.#sessionOpener()
+  }
+
+  /** Registers a built-in tool, or a plugin's. Throws `tool-duplicate` or `name-invalid`. */
+  register<Input>(tool: Tool<Input>, options: RegisterOptions = {}): void {
+    this.#add(localEntry(tool as Tool, options), options.replace === true)
+  }
+
+  /** Registers each of them, in order. */
+  registerAll(tools: readonly Tool[]): void {
+    for (const tool of tools) this.register(tool)
+  }
+
+  /** Registers a plain function and wraps what it returns. It is shown from the start, in every mode. */
+  registerFunction<const Schema extends SchemaInput>(
+    fn: (input: InputOf<Schema>, ctx: Parameters<Tool['execute']>[1]) => unknown,
+    options: FunctionOptions<Schema>,
+  ): void {
+    this.register(functionTool(fn, options), { preload: true })
+  }
+
+  /** Registers one tool of an MCP server, by the server's own name for it, as `mcp__<server>__<name>`. */
+  registerMcp<Input>(tool: Tool<Input>, server: string): void {
+    checkName(server, 'server name')
+    this.#add(mcpEntry(tool as Tool, server), false)
+  }
+
+  /** Swaps all tools of one server at once. A tool that collides or cannot be registered is skipped and told. */
+  syncMcp(server: string, tools: readonly Tool[], options: SyncOptions = {}): SyncReport {
+    const { entries, skipped } = mcpEntries(tools, server, options)
+    const swapped = this.#catalogue.replaceSource(sourceKey({ kind: 'mcp', server }), entries)
+    const report = { ...swapped, skipped: [...skipped, ...swapped.skipped] }
+    for (const skip of report.skipped) this.#emit({ type: 'tool-skipped', server, ...skip })
+    this.#emit({ type: 'server-synced', server, ...report })
+    return report
+  }
+
+  /** Removes a tool; false when there was none. */
+  unregister(name: string): boolean {
+    const entry = this.#catalogue.remove(name)
+    if (entry) this.#emit({ type: 'tool-unregistered', name, source: entry.source })
+    return entry !== undefined
+  }
+
+  /** Removes the tools of one MCP server, or of all; answers how many went. */
+  unregisterMcp(server?: string): number {
+    const mcp = this.#catalogue
+      .snapshot()
+      .sorted.filter(
+        ({ source }) => source.kind === 'mcp' && (server === undefined || source.server === server),
+      )
+    const keys = new Set(mcp.map(({ source }) => sourceKey(source)))
+    for (const key of keys) this.#catalogue.replaceSource(key, [])
+    for (const { name, source } of mcp) this.#emit({ type: 'tool-unregistered', name, source })
+    return mcp.length
+  }
+
+  /** An independent copy without the tools of MCP servers. */
+  withoutMcp(): ToolRegistry {
+    const copy = new ToolRegistry(this.#options)
+    for (const entry of this.#catalogue.snapshot().sorted) {
+      if (entry.source.kind !== 'mcp') copy.#catalogue.add(entry, { replace: false })
+    }
+    return copy
+  }
+
+  /** Holds a tool back: neither found nor callable until `release()`, also across a sync. */
+  quarantine(name: string, reason: string): void {
+    this.#catalogue.quarantine(name, reason)
+    this.#emit({ type: 'tool-quarantined', name, reason })
+  }
+
+  /** Ends a quarantine; false when there was none. */
+  release(name: string): boolean {
+    const wasHeld = this.#catalogue.release(name)
+    if (wasHeld) this.#emit({ type: 'tool-released', name })
+    return wasHeld
+  }
+
+  /** Lets searches wait for servers that are connecting, and name those that failed. Answers how to detach. */
+  attachServers(directory: ServerDirectory): () => void {
+    this.#servers = directory
+    return () => {
+      if (this.#servers === directory) this.#servers = undefined
+    }
+  }
+
+  get(name: string): Tool | undefined {
+    return this.#catalogue.get(name)?.tool
+  }
+
+  has(name: string): boolean {
+    return this.#catalogue.get(name) !== undefined
+  }
+
+  get size(): number {
+    return this.#catalogue.size
+  }
+
+  /** The tools that are available now, by name. */
+  getAvailable(): Tool[] {
+    return this.#entries()
+      .filter((entry) => this.#isAvailable(entry))
+      .map(({ tool }) => tool)
+  }
+
+  /** The tools of one toolset, by name. */
+  getForToolset(toolset: string): Tool[] {
+    return this.#entries()
+      .filter(({ tool }) => tool.toolset === toolset)
+      .map(({ tool }) => tool)
+  }
+
+  /** Every registered tool with where it is from, by name. */
+  listSchemas(): ToolSchema[] {
+    return this.#entries().map(({ definition, source }) => ({
+      ...definition,
+      source: source.kind,
+      ...(source.kind === 'mcp' ? { mcpServer: source.server } : {}),
+      ...(source.kind === 'plugin' ? { pluginId: source.plugin } : {}),
+    }))
+  }
+
+  /** Every permitted and available definition, by name: the surface of full mode, narrowed by these gates. */
+  toDefinitions(allowedTools?: readonly string[], filter?: ToolFilter): ToolDefinition[] {
+    const denial = this.#gate(allowedTools, filter)
+    const permitted = this.#entries().filter(
+      (entry) => denial(entry) === undefined && this.#isAvailable(entry),
+    )
+    return permitted.map(({ definition }) => definition)
+  }
+
+  /** Runs calls at once, answers in their order, and never throws. */
+  executeParallel(
+    calls: readonly ToolCall[],
+    ctx: CallContext,
+    allowedTools?: readonly string[],
+    filter?: ToolFilter,
+    attachments?: readonly Attachment[],
+  ): Promise<CallResult[]> {
+    const snapshot = this.#catalogue.snapshot()
+    const denial = this.#gate(allowedTools, filter)
+    const entryOf = ({ tool }: CallTarget) => snapshot.get(tool.name)
+    const environment: CallEnvironment = {
+      ...this.#environment(),
+      resolve: ({ name, args }) => {
+        const entry = snapshot.get(name)
+        return entry && { tool: entry.tool, source: entry.source, args, registration: entry }
+      },
+      suggest: (name) => this.#suggest(name, (entry) => denial(entry) === undefined),
+      denial: (target) => {
+        const entry = entryOf(target)
+        return entry ? denial(entry) : 'its removal from the registry'
+      },
+    }
+    return this.#runner.execute(calls, attachments ? { ...ctx, attachments } : ctx, environment)
+  }
+
+  /** Finds tools by words, names or a pattern. Denied, quarantined and unavailable tools never appear. */
+  search(query: string, { searcher, policy, ...options }: RegistrySearchOptions = {}): Promise<SearchResult> {
+    const snapshot = this.#catalogue.snapshot()
+    const compiled = policy ? compilePolicy(policy) : this.#policy
+    const isOpen = compiled.isOpen && snapshot.quarantined.size === 0
+    const permits = (listing: Listing) => {
+      const entry = this.#catalogue.get(listing.name)
+      return entry !== undefined && denialOf(entry, this.#catalogue.snapshot(), compiled) === undefined
+    }
+    const by = searcher === undefined ? this.#settings.searcher : this.#searcher(searcher)
+    return this.#find(query, options, by, isOpen ? () => true : permits, this.#emit)
+  }
+
+  /** Opens a conversation's session, anew or from saved state. */
+  openSession(options: SessionOptions = {}): Promise<Session> {
+    return this.#sessions.open(
+      options,
+      overrideSettings(this.#settings, options, (given) => this.#searcher(given)),
+    )
+  }
+
+  /** Why a tool is, or is not, there: for the registry's own settings, or for a session. */
+  explain(name: string, session?: Session): Explanation {
+    const entry = this.#catalogue.get(name)
+    if (!entry) return this.#explainMissing(name, session)
+    const view = session?.view() ?? this.#viewer.current()
+    const quarantine = view.snapshot.quarantined.get(name)
+    if (quarantine !== undefined) return { name, state: 'quarantined', reason: quarantine }
+    const denial = session ? view.denial(entry) : this.#policy.denial(entry)
+    if (denial !== undefined) return { name, state: 'denied', reason: `refused by ${denial}` }
+    if (!this.#isAvailable(entry)) return { name, state: 'unavailable', reason: 'its isAvailable() says no' }
+    if (!view.deferred.has(name))
+      return { name, state: 'visible', reason: `shown on every turn; ${view.mode.reason}` }
+    if (session?.isActive(name)) return { name, state: 'active', reason: 'checked out by this session' }
+    return { name, state: 'deferred', reason: `shown once activated; ${view.mode.reason}` }
+  }
+
+  /** Counts of all registered tools, under the registry's own settings. */
+  stats(): Stats {
+    return statsOf(this.#viewer.current(), this.#settings.toolThreshold, () => false)
+  }
+
+  #add(entry: Entry, replace: boolean): void {
+    this.#catalogue.add(entry, { replace })
+    this.#emit({ type: 'tool-registered', name: entry.name, source: entry.source })
+  }
+
+  #entries(): readonly Entry[] {
+    return this.#catalogue.snapshot().sorted
+  }
+
+  #isAvailable(entry: { readonly name: string; readonly tool: Tool }): boolean {
+    try {
+      return entry.tool.isAvailable?.() !== false
+    } catch (error) {
+      this.#emit({ type: 'tool-hidden', name: entry.name, error: describeError(error) })
+      return false
+    }
+  }
+
+  #gate(
+    allowedTools: readonly string[] | undefined,
+    filter: ToolFilter | undefined,
+  ): (entry: Entry) => string | undefined {
+    const snapshot = this.#catalogue.snapshot()
+    const given = compilePolicy({ allowedTools, ...(filter ? { filter } : {}) })
+    return (entry) => denialOf(entry, snapshot, this.#policy) ?? given.denial(entry)
+  }
+
+  #viewerOf(settings: SessionSettings, policy: CompiledPolicy, emit: Emit = this.#emit): Viewer {
+    const canSearch = policy.denialOfMetaTool(settings.searchTool) === undefined
+    return new Viewer({ settings, policy, canSearch, emit, snapshot: () => this.#catalogue.snapshot() })
+  }
+
+  #searcher(given: SearcherName | Searcher): Searcher {
+    if (typeof given !== 'string') return given
+    const searcher = this.#searchers.get(given)
+    if (searcher) return searcher
+    const known = [...this.#searchers.keys()].join(', ')
+    throw new ToolcribError('config-invalid', `there is no searcher "${given}"; use ${known}, or pass one`)
+  }
+
+  async #find(
+    query: string,
+    { limit, offset, server }: SearchOptions,
+    searcher: Searcher,
+    permits: (listing: Listing) => boolean,
+    emit: Emit,
+  ): Promise<SearchResult> {
+    const servers = this.#servers && (await this.#waitForServers(this.#servers))
+    this.#search.sync(this.#catalogue.snapshot().groups)
+    const { ranked, ...found } = await this.#search.search(query, {
+      limit: clamp(limit, { min: 1, max: 100, otherwise: DEFAULTS.searchLimit }),
+      offset: clamp(offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
+      searcher,
+      ...(server === undefined ? {} : { server }),
+      accepts: permits,
+      isReady: ({ name }) => this.#isReady(name),
+    })
+    const matches = ranked.map(({ listing, score, reasons }) => ({
+      name: listing.name,
+      score,
+      description: listing.description,
+      reasons,
+    }))
+    emit({
+      type: 'searched',
+      query,
+      searcher: searcher.name,
+      total: found.total,
+      names: matches.map(({ name }) => name),
+    })
+    if (matches.length === 0) emit({ type: 'missed', what: 'search', text: query })
+    return { ...found, matches, ...(servers?.length ? { servers } : {}) }
+  }
+
+  async #waitForServers(directory: ServerDirectory) {
+    const isUnsettled = () => directory.statuses().some(({ state }) => state === 'connecting')
+    if (isUnsettled())
+      await directory.settled({ timeoutMs: this.#options.serverWaitMs ?? DEFAULTS.serverWaitMs })
+    return directory.statuses().filter(({ state }) => state === 'connecting' || state === 'failed')
+  }
+
+  #isReady(name: string): boolean {
+    const entry = this.#catalogue.get(name)
+    return entry !== undefined && this.#isAvailable(entry)
+  }
+
+  #suggest(name: string, isPermitted: (entry: Entry) => boolean): readonly string[] {
+    const close = closeNames(name, this.#entries(), DEFAULTS.suggestions * 4)
+    const permitted = close.flatMap((candidate) => this.#catalogue.get(candidate) ?? []).filter(isPermitted)
+    return permitted.slice(0, DEFAULTS.suggestions).map((entry) => entry.name)
+  }
+
+  #explainMissing(name: string, session: Session | undefined): Explanation {
+    if ((META_TOOL_NAMES as readonly string[]).includes(name)) {
+      const isShown = session?.surface().tools.some((tool) => tool.name === name)
+      return isShown
+        ? { name, state: 'visible', reason: 'a meta-tool of this session' }
+        : { name, state: 'unavailable', reason: 'a meta-tool that this session does not show' }
+    }
+    const close = this.#suggest(name, () => true)
+    return {
+      name,
+      state: 'unknown',
+      reason: close.length > 0 ? `not registered; close: ${close.join(', ')}` : 'not registered',
+    }
+  }
+
+  #environment() {
+    const { capabilities = {}, hooks, reducers, spill } = this.#options
+    return {
+      backends: capabilities,
+      hooks,
+      reducers,
+      spill,
+      resultBudgetChars: this.#options.resultBudgetChars ?? DEFAULTS.resultBudgetChars,
+      maxIdenticalCalls: this.#options.maxIdenticalCalls ?? DEFAULTS.maxIdenticalCalls,
+      isAvailable: (tool: Tool) => this.#isAvailable({ name: tool.name, tool }),
+      emit: this.#emit,
+    }
+  }
+
+  #sessionOpener(): SessionOpener {
+    const permitted = (view: View) => (entry: Entry) => view.denial(entry) === undefined
+    return new SessionOpener({
+      isAvailable: (entry) => this.#isAvailable(entry),
+      search: (query, options, session) => {
+        const emit: Emit = (event) => this.#emit({ ...event, sessionId: session.id })
+        return this.#find(
+          query,
+          options,
+          session.settings.searcher,
+          (listing) => session.view().permits(listing),
+          emit,
+        )
+      },
+      execute: (calls: readonly ToolCall[], ctx: CallContext, { view, ...session }: CallSession) => {
+        const suggest = (name: string) => this.#suggest(name, permitted(view))
+        return this.#runner.execute(calls, ctx, { ...this.#environment(), ...session, suggest })
+      },
+      findByName: (name, view) => this.#findByName(name, view),
+      viewerOf: (settings, policy, emit) => this.#viewerOf(settings, policy, emit),
+      suggest: (name, view) => this.#suggest(name, permitted(view)),
+      servers: () => this.#servers,
+      spill: this.#options.spill,
+      now: this.#now,
+      emit: this.#emit,
+      countTokens: this.#options.countTokens,
+      answerTokens: DEFAULTS.answerTokens,
+      noteTokens: DEFAULTS.noteTokens,
+    })
+  }
+
+  #findByName(name: string, view: View): Entry | undefined {
+    this.#search.sync(view.snapshot.groups)
+    const listing = this.#search.findByName(name, (candidate) => view.permits(candidate))
+    return listing && view.snapshot.get(listing.name)
+  }
+
+  #emit: Emit = (event) => {
+    try {
+      this.#options.onEvent?.({ ...event, at: this.#now() })
+    } catch {
+      // A listener that fails is no reason for a call to.
+    }
+  }
+}
