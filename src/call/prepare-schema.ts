@@ -37,6 +37,8 @@ export interface PrepareOptions {
 const MAX_DEPTH = 256
 const MAX_NODES = 50_000
 const MAX_FAULTS = 5
+const MAX_PATTERN_WEIGHT = 2_000
+const MAX_SCHEMA_PATTERN_WEIGHT = 20_000
 
 /**
  * Copies a schema, and leaves out what cannot be evaluated: keywords of a wrong shape, an empty `enum`, patterns
@@ -48,6 +50,7 @@ export function prepareSchema(schema: JsonSchema, options: PrepareOptions): Prep
   const patternMaps: PatternMap[] = []
   let hasPatterns = false
   let nodes = 0
+  let patternWeight = 0
   const root = copy(schema, '#', 0)
   return { root: root ?? true, draft, patternMaps, hasPatterns, faults }
 
@@ -128,6 +131,11 @@ export function prepareSchema(schema: JsonSchema, options: PrepareOptions): Prep
   }
 
   function compilePattern(pattern: string, at: string): TextTest | undefined {
+    const weight = weigh(pattern)
+    patternWeight += weight
+    if (weight > MAX_PATTERN_WEIGHT || patternWeight > MAX_SCHEMA_PATTERN_WEIGHT) {
+      return reject(at, 'is too large a pattern')
+    }
     try {
       const linear = RE2JS.compile(RE2JS.translateRegExp(pattern))
       return (text) => linear.test(text)
@@ -142,6 +150,15 @@ export function prepareSchema(schema: JsonSchema, options: PrepareOptions): Prep
     if (faults.length < MAX_FAULTS) faults.push(`${at.slice(0, 120)} ${reason}`)
     return undefined
   }
+}
+
+// Linear time is linear in the pattern too, and a counted repetition is as long as what it stands for.
+function weigh(pattern: string): number {
+  let weight = pattern.length
+  for (const [, least = '', most = ''] of pattern.matchAll(/\{(\d{1,9}),?(\d{0,9})\}/g)) {
+    weight += Number(most === '' ? least : most)
+  }
+  return weight
 }
 
 function nativePattern(pattern: string): TextTest | undefined {

@@ -1,0 +1,85 @@
+import { isRecord } from '../json.ts'
+import type { ToolResult } from '../tool.ts'
+import type { Reducer } from './reducer.ts'
+
+export interface KanbanListOptions {
+  readonly toolName?: string
+  /** Boards up to this many tickets stay as they are; 10. */
+  readonly maxItems?: number
+  /** How many open tickets are named; 5. */
+  readonly topItems?: number
+}
+
+/** Shows a large board as counts by status and the most pressing open tickets. */
+export function kanbanList({
+  toolName = 'kanban_list',
+  maxItems = 10,
+  topItems = 5,
+}: KanbanListOptions = {}): Reducer {
+  return {
+    toolName,
+    reduce(result) {
+      const tickets = ticketsOf(result)
+      if (!result.ok || tickets === undefined || tickets.length <= maxItems) return undefined
+      const open = tickets.filter((ticket) => !CLOSED.test(textOf(ticket.status)))
+      const top = [...open].sort((a, b) => rankOf(a.priority) - rankOf(b.priority)).slice(0, topItems)
+      const value = [
+        `${tickets.length} tickets: ${countByStatus(tickets)}`,
+        `Top ${top.length} of ${open.length} open:`,
+        ...top.map(describe),
+        `[${tickets.length - top.length} tickets left out; call ${toolName} with a status to see those]`,
+      ].join('\n')
+      return { ...result, value }
+    },
+  }
+}
+
+type Ticket = Record<string, unknown>
+
+const CLOSED = /^(?:done|closed|complete[d]?|cancell?ed|archived|resolved|wont[-_ ]?fix)$/i
+
+function ticketsOf(result: ToolResult): readonly Ticket[] | undefined {
+  if (!result.ok) return undefined
+  const data = result.structured ?? parse(result.value)
+  const list = isRecord(data) ? Object.values(data).find(Array.isArray) : data
+  return Array.isArray(list) && list.every(isRecord) ? list : undefined
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function countByStatus(tickets: readonly Ticket[]): string {
+  const counts = new Map<string, number>()
+  for (const ticket of tickets) {
+    const status = textOf(ticket.status) || 'no status'
+    counts.set(status, (counts.get(status) ?? 0) + 1)
+  }
+  return [...counts].map(([status, count]) => `${status} ${count}`).join(', ')
+}
+
+// The first of these that a priority starts with decides; a number is its own rank, and none at all comes last.
+const PRIORITIES = ['urgent', 'critical', 'highest', 'high', 'medium', 'normal', 'low', 'lowest']
+
+function rankOf(priority: unknown): number {
+  if (typeof priority === 'number') return priority
+  const text = textOf(priority).toLowerCase()
+  const numbered = /^p?(\d+)$/.exec(text)?.[1]
+  if (numbered !== undefined) return Number(numbered)
+  const rank = PRIORITIES.indexOf(text)
+  return rank < 0 ? PRIORITIES.length : rank
+}
+
+function describe(ticket: Ticket): string {
+  const priority = textOf(ticket.priority)
+  const title = textOf(ticket.title).replace(/\s+/g, ' ').slice(0, 120)
+  return `- ${textOf(ticket.id)} [${textOf(ticket.status)}${priority ? `, ${priority}` : ''}] ${title}`
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}
