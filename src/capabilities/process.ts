@@ -1,0 +1,286 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { resolve } from 'node:path'
+import { type CapabilityBackend, CapabilityError, type ProcessOutcome } from '../capability.ts'
+import { describeError, ToolcribError } from '../errors.ts'
+import { checkRunning } from './check-running.ts'
+import { openDirectoryWithin, pathOfHandle } from './files/open-within.ts'
+import { grantedRoots } from './files/roots.ts'
+import { findCommand, searchDirectories } from './process/find-command.ts'
+import { OutputWindow } from './process/output-window.ts'
+import { endGroup, signalGroup } from './process/process-group.ts'
+
+export interface ProcessOptions {
+  /** Command names or absolute paths that may be started; `*` is every command on the path. */
+  readonly commands: readonly string[]
+  /** Directories a command may run in, and below. The first is where it runs by default. The current one by default. */
+  readonly directories?: readonly string[]
+  /** Where command names are looked up, in the form of PATH. The PATH of this process by default, read once. */
+  readonly path?: string
+  /** Names of environment variables that are passed on, besides a few harmless ones (HOME, LANG, TMPDIR, TZ …). */
+  readonly passEnv?: readonly string[]
+  /** Variables set for every command. */
+  readonly env?: { readonly [name: string]: string }
+  /** The longest a command may run. Two minutes by default. */
+  readonly timeoutMs?: number
+  /** Bytes kept of each of stdout and stderr, half from the beginning, half from the end. 1 MiB by default. */
+  readonly maxOutputBytes?: number
+  /** Time between asking a group to end and making it end. Two seconds by default. */
+  readonly graceMs?: number
+}
+
+const HARMLESS_VARIABLES = ['HOME', 'LANG', 'LC_ALL', 'LC_CTYPE', 'LOGNAME', 'TERM', 'TMPDIR', 'TZ', 'USER']
+/** A command that writes this many times the limit is stopped: reading on would only burn time. */
+const FLOOD_FACTOR = 64
+/** How long output may still come after the command itself has ended. */
+const DRAIN_MS = 1_000
+
+/**
+ * Starts allowlisted commands, never through a shell. A command runs in a process group of its own, which is ended
+ * with it: on a timeout, on cancellation, when it floods its output, when it has ended and left others behind, and
+ * when this process exits.
+ */
+export function processBackend(options: ProcessOptions): CapabilityBackend<'process'> {
+  const { timeoutMs = 120_000, maxOutputBytes = 1024 * 1024, graceMs = 2_000 } = options
+  const directories = options.directories ?? [process.cwd()]
+  const base = resolve(directories[0] ?? '.')
+  if (directories.length === 0) {
+    throw new ToolcribError('config-invalid', 'processBackend has no directory to run in; list one')
+  }
+  const path = options.path ?? process.env.PATH ?? ''
+  const onPath = searchDirectories(path)
+  const env = {
+    ...pick(process.env, [...HARMLESS_VARIABLES, ...(options.passEnv ?? [])]),
+    PATH: path,
+    ...options.env,
+  }
+  const live = liveGroups()
+
+  return {
+    async open(declared, scope) {
+      const hostFiles = await commandFiles(options.commands, onPath)
+      const granted = common(await commandFiles(declared, onPath), hostFiles)
+      const listed = declared.includes('*') ? options.commands : declared
+      if (granted !== 'all' && granted.size === 0) {
+        throw new CapabilityError(
+          'denied',
+          `the host grants ${scope.tool} none of the commands it asks for (${listed.join(', ')}); add them to processBackend or install them`,
+        )
+      }
+
+      return {
+        async run(command, args = [], { cwd = '.', input, timeoutMs: wanted = timeoutMs } = {}) {
+          checkRunning(scope.signal)
+          const file = await findCommand(command, onPath)
+          if (file === undefined || (granted !== 'all' && !granted.has(file)))
+            throw refusal(command, file, listed)
+          const roots = await grantedRoots(['*'], directories, base)
+          const directory = await openWorkingDirectory(resolve(base, cwd), cwd, roots)
+          try {
+            const child = spawn(file, [...args], {
+              cwd: pathOfHandle(directory),
+              env,
+              detached: process.platform !== 'win32',
+              windowsHide: true,
+              stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+            })
+            live.add(child)
+            try {
+              const limits = { timeoutMs: Math.min(wanted, timeoutMs), maxOutputBytes, graceMs }
+              return await watch(child, command, input, limits, scope.signal)
+            } finally {
+              live.delete(child)
+            }
+          } catch (thrown) {
+            throw startFailure(thrown, command)
+          } finally {
+            await directory.handle.close()
+          }
+        },
+      }
+    },
+  }
+}
+
+/** The absolute paths a list of commands means. */
+async function commandFiles(
+  commands: readonly string[],
+  onPath: readonly string[],
+): Promise<Set<string> | 'all'> {
+  if (commands.includes('*')) return 'all'
+  const files = await Promise.all(commands.map((command) => findCommand(command, onPath)))
+  return new Set(files.filter((file) => file !== undefined))
+}
+
+function common(first: Set<string> | 'all', second: Set<string> | 'all'): Set<string> | 'all' {
+  if (first === 'all') return second
+  if (second === 'all') return first
+  return new Set([...first].filter((file) => second.has(file)))
+}
+
+interface Limits {
+  readonly timeoutMs: number
+  readonly maxOutputBytes: number
+  readonly graceMs: number
+}
+
+async function watch(
+  child: ChildProcess,
+  command: string,
+  input: string | undefined,
+  limits: Limits,
+  signal: AbortSignal,
+): Promise<ProcessOutcome> {
+  const { maxOutputBytes, graceMs, timeoutMs } = limits
+  const stdout = new OutputWindow(maxOutputBytes)
+  const stderr = new OutputWindow(maxOutputBytes)
+  let stopped: 'timeout' | 'cancelled' | undefined
+  let ending: Promise<void> | undefined
+  const end = () => {
+    ending ??= endGroup(child, graceMs)
+  }
+  const stop = (reason: 'timeout' | 'cancelled') => {
+    stopped ??= reason
+    end()
+  }
+  const keep = (window: OutputWindow) => (chunk: Buffer) => {
+    window.push(chunk)
+    if (window.totalBytes > maxOutputBytes * FLOOD_FACTOR) end()
+  }
+  child.stdout?.on('data', keep(stdout))
+  child.stderr?.on('data', keep(stderr))
+  // A command that does not read its input closes the pipe; that is its right.
+  child.stdin?.on('error', () => undefined)
+  child.stdin?.end(input)
+
+  const onAbort = () => stop('cancelled')
+  signal.addEventListener('abort', onAbort, { once: true })
+  const timer = setTimeout(() => stop('timeout'), timeoutMs)
+  try {
+    if (signal.aborted) onAbort()
+    const { exitCode, signal: killedBy } = await exitOf(child)
+    // Those it left behind end with it; they may hold its output open, so they go first.
+    ending ??= endGroup(child, graceMs)
+    await ending
+    await drained(child)
+    if (stopped === 'cancelled')
+      throw new CapabilityError('cancelled', `"${command}" was stopped: the call was cancelled`)
+    if (stopped === 'timeout') throw timedOut(command, timeoutMs, stdout, stderr)
+    return {
+      exitCode,
+      signal: killedBy,
+      stdout: stdout.text(),
+      stderr: stderr.text(),
+      isCut: stdout.isCut || stderr.isCut,
+    }
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+function exitOf(child: ChildProcess): Promise<{ exitCode: number | null; signal: string | null }> {
+  return new Promise((settle, fail) => {
+    child.once('error', fail)
+    child.once('exit', (exitCode, signal) => settle({ exitCode, signal }))
+  })
+}
+
+/** Waits until all output has arrived; one who left the group and holds the pipe open is not waited for. */
+function drained(child: ChildProcess): Promise<void> {
+  return new Promise((settle) => {
+    if (child.stdout?.closed !== false && child.stderr?.closed !== false) return settle()
+    const timer = setTimeout(() => {
+      child.stdout?.destroy()
+      child.stderr?.destroy()
+      settle()
+    }, DRAIN_MS)
+    child.once('close', () => {
+      clearTimeout(timer)
+      settle()
+    })
+  })
+}
+
+/** The groups that are running. They are ended without grace when this process exits. */
+function liveGroups(): { add(child: ChildProcess): void; delete(child: ChildProcess): void } {
+  const children = new Set<ChildProcess>()
+  const killAll = () => {
+    for (const child of children) signalGroup(child, 'SIGKILL')
+  }
+  return {
+    add(child) {
+      if (children.size === 0) process.on('exit', killAll)
+      children.add(child)
+    },
+    delete(child) {
+      children.delete(child)
+      if (children.size === 0) process.off('exit', killAll)
+    },
+  }
+}
+
+async function openWorkingDirectory(path: string, asked: string, roots: readonly string[]) {
+  try {
+    return await openDirectoryWithin(path, roots)
+  } catch (thrown) {
+    if (thrown instanceof CapabilityError) throw thrown
+    throw new CapabilityError(
+      'execution_failed',
+      `"${asked}" is no directory to run in; name an existing one`,
+      {
+        cause: thrown,
+      },
+    )
+  }
+}
+
+function pick(
+  variables: { readonly [name: string]: string | undefined },
+  names: readonly string[],
+): { [name: string]: string } {
+  const picked: { [name: string]: string } = {}
+  for (const name of names) {
+    const value = variables[name]
+    if (value !== undefined) picked[name] = value
+  }
+  return picked
+}
+
+function refusal(command: string, file: string | undefined, listed: readonly string[]): CapabilityError {
+  const names = listed.join(', ')
+  if (/\s/.test(command)) {
+    return new CapabilityError(
+      'denied',
+      `"${command}" is no command; pass the command's name alone and its arguments as a list`,
+    )
+  }
+  if (file === undefined && (listed.includes('*') || listed.includes(command))) {
+    return new CapabilityError('not_available', `"${command}" is not installed here; use another command`)
+  }
+  return new CapabilityError('denied', `"${command}" may not be started; granted: ${names || 'nothing'}`)
+}
+
+function timedOut(
+  command: string,
+  timeoutMs: number,
+  stdout: OutputWindow,
+  stderr: OutputWindow,
+): CapabilityError {
+  const said = [stdout.text(), stderr.text()].filter((text) => text !== '').join('\n')
+  const until = said === '' ? 'It had written nothing.' : `It had written:\n${said}`
+  return new CapabilityError(
+    'timeout',
+    `"${command}" was stopped after ${timeoutMs} ms; allow it more time or give it less to do. ${until}`,
+  )
+}
+
+function startFailure(thrown: unknown, command: string): unknown {
+  if (thrown instanceof CapabilityError) return thrown
+  return new CapabilityError(
+    'execution_failed',
+    `"${command}" could not be started: ${describeError(thrown)}`,
+    {
+      cause: thrown,
+    },
+  )
+}

@@ -1,0 +1,31 @@
+import type { ChildProcess } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** How long a group that is going to end is given between two looks. */
+const POLL_MS = 20
+
+/**
+ * Ends everything in a child's process group, its grandchildren included: first asked (SIGTERM), after the grace
+ * period made to (SIGKILL). Returns once the group is gone. The child must have been started `detached`.
+ */
+export async function endGroup(child: ChildProcess, graceMs: number): Promise<void> {
+  if (!signalGroup(child, 'SIGTERM')) return
+  for (let waited = 0; waited < graceMs; waited += POLL_MS) {
+    await sleep(POLL_MS)
+    if (!signalGroup(child, 0)) return
+  }
+  signalGroup(child, 'SIGKILL')
+}
+
+/** Sends a signal to the whole group; false when nobody is left to receive it. */
+export function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
+  if (child.pid === undefined) return false
+  // Windows has no process groups to signal.
+  if (process.platform === 'win32') return child.exitCode === null && child.kill(signal)
+  try {
+    process.kill(-child.pid, signal)
+    return true
+  } catch {
+    return false
+  }
+}
