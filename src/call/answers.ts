@@ -38,13 +38,11 @@ function readSuccess(returned: object): ToolResult | string {
   if (typeof value !== 'string') return `"value" is ${nameOf(value)} instead of a text`
   if (content !== undefined && !Array.isArray(content)) return '"content" is no array'
   if (costUsd !== undefined && typeof costUsd !== 'number') return '"costUsd" is no number'
-  return {
-    ok: true,
-    value,
-    ...(content === undefined ? {} : { content: [...content] }),
-    ...(structured === undefined ? {} : { structured }),
-    ...(costUsd === undefined ? {} : { costUsd }),
-  }
+  const result: ToolResult = { ok: true, value }
+  if (content !== undefined) result.content = [...content]
+  if (structured !== undefined) result.structured = structured
+  if (costUsd !== undefined) result.costUsd = costUsd
+  return result
 }
 
 function readFailure(returned: object): ToolResult | string {

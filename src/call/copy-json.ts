@@ -31,7 +31,7 @@ function checkScalar(value: unknown): unknown {
   )
 }
 
-// Assigning would set the prototype of the copy instead.
-function setOwn(target: object, key: string, value: unknown): void {
+/** Sets a key that assigning would take for the prototype. */
+export function setOwn(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
 }

@@ -67,12 +67,12 @@ export interface Limits {
  * work learns of the latter two by its signal; if it carries on regardless, what becomes of it is ignored.
  */
 export function runWithin<Value>(
-  work: (signal: AbortSignal) => Value | PromiseLike<Value>,
+  work: (signal: () => AbortSignal) => Value | PromiseLike<Value>,
   { abort, timeoutMs, schedule }: Limits,
 ): Promise<Outcome<Value>> {
   if (abort.isAborted) return Promise.resolve({ kind: 'cancelled' })
   return new Promise((resolve) => {
-    const controller = new AbortController()
+    const controller = lazily(() => new AbortController())
     const finish = (outcome: Outcome<Value>) => {
       stopListening()
       stopTimer?.()
@@ -80,16 +80,25 @@ export function runWithin<Value>(
     }
     const stopListening = abort.onAbort(() => {
       finish({ kind: 'cancelled' })
-      controller.abort(abort.reason)
+      controller().abort(abort.reason)
     })
     const stopTimer = hasDeadline(timeoutMs)
       ? schedule(timeoutMs, () => {
           finish({ kind: 'timeout' })
-          controller.abort(new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError'))
+          controller().abort(new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError'))
         })
       : undefined
-    settle(() => work(controller.signal), finish)
+    settle(() => work(() => controller().signal), finish)
   })
+}
+
+// Most tools never ask for their signal, and making one costs more than the rest of a small call.
+function lazily<Value>(make: () => Value): () => Value {
+  let made: Value | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
 }
 
 function hasDeadline(timeoutMs: number | undefined): timeoutMs is number {

@@ -34,7 +34,8 @@ export async function runBeforeHooks(
     const said = readBeforeAnswer(outcome.value)
     if (said === undefined) continue
     if ('refusal' in said) return said
-    if ('answer' in said) return { ...said, args, isChanged }
+    // Answered: the arguments no longer matter.
+    if ('answer' in said) return { ...said, args, isChanged: false }
     args = said.args
     isChanged = true
   }

@@ -1,18 +1,26 @@
 import { canonicalJson, hashText } from '../json.ts'
 
 const MAX_SESSIONS = 1_000
+const MAX_TEXT_CHARS = 1_000
+
+interface LastCall {
+  readonly name: string
+  readonly args: string
+  readonly times: number
+}
 
 /** Counts how often in a row each session asked the same. Remembers the sessions that called last. */
 export class IdenticalCalls {
-  readonly #sessions = new Map<string, { call: string; times: number }>()
+  readonly #sessions = new Map<string, LastCall>()
 
   /** Notes a call and answers how many times in a row it has now been made; another call starts anew. */
   note(sessionId: string, name: string, args: unknown): number {
-    const call = `${name} ${fingerprint(args)}`
+    const text = textOf(args)
     const last = this.#sessions.get(sessionId)
-    const times = last?.call === call ? last.times + 1 : 1
+    const isSame = last?.name === name && isSameData(last.args, text)
+    const times = isSame ? last.times + 1 : 1
     this.#sessions.delete(sessionId)
-    this.#sessions.set(sessionId, { call, times })
+    this.#sessions.set(sessionId, { name, args: text, times })
     if (this.#sessions.size > MAX_SESSIONS) this.#forgetOldest()
     return times
   }
@@ -25,12 +33,19 @@ export class IdenticalCalls {
   }
 }
 
-function fingerprint(args: unknown): string {
+// Long arguments are remembered by their hash: a thousand sessions must not hold a thousand documents.
+function textOf(args: unknown): string {
   try {
-    const text = canonicalJson(args)
-    // Long arguments are remembered by their hash: a thousand sessions must not hold a thousand documents.
-    return text.length <= 256 ? text : `${text.length}:${hashText(text)}`
+    const text = JSON.stringify(args) ?? 'null'
+    return text.length <= MAX_TEXT_CHARS ? text : `${text.length} ${hashText(canonicalJson(args))}`
   } catch {
     return 'unreadable'
   }
+}
+
+// The same data in another order has as many characters, so most calls are told apart without sorting a key.
+function isSameData(a: string, b: string): boolean {
+  if (a === b) return true
+  if (a.length !== b.length || !a.startsWith('{')) return false
+  return canonicalJson(JSON.parse(a)) === canonicalJson(JSON.parse(b))
 }

@@ -3,6 +3,7 @@ import { RE2JS } from 're2js'
 import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
+import { setOwn } from './copy-json.ts'
 import { type InstanceTexts, PatternEnum, type TextTest } from './schema-patterns.ts'
 
 /** A schema copied into a form that is safe and cheap to evaluate. */
@@ -59,7 +60,7 @@ export function prepareSchema(schema: JsonSchema, options: PrepareOptions): Prep
     if (!isRecord(value)) return undefined
     if (depth > MAX_DEPTH) throw new Error(`it is cyclic or more than ${MAX_DEPTH} levels deep`)
     if (++nodes > MAX_NODES) throw new Error(`it has more than ${MAX_NODES} parts`)
-    const node: SchemaNode = Object.create(null)
+    const node: SchemaNode = {}
     for (const [keyword, nested] of Object.entries(value)) {
       if (nested === undefined || keyword.startsWith('__')) continue
       const copied = copyKeyword(keyword, nested, `${at}/${keyword}`, depth + 1)
@@ -85,10 +86,11 @@ export function prepareSchema(schema: JsonSchema, options: PrepareOptions): Prep
 
   function copyMap(value: unknown, at: string, depth: number): SchemaNode | undefined {
     if (!isRecord(value)) return reject(at, 'is no object')
-    const map: SchemaNode = Object.create(null)
+    const map: SchemaNode = {}
     for (const [name, nested] of Object.entries(value)) {
       const copied = copy(nested, `${at}/${name}`, depth)
       if (copied === undefined) reject(`${at}/${name}`, 'is no schema')
+      else if (name === '__proto__') setOwn(map, name, copied)
       else map[name] = copied
     }
     return map

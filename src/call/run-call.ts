@@ -85,28 +85,40 @@ interface PermittedCall {
   readonly progress: Progress
 }
 
-async function runPermitted(permitted: PermittedCall, validArgs: unknown): Promise<ToolResult> {
-  const { call, target, mask, batch } = permitted
-  const { environment, hooks, sessionId, turnCount } = batch
-  const { name } = target.tool
-  const limits = { abort: batch.abort, timeoutMs: batch.timeoutMs, schedule: batch.state.schedule }
-  const hooked = { toolCallId: call.toolCallId, name, source: target.source, sessionId, turnCount }
+async function runPermitted(permitted: PermittedCall, args: unknown): Promise<ToolResult> {
+  if (permitted.batch.hooks.length > 0) return runHooked(permitted, args)
+  return reduce(permitted, args, masked(permitted, await runOrRecall(permitted, args)))
+}
+
+async function runHooked(permitted: PermittedCall, validArgs: unknown): Promise<ToolResult> {
+  const { call, target, batch } = permitted
+  const { hooks, sessionId, turnCount, abort, timeoutMs, state } = batch
+  const limits = { abort, timeoutMs, schedule: state.schedule }
+  const { toolCallId } = call
+  const hooked = { toolCallId, name: target.tool.name, source: target.source, sessionId, turnCount }
 
   const before = await runBeforeHooks(hooks, { ...hooked, args: validArgs }, limits)
-  if ('refusal' in before) return before.refusal
-  let args = validArgs
-  if (before.isChanged) {
-    const checked = check(target, before.args, call, batch)
-    if (!checked.ok) return invalid(target, `${checked.error} (after a hook changed them)`, false)
-    args = checked.args
-  }
+  if ('refusal' in before) return masked(permitted, before.refusal)
+  const checked = before.isChanged
+    ? check(target, before.args, call, batch)
+    : { ok: true as const, args: validArgs }
+  if (!checked.ok) return invalid(target, `${checked.error} (after a hook changed them)`, false)
+  const { args } = checked
 
-  const ran = before.answer ?? (await runOrRecall(permitted, args))
-  const masked = mask ? maskResult(ran, mask) : ran
-  const hookFailed = (error: string) => partFailed('hook', error, call, batch)
-  const seen = await runAfterHooks(hooks, { ...hooked, args }, masked, limits, hookFailed)
-  const final = mask && seen !== masked ? maskResult(seen, mask) : seen
-  return reduceResult(name, final, { args, turnCount }, environment.reducers, (error) =>
+  const ran = masked(permitted, before.answer ?? (await runOrRecall(permitted, args)))
+  const seen = await runAfterHooks(hooks, { ...hooked, args }, ran, limits, (error) =>
+    partFailed('hook', error, call, batch),
+  )
+  return reduce(permitted, args, seen === ran ? ran : masked(permitted, seen))
+}
+
+function masked({ mask }: PermittedCall, result: ToolResult): ToolResult {
+  return mask ? maskResult(result, mask) : result
+}
+
+function reduce({ call, target, batch }: PermittedCall, args: unknown, result: ToolResult): ToolResult {
+  const { environment, turnCount } = batch
+  return reduceResult(target.tool.name, result, { args, turnCount }, environment.reducers, (error) =>
     partFailed('reducer', error, call, batch),
   )
 }
@@ -117,7 +129,8 @@ async function runOrRecall(permitted: PermittedCall, args: unknown): Promise<Too
   const { tool } = target
   const { results, now } = batch.state
   // Its own copy: hooks and reducers are told what was asked, whatever the tool makes of its input.
-  const run = () => runTool(target, copyJson(args), call.toolCallId, batch)
+  const isWatched = batch.hooks.length > 0 || batch.environment.reducers?.get(tool.name) !== undefined
+  const run = () => runTool(target, isWatched ? copyJson(args) : args, call.toolCallId, batch)
   const ttlMs = tool.annotations?.readOnlyHint === true ? (tool.cacheTtlMs ?? 0) : 0
   if (!(ttlMs > 0)) return run()
   const key = results.key(target.registration ?? tool, batch.sessionId, canonicalJson(args))

@@ -19,6 +19,7 @@ export async function runTool(
   batch: Batch,
 ): Promise<ToolResult> {
   const gates = [toolGate(target, batch), batch.gate].filter((gate) => gate !== undefined)
+  if (gates.length === 0) return execute(target.tool, args, toolCallId, batch)
   const leave: (() => void)[] = []
   try {
     for (const gate of gates) {
@@ -46,15 +47,18 @@ function toolGate(target: CallTarget, { state }: Batch): Gate | undefined {
 async function execute(tool: Tool, args: unknown, toolCallId: string, batch: Batch): Promise<ToolResult> {
   const { abort, state, sessionId, turnCount, shareChars } = batch
   const timeoutMs = tool.timeoutMs ?? batch.timeoutMs
-  const base = {
-    sessionId,
-    toolCallId,
-    turnCount,
-    resultLimitChars: Math.min(shareChars, tool.maxResultChars ?? shareChars),
-  }
-  const work = (signal: AbortSignal): unknown => {
-    if (tool.capabilities === undefined) return tool.execute(args, { ...base, signal })
-    return executeWithCapabilities(tool, args, { ...base, signal }, batch)
+  const work = (signal: () => AbortSignal): unknown => {
+    const context: ToolContext = {
+      sessionId,
+      toolCallId,
+      turnCount,
+      resultLimitChars: Math.min(shareChars, tool.maxResultChars ?? shareChars),
+      get signal() {
+        return signal()
+      },
+    }
+    if (tool.capabilities === undefined) return tool.execute(args, context)
+    return executeWithCapabilities(tool, args, context, batch)
   }
   const outcome = await runWithin(work, { abort, timeoutMs, schedule: state.schedule })
   return answerOf(outcome, tool, timeoutMs)

@@ -1,32 +1,42 @@
-import { type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { context, isSpanContextValid, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { ToolResult } from '../tool.ts'
+
+/** The call a span is about. */
+export interface TracedCall {
+  readonly name: string
+  readonly toolCallId: string
+  readonly sessionId: string
+}
 
 /**
  * Runs one call within a span, named and described by OpenTelemetry's conventions for generative AI. Arguments and
- * results are left out: they may hold what a trace must not. Without a tracer provider this costs next to nothing.
+ * results are left out: they may hold what a trace must not. Without a tracer provider nothing happens.
  */
-export function traceCall(
-  call: { readonly name: string; readonly toolCallId: string; readonly sessionId: string },
-  run: (span: Span) => Promise<ToolResult>,
-): Promise<ToolResult> {
-  const attributes = {
-    'gen_ai.operation.name': 'execute_tool',
-    'gen_ai.tool.name': call.name,
-    'gen_ai.tool.call.id': call.toolCallId,
-    'gen_ai.tool.type': 'function',
-    'gen_ai.conversation.id': call.sessionId,
-  }
-  const options = { kind: SpanKind.INTERNAL, attributes }
-  return trace.getTracer('toolcrib').startActiveSpan(`execute_tool ${call.name}`, options, async (span) => {
-    try {
-      const result = await run(span)
-      if (!result.ok) {
-        span.setAttribute('error.type', result.code)
-        span.setStatus({ code: SpanStatusCode.ERROR, message: result.code })
-      }
-      return result
-    } finally {
-      span.end()
-    }
+export function traceCall(call: TracedCall, run: () => Promise<ToolResult>): Promise<ToolResult> {
+  const span = trace.getTracer('toolcrib').startSpan(`execute_tool ${call.name}`, {
+    kind: SpanKind.INTERNAL,
+    attributes: {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': call.name,
+      'gen_ai.tool.call.id': call.toolCallId,
+      'gen_ai.tool.type': 'function',
+      'gen_ai.conversation.id': call.sessionId,
+    },
   })
+  if (!isSpanContextValid(span.spanContext())) return run()
+  // Active while the tool runs, so that its own spans become children.
+  return context.with(trace.setSpan(context.active(), span), () => endAfter(span, run))
+}
+
+async function endAfter(span: Span, run: () => Promise<ToolResult>): Promise<ToolResult> {
+  try {
+    const result = await run()
+    if (!result.ok) {
+      span.setAttribute('error.type', result.code)
+      span.setStatus({ code: SpanStatusCode.ERROR, message: result.code })
+    }
+    return result
+  } finally {
+    span.end()
+  }
 }

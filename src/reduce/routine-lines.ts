@@ -17,14 +17,14 @@ const TEST_RUN: Kind = {
   ],
   routine:
     /^ *(?:[✓✔√] |ok \d+ - |# Subtest: |PASS |--- PASS|=== (?:RUN|PAUSE|CONT)|duration_ms: |test .+ \.\.\. ok$|.+::.+ PASSED)|^ +(?:---|\.\.\.|type: 'test')$|^\S+\.py [.sx]+ +\[ *\d+%\]$/,
-  what: 'passing tests',
+  what: 'lines about passing tests',
 }
 
 const INSTALL: Kind = {
   marks: [
     /^(?:added|removed|changed|up to date)\b.*\bpackages?\b/,
     /^Successfully installed /,
-    /^Requirement already satisfied: /,
+    /^(?:Requirement already satisfied|Installing collected packages): /,
     /^ *(?:Compiling|Downloaded) \S+ v\d/,
     /^Setting up \S+ \(/,
     /^Progress: resolved \d+/,
@@ -47,7 +47,7 @@ export function withoutRoutine(text: string): string | undefined {
   const kept = lines.filter((line) => !kind.routine.test(line))
   const leftOut = lines.length - kept.length
   if (leftOut < MIN_LINES_LEFT_OUT) return undefined
-  return `[${leftOut} ${kind.what} left out; run it for fewer of them to see those lines]\n${collapseBlanks(kept)}`
+  return `[${leftOut} ${kind.what} left out; run a part of it to see them]\n${collapseBlanks(kept)}`
 }
 
 function collapseBlanks(lines: readonly string[]): string {

@@ -10,6 +10,7 @@ export interface TerminalOptions {
 }
 
 // Colours and cursor movements: a terminal's business, not a model's.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one.
 const ESCAPES = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?)/g
 
 /**

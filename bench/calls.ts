@@ -1,0 +1,106 @@
+/**
+ * What does the pipeline add to a call? A thousand calls of a tool that does nothing, against the least one could write
+ * by hand: validate with the same validator, execute, `Promise.allSettled`.
+ */
+import { pathToFileURL } from 'node:url'
+import { Validator } from '@cfworker/json-schema'
+import type { CallEnvironment } from '../src/call/call-environment.ts'
+import { CallRunner } from '../src/call/call-runner.ts'
+import type { Tool, ToolCall } from '../src/tool.ts'
+
+const CALLS = 1_000
+const GOAL = 3
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  const rounds = smoke ? 3 : 60
+  const calls = makeCalls(CALLS)
+  const runner = new CallRunner({ now: () => performance.now() })
+  const bare = await measure(rounds, () => runBare(calls))
+  const piped = await measure(rounds, async () => {
+    const results = await runner.execute(calls, { sessionId: 'bench' }, environment)
+    if (results.some(({ result }) => !result.ok)) throw new Error('a call failed')
+  })
+  const perCall = (ms: number) => `${((ms / CALLS) * 1_000).toFixed(2)} µs a call`
+  const ratio = piped / bare
+  console.log(`calls: ${CALLS} calls of a no-op tool, median of ${rounds} rounds`)
+  console.log(`  validate + execute + allSettled  ${perCall(bare)}`)
+  console.log(`  the pipeline                     ${perCall(piped)}`)
+  console.log(`  ratio ${ratio.toFixed(2)} (goal: under ${GOAL})${ratio < GOAL ? '' : '  MISSED'}`)
+}
+
+const tool: Tool = {
+  name: 'get_weather',
+  description: 'The weather at a place.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      city: { type: 'string', minLength: 1 },
+      days: { type: 'integer', minimum: 1, maximum: 14 },
+      units: { enum: ['metric', 'imperial'] },
+      include: { type: 'array', items: { type: 'string' } },
+      at: { type: 'object', properties: { lat: { type: 'number' }, lon: { type: 'number' } } },
+    },
+    required: ['city'],
+    additionalProperties: false,
+  },
+  execute: () => ({ ok: true, value: 'sunny' }),
+}
+
+const environment: CallEnvironment = {
+  resolve: ({ args }) => ({ tool, source: { kind: 'builtin' }, args }),
+  suggest: () => [],
+  denial: () => undefined,
+  isAvailable: () => true,
+  backends: {},
+  resultBudgetChars: 80_000,
+  maxIdenticalCalls: 25,
+  emit: () => {},
+}
+
+const context = {
+  sessionId: 'bench',
+  toolCallId: '',
+  turnCount: 0,
+  signal: new AbortController().signal,
+  resultLimitChars: 80,
+}
+
+// Short-circuiting is the validator's default: what anyone would write.
+const validator = new Validator(structuredClone(tool.inputSchema) as object, '2020-12')
+
+function runBare(calls: readonly ToolCall[]): Promise<unknown> {
+  return Promise.allSettled(
+    calls.map(async ({ args }) => {
+      const { valid } = validator.validate(args)
+      if (!valid) throw new Error('invalid')
+      return tool.execute(args, context)
+    }),
+  )
+}
+
+function makeCalls(count: number): ToolCall[] {
+  return Array.from({ length: count }, (_, index) => ({
+    toolCallId: `call-${index}`,
+    name: tool.name,
+    args: {
+      city: `city ${index}`,
+      days: 1 + (index % 14),
+      units: index % 2 ? 'metric' : 'imperial',
+      include: ['wind', 'rain'],
+      at: { lat: index / 20, lon: 3.5 },
+    },
+  }))
+}
+
+async function measure(rounds: number, work: () => Promise<unknown>): Promise<number> {
+  for (let round = 0; round < rounds; round++) await work()
+  const times: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const start = performance.now()
+    await work()
+    times.push(performance.now() - start)
+  }
+  return times.sort((a, b) => a - b)[Math.floor(rounds / 2)] ?? Number.NaN
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await run({ smoke: false })
