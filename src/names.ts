@@ -50,13 +50,14 @@ export function splitName(name: string): string[] {
  */
 export function nameSkeleton(name: string): string {
   const folded = name.normalize('NFKC').toLowerCase()
+  if (IS_ASCII.test(folded)) return folded.replace(/_+/g, '_')
   let skeleton = ''
   for (const letter of folded) skeleton += LOOK_ALIKES.get(letter) ?? letter
-  return skeleton
-    .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
-    .replace(/_+/g, '_')
+  return skeleton.replace(/_+/g, '_')
 }
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant.
+const IS_ASCII = /^[\x00-\x7f]*$/
 
 // Lower-case letters of other scripts that a reader takes for Latin ones, each Latin letter followed by its doubles.
 const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(

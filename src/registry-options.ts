@@ -42,8 +42,10 @@ export interface SharedOptions {
   readonly searchesPerMinute?: number
   /** How tools are ranked; `lexical`. */
   readonly searcher?: SearcherName | Searcher
-  /** How a surface grows; `auto`, which is append without a dialect. */
+  /** How a surface grows; `auto` (default) takes what the dialect does best, append without one. */
   readonly strategy?: Strategy | 'auto'
+  /** The provider's dialect, for `strategy: 'auto'`. */
+  readonly dialect?: { readonly strategy: Strategy }
   /** What may be seen and called; everything, when absent. */
   readonly policy?: Policy
 }

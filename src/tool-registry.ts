@@ -3,15 +3,14 @@ import { CallRunner } from './call/call-runner.ts'
 import type { Attachment } from './capability.ts'
 import { readClock } from './clock.ts'
 import type { InputOf, SchemaInput } from './define-tool.ts'
-import { describeError, ToolcribError } from './errors.ts'
+import { describeError } from './errors.ts'
 import type { Emit, SyncReport } from './events.ts'
 import { type FunctionOptions, functionTool } from './function-tool.ts'
-import { clamp } from './meta-tools/answer.ts'
 import { META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
 import { checkName } from './names.ts'
 import { Catalogue } from './registry/catalogue.ts'
-import { closeNames } from './registry/close-names.ts'
 import type { Entry } from './registry/entry.ts'
+import { type Explanation, explainEntry } from './registry/explain.ts'
 import { type CompiledPolicy, compilePolicy, type Policy, type ToolFilter } from './registry/policy.ts'
 import type { ServerDirectory } from './registry/server-directory.ts'
 import {
@@ -27,13 +26,10 @@ import {
   type RegistryOptions,
   type SearcherName,
   type SessionOptions,
+  type SharedOptions,
 } from './registry-options.ts'
-import { CatalogueSearch } from './search/catalogue-search.ts'
-import { lexical } from './search/lexical.ts'
-import { regex } from './search/regex.ts'
 import type { SearchOptions, SearchResult } from './search/search-result.ts'
 import type { Searcher } from './search/searcher.ts'
-import { weighted } from './search/weighted.ts'
 import type { Session } from './session/session.ts'
 import type { CallSession } from './session/session-host.ts'
 import type { SessionSettings } from './session/settings.ts'
@@ -47,13 +43,15 @@ import {
   type ToolCall,
   type ToolDefinition,
 } from './tool.ts'
+import { ToolFinder } from './tool-finder.ts'
 
 /** What holds unless a registry or a session says otherwise. No other file names a default. */
-const DEFAULTS = {
+const DEFAULT_SETTINGS = {
   mode: 'auto',
   defer: 'mcp',
   toolThreshold: 15,
   thresholdPercent: 10,
+  contextWindow: undefined,
   pinned: [],
   maxActive: 24,
   maxActiveTokens: 0,
@@ -61,9 +59,12 @@ const DEFAULTS = {
   searchStyle: 'one-step',
   searchesPerMinute: 0,
   strategy: 'auto',
+  dialect: undefined,
   policy: {},
   allowlists: [],
-  contextWindow: undefined,
+} as const satisfies Omit<SessionSettings, 'searcher'>
+
+const DEFAULTS = {
   resultBudgetChars: 80_000,
   maxIdenticalCalls: 25,
   serverWaitMs: 3_000,
@@ -82,13 +83,6 @@ export interface ToolSchema extends ToolDefinition {
   readonly pluginId?: string
 }
 
-/** Why a tool is, or is not, there for a session. */
-export interface Explanation {
-  readonly name: string
-  readonly state: 'visible' | 'active' | 'deferred' | 'unavailable' | 'denied' | 'quarantined' | 'unknown'
-  readonly reason: string
-}
-
 /** `registry.search()`: how to search, with whose eyes, by which searcher. */
 export interface RegistrySearchOptions extends SearchOptions {
   readonly searcher?: SearcherName | Searcher
@@ -105,22 +99,23 @@ export class ToolRegistry {
   readonly #settings: SessionSettings
   readonly #policy: CompiledPolicy
   readonly #catalogue = new Catalogue(META_TOOL_NAMES)
-  readonly #search = new CatalogueSearch()
-  readonly #searchers: ReadonlyMap<string, Searcher>
+  readonly #finder: ToolFinder
   readonly #runner: CallRunner
   readonly #sessions: SessionOpener
   readonly #viewer: Viewer
   readonly #now: () => number
-  #servers: ServerDirectory | undefined
 
   constructor(options: RegistryOptions = {}) {
-    const searchers = [lexical(), weighted(), regex()] as const
     this.#options = options
     this.#now = readClock(options.clock ?? Date)
-    this.#searchers = new Map(searchers.map((searcher) => [searcher.name, searcher]))
-    this.#settings = overrideSettings({ ...DEFAULTS, searcher: searchers[0] }, options, (given) =>
-      this.#searcher(given),
-    )
+    this.#finder = new ToolFinder({
+      snapshot: () => this.#catalogue.snapshot(),
+      isAvailable: (entry) => this.#isAvailable(entry),
+      serverWaitMs: options.serverWaitMs ?? DEFAULTS.serverWaitMs,
+      searchLimit: DEFAULTS.searchLimit,
+      suggestions: DEFAULTS.suggestions,
+    })
+    this.#settings = this.#override({ ...DEFAULT_SETTINGS, searcher: this.#finder.standard }, options)
     this.#policy = compilePolicy(this.#settings.policy)
     this.#runner = new CallRunner({ now: this.#now })
     // The registry's own figures count every tool; policy is a matter of who looks.
@@ -206,10 +201,7 @@ export class ToolRegistry {
 
   /** Lets searches wait for servers that are connecting, and name those that failed. Answers how to detach. */
   attachServers(directory: ServerDirectory): () => void {
-    this.#servers = directory
-    return () => {
-      if (this.#servers === directory) this.#servers = undefined
-    }
+    return this.#finder.attachServers(directory)
   }
 
   get(name: string): Tool | undefined {
@@ -274,7 +266,7 @@ export class ToolRegistry {
         const entry = snapshot.get(name)
         return entry && { tool: entry.tool, source: entry.source, args, registration: entry }
       },
-      suggest: (name) => this.#suggest(name, (entry) => denial(entry) === undefined),
+      suggest: (name) => this.#finder.suggest(name, (entry) => denial(entry) === undefined),
       denial: (target) => {
         const entry = entryOf(target)
         return entry ? denial(entry) : 'its removal from the registry'
@@ -284,7 +276,10 @@ export class ToolRegistry {
   }
 
   /** Finds tools by words, names or a pattern. Denied, quarantined and unavailable tools never appear. */
-  search(query: string, { searcher, policy, ...options }: RegistrySearchOptions = {}): Promise<SearchResult> {
+  async search(
+    query: string,
+    { searcher, policy, ...options }: RegistrySearchOptions = {},
+  ): Promise<SearchResult> {
     const snapshot = this.#catalogue.snapshot()
     const compiled = policy ? compilePolicy(policy) : this.#policy
     const isOpen = compiled.isOpen && snapshot.quarantined.size === 0
@@ -292,16 +287,19 @@ export class ToolRegistry {
       const entry = this.#catalogue.get(listing.name)
       return entry !== undefined && denialOf(entry, this.#catalogue.snapshot(), compiled) === undefined
     }
-    const by = searcher === undefined ? this.#settings.searcher : this.#searcher(searcher)
-    return this.#find(query, options, by, isOpen ? () => true : permits, this.#emit)
+    const by = searcher === undefined ? this.#settings.searcher : this.#finder.searcher(searcher)
+    return this.#finder.find({
+      ...options,
+      query,
+      searcher: by,
+      permits: isOpen ? () => true : permits,
+      emit: this.#emit,
+    })
   }
 
   /** Opens a conversation's session, anew or from saved state. */
-  openSession(options: SessionOptions = {}): Promise<Session> {
-    return this.#sessions.open(
-      options,
-      overrideSettings(this.#settings, options, (given) => this.#searcher(given)),
-    )
+  async openSession(options: SessionOptions = {}): Promise<Session> {
+    return this.#sessions.open(options, this.#override(this.#settings, options))
   }
 
   /** Why a tool is, or is not, there: for the registry's own settings, or for a session. */
@@ -309,15 +307,12 @@ export class ToolRegistry {
     const entry = this.#catalogue.get(name)
     if (!entry) return this.#explainMissing(name, session)
     const view = session?.view() ?? this.#viewer.current()
-    const quarantine = view.snapshot.quarantined.get(name)
-    if (quarantine !== undefined) return { name, state: 'quarantined', reason: quarantine }
-    const denial = session ? view.denial(entry) : this.#policy.denial(entry)
-    if (denial !== undefined) return { name, state: 'denied', reason: `refused by ${denial}` }
-    if (!this.#isAvailable(entry)) return { name, state: 'unavailable', reason: 'its isAvailable() says no' }
-    if (!view.deferred.has(name))
-      return { name, state: 'visible', reason: `shown on every turn; ${view.mode.reason}` }
-    if (session?.isActive(name)) return { name, state: 'active', reason: 'checked out by this session' }
-    return { name, state: 'deferred', reason: `shown once activated; ${view.mode.reason}` }
+    return explainEntry(entry, {
+      view,
+      denial: session ? view.denial(entry) : this.#policy.denial(entry),
+      isActive: session?.isActive(name) ?? false,
+      isAvailable: (candidate) => this.#isAvailable(candidate),
+    })
   }
 
   /** Counts of all registered tools, under the registry's own settings. */
@@ -357,64 +352,8 @@ export class ToolRegistry {
     return new Viewer({ settings, policy, canSearch, emit, snapshot: () => this.#catalogue.snapshot() })
   }
 
-  #searcher(given: SearcherName | Searcher): Searcher {
-    if (typeof given !== 'string') return given
-    const searcher = this.#searchers.get(given)
-    if (searcher) return searcher
-    const known = [...this.#searchers.keys()].join(', ')
-    throw new ToolcribError('config-invalid', `there is no searcher "${given}"; use ${known}, or pass one`)
-  }
-
-  async #find(
-    query: string,
-    { limit, offset, server }: SearchOptions,
-    searcher: Searcher,
-    permits: (listing: Listing) => boolean,
-    emit: Emit,
-  ): Promise<SearchResult> {
-    const servers = this.#servers && (await this.#waitForServers(this.#servers))
-    this.#search.sync(this.#catalogue.snapshot().groups)
-    const { ranked, ...found } = await this.#search.search(query, {
-      limit: clamp(limit, { min: 1, max: 100, otherwise: DEFAULTS.searchLimit }),
-      offset: clamp(offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
-      searcher,
-      ...(server === undefined ? {} : { server }),
-      accepts: permits,
-      isReady: ({ name }) => this.#isReady(name),
-    })
-    const matches = ranked.map(({ listing, score, reasons }) => ({
-      name: listing.name,
-      score,
-      description: listing.description,
-      reasons,
-    }))
-    emit({
-      type: 'searched',
-      query,
-      searcher: searcher.name,
-      total: found.total,
-      names: matches.map(({ name }) => name),
-    })
-    if (matches.length === 0) emit({ type: 'missed', what: 'search', text: query })
-    return { ...found, matches, ...(servers?.length ? { servers } : {}) }
-  }
-
-  async #waitForServers(directory: ServerDirectory) {
-    const isUnsettled = () => directory.statuses().some(({ state }) => state === 'connecting')
-    if (isUnsettled())
-      await directory.settled({ timeoutMs: this.#options.serverWaitMs ?? DEFAULTS.serverWaitMs })
-    return directory.statuses().filter(({ state }) => state === 'connecting' || state === 'failed')
-  }
-
-  #isReady(name: string): boolean {
-    const entry = this.#catalogue.get(name)
-    return entry !== undefined && this.#isAvailable(entry)
-  }
-
-  #suggest(name: string, isPermitted: (entry: Entry) => boolean): readonly string[] {
-    const close = closeNames(name, this.#entries(), DEFAULTS.suggestions * 4)
-    const permitted = close.flatMap((candidate) => this.#catalogue.get(candidate) ?? []).filter(isPermitted)
-    return permitted.slice(0, DEFAULTS.suggestions).map((entry) => entry.name)
+  #override(settings: SessionSettings, options: SharedOptions): SessionSettings {
+    return overrideSettings(settings, options, (given) => this.#finder.searcher(given))
   }
 
   #explainMissing(name: string, session: Session | undefined): Explanation {
@@ -424,7 +363,7 @@ export class ToolRegistry {
         ? { name, state: 'visible', reason: 'a meta-tool of this session' }
         : { name, state: 'unavailable', reason: 'a meta-tool that this session does not show' }
     }
-    const close = this.#suggest(name, () => true)
+    const close = this.#finder.suggest(name, () => true)
     return {
       name,
       state: 'unknown',
@@ -450,24 +389,22 @@ export class ToolRegistry {
     const permitted = (view: View) => (entry: Entry) => view.denial(entry) === undefined
     return new SessionOpener({
       isAvailable: (entry) => this.#isAvailable(entry),
-      search: (query, options, session) => {
-        const emit: Emit = (event) => this.#emit({ ...event, sessionId: session.id })
-        return this.#find(
+      search: (query, options, session) =>
+        this.#finder.find({
+          ...options,
           query,
-          options,
-          session.settings.searcher,
-          (listing) => session.view().permits(listing),
-          emit,
-        )
-      },
+          searcher: session.settings.searcher,
+          permits: (listing) => session.view().permits(listing),
+          emit: (event) => this.#emit({ ...event, sessionId: session.id }),
+        }),
       execute: (calls: readonly ToolCall[], ctx: CallContext, { view, ...session }: CallSession) => {
-        const suggest = (name: string) => this.#suggest(name, permitted(view))
+        const suggest = (name: string) => this.#finder.suggest(name, permitted(view))
         return this.#runner.execute(calls, ctx, { ...this.#environment(), ...session, suggest })
       },
-      findByName: (name, view) => this.#findByName(name, view),
+      findByName: (name, view) => this.#finder.findByName(name, view),
       viewerOf: (settings, policy, emit) => this.#viewerOf(settings, policy, emit),
-      suggest: (name, view) => this.#suggest(name, permitted(view)),
-      servers: () => this.#servers,
+      suggest: (name, view) => this.#finder.suggest(name, permitted(view)),
+      servers: () => this.#finder.servers,
       spill: this.#options.spill,
       now: this.#now,
       emit: this.#emit,
@@ -475,12 +412,6 @@ export class ToolRegistry {
       answerTokens: DEFAULTS.answerTokens,
       noteTokens: DEFAULTS.noteTokens,
     })
-  }
-
-  #findByName(name: string, view: View): Entry | undefined {
-    this.#search.sync(view.snapshot.groups)
-    const listing = this.#search.findByName(name, (candidate) => view.permits(candidate))
-    return listing && view.snapshot.get(listing.name)
   }
 
   #emit: Emit = (event) => {

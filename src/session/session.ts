@@ -248,8 +248,9 @@ export class Session {
   }
 
   #strategy(): Strategy {
-    const { strategy } = this.#parts.settings
-    if (strategy === 'auto') return 'append'
+    const { settings } = this.#parts
+    const strategy =
+      settings.strategy === 'auto' ? (settings.dialect?.strategy ?? 'append') : settings.strategy
     // Without call_tool a dispatch surface would show what it cannot call.
     if (strategy === 'dispatch' && this.#parts.policy.denialOfMetaTool('call_tool') !== undefined)
       return 'append'

@@ -19,6 +19,7 @@ export interface SessionSettings extends ModeSettings, Caps {
   readonly searchesPerMinute: number
   readonly searcher: Searcher
   readonly strategy: Strategy | 'auto'
+  readonly dialect?: { readonly strategy: Strategy } | undefined
   readonly policy: Policy
   /** What the sessions it was forked from, and it itself, are limited to. */
   readonly allowlists: readonly (readonly string[])[]

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { checkName, nameSkeleton, splitName, withoutHidden } from './names.ts'
+
+describe('splitName', () => {
+  it.each([
+    ['mcp__github__search_issues', ['github', 'search', 'issues']],
+    ['whatsapp.send', ['whatsapp', 'send']],
+    ['readFile', ['read', 'file']],
+    ['HTTPServer-start', ['http', 'server', 'start']],
+    ['a/b', ['a', 'b']],
+    ['mcp', ['mcp']],
+    ['__proto__', ['proto']],
+    ['天気', ['天気']],
+  ])('%s', (name, parts) => {
+    expect(splitName(name)).toEqual(parts)
+  })
+})
+
+describe('nameSkeleton', () => {
+  it.each([
+    ['Search', 'search'],
+    ['mcp__a__b_c', 'mcp__a_b__c'],
+    ['seаrch', 'search'], // Cyrillic а
+    ['ｓearch', 'search'], // full-width s
+    ['οpen', 'open'], // Greek omicron
+  ])('%s and %s collide', (a, b) => {
+    expect(nameSkeleton(a)).toBe(nameSkeleton(b))
+  })
+
+  it.each([
+    ['search', 'research'],
+    ['read_file', 'read-file'],
+    ['か', 'が'],
+    ['a1', 'al'],
+  ])('%s and %s do not', (a, b) => {
+    expect(nameSkeleton(a)).not.toBe(nameSkeleton(b))
+  })
+})
+
+describe('checkName', () => {
+  it.each(['a', 'mcp__x__y', '__proto__', 'constructor', 'with space', '天気', 'x'.repeat(200)])(
+    'accepts %s',
+    (name) => {
+      expect(() => checkName(name, 'tool name')).not.toThrow()
+    },
+  )
+
+  it.each([
+    ['', 'empty'],
+    ['x'.repeat(257), '257 characters'],
+    ['a\u200bb', 'invisible'],
+    ['a\u202eb', 'invisible'],
+    ['a\nb', 'control'],
+    [' a', 'space'],
+    ['a,b', 'queries'],
+    ['a*', 'queries'],
+    [7, 'string'],
+    [undefined, 'string'],
+  ])('refuses %j and says why', (name, reason) => {
+    expect(() => checkName(name, 'tool name')).toThrow(
+      expect.objectContaining({ code: 'name-invalid', message: expect.stringContaining(reason) }),
+    )
+  })
+})
+
+describe('withoutHidden', () => {
+  it('strips what people cannot see and keeps line breaks', () => {
+    expect(withoutHidden('a\u200b\u202e\u{e0041}\u0007b\n\tc é 天')).toBe('ab\n\tc é 天')
+  })
+})
