@@ -1,0 +1,341 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { afterEach, describe, expect, it } from 'vitest'
+import { hostTest } from './network/host-list.ts'
+import { type NetworkOptions, networkBackend } from './network.ts'
+import { testScope } from './testing-scope.ts'
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void
+
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+/** A server on loopback that notes what it is asked. */
+async function serve(handler: Handler = (_request, response) => response.end('hello')) {
+  const requests: { url: string; method: string; headers: IncomingMessage['headers']; body: string }[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    requests.push({ url: request.url ?? '', method: request.method ?? '', headers: request.headers, body })
+    handler(request, response)
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return { requests, port, at: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}` }
+}
+
+const redirectTo =
+  (location: string, status = 302): Handler =>
+  (_request, response) =>
+    response.writeHead(status, { location }).end()
+
+async function network(options: NetworkOptions, declared = ['*'], signal = new AbortController().signal) {
+  return networkBackend(options).open(declared, testScope({ signal }))
+}
+
+const denied = { code: 'denied' }
+
+describe('which hosts', () => {
+  it('reaches what the host lists and allows', async () => {
+    const site = await serve()
+    const access = await network({ hosts: ['127.0.0.1'], allowPrivate: [site.at] })
+    const response = await access.fetch(site.url)
+    expect(await response.text()).toBe('hello')
+    expect(response).toMatchObject({ status: 200, ok: true, redirected: false, url: `${site.url}/` })
+  })
+
+  it('refuses hosts that are not listed, without looking them up', async () => {
+    const asked: string[] = []
+    const lookup = async (host: string) => {
+      asked.push(host)
+      return [{ address: '93.184.216.34', family: 4 }]
+    }
+    const access = await network({ hosts: ['example.com', '*.example.org'], lookup })
+    for (const host of [
+      'evil.com',
+      'example.com.evil.com',
+      'notexample.com',
+      'example.org',
+      'evilexample.org',
+    ])
+      await expect(access.fetch(`http://${host}/`)).rejects.toMatchObject(denied)
+    expect(asked).toEqual([])
+  })
+
+  it('gives a tool what it declared and the host lists', async () => {
+    const site = await serve()
+    const lookup = async () => [{ address: '127.0.0.1', family: 4 }]
+    const options = { hosts: ['a.test', 'b.test'], allowPrivate: [site.at], lookup }
+    const access = await network(options, ['a.test', 'c.test'])
+    expect((await access.fetch(`http://a.test:${site.port}/`)).status).toBe(200)
+    await expect(access.fetch(`http://b.test:${site.port}/`)).rejects.toMatchObject(denied)
+    await expect(access.fetch(`http://c.test:${site.port}/`)).rejects.toMatchObject(denied)
+    expect(() => networkBackend({ hosts: [] }).open(['*'], testScope())).toThrow('no network')
+  })
+
+  it('speaks http and https only', async () => {
+    const access = await network({ hosts: ['*'] })
+    for (const url of ['file:///etc/passwd', 'ftp://example.com/', 'data:text/plain,x', 'ws://example.com'])
+      await expect(access.fetch(url)).rejects.toMatchObject(denied)
+    await expect(access.fetch('http://user:word@example.com/')).rejects.toBeInstanceOf(Error)
+    await expect(access.fetch('not a url')).rejects.toMatchObject({ code: 'execution_failed' })
+  })
+})
+
+describe('host lists', () => {
+  it('know names, names below, addresses, ports and everything', () => {
+    const test = hostTest([
+      'example.com',
+      '*.example.org',
+      'api.test:8443',
+      '[::1]:80',
+      '10.0.0.1',
+      'bücher.example',
+    ])
+    expect(test('example.com', 80)).toBe(true)
+    expect(test('www.example.com', 80)).toBe(false)
+    expect(test('a.b.example.org', 443)).toBe(true)
+    expect(test('api.test', 8443)).toBe(true)
+    expect(test('api.test', 443)).toBe(false)
+    expect(test('::1', 80)).toBe(true)
+    expect(test('::1', 81)).toBe(false)
+    expect(test('10.0.0.1', 1)).toBe(true)
+    expect(test('xn--bcher-kva.example', 443)).toBe(true)
+    expect(hostTest(['*'])('anything', 1)).toBe(true)
+  })
+
+  it('refuse entries that mean nothing', () => {
+    for (const entry of ['', 'http://example.com', 'a/b', 'ex*mple.com', 'user@example.com', '*.', 'a b'])
+      expect(() => hostTest([entry]), entry).toThrow('is no host')
+    expect(() => networkBackend({ hosts: ['*'], allowPrivate: ['*'] })).toThrow('whole network')
+  })
+})
+
+describe('private addresses', () => {
+  it('are refused however they are written', async () => {
+    const access = await network({ hosts: ['*'] })
+    for (const host of [
+      '127.0.0.1',
+      '10.0.0.1',
+      '169.254.169.254',
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      '[64:ff9b::7f00:1]',
+    ])
+      await expect(access.fetch(`http://${host}/`), host).rejects.toMatchObject(denied)
+    for (const host of ['2130706433', '0x7f.1', '0177.0.0.1', '127.1', '0x7f000001', '134744072', '0'])
+      await expect(access.fetch(`http://${host}/`), host).rejects.toMatchObject(denied)
+    await expect(access.fetch(new URL('http://2130706433/'))).rejects.toMatchObject(denied)
+    await expect(access.fetch('http://localhost/')).rejects.toMatchObject(denied)
+  })
+
+  it('are refused when a name leads to one, even beside public ones', async () => {
+    for (const addresses of [
+      ['127.0.0.1'],
+      ['93.184.216.34', '10.0.0.1'],
+      ['2606:4700::1', '::1'],
+      ['fe80::1%lo'],
+    ]) {
+      const lookup = async () =>
+        addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+      const access = await network({ hosts: ['*'], lookup })
+      await expect(access.fetch('http://inner.test/')).rejects.toMatchObject(denied)
+    }
+  })
+
+  it('are allowed by address and port, not by neighbouring ones', async () => {
+    const site = await serve()
+    const other = await serve()
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
+    expect((await access.fetch(site.url)).status).toBe(200)
+    await expect(access.fetch(other.url)).rejects.toMatchObject(denied)
+    expect(other.requests).toEqual([])
+  })
+
+  it('cannot be slipped in between the check and the connection', async () => {
+    const site = await serve()
+    const answers = ['127.0.0.1', '10.0.0.1']
+    // The name means something only here, so a second look-up on the way to the connection would fail.
+    const lookup = async () => [{ address: answers.shift() ?? '10.0.0.2', family: 4 }]
+    const access = await network({ hosts: ['rebind.test'], allowPrivate: [site.at], lookup })
+    expect((await access.fetch(`http://rebind.test:${site.port}/`)).status).toBe(200)
+    expect(answers).toEqual(['10.0.0.1'])
+    expect(site.requests[0]?.headers.host).toBe(`rebind.test:${site.port}`)
+    await expect(access.fetch(`http://rebind.test:${site.port}/`)).rejects.toMatchObject(denied)
+  })
+})
+
+describe('redirects', () => {
+  it('are checked like a first request', async () => {
+    const inner = await serve()
+    const lookup = async () => [{ address: '127.0.0.1', family: 4 }]
+    for (const location of [
+      inner.url,
+      `http://localhost:${inner.port}/`,
+      `http://inner.test:${inner.port}/`,
+      `http://2130706433:${inner.port}/`,
+      `http://[::ffff:127.0.0.1]:${inner.port}/`,
+      `//127.0.0.1:${inner.port}/`,
+      'file:///etc/passwd',
+      `http://user:word@127.0.0.1:${inner.port}/`,
+    ]) {
+      const outer = await serve(redirectTo(location))
+      const access = await network({ hosts: ['*'], allowPrivate: [outer.at], lookup })
+      await expect(access.fetch(outer.url), location).rejects.toMatchObject(denied)
+    }
+    expect(inner.requests).toEqual([])
+  })
+
+  it('are checked against the list of hosts too', async () => {
+    const site = await serve(redirectTo('http://elsewhere.test/'))
+    const access = await network({ hosts: ['127.0.0.1'], allowPrivate: [site.at] })
+    await expect(access.fetch(site.url)).rejects.toMatchObject(denied)
+  })
+
+  it('keep credentials within an origin and drop them beyond', async () => {
+    const other = await serve()
+    const site = await serve((request, response) =>
+      redirectTo(request.url === '/' ? '/again' : `${other.url}/there`)(request, response),
+    )
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at, other.at] })
+    const headers = { authorization: 'Bearer t', cookie: 'c=1', 'x-api-key': 'k', accept: 'text/plain' }
+    const response = await access.fetch(site.url, { headers })
+    expect(response).toMatchObject({ redirected: true, url: `${other.url}/there` })
+    expect(site.requests[1]?.headers).toMatchObject(headers)
+    expect(other.requests[0]?.headers).toMatchObject({ accept: 'text/plain' })
+    for (const name of ['authorization', 'cookie', 'x-api-key'])
+      expect(other.requests[0]?.headers).not.toHaveProperty(name)
+  })
+
+  it('turn a post into a get, unless they say otherwise', async () => {
+    const methods: string[] = []
+    for (const status of [301, 302, 303, 307, 308]) {
+      const site = await serve((request, response) =>
+        request.url === '/' ? redirectTo('/next', status)(request, response) : response.end(),
+      )
+      const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
+      await access.fetch(site.url, { method: 'POST', body: 'data' })
+      methods.push(`${site.requests[1]?.method} ${site.requests[1]?.body}`)
+    }
+    expect(methods).toEqual(['GET ', 'GET ', 'GET ', 'POST data', 'POST data'])
+  })
+
+  it('end after a few, or at once when asked', async () => {
+    const site = await serve(redirectTo('/'))
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at], maxRedirects: 2 })
+    await expect(access.fetch(site.url)).rejects.toThrow('redirects to')
+    expect(site.requests).toHaveLength(3)
+    expect((await access.fetch(site.url, { redirect: 'manual' })).status).toBe(302)
+    await expect(access.fetch(site.url, { redirect: 'error' })).rejects.toThrow('redirects to')
+  })
+})
+
+describe('limits', () => {
+  it('hold for what is announced, for what is not, and for what unfolds', async () => {
+    const long = 'x'.repeat(5_000)
+    const announced = await serve((_request, response) => response.end(long))
+    const streamed = await serve((_request, response) => {
+      response.write(long.slice(0, 2_500))
+      response.end(long.slice(0, 2_500))
+    })
+    const folded = await serve((_request, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(long)),
+    )
+    for (const site of [announced, streamed, folded]) {
+      const small = await network({ hosts: ['*'], allowPrivate: [site.at], maxBytes: 4_999 })
+      await expect(small.fetch(site.url)).rejects.toThrow('more than the 4999 bytes')
+      const enough = await network({ hosts: ['*'], allowPrivate: [site.at], maxBytes: 5_000 })
+      expect(await (await enough.fetch(site.url)).text()).toBe(long)
+    }
+  })
+
+  it('end a request that takes too long, before the answer or within it', async () => {
+    const silent = await serve(() => undefined)
+    const slow = await serve((_request, response) => response.write('first'))
+    for (const site of [silent, slow]) {
+      const access = await network({ hosts: ['*'], allowPrivate: [site.at], timeoutMs: 150 })
+      await expect(access.fetch(site.url)).rejects.toMatchObject({ code: 'timeout' })
+    }
+    const lookup = () => new Promise<never>(() => undefined)
+    const access = await network({ hosts: ['*'], lookup, timeoutMs: 150 })
+    await expect(access.fetch('http://nowhere.test')).rejects.toMatchObject({ code: 'timeout' })
+  })
+
+  it('end with the call, or with the signal of the request', async () => {
+    const site = await serve(() => controller.abort())
+    let controller = new AbortController()
+    const options = { hosts: ['*'], allowPrivate: [site.at] }
+    const access = await network(options, ['*'], controller.signal)
+    await expect(access.fetch(site.url)).rejects.toMatchObject({ code: 'cancelled' })
+    await expect(access.fetch(site.url)).rejects.toMatchObject({ code: 'cancelled' })
+    expect(site.requests).toHaveLength(1)
+    controller = new AbortController()
+    const fresh = await network(options)
+    await expect(fresh.fetch(site.url, { signal: controller.signal })).rejects.toMatchObject({
+      code: 'cancelled',
+    })
+  })
+})
+
+describe('requests', () => {
+  it('carry every kind of body', async () => {
+    const site = await serve()
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
+    const post = (body: NonNullable<RequestInit['body']>) => access.fetch(site.url, { method: 'POST', body })
+    await post('text')
+    await post(new URLSearchParams({ a: 'b c' }))
+    await post(new TextEncoder().encode('bytes'))
+    await post(new Blob(['blob']).stream())
+    expect(site.requests.map((request) => request.body)).toEqual(['text', 'a=b+c', 'bytes', 'blob'])
+    expect(site.requests[1]?.headers['content-type']).toContain('x-www-form-urlencoded')
+    const small = await network({ hosts: ['*'], allowPrivate: [site.at], maxRequestBytes: 3 })
+    await expect(small.fetch(site.url, { method: 'POST', body: 'four' })).rejects.toThrow('more than the 3')
+  })
+
+  it('cannot name another site or break the framing by headers', async () => {
+    const site = await serve()
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
+    const headers = {
+      host: 'inner.test',
+      'transfer-encoding': 'chunked',
+      connection: 'upgrade',
+      'x-mine': '1',
+    }
+    await access.fetch(site.url, { headers })
+    expect(site.requests[0]?.headers).toMatchObject({ host: site.at, 'x-mine': '1' })
+    expect(site.requests[0]?.headers).not.toHaveProperty('transfer-encoding')
+  })
+
+  it('ask no proxy of the environment', async () => {
+    const proxy = await serve()
+    const site = await serve()
+    const variables = { HTTP_PROXY: proxy.url, http_proxy: proxy.url, NODE_USE_ENV_PROXY: '1' }
+    const before = { ...process.env }
+    Object.assign(process.env, variables)
+    try {
+      const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
+      await access.fetch(site.url)
+    } finally {
+      for (const name of Object.keys(variables)) delete process.env[name]
+      Object.assign(process.env, before)
+    }
+    expect(proxy.requests).toEqual([])
+    expect(site.requests).toHaveLength(1)
+  })
+
+  it('say why a host cannot be reached', async () => {
+    const site = await serve()
+    servers.pop()?.close()
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
+    await expect(access.fetch(site.url)).rejects.toThrow('ECONNREFUSED')
+    const nameless = await network({ hosts: ['*'], lookup: async () => [] })
+    await expect(nameless.fetch('http://nowhere.test')).rejects.toThrow('has no address')
+  })
+})

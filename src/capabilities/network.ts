@@ -1,0 +1,250 @@
+import { lookup as systemLookup } from 'node:dns/promises'
+import { isIP, isIPv4 } from 'node:net'
+import { type CapabilityBackend, CapabilityError } from '../capability.ts'
+import { describeError, ToolcribError } from '../errors.ts'
+import { checkRunning } from './check-running.ts'
+import { type Address, exchange, type Incoming, type Outgoing } from './network/exchange.ts'
+import { type HostTest, hostOf, hostTest, portOf } from './network/host-list.ts'
+import { isPublicAddress } from './network/public-address.ts'
+
+export interface NetworkOptions {
+  /** Hosts that may be reached: `example.com`, `*.example.com`, each with an optional `:port`; `*` is every public host. */
+  readonly hosts: readonly string[]
+  /** Hosts or addresses, with an optional `:port`, that may be reached although they are private. None by default. */
+  readonly allowPrivate?: readonly string[]
+  /** The longest a request may take, redirects and body included. 30 seconds by default. */
+  readonly timeoutMs?: number
+  /** The largest body of an answer, decoded, in bytes. 10 MiB by default. */
+  readonly maxBytes?: number
+  /** The largest body of a request, in bytes. 10 MiB by default. */
+  readonly maxRequestBytes?: number
+  /** How many redirects are followed. 5 by default. */
+  readonly maxRedirects?: number
+  /** How names become addresses. The system's resolver by default. */
+  readonly lookup?: (host: string) => Promise<readonly Address[]>
+}
+
+const MAX_BYTES = 10 * 1024 * 1024
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+const WITHOUT_BODY = new Set([204, 205, 304])
+/** What belongs to the connection is ours to set; `host` above all, which would name another site at the same address. */
+const CONNECTION_HEADERS =
+  /^(host|connection|content-length|transfer-encoding|upgrade|expect|keep-alive|te|trailer|proxy-.*)$/
+/** What still goes along to another origin: nothing that could hold a credential. */
+const HARMLESS_HEADERS = /^(accept|accept-language|accept-encoding|content-type|range|user-agent)$/
+
+/**
+ * Fetches over http and https from the host's allowlist. Names are resolved here, every address is checked, and the
+ * connection goes to a checked address, so that a name cannot change its meaning in between. Private addresses are
+ * refused unless listed in `allowPrivate`. Each redirect is checked like a first request, and headers that could
+ * hold credentials are dropped when it leaves the origin. Proxies of the environment are not used.
+ */
+export function networkBackend(options: NetworkOptions): CapabilityBackend<'network'> {
+  const { timeoutMs = 30_000, maxBytes = MAX_BYTES, maxRequestBytes = MAX_BYTES, maxRedirects = 5 } = options
+  const lookup = options.lookup ?? ((host) => systemLookup(host, { all: true }))
+  const isGranted = hostTest(options.hosts)
+  const isPrivateAllowed = hostTest(options.allowPrivate ?? [])
+  if (options.allowPrivate?.includes('*')) {
+    throw new ToolcribError(
+      'config-invalid',
+      'allowPrivate takes hosts by name; "*" would open the whole network',
+    )
+  }
+
+  return {
+    open(declared, scope) {
+      if (declared.length === 0 || options.hosts.length === 0) {
+        throw new CapabilityError(
+          'denied',
+          `the host grants ${scope.tool} no network; add hosts to networkBackend`,
+        )
+      }
+      const isDeclared = hostTest(declared)
+      const listed = declared.includes('*') ? options.hosts : declared
+      const check = async (url: URL, signal: AbortSignal): Promise<readonly Address[]> => {
+        checkUrl(url)
+        if (!isDeclared(hostOf(url), portOf(url)) || !isGranted(hostOf(url), portOf(url))) {
+          throw new CapabilityError('denied', `${url.host} may not be reached; granted: ${listed.join(', ')}`)
+        }
+        const addresses = await abortable(resolveHost(hostOf(url), lookup), signal)
+        checkAddresses(url, addresses, isPrivateAllowed)
+        return addresses
+      }
+
+      return {
+        async fetch(target, init = {}) {
+          checkRunning(scope.signal)
+          const limit = AbortSignal.timeout(timeoutMs)
+          const signals = [scope.signal, limit, ...(init.signal ? [init.signal] : [])]
+          const signal = AbortSignal.any(signals)
+          try {
+            const { url, outgoing, redirect } = await readRequest(target, init, maxRequestBytes)
+            checkDisguise(target, url)
+            return await follow(url, outgoing, { check, redirect, maxRedirects, maxBytes, signal })
+          } catch (thrown) {
+            if (limit.aborted) throw tooSlow(target, timeoutMs)
+            if (signal.aborted)
+              throw new CapabilityError('cancelled', `the request to ${target} was cancelled`)
+            if (thrown instanceof CapabilityError) throw thrown
+            throw new CapabilityError(
+              'execution_failed',
+              `${target} could not be fetched: ${reasonOf(thrown)}`,
+              {
+                cause: thrown,
+              },
+            )
+          }
+        },
+      }
+    },
+  }
+}
+
+interface Journey {
+  readonly check: (url: URL, signal: AbortSignal) => Promise<readonly Address[]>
+  readonly redirect: RequestRedirect
+  readonly maxRedirects: number
+  readonly maxBytes: number
+  readonly signal: AbortSignal
+}
+
+async function follow(url: URL, outgoing: Outgoing, journey: Journey): Promise<Response> {
+  const { check, redirect, maxRedirects, maxBytes, signal } = journey
+  for (let hops = 0; ; hops++) {
+    const addresses = await check(url, signal)
+    const incoming = await exchange(url, outgoing, addresses, { maxBytes, signal })
+    const location = REDIRECTS.has(incoming.status) ? incoming.headers.get('location') : null
+    if (location === null || redirect === 'manual') return toResponse(incoming, url, hops > 0)
+    if (redirect === 'error' || hops === maxRedirects) {
+      throw new CapabilityError(
+        'execution_failed',
+        `${url} redirects to ${location}; fetch that if it is wanted`,
+      )
+    }
+    const next = nextUrl(location, url)
+    outgoing = nextRequest(outgoing, incoming.status, next.origin === url.origin)
+    url = next
+  }
+}
+
+function nextUrl(location: string, from: URL): URL {
+  if (!URL.canParse(location, from)) {
+    throw new CapabilityError('execution_failed', `${from} redirects to "${location}", which is no address`)
+  }
+  const url = new URL(location, from)
+  if (url.host !== from.host) checkDisguise(location, url)
+  if (url.hash === '') url.hash = from.hash
+  return url
+}
+
+function nextRequest({ method, headers, body }: Outgoing, status: number, isSameOrigin: boolean): Outgoing {
+  const kept = new Headers()
+  const becomesGet = status === 303 ? method !== 'HEAD' : method === 'POST' && status < 303
+  for (const [name, value] of headers) {
+    if (becomesGet && name.startsWith('content-')) continue
+    if (isSameOrigin || HARMLESS_HEADERS.test(name)) kept.append(name, value)
+  }
+  if (becomesGet) return { method: 'GET', headers: kept, body: undefined }
+  return { method, headers: kept, body }
+}
+
+/** `Request` reads every kind of body and header there is; a body is kept whole, to be sent again on a redirect. */
+async function readRequest(target: string | URL, init: RequestInit, maxBytes: number) {
+  const { signal: _ours, ...rest } = init
+  const request = new Request(target, body(rest))
+  const bytes = request.body === null ? undefined : new Uint8Array(await request.arrayBuffer())
+  if (bytes !== undefined && bytes.byteLength > maxBytes) {
+    throw new CapabilityError(
+      'execution_failed',
+      `the request has more than the ${maxBytes} bytes the host allows`,
+    )
+  }
+  const headers = new Headers({
+    'accept-encoding': 'gzip, deflate, br',
+    'user-agent': 'toolcrib',
+    accept: '*/*',
+  })
+  for (const [name, value] of request.headers) if (!CONNECTION_HEADERS.test(name)) headers.set(name, value)
+  const outgoing: Outgoing = { method: request.method, headers, body: bytes }
+  return { url: new URL(request.url), outgoing, redirect: request.redirect }
+}
+
+// A stream as a body needs this flag, which the types of the web do not know.
+function body(init: RequestInit): RequestInit {
+  return init.body instanceof ReadableStream ? ({ ...init, duplex: 'half' } as RequestInit) : init
+}
+
+function checkUrl(url: URL): void {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new CapabilityError('denied', `${url.protocol} is not fetched; only http and https are`)
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new CapabilityError('denied', 'a URL must not carry a user name or password; send a header instead')
+  }
+}
+
+/** `http://2130706433` and `http://0x7f.1` are addresses in disguise: the URL shows dots where the text had none. */
+function checkDisguise(target: string | URL, url: URL): void {
+  if (typeof target !== 'string' || !isIPv4(url.hostname) || target.includes(url.hostname)) return
+  throw new CapabilityError('denied', `${target} hides the address ${url.hostname}; write it with dots`)
+}
+
+async function resolveHost(host: string, lookup: (host: string) => Promise<readonly Address[]>) {
+  const version = isIP(host)
+  if (version !== 0) return [{ address: host, family: version }]
+  const addresses = await lookup(host)
+  if (addresses.length > 0) return addresses
+  throw new CapabilityError('execution_failed', `${host} has no address; check its name`)
+}
+
+/** One bad address refuses the host: a name that leads to both worlds is an attempt at the inner one. */
+function checkAddresses(url: URL, addresses: readonly Address[], isPrivateAllowed: HostTest): void {
+  const port = portOf(url)
+  if (isPrivateAllowed(hostOf(url), port)) return
+  const refused = addresses.find(
+    ({ address }) => !isPublicAddress(address) && !isPrivateAllowed(address, port),
+  )
+  if (refused === undefined) return
+  throw new CapabilityError(
+    'denied',
+    `${url.host} leads to the private address ${refused.address}; only the host can allow that, with allowPrivate`,
+  )
+}
+
+function toResponse(
+  { status, statusText, headers, body }: Incoming,
+  url: URL,
+  redirected: boolean,
+): Response {
+  const isEmpty = WITHOUT_BODY.has(status) || body.byteLength === 0
+  const response = new Response(isEmpty ? null : new Uint8Array(body), { status, statusText, headers })
+  Object.defineProperties(response, { url: { value: url.href }, redirected: { value: redirected } })
+  return response
+}
+
+async function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  if (signal.aborted) throw signal.reason
+  let onAbort = () => {}
+  const aborted = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+function tooSlow(target: string | URL, timeoutMs: number): CapabilityError {
+  return new CapabilityError(
+    'timeout',
+    `${target} did not answer within ${timeoutMs} ms; try again later or another address`,
+  )
+}
+
+// A connection tried on several addresses fails with one error for each, and no message of its own.
+function reasonOf(thrown: unknown): string {
+  if (thrown instanceof AggregateError) return thrown.errors.map(describeError).join('; ')
+  return describeError(thrown)
+}

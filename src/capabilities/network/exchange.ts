@@ -1,0 +1,140 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { pipeline, type Readable } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { CapabilityError } from '../../capability.ts'
+import { hostOf } from './host-list.ts'
+
+export interface Address {
+  readonly address: string
+  readonly family: number
+}
+
+export interface Outgoing {
+  readonly method: string
+  readonly headers: Headers
+  readonly body: Uint8Array | undefined
+}
+
+export interface Incoming {
+  readonly status: number
+  readonly statusText: string
+  readonly headers: Headers
+  readonly body: Uint8Array
+}
+
+/**
+ * Sends one request and reads its answer to the end. The connection goes to one of the addresses given and to no
+ * other: the name is not looked up again. Proxies of the environment are not asked.
+ */
+export async function exchange(
+  url: URL,
+  outgoing: Outgoing,
+  addresses: readonly Address[],
+  { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
+): Promise<Incoming> {
+  const message = await send(url, outgoing, addresses, signal)
+  const headers = headersOf(message)
+  const body = await readBody(message, headers, outgoing.method, maxBytes)
+  // They describe the bytes on the wire, which the reader never sees.
+  headers.delete('content-encoding')
+  headers.delete('transfer-encoding')
+  if (outgoing.method !== 'HEAD') headers.delete('content-length')
+  return { status: message.statusCode ?? 0, statusText: message.statusMessage ?? '', headers, body }
+}
+
+function send(
+  url: URL,
+  { method, headers, body }: Outgoing,
+  addresses: readonly Address[],
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const isSecure = url.protocol === 'https:'
+  const host = hostOf(url)
+  return new Promise((resolve, reject) => {
+    const request = (isSecure ? httpsRequest : httpRequest)({
+      method,
+      host,
+      port: url.port === '' ? undefined : url.port,
+      path: url.pathname + url.search,
+      headers: { ...Object.fromEntries(headers), ...(body && { 'content-length': String(body.byteLength) }) },
+      // An agent of our own: the global one may be told by the environment to use a proxy.
+      agent: isSecure ? new HttpsAgent() : new HttpAgent(),
+      lookup: fixedLookup(addresses),
+      ...(isSecure && isIP(host) === 0 ? { servername: host } : {}),
+      signal,
+    })
+    request.once('response', resolve)
+    request.once('error', reject)
+    request.end(body)
+  })
+}
+
+function fixedLookup(addresses: readonly Address[]): LookupFunction {
+  return (hostname, { all }, callback) => {
+    const [first] = addresses
+    if (first === undefined) return callback(new Error(`no address for ${hostname}`), '')
+    if (all) return callback(null, [...addresses])
+    callback(null, first.address, first.family)
+  }
+}
+
+function headersOf({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers()
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    try {
+      headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '')
+    } catch {
+      // A header that cannot be represented is no reason to lose the answer.
+    }
+  }
+  return headers
+}
+
+async function readBody(
+  message: IncomingMessage,
+  headers: Headers,
+  method: string,
+  maxBytes: number,
+): Promise<Uint8Array> {
+  const announced = Number(headers.get('content-length') ?? 0)
+  if (method !== 'HEAD' && announced > maxBytes) {
+    message.destroy()
+    throw tooLarge(maxBytes)
+  }
+  const chunks: Buffer[] = []
+  let length = 0
+  const stream = decoded(message, headers.get('content-encoding'), method)
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    length += chunk.length
+    // Counted after decoding: a small answer can unfold into a very large one.
+    if (length > maxBytes) {
+      message.destroy()
+      throw tooLarge(maxBytes)
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function decoded(message: IncomingMessage, encoding: string | null, method: string): Readable {
+  if (method === 'HEAD' || message.statusCode === 204 || message.statusCode === 304) return message
+  const decoder = decoderFor(encoding?.trim().toLowerCase())
+  // The reader of the decoder sees the error; nothing is left to do here.
+  return decoder === undefined ? message : pipeline(message, decoder, () => undefined)
+}
+
+function decoderFor(encoding: string | undefined) {
+  if (encoding === 'gzip' || encoding === 'x-gzip') return createGunzip()
+  if (encoding === 'deflate') return createInflate()
+  if (encoding === 'br') return createBrotliDecompress()
+  return undefined
+}
+
+function tooLarge(maxBytes: number): CapabilityError {
+  return new CapabilityError(
+    'execution_failed',
+    `the answer has more than the ${maxBytes} bytes the host allows; ask for a smaller part`,
+  )
+}
