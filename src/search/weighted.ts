@@ -42,7 +42,7 @@ class WeightedIndex implements SearchIndex {
   }
 
   rank(query: Query, { limit, accepts }: RankOptions): Ranking {
-    const terms = [...new Set(query.words)].map((word) => ({ word, needle: word.toLowerCase() }))
+    const terms = query.words.map((word) => ({ word, needle: word.toLowerCase() }))
     const unmatched = new Set(terms)
     const matches: { listing: Listing; score: number; entry: Entry }[] = []
     for (const entries of this.#sources.values()) {
@@ -61,7 +61,11 @@ class WeightedIndex implements SearchIndex {
     const ranked = topMatches(matches, limit).map(
       ({ listing, score, entry }): Ranked => ({ listing, score, reasons: reasonsOf(terms, entry) }),
     )
-    return { total: matches.length, matches: ranked, unmatchedTerms: [...unmatched].map((term) => term.word) }
+    return {
+      total: matches.length,
+      matches: ranked,
+      unmatchedTerms: [...new Set([...unmatched].map((term) => term.word))],
+    }
   }
 }
 

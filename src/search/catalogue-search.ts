@@ -1,0 +1,306 @@
+import { type Listing, sourceKey } from '../tool.ts'
+import { ExactNames } from './exact-names.ts'
+import { lexical } from './lexical.ts'
+import { NearDuplicates } from './near-duplicates.ts'
+import { parseQuery, type Query } from './query.ts'
+import { filtered } from './query-filters.ts'
+import { regex } from './regex.ts'
+import { acceptEvery, type Ranked, type Ranking, type Searcher, type SearchIndex } from './searcher.ts'
+import { wordsOf } from './text-words.ts'
+import { compareNames } from './top-matches.ts'
+
+const DEFAULT_LIMIT = 5
+const MAX_LIMIT = 1000
+
+/** Matches fetched beyond what is asked for, to take the place of those that are folded or not ready. */
+const SPARE_MATCHES = 5
+
+export interface CatalogueSearchOptions {
+  /** How many to return: 5 unless told, 1 to 1,000. Names asked for by `select:` are all returned. */
+  readonly limit?: number
+  readonly offset?: number
+  readonly searcher?: Searcher
+  /** Only tools of this MCP server. */
+  readonly server?: string
+  /** Whether a listing may be found; one it refuses leaves no trace. */
+  accepts?(listing: Listing): boolean
+  /** Whether a listing can be used now; asked only of those about to be returned. */
+  isReady?(listing: Listing): boolean
+}
+
+export interface CatalogueFindings {
+  /** The query as it was written. */
+  readonly query: string
+  readonly kind: Query['kind']
+  /** How many fit in all. Clones and unready tools are taken off as far as they were met. */
+  readonly total: number
+  readonly ranked: readonly Ranked[]
+  /** Names asked for by `select:` that nothing accepted bears. */
+  readonly missing?: readonly string[]
+  /** Words that fit no accepted listing, as written, in order. */
+  readonly unmatchedTerms?: readonly string[]
+}
+
+/**
+ * Searches a catalogue that changes: feed it with `sync`, ask it with `search`. It reads the query language, puts an
+ * exact name first, folds what another source offers alike, and leaves the ranking to a searcher.
+ *
+ * Listings are told apart by identity; their names may repeat.
+ */
+export class CatalogueSearch {
+  readonly #defaultSearcher: Searcher
+  readonly #patterns = regex()
+  #groups: ReadonlyMap<string, readonly Listing[]> = new Map()
+  readonly #names = new ExactNames()
+  readonly #duplicates = new NearDuplicates()
+  /** When each source was first seen, as a number that grows. */
+  readonly #seniority = new Map<string, number>()
+  #sourcesSeen = 0
+  readonly #indexes = new WeakMap<
+    Searcher,
+    { index: SearchIndex; groups: ReadonlyMap<string, readonly Listing[]> }
+  >()
+
+  constructor(searcher: Searcher = lexical()) {
+    this.#defaultSearcher = searcher
+  }
+
+  /** Takes over the listings of all sources. A source whose array is the same object as before costs nothing. */
+  sync(groups: ReadonlyMap<string, readonly Listing[]>): void {
+    const previous = this.#groups
+    // A copy, since the caller may go on changing its map.
+    this.#groups = new Map(groups)
+    for (const [key, before, after] of changes(previous, this.#groups)) {
+      const kept = new Set(after)
+      const known = new Set(before)
+      for (const listing of before) if (!kept.has(listing)) this.#names.remove(listing)
+      for (const listing of after) if (!known.has(listing)) this.#names.add(listing)
+      if (after.length === 0) this.#seniority.delete(key)
+      for (const { source } of after) {
+        const seen = sourceKey(source)
+        if (!this.#seniority.has(seen)) this.#seniority.set(seen, this.#sourcesSeen++)
+      }
+    }
+  }
+
+  /** Throws `query-invalid` for a query that asks for nothing, `pattern-invalid` for a pattern that cannot be used. */
+  async search(text: string, options: CatalogueSearchOptions = {}): Promise<CatalogueFindings> {
+    const searcher = options.searcher ?? this.#defaultSearcher
+    const query = parseQuery(text, { as: searcher.reads ?? 'words' })
+    const accepts = filtered(query, options.accepts ?? acceptEvery, options.server)
+    if (query.kind === 'select') return this.#select(query, accepts, options)
+    if (query.kind === 'keyword' && query.words.length === 0) return this.#list(query, accepts, options)
+
+    const index = this.#index(query.kind === 'regex' ? this.#patterns : searcher)
+    const found = await this.#rank(query, index, accepts, options)
+    if (found.total > 0 || !hasWordsBesidePhrases(query)) return found
+
+    // Nothing holds the phrase. Its words may still tell what is meant, and the answer says that it was dropped.
+    const loose: Query = { ...query, phrases: [] }
+    const retried = await this.#rank(
+      loose,
+      index,
+      filtered(loose, options.accepts ?? acceptEvery, options.server),
+      options,
+    )
+    const phrases = query.phrases.map((phrase) => `"${phrase}"`)
+    return { ...retried, unmatchedTerms: [...phrases, ...(retried.unmatchedTerms ?? [])] }
+  }
+
+  #select(query: Query, accepts: Accepts, { isReady }: CatalogueSearchOptions): CatalogueFindings {
+    const ranked = new Map<Listing, Ranked>()
+    const missing: string[] = []
+    for (const name of query.names) {
+      const ready = this.#names.find(name, accepts).filter((listing) => isReady?.(listing) ?? true)
+      if (ready.length === 0) missing.push(name)
+      for (const listing of ready) ranked.set(listing, { listing, score: 1, reasons: ['exact name'] })
+    }
+    const findings = { query: query.text, kind: query.kind, total: ranked.size, ranked: [...ranked.values()] }
+    return missing.length === 0 ? findings : { ...findings, missing }
+  }
+
+  /** All that the filters leave, by name. */
+  #list(query: Query, accepts: Accepts, options: CatalogueSearchOptions): CatalogueFindings {
+    const { offset, limit } = pageOf(options)
+    const fitting = [...this.#groups.values()].flatMap((listings) => listings.filter(accepts))
+    fitting.sort((a, b) => compareNames(a.name, b.name))
+    const ranked: Ranked[] = []
+    let total = fitting.length
+    let toSkip = offset
+    for (const listing of fitting) {
+      if (ranked.length === limit) break
+      if (options.isReady?.(listing) === false) total--
+      else if (toSkip > 0) toSkip--
+      else ranked.push({ listing, score: 1, reasons: [`server:${query.servers.join(',')}`] })
+    }
+    return { query: query.text, kind: query.kind, total, ranked }
+  }
+
+  async #rank(
+    query: Query,
+    index: SearchIndex,
+    accepts: Accepts,
+    options: CatalogueSearchOptions,
+  ): Promise<CatalogueFindings> {
+    const { offset, limit } = pageOf(options)
+    const exact = this.#exactNames(query, accepts)
+    const isReady = rememberAnswers(options.isReady)
+    let window = offset + limit + SPARE_MATCHES
+    for (;;) {
+      const answer = index.rank(query, { limit: window, accepts })
+      const ranking = answer instanceof Promise ? await answer : answer
+      const candidates = withExactFirst(ranking, exact)
+      const { kept, dropped } = this.#pick(candidates, query, exact, isReady, offset + limit)
+      const isWhole = ranking.matches.length < window
+      if (kept.length < offset + limit && !isWhole) {
+        window *= 4
+        continue
+      }
+      const total = Math.max(ranking.total, isWhole ? candidates.length : 0) - dropped
+      const unmatchedTerms = ranking.unmatchedTerms.filter((term) => !this.#isPartOf(exact, term))
+      const findings = {
+        query: query.text,
+        kind: query.kind,
+        total,
+        ranked: kept.slice(offset, offset + limit),
+      }
+      return unmatchedTerms.length === 0 ? findings : { ...findings, unmatchedTerms }
+    }
+  }
+
+  /** Listings that the query names: as a whole, as a list with commas, or by a word that can only be a name. */
+  #exactNames(query: Query, accepts: Accepts): ReadonlySet<Listing> {
+    const whole = query.pattern ?? query.words.join(' ')
+    const exact = new Set(this.#names.find(whole, accepts))
+    if (query.kind === 'regex') return exact
+    if (query.text.includes(',')) {
+      const pieces = query.text.split(',').map((piece) => piece.trim())
+      const found = pieces.map((piece) => this.#names.find(piece, accepts))
+      if (found.every((listings) => listings.length > 0))
+        for (const listing of found.flat()) exact.add(listing)
+    }
+    for (const word of query.words) {
+      if (!/\p{L}[_./]+\p{L}/u.test(word)) continue
+      for (const listing of this.#names.find(word, accepts)) exact.add(listing)
+    }
+    return exact
+  }
+
+  #isPartOf(exact: ReadonlySet<Listing>, term: string): boolean {
+    if (exact.size === 0) return false
+    const words = wordsOf(term)
+    return [...exact].some(({ name }) => {
+      const parts = wordsOf(name)
+      return words.every((word) => parts.includes(word))
+    })
+  }
+
+  /** The first `count` candidates that are ready and are no clone of a senior one; how many of the others were met. */
+  #pick(
+    candidates: readonly Ranked[],
+    query: Query,
+    exact: ReadonlySet<Listing>,
+    isReady: Accepts,
+    count: number,
+  ): { kept: Ranked[]; dropped: number } {
+    const kept: Ranked[] = []
+    let dropped = 0
+    for (const candidate of candidates) {
+      if (kept.length === count) break
+      const { listing } = candidate
+      const isFolded =
+        !exact.has(listing) &&
+        candidates.some((other) => this.#outranks(other.listing, listing, query) && isReady(other.listing))
+      if (isFolded || !isReady(listing)) dropped++
+      else kept.push(candidate)
+    }
+    return { kept, dropped }
+  }
+
+  /** Whether `senior` stands for `junior` as well. Not when the query names the junior's source. */
+  #outranks(senior: Listing, junior: Listing, query: Query): boolean {
+    if (senior === junior || !this.#duplicates.areAlike(senior, junior)) return false
+    const isSenior =
+      senior.trust === junior.trust
+        ? this.#seniorityOf(senior) < this.#seniorityOf(junior)
+        : senior.trust > junior.trust
+    return isSenior && !isNamed(junior, senior, query)
+  }
+
+  #seniorityOf(listing: Listing): number {
+    return this.#seniority.get(sourceKey(listing.source)) ?? Number.POSITIVE_INFINITY
+  }
+
+  /** The index of a searcher, opened on first use and brought up to date. */
+  #index(searcher: Searcher): SearchIndex {
+    const opened = this.#indexes.get(searcher)
+    if (opened?.groups === this.#groups) return opened.index
+    const index = opened?.index ?? searcher.open()
+    for (const [key, , listings] of changes(opened?.groups ?? new Map(), this.#groups))
+      index.update(key, listings)
+    this.#indexes.set(searcher, { index, groups: this.#groups })
+    return index
+  }
+}
+
+type Accepts = (listing: Listing) => boolean
+type Change = readonly [key: string, before: readonly Listing[], after: readonly Listing[]]
+
+function* changes(
+  before: ReadonlyMap<string, readonly Listing[]>,
+  after: ReadonlyMap<string, readonly Listing[]>,
+): Generator<Change> {
+  for (const [key, listings] of before) if (!after.has(key)) yield [key, listings, []]
+  for (const [key, listings] of after) {
+    const known = before.get(key)
+    if (known !== listings) yield [key, known ?? [], listings]
+  }
+}
+
+function pageOf({ limit = DEFAULT_LIMIT, offset = 0 }: CatalogueSearchOptions): {
+  limit: number
+  offset: number
+} {
+  return {
+    limit: Math.floor(Math.min(MAX_LIMIT, Math.max(1, Number.isNaN(limit) ? DEFAULT_LIMIT : limit))),
+    offset: Math.floor(Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Number.isNaN(offset) ? 0 : offset))),
+  }
+}
+
+function hasWordsBesidePhrases(query: Query): boolean {
+  if (query.phrases.length === 0) return false
+  return query.words.length > query.phrases.join(' ').split(/\s+/).length
+}
+
+function rememberAnswers(isReady: Accepts | undefined): Accepts {
+  if (isReady === undefined) return acceptEvery
+  const answers = new Map<Listing, boolean>()
+  return (listing) => {
+    const answer = answers.get(listing) ?? isReady(listing)
+    answers.set(listing, answer)
+    return answer
+  }
+}
+
+function withExactFirst({ matches }: Ranking, exact: ReadonlySet<Listing>): readonly Ranked[] {
+  if (exact.size === 0) return matches
+  const best = matches[0]?.score ?? 1
+  const byListing = new Map(matches.map((match) => [match.listing, match]))
+  const first = [...exact].map((listing): Ranked => {
+    const match = byListing.get(listing)
+    return {
+      listing,
+      score: Math.max(best, match?.score ?? 0),
+      reasons: ['exact name', ...(match?.reasons ?? [])],
+    }
+  })
+  return [...first, ...matches.filter(({ listing }) => !exact.has(listing))]
+}
+
+function isNamed(junior: Listing, senior: Listing, query: Query): boolean {
+  const seniorNames = new Set(wordsOf(sourceKey(senior.source)))
+  const ownNames = wordsOf(sourceKey(junior.source)).filter((word) => !seniorNames.has(word))
+  if (ownNames.length === 0) return false
+  const asked = new Set(query.words.flatMap(wordsOf))
+  return ownNames.some((word) => asked.has(word))
+}

@@ -1,0 +1,42 @@
+import type { Listing } from '../tool.ts'
+import type { Query } from './query.ts'
+
+type Accepts = (listing: Listing) => boolean
+
+/** What the filters of a query leave of `accepts`: `accepts` itself when there are none. */
+export function filtered(query: Query, accepts: Accepts, server?: string): Accepts {
+  const filters: Accepts[] = []
+  if (server !== undefined) filters.push(isOfServer([server]))
+  if (query.servers.length > 0) filters.push(isOfServer(query.servers))
+  for (const text of [...query.required, ...query.phrases]) filters.push(holds(text))
+  for (const text of query.excluded) {
+    const isHeld = holds(text)
+    filters.push((listing) => !isHeld(listing))
+  }
+  if (filters.length === 0) return accepts
+  // The caller's own question last: it may be the dearer one.
+  return (listing) => filters.every((filter) => filter(listing)) && accepts(listing)
+}
+
+function isOfServer(servers: readonly string[]): Accepts {
+  const wanted = new Set(servers.map((server) => server.toLowerCase()))
+  return ({ source }) => source.kind === 'mcp' && wanted.has(source.server.toLowerCase())
+}
+
+/** Whether name, description or hint contain a text, whatever the case; `pull request` is found in `pull_request`. */
+function holds(text: string): Accepts {
+  const source = text
+    .split(/[\s_]+/)
+    .map(escaped)
+    .join('[\\s_.\\-/]+')
+  const pattern = new RegExp(source, 'iu')
+  return ({ name, description, searchHint, title }) =>
+    pattern.test(name) ||
+    pattern.test(description) ||
+    (searchHint !== undefined && pattern.test(searchHint)) ||
+    (title !== undefined && pattern.test(title))
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+}
