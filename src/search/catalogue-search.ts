@@ -107,6 +107,12 @@ export class CatalogueSearch {
     return { ...retried, unmatchedTerms: [...phrases, ...(retried.unmatchedTerms ?? [])] }
   }
 
+  /** The accepted listing that a name means, however it is written; undefined when none does, or several do. */
+  findByName(name: string, accepts: (listing: Listing) => boolean): Listing | undefined {
+    const found = this.#names.find(name, accepts)
+    return found.length === 1 ? found[0] : undefined
+  }
+
   #select(query: Query, accepts: Accepts, { isReady }: CatalogueSearchOptions): CatalogueFindings {
     const ranked = new Map<Listing, Ranked>()
     const missing: string[] = []
