@@ -14,6 +14,7 @@ import {
   realPathWithin,
 } from './files/open-within.ts'
 import { grantedRoots, isMissingError, systemCode } from './files/roots.ts'
+import { inBatches } from './in-batches.ts'
 
 export interface FsReachOptions {
   /** Directories (or single files) that may be read. */
@@ -29,8 +30,6 @@ export interface FsReachOptions {
 }
 
 const MAX_BYTES = 10 * 1024 * 1024
-/** Entries of one directory that are looked at side by side. */
-const LIST_BATCH = 64
 
 /**
  * Files below the host's roots. Paths are resolved to real paths; what leads out by `..`, by an absolute path or by
@@ -175,12 +174,8 @@ async function listWithin(path: string, roots: readonly string[]): Promise<FileI
   const directory = await openDirectoryWithin(path, roots)
   try {
     const names = (await readdir(pathOfHandle(directory))).sort()
-    const entries: FileInfo[] = []
-    for (let start = 0; start < names.length; start += LIST_BATCH) {
-      const batch = names.slice(start, start + LIST_BATCH).map((name) => describeEntry(directory, name))
-      for (const entry of await Promise.all(batch)) if (entry !== undefined) entries.push(entry)
-    }
-    return entries
+    const entries = await inBatches(names, (name) => describeEntry(directory, name))
+    return entries.filter((entry) => entry !== undefined)
   } finally {
     await directory.handle.close()
   }

@@ -1,0 +1,138 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { maskValues } from './mask-values.ts'
+import { type SecretsOptions, secretsBackend } from './secrets.ts'
+import { testScope } from './testing-scope.ts'
+
+let home: string
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'toolcrib-secrets-'))
+})
+afterAll(() => rm(home, { recursive: true, force: true }))
+
+const environment = { API_KEY: 'key-12345678', OTHER: 'other-secret', EMPTY: '', UNLISTED: 'unlisted-value' }
+
+async function secrets(options: SecretsOptions, declared = ['*']) {
+  return secretsBackend({ environment, ...options }).open(declared, testScope())
+}
+
+describe('secrets', () => {
+  it('are given by name to a tool that declared them, when the host lists them', async () => {
+    const access = await secrets({ env: ['API_KEY', 'OTHER'] }, ['API_KEY', 'UNLISTED'])
+    expect(access.get('API_KEY')).toBe('key-12345678')
+    expect(access.get('OTHER')).toBeUndefined()
+    expect(access.get('UNLISTED')).toBeUndefined()
+    expect((await secrets({ env: ['API_KEY', 'OTHER'] })).get('OTHER')).toBe('other-secret')
+    expect((await secrets({ env: ['API_KEY'] })).get('UNLISTED')).toBeUndefined()
+  })
+
+  it('are refused when none that is declared is there', async () => {
+    await expect(secrets({ env: ['API_KEY'] }, ['OTHER'])).rejects.toMatchObject({ code: 'denied' })
+    await expect(secrets({ env: ['EMPTY', 'constructor'] }, ['*'])).rejects.toMatchObject({ code: 'denied' })
+  })
+
+  it('come from JSON and from NAME=value files; the environment wins', async () => {
+    const json = join(home, 'secrets.json')
+    await writeFile(json, JSON.stringify({ API_KEY: 'from-the-file', FILE_ONLY: 'file-only' }))
+    const both = await secrets({ env: ['API_KEY'], file: json })
+    expect([both.get('API_KEY'), both.get('FILE_ONLY')]).toEqual(['key-12345678', 'file-only'])
+    const dotenv = join(home, '.env')
+    await writeFile(dotenv, '# comment\nTOKEN="with spaces"\nexport PLAIN=plain-value\n')
+    const fromDotenv = await secrets({ file: dotenv })
+    expect([fromDotenv.get('TOKEN'), fromDotenv.get('PLAIN')]).toEqual(['with spaces', 'plain-value'])
+  })
+
+  it('do not leak through complaints about their file', async () => {
+    const bad = join(home, 'bad.json')
+    await writeFile(bad, '{"API_KEY": "key-12345678",,}')
+    expect(() => secretsBackend({ file: bad })).toThrow(/^(?!.*key-123).*not valid JSON/)
+    await writeFile(bad, '["key-12345678"]')
+    expect(() => secretsBackend({ file: bad })).toThrow('holds no object')
+    await writeFile(bad, '{"PIN": 123456}')
+    expect(() => secretsBackend({ file: bad })).toThrow('"PIN"')
+    expect(() => secretsBackend({ file: join(home, 'missing') })).toThrow('cannot be read')
+  })
+
+  it('too short to be masked are told, by name only', () => {
+    const warnings: string[] = []
+    const backend = secretsBackend({
+      env: ['PIN', 'API_KEY'],
+      environment: { PIN: '12345', API_KEY: 'key-12345678' },
+      onWarning: (message) => warnings.push(message),
+    })
+    expect(warnings).toEqual([expect.stringContaining('"PIN"')])
+    expect(warnings[0]).not.toContain('12345')
+    expect(backend.mask('12345 key-12345678')).toBe('12345 ***')
+  })
+})
+
+describe('masking', () => {
+  const value = fc
+    .string({ minLength: 6, maxLength: 40, unit: 'grapheme' })
+    .filter((text) => !text.includes('*'))
+  const around = fc.string({ maxLength: 12 })
+
+  it('leaves no value in any text, whatever stands around it', () => {
+    fc.assert(
+      fc.property(
+        fc.array(value, { minLength: 1, maxLength: 3 }),
+        around,
+        around,
+        (values, before, after) => {
+          const mask = maskValues(values)
+          const text = before + values.join(after) + after
+          for (const secret of values) expect(mask(text)).not.toContain(secret)
+        },
+      ),
+    )
+  })
+
+  it('finds base64, also of a longer text that holds the value', () => {
+    fc.assert(
+      fc.property(value, around, around, (secret, before, after) => {
+        const bytes = Buffer.from(before + secret + after)
+        for (const encoding of ['base64', 'base64url'] as const) {
+          const masked = maskValues([secret])(`Basic ${bytes.toString(encoding)}`)
+          expect(masked).toContain('***')
+          const left = Buffer.from(masked.slice(6).split('***')[0] ?? '', encoding).toString()
+          expect(left.length).toBeLessThanOrEqual(Buffer.from(before).length + 1)
+        }
+      }),
+    )
+  })
+
+  it('finds URL and JSON forms', () => {
+    const mask = maskValues(['p@ss wörd/"1"'])
+    for (const text of [
+      `https://x.test/?q=${encodeURIComponent('p@ss wörd/"1"')}`,
+      `https://x.test/?q=${encodeURIComponent('p@ss wörd/"1"').toLowerCase()}`,
+      `https://x.test/?${new URLSearchParams({ q: 'p@ss wörd/"1"' })}`,
+      JSON.stringify({ q: 'p@ss wörd/"1"' }),
+    ]) {
+      expect(mask(text)).toContain('***')
+      expect(mask(text)).not.toMatch(/rd/)
+    }
+  })
+
+  it('leaves nothing over where values overlap', () => {
+    expect(maskValues(['abcdefgh', 'efghijkl'])('-abcdefghijkl-')).toBe('-***-')
+    expect(maskValues(['secret', 'secret-longer'])('secret-longer secret')).toBe('*** ***')
+  })
+
+  it('finds each line of a key on its own, but not its frame', () => {
+    const key =
+      '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG\nAoIBAQC7VJTUt9Us8cKj\n-----END PRIVATE KEY-----'
+    const mask = maskValues([key])
+    expect(mask('log: AoIBAQC7VJTUt9Us8cKj')).toBe('log: ***')
+    expect(mask('-----BEGIN PRIVATE KEY-----')).toBe('-----BEGIN PRIVATE KEY-----')
+    expect(mask(key)).toBe('***')
+  })
+
+  it('leaves other text as it is', () => {
+    fc.assert(fc.property(fc.string(), (text) => maskValues(['zzz-unlikely-zzz'])(text) === text))
+    expect(maskValues([])('text')).toBe('text')
+  })
+})

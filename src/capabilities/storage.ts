@@ -1,0 +1,121 @@
+import { type CapabilityBackend, CapabilityError } from '../capability.ts'
+import { describeError } from '../errors.ts'
+import { checkRunning } from './check-running.ts'
+import { directorySpaces } from './storage/directory-spaces.ts'
+import { memorySpaces } from './storage/memory-spaces.ts'
+import type { StorageSpace } from './storage/space.ts'
+
+export interface StorageOptions {
+  /** Keeps values in this directory, one process at a time; in memory when absent. */
+  readonly directory?: string
+  /**
+   * Tools that share a space, by the space's name. The memory tools share one and the kanban tools another unless
+   * this says otherwise.
+   */
+  readonly shared?: { readonly [space: string]: readonly string[] }
+  /** Gives each session spaces of its own. */
+  readonly perSession?: boolean
+  /** The longest key, in characters. 256 by default. */
+  readonly maxKeyLength?: number
+  /** The largest value, in bytes. 1 MiB by default. */
+  readonly maxValueBytes?: number
+  /** The most keys a space holds. 10,000 by default. */
+  readonly maxKeys?: number
+}
+
+const SHARED_BY_DEFAULT = {
+  memory: ['memory_save', 'memory_search'],
+  kanban: ['kanban_list', 'kanban_add', 'kanban_move'],
+}
+
+/**
+ * A key-value store for each tool. A tool sees its own space only; sharing one is up to the host. Changes to a
+ * space happen one after the other, so that calls that run side by side lose nothing.
+ */
+export function storageBackend(options: StorageOptions = {}): CapabilityBackend<'storage'> {
+  const { maxKeyLength = 256, maxValueBytes = 1024 * 1024, maxKeys = 10_000 } = options
+  const openSpace = options.directory === undefined ? memorySpaces() : directorySpaces(options.directory)
+  const spaceOf = spaceNames(options.shared ?? SHARED_BY_DEFAULT)
+  const inTurn = turns()
+
+  const checkKey = (key: string) => {
+    if (key !== '' && key.length <= maxKeyLength) return
+    throw new CapabilityError('execution_failed', `a key must have 1 to ${maxKeyLength} characters`)
+  }
+  const write = async (space: StorageSpace, key: string, value: string | undefined) => {
+    if (value === undefined) return space.delete(key)
+    const bytes = Buffer.byteLength(value)
+    if (bytes > maxValueBytes) {
+      throw new CapabilityError(
+        'execution_failed',
+        `a value of ${bytes} bytes is more than the ${maxValueBytes} the host allows; split it`,
+      )
+    }
+    if ((await space.get(key)) === undefined && (await space.count()) >= maxKeys) {
+      throw new CapabilityError(
+        'execution_failed',
+        `the store holds ${maxKeys} keys already; delete some first`,
+      )
+    }
+    await space.set(key, value)
+  }
+
+  return {
+    open(_declared, scope) {
+      const name = JSON.stringify([spaceOf(scope.tool), ...(options.perSession ? [scope.sessionId] : [])])
+      const space = openSpace(name)
+      const run = async <Value>(operate: () => Promise<Value>): Promise<Value> => {
+        checkRunning(scope.signal)
+        try {
+          return await operate()
+        } catch (thrown) {
+          if (thrown instanceof CapabilityError) throw thrown
+          throw new CapabilityError('execution_failed', `the store failed: ${describeError(thrown)}`, {
+            cause: thrown,
+          })
+        }
+      }
+      const update = (key: string, change: (value: string | undefined) => string | undefined) =>
+        inTurn(name, () =>
+          run(async () => {
+            checkKey(key)
+            const changed = change(await space.get(key))
+            await write(space, key, changed)
+            return changed
+          }),
+        )
+      return {
+        get: (key) => run(async () => space.get(key)),
+        set: async (key, value) => void (await update(key, () => value)),
+        delete: async (key) => void (await update(key, () => undefined)),
+        keys: () => run(async () => (await space.keys()).sort()),
+        update,
+      }
+    },
+  }
+}
+
+/** The space of a tool: a shared one by name, its own otherwise; the two kinds never meet. */
+function spaceNames(shared: { readonly [space: string]: readonly string[] }): (tool: string) => string {
+  const spaces = new Map(
+    Object.entries(shared).flatMap(([space, tools]) => tools.map((tool) => [tool, space])),
+  )
+  return (tool) => {
+    const space = spaces.get(tool)
+    return space === undefined ? `tool ${tool}` : `shared ${space}`
+  }
+}
+
+/** Runs tasks of one name one after the other; those of different names side by side. */
+function turns(): <Value>(name: string, task: () => Promise<Value>) => Promise<Value> {
+  const last = new Map<string, Promise<unknown>>()
+  return (name, task) => {
+    const turn = (last.get(name) ?? Promise.resolve()).then(task, task)
+    last.set(name, turn)
+    const forget = () => {
+      if (last.get(name) === turn) last.delete(name)
+    }
+    turn.then(forget, forget)
+    return turn
+  }
+}

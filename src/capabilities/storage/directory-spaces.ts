@@ -1,0 +1,92 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isMissingError } from '../files/roots.ts'
+import { inBatches } from '../in-batches.ts'
+import type { StorageSpace } from './space.ts'
+
+const SUFFIX = '.entry'
+/** Enough for almost every key. */
+const START_BYTES = 2_048
+
+/**
+ * Spaces in a directory: a folder each, a file for each key. A file begins with its key as a line of JSON; its name
+ * is a readable start and a hash, so that any key fits any file system, also one that ignores case.
+ */
+export function directorySpaces(directory: string): (name: string) => StorageSpace {
+  return (name) => {
+    const folder = join(directory, fileName(name))
+    const fileOf = (key: string) => join(folder, fileName(key) + SUFFIX)
+    return {
+      async get(key) {
+        const text = await readFile(fileOf(key), 'utf8').catch(ignoreMissing)
+        return text?.slice(text.indexOf('\n') + 1)
+      },
+      async set(key, value) {
+        await mkdir(folder, { recursive: true, mode: 0o700 })
+        await replaceFile(fileOf(key), `${JSON.stringify(key)}\n${value}`)
+      },
+      delete: (key) => rm(fileOf(key), { force: true }),
+      async keys() {
+        const keys = await inBatches(await entriesOf(folder), (entry) => readKey(join(folder, entry)))
+        return keys.filter((key) => key !== undefined)
+      },
+      count: async () => (await entriesOf(folder)).length,
+    }
+  }
+}
+
+async function entriesOf(folder: string): Promise<string[]> {
+  const names = (await readdir(folder).catch(ignoreMissing)) ?? []
+  return names.filter((name) => name.endsWith(SUFFIX))
+}
+
+function fileName(text: string): string {
+  const start = text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 40)
+  return `${start}-${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+}
+
+/** Writes beside the place and renames: whoever reads, or pulls the plug, meets the old file or the new one. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  const temporary = `${file}.${randomUUID()}.tmp`
+  try {
+    const handle = await open(temporary, 'wx', 0o600)
+    try {
+      await handle.writeFile(text)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(temporary, file)
+  } catch (thrown) {
+    await rm(temporary, { force: true })
+    throw thrown
+  }
+}
+
+async function readKey(file: string): Promise<string | undefined> {
+  const start = await readStart(file)
+  // A key longer than the start of a file is rare enough to read that file whole.
+  const text = start?.includes('\n') ? start : await readFile(file, 'utf8').catch(ignoreMissing)
+  if (text === undefined) return undefined
+  const key: unknown = JSON.parse(text.slice(0, text.indexOf('\n')))
+  return typeof key === 'string' ? key : undefined
+}
+
+async function readStart(file: string): Promise<string | undefined> {
+  const handle = await open(file).catch(ignoreMissing)
+  if (handle === undefined) return undefined
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0)
+    return buffer.toString('utf8', 0, bytesRead)
+  } finally {
+    await handle.close()
+  }
+}
+
+function ignoreMissing(thrown: unknown): undefined {
+  if (!isMissingError(thrown)) throw thrown
+}

@@ -1,0 +1,8 @@
+/** Where the values of one space rest: a map in memory or a directory. `StorageAccess` adds the limits. */
+export interface StorageSpace {
+  get(key: string): Promise<string | undefined>
+  set(key: string, value: string): Promise<void>
+  delete(key: string): Promise<void>
+  keys(): Promise<string[]>
+  count(): Promise<number>
+}
