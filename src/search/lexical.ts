@@ -5,7 +5,7 @@ import { listingTerms } from './listing-terms.ts'
 import { LISTING_SHIFT, MAX_LISTINGS, toPosting } from './posting.ts'
 import type { Query } from './query.ts'
 import { type QueryTerm, queryTerms } from './query-terms.ts'
-import { fieldsByListing, Scoreboard } from './scoreboard.ts'
+import { Scoreboard } from './scoreboard.ts'
 import {
   acceptEvery,
   type Ranked,
@@ -53,21 +53,20 @@ class LexicalIndex implements SearchIndex {
 
   rank(query: Query, { limit, accepts }: RankOptions): Ranking {
     const { postings } = this.#vocabulary
-    const board = this.#board
-    const size = this.#listings.length - this.#freeNumbers.length
-    const terms = queryTerms(query.words, this.#vocabulary, size)
-    board.reserve(this.#listings.length)
-    try {
-      let wholeCover = 0
-      for (const [at, term] of terms.entries()) {
-        wholeCover += term.cover
-        board.add(term, at + 1, postings)
-      }
-      const { best, total } = this.#best(limit, wholeCover, accepts)
-      const unmatchedTerms = this.#unmatched(query.words, terms, accepts)
-      return { total, matches: this.#explain(best, query.words, terms), unmatchedTerms }
-    } finally {
-      board.clear()
+    const terms = queryTerms(query.words, this.#vocabulary, this.#listings.length - this.#freeNumbers.length)
+    this.#board.begin(this.#listings.length)
+    let wholeCover = 0
+    for (const term of terms) {
+      wholeCover += term.cover
+      this.#board.add(term, postings)
+    }
+    const total = accepts === acceptEvery ? this.#board.touchedCount : this.#refuse(accepts)
+    const best = this.#best(limit, wholeCover)
+    const isHeld = (term: QueryTerm): boolean => this.#board.isHeld(term, postings)
+    return {
+      total,
+      matches: this.#explain(best, query.words, terms),
+      unmatchedTerms: unmatchedWords(query.words, terms, isHeld),
     }
   }
 
@@ -109,73 +108,48 @@ class LexicalIndex implements SearchIndex {
     this.#freeNumbers.push(number)
   }
 
-  #best(limit: number, wholeCover: number, accepts: RankOptions['accepts']): { best: Best[]; total: number } {
+  /** Takes refused listings off the board; how many are left. */
+  #refuse(accepts: RankOptions['accepts']): number {
+    const board = this.#board
+    let kept = 0
+    for (let at = 0; at < board.touchedCount; at++) {
+      const number = board.touched[at] as number
+      const listing = this.#listings[number]
+      if (listing !== undefined && accepts(listing)) board.touched[kept++] = number
+      else board.refuse(number)
+    }
+    board.touchedCount = kept
+    return kept
+  }
+
+  #best(limit: number, wholeCover: number): Best[] {
     const { scores, covers, touched, touchedCount } = this.#board
-    const asks = accepts !== acceptEvery
     const best: Best[] = []
-    let total = 0
+    let leastScore = 0
     for (let at = 0; at < touchedCount; at++) {
       const number = touched[at] as number
-      const listing = this.#listings[number]
-      if (listing === undefined || (asks && !accepts(listing))) {
-        // No score marks a listing that was refused, for `#unmatched`.
-        scores[number] = 0
-        continue
-      }
-      total++
       const coverage = (covers[number] as number) / wholeCover
       const score = (scores[number] as number) * (1 - COVERAGE + COVERAGE * coverage)
-      const last = best[best.length - 1]
-      if (best.length >= limit && (last === undefined || score < last.score)) continue
+      if (score < leastScore) continue
+      const listing = this.#listings[number]
+      if (listing === undefined) continue
       insert(best, { listing, number, score }, limit)
+      if (best.length === limit) leastScore = best[limit - 1]?.score ?? 0
     }
-    return { best, total }
-  }
-
-  #unmatched(
-    words: readonly string[],
-    terms: readonly QueryTerm[],
-    accepts: RankOptions['accepts'],
-  ): string[] {
-    const read = new Set<number>()
-    const matched = new Set<number>()
-    for (const term of terms) {
-      const isMatched = accepts === acceptEvery ? term.forms.length > 0 : this.#hasScored(term)
-      for (const place of term.written) {
-        read.add(place)
-        if (isMatched) matched.add(place)
-      }
-    }
-    if (matched.size === read.size) return []
-    return [...new Set(words.filter((_, place) => read.has(place) && !matched.has(place)))]
-  }
-
-  #hasScored(term: QueryTerm): boolean {
-    const { values, starts, lengths } = this.#vocabulary.postings
-    return term.forms.some(({ list }) => {
-      const start = starts[list] ?? 0
-      const end = start + (lengths[list] ?? 0)
-      for (let at = start; at < end; at++) {
-        if ((this.#board.scores[(values[at] as number) >>> LISTING_SHIFT] as number) > 0) return true
-      }
-      return false
-    })
+    return best
   }
 
   #explain(best: readonly Best[], words: readonly string[], terms: readonly QueryTerm[]): Ranked[] {
-    const reasons: string[][] = best.map(() => [])
     const numbers = best.map(({ number }) => number)
-    for (const term of terms) {
-      const word = words[term.written[0] ?? 0]
-      for (const [place, fields] of fieldsByListing(term, numbers, this.#vocabulary.postings).entries()) {
-        if (fields > 0) reasons[place]?.push(`"${word}" in ${labelsOf(fields)}`)
+    const fields = this.#board.fieldsOf(terms, numbers, this.#vocabulary.postings)
+    return best.map(({ listing, score }, place) => {
+      const reasons: string[] = []
+      for (let at = 0; at < terms.length; at++) {
+        const held = fields[at]?.[place] ?? 0
+        if (held > 0) reasons.push(`"${words[terms[at]?.written[0] ?? 0]}" in ${FIELD_LABELS[held]}`)
       }
-    }
-    return best.map(({ listing, score }, place) => ({
-      listing,
-      score: Math.round(score * 1000) / 1000,
-      reasons: reasons[place] ?? [],
-    }))
+      return { listing, score: Math.round(score * 1000) / 1000, reasons }
+    })
   }
 }
 
@@ -199,8 +173,22 @@ function isBefore(a: Best, b: Best | undefined): boolean {
   return compareNames(a.listing.name, b.listing.name) < 0
 }
 
-function labelsOf(fields: number): string {
-  return FIELDS.filter((_, at) => (fields & (1 << at)) !== 0)
-    .map((field) => field.label)
-    .join(', ')
+/** Words that were read but fit nothing, as written. */
+function unmatchedWords(
+  words: readonly string[],
+  terms: readonly QueryTerm[],
+  isHeld: (term: QueryTerm) => boolean,
+): string[] {
+  const held = terms.filter(isHeld)
+  if (held.length === terms.length) return []
+  const matched = new Set(held.flatMap((term) => term.written))
+  const read = new Set(terms.flatMap((term) => term.written))
+  return [...new Set(words.filter((_, place) => read.has(place) && !matched.has(place)))]
 }
+
+/** By the bits of the fields: their names, as a reason puts them. */
+const FIELD_LABELS: readonly string[] = Array.from({ length: 1 << FIELDS.length }, (_, fields) =>
+  FIELDS.filter((_, at) => (fields & (1 << at)) !== 0)
+    .map(({ label }) => label)
+    .join(', '),
+)

@@ -1,8 +1,5 @@
-import { splitName } from '../names.ts'
-import type { Listing } from '../tool.ts'
-import { sourceKey } from '../tool.ts'
-import { parameterTexts } from './parameter-texts.ts'
-import { eachWord } from './text-words.ts'
+import type { Listing, ToolSource } from '../tool.ts'
+import { HASH_SEED, hashed } from './text-hash.ts'
 
 /** Share of words two listings must have in common to be taken for one tool. */
 const SAME_FROM = 0.8
@@ -10,19 +7,26 @@ const SAME_FROM = 0.8
 /** "List users" of two servers is two tools: so few words prove nothing. */
 const MIN_WORDS = 4
 
-/** Words read of a listing: enough to tell tools apart, whatever the length of a description. */
-const MAX_WORDS = 200
+/** Characters read of a description: enough to tell tools apart, however long it is. */
+const MAX_CHARACTERS = 1000
+
+/** Descriptions whose lengths differ by more than this cannot share enough words; saves reading most of them. */
+const MAX_LENGTH_RATIO = 2
 
 /**
  * Tells tools that several sources offer alike (forks of a server, clones that want to be found) from tools that are
- * merely similar. What it read of a listing it remembers for as long as the listing lives.
+ * merely similar: by the words of name, description and parameter names. What it read it remembers for as long as
+ * the listing lives.
  */
 export class NearDuplicates {
   readonly #fingerprints = new WeakMap<Listing, Int32Array>()
 
-  /** Whether two listings of different sources are, in all but details, one tool. */
+  /** Whether two listings of different sources are one tool in all but details. */
   areAlike(a: Listing, b: Listing): boolean {
-    if (a.source === b.source || sourceKey(a.source) === sourceKey(b.source)) return false
+    if (isSameSource(a.source, b.source)) return false
+    const shorter = Math.min(a.description.length, b.description.length, MAX_CHARACTERS)
+    const longer = Math.min(Math.max(a.description.length, b.description.length), MAX_CHARACTERS)
+    if (longer > shorter * MAX_LENGTH_RATIO) return false
     return areClose(this.#fingerprint(a), this.#fingerprint(b))
   }
 
@@ -30,14 +34,43 @@ export class NearDuplicates {
     const known = this.#fingerprints.get(listing)
     if (known !== undefined) return known
     const words = new Set<number>()
-    const read = (word: string): boolean => words.add(hash(word)).size < MAX_WORDS
-    for (const part of splitName(listing.ownName)) read(part)
-    for (const name of parameterTexts(listing.inputSchema).names) read(name)
-    eachWord(listing.description, read)
+    readWords(listing.ownName, words)
+    readWords(listing.description, words)
+    for (const name of parameterNames(listing)) readWords(name, words)
     const fingerprint = Int32Array.from(words).sort()
     this.#fingerprints.set(listing, fingerprint)
     return fingerprint
   }
+}
+
+function isSameSource(a: ToolSource, b: ToolSource): boolean {
+  if (a === b) return true
+  if (a.kind === 'mcp') return b.kind === 'mcp' && a.server === b.server
+  if (a.kind === 'plugin') return b.kind === 'plugin' && a.plugin === b.plugin
+  return a.kind === b.kind
+}
+
+function parameterNames({ inputSchema }: Listing): string[] {
+  const properties = typeof inputSchema === 'object' ? inputSchema.properties : undefined
+  return typeof properties === 'object' && properties !== null ? Object.keys(properties) : []
+}
+
+/** Adds a hash for each run of letters and digits, whatever their case. */
+function readWords(text: string, into: Set<number>): void {
+  let hash = HASH_SEED
+  const end = Math.min(text.length, MAX_CHARACTERS)
+  for (let at = 0; at < end; at++) {
+    const code = text.charCodeAt(at)
+    const isDigit = code >= 48 && code <= 57
+    const isLetter = code > 127 || ((code | 32) >= 97 && (code | 32) <= 122)
+    if (isDigit) hash = hashed(hash, code)
+    else if (isLetter) hash = hashed(hash, code > 127 ? code : code | 32)
+    else if (hash !== HASH_SEED) {
+      into.add(hash)
+      hash = HASH_SEED
+    }
+  }
+  if (hash !== HASH_SEED) into.add(hash)
 }
 
 /** Whether the words in both are enough of the words in either; gives up as soon as too many differ. */
@@ -49,15 +82,9 @@ function areClose(a: Int32Array, b: Int32Array): boolean {
   while (i < a.length && j < b.length) {
     const left = a[i] as number
     const right = b[j] as number
-    if (left !== right && mayDiffer-- <= 0) return false
+    if (left !== right && --mayDiffer < 0) return false
     if (left <= right) i++
     if (right <= left) j++
   }
   return a.length - i + (b.length - j) <= mayDiffer
-}
-
-function hash(word: string): number {
-  let value = 0x811c9dc5
-  for (let at = 0; at < word.length; at++) value = Math.imul(value ^ word.charCodeAt(at), 0x01000193)
-  return value | 0
 }

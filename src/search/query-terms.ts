@@ -1,6 +1,6 @@
-import type { Term } from './scoreboard.ts'
+import type { Form, Term } from './scoreboard.ts'
 import { STOP_WORDS } from './stop-words.ts'
-import { wordsOf } from './text-words.ts'
+import { eachWord } from './text-words.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /** Words of a query that are read; what follows in a pasted novel changes nothing any more. */
@@ -11,7 +11,7 @@ const SAME_WORD = 0.5
 
 /** A term of the query and the places of its words among the written ones. */
 export interface QueryTerm extends Term {
-  readonly written: number[]
+  readonly written: readonly number[]
 }
 
 /** Turns written words into the terms of an index; stop words count only when there is nothing else. */
@@ -26,45 +26,45 @@ function readTerms(
   listings: number,
   isRead: (word: string) => boolean,
 ): QueryTerm[] {
-  const drafts = new Map<
-    number | string,
-    { stem: number | undefined; words: Set<string>; repeats: number; written: number[] }
-  >()
-  for (const [place, written] of words.slice(0, MAX_WORDS).entries()) {
-    for (const word of wordsOf(written)) {
-      if (!isRead(word)) continue
+  const drafts = new Map<number | string, Draft>()
+  const count = Math.min(words.length, MAX_WORDS)
+  for (let place = 0; place < count; place++) {
+    eachWord(words[place] ?? '', (word) => {
+      if (!isRead(word)) return true
       const stem = vocabulary.findStem(word)
       const draft = drafts.get(stem ?? word)
-      if (draft === undefined)
-        drafts.set(stem ?? word, { stem, words: new Set([word]), repeats: 1, written: [place] })
+      if (draft === undefined) drafts.set(stem ?? word, { stem, words: [word], written: [place] })
       else {
-        draft.words.add(word)
-        draft.repeats++
+        draft.words.push(word)
         draft.written.push(place)
       }
-    }
+      return true
+    })
   }
-  return [...drafts.values()].map((draft): QueryTerm => {
-    const cover = rarity(draft.stem === undefined ? 0 : vocabulary.listingsWith(draft.stem), listings)
-    // Said twice is meant more, but not twice as much.
-    const emphasis = 1 + Math.log(draft.repeats)
-    const forms: { list: number; weight: number }[] = []
-    if (draft.stem !== undefined) {
-      const asked = [...draft.words].map((word) => vocabulary.find(word))
-      for (
-        let form = vocabulary.firstForm(draft.stem);
-        form !== undefined;
-        form = vocabulary.nextForm(form)
-      ) {
-        const held = vocabulary.postings.lengths[form] ?? 0
-        forms.push({
-          list: form,
-          weight: asked.includes(form) ? SAME_WORD * emphasis * rarity(held, listings) : 0,
-        })
-      }
-    }
-    return { weight: emphasis * cover, cover, forms, written: draft.written }
-  })
+  const terms: QueryTerm[] = []
+  for (const draft of drafts.values()) terms.push(toTerm(draft, vocabulary, listings))
+  return terms
+}
+
+/** The words of a query that share a stem; without one when the index holds none of its words. */
+interface Draft {
+  readonly stem: number | undefined
+  readonly words: string[]
+  readonly written: number[]
+}
+
+function toTerm({ stem, words, written }: Draft, vocabulary: Vocabulary, listings: number): QueryTerm {
+  if (stem === undefined) return { weight: 0, cover: rarity(0, listings), forms: [], written }
+  const cover = rarity(vocabulary.listingsWith(stem), listings)
+  // Said twice is meant more, but not twice as much.
+  const emphasis = 1 + Math.log(words.length)
+  const forms: Form[] = []
+  for (let list = vocabulary.firstForm(stem); list !== undefined; list = vocabulary.nextForm(list)) {
+    const isAsked = words.some((word) => vocabulary.find(word) === list)
+    const held = vocabulary.postings.lengths[list] ?? 0
+    forms.push({ list, weight: isAsked ? SAME_WORD * emphasis * rarity(held, listings) : 0 })
+  }
+  return { weight: emphasis * cover, cover, forms, written }
 }
 
 /** Inverse document frequency: what a word held by `held` of `all` listings tells. */

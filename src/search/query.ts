@@ -40,6 +40,9 @@ const MAX_PHRASE_WORDS = 6
  * Throws `query-invalid` when nothing is left to search for: an empty query, or `+word` and `-word` alone.
  */
 export function parseQuery(text: string, options?: { as?: 'words' | 'pattern' }): Query {
+  if (options?.as !== 'pattern' && PLAIN_WORDS.test(text)) {
+    return { ...EMPTY, text, kind: 'keyword', words: text.trim().split(/\s+/) }
+  }
   const readable = typeof text === 'string' ? withoutHidden(text).replace(/[“”„]/g, '"').trim() : ''
   if (readable === '') throw invalid('The query is empty')
 
@@ -60,6 +63,9 @@ export function parseQuery(text: string, options?: { as?: 'words' | 'pattern' })
       : 'The query holds no word',
   )
 }
+
+// Most queries are nothing but words; they need not go through the rest.
+const PLAIN_WORDS = /^\s*[A-Za-z0-9][A-Za-z0-9\s]*$/
 
 const EMPTY = { names: [], words: [], required: [], excluded: [], servers: [], phrases: [] } as const
 

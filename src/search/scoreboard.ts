@@ -3,95 +3,138 @@ import type { PostingLists } from './posting-lists.ts'
 
 /** One stem of a query. */
 export interface Term {
-  /** What a listing gains by holding it fully, and how much of the query that covers. */
+  /** What a listing gains by holding it to saturation. */
   readonly weight: number
+  /** How much of the query it covers. */
   readonly cover: number
   /** Its words in the index, with what a listing gains on top by holding the very word of the query. */
-  readonly forms: readonly { readonly list: number; readonly weight: number }[]
+  readonly forms: readonly Form[]
 }
 
-/** The sums of one query, by number of listing. Its arrays are used again by the next query. */
+export interface Form {
+  readonly list: number
+  readonly weight: number
+}
+
+const LAST_TURN = 0xffffffff
+
+/**
+ * The sums of one query, by number of listing. The arrays serve one query after the other: each term gets a turn of
+ * its own, and what an earlier query left is told by its older turn, so that nothing needs wiping.
+ */
 export class Scoreboard {
   scores = new Float64Array(0)
-  /** How much of the query a listing covers. */
+  /** How much of the query each listing covers. */
   covers = new Float64Array(0)
-  /** Listings with a score, in the order they were met. */
+  /** Listings with a score, `touchedCount` of them. */
   touched = new Uint32Array(0)
   touchedCount = 0
-  /** By listing: the last term that met it, counted from 1. */
-  #lastTerm = new Uint16Array(0)
+  /** By listing: the turn of the last term that met it. */
+  #turns = new Uint32Array(0)
   /** By listing: 1 / (1 - saturation) of the last term, which adds up where saturations do not. */
   #openness = new Float64Array(0)
+  /** By listing: its place among those asked about, counted from 1. */
+  #places = new Uint16Array(0)
+  #firstTurn = 1
+  #turn = 0
 
-  /** Makes room for listings below `count`. */
-  reserve(count: number): void {
+  /** Starts a query over listings below `count`. */
+  begin(count: number): void {
+    this.touchedCount = 0
+    this.#firstTurn = this.#turn + 1
+    if (this.#turn > LAST_TURN / 2) {
+      this.#turns.fill(0)
+      this.#turn = 0
+      this.#firstTurn = 1
+    }
     if (count <= this.scores.length) return
     const room = count + (count >>> 2) + 64
     this.scores = new Float64Array(room)
     this.covers = new Float64Array(room)
     this.touched = new Uint32Array(room)
-    this.#lastTerm = new Uint16Array(room)
+    this.#turns = new Uint32Array(room)
     this.#openness = new Float64Array(room)
+    this.#places = new Uint16Array(room)
   }
 
-  /** Adds a term, the `turn`th of its query. Several words of one stem saturate together. */
-  add({ weight, cover, forms }: Term, turn: number, { values, starts, lengths }: PostingLists): void {
-    const { scores, covers, touched } = this
-    const lastTerm = this.#lastTerm
+  /** Adds a term. Several words of one stem saturate together. */
+  add({ weight, cover, forms }: Term, { values, starts, lengths }: PostingLists): void {
+    const turn = ++this.#turn
+    const firstTurn = this.#firstTurn
+    const turns = this.#turns
     const openness = this.#openness
+    const { scores, covers, touched } = this
+    let touchedCount = this.touchedCount
     for (const form of forms) {
-      const start = starts[form.list] ?? 0
-      const end = start + (lengths[form.list] ?? 0)
-      const formWeight = form.weight
+      const start = starts[form.list] as number
+      const end = start + (lengths[form.list] as number)
+      const whole = weight + form.weight
       for (let at = start; at < end; at++) {
         const posting = values[at] as number
         const listing = posting >>> LISTING_SHIFT
         const saturation = SATURATION[posting & IMPACT_MASK] as number
-        const last = lastTerm[listing] as number
-        if (last === turn) {
+        const last = turns[listing] as number
+        if (last < firstTurn) {
+          touched[touchedCount++] = listing
+          scores[listing] = whole * saturation
+          covers[listing] = cover
+        } else if (last < turn) {
+          scores[listing] = (scores[listing] as number) + whole * saturation
+          covers[listing] = (covers[listing] as number) + cover
+        } else {
           const before = openness[listing] as number
           const after = before + 1 / (1 - saturation) - 1
+          const gain = weight * (1 / before - 1 / after) + form.weight * saturation
+          scores[listing] = (scores[listing] as number) + gain
           openness[listing] = after
-          scores[listing] =
-            (scores[listing] as number) + weight * (1 / before - 1 / after) + formWeight * saturation
           continue
         }
-        if (last === 0) touched[this.touchedCount++] = listing
-        lastTerm[listing] = turn
-        openness[listing] = 1 / (1 - saturation)
-        scores[listing] = (scores[listing] as number) + (weight + formWeight) * saturation
-        covers[listing] = (covers[listing] as number) + cover
+        turns[listing] = turn
+        if (forms.length > 1) openness[listing] = 1 / (1 - saturation)
       }
     }
+    this.touchedCount = touchedCount
   }
 
-  /** Wipes what the query touched. */
-  clear(): void {
-    for (let at = 0; at < this.touchedCount; at++) {
-      const listing = this.touched[at] as number
-      this.scores[listing] = 0
-      this.covers[listing] = 0
-      this.#lastTerm[listing] = 0
-    }
-    this.touchedCount = 0
+  /** Takes a listing out again. */
+  refuse(listing: number): void {
+    this.#turns[listing] = 0
   }
-}
 
-/** For each of some listings, the fields in which it holds the term, as bits. */
-export function fieldsByListing(
-  term: Term,
-  listings: readonly number[],
-  { values, starts, lengths }: PostingLists,
-): number[] {
-  const fields = listings.map(() => 0)
-  for (const { list } of term.forms) {
-    const start = starts[list] ?? 0
-    const end = start + (lengths[list] ?? 0)
-    for (let at = start; at < end; at++) {
-      const posting = values[at] as number
-      const place = listings.indexOf(posting >>> LISTING_SHIFT)
-      if (place >= 0) fields[place] = (fields[place] ?? 0) | fieldsOf(posting)
-    }
+  /** Whether a listing that was not refused holds the term. */
+  isHeld({ forms }: Term, { values, starts, lengths }: PostingLists): boolean {
+    return forms.some(({ list }) => {
+      const start = starts[list] as number
+      const end = start + (lengths[list] as number)
+      for (let at = start; at < end; at++) {
+        if ((this.#turns[(values[at] as number) >>> LISTING_SHIFT] as number) >= this.#firstTurn) return true
+      }
+      return false
+    })
   }
-  return fields
+
+  /** For each term, the fields in which each of some listings holds it, as bits. */
+  fieldsOf(
+    terms: readonly Term[],
+    listings: readonly number[],
+    { values, starts, lengths }: PostingLists,
+  ): number[][] {
+    const places = this.#places
+    for (let place = 0; place < listings.length; place++) places[listings[place] as number] = place + 1
+    const found = terms.map(({ forms }) => {
+      const fields = new Array<number>(listings.length).fill(0)
+      for (const { list } of forms) {
+        const start = starts[list] as number
+        const end = start + (lengths[list] as number)
+        for (let at = start; at < end; at++) {
+          const posting = values[at] as number
+          const place = places[posting >>> LISTING_SHIFT] as number
+          if (place > 0) fields[place - 1] = (fields[place - 1] as number) | fieldsOf(posting)
+        }
+      }
+      return fields
+    })
+    for (const listing of listings) places[listing] = 0
+    return found
+  }
 }
