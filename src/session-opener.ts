@@ -40,10 +40,10 @@ export class SessionOpener {
   }
 
   async open({ id, state, store }: SessionOptions, settings: SessionSettings): Promise<Session> {
-    if (store && id === undefined && !state) {
+    if (store && id === undefined && state === undefined) {
       throw new ToolcribError('config-invalid', 'a session with a store needs an id, to be found by later')
     }
-    const saved = state ? readState(state) : store && id !== undefined ? await load(store, id) : undefined
+    const saved = state !== undefined ? readState(state) : await load(store, id)
     const session = this.#create(id ?? saved?.id ?? this.#nextId(), settings, saved?.activations ?? [], store)
     this.#ports.emit({
       type: 'session-opened',
@@ -165,12 +165,13 @@ function serverNames(view: View): readonly string[] {
   return [...servers].sort()
 }
 
-async function load(store: SessionStore, id: string) {
+async function load(store: SessionStore | undefined, id: string | undefined) {
+  if (!store || id === undefined) return undefined
+  let saved: unknown
   try {
-    const saved = await store.load(id)
-    return saved && readState(saved)
+    saved = await store.load(id)
   } catch (cause) {
-    if (cause instanceof ToolcribError) throw cause
     throw new ToolcribError('store-unavailable', `the session "${id}" could not be loaded`, { cause })
   }
+  return saved === undefined ? undefined : readState(saved)
 }

@@ -41,6 +41,7 @@ export class ToolFinder {
   readonly #options: ToolFinderOptions
   readonly #search = new CatalogueSearch()
   readonly #searchers: ReadonlyMap<string, Searcher>
+  #synced: Snapshot | undefined
   #servers: ServerDirectory | undefined
 
   constructor(options: ToolFinderOptions) {
@@ -73,7 +74,7 @@ export class ToolFinder {
   async find({ query, searcher, permits, emit, ...options }: FindRequest): Promise<SearchResult> {
     const servers = this.#servers ? await unsettledServers(this.#servers, this.#options.serverWaitMs) : []
     const snapshot = this.#options.snapshot()
-    this.#search.sync(snapshot.groups)
+    this.#sync(snapshot)
     const { ranked, ...found } = await this.#search.search(query, {
       ...(options.server === undefined ? {} : { server: options.server }),
       limit: clamp(options.limit, { min: 1, max: 100, otherwise: this.#options.searchLimit }),
@@ -99,7 +100,7 @@ export class ToolFinder {
 
   /** The permitted tool that a name means, however it is written. */
   findByName(name: string, view: View): Entry | undefined {
-    this.#search.sync(view.snapshot.groups)
+    this.#sync(view.snapshot)
     const listing = this.#search.findByName(name, (candidate) => view.permits(candidate))
     return listing && view.snapshot.get(listing.name)
   }
@@ -110,6 +111,12 @@ export class ToolFinder {
     const close = closeNames(name, snapshot.sorted, this.#options.suggestions * 4)
     const permitted = close.flatMap((candidate) => snapshot.get(candidate) ?? []).filter(isPermitted)
     return permitted.slice(0, this.#options.suggestions).map((entry) => entry.name)
+  }
+
+  #sync(snapshot: Snapshot): void {
+    if (snapshot === this.#synced) return
+    this.#search.sync(snapshot.groups)
+    this.#synced = snapshot
   }
 }
 

@@ -1,5 +1,5 @@
 import type { CallContext, CallTarget } from '../call/call-environment.ts'
-import { describeError } from '../errors.ts'
+import { describeError, ToolcribError } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import { isRecord } from '../json.ts'
 import type { Entry } from '../registry/entry.ts'
@@ -333,7 +333,11 @@ export class Session {
   #emit: Emit = (event) => this.#host.emit({ ...event, sessionId: this.id })
 
   async #save(): Promise<void> {
-    await this.#parts.store?.save(this.toJSON())
+    try {
+      await this.#parts.store?.save(this.toJSON())
+    } catch (cause) {
+      throw new ToolcribError('store-unavailable', `the session "${this.id}" could not be saved`, { cause })
+    }
   }
 }
 

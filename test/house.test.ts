@@ -1,0 +1,154 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { dirname, join, normalize, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const { compilerOptions } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
+
+interface Import {
+  readonly from: string
+  readonly to: string
+  readonly isType: boolean
+}
+
+const sources = listFiles('src').filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+const imports = sources.flatMap(readImports)
+
+// Inner rings first. A file in src itself that is not named here is API.
+const WORDS = ['tool', 'capability', 'errors', 'events', 'names', 'json', 'tokens', 'clock', 'infer-schema']
+const PARTS = ['registry', 'search', 'session', 'call', 'reduce', 'capabilities', 'store']
+const FLOW_FOLDERS = ['meta-tools', 'mcp', 'dialects', 'agent', 'builtin-tools', 'embedders']
+const FLOW_FILES = [
+  'tool-registry',
+  'tool-finder',
+  'session-opener',
+  'registry-options',
+  'define-tool',
+  'valibot-schema',
+  'from-openai',
+  'function-tool',
+]
+const DOORS = ['cli', 'gateway', 'inspector']
+
+type Ring = 'words' | 'parts' | 'flow' | 'api' | 'doors'
+const RINGS: readonly Ring[] = ['words', 'parts', 'flow', 'api', 'doors']
+
+describe('the house', () => {
+  it('is read as it stands', () => {
+    expect(sources).toContain('src/registry/catalogue.ts')
+    expect(imports).toContainEqual({ from: 'src/tool-finder.ts', to: 'src/search/catalogue-search.ts', isType: false })
+  })
+
+  it('has imports that point inward', () => {
+    const outward = imports.filter(
+      ({ from, to, isType }) =>
+        isOwn(to) && !isType && RINGS.indexOf(ringOf(to)) > RINGS.indexOf(ringOf(from)),
+    )
+    expect(outward).toEqual([])
+  })
+
+  it('has parts that know each other by type only', () => {
+    const crossing = imports.filter(
+      ({ from, to, isType }) =>
+        isOwn(to) &&
+        !isType &&
+        ringOf(from) === 'parts' &&
+        ringOf(to) === 'parts' &&
+        roomOf(from) !== roomOf(to),
+    )
+    expect(crossing).toEqual([])
+  })
+
+  it('has doors that use only the public API', () => {
+    const shortcuts = imports.filter(
+      ({ from, to }) => ringOf(from) === 'doors' && isOwn(to) && roomOf(from) !== roomOf(to),
+    )
+    expect(shortcuts).toEqual([])
+  })
+
+  it('has a core that pulls in nothing of Node', () => {
+    const reached = reachableFrom('src/index.ts')
+    const nodeImports = imports.filter(({ from, to }) => reached.has(from) && isNodeModule(to))
+    expect(nodeImports).toEqual([])
+    const globals = [...reached].filter((path) =>
+      /\b(process|Buffer|__dirname|require)\b(?=[.(])/.test(codeOf(path)),
+    )
+    expect(globals).toEqual([])
+  })
+
+  it('names every entry point in package.json, tsconfig.json and the build', () => {
+    const subpaths = Object.keys(manifest.exports).filter((key) => key !== './package.json')
+    const publicNames = subpaths.map((key) => key.replace(/^\./, 'toolcrib'))
+    expect(Object.keys(compilerOptions.paths).sort()).toEqual(publicNames.sort())
+    for (const [source] of Object.values<string[]>(compilerOptions.paths))
+      expect(existsSync(join(root, source ?? ''))).toBe(true)
+  })
+
+  it('has no file that holds too many ideas', () => {
+    const long = sources.filter((path) => codeOf(path).split('\n').length > 450)
+    expect(long).toEqual([])
+  })
+})
+
+function listFiles(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path))
+}
+
+function codeOf(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
+
+function readImports(path: string): Import[] {
+  const statements = codeOf(path).matchAll(
+    /^(?:import|export)\s+(type\s)?([^'";]*?from\s*)?'([^']+)'|\bimport\('([^']+)'\)/gm,
+  )
+  return [...statements].map(([, type, names = '', specifier, dynamic]) => {
+    const target = specifier ?? dynamic ?? ''
+    const to = target.startsWith('.') ? normalize(join(dirname(path), target)) : target
+    return { from: path, to, isType: type !== undefined || bringsOnlyTypes(names) }
+  })
+}
+
+/** `import { type A, type B } from …` brings nothing at run time. */
+function bringsOnlyTypes(names: string): boolean {
+  const list = /\{([^}]*)\}/.exec(names)?.[1]
+  if (list === undefined || /^\s*[\w*]+\s*,/.test(names)) return false
+  return list
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean)
+    .every((name) => name.startsWith('type '))
+}
+
+function isOwn(path: string): boolean {
+  return path.startsWith('src')
+}
+
+function isNodeModule(specifier: string): boolean {
+  return specifier.startsWith('node:') || builtinModules.includes(specifier)
+}
+
+function roomOf(path: string): string {
+  const [first = '', second] = relative('src', path).split('/')
+  return second === undefined ? first.replace(/\.ts$/, '') : first
+}
+
+function ringOf(path: string): Ring {
+  const room = roomOf(path)
+  if (WORDS.includes(room)) return 'words'
+  if (DOORS.includes(room)) return 'doors'
+  if (path.endsWith('/index.ts')) return 'api'
+  if (PARTS.includes(room)) return 'parts'
+  if (FLOW_FOLDERS.includes(room) || FLOW_FILES.includes(room)) return 'flow'
+  return 'api'
+}
+
+function reachableFrom(entry: string): ReadonlySet<string> {
+  const reached = new Set([entry])
+  for (const path of reached) {
+    for (const { from, to, isType } of imports) if (from === path && !isType && isOwn(to)) reached.add(to)
+  }
+  return reached
+}

@@ -1,0 +1,328 @@
+import { type ServerStatus, ToolRegistry } from 'toolcrib'
+import { describe, expect, it } from 'vitest'
+import { ask, call, registerServers, shown, tool } from './helpers.ts'
+
+const open = async (options = {}) => {
+  const registry = new ToolRegistry(options)
+  registerServers(registry)
+  return registry.openSession()
+}
+const namesOf = (matches: unknown) => (matches as { name: string }[]).map(({ name }) => name)
+
+describe('tool_search, one step', () => {
+  it('answers a query with matches, and activates them', async () => {
+    const session = await open()
+    const found = await ask(session, 'tool_search', { query: 'weather forecast city' })
+    expect(Object.keys(found).slice(0, 5)).toEqual(['query', 'total', 'matches', 'activated', 'evicted'])
+    expect(namesOf(found.matches)[0]).toBe('mcp__weather__get_forecast')
+    expect((found.matches as object[])[0]).toEqual({
+      name: 'mcp__weather__get_forecast',
+      description: 'Get the weather forecast for a city.',
+      score: expect.any(Number),
+      parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    })
+    expect(found.activated).toEqual(namesOf(found.matches))
+    expect(shown(session)).toEqual(['tool_search', ...namesOf(found.matches)])
+  })
+
+  it('pages, clamps its limit, and reports words that fit nothing', async () => {
+    const session = await open()
+    const first = await ask(session, 'tool_search', { query: 'list get search zebra', limit: 2 })
+    expect(first.matches).toHaveLength(2)
+    expect(first.next_offset).toBe(2)
+    expect(first.unmatched_terms).toEqual(['zebra'])
+    const second = await ask(session, 'tool_search', { query: 'list get search zebra', limit: 2, offset: 2 })
+    expect(namesOf(second.matches)).not.toEqual(namesOf(first.matches))
+    expect((await ask(session, 'tool_search', { query: 'list get', limit: 999 })).matches).not.toHaveLength(0)
+    expect((await ask(session, 'tool_search', { query: 'list get', limit: -3 })).matches).toHaveLength(1)
+  })
+
+  it('says so when nothing fits', async () => {
+    const session = await open()
+    const found = await ask(session, 'tool_search', { query: 'zebra unicorn' })
+    expect(found).toMatchObject({
+      total: 0,
+      matches: [],
+      activated: [],
+      evicted: [],
+      unmatched_terms: ['zebra', 'unicorn'],
+    })
+    expect(shown(session)).toEqual(['tool_search'])
+  })
+
+  it('loads by name, however it is written; name wins over query', async () => {
+    const session = await open()
+    for (const name of ['mcp__slack__send_message', 'slack.send_message', 'send_message']) {
+      expect(await ask(session, 'tool_search', { name, query: 'weather' })).toEqual({
+        activated: true,
+        name: 'mcp__slack__send_message',
+        description: 'Send a message to a channel.',
+        parameters: expect.objectContaining({ required: ['channel', 'text'] }),
+        evicted: [],
+      })
+    }
+  })
+
+  it('explains a name it does not know', async () => {
+    const session = await open()
+    expect(await ask(session, 'tool_search', { name: 'send_mesage' })).toEqual({
+      activated: false,
+      name: 'send_mesage',
+      error: expect.stringContaining('send_mesage'),
+      suggestions: ['mcp__slack__send_message'],
+      mcpServers: ['github', 'slack', 'weather'],
+      hint: expect.any(String),
+    })
+  })
+
+  it.each([
+    {},
+    { query: '' },
+    { query: '   ', name: '' },
+    { query: '+only' },
+    { query: 7, limit: 'x' },
+    { query: '/(/' },
+  ])('answers %j with input_invalid', async (args) => {
+    expect(await call(await open(), 'tool_search', args)).toMatchObject({ ok: false, code: 'input_invalid' })
+  })
+
+  it('tells evictions', async () => {
+    const session = await open({ maxActive: 1 })
+    await ask(session, 'tool_search', { name: 'get_forecast' })
+    expect(await ask(session, 'tool_search', { name: 'send_message' })).toMatchObject({
+      evicted: ['mcp__weather__get_forecast'],
+    })
+    const found = await ask(session, 'tool_search', { query: 'search messages issues', limit: 3 })
+    expect(found.activated).toHaveLength(1)
+    expect(found.evicted).toEqual(['mcp__slack__send_message'])
+  })
+
+  it('keeps within its budget, and is never cut', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy', resultBudgetChars: 100 })
+    const properties = Object.fromEntries(
+      Array.from({ length: 2_000 }, (_, index) => [
+        `field${index}`,
+        { type: 'string', description: 'A long text about it. '.repeat(5) },
+      ]),
+    )
+    registry.syncMcp(
+      'huge',
+      Array.from({ length: 30 }, (_, index) =>
+        tool(`huge_${index}`, { inputSchema: { type: 'object', properties } }),
+      ),
+    )
+    const session = await registry.openSession()
+    const found = await ask(session, 'tool_search', { query: 'huge', limit: 25 })
+    expect(found.matches).toHaveLength(1)
+    expect(found.next_offset).toBe(1)
+    expect(JSON.stringify(found).length).toBeLessThan(20_000)
+  })
+
+  it('finds only what policy permits', async () => {
+    const registry = new ToolRegistry()
+    registerServers(registry)
+    const session = await registry.openSession({ policy: { deny: ['mcp__weather__*'] } })
+    expect((await ask(session, 'tool_search', { query: 'weather forecast' })).matches).toEqual([])
+    expect(await ask(session, 'tool_search', { name: 'get_forecast' })).toMatchObject({
+      activated: false,
+      suggestions: [],
+      mcpServers: ['github', 'slack'],
+    })
+  })
+
+  it('limits searches a minute when asked to', async () => {
+    let now = 0
+    const session = await open({ searchesPerMinute: 2, clock: () => now })
+    await ask(session, 'tool_search', { query: 'weather' })
+    await ask(session, 'tool_search', { query: 'weather' })
+    expect(await call(session, 'tool_search', { query: 'weather' })).toMatchObject({
+      ok: false,
+      code: 'denied',
+      error: expect.stringContaining('60 s'),
+    })
+    now = 60_001
+    await ask(session, 'tool_search', { query: 'weather' })
+  })
+})
+
+describe('tool_search, two steps', () => {
+  it('lists names and descriptions, at most 15, and loads by name', async () => {
+    const session = await open({ searchStyle: 'two-step' })
+    const found = await ask(session, 'tool_search', {
+      query: 'get list search send add file message',
+      limit: 25,
+    })
+    expect((found.matches as object[]).length).toBeLessThanOrEqual(15)
+    for (const match of found.matches as object[]) expect(Object.keys(match)).toEqual(['name', 'description'])
+    expect(found).not.toHaveProperty('activated')
+    expect(shown(session)).toEqual(['tool_search'])
+    expect(await ask(session, 'tool_search', { name: 'mcp__slack__send_message' })).toMatchObject({
+      activated: true,
+    })
+    expect(shown(session)).toEqual(['tool_search', 'mcp__slack__send_message'])
+  })
+})
+
+describe('tool_search_regex', () => {
+  it('loads what matches', async () => {
+    const session = await open({ searchTool: 'tool_search_regex' })
+    const found = await ask(session, 'tool_search_regex', { pattern: '^mcp__slack__.*message', limit: 1 })
+    expect(found).toEqual({
+      status: 'success',
+      pattern: '^mcp__slack__.*message',
+      total_matches: 2,
+      tools: [{ name: 'mcp__slack__search_messages', description: expect.any(String), loaded: true }],
+      newly_loaded: 1,
+      message: expect.stringContaining('Found 2 tools'),
+    })
+    expect(shown(session)).toEqual(['tool_search_regex', 'mcp__slack__search_messages'])
+    const again = await ask(session, 'tool_search_regex', { pattern: '^mcp__slack__.*message' })
+    expect(again).toMatchObject({ newly_loaded: 1, total_matches: 2 })
+    expect((again.tools as { loaded: boolean }[]).map(({ loaded }) => loaded).sort()).toEqual([false, true])
+  })
+
+  it('answers no match, a bad pattern and a stalling one', async () => {
+    const session = await open({ searchTool: 'tool_search_regex' })
+    expect(await ask(session, 'tool_search_regex', { pattern: 'zebra' })).toEqual({
+      status: 'no_matches',
+      message: expect.any(String),
+      suggestion: expect.any(String),
+    })
+    expect(await ask(session, 'tool_search_regex', { pattern: '(' })).toMatchObject({
+      status: 'error',
+      error: expect.any(String),
+    })
+    expect(await ask(session, 'tool_search_regex', { pattern: 'a'.repeat(201) })).toMatchObject({
+      status: 'error',
+    })
+    expect(await ask(session, 'tool_search_regex', { pattern: '^(a+)+$' })).toMatchObject({
+      status: 'no_matches',
+    })
+    expect(await call(session, 'tool_search_regex', {})).toMatchObject({ ok: false, code: 'input_invalid' })
+  })
+})
+
+describe('ToolSearch', () => {
+  it('selects by name, without scores, and names what is missing', async () => {
+    const session = await open({ searchTool: 'ToolSearch' })
+    const found = await ask(session, 'ToolSearch', {
+      query: 'select:mcp__slack__send_message,nope,get_forecast',
+    })
+    expect(found).toMatchObject({ query_kind: 'select', total_deferred_tools: 15, missing: ['nope'] })
+    expect(namesOf(found.matches)).toEqual(['mcp__slack__send_message', 'mcp__weather__get_forecast'])
+    for (const match of found.matches as object[])
+      expect(Object.keys(match)).toEqual(['name', 'description', 'parameters'])
+    expect(shown(session)).toEqual(['ToolSearch', 'mcp__slack__send_message', 'mcp__weather__get_forecast'])
+  })
+
+  it('searches by words, with scores', async () => {
+    const session = await open({ searchTool: 'ToolSearch' })
+    const found = await ask(session, 'ToolSearch', { query: '+slack message', max_results: 2 })
+    expect(found).toMatchObject({ query: '+slack message', query_kind: 'keyword', total_deferred_tools: 15 })
+    expect(namesOf(found.matches).every((name) => name.startsWith('mcp__slack__'))).toBe(true)
+    expect((found.matches as { score: number }[])[0]?.score).toBeGreaterThan(0)
+    expect((await ask(session, 'ToolSearch', { query: 'weather' })).total_deferred_tools).toBe(15)
+  })
+})
+
+describe('call_tool', () => {
+  it("answers with the target's own result, and hooks see the target, once", async () => {
+    const seen: string[] = []
+    const registry = new ToolRegistry({
+      strategy: 'dispatch',
+      hooks: { before_tool_call: ({ name }) => void seen.push(name) },
+    })
+    registerServers(registry)
+    const session = await registry.openSession()
+    const results = await session.execute([
+      {
+        toolCallId: '1',
+        name: 'call_tool',
+        args: { name: 'mcp__weather__get_forecast', arguments: { city: 'Oslo' } },
+      },
+    ])
+    expect(results).toMatchObject([
+      { toolCallId: '1', name: 'call_tool', result: { ok: true, value: 'get_forecast {"city":"Oslo"}' } },
+    ])
+    expect(seen).toEqual(['mcp__weather__get_forecast'])
+  })
+
+  it('carries the schema when the arguments do not fit', async () => {
+    const session = await open({ strategy: 'dispatch' })
+    const result = await call(session, 'call_tool', { name: 'mcp__weather__get_forecast', arguments: {} })
+    expect(result).toMatchObject({
+      ok: false,
+      code: 'input_invalid',
+      error: expect.stringContaining('"city"'),
+    })
+  })
+
+  it('explains what it cannot call', async () => {
+    const session = await open({ strategy: 'dispatch' })
+    expect(await call(session, 'call_tool', { name: 'get_forcast', arguments: {} })).toMatchObject({
+      code: 'not_available',
+      error: expect.stringContaining('mcp__weather__get_forecast'),
+    })
+    expect(await call(session, 'call_tool', { arguments: {} })).toMatchObject({ code: 'input_invalid' })
+    expect(await call(session, 'call_tool', { name: 'call_tool', arguments: {} })).toMatchObject({
+      code: 'input_invalid',
+    })
+  })
+
+  it('is there on dispatch surfaces only', async () => {
+    expect(await call(await open(), 'call_tool', { name: 'mcp__weather__get_alerts' })).toMatchObject({
+      ok: false,
+      code: 'not_available',
+    })
+  })
+
+  it('is bound by policy', async () => {
+    const registry = new ToolRegistry({ strategy: 'dispatch' })
+    registerServers(registry)
+    const session = await registry.openSession({ policy: { deny: ['mcp__weather__*'] } })
+    expect(
+      await call(session, 'call_tool', { name: 'mcp__weather__get_alerts', arguments: {} }),
+    ).toMatchObject({ ok: false, code: 'not_available' })
+  })
+})
+
+describe('servers that are still connecting', () => {
+  const directory = (statuses: ServerStatus[]) => ({ statuses: () => statuses, settled: async () => {} })
+
+  it('are waited for by a search, and named when they are not there', async () => {
+    const registry = new ToolRegistry()
+    registerServers(registry)
+    const statuses: ServerStatus[] = [
+      { server: 'late', state: 'connecting' },
+      { server: 'slow', state: 'connecting' },
+      { server: 'bad', state: 'failed', reason: 'spawn ENOENT' },
+    ]
+    registry.attachServers({
+      statuses: () => statuses,
+      settled: async () => {
+        registry.syncMcp('late', [tool('translate', { description: 'Translate a text.' })])
+        statuses[0] = { server: 'late', state: 'ready' }
+      },
+    })
+    const session = await registry.openSession()
+    const found = await ask(session, 'tool_search', { query: 'translate text' })
+    expect(namesOf(found.matches)[0]).toBe('mcp__late__translate')
+    expect(found.servers).toEqual([
+      { server: 'slow', state: 'connecting' },
+      { server: 'bad', state: 'failed', reason: 'spawn ENOENT' },
+    ])
+  })
+
+  it('can be waited for when no search is shown', async () => {
+    const registry = new ToolRegistry()
+    registry.attachServers(directory([{ server: 'a', state: 'ready' }]))
+    const session = await registry.openSession()
+    expect(shown(session)).toEqual(['wait_for_servers'])
+    expect(await ask(session, 'wait_for_servers', { servers: ['a', 'b'], timeout_ms: 5 })).toEqual({
+      servers: [{ server: 'a', state: 'ready' }],
+      unknown: ['b'],
+    })
+    registerServers(registry)
+    expect(shown(session)).toEqual(['tool_search'])
+  })
+})

@@ -1,0 +1,427 @@
+import { defineTool, fromOpenAI, ToolRegistry } from 'toolcrib'
+import { describe, expect, it } from 'vitest'
+import { eventLog, registerServers, tool } from './helpers.ts'
+
+const names = (definitions: readonly { name: string }[]) => definitions.map(({ name }) => name)
+const codeOf = (action: () => unknown) => {
+  try {
+    action()
+  } catch (error) {
+    return (error as { code: string }).code
+  }
+  return 'nothing thrown'
+}
+
+describe('registering', () => {
+  it('knows where each tool is from, whatever its name looks like', () => {
+    const registry = new ToolRegistry()
+    registry.register(tool('mcp__x__y'))
+    registry.register(tool('note'), { pluginId: 'notes' })
+    registry.registerMcp(tool('search'), 'github')
+    expect(
+      registry
+        .listSchemas()
+        .map(({ name, source, mcpServer, pluginId }) => [name, source, mcpServer, pluginId]),
+    ).toEqual([
+      ['mcp__github__search', 'mcp', 'github', undefined],
+      ['mcp__x__y', 'builtin', undefined, undefined],
+      ['note', 'plugin', undefined, 'notes'],
+    ])
+  })
+
+  it('refuses a second registration of a name, unless it replaces', () => {
+    const registry = new ToolRegistry()
+    registry.register(tool('a'))
+    expect(codeOf(() => registry.register(tool('a')))).toBe('tool-duplicate')
+    registry.register(tool('a', { description: 'new' }), { replace: true })
+    expect(registry.get('a')?.description).toBe('new')
+    expect(registry.size).toBe(1)
+  })
+
+  it('never lets a plugin or a server take the name of a built-in', () => {
+    const registry = new ToolRegistry()
+    registry.register(tool('a'))
+    registry.register(tool('mcp__s__b'))
+    expect(codeOf(() => registry.register(tool('a'), { pluginId: 'p', replace: true }))).toBe(
+      'tool-duplicate',
+    )
+    expect(codeOf(() => registry.registerMcp(tool('b'), 's'))).toBe('tool-duplicate')
+    expect(registry.syncMcp('s', [tool('b'), tool('c')]).skipped.map(({ name }) => name)).toEqual([
+      'mcp__s__b',
+    ])
+    expect(registry.has('mcp__s__c')).toBe(true)
+  })
+
+  it.each([
+    ['case', 'Search', 'search'],
+    ['a letter of another script', 'seаrch', 'search'],
+    ['where the __ falls', 'mcp__a__b_c', 'mcp__a_b__c'],
+  ])('takes names that differ only by %s for the same', (_, first, second) => {
+    const registry = new ToolRegistry()
+    registry.register(tool(first))
+    expect(codeOf(() => registry.register(tool(second)))).toBe('tool-duplicate')
+    expect(codeOf(() => registry.register(tool(second), { replace: true }))).toBe('tool-duplicate')
+  })
+
+  it('takes a__b + c and a + b__c for the same', () => {
+    const registry = new ToolRegistry()
+    registry.registerMcp(tool('c'), 'a__b')
+    expect(codeOf(() => registry.registerMcp(tool('b__c'), 'a'))).toBe('tool-duplicate')
+    expect(registry.syncMcp('a', [tool('b__c'), tool('d')])).toMatchObject({
+      added: ['mcp__a__d'],
+      skipped: [{ name: 'mcp__a__b__c' }],
+    })
+  })
+
+  it.each([
+    'tool_search',
+    'tool_search_regex',
+    'ToolSearch',
+    'call_tool',
+    'read_result',
+    'wait_for_servers',
+    'Tool_Search',
+  ])('reserves %s', (name) => {
+    expect(codeOf(() => new ToolRegistry().register(tool(name)))).toBe('name-invalid')
+  })
+
+  it('works with names that objects trip over, and with long ones', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy', defer: 'all' })
+    const odd = ['__proto__', 'constructor', 'toString', 'x'.repeat(200)]
+    for (const name of odd) registry.register(tool(name))
+    expect(names(registry.toDefinitions())).toEqual([...odd].sort())
+    expect(registry.has('hasOwnProperty')).toBe(false)
+    const session = await registry.openSession()
+    expect((await session.activate(odd)).activated).toEqual(odd)
+    const results = await session.execute(odd.map((name) => ({ toolCallId: name, name, args: {} })))
+    expect(results.map(({ result }) => result.ok)).toEqual([true, true, true, true])
+  })
+
+  it.each<[string, object]>([
+    ['no execute', { execute: undefined }],
+    ['no description', { description: undefined }],
+    ['no schema', { inputSchema: undefined }],
+    ['a schema that is text', { inputSchema: 'string' }],
+    ['a cyclic schema', { inputSchema: cyclic() }],
+    ['a schema with a function inside', { inputSchema: { type: 'object', default: () => 1 } }],
+  ])('refuses a tool with %s', (_, more) => {
+    expect(codeOf(() => new ToolRegistry().register(tool('a', more)))).toBe('config-invalid')
+  })
+
+  it.each<[string, Partial<ReturnType<typeof tool>>]>([
+    ['an empty description', { description: '' }],
+    ['a description of 100 KB', { description: 'word '.repeat(20_000) }],
+    ['the schema true', { inputSchema: true }],
+    ['a recursive schema', { inputSchema: { type: 'object', properties: { child: { $ref: '#' } } } }],
+  ])('takes a tool with %s, and finds it', async (_, more) => {
+    const registry = new ToolRegistry()
+    registry.register(tool('peculiar', more))
+    expect((await registry.search('peculiar')).matches[0]?.name).toBe('peculiar')
+  })
+
+  it('is not changed by what happens to a tool object later', () => {
+    const registry = new ToolRegistry()
+    const schema = { type: 'object', properties: { a: { type: 'string' } } }
+    const mutable = { ...tool('a'), inputSchema: schema }
+    registry.register(mutable)
+    const before = JSON.stringify(registry.toDefinitions())
+    mutable.description = 'changed'
+    schema.properties.a.type = 'number'
+    expect(JSON.stringify(registry.toDefinitions())).toBe(before)
+    expect(() => Object.assign(registry.toDefinitions()[0] ?? {}, { name: 'b' })).toThrow(TypeError)
+  })
+
+  it('strips hidden characters from what a model reads', () => {
+    const registry = new ToolRegistry()
+    const hidden = 'Reads\u200b \u202ea\u{e0041} file.'
+    registry.registerMcp(
+      tool('read', {
+        description: hidden,
+        inputSchema: { type: 'object', properties: { p: { type: 'string', description: hidden } } },
+      }),
+      's',
+    )
+    expect(JSON.stringify(registry.toDefinitions())).not.toMatch(/[\u200b\u202e]|\udb40/)
+  })
+})
+
+describe('functions and foreign definitions', () => {
+  it('wraps what a plain function returns', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy', defer: 'all' })
+    registry.registerFunction(({ a, b }) => ({ sum: a + b }), {
+      name: 'add',
+      description: 'Adds.',
+      input: {
+        type: 'object',
+        properties: { a: { type: 'number' }, b: { type: 'number' } },
+        required: ['a', 'b'],
+      },
+    })
+    const session = await registry.openSession()
+    expect(session.surface().tools.map(({ name }) => name)).toEqual(['add'])
+    const [answer] = await session.execute([{ toolCallId: '1', name: 'add', args: { a: 2, b: 3 } }])
+    expect(answer?.result).toEqual({ ok: true, value: '{"sum":5}', structured: { sum: 5 } })
+  })
+
+  it('takes an OpenAI definition', async () => {
+    const registry = new ToolRegistry()
+    registry.register(
+      fromOpenAI({ type: 'function', function: { name: 'ping', description: 'Pings.' } }, () => ({
+        ok: true,
+        value: 'pong',
+      })),
+    )
+    const [answer] = await registry.executeParallel([{ toolCallId: '1', name: 'ping', args: {} }], {
+      sessionId: 's',
+    })
+    expect(answer).toMatchObject({ toolCallId: '1', name: 'ping', result: { ok: true, value: 'pong' } })
+  })
+
+  it('answers what is no result with execution_failed', async () => {
+    const registry = new ToolRegistry()
+    registry.register(
+      defineTool({ name: 'odd', description: '', inputSchema: true, execute: () => 'text' as never }),
+    )
+    const [answer] = await registry.executeParallel([{ toolCallId: '1', name: 'odd', args: {} }], {
+      sessionId: 's',
+    })
+    expect(answer?.result).toMatchObject({ ok: false, code: 'execution_failed' })
+  })
+})
+
+describe('MCP servers', () => {
+  it('swaps a server at once and tells what changed', () => {
+    const registry = new ToolRegistry()
+    registry.syncMcp('s', [tool('a'), tool('b'), tool('c')])
+    const report = registry.syncMcp('s', [tool('b', { description: 'other' }), tool('c'), tool('d')])
+    expect(report).toEqual({
+      added: ['mcp__s__d'],
+      removed: ['mcp__s__a'],
+      changed: ['mcp__s__b'],
+      skipped: [],
+    })
+  })
+
+  it('never shows half a sync to whoever read before it', () => {
+    const registry = new ToolRegistry()
+    registry.syncMcp('s', [tool('a'), tool('b')])
+    const before = registry.toDefinitions()
+    registry.syncMcp('s', [tool('c')])
+    expect(names(before)).toEqual(['mcp__s__a', 'mcp__s__b'])
+    expect(names(registry.toDefinitions())).toEqual(['mcp__s__c'])
+  })
+
+  it('skips one bad tool of a list, and tells', () => {
+    const log = eventLog()
+    const registry = new ToolRegistry({ onEvent: log.onEvent })
+    const report = registry.syncMcp('s', [
+      tool('good'),
+      tool(''),
+      tool('bad', { inputSchema: 7 as never }),
+      tool('good'),
+    ])
+    expect(report.added).toEqual(['mcp__s__good'])
+    expect(report.skipped).toHaveLength(3)
+    expect(log.of('tool-skipped')).toHaveLength(3)
+  })
+
+  it('removes one server or all, and counts', () => {
+    const registry = new ToolRegistry()
+    registerServers(registry)
+    registry.register(tool('local'))
+    expect(registry.unregisterMcp('slack')).toBe(5)
+    expect(registry.unregisterMcp()).toBe(10)
+    expect(registry.unregisterMcp()).toBe(0)
+    expect(names(registry.listSchemas())).toEqual(['local'])
+  })
+
+  it('gives an independent copy without MCP', () => {
+    const registry = new ToolRegistry()
+    registerServers(registry)
+    registry.register(tool('local'))
+    const copy = registry.withoutMcp()
+    copy.register(tool('other'))
+    expect(names(copy.listSchemas())).toEqual(['local', 'other'])
+    expect(registry.size).toBe(16)
+  })
+})
+
+describe('definitions', () => {
+  it('are byte for byte the same while nothing changes', () => {
+    const registry = new ToolRegistry()
+    registerServers(registry)
+    expect(JSON.stringify(registry.toDefinitions())).toBe(JSON.stringify(registry.toDefinitions()))
+  })
+
+  it('pass the gates: availability, toolset, filter', () => {
+    const registry = new ToolRegistry()
+    registry.register(tool('read', { toolset: 'files' }))
+    registry.register(tool('write', { toolset: 'files' }))
+    registry.register(tool('help', { alwaysInclude: true }))
+    registry.register(tool('gone', { isAvailable: () => false }))
+    registry.register(tool('note'), { pluginId: 'notes' })
+    registry.registerMcp(tool('search'), 'github')
+    expect(names(registry.toDefinitions())).toEqual(['help', 'mcp__github__search', 'note', 'read', 'write'])
+    expect(names(registry.toDefinitions(['read']))).toEqual(['help', 'mcp__github__search', 'note', 'read'])
+    expect(names(registry.toDefinitions([], { allowedMcpServers: [], allowedPlugins: [] }))).toEqual(['help'])
+    expect(names(registry.toDefinitions(undefined, { excludeTools: ['help'], allowedMcpTools: [] }))).toEqual(
+      ['note', 'read', 'write'],
+    )
+    expect(registry.getForToolset('files').map(({ name }) => name)).toEqual(['read', 'write'])
+    expect(registry.getAvailable().map(({ name }) => name)).not.toContain('gone')
+  })
+
+  it('leave out a tool whose isAvailable() throws, and nothing else', async () => {
+    const log = eventLog()
+    const registry = new ToolRegistry({ onEvent: log.onEvent })
+    registry.register(tool('a'))
+    registry.register(
+      tool('b', {
+        isAvailable: () => {
+          throw new Error('no network')
+        },
+      }),
+    )
+    expect(names(registry.toDefinitions())).toEqual(['a'])
+    expect(log.of('tool-hidden')).toMatchObject([{ name: 'b', error: 'no network' }])
+    expect((await registry.search('b')).matches).toEqual([])
+  })
+})
+
+describe('modes', () => {
+  const many = (count: number) => Array.from({ length: count }, (_, index) => tool(`t${index}`))
+
+  it('auto turns lazy at the threshold and back only when clearly below', () => {
+    const registry = new ToolRegistry()
+    registry.syncMcp('s', many(14))
+    expect(registry.stats()).toMatchObject({
+      deferred_mode: false,
+      auto_deferred: false,
+      loaded: 14,
+      deferred: 0,
+      threshold: 15,
+    })
+    registry.syncMcp('s', many(15))
+    expect(registry.stats()).toMatchObject({
+      deferred_mode: true,
+      auto_deferred: true,
+      loaded: 0,
+      deferred: 15,
+      total_registered: 15,
+    })
+    registry.syncMcp('s', many(14))
+    expect(registry.stats().deferred_mode).toBe(true)
+    registry.syncMcp('s', many(11))
+    expect(registry.stats().deferred_mode).toBe(false)
+  })
+
+  it('auto counts tokens only with a context window', () => {
+    const heavy = tool('heavy', { description: 'word '.repeat(2_000) })
+    const blind = new ToolRegistry()
+    blind.registerMcp(heavy, 's')
+    expect(blind.stats().deferred_mode).toBe(false)
+    const seeing = new ToolRegistry({ contextWindow: 10_000 })
+    seeing.registerMcp(heavy, 's')
+    expect(seeing.stats()).toMatchObject({ deferred_mode: true, auto_deferred: true })
+  })
+
+  it.each([
+    ['mcp', ['mcp__s__m', 'flagged'], ['fn', 'never', 'plain', 'plug']],
+    ['all', ['mcp__s__m', 'flagged', 'plain', 'plug'], ['fn', 'never']],
+    ['flagged', ['flagged'], ['fn', 'mcp__s__m', 'never', 'plain', 'plug']],
+  ] as const)('lazy with defer %s', async (defer, deferred, visible) => {
+    const registry = new ToolRegistry({ mode: 'lazy', defer })
+    registry.register(tool('plain'))
+    registry.register(tool('plug'), { pluginId: 'p' })
+    registry.register(tool('flagged', { deferred: true }))
+    registry.register(tool('never', { deferred: false }))
+    registry.registerFunction(() => 1, { name: 'fn', description: '', input: true })
+    registry.registerMcp(tool('m'), 's')
+    const session = await registry.openSession()
+    expect(
+      session
+        .deferred()
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual([...deferred].sort())
+    expect(session.surface().tools.map(({ name }) => name)).toEqual([...visible, 'tool_search'])
+  })
+
+  it('auto below the threshold defers only what is flagged', async () => {
+    const registry = new ToolRegistry()
+    registry.register(tool('flagged'), { deferred: true })
+    registry.registerMcp(tool('m'), 's')
+    const session = await registry.openSession()
+    expect(session.surface().tools.map(({ name }) => name)).toEqual(['mcp__s__m', 'tool_search'])
+    expect(session.surface().deferredCount).toBe(1)
+  })
+
+  it('pins by name, by server, by tool, and by the wish of a trusted server', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy', pinned: ['mcp__a__x', 'mcp__e__*'] })
+    const wishing = { ...tool('w'), _meta: { 'anthropic/alwaysLoad': true } }
+    registry.syncMcp('a', [tool('x'), tool('y')])
+    registry.syncMcp('b', [tool('x')], { lazy: false })
+    registry.syncMcp('c', [tool('x'), tool('y')], { pinned: ['y'] })
+    registry.syncMcp('d', [wishing], { trust: true })
+    registry.syncMcp('dd', [wishing])
+    registry.syncMcp('e', [tool('x')])
+    const session = await registry.openSession()
+    expect(session.surface().tools.map(({ name }) => name)).toEqual([
+      'mcp__a__x',
+      'mcp__b__x',
+      'mcp__c__y',
+      'mcp__d__w',
+      'mcp__e__x',
+      'tool_search',
+    ])
+  })
+
+  it('refuses options that make no sense', async () => {
+    expect(codeOf(() => new ToolRegistry({ mode: 'eager' as never }))).toBe('config-invalid')
+    expect(codeOf(() => new ToolRegistry({ maxActive: -1 }))).toBe('config-invalid')
+    expect(codeOf(() => new ToolRegistry({ searcher: 'magic' as never }))).toBe('config-invalid')
+    await expect(new ToolRegistry().openSession({ searchTool: 'grep' as never })).rejects.toMatchObject({
+      code: 'config-invalid',
+    })
+  })
+})
+
+describe('explain', () => {
+  it('says why a tool is there or not', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy' })
+    registry.register(tool('local'))
+    registry.register(tool('off', { isAvailable: () => false }))
+    registry.syncMcp('s', [tool('a'), tool('b'), tool('c'), tool('d')])
+    registry.quarantine('mcp__s__d', 'its description changed')
+    const session = await registry.openSession({ policy: { deny: ['mcp__s__c'] } })
+    await session.activate(['mcp__s__a'])
+    const states = [
+      'local',
+      'off',
+      'mcp__s__a',
+      'mcp__s__b',
+      'mcp__s__c',
+      'mcp__s__d',
+      'nope',
+      'tool_search',
+    ].map((name) => registry.explain(name, session))
+    expect(states.map(({ state }) => state)).toEqual([
+      'visible',
+      'unavailable',
+      'active',
+      'deferred',
+      'denied',
+      'quarantined',
+      'unknown',
+      'visible',
+    ])
+    expect(states[4]?.reason).toContain('the deny list')
+    expect(registry.explain('mcp__s__c').state).toBe('deferred')
+  })
+})
+
+function cyclic(): object {
+  const schema: Record<string, unknown> = { type: 'object' }
+  schema.self = schema
+  return schema
+}

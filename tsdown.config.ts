@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { defineConfig } from 'tsdown'
+
+const { compilerOptions } = JSON.parse(readFileSync('./tsconfig.json', 'utf8'))
+
+// Every public name of tsconfig's paths is an entry; so is the command line. Output mirrors the sources.
+const entries = Object.values<string[]>(compilerOptions.paths).flat()
+const entry = Object.fromEntries(
+  [...entries, './src/cli/main.ts'].map((path) => [path.replace('./src/', '').replace(/\.ts$/, ''), path]),
+)
+
+export default defineConfig({
+  entry,
+  format: 'esm',
+  platform: 'neutral',
+  target: 'node20.19',
+  fixedExtension: false,
+  dts: { sourcemap: false },
+  sourcemap: true,
+  clean: true,
+  // The doors import the package by its name and find it through package.json, as any user's code does.
+  external: [/^toolcrib(\/|$)/, /^node:/],
+})
