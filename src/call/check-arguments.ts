@@ -50,7 +50,7 @@ export function checkArguments(schema: CompiledSchema, given: unknown): CheckedA
   const verdict = schema.validate(args)
   if (verdict.kind === 'valid') return { ok: true, args }
   if (verdict.kind === 'unchecked') return tooMuch(verdict.reason)
-  const coerced = coerce(args, schema.root, schema)
+  const coerced = coerce(args, schema)
   const second = schema.validate(coerced)
   if (second.kind === 'valid') return { ok: true, args: coerced }
   if (second.kind === 'unchecked') return tooMuch(second.reason)

@@ -3,41 +3,81 @@ import type { CompiledSchema } from './compiled-schema.ts'
 
 /** Deep enough for any real arguments; a recursive schema ends here. */
 const MAX_DEPTH = 64
+/** Alternatives within alternatives multiply; real arguments take some dozens of steps. */
+const MAX_STEPS = 5_000
 
 /**
- * The value with the slips that models make put right, where that loses nothing: `"3"` for a number, `"true"` for a
- * boolean, JSON in a string for an object or array, one value for a list of such, null for an optional property left
- * out. What a schema accepts as it is stays as it is.
+ * The arguments with the slips that models make put right, where that loses nothing: `"3"` for a number, `"true"` for
+ * a boolean, JSON in a string for an object or array, one value for a list of such, null for an optional property left
+ * out. What the schema accepts as it is stays as it is.
  */
-export function coerce(value: unknown, part: unknown, schema: CompiledSchema, depth = 0): unknown {
-  const node = schema.resolve(part)
-  if (!isRecord(node) || depth > MAX_DEPTH) return value
-  const alternatives = node.anyOf ?? node.oneOf
-  let current = value
-  if (Array.isArray(alternatives)) current = coerceToOneOf(current, alternatives, schema, depth)
-  if (Array.isArray(node.allOf)) {
-    for (const branch of node.allOf) current = coerce(current, branch, schema, depth + 1)
+export function coerce(args: unknown, schema: CompiledSchema): unknown {
+  let steps = 0
+  return coerceTo(args, schema.root, 0)
+
+  function coerceTo(value: unknown, part: unknown, depth: number): unknown {
+    const node = schema.resolve(part)
+    if (!isRecord(node) || depth > MAX_DEPTH || ++steps > MAX_STEPS) return value
+    let current = value
+    const alternatives = node.anyOf ?? node.oneOf
+    if (Array.isArray(alternatives)) current = coerceToOneOf(current, alternatives, depth)
+    if (Array.isArray(node.allOf)) {
+      for (const branch of node.allOf) current = coerceTo(current, branch, depth + 1)
+    }
+    const types = typesOf(node)
+    if (types.length > 0 && !types.some((type) => isOfType(current, type))) {
+      current = convert(current, types, node, depth)
+    }
+    if (Array.isArray(current)) return coerceItems(current, node, depth)
+    return isRecord(current) ? coerceProperties(current, node, depth) : current
   }
-  const types = typesOf(node)
-  if (types.length > 0 && !types.some((type) => isOfType(current, type))) {
-    current = convert(current, types, node, schema, depth)
+
+  function coerceToOneOf(value: unknown, alternatives: readonly unknown[], depth: number): unknown {
+    if (alternatives.some((branch) => schema.accepts(branch, value))) return value
+    for (const branch of alternatives) {
+      const coerced = coerceTo(value, branch, depth + 1)
+      if (coerced !== value && schema.accepts(branch, coerced)) return coerced
+    }
+    return value
   }
-  if (Array.isArray(current)) return coerceItems(current, node, schema, depth)
-  return isRecord(current) ? coerceProperties(current, node, schema, depth) : current
+
+  function convert(value: unknown, types: readonly string[], node: Node, depth: number): unknown {
+    if (typeof value === 'string') {
+      for (const type of types) {
+        const read = readText(value, type)
+        if (read !== undefined) return read
+      }
+    }
+    if (!types.includes('array') || value === null) return value
+    const item = coerceTo(value, node.items, depth + 1)
+    return node.items === undefined || schema.accepts(node.items, item) ? [item] : value
+  }
+
+  function coerceItems(items: readonly unknown[], node: Node, depth: number): unknown[] {
+    const tuple = [node.prefixItems, node.items].find((candidate) => Array.isArray(candidate)) ?? []
+    const rest = Array.isArray(node.items) ? node.additionalItems : node.items
+    return items.map((item, index) => coerceTo(item, tuple[index] ?? rest, depth + 1))
+  }
+
+  function coerceProperties(record: Node, node: Node, depth: number): Node {
+    const properties = isRecord(node.properties) ? node.properties : {}
+    const required: readonly unknown[] = Array.isArray(node.required) ? node.required : []
+    const entries: [string, unknown][] = []
+    for (const [key, value] of Object.entries(record)) {
+      const part = Object.hasOwn(properties, key) ? properties[key] : node.additionalProperties
+      const isLeftOut =
+        value === null && isOptional(part) && !required.includes(key) && !schema.accepts(part, null)
+      if (!isLeftOut) entries.push([key, coerceTo(value, part, depth + 1)])
+    }
+    return Object.fromEntries(entries)
+  }
 }
 
-function coerceToOneOf(
-  value: unknown,
-  alternatives: readonly unknown[],
-  schema: CompiledSchema,
-  depth: number,
-): unknown {
-  if (alternatives.some((branch) => schema.accepts(branch, value))) return value
-  for (const branch of alternatives) {
-    const coerced = coerce(value, branch, schema, depth + 1)
-    if (coerced !== value && schema.accepts(branch, coerced)) return coerced
-  }
-  return value
+type Node = Record<string, unknown>
+
+// A property the schema forbids is a slip of another kind, and worth telling.
+function isOptional(part: unknown): boolean {
+  return part !== undefined && part !== false
 }
 
 function typesOf(node: Record<string, unknown>): readonly string[] {
@@ -51,24 +91,6 @@ function isOfType(value: unknown, type: string): boolean {
   if (type === 'object') return isRecord(value)
   if (type === 'integer') return Number.isInteger(value)
   return typeof value === type
-}
-
-function convert(
-  value: unknown,
-  types: readonly string[],
-  node: Record<string, unknown>,
-  schema: CompiledSchema,
-  depth: number,
-): unknown {
-  if (typeof value === 'string') {
-    for (const type of types) {
-      const read = readText(value, type)
-      if (read !== undefined) return read
-    }
-  }
-  if (!types.includes('array') || value === null) return value
-  const item = coerce(value, node.items, schema, depth + 1)
-  return node.items === undefined || schema.accepts(node.items, item) ? [item] : value
 }
 
 function readText(text: string, type: string): unknown {
@@ -110,40 +132,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function coerceItems(
-  items: readonly unknown[],
-  node: Record<string, unknown>,
-  schema: CompiledSchema,
-  depth: number,
-): unknown[] {
-  const tuple = Array.isArray(node.prefixItems)
-    ? node.prefixItems
-    : Array.isArray(node.items)
-      ? node.items
-      : []
-  const rest = Array.isArray(node.items) ? node.additionalItems : node.items
-  return items.map((item, index) => coerce(item, tuple[index] ?? rest, schema, depth + 1))
-}
-
-function coerceProperties(
-  record: Record<string, unknown>,
-  node: Record<string, unknown>,
-  schema: CompiledSchema,
-  depth: number,
-): Record<string, unknown> {
-  const properties = isRecord(node.properties) ? node.properties : {}
-  const required: readonly unknown[] = Array.isArray(node.required) ? node.required : []
-  const entries: [string, unknown][] = []
-  for (const [key, value] of Object.entries(record)) {
-    const part = Object.hasOwn(properties, key) ? properties[key] : node.additionalProperties
-    if (part === undefined) {
-      entries.push([key, value])
-      continue
-    }
-    if (value === null && !required.includes(key) && part !== false && !schema.accepts(part, null)) continue
-    entries.push([key, coerce(value, part, schema, depth + 1)])
-  }
-  return Object.fromEntries(entries)
 }

@@ -53,10 +53,11 @@ export class CompiledSchema {
   }
 
   validate(instance: unknown): Verdict {
+    this.#refs = 0
     return this.#evaluate(instance, this.root)
   }
 
-  /** Whether a part of the schema accepts a value. */
+  /** Whether a part of the schema accepts a value. It counts against the bounds of the validation before it. */
   accepts(part: unknown, value: unknown): boolean {
     return this.#evaluate(value, part).kind === 'valid'
   }
@@ -73,7 +74,6 @@ export class CompiledSchema {
   #evaluate(instance: unknown, part: unknown): Verdict {
     const prepared = this.#prepared
     if (prepared === undefined || part === true) return { kind: 'valid' }
-    this.#refs = 0
     try {
       this.#readTexts(instance, prepared)
       const { valid, errors } = validate(instance, part as Schema, prepared.draft, this.#lookup, false)

@@ -5,17 +5,28 @@ import type { ContentBlock, ToolResult } from '../tool.ts'
 /** Takes secrets out of a text. */
 export type Mask = (text: string) => string
 
-/** The mask for what a tool says: that of each backend it was granted, or none when no such backend has one. */
+/**
+ * The mask for what a tool says: that of each backend it was granted, or none when no such backend has one. A mask that
+ * fails fails the call: what cannot be masked is not shown.
+ */
 export function maskFor(
   request: CapabilityRequest | undefined,
   backends: CapabilityBackends,
 ): Mask | undefined {
   if (request === undefined) return undefined
-  const masks = (Object.keys(request) as CapabilityName[])
+  const masking = (Object.keys(request) as CapabilityName[])
     .map((name) => backends[name])
     .filter((backend) => typeof backend?.mask === 'function')
-  if (masks.length === 0) return undefined
-  return (text) => masks.reduce((masked, backend) => backend?.mask?.(masked) ?? masked, text)
+  if (masking.length === 0) return undefined
+  return (text) => {
+    let masked = text
+    for (const backend of masking) {
+      const next: unknown = backend?.mask?.(masked)
+      if (typeof next !== 'string') throw new TypeError('the result cannot be shown: masking secrets failed')
+      masked = next
+    }
+    return masked
+  }
 }
 
 /** A result with every text in it masked, in `structured` and `content` too, however deep. */
@@ -52,7 +63,7 @@ function maskDeep(value: unknown, mask: Mask, depth = 0): unknown {
 }
 
 const SECRET_NAME =
-  /token|passw(or)?d|passphrase|secret|api[-_]?key|access[-_]?key|private[-_]?key|authorization|credential|cookie/i
+  /token|jwt|bearer|passw(?:or)?d|passphrase|secret|api[-_]?key|access[-_]?key|private[-_]?key|authorization|credential|cookie|^(?:auth|pwd|pin)$/i
 
 /** Arguments fit to be shown: what a property's name calls a secret is replaced by `***`. */
 export function maskNamedSecrets(value: unknown): unknown {
@@ -60,7 +71,14 @@ export function maskNamedSecrets(value: unknown): unknown {
   if (!isRecord(value)) return value
   const entries = Object.entries(value).map(([key, nested]) => [
     key,
-    SECRET_NAME.test(key) ? '***' : maskNamedSecrets(nested),
+    namesSecret(key, nested) ? '***' : maskNamedSecrets(nested),
   ])
   return Object.fromEntries(entries)
+}
+
+// A count of tokens is no secret.
+function namesSecret(key: string, value: unknown): boolean {
+  if (typeof value === 'boolean' || value === null) return false
+  if (typeof value === 'number' && /tokens/i.test(key)) return false
+  return SECRET_NAME.test(key)
 }

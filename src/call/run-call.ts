@@ -31,8 +31,10 @@ export async function runCall(call: ToolCall, batch: Batch): Promise<AnsweredCal
   const startedAt = state.now()
   const progress: Progress = { tool: undefined, isCached: false }
   emit({ type: 'call-started', sessionId, toolCallId, name })
-  const result = await traceCall({ name, toolCallId, sessionId }, () =>
-    answer(call, batch, progress).catch(failedWith),
+  const result = await traceCall(
+    { name, toolCallId, sessionId },
+    () => answer(call, batch, progress).catch(failedWith),
+    () => progress.tool?.name,
   )
   const durationMs = state.now() - startedAt
   emit({

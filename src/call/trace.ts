@@ -12,7 +12,12 @@ export interface TracedCall {
  * Runs one call within a span, named and described by OpenTelemetry's conventions for generative AI. Arguments and
  * results are left out: they may hold what a trace must not. Without a tracer provider nothing happens.
  */
-export function traceCall(call: TracedCall, run: () => Promise<ToolResult>): Promise<ToolResult> {
+export function traceCall(
+  call: TracedCall,
+  run: () => Promise<ToolResult>,
+  /** The tool's own name, once it is known: a call through `call_tool` is traced as a call of its target. */
+  toolName: () => string | undefined,
+): Promise<ToolResult> {
   const span = trace.getTracer('toolcrib').startSpan(`execute_tool ${call.name}`, {
     kind: SpanKind.INTERNAL,
     attributes: {
@@ -25,12 +30,18 @@ export function traceCall(call: TracedCall, run: () => Promise<ToolResult>): Pro
   })
   if (!isSpanContextValid(span.spanContext())) return run()
   // Active while the tool runs, so that its own spans become children.
-  return context.with(trace.setSpan(context.active(), span), () => endAfter(span, run))
+  return context.with(trace.setSpan(context.active(), span), () => endAfter(span, run, toolName))
 }
 
-async function endAfter(span: Span, run: () => Promise<ToolResult>): Promise<ToolResult> {
+async function endAfter(
+  span: Span,
+  run: () => Promise<ToolResult>,
+  toolName: () => string | undefined,
+): Promise<ToolResult> {
   try {
     const result = await run()
+    const name = toolName()
+    if (name !== undefined) span.updateName(`execute_tool ${name}`).setAttribute('gen_ai.tool.name', name)
     if (!result.ok) {
       span.setAttribute('error.type', result.code)
       span.setStatus({ code: SpanStatusCode.ERROR, message: result.code })

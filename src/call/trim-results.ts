@@ -2,7 +2,7 @@ import { describeError } from '../errors.ts'
 import type { CallResult, ToolResult } from '../tool.ts'
 import type { Batch } from './batch.ts'
 import type { AnsweredCall } from './run-call.ts'
-import { shareBudget } from './share-budget.ts'
+import { type Claim, shareBudget } from './share-budget.ts'
 import { trimText } from './trim-text.ts'
 
 /** A limit below this has no room to point to a spilled text. */
@@ -14,12 +14,7 @@ export function trimResults(
   budgetChars: number,
   batch: Batch,
 ): Promise<CallResult[]> {
-  const claims = answered.map(({ result, tool }) => ({
-    chars: textOf(result).length,
-    maxChars: tool?.maxResultChars,
-    isSelfLimiting: tool?.isSelfLimiting,
-  }))
-  const limits = shareBudget(budgetChars, claims)
+  const limits = shareBudget(budgetChars, answered.map(claimOf))
   return Promise.all(
     answered.map(async (call, index) => {
       const { toolCallId, name, durationMs } = call
@@ -29,6 +24,17 @@ export function trimResults(
       return { toolCallId, name, result, durationMs }
     }),
   )
+}
+
+function claimOf({ result, tool }: AnsweredCall): Claim {
+  const chars = textOf(result).length
+  try {
+    const { maxResultChars, isSelfLimiting } = tool ?? {}
+    const hasLimit = typeof maxResultChars === 'number' && maxResultChars >= 0
+    return { chars, isSelfLimiting, maxChars: hasLimit ? Math.floor(maxResultChars) : undefined }
+  } catch {
+    return { chars }
+  }
 }
 
 async function trimResult(call: AnsweredCall, limitChars: number, batch: Batch): Promise<ToolResult> {
@@ -50,7 +56,8 @@ async function trimResult(call: AnsweredCall, limitChars: number, batch: Batch):
 
 async function spill(text: string, call: AnsweredCall, batch: Batch): Promise<string | undefined> {
   try {
-    return await batch.environment.spill?.put(batch.sessionId, text)
+    const handle: unknown = await batch.environment.spill?.put(batch.sessionId, text)
+    return typeof handle === 'string' ? handle : undefined
   } catch (thrown) {
     const { toolCallId, name } = call
     const error = describeError(thrown)

@@ -1,0 +1,279 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { JsonSchema } from '../tool.ts'
+import { checkArguments } from './check-arguments.ts'
+import { CompiledSchema } from './compiled-schema.ts'
+
+const check = (schema: JsonSchema, args: unknown, isTrusted = false) =>
+  checkArguments(new CompiledSchema(schema, { isTrusted }), args)
+const accepted = (schema: JsonSchema, args: unknown) => {
+  const checked = check(schema, args)
+  return checked.ok ? checked.args : checked.error
+}
+const object = (properties: Record<string, unknown>, more: Record<string, unknown> = {}): JsonSchema => ({
+  type: 'object',
+  properties,
+  ...more,
+})
+
+describe('arguments', () => {
+  test('that are missing count as an empty object', () => {
+    expect(accepted(object({}), undefined)).toEqual({})
+    expect(accepted(object({}), null)).toEqual({})
+    expect(accepted(object({}), '')).toEqual({})
+  })
+
+  test('that came as a JSON string are read', () => {
+    expect(accepted(object({ a: { type: 'number' } }), '{"a":1}')).toEqual({ a: 1 })
+    expect(accepted(object({}), 'not json')).toBe('arguments: expected object, was string ("not json")')
+  })
+
+  test('are the tool’s own copy, with a key called __proto__ like any other', () => {
+    const given = JSON.parse('{"a":{"b":[1]},"__proto__":{"polluted":true}}')
+    const args = accepted(true, given) as typeof given
+    expect(args).toEqual(given)
+    expect(args.a).not.toBe(given.a)
+    expect(Object.hasOwn(args, '__proto__')).toBe(true)
+    expect(args.polluted).toBeUndefined()
+  })
+
+  test('that are no JSON are refused with the reason', () => {
+    const cyclic: Record<string, unknown> = {}
+    cyclic.self = cyclic
+    expect(accepted(true, cyclic)).toBe(
+      'arguments: expected JSON, but it is cyclic or more than 200 levels deep',
+    )
+    expect(accepted(true, { n: 1n })).toContain('a bigint is not JSON')
+    expect(accepted(true, { n: Number.NaN })).toContain('NaN is not a JSON number')
+    expect(accepted(true, { f: () => 1 })).toContain('a function is not JSON')
+    let deep: unknown = 1
+    for (let level = 0; level < 20_000; level++) deep = [deep]
+    expect(accepted(true, deep)).toContain('200 levels deep')
+  })
+
+  test('survive any JSON unchanged under a schema that allows everything', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), (args) => {
+        const plain = JSON.parse(JSON.stringify(args))
+        expect(accepted(true, args)).toEqual(plain)
+      }),
+    )
+  })
+})
+
+describe('arguments that cannot be checked in bounded time', () => {
+  test('are refused rather than let through', () => {
+    const items = { items: { $ref: '#/$defs/tree' } }
+    const schema = object(
+      { a: { $ref: '#/$defs/tree' } },
+      { $defs: { tree: { type: ['array', 'string'], anyOf: [items, items] } } },
+    )
+    let deep: unknown = 5
+    for (let level = 0; level < 150; level++) deep = [deep]
+    expect(check(schema, { a: [['x']] })).toMatchObject({ ok: true })
+    expect(check(schema, { a: deep })).toMatchObject({ error: expect.stringContaining('cannot be checked') })
+  })
+
+  test('nor may a property name that is no proper text slip past the schema', () => {
+    const schema = object({ n: { type: 'number' } }, { additionalProperties: { type: 'number' } })
+    expect(check(schema, { '\ud800': 'x' })).toMatchObject({ ok: false })
+  })
+})
+
+describe('what a model slips on is put right where nothing is lost', () => {
+  const cases: [string, unknown, unknown, unknown][] = [
+    ['a number in quotes', { type: 'number' }, '3.5', 3.5],
+    ['a negative exponent', { type: 'number' }, '-1e-3', -0.001],
+    ['an integer in quotes', { type: 'integer' }, '42', 42],
+    ['a boolean in quotes', { type: 'boolean' }, 'true', true],
+    ['a boolean as Python writes it', { type: 'boolean' }, 'False', false],
+    ['an object in quotes', { type: 'object' }, '{"a":1}', { a: 1 }],
+    ['an array in quotes', { type: 'array', items: { type: 'number' } }, '[1,"2"]', [1, 2]],
+    ['one value for a list of such', { type: 'array', items: { type: 'string' } }, 'a', ['a']],
+    ['one number in quotes for a list of numbers', { type: 'array', items: { type: 'number' } }, '7', [7]],
+    ['one object for a list of objects', { type: 'array', items: { type: 'object' } }, { a: 1 }, [{ a: 1 }]],
+    ['a union of types', { type: ['number', 'null'] }, '5', 5],
+    ['an alternative', { anyOf: [{ type: 'number' }, { type: 'boolean' }] }, 'true', true],
+    ['a reference', { $ref: '#/$defs/n' }, '9', 9],
+    ['a part of allOf', { allOf: [{ type: 'integer' }, { minimum: 3 }] }, '4', 4],
+  ]
+  for (const [what, schema, given, expected] of cases) {
+    test(`${what}`, () => {
+      expect(accepted(object({ x: schema }, { $defs: { n: { type: 'number' } } }), { x: given })).toEqual({
+        x: expected,
+      })
+    })
+  }
+
+  test('null for an optional property is leaving it out', () => {
+    expect(accepted(object({ x: { type: 'number' } }), { x: null })).toEqual({})
+    expect(accepted(object({ x: { type: ['number', 'null'] } }), { x: null })).toEqual({ x: null })
+    expect(accepted(object({ x: { type: 'number' } }, { required: ['x'] }), { x: null })).toBe(
+      'x: expected number, was null',
+    )
+  })
+
+  test('deep inside lists and objects too', () => {
+    const schema = object({ rows: { type: 'array', items: object({ n: { type: 'integer' } }) } })
+    expect(accepted(schema, { rows: [{ n: '1' }, { n: 2 }] })).toEqual({ rows: [{ n: 1 }, { n: 2 }] })
+  })
+})
+
+describe('what would lose something is left alone', () => {
+  test('a text stays a text, whatever it looks like', () => {
+    for (const text of ['3', 'true', 'null', '{"a":1}', '[1]', ''])
+      expect(accepted(object({ x: { type: 'string' } }), { x: text })).toEqual({ x: text })
+    expect(accepted(object({ x: { type: ['string', 'number'] } }), { x: '3' })).toEqual({ x: '3' })
+    expect(accepted(object({ x: {} }), { x: '3' })).toEqual({ x: '3' })
+  })
+
+  test('what is no JSON number is no number', () => {
+    const schema = object({ x: { type: 'number' } })
+    for (const text of [
+      '',
+      ' ',
+      '0x10',
+      '007',
+      '1_000',
+      '+3',
+      ' 3',
+      '3 ',
+      'Infinity',
+      'NaN',
+      '1e999',
+      '.5',
+      '5.',
+      '٣',
+    ])
+      expect(check(schema, { x: text })).toMatchObject({ ok: false })
+  })
+
+  test('digits that a number cannot hold are not dropped', () => {
+    expect(check(object({ x: { type: 'integer' } }), { x: '12345678901234567890' })).toMatchObject({
+      ok: false,
+    })
+    expect(check(object({ x: { type: 'integer' } }), { x: '3.5' })).toMatchObject({ ok: false })
+  })
+
+  test('numbers do not become texts or booleans', () => {
+    expect(accepted(object({ city: { type: 'string' } }), { city: 42 })).toBe(
+      'city: expected string, was number (42)',
+    )
+    expect(check(object({ x: { type: 'boolean' } }), { x: 1 })).toMatchObject({ ok: false })
+  })
+
+  test('a single value that is no such item is not wrapped', () => {
+    expect(check(object({ x: { type: 'array', items: { type: 'number' } } }), { x: 'many' })).toMatchObject({
+      ok: false,
+    })
+  })
+
+  test('any number that JSON writes comes back as the same number', () => {
+    fc.assert(
+      fc.property(fc.integer(), (n) => {
+        expect(accepted(object({ x: { type: 'number' } }), { x: JSON.stringify(n) })).toEqual({ x: n })
+      }),
+    )
+  })
+})
+
+describe('an error', () => {
+  const schema = object(
+    {
+      city: { type: 'string' },
+      file_path: { type: 'string' },
+      days: { type: 'integer', minimum: 1, maximum: 14 },
+      units: { enum: ['metric', 'imperial'] },
+      code: { type: 'string', pattern: '^[A-Z]{3}$' },
+      tags: { type: 'array', items: { type: 'string' }, maxItems: 2 },
+      where: { anyOf: [{ type: 'string' }, object({ lat: { type: 'number' } }, { required: ['lat'] })] },
+      at: { type: 'string', format: 'date-time' },
+      kind: { const: 'x' },
+    },
+    { required: ['city'], additionalProperties: false },
+  )
+  const cases: [string, unknown, string][] = [
+    ['names what is missing', {}, 'city: required (string), was missing'],
+    ['names the type', { city: 42 }, 'city: expected string, was number (42)'],
+    [
+      'names the nearest property',
+      { city: '', filePath: 'x' },
+      'filePath: not a known property; did you mean "file_path"?',
+    ],
+    ['names none when none is near', { city: '', zebra: 1 }, 'zebra: not a known property'],
+    ['names the bound', { city: '', days: 15 }, 'days: expected at most 14, was number (15)'],
+    [
+      'names the choices',
+      { city: '', units: 'k' },
+      'units: expected one of "metric", "imperial", was string ("k")',
+    ],
+    [
+      'names the pattern',
+      { city: '', code: 'abc' },
+      'code: expected a text that matches /^[A-Z]{3}$/, was string ("abc")',
+    ],
+    ['names the index', { city: '', tags: ['a', 1] }, 'tags.1: expected string, was number (1)'],
+    [
+      'names the count',
+      { city: '', tags: ['a', 'b', 'c'] },
+      'tags: expected at most 2 items, was array (["a","b","c"])',
+    ],
+    [
+      'names all types of a union',
+      { city: '', where: 5 },
+      'where: expected string or object, was number (5)',
+    ],
+    [
+      'looks into the alternative that was meant',
+      { city: '', where: {} },
+      'where.lat: required (number), was missing',
+    ],
+    ['names the format', { city: '', at: 'soon' }, 'at: expected the format date-time, was string ("soon")'],
+    ['names the constant', { city: '', kind: 'y' }, 'kind: expected "x", was string ("y")'],
+  ]
+  for (const [what, args, error] of cases) {
+    test(what, () => expect(check(schema, args)).toEqual({ ok: false, error }))
+  }
+
+  test('lists a handful of faults at most', () => {
+    const many = object(
+      Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`p${n}`, { type: 'string' }])),
+    )
+    const args = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`p${n}`, n]))
+    const checked = check(many, args)
+    expect(checked.ok ? '' : checked.error).toMatch(/^p0: .*; p4: [^;]*; and 25 more$/)
+  })
+
+  test('shows only the beginning of a long value', () => {
+    const checked = check(object({ n: { type: 'number' } }), { n: 'x'.repeat(10_000) })
+    expect(checked.ok ? '' : checked.error.length).toBeLessThan(200)
+  })
+})
+
+describe('both drafts', () => {
+  test('2020-12 by default: prefixItems', () => {
+    const schema = object({
+      pair: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'number' }], items: false },
+    })
+    expect(check(schema, { pair: ['a', 1] }).ok).toBe(true)
+    expect(check(schema, { pair: ['a', 1, 2] }).ok).toBe(false)
+  })
+
+  test('draft-07 by $schema: siblings of a $ref are ignored', () => {
+    const draft7: JsonSchema = {
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      type: 'object',
+      definitions: { text: { type: 'string' } },
+      properties: { a: { $ref: '#/definitions/text', maxLength: 1 } },
+    }
+    expect(check(draft7, { a: 'long' }).ok).toBe(true)
+    expect(
+      check({ ...draft7, $schema: 'https://json-schema.org/draft/2020-12/schema' }, { a: 'long' }).ok,
+    ).toBe(false)
+  })
+
+  test('boolean schemas', () => {
+    expect(check(true, { a: 1 }).ok).toBe(true)
+    expect(check(false, {}).ok).toBe(false)
+  })
+})
