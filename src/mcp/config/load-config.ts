@@ -1,0 +1,160 @@
+import { readFile as readFileOfNode } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import { describeError, ToolcribError } from '../../errors.ts'
+import { isRecord } from '../../json.ts'
+import { type ConfigFile, parseConfigFile } from './config-file.ts'
+import { invalid, type Place, readTable } from './read-table.ts'
+import { readServer, type ServerConfig } from './server-config.ts'
+import { overlayTools, readTools, type ToolsConfig, toolsFromEnvironment } from './tools-config.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface LoadOptions {
+  /** Where the project is; relative paths start here. */
+  readonly cwd: string
+  readonly env: Environment
+  /** Read this file and no other. */
+  readonly path?: string
+  /** Flags of a command line, as in `[tools]`; they win over everything. */
+  readonly overrides?: Readonly<Record<string, unknown>>
+  /** The user's config folder; see `configDirectory()`. */
+  readonly userDirectory?: string
+  readonly readFile?: (path: string) => Promise<string>
+}
+
+export interface Config {
+  /** Options for `new ToolRegistry()`. */
+  readonly tools: ToolsConfig
+  readonly servers: Readonly<Record<string, ServerConfig>>
+  /** The files it was read from, the user's first. */
+  readonly files: readonly string[]
+}
+
+const FILE_NAMES = ['toolcrib.toml', '.mcp.json', 'mcp.json']
+
+/**
+ * Finds and reads the config: the file at `path` (or `TOOLCRIB_CONFIG`) alone, else the first of `toolcrib.toml`,
+ * `.mcp.json` and `mcp.json` in the project, laid over the first of them in the user's config folder. `overrides` win
+ * over `TOOLCRIB_*` variables, those over the project, and that over the user. No file at all is an empty config; a
+ * file that makes no sense is `config-invalid` with the line.
+ */
+export async function loadConfig(options: LoadOptions): Promise<Config> {
+  const { env, overrides } = options
+  const files = await readFiles(options)
+  let tools: ToolsConfig = {}
+  let servers: Readonly<Record<string, ServerConfig>> = {}
+  for (const file of files) {
+    const config = readConfig(file.data, { env, workspaceFolder: options.cwd, file })
+    tools = overlayTools(tools, config.tools)
+    servers = { ...servers, ...config.servers }
+  }
+  tools = overlayTools(tools, toolsFromEnvironment(env))
+  if (overrides) tools = overlayTools(tools, readTools(overrides, placeOf(undefined, [])))
+  return { tools, servers, files: files.map(({ path }) => path) }
+}
+
+/** `$XDG_CONFIG_HOME/toolcrib`, `~/.config/toolcrib`, or `%APPDATA%\toolcrib`; undefined without any of them. */
+export function configDirectory(env: Environment): string | undefined {
+  if (env.XDG_CONFIG_HOME) return join(env.XDG_CONFIG_HOME, 'toolcrib')
+  if (env.APPDATA) return join(env.APPDATA, 'toolcrib')
+  return env.HOME ? join(env.HOME, '.config', 'toolcrib') : undefined
+}
+
+export interface ReadOptions {
+  readonly env?: Environment
+  readonly workspaceFolder?: string
+  /** Where the data was read from, for errors with lines. */
+  readonly file?: ConfigFile
+}
+
+/** Reads config that has been parsed already: `mcpServers`, `servers` or `server` by name, and `tools`. */
+export function readConfig(data: unknown, { env = {}, workspaceFolder, file }: ReadOptions = {}): Config {
+  const root = placeOf(file, [])
+  if (!isRecord(data)) throw invalid(root, [], 'a config must be a table of keys')
+  const servers: Record<string, ServerConfig> = {}
+  for (const key of SERVER_KEYS) {
+    if (data[key] === undefined) continue
+    if (!isRecord(data[key])) throw invalid(root, [key], `"${key}" must hold servers by name`)
+    for (const [name, table] of Object.entries(data[key])) {
+      const where = {
+        place: placeOf(file, [key, name]),
+        env,
+        ...(workspaceFolder ? { workspaceFolder } : {}),
+      }
+      const server = readServer(name, table, where)
+      if (server.disabled !== true) define(servers, name, server)
+    }
+  }
+  if (file?.format === 'toml') checkRoot(data, root)
+  const tools = data.tools === undefined ? {} : readTools(data.tools, placeOf(file, ['tools']))
+  return { tools, servers, files: file ? [file.path] : [] }
+}
+
+const SERVER_KEYS = ['mcpServers', 'servers', 'server'] as const
+
+/** An own property, also for a server called `__proto__`. */
+function define(servers: Record<string, ServerConfig>, name: string, server: ServerConfig): void {
+  Object.defineProperty(servers, name, { value: server, enumerable: true, configurable: true })
+}
+
+/** A file of our own has no keys of others, so an unknown table is a slip. */
+function checkRoot(data: Record<string, unknown>, place: Place): void {
+  const tables = Object.fromEntries(Object.keys(data).map((key) => [key, {}]))
+  readTable(tables, { tools: 'map', server: 'map', servers: 'map', mcpServers: 'map' }, place)
+}
+
+function placeOf(file: ConfigFile | undefined, keys: readonly string[]): Place {
+  return {
+    keys,
+    style: file?.format === 'toml' ? 'snake' : 'camel',
+    at: (path) => (file ? `${file.path}:${file.lineOf(path)}: ` : ''),
+  }
+}
+
+async function readFiles(options: LoadOptions): Promise<ConfigFile[]> {
+  const { cwd, env, path = env.TOOLCRIB_CONFIG, userDirectory = configDirectory(env) } = options
+  const read = options.readFile ?? ((file: string) => readFileOfNode(file, 'utf8'))
+  if (path !== undefined && path !== '') {
+    const absolute = isAbsolute(path) ? path : join(cwd, path)
+    const text = await readText(absolute, read)
+    if (text === undefined) throw new ToolcribError('config-invalid', `there is no config file ${absolute}`)
+    return [parseConfigFile(text, absolute)]
+  }
+  const layers = [userDirectory, cwd].filter((directory) => directory !== undefined)
+  const found = await Promise.all(layers.map((directory) => readFirst(directory, read)))
+  return found.filter((file) => file !== undefined)
+}
+
+async function readFirst(
+  directory: string,
+  read: (path: string) => Promise<string>,
+): Promise<ConfigFile | undefined> {
+  for (const name of FILE_NAMES) {
+    const path = join(directory, name)
+    const text = await readText(path, read)
+    if (text !== undefined) return parseConfigFile(text, path)
+  }
+  return undefined
+}
+
+async function readText(path: string, read: (path: string) => Promise<string>): Promise<string | undefined> {
+  try {
+    return await read(path)
+  } catch (cause) {
+    const code = isErrorWithCode(cause) ? cause.code : undefined
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw new ToolcribError('config-invalid', `${path} cannot be read: ${describeError(cause)}`, { cause })
+  }
+}
+
+function isErrorWithCode(error: unknown): error is Error & { code: unknown } {
+  return error instanceof Error && 'code' in error
+}
+
+/** The paths where a config may be found, those that exist and those that may come to be. */
+export function configPaths({ cwd, env, path, userDirectory = configDirectory(env) }: LoadOptions): string[] {
+  const explicit = path ?? env.TOOLCRIB_CONFIG
+  if (explicit) return [isAbsolute(explicit) ? explicit : join(cwd, explicit)]
+  const layers = [userDirectory, cwd].filter((directory) => directory !== undefined)
+  return layers.flatMap((directory) => FILE_NAMES.map((name) => join(directory, name)))
+}
