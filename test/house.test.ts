@@ -38,7 +38,11 @@ const RINGS: readonly Ring[] = ['words', 'parts', 'flow', 'api', 'doors']
 describe('the house', () => {
   it('is read as it stands', () => {
     expect(sources).toContain('src/registry/catalogue.ts')
-    expect(imports).toContainEqual({ from: 'src/tool-finder.ts', to: 'src/search/catalogue-search.ts', isType: false })
+    expect(imports).toContainEqual({
+      from: 'src/tool-finder.ts',
+      to: 'src/search/catalogue-search.ts',
+      isType: false,
+    })
   })
 
   it('has imports that point inward', () => {
@@ -93,7 +97,9 @@ describe('the house', () => {
 })
 
 function listFiles(folder: string): string[] {
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path))
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
+    join(folder, path),
+  )
 }
 
 function codeOf(path: string): string {
