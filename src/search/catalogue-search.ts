@@ -13,7 +13,7 @@ const DEFAULT_LIMIT = 5
 const MAX_LIMIT = 1000
 
 /** Matches fetched beyond what is asked for, to take the place of those that are folded or not ready. */
-const SPARE_MATCHES = 5
+const SPARE_MATCHES = 3
 
 export interface CatalogueSearchOptions {
   /** How many to return: 5 unless told, 1 to 1,000. Names asked for by `select:` are all returned. */

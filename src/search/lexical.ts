@@ -17,8 +17,8 @@ import {
 import { compareNames } from './top-matches.ts'
 import { Vocabulary } from './vocabulary.ts'
 
-/** How much of its score a listing owes to covering the query: it keeps the rest however little it covers. */
-const COVERAGE = 0.6
+/** The part of its score that a listing gets in proportion to how much of the query it covers. */
+const COVERAGE = 0.5
 
 /**
  * BM25F over name, hint, description, parameters and server: whole words and their stems, rare words count more,

@@ -9,6 +9,9 @@ const MAX_WORDS = 256
 /** What the very word of the query adds to its stem: `listing` and `list` share a stem and often not a meaning. */
 const SAME_WORD = 0.5
 
+/** Said twice is meant more, but far from twice as much: long requests repeat their subject by the way. */
+const REPEATED = 0.5
+
 /** A term of the query and the places of its words among the written ones. */
 export interface QueryTerm extends Term {
   readonly written: readonly number[]
@@ -56,8 +59,7 @@ interface Draft {
 function toTerm({ stem, words, written }: Draft, vocabulary: Vocabulary, listings: number): QueryTerm {
   if (stem === undefined) return { weight: 0, cover: rarity(0, listings), forms: [], written }
   const cover = rarity(vocabulary.listingsWith(stem), listings)
-  // Said twice is meant more, but not twice as much.
-  const emphasis = 1 + Math.log(words.length)
+  const emphasis = 1 + REPEATED * Math.log(words.length)
   const forms: Form[] = []
   for (let list = vocabulary.firstForm(stem); list !== undefined; list = vocabulary.nextForm(list)) {
     const isAsked = words.some((word) => vocabulary.find(word) === list)

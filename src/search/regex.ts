@@ -3,7 +3,7 @@ import { describeError, ToolcribError } from '../errors.ts'
 import type { Listing } from '../tool.ts'
 import type { Query } from './query.ts'
 import type { Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'
-import { topMatches } from './top-matches.ts'
+import { type Scored, topMatches } from './top-matches.ts'
 
 const MAX_PATTERN_LENGTH = 200
 const NAME_MATCHES = 2
@@ -29,23 +29,31 @@ class RegexIndex implements SearchIndex {
   rank(query: Query, { limit, accepts }: RankOptions): Ranking {
     const source = query.pattern ?? query.words.join(' ')
     const pattern = compile(source)
-    const matches: { listing: Listing; score: number; reasons: string[] }[] = []
+    const matches: Scored[] = []
     for (const listings of this.#sources.values()) {
       for (const listing of listings) {
         if (!accepts(listing)) continue
-        const inName = pattern.test(listing.name)
-        const inDescription = pattern.test(listing.description)
-        if (!inName && !inDescription) continue
-        const score = (inName ? NAME_MATCHES : 0) + (inDescription ? DESCRIPTION_MATCHES : 0)
-        const reasons: string[] = []
-        if (inName) reasons.push(`name matches /${source}/`)
-        if (inDescription) reasons.push(`description matches /${source}/`)
-        matches.push({ listing, score, reasons })
+        const inName = pattern.test(listing.name) ? NAME_MATCHES : 0
+        const inDescription = pattern.test(listing.description) ? DESCRIPTION_MATCHES : 0
+        if (inName + inDescription > 0) matches.push({ listing, score: inName + inDescription })
       }
     }
-    const unmatchedTerms = matches.length === 0 ? [source] : []
-    return { total: matches.length, matches: topMatches(matches, limit), unmatchedTerms }
+    return {
+      total: matches.length,
+      matches: topMatches(matches, limit).map((match) => ({
+        ...match,
+        reasons: reasonsOf(match.score, source),
+      })),
+      unmatchedTerms: matches.length === 0 ? [source] : [],
+    }
   }
+}
+
+function reasonsOf(score: number, source: string): string[] {
+  const reasons: string[] = []
+  if (score >= NAME_MATCHES) reasons.push(`name matches /${source}/`)
+  if (score !== NAME_MATCHES) reasons.push(`description matches /${source}/`)
+  return reasons
 }
 
 function compile(source: string): RE2JS {
