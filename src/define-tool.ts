@@ -54,7 +54,8 @@ export function jsonSchemaOf(schema: StandardSchemaV1, owner: string): JsonSchem
     throw new ToolcribError('config-invalid', `${problem}; update ${standard.vendor}, or pass a JSON Schema`)
   }
   try {
-    return standard.jsonSchema.input({ target: 'draft-2020-12' })
+    // Spread, since some libraries hang a hidden reference to themselves on it.
+    return { ...standard.jsonSchema.input({ target: 'draft-2020-12' }) }
   } catch (cause) {
     throw new ToolcribError(
       'config-invalid',

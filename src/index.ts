@@ -40,6 +40,11 @@ export type { Policy, ToolFilter } from './registry/policy.ts'
 export type { ServerDirectory, ServerStatus } from './registry/server-directory.ts'
 export type { RegisterOptions, SyncOptions } from './registry/to-entry.ts'
 export type { RegistryOptions, SearcherName, SessionOptions, SharedOptions } from './registry-options.ts'
+export {
+  type CatalogueFindings,
+  CatalogueSearch,
+  type CatalogueSearchOptions,
+} from './search/catalogue-search.ts'
 export { lexical } from './search/lexical.ts'
 export { regex } from './search/regex.ts'
 export type { SearchMatch, SearchOptions, SearchResult } from './search/search-result.ts'
