@@ -1,0 +1,222 @@
+import { isRecord } from '../../json.ts'
+import type { JsonSchema } from '../../tool.ts'
+import { findTarget } from './find-target.ts'
+import {
+  escapePointer,
+  MANY_SCHEMAS,
+  mapValues,
+  NAMED_SCHEMAS,
+  ONE_SCHEMA,
+  type SchemaNode,
+  type TellLoss,
+  typesOf,
+} from './schema-node.ts'
+
+const TYPES = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'])
+
+/**
+ * A schema of any draft as plain 2020-12: object schemas throughout, every `$ref` pointing into `$defs`, tuples as
+ * `prefixItems`, `nullable` as a type, and nothing of a wrong shape. `$defs` holds only what is referred to.
+ */
+export function normaliseSchema(schema: JsonSchema, tellLoss: TellLoss): SchemaNode {
+  const root = isRecord(schema) ? schema : {}
+  const keys = new Map<string, string>()
+  const definitions = new Map<string, SchemaNode>()
+  const node = normalise(schema, '')
+  return definitions.size === 0 ? node : { ...node, $defs: Object.fromEntries(definitions) }
+
+  function normalise(value: unknown, path: string): SchemaNode {
+    if (value === true) return {}
+    if (value === false) return { not: {} }
+    if (!isRecord(value)) {
+      tellLoss(path, '', 'it is no schema')
+      return {}
+    }
+    const modern = modernise(value)
+    const entries: [string, unknown][] = []
+    for (const [keyword, given] of Object.entries(modern)) {
+      if (keyword === '$ref' || keyword === '$dynamicRef' || keyword === '$recursiveRef') {
+        const reference = refer(given, path)
+        if (reference === undefined)
+          tellLoss(path, keyword, `${JSON.stringify(given)} points to nothing here`)
+        else entries.push(['$ref', reference])
+        continue
+      }
+      const kept = normaliseKeyword(keyword, given, `${path}/${escapePointer(keyword)}`)
+      if (kept !== undefined) entries.push([keyword, kept])
+      else if (!SILENTLY_DROPPED.has(keyword)) tellLoss(path, keyword, 'its value has no meaning')
+    }
+    return Object.fromEntries(entries)
+  }
+
+  function normaliseKeyword(keyword: string, value: unknown, path: string): unknown {
+    if (SILENTLY_DROPPED.has(keyword)) return undefined
+    if (KEEP_BOOLEAN.has(keyword) && typeof value === 'boolean') return value
+    if (ONE_SCHEMA.has(keyword)) return isSchema(value) ? normalise(value, path) : undefined
+    if (MANY_SCHEMAS.has(keyword)) {
+      if (!Array.isArray(value) || value.length === 0) return undefined
+      return value.map((schema, index) => normalise(schema, `${path}/${index}`))
+    }
+    if (NAMED_SCHEMAS.has(keyword)) {
+      if (!isRecord(value)) return undefined
+      return mapValues(value, (schema, name) => normalise(schema, `${path}/${escapePointer(name)}`))
+    }
+    return hasRightShape(keyword, value) ? value : undefined
+  }
+
+  /** `#/$defs/<key>` for what a reference points to; its target is normalised once, so recursion ends. */
+  function refer(reference: unknown, path: string): string | undefined {
+    if (typeof reference !== 'string') return undefined
+    const known = keys.get(reference)
+    if (known !== undefined) return `#/$defs/${known}`
+    const target = findTarget(root, reference)
+    if (target === undefined) return undefined
+    const key = freeKey(reference)
+    keys.set(reference, key)
+    // Holds the place, so that definitions stand in the order they are first referred to.
+    definitions.set(key, {})
+    definitions.set(key, normalise(target, pointerOf(reference) ?? path))
+    return `#/$defs/${key}`
+  }
+
+  function freeKey(reference: string): string {
+    const last =
+      reference
+        .split('/')
+        .at(-1)
+        ?.replace(/[^A-Za-z0-9_-]+/g, '_') ?? ''
+    const wanted = reference === '#' ? 'root' : last === '' ? 'definition' : last
+    const taken = new Set(keys.values())
+    if (!taken.has(wanted)) return wanted
+    let count = 2
+    while (taken.has(`${wanted}_${count}`)) count++
+    return `${wanted}_${count}`
+  }
+}
+
+const SILENTLY_DROPPED = new Set([
+  '$schema',
+  '$id',
+  'id',
+  '$comment',
+  '$anchor',
+  '$dynamicAnchor',
+  '$recursiveAnchor',
+  '$vocabulary',
+  '$defs',
+  'definitions',
+])
+
+const KEEP_BOOLEAN = new Set(['additionalProperties', 'unevaluatedProperties', 'unevaluatedItems'])
+
+/** Keywords of older drafts and of OpenAPI as 2020-12 has them. */
+function modernise(schema: Record<string, unknown>): Record<string, unknown> {
+  let modern = schema
+  if (Array.isArray(schema.items)) {
+    const { items, additionalItems, ...rest } = modern
+    modern = {
+      ...rest,
+      prefixItems: items,
+      ...(additionalItems === undefined ? {} : { items: additionalItems }),
+    }
+  } else if ('additionalItems' in modern) {
+    const { additionalItems: _, ...rest } = modern
+    modern = rest
+  }
+  for (const [flag, bound] of [
+    ['exclusiveMinimum', 'minimum'],
+    ['exclusiveMaximum', 'maximum'],
+  ] as const) {
+    if (typeof modern[flag] !== 'boolean') continue
+    const { [flag]: isExclusive, [bound]: limit, ...rest } = modern
+    modern = limit === undefined ? rest : { ...rest, [isExclusive ? flag : bound]: limit }
+  }
+  if (isRecord(modern.dependencies)) modern = splitDependencies(modern, modern.dependencies)
+  if (typeof modern.nullable === 'boolean') modern = withoutNullable(modern)
+  if (typeof modern.required === 'boolean') {
+    const { required: _, ...rest } = modern
+    modern = rest
+  }
+  return modern
+}
+
+function splitDependencies(schema: Record<string, unknown>, dependencies: Record<string, unknown>) {
+  const { dependencies: _, ...rest } = schema
+  const lists = Object.entries(dependencies).filter(([, needed]) => Array.isArray(needed))
+  const schemas = Object.entries(dependencies).filter(([, needed]) => isSchema(needed))
+  return {
+    ...rest,
+    ...(lists.length > 0 ? { dependentRequired: Object.fromEntries(lists) } : {}),
+    ...(schemas.length > 0 ? { dependentSchemas: Object.fromEntries(schemas) } : {}),
+  }
+}
+
+function withoutNullable(schema: Record<string, unknown>): Record<string, unknown> {
+  const { nullable, ...rest } = schema
+  const types = typesOf(rest)
+  if (nullable !== true) return rest
+  if (types.length === 0) return typeof rest.$ref === 'string' ? { anyOf: [rest, { type: 'null' }] } : rest
+  return {
+    ...rest,
+    type: [...new Set([...types, 'null'])],
+    ...(Array.isArray(rest.enum) && !rest.enum.includes(null) ? { enum: [...rest.enum, null] } : {}),
+  }
+}
+
+function hasRightShape(keyword: string, value: unknown): boolean {
+  const isRight = SHAPES.get(keyword)
+  return isRight === undefined || isRight(value)
+}
+
+const isCount = (value: unknown) => Number.isInteger(value) && Number(value) >= 0
+const isNumber = (value: unknown) => typeof value === 'number' && Number.isFinite(value)
+const isText = (value: unknown) => typeof value === 'string'
+
+const SHAPES: ReadonlyMap<string, (value: unknown) => boolean> = new Map<string, (value: unknown) => boolean>(
+  [
+    [
+      'type',
+      (value) =>
+        typeof value === 'string'
+          ? TYPES.has(value)
+          : Array.isArray(value) && value.length > 0 && value.every((type) => TYPES.has(type)),
+    ],
+    // An empty enum accepts nothing at all; whoever wrote it meant something else.
+    ['enum', (value) => Array.isArray(value) && value.length > 0],
+    ['required', (value) => Array.isArray(value) && value.every(isText)],
+    ['dependentRequired', isRecord],
+    ['description', isText],
+    ['title', isText],
+    ['format', isText],
+    ['pattern', (value) => typeof value === 'string' && isPattern(value)],
+    ['minimum', isNumber],
+    ['maximum', isNumber],
+    ['exclusiveMinimum', isNumber],
+    ['exclusiveMaximum', isNumber],
+    ['multipleOf', (value) => isNumber(value) && Number(value) > 0],
+    ['minLength', isCount],
+    ['maxLength', isCount],
+    ['minItems', isCount],
+    ['maxItems', isCount],
+    ['minProperties', isCount],
+    ['maxProperties', isCount],
+    ['uniqueItems', (value) => typeof value === 'boolean'],
+  ],
+)
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text, 'u')
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isSchema(value: unknown): boolean {
+  return typeof value === 'boolean' || isRecord(value)
+}
+
+function pointerOf(reference: string): string | undefined {
+  return reference.startsWith('#/') ? reference.slice(1) : reference === '#' ? '' : undefined
+}

@@ -1,0 +1,61 @@
+import { isRecord } from '../../json.ts'
+import { type SchemaNode, typesOf, without } from './schema-node.ts'
+
+/** Which keywords speak of which type; all others speak of every value. */
+const KEYWORDS_OF: ReadonlyMap<string, readonly string[]> = new Map([
+  [
+    'object',
+    [
+      'properties',
+      'required',
+      'additionalProperties',
+      'patternProperties',
+      'propertyNames',
+      'minProperties',
+      'maxProperties',
+      'dependentRequired',
+      'dependentSchemas',
+      'unevaluatedProperties',
+    ],
+  ],
+  ['array', ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems', 'contains', 'unevaluatedItems']],
+  ['string', ['minLength', 'maxLength', 'pattern', 'format']],
+  ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'format']],
+  ['integer', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'format']],
+])
+
+const OF_ALL_VALUES = new Set(['title', 'description', 'default', 'deprecated', 'examples', '$defs'])
+
+/** A schema with a list of types as a union of schemas with one type each, every keyword where it belongs. */
+export function splitTypes(node: SchemaNode, tell: (keyword: string, reason: string) => void): SchemaNode {
+  if (!Array.isArray(node.type)) return node
+  const types = [...new Set(typesOf(node))]
+  const [only, ...others] = types
+  if (only !== undefined && others.length === 0) return { ...node, type: only }
+  if ('anyOf' in node || 'oneOf' in node || '$ref' in node) {
+    // The union beside it says what values there are; at worst it accepts a little more.
+    tell('type', 'a list of types cannot stand beside a union')
+    return without(node, 'type')
+  }
+  const shared = Object.entries(node).filter(([keyword]) => OF_ALL_VALUES.has(keyword))
+  const branches = types.map((type) => branchOf(node, type)).filter((branch) => branch !== undefined)
+  return { ...Object.fromEntries(shared), anyOf: branches }
+}
+
+function branchOf(node: SchemaNode, type: string): SchemaNode | undefined {
+  const own = new Set(KEYWORDS_OF.get(type) ?? [])
+  const entries = Object.entries(node).filter(([keyword]) => own.has(keyword))
+  if (!Array.isArray(node.enum)) return { type, ...Object.fromEntries(entries) }
+  const values = node.enum.filter((value) => isOfType(value, type))
+  // `null` stands for itself; no branch is needed for a type none of the values has.
+  if (values.length === 0) return undefined
+  return { type, ...Object.fromEntries(entries), ...(type === 'null' ? {} : { enum: values }) }
+}
+
+function isOfType(value: unknown, type: string): boolean {
+  if (type === 'null') return value === null
+  if (type === 'array') return Array.isArray(value)
+  if (type === 'object') return isRecord(value)
+  if (type === 'integer') return Number.isInteger(value)
+  return typeof value === type
+}
