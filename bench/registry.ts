@@ -1,0 +1,78 @@
+import { pathToFileURL } from 'node:url'
+import { type Tool, ToolRegistry } from 'toolcrib'
+import { median, printTable, ratio } from './report.ts'
+
+/** How cost grows with the catalogue: registering, and the surface of a turn. */
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  console.log('\nRegistry: how cost grows')
+  const sizes = smoke ? [1_000, 4_000] : [10_000, 40_000]
+  const registering = sizes.map((size) => ({
+    size,
+    ms: median(smoke ? 3 : 7, () => timeMs(() => register(size))),
+  }))
+  printTable(
+    registering.map(({ size, ms }) => ({
+      'tools registered one by one': size,
+      ms: ms.toFixed(1),
+      'µs a tool': ((1000 * ms) / size).toFixed(2),
+    })),
+  )
+  const [small, large] = registering.map(({ size, ms }) => ms / size)
+  console.log(
+    `a tool costs ${ratio(large, small)} as much in the ${sizes[1] === 40_000 ? 'four times larger' : 'larger'} catalogue (1.0 is linear)`,
+  )
+
+  const surfaces = await Promise.all(
+    [100, smoke ? 10_000 : 100_000].map(async (size) => ({ size, micros: await surfaceMicros(size, smoke) })),
+  )
+  printTable(
+    surfaces.map(({ size, micros }) => ({ 'surface() with tools registered': size, µs: micros.toFixed(2) })),
+  )
+  console.log(
+    `surface() costs ${ratio(surfaces[1]?.micros, surfaces[0]?.micros)} as much with ${surfaces[1]?.size.toLocaleString('en-US')} tools as with 100 (goal: under 1.5)`,
+  )
+}
+
+function register(size: number): ToolRegistry {
+  const registry = new ToolRegistry()
+  for (let index = 0; index < size; index++) registry.registerMcp(tool(index), `server${index % 50}`)
+  return registry
+}
+
+/** The same ten tools are active; what differs is how many wait behind the search. */
+async function surfaceMicros(size: number, smoke: boolean): Promise<number> {
+  const registry = register(size)
+  const session = await registry.openSession({ mode: 'lazy' })
+  await session.activate(registry.stats().tool_names.slice(0, 10))
+  const rounds = smoke ? 2_000 : 20_000
+  const round = () => {
+    const ms = timeMs(() => {
+      for (let index = 0; index < rounds; index++) session.surface()
+    })
+    return (1000 * ms) / rounds
+  }
+  round()
+  return median(5, round)
+}
+
+function tool(index: number): Tool {
+  return {
+    name: `tool_${index}`,
+    description: `Does the thing number ${index} with a file and a message.`,
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' }, text: { type: 'string' } },
+      required: ['path'],
+    },
+    execute: () => ({ ok: true, value: '' }),
+  }
+}
+
+function timeMs(action: () => unknown): number {
+  const start = performance.now()
+  action()
+  return performance.now() - start
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  await run({ smoke: process.argv.includes('--smoke') })
