@@ -1,0 +1,39 @@
+import { CapabilityError, type CapabilityHandles, type CapabilityName } from '../capability.ts'
+import { describeError } from '../errors.ts'
+import type { ToolContext, ToolResult } from '../tool.ts'
+
+/** Runs a tool's work and turns what it throws into an answer the model can act on. */
+export function answering<Input>(
+  work: (input: Input, ctx: ToolContext) => Promise<ToolResult>,
+): (input: Input, ctx: ToolContext) => Promise<ToolResult> {
+  return async (input, ctx) => {
+    try {
+      return await work(input, ctx)
+    } catch (thrown) {
+      if (thrown instanceof CapabilityError) return failure(thrown.message, thrown.code)
+      if (ctx.signal.aborted) return failure('the call was cancelled', 'cancelled')
+      return failure(describeError(thrown))
+    }
+  }
+}
+
+/** The handle of a capability the tool declared. It is missing only where a tool is run without its registry. */
+export function granted<Name extends CapabilityName>(
+  ctx: ToolContext,
+  name: Name,
+): NonNullable<CapabilityHandles[Name]> {
+  const handle = ctx[name]
+  if (handle) return handle
+  throw new CapabilityError(
+    'not_available',
+    `no backend grants ${name}; pass one in the registry's capabilities`,
+  )
+}
+
+export function success(value: string, structured?: unknown): ToolResult {
+  return { ok: true, value, ...(structured === undefined ? {} : { structured }) }
+}
+
+export function failure(error: string, code = 'execution_failed'): ToolResult {
+  return { ok: false, error, code }
+}

@@ -1,0 +1,52 @@
+import type { Clock } from '../clock.ts'
+import { ToolcribError } from '../errors.ts'
+import type { Tool } from '../tool.ts'
+import { editFileTool } from './edit-file.ts'
+import { execTool } from './exec.ts'
+import { findFilesTool } from './find-files.ts'
+import { kanbanAddTool } from './kanban-add.ts'
+import { kanbanListTool } from './kanban-list.ts'
+import { kanbanMoveTool } from './kanban-move.ts'
+import { listDirectoryTool } from './list-directory.ts'
+import { memorySaveTool } from './memory-save.ts'
+import { memorySearchTool } from './memory-search.ts'
+import { readFileTool } from './read-file.ts'
+import { searchFilesTool } from './search-files.ts'
+import { webFetchTool } from './web-fetch.ts'
+import { writeFileTool } from './write-file.ts'
+
+export interface BuiltinToolsOptions {
+  /** Only these, by name; all by default. */
+  readonly only?: readonly string[]
+  /** Where tickets and memories get their time from. `Date` by default. */
+  readonly clock?: Clock
+}
+
+/**
+ * The tools that ship with Toolcrib. Each declares the capability it works through and does nothing without a
+ * backend that grants it.
+ */
+export function builtinTools({ only, clock = Date }: BuiltinToolsOptions = {}): Tool[] {
+  const tools = [
+    execTool(),
+    readFileTool(),
+    writeFileTool(),
+    editFileTool(),
+    listDirectoryTool(),
+    findFilesTool(),
+    searchFilesTool(),
+    webFetchTool(),
+    memorySaveTool({ clock }),
+    memorySearchTool(),
+    kanbanListTool(),
+    kanbanAddTool({ clock }),
+    kanbanMoveTool(),
+  ]
+  if (only === undefined) return tools
+  return only.map((name) => {
+    const tool = tools.find((candidate) => candidate.name === name)
+    if (tool !== undefined) return tool
+    const names = tools.map((candidate) => candidate.name).join(', ')
+    throw new ToolcribError('config-invalid', `"${name}" is no built-in tool; there are ${names}`)
+  })
+}

@@ -1,0 +1,53 @@
+import { defineTool } from '../define-tool.ts'
+import type { Tool } from '../tool.ts'
+import { answering, granted, success } from './answering.ts'
+import { globTest } from './glob.ts'
+import { walkFiles } from './walk-files.ts'
+
+/** `find_files`: files by name. */
+export function findFilesTool(): Tool {
+  return defineTool({
+    name: 'find_files',
+    title: 'Find files',
+    description:
+      'Finds files by name or path with a glob pattern, in a directory and everything below it: *.md by name anywhere, ' +
+      'src/**/*.test.ts by path. Skips .git and node_modules. To search inside files use search_files.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        pattern: { type: 'string', minLength: 1, description: 'Glob: * ? ** [a-z] {a,b}' },
+        path: { type: 'string', minLength: 1, description: 'Where to start; the base directory by default' },
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 2000,
+          description: 'The most files to answer with; 200',
+        },
+      },
+      required: ['pattern'],
+      additionalProperties: false,
+    },
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    toolset: 'files',
+    searchHint: 'locate glob filename path pattern where is a file',
+    capabilities: { fs_reach: { read: ['*'] } },
+    execute: answering(async ({ pattern, path = '.', limit = 200 }, ctx) => {
+      const isWanted = globTest(pattern)
+      const report = { isCut: false }
+      const found: string[] = []
+      for await (const file of walkFiles(granted(ctx, 'fs_reach'), path, ctx.signal, report)) {
+        if (!isWanted(file.relative)) continue
+        if (found.length === limit) {
+          return success(
+            `${found.join('\n')}\n[only the first ${limit}; narrow the pattern or the path]`,
+            found,
+          )
+        }
+        found.push(file.path)
+      }
+      const note = report.isCut ? '[too many files to look at all of them; start further down]' : undefined
+      if (found.length === 0) return success(note ?? `No file matches ${pattern} below ${path}.`, found)
+      return success([...found, ...(note === undefined ? [] : [note])].join('\n'), found)
+    }),
+  })
+}

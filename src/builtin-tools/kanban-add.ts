@@ -1,0 +1,43 @@
+import { type Clock, readClock } from '../clock.ts'
+import { defineTool } from '../define-tool.ts'
+import type { Tool } from '../tool.ts'
+import { answering, granted, success } from './answering.ts'
+import { addTicket, PRIORITIES, STATUSES } from './kanban-board.ts'
+
+/** `kanban_add`: a new ticket on the board. */
+export function kanbanAddTool({ clock = Date }: { clock?: Clock } = {}): Tool {
+  const now = readClock(clock)
+  return defineTool({
+    name: 'kanban_add',
+    title: 'Add a ticket',
+    description: 'Adds a ticket to the task board and answers with it, id included.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        title: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 500,
+          description: 'What is to be done, in one line',
+        },
+        status: { enum: STATUSES, description: 'Where it starts; todo by default' },
+        priority: { enum: PRIORITIES, description: 'How pressing it is' },
+      },
+      required: ['title'],
+      additionalProperties: false,
+    },
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    toolset: 'kanban',
+    searchHint: 'create new todo task ticket item on the board',
+    capabilities: { storage: true },
+    execute: answering(async ({ title, status = 'todo', priority }, ctx) => {
+      const ticket = await addTicket(granted(ctx, 'storage'), {
+        title,
+        status,
+        ...(priority === undefined ? {} : { priority }),
+        createdAt: new Date(now()).toISOString(),
+      })
+      return success(JSON.stringify(ticket), ticket)
+    }),
+  })
+}

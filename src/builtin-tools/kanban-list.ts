@@ -1,0 +1,28 @@
+import { defineTool } from '../define-tool.ts'
+import type { Tool } from '../tool.ts'
+import { answering, granted, success } from './answering.ts'
+import { readTickets, STATUSES } from './kanban-board.ts'
+
+/** `kanban_list`: the tickets of the board. */
+export function kanbanListTool(): Tool {
+  return defineTool({
+    name: 'kanban_list',
+    title: 'List tickets',
+    description:
+      'Lists the tickets of the task board as a JSON array of { id, title, status, priority, createdAt }, all or those of one status.',
+    inputSchema: {
+      type: 'object',
+      properties: { status: { enum: STATUSES, description: 'Only tickets of this status' } },
+      additionalProperties: false,
+    },
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    toolset: 'kanban',
+    searchHint: 'todo tasks board backlog what is open in progress',
+    capabilities: { storage: true },
+    execute: answering(async ({ status }, ctx) => {
+      const all = await readTickets(granted(ctx, 'storage'))
+      const tickets = status === undefined ? [...all] : all.filter((ticket) => ticket.status === status)
+      return success(JSON.stringify(tickets), tickets)
+    }),
+  })
+}

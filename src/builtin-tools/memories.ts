@@ -1,0 +1,76 @@
+import type { StorageAccess } from '../capability.ts'
+
+export interface Memory {
+  readonly id: string
+  readonly text: string
+  readonly tags: readonly string[]
+  /** In ISO form. */
+  readonly createdAt: string
+}
+
+const COUNTER = 'count'
+const PREFIX = 'memory:'
+
+/** Keeps a memory under a number of its own. */
+export async function saveMemory(storage: StorageAccess, draft: Omit<Memory, 'id'>): Promise<Memory> {
+  const number = await storage.update(COUNTER, (count) => String(Number(count ?? 0) + 1))
+  const memory: Memory = { id: `M${number}`, ...draft }
+  await storage.set(PREFIX + memory.id, JSON.stringify(memory))
+  return memory
+}
+
+/**
+ * Memories by how well they fit: how many words of the query they hold, rare words before common ones, then the
+ * newest first. Without a word, all of them, the newest first.
+ */
+export async function searchMemories(storage: StorageAccess, query: string): Promise<Memory[]> {
+  const memories = (await readMemories(storage)).map((memory) => ({ memory, words: wordsOf(memory) }))
+  const wanted = splitWords(query).map((word) => {
+    const holders = memories.filter(({ words }) => holds(words, word))
+    return { word, weight: Math.log(1 + memories.length / Math.max(1, holders.length)) }
+  })
+  const scored = memories.map(({ memory, words }) => ({
+    memory,
+    score: wanted.reduce((sum, { word, weight }) => sum + (holds(words, word) ? weight : 0), 0),
+  }))
+  return scored
+    .filter(({ score }) => wanted.length === 0 || score > 0)
+    .sort((a, b) => b.score - a.score || numberOf(b.memory) - numberOf(a.memory))
+    .map(({ memory }) => memory)
+}
+
+async function readMemories(storage: StorageAccess): Promise<Memory[]> {
+  const keys = (await storage.keys()).filter((key) => key.startsWith(PREFIX))
+  const memories: Memory[] = []
+  for (const key of keys) {
+    const text = await storage.get(key)
+    if (text !== undefined) memories.push(JSON.parse(text))
+  }
+  return memories
+}
+
+function wordsOf({ text, tags }: Memory): ReadonlySet<string> {
+  return new Set(splitWords([text, ...tags].join(' ')))
+}
+
+function splitWords(text: string): string[] {
+  const words =
+    text
+      .normalize('NFKC')
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  return [...new Set(words)]
+}
+
+/** A word counts as held also by its beginning, from four letters on: `deploy` finds `deployment`. */
+function holds(words: ReadonlySet<string>, word: string): boolean {
+  if (words.has(word)) return true
+  if (word.length < 4) return false
+  for (const held of words)
+    if (held.startsWith(word) || (held.length >= 4 && word.startsWith(held))) return true
+  return false
+}
+
+function numberOf({ id }: Memory): number {
+  return Number(id.slice(1))
+}

@@ -1,0 +1,36 @@
+import { defineTool } from '../define-tool.ts'
+import type { Tool } from '../tool.ts'
+import { answering, granted, success } from './answering.ts'
+import { searchMemories } from './memories.ts'
+
+/** `memory_search`: finds what was remembered. */
+export function memorySearchTool(): Tool {
+  return defineTool({
+    name: 'memory_search',
+    title: 'Search the memory',
+    description:
+      'Finds what was remembered with memory_save, in this or earlier conversations, by words; without a query the newest. ' +
+      'Answers with a JSON array of { id, text, tags, createdAt }, best first.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', description: 'Words to look for' },
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 100,
+          description: 'The most memories to answer with; 10',
+        },
+      },
+      additionalProperties: false,
+    },
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    toolset: 'memory',
+    searchHint: 'recall remembered notes facts preferences from before',
+    capabilities: { storage: true },
+    execute: answering(async ({ query = '', limit = 10 }, ctx) => {
+      const memories = (await searchMemories(granted(ctx, 'storage'), query)).slice(0, limit)
+      return success(JSON.stringify(memories), memories)
+    }),
+  })
+}

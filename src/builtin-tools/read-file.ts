@@ -1,0 +1,50 @@
+import { defineTool } from '../define-tool.ts'
+import type { Tool, ToolResult } from '../tool.ts'
+import { answering, failure, granted, success } from './answering.ts'
+import { readText } from './file-text.ts'
+
+/** `read_file`: a text file, whole or by lines. */
+export function readFileTool(): Tool {
+  return defineTool({
+    name: 'read_file',
+    title: 'Read a file',
+    description:
+      'Reads a text file and answers with its content. With lineStart and lineEnd it answers with those lines only, ' +
+      'counted from 1 and both included.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: { type: 'string', minLength: 1, description: 'The file to read' },
+        lineStart: { type: 'integer', minimum: 1, description: 'First line to read; 1 by default' },
+        lineEnd: {
+          type: 'integer',
+          minimum: 1,
+          description: 'Last line to read; the last of the file by default',
+        },
+      },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    toolset: 'files',
+    searchHint: 'open view show cat print source code text file contents lines',
+    capabilities: { fs_reach: { read: ['*'] } },
+    execute: answering(async ({ path, lineStart, lineEnd }, ctx) => {
+      const text = readText(await granted(ctx, 'fs_reach').readFile(path), path)
+      if (lineStart === undefined && lineEnd === undefined) return success(text)
+      return linesOf(text, lineStart ?? 1, lineEnd)
+    }),
+  })
+}
+
+function linesOf(text: string, start: number, end: number | undefined): ToolResult {
+  if (end !== undefined && end < start) {
+    return failure(`lineEnd ${end} is before lineStart ${start}; swap them`, 'input_invalid')
+  }
+  const lines = text.split('\n')
+  const total = lines.at(-1) === '' ? lines.length - 1 : lines.length
+  if (start > Math.max(total, 1)) {
+    return failure(`the file has ${total} lines; lineStart ${start} is beyond its end`, 'input_invalid')
+  }
+  return success(lines.slice(start - 1, Math.min(end ?? total, total)).join('\n'))
+}

@@ -1,0 +1,32 @@
+import { defineTool } from '../define-tool.ts'
+import type { Tool } from '../tool.ts'
+import { answering, granted, success } from './answering.ts'
+
+/** `write_file`: creates a file or replaces it as a whole. */
+export function writeFileTool(): Tool {
+  return defineTool({
+    name: 'write_file',
+    title: 'Write a file',
+    description:
+      'Writes a text file: creates it, with missing directories, or replaces all of its content. ' +
+      'To change a part of an existing file use edit_file.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: { type: 'string', minLength: 1, description: 'The file to write' },
+        content: { type: 'string', description: 'The whole new content' },
+      },
+      required: ['path', 'content'],
+      additionalProperties: false,
+    },
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    toolset: 'files',
+    searchHint: 'create save store new file overwrite text to disk',
+    capabilities: { fs_reach: { write: ['*'] } },
+    execute: answering(async ({ path, content }, ctx) => {
+      const bytes = new TextEncoder().encode(content)
+      await granted(ctx, 'fs_reach').writeFile(path, bytes)
+      return success(`Wrote ${bytes.byteLength} bytes to ${path}.`)
+    }),
+  })
+}
