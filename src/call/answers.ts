@@ -1,3 +1,4 @@
+import { CapabilityError } from '../capability.ts'
 import { describeError } from '../errors.ts'
 import type { CallErrorCode, ToolResult } from '../tool.ts'
 
@@ -6,9 +7,19 @@ export function failure(code: CallErrorCode, error: string): ToolResult {
   return { ok: false, code, error }
 }
 
-/** The answer of a call whose tool, or whose surroundings, threw. */
+/** The answer of a call whose tool, or whose surroundings, threw. What a capability refused keeps its code. */
 export function failedWith(thrown: unknown): ToolResult {
-  return failure('execution_failed', describeError(thrown))
+  const code = isCapabilityError(thrown) ? thrown.code : 'execution_failed'
+  return failure(code, describeError(thrown))
+}
+
+// Asking a stranger's proxy for its prototype may throw.
+function isCapabilityError(thrown: unknown): thrown is CapabilityError {
+  try {
+    return thrown instanceof CapabilityError
+  } catch {
+    return false
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { CapabilityHandles } from '../capability.ts'
+import { CapabilityError, type CapabilityHandles } from '../capability.ts'
 import { describeError } from '../errors.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
 import { failedWith, failure, toResult } from './answers.ts'
@@ -76,7 +76,8 @@ async function executeWithCapabilities(
     const scope = { tool: tool.name, sessionId, signal, attachments }
     handles = await openCapabilities(tool.capabilities, environment.backends, scope)
   } catch (thrown) {
-    return failure('not_available', `"${tool.name}" was not granted what it needs: ${describeError(thrown)}`)
+    const code = thrown instanceof CapabilityError ? thrown.code : 'not_available'
+    return failure(code, `"${tool.name}" was not granted what it needs: ${describeError(thrown)}`)
   }
   return tool.execute(args, { ...handles, ...context })
 }

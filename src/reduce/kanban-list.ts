@@ -18,7 +18,9 @@ export function kanbanList({
 }: KanbanListOptions = {}): Reducer {
   return {
     toolName,
-    reduce(result) {
+    reduce(result, { args }) {
+      // Whoever asked for one status wants that one's tickets; it is also the way to what is left out here.
+      if (isRecord(args) && args.status !== undefined) return undefined
       const tickets = ticketsOf(result)
       if (!result.ok || tickets === undefined || tickets.length <= maxItems) return undefined
       const open = tickets.filter((ticket) => !CLOSED.test(textOf(ticket.status)))

@@ -3,7 +3,8 @@ import type { Reducer, ReducerLookup } from './reducer.ts'
 
 /** Which reducer belongs to which tool, by exact name. */
 export class ReducerRegistry implements ReducerLookup {
-  readonly #reducers = new Map<string, Reducer>()
+  // Wrapped, so that the same reducer registered twice is two entries and an old undo knows its own.
+  readonly #entries = new Map<string, { readonly reducer: Reducer }>()
 
   /**
    * Adds a reducer and returns how to take it back; taking it back twice, or after another took its place, does
@@ -11,19 +12,20 @@ export class ReducerRegistry implements ReducerLookup {
    */
   register(reducer: Reducer): () => void {
     const { toolName } = reducer
-    if (this.#reducers.has(toolName)) {
+    if (this.#entries.has(toolName)) {
       throw new ToolcribError(
         'tool-duplicate',
         `"${toolName}" already has a reducer; take that one back first, with the function its register() returned`,
       )
     }
-    this.#reducers.set(toolName, reducer)
+    const entry = { reducer }
+    this.#entries.set(toolName, entry)
     return () => {
-      if (this.#reducers.get(toolName) === reducer) this.#reducers.delete(toolName)
+      if (this.#entries.get(toolName) === entry) this.#entries.delete(toolName)
     }
   }
 
   get(toolName: string): Reducer | undefined {
-    return this.#reducers.get(toolName)
+    return this.#entries.get(toolName)?.reducer
   }
 }

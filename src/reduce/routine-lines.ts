@@ -5,7 +5,7 @@ interface Kind {
   readonly what: string
 }
 
-// Every expression is tested on one line at a time and is free of nested repetition, so long output stays cheap.
+// Every expression is tested on one short line at a time, so that long output stays cheap.
 const TEST_RUN: Kind = {
   marks: [
     /^ *Tests:? +.*\d+ (?:passed|failed)/,
@@ -36,15 +36,18 @@ const INSTALL: Kind = {
 }
 
 const MIN_LINES_LEFT_OUT = 5
+/** Longer lines are never routine, and not worth an expression's time. */
+const MAX_LINE_CHARS = 500
 
 /** A test run or an install without its routine lines; undefined for other text, or when there is little to gain. */
 export function withoutRoutine(text: string): string | undefined {
   const lines = text.split('\n')
+  const short = lines.filter((line) => line.length <= MAX_LINE_CHARS)
   const kind = [TEST_RUN, INSTALL].find(({ marks }) =>
-    lines.some((line) => marks.some((mark) => mark.test(line))),
+    short.some((line) => marks.some((mark) => mark.test(line))),
   )
   if (kind === undefined) return undefined
-  const kept = lines.filter((line) => !kind.routine.test(line))
+  const kept = lines.filter((line) => line.length > MAX_LINE_CHARS || !kind.routine.test(line))
   const leftOut = lines.length - kept.length
   if (leftOut < MIN_LINES_LEFT_OUT) return undefined
   return `[${leftOut} ${kind.what} left out; run a part of it to see them]\n${collapseBlanks(kept)}`

@@ -25,11 +25,7 @@ export function terminal({ toolName, maxChars = 8_192 }: TerminalOptions): Reduc
       if (!result.ok) return undefined
       const plain = result.value.replace(ESCAPES, '')
       const condensed = condenseGitStatus(plain) ?? withoutRoutine(plain) ?? plain
-      const value = keepEnds(
-        condensed,
-        maxChars,
-        'print less (a filter, head, tail), or write the output to a file and read it in parts',
-      )
+      const value = keepEnds(condensed, maxChars, 'run it again with options that print less, or on a part')
       return value.length < result.value.length ? { ...result, value } : undefined
     },
   }

@@ -1,0 +1,87 @@
+import { type Attributes, type Span, type SpanStatus, type Tracer, trace } from '@opentelemetry/api'
+import { afterEach, describe, expect, test } from 'vitest'
+import { fakeTool, runOne } from './fake-environment.ts'
+
+interface Recorded {
+  name: string
+  attributes: Attributes
+  status?: SpanStatus
+  isEnded: boolean
+}
+
+/** A tracer provider that only remembers. */
+function listen(): Recorded[] {
+  const spans: Recorded[] = []
+  const startSpan: Tracer['startSpan'] = (name, options) => {
+    const recorded: Recorded = { name, attributes: { ...options?.attributes }, isEnded: false }
+    spans.push(recorded)
+    const span: Span = {
+      spanContext: () => ({ traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: 1 }),
+      setAttribute: (key, value) => {
+        recorded.attributes[key] = value
+        return span
+      },
+      setAttributes: () => span,
+      addEvent: () => span,
+      addLink: () => span,
+      addLinks: () => span,
+      setStatus: (status) => {
+        recorded.status = status
+        return span
+      },
+      updateName: (updated) => {
+        recorded.name = updated
+        return span
+      },
+      end: () => {
+        recorded.isEnded = true
+      },
+      isRecording: () => true,
+      recordException: () => {},
+    }
+    return span
+  }
+  const tracer = { startSpan, startActiveSpan: () => undefined as never } as Tracer
+  trace.setGlobalTracerProvider({ getTracer: () => tracer })
+  return spans
+}
+
+afterEach(() => trace.disable())
+
+describe('a call leaves a span', () => {
+  test('with the names that the conventions give, and neither arguments nor results', async () => {
+    const spans = listen()
+    await runOne(fakeTool(), { password: 'sesame' })
+    expect(spans).toEqual([
+      {
+        name: 'execute_tool echo',
+        attributes: {
+          'gen_ai.operation.name': 'execute_tool',
+          'gen_ai.tool.name': 'echo',
+          'gen_ai.tool.call.id': 'call-1',
+          'gen_ai.tool.type': 'function',
+          'gen_ai.conversation.id': 's',
+        },
+        isEnded: true,
+      },
+    ])
+  })
+
+  test('that carries the code of a failure', async () => {
+    const spans = listen()
+    await runOne(fakeTool({ inputSchema: false }), {})
+    expect(spans[0]).toMatchObject({
+      attributes: { 'error.type': 'input_invalid' },
+      status: { code: 2 },
+      isEnded: true,
+    })
+  })
+
+  test('named after the tool it resolved to', async () => {
+    const spans = listen()
+    const tool = fakeTool({ name: 'target' })
+    const resolve = () => ({ tool, source: { kind: 'builtin' as const }, args: {} })
+    await runOne(fakeTool({ name: 'call_tool' }), {}, { environment: { resolve } })
+    expect(spans[0]?.name).toBe('execute_tool target')
+  })
+})

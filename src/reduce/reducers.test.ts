@@ -1,0 +1,289 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ToolcribError } from '../errors.ts'
+import type { ToolResult } from '../tool.ts'
+import { json } from './json.ts'
+import { kanbanList } from './kanban-list.ts'
+import { readFile } from './read-file.ts'
+import type { Reducer } from './reducer.ts'
+import { ReducerRegistry } from './reducer-registry.ts'
+import { terminal } from './terminal.ts'
+
+const fixture = (name: string) => readFileSync(new URL(`./fixtures/${name}.txt`, import.meta.url), 'utf8')
+const apply = (reducer: Reducer, value: string, args: unknown = {}) => {
+  const reduced = reducer.reduce({ ok: true, value }, { args, turnCount: 0 })
+  return reduced?.ok ? reduced.value : undefined
+}
+
+describe('ReducerRegistry', () => {
+  const reducer = (toolName = 'exec'): Reducer => ({ toolName, reduce: () => undefined })
+
+  test('finds a reducer by the exact name', () => {
+    const registry = new ReducerRegistry()
+    const mine = reducer()
+    registry.register(mine)
+    expect(registry.get('exec')).toBe(mine)
+    expect(registry.get('Exec')).toBeUndefined()
+    expect(registry.get('constructor')).toBeUndefined()
+  })
+
+  test('refuses a second one for a name', () => {
+    const registry = new ReducerRegistry()
+    registry.register(reducer())
+    expect(() => registry.register(reducer())).toThrow(ToolcribError)
+    expect(() => registry.register(reducer())).toThrow(expect.objectContaining({ code: 'tool-duplicate' }))
+  })
+
+  test('takes one back, once', () => {
+    const registry = new ReducerRegistry()
+    const undo = registry.register(reducer())
+    undo()
+    expect(registry.get('exec')).toBeUndefined()
+    const newer = reducer()
+    registry.register(newer)
+    undo()
+    expect(registry.get('exec')).toBe(newer)
+  })
+
+  test('an old undo leaves the same reducer alone when it was registered anew', () => {
+    const registry = new ReducerRegistry()
+    const mine = reducer()
+    const undo = registry.register(mine)
+    undo()
+    registry.register(mine)
+    undo()
+    expect(registry.get('exec')).toBe(mine)
+  })
+})
+
+describe('terminal', () => {
+  const exec = terminal({ toolName: 'exec' })
+
+  test('condenses git status to counts and the first files of each kind', () => {
+    const text = fixture('git-status')
+    const reduced = apply(exec, text)
+    expect(reduced).toContain('On branch feature/reducers')
+    expect(reduced).toContain('Changes to be committed (5):')
+    expect(reduced).toContain('  renamed:    f31.txt -> moved.txt')
+    expect(reduced).toContain('Untracked files (60):')
+    expect(reduced).toContain('… and 50 more')
+    expect(reduced).toContain('give it a path')
+    expect(reduced).not.toContain('(use "git')
+    expect(reduced?.length).toBeLessThan(text.length / 2)
+  })
+
+  test('condenses the short form too', () => {
+    const reduced = apply(exec, fixture('git-status-short'))
+    expect(reduced).toContain('## feature/reducers')
+    expect(reduced).toContain('Untracked files (60):')
+    expect(reduced).toContain('Status " M" (11):')
+  })
+
+  test('keeps every file of a small git status', () => {
+    const text =
+      'On branch main\nUntracked files:\n  (use "git add <file>..." to include)\n\ta.txt\n\tb.txt\n\nnothing added to commit\n'
+    expect(apply(exec, text)).toBe(
+      'On branch main\nUntracked files (2):\n  a.txt\n  b.txt\nnothing added to commit',
+    )
+  })
+
+  for (const [name, kept, dropped] of [
+    [
+      'vitest',
+      [
+        '× t/bad.test.ts > basket > sums prices',
+        'expected 6 to be 7',
+        '2 failed | 121 passed',
+        '[exit code 1]',
+      ],
+      'case 6-8 adds',
+    ],
+    ['node-test', ['not ok 31 - breaks', "error: '1 == 2'", '# pass 30', '# fail 1'], 'ok 29 - adds'],
+    [
+      'pytest',
+      ['test_breaks FAILED', 'At index 0 diff: 1 != 3', '1 failed, 25 passed', '[exit code 1]'],
+      'test_adds[22] PASSED',
+    ],
+  ] as const) {
+    test(`keeps failures and totals of a run of ${name}, and drops what passed`, () => {
+      const text = fixture(name)
+      const reduced = apply(exec, text)
+      for (const part of kept) expect(reduced).toContain(part)
+      expect(reduced).not.toContain(dropped)
+      expect(reduced).toMatch(/^\[\d+ lines about passing tests left out; run a part of it to see them\]/)
+      expect(reduced?.length).toBeLessThan(text.length / 2)
+    })
+  }
+
+  test('keeps what was installed and what was warned of, and drops the rest of an install', () => {
+    const reduced = apply(exec, fixture('pip-install'))
+    expect(reduced).toContain('Successfully installed blinker-1.9.0')
+    expect(reduced).toContain('WARNING: Running pip as the')
+    expect(reduced).not.toContain('Processing /')
+  })
+
+  test('leaves an install that failed as it is', () => {
+    expect(apply(exec, fixture('npm-error'))).toBeUndefined()
+  })
+
+  test('keeps the beginning and the end of other output past 8 KB, cut between lines', () => {
+    const lines = Array.from({ length: 2_000 }, (_, n) => `line ${n} of some log`)
+    const reduced = apply(exec, [...lines, '[exit code 3]'].join('\n')) ?? ''
+    expect(reduced.length).toBeLessThanOrEqual(8_192)
+    expect(reduced.startsWith('line 0 of some log\nline 1 ')).toBe(true)
+    expect(reduced.endsWith('line 1999 of some log\n[exit code 3]')).toBe(true)
+    const [, left = ''] = /\[… (\d+) lines, \d+ chars left out; run it again/.exec(reduced) ?? []
+    expect(reduced.split('\n').length - 1 + Number(left)).toBe(2_001)
+  })
+
+  test('leaves short output alone, and takes out colours', () => {
+    expect(apply(exec, 'hello\n')).toBeUndefined()
+    expect(apply(exec, '\u001b[31mred\u001b[0m \u001b]8;;http://x\u0007link')).toBe('red link')
+  })
+
+  test('keeps what is not text, and leaves failures alone', () => {
+    const result: ToolResult = { ok: true, value: 'x\n'.repeat(9_000), structured: { n: 1 }, costUsd: 2 }
+    expect(exec.reduce(result, { args: {}, turnCount: 0 })).toMatchObject({
+      structured: { n: 1 },
+      costUsd: 2,
+    })
+    expect(
+      exec.reduce({ ok: false, error: 'x'.repeat(9_000), code: 'c' }, { args: {}, turnCount: 0 }),
+    ).toBeUndefined()
+  })
+
+  test('never grows a text, never exceeds its limit, never tears a character', () => {
+    const line = fc.oneof(
+      fc.string({ unit: 'grapheme' }),
+      fc.constantFrom(
+        'On branch x',
+        'Untracked files:',
+        '\tfile',
+        ' ✓ passes',
+        'Tests  1 passed (1)',
+        '?? a',
+        '😀'.repeat(3_000),
+      ),
+    )
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 60 }), (lines) => {
+        const text = lines.join('\n')
+        const reduced = apply(exec, text)
+        if (reduced === undefined) return
+        expect(reduced.length).toBeLessThan(text.length)
+        expect(reduced.length).toBeLessThanOrEqual(8_192)
+        expect(reduced).not.toMatch(/\p{Surrogate}/u)
+      }),
+    )
+  })
+})
+
+describe('readFile', () => {
+  const reducer = readFile()
+  const long = `${Array.from({ length: 3_000 }, (_, n) => `const line${n + 1} = ${n + 1}`).join('\n')}\n`
+
+  test('shows the first 200 lines of a file read as a whole, and how to read on', () => {
+    const lines = apply(reducer, long, { path: 'a.ts' })?.split('\n') ?? []
+    expect(lines).toHaveLength(201)
+    expect(lines[199]).toBe('const line200 = 200')
+    expect(lines[200]).toBe(
+      `[lines 1–200 of 3000, ${long.length} chars in all; read on with lineStart 201 and a lineEnd]`,
+    )
+  })
+
+  test('leaves a range that was asked for', () => {
+    expect(apply(reducer, long, { path: 'a.ts', lineStart: 1, lineEnd: 3_000 })).toBeUndefined()
+    expect(apply(reducer, long, { path: 'a.ts', lineStart: 1 })).toBeUndefined()
+    expect(apply(reducer, long, { path: 'a.ts', lineEnd: 900 })).toBeUndefined()
+    expect(apply(reducer, long, { path: 'a.ts', lineStart: null })).toBeDefined()
+  })
+
+  test('leaves a file of 200 lines, with or without a last break', () => {
+    const text = Array.from({ length: 200 }, () => 'x').join('\n')
+    expect(apply(reducer, text)).toBeUndefined()
+    expect(apply(reducer, `${text}\n`)).toBeUndefined()
+    expect(apply(reducer, `${text}\nx`)).toBeDefined()
+  })
+})
+
+describe('kanbanList', () => {
+  const statuses = ['todo', 'doing', 'done']
+  const priorities = ['low', 'high', 'medium', 'urgent', undefined]
+  const tickets = Array.from({ length: 60 }, (_, n) => ({
+    id: `T${n}`,
+    title: `Ticket\nnumber ${n}`,
+    status: statuses[n % 3],
+    ...(priorities[n % 5] === undefined ? {} : { priority: priorities[n % 5] }),
+  }))
+
+  test('shows a board of 60 as counts and the five most pressing open tickets', () => {
+    expect(apply(kanbanList(), JSON.stringify(tickets))).toBe(
+      [
+        '60 tickets: todo 20, doing 20, done 20',
+        'Top 5 of 40 open:',
+        '- T3 [todo, urgent] Ticket number 3',
+        '- T13 [doing, urgent] Ticket number 13',
+        '- T18 [todo, urgent] Ticket number 18',
+        '- T28 [doing, urgent] Ticket number 28',
+        '- T33 [todo, urgent] Ticket number 33',
+        '[55 tickets left out; call kanban_list with a status to see those]',
+      ].join('\n'),
+    )
+  })
+
+  test('leaves ten tickets, and a list of one status, as they are', () => {
+    expect(apply(kanbanList(), JSON.stringify(tickets.slice(0, 10)))).toBeUndefined()
+    expect(apply(kanbanList(), JSON.stringify(tickets), { status: 'todo' })).toBeUndefined()
+  })
+
+  test('reads the tickets from structured, which survives', () => {
+    const result: ToolResult = { ok: true, value: 'a table', structured: tickets }
+    const reduced = kanbanList().reduce(result, { args: {}, turnCount: 0 })
+    expect(reduced).toMatchObject({ value: expect.stringContaining('60 tickets'), structured: tickets })
+  })
+
+  test('leaves what is no board', () => {
+    expect(apply(kanbanList(), 'no tickets')).toBeUndefined()
+    expect(apply(kanbanList(), JSON.stringify(Array.from({ length: 20 }, (_, n) => n)))).toBeUndefined()
+  })
+})
+
+describe('json', () => {
+  const reducer = json({ toolName: 'list_users' })
+  const users = Array.from({ length: 500 }, (_, id) => ({
+    id,
+    name: `User ${id}`,
+    tags: Array.from({ length: 50 }, (_, n) => n),
+  }))
+
+  test('shows a sample of long arrays with a count, at every depth, and stays JSON', () => {
+    const text = JSON.stringify({ page: 1, users })
+    const reduced = JSON.parse(apply(reducer, text) ?? '')
+    expect(reduced.page).toBe(1)
+    expect(reduced.users).toHaveLength(6)
+    expect(reduced.users[5]).toBe('[495 more of 500 items left out; ask for a page, or for fewer]')
+    expect(reduced.users[0]).toEqual({
+      id: 0,
+      name: 'User 0',
+      tags: [0, 1, 2, 3, 4, '[45 more of 50 items left out; ask for a page, or for fewer]'],
+    })
+  })
+
+  test('shows the beginning of long texts', () => {
+    const reduced = JSON.parse(apply(reducer, JSON.stringify({ body: 'x'.repeat(10_000) })) ?? '')
+    expect(reduced.body).toBe(`${'x'.repeat(2_000)}… [8000 more of 10000 chars left out]`)
+  })
+
+  test('takes the spaces out of short JSON and leaves other text alone', () => {
+    expect(apply(reducer, '{ "a": [1, 2, 3] }')).toBe('{"a":[1,2,3]}')
+    expect(apply(reducer, '{"a":[1,2,3]}')).toBeUndefined()
+    expect(apply(reducer, 'plain text')).toBeUndefined()
+    expect(apply(reducer, `"${'x'.repeat(9_000)}"`)).toBeUndefined()
+  })
+
+  test('keeps the whole in structured', () => {
+    const result: ToolResult = { ok: true, value: JSON.stringify(users), structured: users }
+    expect(reducer.reduce(result, { args: {}, turnCount: 0 })).toMatchObject({ structured: users })
+  })
+})
