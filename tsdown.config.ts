@@ -19,5 +19,5 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   // The doors import the package by its name and find it through package.json, as any user's code does.
-  external: [/^toolcrib(\/|$)/, /^node:/],
+  deps: { neverBundle: [/^toolcrib(\/|$)/, /^node:/] },
 })
