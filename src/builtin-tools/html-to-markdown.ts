@@ -157,7 +157,7 @@ class PageReader {
 
   #heading(level: number): () => void {
     this.#writer.break(2)
-    const close = this.#writer.open(`${'#'.repeat(level)} `)
+    const close = this.#writer.open(this.#writer.isFlat ? '' : `${'#'.repeat(level)} `)
     const unflatten = this.#writer.flatten()
     return () => {
       unflatten()

@@ -65,6 +65,11 @@ export class MarkdownWriter {
     return () => void indents.pop()
   }
 
+  /** Whether everything stays on one line for now. */
+  get isFlat(): boolean {
+    return this.#flat > 0
+  }
+
   /** Keeps everything on one line until the function it returns is called. */
   flatten(): () => void {
     this.#flat++
