@@ -172,6 +172,7 @@ export const SAMPLE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       },
       names: { type: 'object', propertyNames: { pattern: '^a' }, additionalProperties: { type: 'integer' } },
       not: { not: { type: 'string' } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
       choice: { if: { type: 'string' }, then: { minLength: 2 }, else: { minimum: 2 } },
       unique: { type: 'array', items: { type: 'string' }, uniqueItems: true, contains: { const: 'a' } },
       'x-order': { type: 'string', 'x-vendor': { deep: true } },

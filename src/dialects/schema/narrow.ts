@@ -232,19 +232,21 @@ function dropImpossible(node: SchemaNode, rules: SchemaRules, tell: Tell): Schem
     const possible = Object.entries(kept.properties).filter(([, schema]) => !isImpossible(schema))
     if (possible.length < Object.keys(kept.properties).length) {
       tell('properties', 'a property that accepts nothing is left out')
-      kept = { ...kept, properties: Object.fromEntries(possible) }
+      const names = new Set(possible.map(([name]) => name))
+      const required = stringsOf(kept.required).filter((name) => names.has(name))
+      kept = { ...kept, properties: Object.fromEntries(possible), required }
+      kept = withRequired(kept)
     }
   }
   if (Array.isArray(kept.anyOf)) {
     const possible = kept.anyOf.filter((schema) => !isImpossible(schema))
     kept = possible.length > 0 ? { ...kept, anyOf: possible } : without(kept, 'anyOf')
   }
-  for (const keyword of ['items', 'additionalProperties']) {
-    if (!isImpossible(kept[keyword])) continue
-    kept =
-      keyword === 'items'
-        ? { ...without(kept, 'items'), maxItems: 0, items: {} }
-        : { ...kept, [keyword]: false }
+  if (isImpossible(kept.additionalProperties)) kept = { ...kept, additionalProperties: false }
+  if (isImpossible(kept.items)) {
+    // No items beyond those of the tuple, if there is one.
+    const length = Array.isArray(kept.prefixItems) ? kept.prefixItems.length : 0
+    kept = { ...kept, items: {}, maxItems: Math.min(Number(kept.maxItems ?? length), length) }
   }
   return kept
 }

@@ -44,8 +44,8 @@ describe.each(PROVIDERS)('a schema for $provider', ({ rules, check }) => {
   it('accepts whatever the original accepts', () => {
     fc.assert(
       fc.property(anySchema, anyObject, (schema, value) => {
-        const translated = translateSchema(schema, { ...rules, propertyKeys: /.*/s })
-        expect(check({ ...translated.schema, properties: {} })).toBeUndefined()
+        const translated = translateSchema(schema, rules)
+        expect(check(translated.schema)).toBeUndefined()
         if (!accepts(schema, value)) return
         const isAccepted = accepts(translated.schema, value)
         if (!isAccepted) expect({ schema, value, translated: translated.schema }).toBe('accepted')
@@ -186,6 +186,7 @@ const anyNode = fc.letrec<{ node: Record<string, unknown> | boolean }>((tie) => 
     fc.record({
       type: fc.constant('array'),
       prefixItems: fc.array(tie('node'), { minLength: 1, maxLength: 2 }),
+      items: fc.oneof(fc.constant(false), tie('node')),
     }),
     fc.record({ type: fc.constant('array'), items: tie('node') }),
     fc.record({ anyOf: fc.array(tie('node'), { minLength: 1, maxLength: 3 }) }),
@@ -203,14 +204,24 @@ const anyNode = fc.letrec<{ node: Record<string, unknown> | boolean }>((tie) => 
   ),
 })).node
 
-/** Schemas with everything nested in everything; what they refer to refers to nothing. */
+const anyProperties = fc.record(
+  {
+    type: fc.constant('object'),
+    properties: fc.dictionary(fc.constantFrom('a', 'b', 'c'), anyNode, { maxKeys: 3 }),
+    required: fc.uniqueArray(fc.constantFrom('a', 'b'), { maxLength: 2 }),
+  },
+  { requiredKeys: ['properties'] },
+)
+
+/**
+ * Schemas with everything nested in everything; what they refer to refers to nothing. No unions at the root: there a
+ * property keeps the schema of the one branch that names it, which helps the model more than accepting anything.
+ */
 const anySchema: fc.Arbitrary<Record<string, unknown>> = fc
   .record({
     root: fc.oneof(
-      fc.record({ properties: fc.dictionary(fc.constantFrom('a', 'b', 'c'), anyNode, { maxKeys: 3 }) }),
-      fc.record({ anyOf: fc.array(anyNode, { minLength: 1, maxLength: 3 }) }),
-      fc.record({ allOf: fc.array(anyNode, { minLength: 1, maxLength: 3 }) }),
-      fc.record({ oneOf: fc.array(anyNode, { minLength: 1, maxLength: 3 }), required: fc.constant(['a']) }),
+      anyProperties,
+      fc.record({ allOf: fc.array(anyProperties, { minLength: 1, maxLength: 3 }) }),
     ),
     definition: fc.constantFrom({ type: ['string', 'null'] }, { type: 'object', properties: { a: {} } }),
   })
