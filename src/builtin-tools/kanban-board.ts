@@ -3,8 +3,8 @@ import type { StorageAccess } from '../capability.ts'
 export const STATUSES = ['todo', 'doing', 'blocked', 'done'] as const
 export const PRIORITIES = ['urgent', 'high', 'medium', 'low'] as const
 
-export type Status = (typeof STATUSES)[number]
-export type Priority = (typeof PRIORITIES)[number]
+type Status = (typeof STATUSES)[number]
+type Priority = (typeof PRIORITIES)[number]
 
 export interface Ticket {
   readonly id: string

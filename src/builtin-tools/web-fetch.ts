@@ -75,9 +75,15 @@ function decode(bytes: Uint8Array, type: string): string {
   const named =
     /charset\s*=\s*["']?([\w-]+)/i.exec(type) ??
     /<meta[^>]{0,200}charset\s*=\s*["']?([\w-]+)/i.exec(beginning)
+  const decoder = decoderFor(named?.[1] ?? 'utf-8')
+  // As a stream: Node decodes windows-1252 (and what is called latin1) wrongly in one go, from 20.18 to 24.
+  return decoder.decode(bytes, { stream: true }) + decoder.decode()
+}
+
+function decoderFor(name: string): TextDecoder {
   try {
-    return new TextDecoder(named?.[1] ?? 'utf-8').decode(bytes)
+    return new TextDecoder(name)
   } catch {
-    return new TextDecoder().decode(bytes)
+    return new TextDecoder()
   }
 }
