@@ -98,7 +98,8 @@ function peelFilters(text: string): { filters: string; body: string } {
   let start = 0
   while (start < tokens.length && FILTER.test(tokens[start] ?? '')) start++
   let end = tokens.length
-  while (end > start && FILTER.test(tokens[end - 1] ?? '')) end--
+  // `-c/` ends a pattern, not the query.
+  while (end > start && FILTER.test(tokens[end - 1] ?? '') && !/\/i?$/.test(tokens[end - 1] ?? '')) end--
   const filters = [...tokens.slice(0, start), ...tokens.slice(end)].join(' ')
   return { filters, body: between(text, tokens, start, end) }
 }

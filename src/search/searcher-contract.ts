@@ -75,7 +75,7 @@ export function searcherContract(makeSearcher: () => Searcher): SearcherCheck[] 
       index.update('mcp:mail', [])
       index.update('mcp:unknown', [])
       expect(names((await rank(index, 'calendar')).matches), [])
-      expect((await rank(index, 'file')).total, 3)
+      expect((await rank(index, 'file')).total, 2)
     }),
     check('ranks the same after the same listings came again', async () => {
       const index = open()

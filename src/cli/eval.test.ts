@@ -1,0 +1,126 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { evalCommand, evaluate } from './eval.ts'
+
+let folder = ''
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'toolcrib-eval-'))
+})
+
+afterEach(async () => {
+  await rm(folder, { recursive: true })
+})
+
+async function file(name: string, lines: readonly unknown[]): Promise<string> {
+  const path = join(folder, name)
+  const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)))
+  await writeFile(path, text.join('\n'))
+  return path
+}
+
+const TOOLS = [
+  { id: 'a', server: 'sky', name: 'forecast', description: 'Weather of the coming days', inputSchema: {} },
+  { id: 'b', server: 'sea', name: 'forecast', description: 'Waves of the coming days', inputSchema: {} },
+  { id: 'c', name: 'send_mail', description: 'Sends an electronic letter' },
+]
+
+describe('evaluate', () => {
+  it('measures recall, nDCG and MRR by id, where names repeat', async () => {
+    const report = await evaluate({
+      tools: await file('t.jsonl', TOOLS),
+      queries: await file('q.jsonl', [
+        { id: '1', query: 'weather', relevant: ['a'] },
+        { id: '2', query: 'waves', relevant: ['b', 'c'] },
+        { id: '3', query: 'quokka', relevant: ['c'] },
+        { id: '4', query: 'coming days weather', relevant: ['b'] },
+      ]),
+    })
+    expect(report).toMatchObject({ searcher: 'lexical', tools: 3, queries: 4 })
+    expect(report.recall).toEqual({ '1': 0.375, '3': 0.625, '5': 0.625, '10': 0.625 })
+    expect(report.mrr).toBe(0.625)
+    const second = 1 / Math.log2(3)
+    expect(report.ndcg10).toBeCloseTo((1 + 1 / (1 + second) + 0 + second) / 4, 3)
+    for (const figure of [report.p50Micros, report.p95Micros, report.indexMs])
+      expect(figure).toBeGreaterThan(0)
+    expect(report.indexBytes).toBeGreaterThanOrEqual(0)
+  })
+
+  it('leaves out distractors that bear the name of a relevant tool', async () => {
+    const report = await evaluate({
+      tools: await file('t.jsonl', TOOLS),
+      queries: await file('q.jsonl', [{ id: '1', query: 'weather forecast', relevant: ['a'] }]),
+      distractors: await file('d.jsonl', [
+        { id: 'a', server: 'x', name: 'forecast', description: 'Weather forecast' },
+        { id: 'd2', server: 'x', name: 'send_mail', description: 'Is kept: no query is about it' },
+      ]),
+    })
+    expect(report.tools).toBe(4)
+    expect(report.recall['1']).toBe(1)
+  })
+
+  it('uses the searcher that is named', async () => {
+    const tools = await file('t.jsonl', TOOLS)
+    const queries = await file('q.jsonl', [{ id: '1', query: 'cast', relevant: ['a', 'b'] }])
+    expect((await evaluate({ tools, queries, searcher: 'weighted' })).recall['3']).toBe(1)
+    expect((await evaluate({ tools, queries, searcher: 'lexical' })).recall['3']).toBe(0)
+    await expect(evaluate({ tools, queries, searcher: 'toString' })).rejects.toMatchObject({
+      code: 'config-invalid',
+    })
+  })
+
+  it('reports progress, and counts a query that cannot be read as one that finds nothing', async () => {
+    const seen: string[] = []
+    const report = await evaluate({
+      tools: await file('t.jsonl', TOOLS),
+      queries: await file('q.jsonl', [
+        { id: '1', query: '???', relevant: ['a'] },
+        { id: '2', query: 'waves', relevant: ['b'] },
+        { id: '3', query: 'nothing is relevant to this', relevant: [] },
+      ]),
+      onProgress: (done, total) => seen.push(`${done}/${total}`),
+    })
+    expect(report).toMatchObject({ queries: 2, recall: { '1': 0.5 } })
+    expect(seen).toEqual(['1/2', '2/2'])
+  })
+
+  it.each([
+    ['not JSON', '{ "id": ', /t\.jsonl:2: /],
+    ['no object', '[]', /t\.jsonl:2: a line must hold/],
+    ['no name', { id: 'x' }, /t\.jsonl:2: a tool needs/],
+    ['a server that is no text', { id: 'x', name: 'y', server: 3 }, /t\.jsonl:2: "server"/],
+    ['an id twice', { id: 'a', name: 'y' }, /the id "a" stands twice/],
+  ])('refuses tools with %s and says where', async (_, line, message) => {
+    const tools = await file('t.jsonl', [TOOLS[0], line])
+    const queries = await file('q.jsonl', [{ id: '1', query: 'x', relevant: ['a'] }])
+    await expect(evaluate({ tools, queries })).rejects.toMatchObject({
+      code: 'config-invalid',
+      message: expect.stringMatching(message),
+    })
+  })
+
+  it.each([
+    ['no query', { relevant: ['a'] }, /q\.jsonl:1: a query needs a "query"/],
+    ['wrong labels', { query: 'x', relevant: 'a' }, /q\.jsonl:1: a query needs "relevant"/],
+    ['nothing relevant', { query: 'x', relevant: [] }, /holds no query/],
+  ])('refuses queries with %s and says where', async (_, line, message) => {
+    const tools = await file('t.jsonl', TOOLS)
+    await expect(evaluate({ tools, queries: await file('q.jsonl', [line]) })).rejects.toThrow(message)
+  })
+
+  it('names a file that is not there', async () => {
+    await expect(evaluate({ tools: join(folder, 'none.jsonl'), queries: '' })).rejects.toThrow(
+      /Cannot read .*none\.jsonl/,
+    )
+  })
+})
+
+describe('evalCommand', () => {
+  it('is called eval and has the options of its help', () => {
+    const help = evalCommand().helpInformation()
+    for (const option of ['--tools', '--queries', '--distractors', '--searcher', '--json'])
+      expect(help).toContain(option)
+  })
+})

@@ -1,0 +1,379 @@
+import { describe, expect, it } from 'vitest'
+import { type Listing, sourceKey } from '../tool.ts'
+import { type CatalogueFindings, CatalogueSearch, type CatalogueSearchOptions } from './catalogue-search.ts'
+import { regex } from './regex.ts'
+import type { Searcher } from './searcher.ts'
+import { sampleListing } from './searcher-contract.ts'
+import { weighted } from './weighted.ts'
+
+const github = (own: string, description: string, extra?: Partial<Listing>): Listing =>
+  sampleListing(`mcp__github__${own}`, description, 'github', extra)
+const slack = (own: string, description: string, extra?: Partial<Listing>): Listing =>
+  sampleListing(`mcp__slack__${own}`, description, 'slack', extra)
+
+const CATALOGUE = [
+  github('search', 'Search code on GitHub'),
+  github('create_issue', 'Create an issue in a repository'),
+  github('create_pull_request', 'Propose a change'),
+  slack('search', 'Search messages'),
+  slack('send_message', 'Send a message to a channel'),
+  slack('delete_message', 'Delete a message from a channel'),
+  sampleListing('read_file', 'Read a file', undefined, { source: { kind: 'builtin' } }),
+]
+
+function catalogueOf(listings: readonly Listing[], searcher?: Searcher): CatalogueSearch {
+  const catalogue = new CatalogueSearch(searcher)
+  catalogue.sync(grouped(listings))
+  return catalogue
+}
+
+function grouped(listings: readonly Listing[]): Map<string, Listing[]> {
+  const groups = new Map<string, Listing[]>()
+  for (const listing of listings) {
+    const key = sourceKey(listing.source)
+    groups.set(key, [...(groups.get(key) ?? []), listing])
+  }
+  return groups
+}
+
+function names({ ranked }: CatalogueFindings): string[] {
+  return ranked.map(({ listing }) => listing.name)
+}
+
+async function find(
+  query: string,
+  options?: CatalogueSearchOptions,
+  listings = CATALOGUE,
+): Promise<string[]> {
+  return names(await catalogueOf(listings).search(query, options))
+}
+
+describe('the query language', () => {
+  it('answers select: with the named tools in the order asked, and tells what is missing', async () => {
+    const findings = await catalogueOf(CATALOGUE).search('select:read_file, nope, mcp__slack__search', {
+      limit: 1,
+    })
+    expect(names(findings)).toEqual(['read_file', 'mcp__slack__search'])
+    expect(findings).toMatchObject({ kind: 'select', total: 2, missing: ['nope'] })
+  })
+
+  it('counts a refused or unready tool as missing', async () => {
+    const findings = await catalogueOf(CATALOGUE).search('select:read_file,create_issue,send_message', {
+      accepts: ({ name }) => name !== 'read_file',
+      isReady: ({ ownName }) => ownName !== 'create_issue',
+    })
+    expect(names(findings)).toEqual(['mcp__slack__send_message'])
+    expect(findings.missing).toEqual(['read_file', 'create_issue'])
+  })
+
+  it('filters by +word in name, description or hint, without ranking by it', async () => {
+    expect(await find('+slack search message')).toEqual([
+      'mcp__slack__search',
+      'mcp__slack__delete_message',
+      'mcp__slack__send_message',
+    ])
+    expect(await find('+propose github')).toEqual(['mcp__github__create_pull_request'])
+    const hinted = sampleListing('x', 'message', undefined, { searchHint: 'urgent' })
+    expect(await find('+urgent message', {}, [...CATALOGUE, hinted])).toEqual(['x'])
+    const [plain] = (await catalogueOf(CATALOGUE).search('send')).ranked
+    const [filtered] = (await catalogueOf(CATALOGUE).search('send +slack')).ranked
+    expect(filtered?.score).toBe(plain?.score)
+  })
+
+  it('leaves out what holds -word', async () => {
+    expect(await find('message -delete')).toEqual(['mcp__slack__send_message', 'mcp__slack__search'])
+  })
+
+  it('keeps to a server, named in the query or in the options', async () => {
+    expect(await find('search server:slack')).toEqual(['mcp__slack__search'])
+    expect(await find('search', { server: 'GitHub' })).toEqual(['mcp__github__search'])
+    expect(await find('search server:slack', { server: 'github' })).toEqual([])
+  })
+
+  it('lists a server by name', async () => {
+    const findings = await catalogueOf(CATALOGUE).search('server:slack', { limit: 2, offset: 1 })
+    expect(names(findings)).toEqual(['mcp__slack__search', 'mcp__slack__send_message'])
+    expect(findings.total).toBe(3)
+  })
+
+  it('requires a phrase, in names too', async () => {
+    expect(await find('create "pull request"')).toEqual(['mcp__github__create_pull_request'])
+    expect(await find('"a message"')).toEqual(['mcp__slack__delete_message', 'mcp__slack__send_message'])
+    expect(await find('"request pull"')).toEqual([])
+  })
+
+  it('falls back to words beside a phrase that nothing holds, and says so', async () => {
+    const findings = await catalogueOf(CATALOGUE).search('send message "quarterly figures"')
+    expect(names(findings)[0]).toBe('mcp__slack__send_message')
+    expect(findings.unmatchedTerms).toEqual(['"quarterly figures"', 'quarterly', 'figures'])
+  })
+
+  it('hands /regex/ to the regex searcher, whatever the searcher', async () => {
+    const findings = await catalogueOf(CATALOGUE, weighted()).search('/_(issue|file)$/')
+    expect(findings.kind).toBe('regex')
+    expect(names(findings)).toEqual(['mcp__github__create_issue', 'read_file'])
+  })
+
+  it('takes plain text for the pattern when the searcher is regex', async () => {
+    expect(await find('^mcp__slack__s', { searcher: regex() })).toEqual([
+      'mcp__slack__search',
+      'mcp__slack__send_message',
+    ])
+    expect(await find('.*', { searcher: regex(), limit: 50 })).toHaveLength(CATALOGUE.length)
+  })
+
+  it('passes on what is wrong with a query or a pattern', async () => {
+    await expect(find('+slack')).rejects.toMatchObject({ code: 'query-invalid' })
+    await expect(find('/(/')).rejects.toMatchObject({ code: 'pattern-invalid' })
+  })
+})
+
+describe('an exact name', () => {
+  const noise = Array.from({ length: 30 }, (_, at) =>
+    sampleListing(`mcp__noise${at}__search_github_search`, 'search github search', `noise${at}`),
+  )
+  const crowded = [...noise, ...CATALOGUE]
+
+  it.each(['mcp__github__search', 'github.search', 'github__search', 'GitHub search', 'github/search'])(
+    'comes first when written as %j',
+    async (query) => expect((await find(query, {}, crowded))[0]).toBe('mcp__github__search'),
+  )
+
+  it('comes first when bare and borne by one tool only', async () => {
+    const listings = [...noise, github('search', 'x'), sampleListing('searchable', 'search search search')]
+    const findings = await catalogueOf(listings).search('search')
+    expect(names(findings)[0]).toBe('mcp__github__search')
+    expect(findings.ranked[0]?.reasons[0]).toBe('exact name')
+  })
+
+  it('comes first for every searcher, even one that finds nothing by it', async () => {
+    const findings = await catalogueOf(CATALOGUE, weighted()).search('mcp__github__create_issue')
+    expect(names(findings)).toEqual(['mcp__github__create_issue'])
+    expect(findings.total).toBe(1)
+    expect(findings.unmatchedTerms).toBeUndefined()
+  })
+
+  it('never scores below what follows it', async () => {
+    const scores = (await catalogueOf(crowded).search('github.search', { limit: 20 })).ranked.map(
+      ({ score }) => score,
+    )
+    expect(scores).toEqual(scores.toSorted((a, b) => b - a))
+  })
+
+  it('is found in a list of names and within a sentence', async () => {
+    expect((await find('send_message, create_issue')).slice(0, 2)).toEqual([
+      'mcp__slack__send_message',
+      'mcp__github__create_issue',
+    ])
+    expect((await find('please use mcp__slack__delete_message to tidy up'))[0]).toBe(
+      'mcp__slack__delete_message',
+    )
+  })
+
+  it('is found again after its source changed, and forgotten with it', async () => {
+    const catalogue = catalogueOf(CATALOGUE)
+    catalogue.sync(grouped([github('renamed', 'x')]))
+    expect(names(await catalogue.search('select:github.renamed'))).toEqual(['mcp__github__renamed'])
+    expect((await catalogue.search('select:mcp__slack__search')).missing).toEqual(['mcp__slack__search'])
+  })
+
+  it.each(['__proto__', 'constructor', 'toString'])('may be %j', async (name) => {
+    expect(await find(`select:${name}`, {}, [sampleListing(name, '', undefined, { ownName: name })])).toEqual(
+      [name],
+    )
+    expect((await catalogueOf(CATALOGUE).search(`select:${name}`)).missing).toEqual([name])
+  })
+
+  it('may repeat: listings are told apart by identity', async () => {
+    const twins = [sampleListing('twin', 'first of them'), sampleListing('twin', 'the other')]
+    expect(await find('twin', {}, twins)).toEqual(['twin', 'twin'])
+  })
+})
+
+describe('a page', () => {
+  const listings = Array.from({ length: 60 }, (_, at) =>
+    sampleListing(`tool_${String(at).padStart(2, '0')}`, `Handles mail in its own way, number ${at}`),
+  )
+
+  it('follows from the one before', async () => {
+    const whole = await find('mail', { limit: 60 }, listings)
+    const paged: string[] = []
+    for (let offset = 0; offset < 60; offset += 7)
+      paged.push(...(await find('mail', { limit: 7, offset }, listings)))
+    expect(paged).toEqual(whole)
+    expect(whole).toHaveLength(60)
+  })
+
+  it.each([
+    [0, 1],
+    [-3, 1],
+    [2.9, 2],
+    [Number.NaN, 5],
+    [Number.POSITIVE_INFINITY, 60],
+  ])('of limit %d holds %d', async (limit, count) => {
+    expect(await find('mail', { limit }, listings)).toHaveLength(count)
+  })
+
+  it('is empty beyond the end and starts at 0 before the start', async () => {
+    expect(await find('mail', { offset: 1000 }, listings)).toEqual([])
+    expect(await find('mail', { offset: -5 }, listings)).toEqual(await find('mail', {}, listings))
+  })
+
+  it('fills up with the next ones when some are not ready, and asks only about those it reaches', async () => {
+    const asked: string[] = []
+    const isReady = ({ name }: Listing): boolean => asked.push(name) > 0 && Number(name.slice(-2)) % 2 === 1
+    const found = await find('mail', { limit: 5, isReady }, listings)
+    expect(found).toHaveLength(5)
+    expect(found.every((name) => Number(name.slice(-2)) % 2 === 1)).toBe(true)
+    expect(asked.length).toBeLessThan(30)
+    expect(new Set(asked).size).toBe(asked.length)
+  })
+
+  it('shows what is ready even when nearly nothing is', async () => {
+    const isReady = ({ name }: Listing): boolean => name === 'tool_59'
+    const findings = await catalogueOf(listings).search('mail', { isReady })
+    expect(names(findings)).toEqual(['tool_59'])
+    expect(findings.total).toBe(1)
+  })
+})
+
+describe('what is refused', () => {
+  it('leaves no trace: not as a match, in the total, or in the terms', async () => {
+    const accepts = ({ source }: Listing): boolean => source.kind !== 'mcp'
+    const findings = await catalogueOf(CATALOGUE).search('read repository channel', { accepts })
+    expect(names(findings)).toEqual(['read_file'])
+    expect(findings).toMatchObject({ total: 1, unmatchedTerms: ['repository', 'channel'] })
+  })
+
+  it('gives an empty answer when nothing fits, without filler', async () => {
+    expect(await catalogueOf(CATALOGUE).search('quokka')).toEqual({
+      query: 'quokka',
+      kind: 'keyword',
+      total: 0,
+      ranked: [],
+      unmatchedTerms: ['quokka'],
+    })
+  })
+})
+
+describe('clones of another source', () => {
+  const schema = { type: 'object', properties: { query: {}, page: {} } }
+  const original = sampleListing(
+    'mcp__alpha__find_papers',
+    'Finds scientific papers by topic and year.',
+    'alpha',
+    {
+      inputSchema: schema,
+    },
+  )
+  const clone = sampleListing(
+    'mcp__beta__find_papers',
+    'finds scientific papers, by topic and year',
+    'beta',
+    {
+      inputSchema: schema,
+    },
+  )
+
+  it('are folded into the one whose source was there first', async () => {
+    const findings = await catalogueOf([original, clone]).search('scientific papers')
+    expect(names(findings)).toEqual([original.name])
+    expect(findings.total).toBe(1)
+    expect(await find('scientific papers', {}, [clone, original])).toEqual([clone.name])
+  })
+
+  it('are folded into the one that is trusted more', async () => {
+    expect(await find('scientific papers', {}, [original, { ...clone, trust: 1 }])).toEqual([clone.name])
+  })
+
+  it('are still found by name, by select and by server', async () => {
+    const both = [original, clone]
+    expect((await find('mcp__beta__find_papers', {}, both))[0]).toBe(clone.name)
+    expect(await find('select:mcp__beta__find_papers', {}, both)).toEqual([clone.name])
+    expect(await find('papers server:beta', {}, both)).toEqual([clone.name])
+    expect(await find('beta scientific papers', {}, both)).toContain(clone.name)
+  })
+
+  it('are shown when the senior is refused or not ready', async () => {
+    const isOther = (listing: Listing): boolean => listing !== original
+    expect(await find('papers', { accepts: isOther }, [original, clone])).toEqual([clone.name])
+    expect(await find('papers', { isReady: isOther }, [original, clone])).toEqual([clone.name])
+  })
+
+  it('cannot crowd out the rest, however many there are', async () => {
+    const clones = Array.from({ length: 40 }, (_, at) =>
+      sampleListing(`mcp__evil${at}__find_papers`, clone.description, `evil${at}`, { inputSchema: schema }),
+    )
+    const other = sampleListing('mcp__lib__catalogue', 'Looks up books and papers in a library', 'lib')
+    expect(await find('scientific papers', {}, [original, ...clones, other])).toEqual([
+      original.name,
+      other.name,
+    ])
+  })
+
+  it('are not similar tools, short ones, or tools of the same source', async () => {
+    const users = ['slack', 'jira'].map((server) =>
+      sampleListing(`mcp__${server}__list_users`, 'List users', server),
+    )
+    expect(await find('list users', {}, users)).toHaveLength(2)
+    const sibling = sampleListing('mcp__alpha__find_papers_2', original.description, 'alpha', {
+      inputSchema: schema,
+    })
+    expect(await find('scientific papers', {}, [original, sibling])).toHaveLength(2)
+    const similar = sampleListing('mcp__beta__find_patents', 'Finds patents by holder and country', 'beta')
+    expect(await find('finds', {}, [original, similar])).toHaveLength(2)
+  })
+})
+
+describe('indexes', () => {
+  /** A searcher that tells what its index was fed. */
+  function recording(): { searcher: Searcher; updates: string[] } {
+    const updates: string[] = []
+    const inner = weighted()
+    const open: Searcher['open'] = () => {
+      const index = inner.open()
+      return {
+        update: (source, listings) => {
+          updates.push(`${source} ${listings.length}`)
+          index.update(source, listings)
+        },
+        rank: async (query, options) => index.rank(query, options),
+      }
+    }
+    return { searcher: { name: 'recording', open }, updates }
+  }
+
+  it('are opened once, on first use, and fed only what changed', async () => {
+    const { searcher, updates } = recording()
+    const catalogue = new CatalogueSearch(searcher)
+    const groups = grouped(CATALOGUE)
+    catalogue.sync(groups)
+    expect(updates).toEqual([])
+    await catalogue.search('search')
+    expect(updates.splice(0)).toEqual(['mcp:github 3', 'mcp:slack 3', 'builtin 1'])
+    catalogue.sync(new Map(groups))
+    await catalogue.search('search')
+    expect(updates).toEqual([])
+    catalogue.sync(new Map([...groups, ['mcp:slack', []]]))
+    groups.delete('builtin')
+    catalogue.sync(groups)
+    await catalogue.search('search')
+    expect(updates).toEqual(['builtin 0'])
+  })
+
+  it('follow a searcher named for one search', async () => {
+    const { searcher, updates } = recording()
+    const catalogue = catalogueOf(CATALOGUE)
+    await catalogue.search('search', { searcher })
+    await catalogue.search('search', { searcher })
+    expect(updates).toHaveLength(3)
+  })
+
+  it('may rank later: a searcher may answer with a promise', async () => {
+    const { searcher } = recording()
+    expect(names(await catalogueOf(CATALOGUE, searcher).search('channel'))).toEqual([
+      'mcp__slack__delete_message',
+      'mcp__slack__send_message',
+    ])
+  })
+})
