@@ -48,6 +48,11 @@ async function reach(
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
 const denied = { code: 'denied' }
 
+function makePipe(path: string): void {
+  const program = 'mkfifo'
+  execFileSync(program, [path])
+}
+
 describe('reading', () => {
   it('reads files by relative and by absolute path', async () => {
     const files = await reach()
@@ -113,7 +118,7 @@ describe('reading', () => {
 
   it('refuses devices, pipes and directories, without waiting for them', async () => {
     const files = await reach({ read: [root, '/dev'] })
-    execFileSync('mkfifo', [join(root, 'pipe')])
+    makePipe(join(root, 'pipe'))
     await expect(files.readFile('pipe')).rejects.toMatchObject(denied)
     await expect(files.readFile('/dev/zero')).rejects.toMatchObject(denied)
     await expect(files.readFile('notes')).rejects.toThrow('is a directory')
@@ -207,7 +212,7 @@ describe('writing', () => {
   })
 
   it('refuses directories, pipes and what is too large, and leaves no temporary file', async () => {
-    execFileSync('mkfifo', [join(root, 'pipe')])
+    makePipe(join(root, 'pipe'))
     const files = await reach({ write: [root], maxWriteBytes: 3 })
     await expect(files.writeFile('notes', 'x')).rejects.toThrow('is a directory')
     await expect(files.writeFile('pipe', 'x')).rejects.toMatchObject(denied)

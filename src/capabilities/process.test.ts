@@ -199,6 +199,14 @@ describe('ending', () => {
     expect(await grandchildIsGone()).toBe(true)
   })
 
+  it('does not wait for one who left the group and holds its output open', async () => {
+    const access = await commands()
+    const script = `${FAMILY.replace("stdio: 'inherit'", "stdio: 'inherit', detached: true")}; child.unref(); console.log('done')`
+    const outcome = await access.run('node', ['-e', script, '--', ''])
+    expect(outcome).toMatchObject({ exitCode: 0, stdout: 'done\n' })
+    process.kill(Number(await readFile(join(home, 'grandchild'), 'utf8')), 'SIGKILL')
+  })
+
   it('ends running groups when the host process exits', async () => {
     const script = `
       import { processBackend } from ${JSON.stringify(new URL('./process.ts', import.meta.url).href)}
