@@ -222,6 +222,45 @@ describe('a hostile schema', () => {
   })
 })
 
+describe('uniqueItems', () => {
+  const schema: JsonSchema = {
+    properties: { a: { type: 'array', uniqueItems: true, items: { uniqueItems: true } } },
+  }
+
+  test('tells equal items whatever the order of their keys', () => {
+    expect(
+      verdict(schema, {
+        a: [
+          { x: 1, y: 2 },
+          { x: 1, y: 3 },
+        ],
+      }),
+    ).toBe('valid')
+    expect(
+      verdict(schema, {
+        a: [
+          { x: 1, y: 2 },
+          { y: 2, x: 1 },
+        ],
+      }),
+    ).toBe('invalid')
+    expect(verdict(schema, { a: [1, '1', true, null, [1], []] })).toBe('valid')
+    expect(
+      verdict(schema, {
+        a: [
+          [1, 2],
+          [3, 3],
+        ],
+      }),
+    ).toBe('invalid')
+    expect(verdict(schema, { a: 5 })).toBe('invalid')
+  })
+
+  test('takes linear time', () => {
+    expect(verdict(schema, { a: Array.from({ length: 20_000 }, (_, n) => ({ n })) })).toBe('valid')
+  })
+})
+
 describe('patterns', () => {
   test('that only the platform can express are used when the host wrote them, and left out otherwise', () => {
     const schema: JsonSchema = { properties: { a: { pattern: '^(?!secret)' } } }

@@ -2,8 +2,8 @@ import { dereference, type OutputUnit, type Schema, validate } from '@cfworker/j
 import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
+import { InstanceParts, literalPattern } from './instance-check.ts'
 import { type PreparedSchema, prepareSchema, type SchemaNode } from './prepare-schema.ts'
-import { InstanceTexts, literalPattern } from './schema-patterns.ts'
 
 /** What a schema says of an instance; `unchecked` when the two together took too much to find out. */
 export type Verdict =
@@ -12,7 +12,7 @@ export type Verdict =
   | { readonly kind: 'unchecked'; readonly reason: string }
 
 /** References followed in one validation. A real one follows some dozens. */
-const MAX_REFS = 100_000
+const MAX_REFS = 25_000
 
 /**
  * A schema made ready to validate many instances. It never throws, never fetches a `$ref` from anywhere, and takes
@@ -23,7 +23,7 @@ export class CompiledSchema {
   readonly unusable: string | undefined
   /** What parts of it were left out. */
   readonly faults: readonly string[]
-  readonly #texts = new InstanceTexts()
+  readonly #parts = new InstanceParts()
   readonly #prepared: PreparedSchema | undefined
   readonly #lookup: Record<string, Schema | boolean> = {}
   #refs = 0
@@ -35,7 +35,7 @@ export class CompiledSchema {
       const onRef = () => {
         if (++this.#refs > MAX_REFS) throw new RangeError(`it follows more than ${MAX_REFS} references`)
       }
-      const prepared = prepareSchema(schema, { ...options, texts: this.#texts, onRef })
+      const prepared = prepareSchema(schema, { ...options, parts: this.#parts, onRef })
       this.#lookup = dereference(prepared.root as Schema)
       faults.push(...prepared.faults, ...dropDanglingRefs(this.#lookup))
       this.#prepared = prepared
@@ -65,8 +65,9 @@ export class CompiledSchema {
   /** A part of the schema, or what its `$ref` points to. */
   resolve(part: unknown): unknown {
     let current = part
-    for (let hops = 0; hops < 20 && isRecord(current) && typeof current.$ref === 'string'; hops++) {
-      current = this.#lookup[String(current.__absolute_ref__ ?? current.$ref)]
+    // `in` does not read the reference, and so does not count as following it.
+    for (let hops = 0; hops < 20 && isRecord(current) && '$ref' in current; hops++) {
+      current = this.#lookup[String(current.__absolute_ref__)]
     }
     return current
   }
@@ -75,7 +76,7 @@ export class CompiledSchema {
     const prepared = this.#prepared
     if (prepared === undefined || part === true) return { kind: 'valid' }
     try {
-      this.#readTexts(instance, prepared)
+      this.#readParts(instance, prepared)
       const { valid, errors } = validate(instance, part as Schema, prepared.draft, this.#lookup, false)
       return valid ? { kind: 'valid' } : { kind: 'invalid', errors }
     } catch (thrown) {
@@ -83,10 +84,10 @@ export class CompiledSchema {
     }
   }
 
-  #readTexts(instance: unknown, { hasPatterns, patternMaps }: PreparedSchema): void {
-    if (!hasPatterns && patternMaps.length === 0) return
-    this.#texts.read(instance)
-    const keys = patternMaps.length === 0 ? [] : [...this.#texts.keys()]
+  #readParts(instance: unknown, { hasOwnChecks, patternMaps }: PreparedSchema): void {
+    if (!hasOwnChecks && patternMaps.length === 0) return
+    this.#parts.read(instance)
+    const keys = patternMaps.length === 0 ? [] : [...this.#parts.texts.all()]
     for (const { live, entries } of patternMaps) {
       for (const key of Object.keys(live)) delete live[key]
       for (const { test, schema } of entries) addMatching(live, keys.filter(test), schema)

@@ -1,10 +1,11 @@
 import type { OutputUnit } from '@cfworker/json-schema'
 import { isRecord } from '../json.ts'
 import type { CompiledSchema } from './compiled-schema.ts'
+import { InstanceCheck, type InstanceChecks } from './instance-check.ts'
 import { nearestName } from './nearest-name.ts'
-import { PatternEnum } from './schema-patterns.ts'
 
 const MAX_FAULTS = 5
+const MAX_ALTERNATIVES = 20
 
 /**
  * What is wrong with the arguments, one line a fault: the path, what was expected there, and what was given. A handful
@@ -15,10 +16,15 @@ export function describeFaults(
   instance: unknown,
   schema: CompiledSchema,
 ): string {
-  const lines = new Set(chooseErrors(errors).map((error) => describe(error, instance, schema)))
-  const shown = [...lines].slice(0, MAX_FAULTS)
-  const more = lines.size - shown.length
-  return shown.join('; ') + (more > 0 ? `; and ${more} more` : '')
+  const faults = chooseErrors(errors)
+  const lines = new Set<string>()
+  let told = 0
+  while (told < faults.length && lines.size < MAX_FAULTS) {
+    const fault = faults[told++]
+    if (fault) lines.add(describe(fault, instance, schema))
+  }
+  const more = faults.length - told
+  return [...lines].join('; ') + (more > 0 ? `; and ${more} more` : '')
 }
 
 /** An error, or several at one place that amount to one: a value that is none of the types it could be. */
@@ -81,13 +87,16 @@ function chooseBranch(error: OutputUnit, inside: readonly OutputUnit[]): Fault[]
   const branches = new Map<string, OutputUnit[]>()
   for (const nested of inside) {
     const branch = nested.keywordLocation.slice(error.keywordLocation.length + 1).split('/')[0] ?? ''
-    branches.set(branch, [...(branches.get(branch) ?? []), nested])
+    const errorsOfBranch = branches.get(branch)
+    if (errorsOfBranch) errorsOfBranch.push(nested)
+    else branches.set(branch, [nested])
   }
   const isOfKind = (branch: OutputUnit[]) =>
     branch.every((nested) => nested.instanceLocation !== error.instanceLocation || nested.keyword !== 'type')
   const meant = [...branches.values()].filter(isOfKind).sort((a, b) => a.length - b.length)[0]
   if (meant) return chooseErrors(meant)
-  return [{ ...error, alternatives: inside.filter((nested) => nested.keyword === 'type') }]
+  const types = inside.filter((nested) => nested.keyword === 'type')
+  return [{ ...error, alternatives: types.slice(0, MAX_ALTERNATIVES) }]
 }
 
 function describe(error: Fault, instance: unknown, schema: CompiledSchema): string {
@@ -95,13 +104,18 @@ function describe(error: Fault, instance: unknown, schema: CompiledSchema): stri
   const given = valueAt(instance, path)
   const node = schemaAt(error.keywordLocation, schema)
   const at = showPath(path)
-  const expected = expectation(error, node, schema)
+  const expected = expectation(error, node, given, schema)
   if (error.keyword === 'required' && isRecord(node) && isRecord(given)) return missing(path, node, given)
   if (error.keyword === 'false') return unknownProperty(path, node)
   return expected === undefined ? `${at}: ${error.error}` : `${at}: expected ${expected}, was ${show(given)}`
 }
 
-function expectation(error: Fault, node: unknown, schema: CompiledSchema): string | undefined {
+function expectation(
+  error: Fault,
+  node: unknown,
+  given: unknown,
+  schema: CompiledSchema,
+): string | undefined {
   if (error.alternatives) {
     const types = error.alternatives.map((nested) => typeNames(schemaAt(nested.keywordLocation, schema)))
     const distinct = [...new Set(types.filter((type) => type !== undefined))]
@@ -112,7 +126,9 @@ function expectation(error: Fault, node: unknown, schema: CompiledSchema): strin
     case 'type':
       return typeNames(node)
     case 'enum':
-      return node.enum instanceof PatternEnum ? patternText(node.enum) : `one of ${list(node.enum)}`
+      return node.enum instanceof InstanceCheck
+        ? checkText(node.enum.checks, given)
+        : `one of ${list(node.enum)}`
     case 'const':
       return clip(JSON.stringify(node.const))
     case 'minimum':
@@ -140,9 +156,10 @@ function expectation(error: Fault, node: unknown, schema: CompiledSchema): strin
   }
 }
 
-function patternText({ pattern, values }: PatternEnum): string {
-  const match = `a text that matches /${clip(pattern)}/`
-  return values ? `one of ${list(values)}` : match
+function checkText({ pattern, values }: InstanceChecks, given: unknown): string {
+  if (values && !values.includes(given)) return `one of ${list(values)}`
+  if (Array.isArray(given)) return 'items that are all different'
+  return `a text that matches /${clip(pattern?.source ?? '')}/`
 }
 
 function typeNames(node: unknown): string | undefined {

@@ -4,7 +4,7 @@ import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
 import { setOwn } from './copy-json.ts'
-import { type InstanceTexts, PatternEnum, type TextTest } from './schema-patterns.ts'
+import { InstanceCheck, type InstanceParts, type TextTest } from './instance-check.ts'
 
 /** A schema copied into a form that is safe and cheap to evaluate. */
 export interface PreparedSchema {
@@ -12,7 +12,8 @@ export interface PreparedSchema {
   readonly draft: SchemaDraft
   /** Where `patternProperties` stand: their keys are made anew for each instance. */
   readonly patternMaps: readonly PatternMap[]
-  readonly hasPatterns: boolean
+  /** Whether any `InstanceCheck` stands in it. */
+  readonly hasOwnChecks: boolean
   /** What the schema says that cannot be evaluated. It constrains nothing. */
   readonly faults: readonly string[]
 }
@@ -30,7 +31,7 @@ export interface PatternMap {
 export interface PrepareOptions {
   /** Allows patterns that only the platform's own regular expressions can express: the host wrote them. */
   readonly isTrusted: boolean
-  readonly texts: InstanceTexts
+  readonly parts: InstanceParts
   /** Called whenever a `$ref` is followed. */
   readonly onRef: () => void
 }
@@ -49,11 +50,11 @@ export function prepareSchema(schema: JsonSchema, options: PrepareOptions): Prep
   const draft = draftOf(schema)
   const faults: string[] = []
   const patternMaps: PatternMap[] = []
-  let hasPatterns = false
+  let hasOwnChecks = false
   let nodes = 0
   let patternWeight = 0
   const root = copy(schema, '#', 0)
-  return { root: root ?? true, draft, patternMaps, hasPatterns, faults }
+  return { root: root ?? true, draft, patternMaps, hasOwnChecks, faults }
 
   function copy(value: unknown, at: string, depth: number): boolean | SchemaNode | undefined {
     if (typeof value === 'boolean') return value
@@ -67,7 +68,7 @@ export function prepareSchema(schema: JsonSchema, options: PrepareOptions): Prep
       if (copied !== undefined) node[keyword] = copied
     }
     if (typeof node.$ref === 'string') countRefs(node, node.$ref, options.onRef)
-    guardPattern(node, `${at}/pattern`)
+    takeOverChecks(node, at)
     return node
   }
 
@@ -121,15 +122,17 @@ export function prepareSchema(schema: JsonSchema, options: PrepareOptions): Prep
     return live
   }
 
-  // The validator would hand a pattern to the platform's regular expressions; as a kind of enum it is ours to test.
-  function guardPattern(node: SchemaNode, at: string): void {
-    const { pattern } = node
+  // The validator would hand patterns to the platform's regular expressions, and compare each item with each other.
+  function takeOverChecks(node: SchemaNode, at: string): void {
+    const { pattern: source, uniqueItems: isUnique } = node
     delete node.pattern
-    if (typeof pattern !== 'string') return
-    const test = compilePattern(pattern, at)
-    if (test === undefined) return
-    hasPatterns = true
-    node.enum = new PatternEnum(pattern, test, options.texts, node.enum as readonly unknown[] | undefined)
+    delete node.uniqueItems
+    const test = typeof source === 'string' ? compilePattern(source, `${at}/pattern`) : undefined
+    if (test === undefined && isUnique !== true) return
+    hasOwnChecks = true
+    const pattern = test && { source: String(source), test }
+    const values = node.enum as readonly unknown[] | undefined
+    node.enum = new InstanceCheck({ pattern, isUnique: isUnique === true, values }, options.parts)
   }
 
   function compilePattern(pattern: string, at: string): TextTest | undefined {
