@@ -12,6 +12,7 @@ const MAX_PATTERN_LENGTH = 500
 const MAX_LINE_LENGTH = 300
 /** Larger files are data rather than text that someone wrote; they are counted, not searched. */
 const MAX_FILE_BYTES = 2 * 1024 * 1024
+const BATCH = 16
 /** What one search reads in all. */
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024
 
@@ -97,35 +98,59 @@ async function searchFiles(
   search: Search,
   signal: AbortSignal,
 ): Promise<{ lines: string[]; notes: string[] }> {
-  const { isWanted, limit, pattern } = search
-  const report = { isCut: false }
+  const { limit, pattern } = search
+  const report = { isCut: false, skipped: 0 }
   const lines: string[] = []
-  let skipped = 0
+  for await (const batch of batchesOf(filesToRead(search, signal, report))) {
+    const contents = await Promise.all(batch.map((file) => readOrSkip(search.files, file.path)))
+    for (const [index, { path }] of batch.entries()) {
+      signal.throwIfAborted()
+      const bytes = contents[index]
+      if (bytes === undefined || isBinary(bytes)) continue
+      matchingLines(new TextDecoder().decode(bytes), pattern, limit + 1 - lines.length, (line, text) => {
+        lines.push(`${path}:${line}: ${shorten(text)}`)
+      })
+      if (lines.length <= limit) continue
+      return { lines: lines.slice(0, limit), notes: [`[only the first ${limit} lines; narrow the search]`] }
+    }
+  }
+  const notes = report.isCut ? ['[too much to search all of it; start further down or give a glob]'] : []
+  if (report.skipped > 0) notes.push(`[${report.skipped} files larger than 2 MiB were not searched]`)
+  return { lines, notes }
+}
+
+/** The files worth reading, until they are too much in all. */
+async function* filesToRead(
+  search: Search,
+  signal: AbortSignal,
+  report: { isCut: boolean; skipped: number },
+): AsyncGenerator<WalkedFile> {
   let totalBytes = 0
   for await (const file of startingAt(search, signal, report)) {
-    signal.throwIfAborted()
-    if (!isWanted(file.relative)) continue
+    if (!search.isWanted(file.relative)) continue
     if (file.size > MAX_FILE_BYTES) {
-      skipped++
+      report.skipped++
       continue
     }
     totalBytes += file.size
     if (totalBytes > MAX_TOTAL_BYTES) {
       report.isCut = true
-      break
+      return
     }
-    const bytes = await readOrSkip(search.files, file.path)
-    if (bytes === undefined || isBinary(bytes)) continue
-    matchingLines(new TextDecoder().decode(bytes), pattern, limit + 1 - lines.length, (line, text) => {
-      lines.push(`${file.path}:${line}: ${shorten(text)}`)
-    })
-    if (lines.length > limit) {
-      return { lines: lines.slice(0, limit), notes: [`[only the first ${limit} lines; narrow the search]`] }
-    }
+    yield file
   }
-  const notes = report.isCut ? ['[too much to search all of it; start further down or give a glob]'] : []
-  if (skipped > 0) notes.push(`[${skipped} files larger than 2 MiB were not searched]`)
-  return { lines, notes }
+}
+
+/** Files are read a few at a time: the disk is asked for the next while the last is on its way. */
+async function* batchesOf(files: AsyncIterable<WalkedFile>): AsyncGenerator<WalkedFile[]> {
+  let batch: WalkedFile[] = []
+  for await (const file of files) {
+    batch.push(file)
+    if (batch.length < BATCH) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
 }
 
 /** The files below a directory, or the one file that was named. */

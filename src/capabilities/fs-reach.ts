@@ -8,7 +8,7 @@ import { checkRunning } from './check-running.ts'
 import {
   type Opened,
   openDirectoryWithin,
-  openWithin,
+  openReal,
   pathInside,
   pathOfHandle,
   realPathWithin,
@@ -100,8 +100,9 @@ export function fsReachBackend(options: FsReachOptions): CapabilityBackend<'fs_r
 
 async function readWithin(path: string, roots: readonly string[], maxBytes: number): Promise<Uint8Array> {
   // Asked before it is opened too: opening alone can set off a device.
-  checkRegular(path, await lstat(await realPathWithin(path, roots)))
-  const { handle } = await openWithin(path, roots, constants.O_RDONLY)
+  const real = await realPathWithin(path, roots)
+  checkRegular(path, await lstat(real))
+  const { handle } = await openReal(real, roots, constants.O_RDONLY)
   try {
     const stats = await handle.stat()
     checkRegular(path, stats)

@@ -15,11 +15,15 @@ export interface Opened {
  * whatever is swapped for a link between the check and the use, the handle either is below a root or is refused.
  */
 export async function openWithin(path: string, roots: readonly string[], flags: number): Promise<Opened> {
-  const real = await realPathWithin(path, roots)
+  return openReal(await realPathWithin(path, roots), roots, flags)
+}
+
+/** Like `openWithin`, for a path that `realPathWithin` has just answered. */
+export async function openReal(real: string, roots: readonly string[], flags: number): Promise<Opened> {
   // Without blocking, so that a pipe that lies in wait cannot hold the call.
   const handle = await open(real, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
-    await checkHandle(handle, path, real, roots)
+    await checkHandle(handle, real, roots)
     return { handle, real }
   } catch (thrown) {
     await handle.close()
@@ -71,18 +75,13 @@ export function pathOfHandle({ handle, real }: Opened): string {
   return process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : real
 }
 
-async function checkHandle(
-  handle: FileHandle,
-  path: string,
-  real: string,
-  roots: readonly string[],
-): Promise<void> {
+async function checkHandle(handle: FileHandle, real: string, roots: readonly string[]): Promise<void> {
   const opened = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : real
-  if (!roots.some((root) => isWithin(opened, root))) throw outside(path, roots)
+  if (!roots.some((root) => isWithin(opened, root))) throw outside(real, roots)
   if (process.platform === 'linux') return
   // Without /proc: what the path leads to now must be what was opened, and still be where it was.
   const [now, there, here] = await Promise.all([realpath(real), stat(real), handle.stat()])
-  if (now !== real || there.dev !== here.dev || there.ino !== here.ino) throw outside(path, roots)
+  if (now !== real || there.dev !== here.dev || there.ino !== here.ino) throw outside(real, roots)
 }
 
 function outside(path: string, roots: readonly string[]): CapabilityError {
