@@ -250,7 +250,7 @@ export class ToolRegistry {
   }
 
   /** Runs calls at once, answers in their order, and never throws. */
-  executeParallel(
+  async executeParallel(
     calls: readonly ToolCall[],
     ctx: CallContext,
     allowedTools?: readonly string[],
@@ -264,6 +264,7 @@ export class ToolRegistry {
       ...this.#environment(),
       resolve: ({ name, args }) => {
         const entry = snapshot.get(name)
+        if (!entry) this.#emit({ type: 'missed', what: 'name', text: name, sessionId: ctx?.sessionId ?? '' })
         return entry && { tool: entry.tool, source: entry.source, args, registration: entry }
       },
       suggest: (name) => this.#finder.suggest(name, (entry) => denial(entry) === undefined),

@@ -22,7 +22,10 @@ export interface SessionHost {
 }
 
 /** What the pipeline needs to know of the session whose calls it runs. */
-export type CallSession = Pick<CallEnvironment, 'resolve' | 'denial' | 'onUse' | 'needsSchema'> & {
+export type CallSession = Pick<
+  CallEnvironment,
+  'resolve' | 'denial' | 'onUse' | 'needsSchema' | 'searchToolName'
+> & {
   readonly view: View
 }
 

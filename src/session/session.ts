@@ -123,7 +123,8 @@ export class Session {
       { ...ctx, sessionId: this.id },
       {
         view: turn.view,
-        resolve: (call) => this.#resolve(call),
+        searchToolName: turn.view.deferred.size > 0 ? this.#parts.settings.searchTool : undefined,
+        resolve: (call) => this.#resolve(call) ?? this.#miss(call.name),
         denial: ({ tool }) => this.#denial(tool.name),
         onUse: ({ tool }) => used.add(tool.name),
         needsSchema: ({ tool }) =>
@@ -275,6 +276,10 @@ export class Session {
     if (direct) return direct
     const entry = this.#host.findByName(args.name, view)
     return entry && targetOf(entry, args.arguments)
+  }
+
+  #miss(name: string): undefined {
+    this.#emit({ type: 'missed', what: 'name', text: name })
   }
 
   #denial(name: string): string | undefined {
