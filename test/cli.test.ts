@@ -1,0 +1,123 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+const folder = mkdtempSync(join(tmpdir(), 'toolcrib-cli-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Runs the command line from source, as a separate process. */
+function toolcrib(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--import', 'tsx', join(root, 'src/cli/main.ts'), ...args],
+    {
+      cwd: root,
+      encoding: 'utf8',
+      env: { ...process.env, NO_COLOR: '1' },
+    },
+  )
+  return { status, stdout, stderr }
+}
+
+const lines = (name: string, rows: readonly object[]) => {
+  const path = join(folder, name)
+  writeFileSync(path, rows.map((row) => JSON.stringify(row)).join('\n'))
+  return path
+}
+
+describe('toolcrib', () => {
+  it('teaches what it can do', () => {
+    const { status, stdout } = toolcrib('--help')
+    expect(status).toBe(0)
+    for (const word of ['tour', 'eval', 'Exit codes', 'Start with']) expect(stdout).toContain(word)
+  })
+
+  it('names what is wrong with its usage', () => {
+    const { status, stderr } = toolcrib('serach')
+    expect(status).not.toBe(0)
+    expect(stderr).toContain("unknown command 'serach'")
+  })
+})
+
+describe('toolcrib tour', () => {
+  it('shows the surface in full and in lazy mode, a search, a call and an eviction', () => {
+    const { status, stdout } = toolcrib('tour', '--json')
+    expect(status).toBe(0)
+    const figures = JSON.parse(stdout)
+    expect(figures.tools).toBeGreaterThan(300)
+    expect(figures.fullTokens).toBeGreaterThan(20 * figures.lazyTokens)
+    expect(figures.found.length).toBeGreaterThan(0)
+    expect(figures.evicted.length).toBeGreaterThan(0)
+  })
+})
+
+describe('toolcrib eval', () => {
+  const tools = lines('tools.jsonl', [
+    {
+      id: 'a',
+      server: 'git',
+      name: 'search',
+      description: 'Search the issues of a repository.',
+      inputSchema: {},
+    },
+    { id: 'b', server: 'mail', name: 'search', description: 'Search emails in the inbox.', inputSchema: {} },
+    { id: 'c', server: 'mail', name: 'send', description: 'Send an email to somebody.', inputSchema: {} },
+  ])
+  const queries = lines('queries.jsonl', [
+    { id: '1', query: 'issues of a repository', relevant: ['a'] },
+    { id: '2', query: 'email', relevant: ['b', 'c'] },
+    { id: '3', query: 'zebra', relevant: ['c'] },
+  ])
+
+  it('prints its report as JSON, keyed by id, with recall as macro-averaged fractions', () => {
+    const { status, stdout } = toolcrib('eval', '--tools', tools, '--queries', queries, '--json')
+    expect(status).toBe(0)
+    const report = JSON.parse(stdout)
+    expect(report).toMatchObject({ searcher: 'lexical', tools: 3, queries: 3, mrr: expect.closeTo(2 / 3, 3) })
+    expect(report.recall).toEqual({
+      '1': expect.closeTo(0.5, 3),
+      '3': expect.closeTo(2 / 3, 3),
+      '5': expect.closeTo(2 / 3, 3),
+      '10': expect.closeTo(2 / 3, 3),
+    })
+    for (const key of ['ndcg10', 'p50Micros', 'p95Micros', 'indexMs', 'indexBytes'])
+      expect(report[key]).toBeGreaterThan(0)
+  })
+
+  it('leaves out distractors that bear a relevant tool’s name', () => {
+    const distractors = lines('distractors.jsonl', [
+      { id: 'd', name: 'send', description: 'Send email email email.', inputSchema: {} },
+      { id: 'e', name: 'other', description: 'Something else.', inputSchema: {} },
+    ])
+    const { stdout } = toolcrib(
+      'eval',
+      '--tools',
+      tools,
+      '--queries',
+      queries,
+      '--distractors',
+      distractors,
+      '--searcher',
+      'weighted',
+      '--json',
+    )
+    expect(JSON.parse(stdout)).toMatchObject({ searcher: 'weighted', tools: 4 })
+  })
+
+  it('names the file and line of what it cannot read', () => {
+    const broken = join(folder, 'broken.jsonl')
+    writeFileSync(broken, '{"id":"a","name":"x","description":"","inputSchema":{}}\n{"id":')
+    const { status, stderr } = toolcrib('eval', '--tools', broken, '--queries', queries)
+    expect(status).toBe(2)
+    expect(stderr).toContain('broken.jsonl')
+    expect(stderr).toContain('2')
+    expect(toolcrib('eval', '--tools', join(folder, 'none.jsonl'), '--queries', queries).status).toBe(2)
+    expect(toolcrib('eval', '--tools', tools, '--queries', queries, '--searcher', 'magic')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('lexical'),
+    })
+  })
+})
