@@ -1,0 +1,95 @@
+import type { Strategy, Surface } from '../session/surface.ts'
+import type { CallResult, ToolCall } from '../tool.ts'
+import type { SchemaLoss } from './schema/schema-node.ts'
+
+/**
+ * A provider's wire form, as pure functions: no network, no SDK, no state of the conversation. The host keeps the
+ * messages and sends the requests.
+ *
+ * ```ts
+ * const surface = session.surface()
+ * const response = await client.send(dialect.toRequest({ surface, note: session.promptNote(), messages }))
+ * const results = await session.execute(dialect.toCalls(response, surface))
+ * messages.push(...dialect.toMessages(response, results, surface))
+ * ```
+ */
+export interface Dialect<Message = unknown, Request = unknown, Response = unknown, StreamEvent = unknown> {
+  readonly name: string
+  /** How a surface should grow here, for `openSession({ dialect })`. */
+  readonly strategy: Strategy
+  /** The tools, the system prompt and the messages of a request, ready to be spread into it. */
+  toRequest(turn: Turn<Message>): Request
+  /** What the model answered: its words, its calls, why it stopped and what it cost. */
+  toReply(response: Response, surface: Surface): Reply
+  /** The calls to run, under their registered names. */
+  toCalls(response: Response, surface: Surface): readonly ToolCall[]
+  /**
+   * What to append to the messages: the model's answer as it must be replayed, and an answer to each of its calls.
+   * A call without a result (unreadable, cut off, not run) is answered with the reason, so no call is left open.
+   */
+  toMessages(response: Response, results: readonly CallResult[], surface: Surface): readonly Message[]
+  /** A message of the user. */
+  userMessage(text: string): Message
+  /** Puts a response together from the events of a stream. */
+  openStream(): StreamReader<StreamEvent, Response>
+  /** What the provider cannot be told of the tools' schemas. Arguments are still checked against the originals. */
+  lossesOf(surface: Surface): readonly ToolLoss[]
+}
+
+/** One turn: what is shown, what was said. */
+export interface Turn<Message> {
+  readonly surface: Surface
+  readonly messages: readonly Message[]
+  /** The host's system prompt. */
+  readonly system?: string | undefined
+  /** `session.promptNote()`; stands after the system prompt. */
+  readonly note?: string | undefined
+}
+
+/** What the model answered. */
+export interface Reply {
+  readonly text: string
+  readonly calls: readonly ToolCall[]
+  /** Calls that cannot be run, already answered; `toMessages` tells the model. */
+  readonly unrunnable: readonly CallResult[]
+  readonly stop: Stop
+  /** Why the model refused, when it says so. */
+  readonly refusal?: string
+  readonly usage: Usage
+}
+
+/**
+ * Why the model stopped. calls: it waits for results; length: a token limit; refused: it will not answer; paused: it
+ * goes on when the messages are sent again; cut: the stream ended early.
+ */
+export type Stop = 'done' | 'calls' | 'length' | 'refused' | 'paused' | 'cut'
+
+/** What a request cost, in tokens. The three kinds of input add up to all input. */
+export interface Usage {
+  /** Input at full price. */
+  readonly inputTokens: number
+  /** Input read from the cache. */
+  readonly cachedInputTokens: number
+  /** Input written to the cache, where that has its own price. */
+  readonly cacheWriteTokens: number
+  readonly outputTokens: number
+}
+
+/** Assembles a response. A stream that is cut leaves a response without the calls that were not finished. */
+export interface StreamReader<StreamEvent, Response> {
+  /** Takes one event and gives the text it brought, `''` for none. */
+  add(event: StreamEvent): string
+  response(): Response
+}
+
+/** A loss in the schema of one tool. */
+export interface ToolLoss extends SchemaLoss {
+  readonly tool: string
+}
+
+export const NO_USAGE: Usage = { inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 }
+
+/** The host's system prompt and the session's note, as one text; `''` when there is neither. */
+export function systemText({ system, note }: Pick<Turn<unknown>, 'system' | 'note'>): string {
+  return [system, note].filter((text) => text !== undefined && text !== '').join('\n\n')
+}

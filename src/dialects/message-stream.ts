@@ -1,0 +1,103 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import type { StreamReader } from './dialect.ts'
+import { readArguments } from './wire-calls.ts'
+
+/** Puts a message together from the events of the Messages API. */
+export class MessageStreamReader implements StreamReader<Anthropic.RawMessageStreamEvent, Anthropic.Message> {
+  #message: Anthropic.Message | undefined
+  readonly #blocks = new Map<number, Anthropic.ContentBlock>()
+  readonly #json = new Map<number, string>()
+  readonly #finished = new Set<number>()
+
+  add(event: Anthropic.RawMessageStreamEvent): string {
+    switch (event.type) {
+      case 'message_start':
+        this.#message = event.message
+        return ''
+      case 'content_block_start':
+        this.#blocks.set(event.index, event.content_block)
+        return event.content_block.type === 'text' ? event.content_block.text : ''
+      case 'content_block_delta':
+        return this.#addDelta(event.index, event.delta)
+      case 'content_block_stop':
+        this.#finished.add(event.index)
+        return ''
+      case 'message_delta':
+        this.#finish(event)
+        return ''
+      default:
+        return ''
+    }
+  }
+
+  response(): Anthropic.Message {
+    const blocks = [...this.#blocks].sort(([first], [second]) => first - second)
+    const content = blocks.flatMap(([index, block]) => this.#block(index, block))
+    return { ...(this.#message ?? emptyMessage()), content }
+  }
+
+  #addDelta(index: number, delta: Anthropic.RawContentBlockDelta): string {
+    const block = this.#blocks.get(index)
+    if (!block) return ''
+    if (delta.type === 'text_delta' && block.type === 'text') {
+      this.#blocks.set(index, { ...block, text: block.text + delta.text })
+      return delta.text
+    }
+    if (delta.type === 'input_json_delta') {
+      this.#json.set(index, (this.#json.get(index) ?? '') + delta.partial_json)
+    } else if (delta.type === 'thinking_delta' && block.type === 'thinking') {
+      this.#blocks.set(index, { ...block, thinking: block.thinking + delta.thinking })
+    } else if (delta.type === 'signature_delta' && block.type === 'thinking') {
+      this.#blocks.set(index, { ...block, signature: delta.signature })
+    } else if (delta.type === 'citations_delta' && block.type === 'text') {
+      this.#blocks.set(index, { ...block, citations: [...(block.citations ?? []), delta.citation] })
+    }
+    return ''
+  }
+
+  #finish({ delta, usage }: Anthropic.RawMessageDeltaEvent): void {
+    const message = this.#message ?? emptyMessage()
+    const counted = Object.fromEntries(
+      Object.entries(usage ?? {}).filter(([, count]) => count !== null && count !== undefined),
+    )
+    this.#message = { ...message, ...delta, usage: { ...message.usage, ...counted } }
+  }
+
+  /** The block as it stands; of an unfinished stream, only what can be replayed. */
+  #block(index: number, block: Anthropic.ContentBlock): Anthropic.ContentBlock[] {
+    const isFinished = this.#finished.has(index)
+    if (block.type === 'text') return block.text === '' ? [] : [block]
+    if (!isFinished) return []
+    const json = this.#json.get(index)
+    if (json === undefined || json === '' || !('input' in block)) return [block]
+    // What cannot be read stays text; the reply explains it.
+    return [{ ...block, input: readArguments(json) ?? json } as Anthropic.ContentBlock]
+  }
+}
+
+function emptyMessage(): Anthropic.Message {
+  return {
+    id: '',
+    type: 'message',
+    role: 'assistant',
+    model: '',
+    container: null,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    stop_details: null,
+    diagnostics: null,
+    usage: {
+      input_tokens: 0,
+      output_tokens: 0,
+      cache_creation: null,
+      cache_creation_input_tokens: null,
+      cache_read_input_tokens: null,
+      inference_geo: null,
+      output_tokens_details: null,
+      server_tool_use: null,
+      service_tier: null,
+      speed: null,
+    },
+  }
+}

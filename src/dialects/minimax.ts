@@ -1,0 +1,19 @@
+import { type MessagesDialect, messagesDialect } from './messages-dialect.ts'
+import { COMPATIBLE_RULES } from './schema/schema-rules.ts'
+
+export type { MessagesDialect, MessagesRequest } from './messages-dialect.ts'
+
+/**
+ * MiniMax, through its Messages endpoint. It cannot defer, so the surface stays constant and found tools are called
+ * through `call_tool`. The model loses its thread unless its thinking is replayed: append all that `toMessages`
+ * gives.
+ */
+export function minimax(): MessagesDialect {
+  return messagesDialect({
+    name: 'minimax',
+    strategy: 'dispatch',
+    rules: COMPATIBLE_RULES,
+    cache: '5m',
+    hasRequestMark: false,
+  })
+}

@@ -1,0 +1,52 @@
+import type { ContentBlock, ToolResult } from '../tool.ts'
+
+/** A piece of an answer that a model can be shown. */
+export type ResultPart =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'media'; readonly mimeType: string; readonly data: string }
+
+/**
+ * A result in parts: its text, then its media. Media a provider cannot show are told in words, so that the model
+ * knows of them.
+ */
+export function resultParts(
+  result: ToolResult,
+  canShow: (mimeType: string) => boolean,
+): readonly ResultPart[] {
+  if (!result.ok) return [{ kind: 'text', text: wellFormed(`Error (${result.code}): ${result.error}`) }]
+  const media = (result.content ?? []).flatMap(mediaOf)
+  const shown = media.filter(({ mimeType }) => canShow(mimeType))
+  const hidden = media.filter(({ mimeType }) => !canShow(mimeType))
+  const told = hidden.map(
+    ({ mimeType, data }) => `[${mimeType}, ${data.length} base64 characters, not shown here]`,
+  )
+  const text = [result.value, ...told].filter((line) => line !== '').join('\n')
+  return [
+    ...(text === '' && shown.length > 0 ? [] : [{ kind: 'text', text: wellFormed(text) } as const]),
+    ...shown,
+  ]
+}
+
+/** The whole result as text. */
+export function resultText(result: ToolResult): string {
+  return resultParts(result, () => false)
+    .map((part) => (part.kind === 'text' ? part.text : ''))
+    .join('\n')
+}
+
+export function isImage(mimeType: string): boolean {
+  return ['image/png', 'image/jpeg', 'image/gif', 'image/webp'].includes(mimeType)
+}
+
+function mediaOf(block: ContentBlock): { kind: 'media'; mimeType: string; data: string }[] {
+  if (block.type === 'image' || block.type === 'audio')
+    return [{ kind: 'media', mimeType: block.mimeType, data: block.data }]
+  if (block.type !== 'resource' || block.resource.blob === undefined) return []
+  const { blob, mimeType = 'application/octet-stream' } = block.resource
+  return [{ kind: 'media', mimeType, data: blob }]
+}
+
+/** Text without halves of surrogate pairs, which make a request invalid. */
+export function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\uFFFD')
+}

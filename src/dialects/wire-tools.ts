@@ -1,0 +1,108 @@
+import { isRecord } from '../json.ts'
+import type { Surface } from '../session/surface.ts'
+import type { ToolDefinition } from '../tool.ts'
+import type { ToolLoss } from './dialect.ts'
+import type { SchemaRules } from './schema/schema-rules.ts'
+import { type ObjectSchema, type TranslatedSchema, translateSchema } from './schema/translate-schema.ts'
+import { WireNames } from './wire-names.ts'
+
+/** A tool as it goes out: everything but the provider's own wrapping. */
+export interface WireTool {
+  readonly name: string
+  readonly description: string
+  readonly parameters: ObjectSchema
+}
+
+/** The names of the meta-tools that search; they are reserved, so no other tool bears one. */
+const SEARCH_TOOLS: ReadonlySet<string> = new Set(['tool_search', 'tool_search_regex', 'ToolSearch'])
+
+/** A surface in a provider's words, and the way back. */
+export class WireTools {
+  /** Shown from the start, in the surface's order. */
+  readonly shown: readonly WireTool[]
+  /** For the provider to hold back; empty unless the surface is native and has a search to load them. */
+  readonly deferred: readonly WireTool[]
+  /** The registered name of the search tool, when one is shown. */
+  readonly searchTool: string | undefined
+  readonly #names: WireNames
+  readonly #definitions: ReadonlyMap<string, ToolDefinition>
+  readonly #translate: (definition: ToolDefinition) => TranslatedSchema
+
+  constructor(surface: Surface, translate: (definition: ToolDefinition) => TranslatedSchema) {
+    const deferred = surface.deferredTools ?? []
+    const all = [...surface.tools, ...deferred]
+    this.#names = new WireNames(all.map(({ name }) => name))
+    this.#definitions = new Map(all.map((definition) => [definition.name, definition]))
+    this.#translate = translate
+    this.searchTool = surface.tools.find(({ name }) => SEARCH_TOOLS.has(name))?.name
+    // Without a search nothing could be loaded, and a request whose tools are all deferred is refused.
+    const isReachable = this.searchTool !== undefined
+    this.shown = (isReachable ? surface.tools : all).map((definition) => this.#toWire(definition))
+    this.deferred = isReachable ? deferred.map((definition) => this.#toWire(definition)) : []
+  }
+
+  isSearch(name: string): boolean {
+    return name === this.searchTool
+  }
+
+  toWireName(name: string): string {
+    return this.#names.toWire(name)
+  }
+
+  fromWireName(wireName: string): string {
+    return this.#names.fromWire(wireName)
+  }
+
+  /** Arguments under the tool's own keys. */
+  fromWireArguments(name: string, args: Record<string, unknown>): Record<string, unknown> {
+    const definition = this.#definitions.get(name)
+    const renamedKeys = definition && this.#translate(definition).renamedKeys
+    if (!renamedKeys || renamedKeys.size === 0) return args
+    return Object.fromEntries(
+      Object.entries(args).map(([key, value]) => [renamedKeys.get(key) ?? key, value]),
+    )
+  }
+
+  losses(): readonly ToolLoss[] {
+    return [...this.#definitions.values()].flatMap((definition) =>
+      this.#translate(definition).lost.map((loss) => ({ tool: definition.name, ...loss })),
+    )
+  }
+
+  #toWire(definition: ToolDefinition): WireTool {
+    return {
+      name: this.#names.toWire(definition.name),
+      description: definition.description,
+      parameters: this.#translate(definition).schema,
+    }
+  }
+}
+
+/** Reads surfaces by one provider's rules. Definitions are immutable, so each is translated once. */
+export function wireToolsBy(rules: SchemaRules): (surface: Surface) => WireTools {
+  const translations = new WeakMap<ToolDefinition, TranslatedSchema>()
+  const surfaces = new WeakMap<Surface, WireTools>()
+  const translate = (definition: ToolDefinition) => {
+    const known = translations.get(definition)
+    if (known) return known
+    const translated = translateSchema(definition.parameters, rules)
+    translations.set(definition, translated)
+    return translated
+  }
+  return (surface) => {
+    const known = surfaces.get(surface)
+    if (known) return known
+    const wireTools = new WireTools(surface, translate)
+    surfaces.set(surface, wireTools)
+    return wireTools
+  }
+}
+
+/** The tools a search found, by registered name; undefined when it is no answer that lists tools. */
+export function foundTools(structured: unknown): readonly string[] | undefined {
+  if (!isRecord(structured)) return undefined
+  if (structured.activated === true && typeof structured.name === 'string') return [structured.name]
+  const listed = structured.matches ?? structured.tools
+  if (!Array.isArray(listed)) return undefined
+  return listed.flatMap((match) => (isRecord(match) && typeof match.name === 'string' ? [match.name] : []))
+}
