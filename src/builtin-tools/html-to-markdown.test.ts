@@ -70,6 +70,10 @@ describe('htmlToMarkdown', () => {
     expect(convert(`<p>a${hidden.join('')}</p>\u200b\u{E0041}b`)).toBe('a\n\nb')
   })
 
+  it('reads through elements nobody has heard of', () => {
+    expect(convert('<constructor>a <x-y>b</x-y></constructor> <__proto__ hidden>c')).toBe('a b')
+  })
+
   it('finds the title', () => {
     expect(htmlToMarkdown('<title> A &amp;\n B </title><p>x', 'https://example.com')).toEqual({
       title: 'A & B',

@@ -132,6 +132,7 @@ describe('private addresses', () => {
       await expect(access.fetch(`http://${host}/`), host).rejects.toMatchObject(denied)
     for (const host of ['2130706433', '0x7f.1', '0177.0.0.1', '127.1', '0x7f000001', '134744072', '0'])
       await expect(access.fetch(`http://${host}/`), host).rejects.toMatchObject(denied)
+    await expect(access.fetch('http://134744072/8.8.8.8')).rejects.toThrow('hides the address')
     await expect(access.fetch(new URL('http://2130706433/'))).rejects.toMatchObject(denied)
     await expect(access.fetch('http://localhost/')).rejects.toMatchObject(denied)
   })

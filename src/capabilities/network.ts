@@ -185,7 +185,9 @@ function checkUrl(url: URL): void {
 
 /** `http://2130706433` and `http://0x7f.1` are addresses in disguise: the URL shows dots where the text had none. */
 function checkDisguise(target: string | URL, url: URL): void {
-  if (typeof target !== 'string' || !isIPv4(url.hostname) || target.includes(url.hostname)) return
+  if (typeof target !== 'string' || !isIPv4(url.hostname)) return
+  const authority = /^(?:[a-z][a-z0-9+.-]*:)?[\\/]*([^\\/?#]*)/i.exec(target.trim())?.[1] ?? ''
+  if (authority.includes(url.hostname)) return
   throw new CapabilityError('denied', `${target} hides the address ${url.hostname}; write it with dots`)
 }
 
