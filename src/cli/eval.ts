@@ -1,11 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Command } from 'commander'
 import pc from 'picocolors'
 import {
   CatalogueSearch,
-  type JsonSchema,
   type Listing,
   lexical,
   regex,
@@ -13,6 +11,7 @@ import {
   ToolcribError,
   weighted,
 } from 'toolcrib'
+import { type EvalFiles, loadCase, toGroups } from './eval-case.ts'
 
 /** How far down the ranking is looked at. */
 const DEPTH = 10
@@ -22,13 +21,7 @@ const WARM_UP = 200
 
 const SEARCHERS: Readonly<Record<string, () => Searcher>> = { lexical, weighted, regex }
 
-export interface EvalOptions {
-  /** A file of lines `{ id, server?, name, description, inputSchema }`. */
-  readonly tools: string
-  /** A file of lines `{ id, query, relevant: [ids] }`. */
-  readonly queries: string
-  /** More tools, to make it harder. Those that bear a relevant tool's name are left out. */
-  readonly distractors?: string
+export interface EvalOptions extends EvalFiles {
   /** `lexical` unless told. */
   readonly searcher?: string
   onProgress?(done: number, total: number): void
@@ -118,123 +111,11 @@ export function evalCommand(): Command {
     })
 }
 
-interface EvalTool {
-  readonly id: string
-  readonly server?: string
-  readonly name: string
-  readonly description: string
-  readonly inputSchema: JsonSchema
-}
-
-interface EvalQuery {
-  readonly query: string
-  readonly relevant: readonly string[]
-}
-
 function searcherNamed(name: string): Searcher {
   const open = Object.hasOwn(SEARCHERS, name) ? SEARCHERS[name] : undefined
   if (open !== undefined) return open()
   const known = Object.keys(SEARCHERS).join(', ')
   throw new ToolcribError('config-invalid', `There is no searcher "${name}"; use one of ${known}`)
-}
-
-async function loadCase(options: EvalOptions): Promise<{ tools: EvalTool[]; queries: EvalQuery[] }> {
-  const tools = await readLines(options.tools, toTool)
-  const queries = await readLines(options.queries, toQuery)
-  const ids = new Map(tools.map((tool) => [tool.id, tool]))
-  if (ids.size < tools.length) {
-    const repeated = tools.find((tool) => ids.get(tool.id) !== tool)
-    throw new ToolcribError(
-      'config-invalid',
-      `${options.tools}: the id "${repeated?.id}" stands twice; ids must differ`,
-    )
-  }
-  // A query without a relevant tool has no recall.
-  const labelled = queries.filter(({ relevant }) => relevant.length > 0)
-  if (labelled.length === 0) {
-    throw new ToolcribError(
-      'config-invalid',
-      `${options.queries} holds no query with relevant tools; add some`,
-    )
-  }
-  if (options.distractors === undefined) return { tools, queries: labelled }
-  const taken = new Set(labelled.flatMap(({ relevant }) => relevant.map((id) => ids.get(id)?.name)))
-  const distractors = await readLines(options.distractors, toTool)
-  return { tools: [...tools, ...distractors.filter(({ name }) => !taken.has(name))], queries: labelled }
-}
-
-async function readLines<Item>(file: string, toItem: (line: unknown) => Item): Promise<Item[]> {
-  let text: string
-  try {
-    text = await readFile(file, 'utf8')
-  } catch (cause) {
-    throw new ToolcribError('config-invalid', `Cannot read ${file}; check the path`, { cause })
-  }
-  const items: Item[] = []
-  for (const [at, line] of text.split('\n').entries()) {
-    if (line.trim() === '') continue
-    try {
-      items.push(toItem(JSON.parse(line)))
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      throw new ToolcribError('config-invalid', `${file}:${at + 1}: ${reason}`, { cause })
-    }
-  }
-  return items
-}
-
-function toTool(line: unknown): EvalTool {
-  const { id, server, name, description, inputSchema } = objectOf(line)
-  if (typeof id !== 'string' || typeof name !== 'string')
-    throw new Error('a tool needs an "id" and a "name", both text')
-  if (server !== undefined && server !== null && typeof server !== 'string')
-    throw new Error('"server" must be text')
-  return {
-    id,
-    name,
-    ...(typeof server === 'string' ? { server } : {}),
-    description: typeof description === 'string' ? description : '',
-    inputSchema: isObject(inputSchema) || typeof inputSchema === 'boolean' ? inputSchema : {},
-  }
-}
-
-function toQuery(line: unknown): EvalQuery {
-  const { query, relevant } = objectOf(line)
-  if (typeof query !== 'string') throw new Error('a query needs a "query", which is text')
-  if (!Array.isArray(relevant) || !relevant.every((id): id is string => typeof id === 'string')) {
-    throw new Error('a query needs "relevant", a list of tool ids')
-  }
-  return { query, relevant }
-}
-
-function objectOf(value: unknown): Record<string, unknown> {
-  if (!isObject(value)) throw new Error('a line must hold one JSON object')
-  return value
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** One group a server, as a registry would hold them; fills `idOf`, since names may repeat. */
-function toGroups(tools: readonly EvalTool[], idOf: Map<Listing, string>): Map<string, Listing[]> {
-  const groups = new Map<string, Listing[]>()
-  for (const { id, server, name, description, inputSchema } of tools) {
-    const listing: Listing = {
-      name: server === undefined ? name : `mcp__${server}__${name}`,
-      ownName: name,
-      description,
-      inputSchema,
-      source: server === undefined ? { kind: 'builtin' } : { kind: 'mcp', server },
-      trust: 0,
-    }
-    idOf.set(listing, id)
-    const key = server === undefined ? 'builtin' : `mcp:${server}`
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [listing])
-    else group.push(listing)
-  }
-  return groups
 }
 
 /** A query that cannot be read finds nothing. */

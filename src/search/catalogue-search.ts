@@ -1,7 +1,7 @@
-import { type Listing, sourceKey } from '../tool.ts'
+import type { Listing } from '../tool.ts'
+import { CloneFolding } from './clone-folding.ts'
 import { ExactNames } from './exact-names.ts'
 import { lexical } from './lexical.ts'
-import { NearDuplicates } from './near-duplicates.ts'
 import { parseQuery, type Query } from './query.ts'
 import { filtered } from './query-filters.ts'
 import { regex } from './regex.ts'
@@ -52,10 +52,7 @@ export class CatalogueSearch {
   readonly #patterns = regex()
   #groups: ReadonlyMap<string, readonly Listing[]> = new Map()
   readonly #names = new ExactNames()
-  readonly #duplicates = new NearDuplicates()
-  /** When each source was first seen, as a number that grows. */
-  readonly #seniority = new Map<string, number>()
-  #sourcesSeen = 0
+  readonly #clones = new CloneFolding()
   readonly #indexes = new WeakMap<
     Searcher,
     { index: SearchIndex; groups: ReadonlyMap<string, readonly Listing[]> }
@@ -70,16 +67,12 @@ export class CatalogueSearch {
     const previous = this.#groups
     // A copy, since the caller may go on changing its map.
     this.#groups = new Map(groups)
-    for (const [key, before, after] of changes(previous, this.#groups)) {
+    for (const [, before, after] of changes(previous, this.#groups)) {
+      this.#clones.see(before, after)
       const kept = new Set(after)
       const known = new Set(before)
       for (const listing of before) if (!kept.has(listing)) this.#names.remove(listing)
       for (const listing of after) if (!known.has(listing)) this.#names.add(listing)
-      if (after.length === 0) this.#seniority.delete(key)
-      for (const { source } of after) {
-        const seen = sourceKey(source)
-        if (!this.#seniority.has(seen)) this.#seniority.set(seen, this.#sourcesSeen++)
-      }
     }
   }
 
@@ -216,25 +209,13 @@ export class CatalogueSearch {
       const { listing } = candidate
       const isFolded =
         !exact.has(listing) &&
-        candidates.some((other) => this.#outranks(other.listing, listing, query) && isReady(other.listing))
+        candidates.some(
+          (other) => this.#clones.isFolded(listing, other.listing, query) && isReady(other.listing),
+        )
       if (isFolded || !isReady(listing)) dropped++
       else kept.push(candidate)
     }
     return { kept, dropped }
-  }
-
-  /** Whether `senior` stands for `junior` as well. Not when the query names the junior's source. */
-  #outranks(senior: Listing, junior: Listing, query: Query): boolean {
-    if (senior === junior || !this.#duplicates.areAlike(senior, junior)) return false
-    const isSenior =
-      senior.trust === junior.trust
-        ? this.#seniorityOf(senior) < this.#seniorityOf(junior)
-        : senior.trust > junior.trust
-    return isSenior && !isNamed(junior, senior, query)
-  }
-
-  #seniorityOf(listing: Listing): number {
-    return this.#seniority.get(sourceKey(listing.source)) ?? Number.POSITIVE_INFINITY
   }
 
   /** The index of a searcher, opened on first use and brought up to date. */
@@ -301,12 +282,4 @@ function withExactFirst({ matches }: Ranking, exact: ReadonlySet<Listing>): read
     }
   })
   return [...first, ...matches.filter(({ listing }) => !exact.has(listing))]
-}
-
-function isNamed(junior: Listing, senior: Listing, query: Query): boolean {
-  const seniorNames = new Set(wordsOf(sourceKey(senior.source)))
-  const ownNames = wordsOf(sourceKey(junior.source)).filter((word) => !seniorNames.has(word))
-  if (ownNames.length === 0) return false
-  const asked = new Set(query.words.flatMap(wordsOf))
-  return ownNames.some((word) => asked.has(word))
 }

@@ -22,6 +22,9 @@ export interface Query {
   readonly pattern?: string
 }
 
+/** Characters of a query that are read; nobody asks for a tool in more. */
+const MAX_LENGTH = 10_000
+
 /**
  * Beyond this many words outside the quotes a query is a sentence, and quotes in a sentence quote: "send a message
  * saying "hello" to Ann" asks for no tool that says hello.
@@ -40,22 +43,23 @@ const MAX_PHRASE_WORDS = 6
  * Throws `query-invalid` when nothing is left to search for: an empty query, or `+word` and `-word` alone.
  */
 export function parseQuery(text: string, options?: { as?: 'words' | 'pattern' }): Query {
+  if (typeof text !== 'string') throw invalid('The query is no text')
   if (options?.as !== 'pattern' && PLAIN_WORDS.test(text)) {
     return { ...EMPTY, text, kind: 'keyword', words: text.trim().split(/\s+/) }
   }
-  const readable = typeof text === 'string' ? withoutHidden(text).replace(/[“”„]/g, '"').trim() : ''
+  const readable = withoutHidden(text).replace(/[“”„]/g, '"').trim()
   if (readable === '') throw invalid('The query is empty')
 
   const names = selectedNames(readable)
   if (names !== undefined) return { ...EMPTY, text, kind: 'select', names }
 
-  const { filters, body } = peelFilters(readable)
+  const { filters, body } = peelFilters(readable.slice(0, MAX_LENGTH).trim())
   if (isPattern(body) || (options?.as === 'pattern' && body !== '')) {
     const pattern = isPattern(body) ? body.slice(1, body.lastIndexOf('/')) : body
     return { ...EMPTY, ...readWords(filters), text, kind: 'regex', words: [], pattern }
   }
 
-  const query: Query = { ...EMPTY, ...readWords(readable), text, kind: 'keyword' }
+  const query: Query = { ...EMPTY, ...readWords(readable.slice(0, MAX_LENGTH)), text, kind: 'keyword' }
   if (query.words.length > 0 || query.servers.length > 0) return query
   throw invalid(
     query.required.length + query.excluded.length > 0
