@@ -1,4 +1,5 @@
 import { watch as watchOfChokidar } from 'chokidar'
+import { describeError } from '../../errors.ts'
 import { canonicalJson } from '../../json.ts'
 import { type Config, configPaths, type LoadOptions, loadConfig } from './load-config.ts'
 
@@ -22,34 +23,47 @@ export function watchConfig({
   ...options
 }: WatchOptions): () => Promise<void> {
   const watcher = watchOfChokidar(configPaths(options), { ignoreInitial: true })
-  let timer: ReturnType<typeof setTimeout> | undefined
+  const timers = new Set<ReturnType<typeof setTimeout>>()
   let turn = 0
   let isClosed = false
   let told: string | undefined
+  const tell = (own: number, text: string, action: () => void) => {
+    // A slower read of older files must not undo a newer one, and nobody needs to hear a thing twice.
+    if (own !== turn || isClosed || text === told) return
+    told = text
+    action()
+  }
   const reload = async () => {
     const own = ++turn
     try {
       const config = await loadConfig(options)
-      // A slower read of older files must not undo a newer one.
-      if (own !== turn || isClosed) return
-      const text = canonicalJson(config)
-      if (text === told) return
-      told = text
-      onChange(config)
+      tell(own, canonicalJson(config), () => onChange(config))
     } catch (error) {
-      if (own === turn && !isClosed) onError(error)
+      tell(own, describeError(error), () => onError(error))
     }
+  }
+  const reloadIn = (delayMs: number) => {
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      void reload()
+    }, delayMs)
+    timers.add(timer)
   }
   // What changed before the watch stood is found by reading once more.
   watcher.on('ready', reload)
   watcher.on('all', () => {
-    clearTimeout(timer)
-    timer = setTimeout(reload, settleMs)
+    for (const timer of timers) clearTimeout(timer)
+    timers.clear()
+    reloadIn(settleMs)
+    // The watcher leaves out changes that follow one another too closely.
+    reloadIn(settleMs + CONFIRM_MS)
   })
   watcher.on('error', onError)
   return async () => {
     isClosed = true
-    clearTimeout(timer)
+    for (const timer of timers) clearTimeout(timer)
     await watcher.close()
   }
 }
+
+const CONFIRM_MS = 500

@@ -1,0 +1,103 @@
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
+import { CompiledSchema } from '../call/compiled-schema.ts'
+import { describeFaults } from '../call/describe-faults.ts'
+import { describeError } from '../errors.ts'
+import { isRecord } from '../json.ts'
+import type { ToolContext, ToolResult } from '../tool.ts'
+import type { Connection, ProgressNote } from './connection.ts'
+import type { EmitMcp } from './mcp-event.ts'
+import type { ServerTool } from './server-tool.ts'
+import { toToolResult } from './to-tool-result.ts'
+
+export interface ServerCall {
+  readonly server: string
+  readonly tool: ServerTool
+  readonly input: unknown
+  readonly ctx: Pick<ToolContext, 'toolCallId' | 'signal'>
+  readonly timeoutMs: number
+  readonly isTrusted: boolean
+}
+
+/** Calls a tool over a connection. Rejects when there is no answer; see `describeCallError()`. */
+export async function callServerTool(
+  connection: Connection,
+  call: ServerCall,
+  emit: EmitMcp,
+): Promise<ToolResult> {
+  const { tool, ctx, timeoutMs, isTrusted } = call
+  const place = { tool: tool.name, toolCallId: ctx.toolCallId }
+  const params = { name: tool.name, arguments: isRecord(call.input) ? call.input : {} }
+  const options = {
+    timeoutMs,
+    signal: ctx.signal,
+    onProgress: ({ progress, total, message }: ProgressNote) =>
+      emit({
+        type: 'call-progress',
+        ...place,
+        progress,
+        ...(total === undefined ? {} : { total }),
+        ...(message === undefined ? {} : { message }),
+      }),
+  }
+  const answer =
+    connection.era === 'modern' && isRecord(tool.inputSchema) && isMirrored(tool.inputSchema)
+      ? await connection.callMirrored(params, tool.inputSchema, options)
+      : await connection.request('tools/call', params, options)
+  const { result, meta } = toToolResult(answer, (structured) => {
+    const faults = outputFaults(tool, structured)
+    if (faults !== undefined) emit({ type: 'output-mismatch', ...place, faults })
+    return faults
+  })
+  if (meta) emit({ type: 'result-meta', ...place, meta, isTrusted })
+  return result
+}
+
+/** Some servers want arguments repeated in headers; their schemas say so. */
+function isMirrored(inputSchema: Record<string, unknown>): boolean {
+  return JSON.stringify(inputSchema).includes('"x-mcp-header"')
+}
+
+/** What structured content lacks; undefined when it is as promised, or nothing that can be checked was promised. */
+function outputFaults({ outputSchema }: ServerTool, structured: unknown): string | undefined {
+  if (outputSchema === undefined) return undefined
+  const schema = new CompiledSchema(outputSchema, { isTrusted: false })
+  if (schema.unusable !== undefined) return undefined
+  const verdict = schema.validate(structured)
+  return verdict.kind === 'invalid' ? describeFaults(verdict.errors, structured, schema) : undefined
+}
+
+/** The answer for the model when a call got none. */
+export function describeCallError(
+  error: unknown,
+  call: ServerCall,
+  closedBecause: string | undefined,
+): ToolResult {
+  const { server, tool, ctx, timeoutMs } = call
+  const fail = (code: string, reason: string): ToolResult => ({ ok: false, code, error: reason })
+  if (ctx.signal.aborted) return fail('cancelled', `the call of "${tool.name}" was cancelled`)
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+    return fail(
+      'timeout',
+      `"${tool.name}" of server "${server}" did not answer within ${timeoutMs} ms; ask it for less, or try later`,
+    )
+  if (closedBecause !== undefined)
+    return fail(
+      'execution_failed',
+      `server "${server}" went away during the call: ${closedBecause}. Whether "${tool.name}" took effect is not known; check before calling it again`,
+    )
+  if (error instanceof ProtocolError) {
+    const code = error.code === INVALID_PARAMS ? 'input_invalid' : 'execution_failed'
+    return fail(code, `server "${server}" did not answer "${tool.name}": ${describeError(error)}`)
+  }
+  return fail(
+    'execution_failed',
+    `the call of "${tool.name}" on server "${server}" failed: ${describeError(error)}`,
+  )
+}
+
+const INVALID_PARAMS = -32_602
+
+/** True when the server no longer knows the session, so that it cannot have looked at the call. */
+export function isSessionLost(error: unknown): boolean {
+  return error instanceof SdkHttpError && error.status === 404
+}

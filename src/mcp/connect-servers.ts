@@ -1,0 +1,218 @@
+import type { Client } from '@modelcontextprotocol/client'
+import { type Clock, readClock } from '../clock.ts'
+import { ToolcribError } from '../errors.ts'
+import { canonicalJson } from '../json.ts'
+import type { ServerStatus } from '../registry/server-directory.ts'
+import type { ToolRegistry } from '../tool-registry.ts'
+import { type CatalogueCache, fileCatalogueCache } from './catalogue-cache.ts'
+import { type Environment, readConfig } from './config/load-config.ts'
+import type { ServerConfig } from './config/server-config.ts'
+import type { ClientOptions } from './connection.ts'
+import type { OAuthOptions } from './http/oauth-session.ts'
+import { ManagedServer } from './managed-server.ts'
+import type { EmitMcp, McpEvent } from './mcp-event.ts'
+import { connectionOpener, type OpenConnection } from './open-connection.ts'
+import { type Schedule, scheduleWithTimers } from './schedule.ts'
+
+/** Servers by name, as `loadConfig()` gives them or as clients and editors write them. */
+export interface ServersConfig {
+  readonly servers?: Readonly<Record<string, ServerConfig>>
+  readonly mcpServers?: Readonly<Record<string, unknown>>
+}
+
+export interface ConnectOptions {
+  /** What variables in the config mean, and where servers inherit their few from; the process's own. */
+  readonly env?: Environment
+  /** Remembers what servers offer, so that they need not run until called. None by default. */
+  readonly cache?: CatalogueCache
+  /** Short for `cache: fileCatalogueCache(cacheDirectory)`. */
+  readonly cacheDirectory?: string
+  readonly oauth?: OAuthOptions
+  readonly onEvent?: (event: McpEvent) => void
+  /** Longer messages are dropped, and their calls fail; 16 MiB. */
+  readonly maxMessageBytes?: number
+  readonly client?: Partial<ClientOptions>
+  readonly fetch?: typeof fetch
+  readonly clock?: Clock
+  readonly random?: () => number
+  readonly schedule?: Schedule
+  /** How connections are made; over stdio and HTTP. */
+  readonly open?: OpenConnection
+}
+
+/** The servers of a registry. */
+export interface ConnectedServers {
+  /** Resolves once no server is connecting, or the time (30,000) is up, with how each is doing. Never rejects. */
+  ready(options?: { readonly timeoutMs?: number }): Promise<readonly ServerStatus[]>
+  /** How each server is doing, by name. */
+  status(): readonly ServerStatus[]
+  /** Takes another config: what changed is restarted, the rest goes on. */
+  reload(config: ServersConfig): Promise<void>
+  /** The SDK's client of one server, for what goes beyond tools; starts the server if need be. */
+  client(server: string): Promise<Client>
+  /** Ends every server and takes their tools out of the registry. Nothing is left running. */
+  close(): Promise<void>
+}
+
+/**
+ * Connects a registry to MCP servers, all at once. It answers before they are connected: `ready()` waits, and so do
+ * searches, for a while. A server that fails keeps nobody else waiting, and is tried again.
+ */
+export function connectServers(
+  registry: Pick<ToolRegistry, 'syncMcp' | 'unregisterMcp' | 'attachServers'>,
+  config: ServersConfig,
+  options: ConnectOptions = {},
+): ConnectedServers {
+  const hub = new ServerHub(registry, options)
+  hub.replace(config)
+  return {
+    ready: ({ timeoutMs = 30_000 } = {}) => hub.settled({ timeoutMs }).then(() => hub.statuses()),
+    status: () => hub.statuses(),
+    reload: (next) => hub.reload(next),
+    client: (server) => hub.client(server),
+    close: () => hub.close(),
+  }
+}
+
+class ServerHub {
+  readonly #registry: Pick<ToolRegistry, 'syncMcp' | 'unregisterMcp' | 'attachServers'>
+  readonly #options: ConnectOptions
+  readonly #env: Environment
+  readonly #now: () => number
+  readonly #schedule: Schedule
+  readonly #open: OpenConnection
+  readonly #cache: CatalogueCache | undefined
+  readonly #servers = new Map<string, ManagedServer>()
+  readonly #detach: () => void
+  #turn: Promise<void> = Promise.resolve()
+  #isClosed = false
+
+  constructor(
+    registry: Pick<ToolRegistry, 'syncMcp' | 'unregisterMcp' | 'attachServers'>,
+    options: ConnectOptions,
+  ) {
+    this.#registry = registry
+    this.#options = options
+    this.#env = options.env ?? process.env
+    this.#now = readClock(options.clock ?? Date)
+    this.#schedule = options.schedule ?? scheduleWithTimers
+    this.#cache =
+      options.cache ?? (options.cacheDirectory ? fileCatalogueCache(options.cacheDirectory) : undefined)
+    this.#open = options.open ?? this.#opener()
+    this.#detach = registry.attachServers({
+      statuses: () => [...this.#servers.values()].map(seenBySearch),
+      settled: ({ servers, timeoutMs }) => this.settled({ timeoutMs, ...(servers ? { servers } : {}) }),
+    })
+  }
+
+  statuses(): readonly ServerStatus[] {
+    return [...this.#servers.values()].map(({ status }) => status)
+  }
+
+  async settled({ servers, timeoutMs }: { servers?: readonly string[]; timeoutMs: number }): Promise<void> {
+    const awaited = [...this.#servers.values()].filter(({ name }) => servers?.includes(name) !== false)
+    let stop = ignore
+    const expired = new Promise<void>((resolve) => {
+      stop = this.#schedule(timeoutMs, resolve)
+    })
+    await Promise.race([Promise.all(awaited.map((server) => server.settled())), expired])
+    stop()
+  }
+
+  /** Starts what is new or changed, and answers once what it replaced has ended. */
+  replace(config: ServersConfig): Promise<void> {
+    const { servers } = readConfig(config, { env: this.#env })
+    const wanted = new Map(Object.entries(servers))
+    const ended: Promise<void>[] = []
+    for (const [name, server] of this.#servers) {
+      const next = wanted.get(name)
+      if (next && canonicalJson(next) === canonicalJson(server.config)) {
+        wanted.delete(name)
+        continue
+      }
+      ended.push(server.close())
+      if (next) continue
+      this.#servers.delete(name)
+      this.#registry.unregisterMcp(name)
+    }
+    for (const [name, next] of wanted) this.#start(name, next)
+    return Promise.all(ended).then(ignore)
+  }
+
+  reload(config: ServersConfig): Promise<void> {
+    const done = this.#turn.then(() => (this.#isClosed ? undefined : this.replace(config)))
+    this.#turn = done.catch(ignore)
+    return done
+  }
+
+  async client(name: string): Promise<Client> {
+    const server = this.#servers.get(name)
+    if (!server) throw new ToolcribError('source-unavailable', `there is no server "${name}"; see status()`)
+    try {
+      return await server.client()
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new ToolcribError('source-unavailable', `server "${name}" is disconnected: ${reason}`, { cause })
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#turn
+    this.#detach()
+    const servers = [...this.#servers.values()]
+    this.#servers.clear()
+    for (const { name } of servers) this.#registry.unregisterMcp(name)
+    await Promise.all(servers.map((server) => server.close()))
+  }
+
+  #start(name: string, config: ServerConfig): void {
+    const server = new ManagedServer(name, config, {
+      registry: this.#registry,
+      open: this.#open,
+      cache: this.#cache,
+      emit: this.#emitterOf(name),
+      now: this.#now,
+      random: this.#options.random ?? Math.random,
+      schedule: this.#schedule,
+      call: async (tool, input, ctx) => {
+        const current = this.#servers.get(name)
+        if (current) return current.call(tool, input, ctx)
+        return { ok: false, code: 'not_available', error: `server "${name}" is disconnected: it was closed` }
+      },
+    })
+    this.#servers.set(name, server)
+    server.start()
+  }
+
+  #emitterOf(server: string): EmitMcp {
+    return (event) => {
+      try {
+        this.#options.onEvent?.({ ...event, server, at: this.#now() })
+      } catch {
+        // A listener that fails is no reason for a server to.
+      }
+    }
+  }
+
+  #opener(): OpenConnection {
+    const { client, oauth, maxMessageBytes = 16 * 1024 * 1024 } = this.#options
+    return connectionOpener({
+      client: { name: 'toolcrib', version: '0.1.0', ...client },
+      env: this.#env,
+      maxMessageBytes,
+      fetch: this.#options.fetch ?? fetch,
+      oauth,
+      schedule: this.#schedule,
+      platform: process.platform,
+    })
+  }
+}
+
+/** A server whose tools are known already keeps no search waiting while its process starts. */
+function seenBySearch(server: ManagedServer): ServerStatus {
+  const { status } = server
+  return status.state === 'connecting' && !server.isAwaited ? { server: server.name, state: 'cold' } : status
+}
+
+function ignore(): void {}

@@ -1,0 +1,60 @@
+import type { JSONRPCMessage, Transport, TransportSendOptions } from '@modelcontextprotocol/client'
+import { MessageGuard } from '../message-guard.ts'
+
+/** Another transport, with a guard between it and the protocol code. */
+export class GuardedTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+  readonly guard = new MessageGuard()
+  readonly #inner: Transport
+  #closing: Promise<void> | undefined
+
+  constructor(inner: Transport, onWarning: (warning: string) => void) {
+    this.#inner = inner
+    inner.onmessage = (received) => {
+      const { message, warning } = this.guard.received(received)
+      if (warning !== undefined) onWarning(warning)
+      if (message !== undefined) this.onmessage?.(message)
+    }
+    inner.onerror = (error) => this.onerror?.(error)
+    inner.onclose = () => {
+      const { onclose } = this
+      // Once only: what listens may close the transport again.
+      delete this.onclose
+      onclose?.()
+    }
+  }
+
+  get sessionId(): string | undefined {
+    return this.#inner.sessionId
+  }
+
+  get hasPerRequestStream(): boolean {
+    return this.#inner.hasPerRequestStream === true
+  }
+
+  start(): Promise<void> {
+    return this.#inner.start()
+  }
+
+  send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    this.guard.sent(message)
+    const forget = () => this.guard.forget('id' in message ? message.id : undefined)
+    options?.requestSignal?.addEventListener('abort', forget, { once: true })
+    return this.#inner.send(message, options)
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#inner.setProtocolVersion?.(version)
+  }
+
+  setSupportedProtocolVersions(versions: string[]): void {
+    this.#inner.setSupportedProtocolVersions?.(versions)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#inner.close()
+    return this.#closing
+  }
+}

@@ -1,0 +1,29 @@
+/** `toolcrib/mcp`: MCP servers as a source of tools. For Node. */
+export {
+  type CachedCatalogue,
+  type CatalogueCache,
+  fileCatalogueCache,
+} from './catalogue-cache.ts'
+export {
+  type Config,
+  configDirectory,
+  type Environment,
+  type LoadOptions,
+  loadConfig,
+  readConfig,
+} from './config/load-config.ts'
+export type { ServerConfig } from './config/server-config.ts'
+export type { ToolsConfig } from './config/tools-config.ts'
+export { type WatchOptions, watchConfig } from './config/watch-config.ts'
+export {
+  type ConnectedServers,
+  type ConnectOptions,
+  connectServers,
+  type ServersConfig,
+} from './connect-servers.ts'
+export type { ClientOptions } from './connection.ts'
+export type { OAuthOptions } from './http/oauth-session.ts'
+export { type Authorization, fileTokenStore, type TokenStore } from './http/token-store.ts'
+export type { McpEvent } from './mcp-event.ts'
+export type { Schedule } from './schedule.ts'
+export type { ServerTool } from './server-tool.ts'

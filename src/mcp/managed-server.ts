@@ -1,0 +1,352 @@
+import type { Client } from '@modelcontextprotocol/client'
+import { describeError } from '../errors.ts'
+import { canonicalJson, hashText } from '../json.ts'
+import { matcher } from '../registry/policy.ts'
+import type { ServerStatus } from '../registry/server-directory.ts'
+import type { Tool, ToolContext, ToolResult } from '../tool.ts'
+import type { ToolRegistry } from '../tool-registry.ts'
+import { callServerTool, describeCallError, isSessionLost, type ServerCall } from './call-server-tool.ts'
+import { type CatalogueCache, fingerprintOf } from './catalogue-cache.ts'
+import type { ServerConfig } from './config/server-config.ts'
+import type { Connection } from './connection.ts'
+import { listTools } from './list-tools.ts'
+import type { EmitMcp } from './mcp-event.ts'
+import type { OpenConnection } from './open-connection.ts'
+import { RestartPolicy } from './restart-policy.ts'
+import type { Schedule } from './schedule.ts'
+import type { ServerTool } from './server-tool.ts'
+
+const DEFAULTS = { timeoutMs: 60_000, connectTimeoutMs: 30_000, idleMs: 300_000 }
+const PING_MS = 30_000
+const PING_TIMEOUT_MS = 10_000
+/** How long changes of a list are gathered before it is read. */
+const REFRESH_MS = 300
+const MAX_WARNINGS = 50
+
+export interface ServerSurroundings {
+  readonly registry: Pick<ToolRegistry, 'syncMcp' | 'unregisterMcp'>
+  readonly open: OpenConnection
+  readonly cache: CatalogueCache | undefined
+  readonly emit: EmitMcp
+  readonly now: () => number
+  readonly random: () => number
+  readonly schedule: Schedule
+  /** Runs a call on whichever server bears this one's name when the call comes. */
+  readonly call: (tool: ServerTool, input: unknown, ctx: ToolContext) => Promise<ToolResult>
+}
+
+/**
+ * One configured server through its life: cold, connecting, ready, failed and back. Its tools stay registered while it
+ * is away, so that a call starts it again, or says why it cannot.
+ */
+export class ManagedServer {
+  readonly name: string
+  readonly config: ServerConfig
+  readonly #around: ServerSurroundings
+  readonly #restarts: RestartPolicy
+  readonly #fingerprint: string
+  readonly #timers: Partial<Record<'idle' | 'ping' | 'retry' | 'refresh', () => void>> = {}
+  #status: ServerStatus
+  #tools: readonly ServerTool[] | undefined
+  #toolsHash: string | undefined
+  #era: 'modern' | 'legacy' | undefined
+  #connection: Connection | undefined
+  #connecting: Promise<Connection> | undefined
+  #refreshing: Promise<void> | undefined
+  #starting: Promise<void> | undefined
+  #callsInFlight = 0
+  #warnings = 0
+  #isClosed = false
+
+  constructor(name: string, config: ServerConfig, around: ServerSurroundings) {
+    this.name = name
+    this.config = config
+    this.#around = around
+    this.#restarts = new RestartPolicy(around)
+    this.#fingerprint = fingerprintOf(name, config)
+    this.#status = { server: name, state: 'connecting' }
+  }
+
+  get status(): ServerStatus {
+    return this.#status
+  }
+
+  /** True while searches had better wait: its tools are not known yet, and may soon be. */
+  get isAwaited(): boolean {
+    return this.#status.state === 'connecting' && this.#tools === undefined
+  }
+
+  /** Registers what is remembered of it, or connects to learn what it offers. */
+  start(): void {
+    this.#setState('connecting')
+    this.#starting = this.#start()
+  }
+
+  /** Resolves once it is not connecting. */
+  async settled(): Promise<void> {
+    await this.#starting
+    if (this.#status.state === 'connecting') await this.#connecting?.catch(ignore)
+  }
+
+  /** Runs one call, starting the server if need be. Never rejects. */
+  async call(tool: ServerTool, input: unknown, ctx: ToolContext): Promise<ToolResult> {
+    const { timeoutMs = DEFAULTS.timeoutMs, trust = false } = this.config
+    const call = { server: this.name, tool, input, ctx, timeoutMs, isTrusted: trust }
+    this.#callsInFlight++
+    this.#cancel('idle')
+    try {
+      return await this.#callOnce(call, { mayReconnect: true })
+    } finally {
+      this.#callsInFlight--
+      this.#stopWhenIdle()
+    }
+  }
+
+  /** The SDK's client, for what goes beyond tools; connects if need be. */
+  async client(): Promise<Client> {
+    return (await this.#connected()).client
+  }
+
+  /** Ends it for good. Its tools stay registered: that is the owner's to decide. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const timer of ['idle', 'ping', 'retry', 'refresh'] as const) this.#cancel(timer)
+    const opening = this.#connecting
+    await this.#connection?.close()
+    await opening?.then((connection) => connection.close(), ignore)
+  }
+
+  async #start(): Promise<void> {
+    const { problem, start } = this.config
+    if (problem !== undefined) return this.#setState('failed', problem)
+    const cached = await this.#around.cache?.load(this.name, this.#fingerprint)
+    if (this.#isClosed) return
+    this.#era = cached?.era
+    if (cached) this.#sync(cached.tools)
+    if (cached && start !== 'eager') return this.#setState('cold')
+    await this.#connected().catch(ignore)
+  }
+
+  async #callOnce(call: ServerCall, { mayReconnect }: { mayReconnect: boolean }): Promise<ToolResult> {
+    let connection: Connection
+    try {
+      connection = await this.#connected()
+    } catch (error) {
+      const reason = `server "${this.name}" is disconnected: ${describeError(error)}`
+      return { ok: false, code: 'not_available', error: `${reason}. Use another tool, or try later` }
+    }
+    try {
+      return await callServerTool(connection, call, this.#around.emit)
+    } catch (error) {
+      if (isSessionLost(error) && mayReconnect) {
+        await this.#drop(connection)
+        return this.#callOnce(call, { mayReconnect: false })
+      }
+      const closedBecause = connection.isClosed ? connection.closedBecause : undefined
+      // A server that answers nobody any more is better started anew.
+      if (closedBecause === undefined && this.#callsInFlight === 1) void this.#checkAlive(connection)
+      return describeCallError(error, call, closedBecause)
+    }
+  }
+
+  /** The connection, made if there is none; one attempt for all who wait. */
+  #connected(): Promise<Connection> {
+    if (this.#connection) return Promise.resolve(this.#connection)
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined
+    })
+    return this.#connecting
+  }
+
+  async #connect(): Promise<Connection> {
+    await this.#waitForTurn()
+    // One that failed counts as failed until it is back: nobody waits for it again and again.
+    if (this.#status.state !== 'failed') this.#setState('connecting')
+    const startedAt = this.#around.now()
+    const timeoutMs = this.config.connectTimeoutMs ?? DEFAULTS.connectTimeoutMs
+    let connection: Connection | undefined
+    try {
+      const onWarning = (warning: string) => this.#warn(warning)
+      connection = await this.#around.open({
+        server: this.name,
+        config: this.config,
+        era: this.#era,
+        timeoutMs,
+        onWarning,
+      })
+      if (this.#isClosed) throw new Error('it was closed')
+      this.#era = connection.era
+      // The first list must be there before anyone finds a tool; a later one may follow.
+      if (this.#tools === undefined) await this.#readTools(connection)
+      if (connection.isClosed) throw new Error(connection.closedBecause)
+    } catch (error) {
+      await connection?.close().catch(ignore)
+      this.#failed(describeError(error), { upMs: 0 })
+      throw error
+    }
+    this.#adopt(connection, startedAt)
+    return connection
+  }
+
+  /** Waits out the pause after a failure, but not the long one after many. */
+  async #waitForTurn(): Promise<void> {
+    if (this.#isClosed) throw new Error('it was closed')
+    const { pauseMs, isTripped } = this.#restarts
+    if (pauseMs === 0) return
+    if (isTripped) {
+      const reason = this.#status.state === 'failed' ? this.#status.reason : 'it failed'
+      throw new Error(`${reason}; it failed too often, and is tried again in ${Math.ceil(pauseMs / 1000)} s`)
+    }
+    await new Promise<void>((resolve) => this.#around.schedule(pauseMs, resolve))
+  }
+
+  #adopt(connection: Connection, startedAt: number): void {
+    this.#connection = connection
+    this.#cancel('retry')
+    this.#setState('ready')
+    connection.onToolsChanged(() => this.#refreshSoon())
+    connection.onClose(() => {
+      if (this.#connection !== connection) return
+      this.#connection = undefined
+      this.#cancel('idle')
+      this.#cancel('ping')
+      if (!this.#isClosed) this.#failed(connection.closedBecause, { upMs: this.#around.now() - startedAt })
+    })
+    if (this.#toolsHash !== undefined) this.#refreshSoon()
+    this.#pingLater(connection)
+    this.#stopWhenIdle()
+  }
+
+  #failed(reason: string, { upMs }: { upMs: number }): void {
+    if (this.#isClosed) return
+    this.#restarts.noteFailure({ upMs })
+    this.#setState('failed', reason)
+    // A server whose tools are known is started again by the next call.
+    if (this.#tools !== undefined && this.config.start !== 'eager') return
+    this.#timer('retry', this.#restarts.pauseMs, () => void this.#connected().catch(ignore))
+  }
+
+  #refreshSoon(): void {
+    if (this.#timers.refresh || this.#isClosed) return
+    this.#timer('refresh', REFRESH_MS, () => {
+      this.#refreshing ??= this.#refresh().finally(() => {
+        this.#refreshing = undefined
+      })
+    })
+  }
+
+  async #refresh(): Promise<void> {
+    const connection = this.#connection
+    if (!connection) return
+    try {
+      await this.#readTools(connection)
+    } catch (error) {
+      if (this.#connection === connection)
+        this.#warn(`its tools could not be listed, so the last list stays: ${describeError(error)}`)
+    }
+  }
+
+  async #readTools(connection: Connection): Promise<void> {
+    const timeoutMs = this.config.connectTimeoutMs ?? DEFAULTS.connectTimeoutMs
+    const hasTools = connection.client.getServerCapabilities()?.tools !== undefined
+    const page = (cursor: string | undefined) =>
+      connection.request('tools/list', cursor === undefined ? {} : { cursor }, { timeoutMs })
+    const tools = hasTools ? await listTools(page, this.#around.emit) : []
+    if (this.#isClosed || !this.#sync(tools)) return
+    const save = this.#around.cache?.save(this.name, this.#fingerprint, { tools, era: connection.era })
+    await save?.catch((error) => this.#warn(`its tools could not be remembered: ${describeError(error)}`))
+  }
+
+  /** Swaps its tools in the registry; false when they are what they were. */
+  #sync(tools: readonly ServerTool[]): boolean {
+    const hash = hashText(canonicalJson(tools))
+    if (hash === this.#toolsHash) return false
+    const { allow, deny, lazy, pinned, trust } = this.config
+    const isAllowed = matcher(allow)
+    const isDenied = matcher(deny)
+    const taken = tools.filter(({ name }) => isAllowed?.(name) !== false && isDenied?.(name) !== true)
+    this.#around.registry.syncMcp(
+      this.name,
+      taken.map((tool) => this.#toTool(tool)),
+      {
+        ...(lazy === undefined ? {} : { lazy }),
+        ...(pinned === undefined ? {} : { pinned }),
+        ...(trust === undefined ? {} : { trust }),
+      },
+    )
+    this.#tools = tools
+    this.#toolsHash = hash
+    return true
+  }
+
+  #toTool(tool: ServerTool): Tool {
+    return { ...tool, execute: (input, ctx) => this.#around.call(tool, input, ctx) }
+  }
+
+  #stopWhenIdle(): void {
+    const { start, idleMs = DEFAULTS.idleMs } = this.config
+    if (start === 'eager' || idleMs === 0 || this.#callsInFlight > 0 || this.#isClosed) return
+    this.#timer('idle', idleMs, () => {
+      const connection = this.#connection
+      if (connection && this.#callsInFlight === 0) void this.#drop(connection)
+    })
+  }
+
+  /** Lets a connection go without counting it as a failure. */
+  async #drop(connection: Connection): Promise<void> {
+    if (this.#connection !== connection) return
+    this.#connection = undefined
+    this.#cancel('ping')
+    this.#cancel('idle')
+    this.#setState('cold')
+    await connection.close().catch(ignore)
+  }
+
+  #pingLater(connection: Connection): void {
+    this.#timer('ping', PING_MS, async () => {
+      if (this.#callsInFlight === 0) await this.#checkAlive(connection)
+      if (this.#connection === connection) this.#pingLater(connection)
+    })
+  }
+
+  async #checkAlive(connection: Connection): Promise<void> {
+    try {
+      await connection.ping(PING_TIMEOUT_MS)
+    } catch (error) {
+      if (this.#connection !== connection || this.#callsInFlight > 0) return
+      this.#connection = undefined
+      this.#failed(`it does not answer: ${describeError(error)}`, { upMs: 0 })
+      await connection.close().catch(ignore)
+    }
+  }
+
+  #setState(state: ServerStatus['state'], reason = ''): void {
+    const status = state === 'failed' ? { server: this.name, state, reason } : { server: this.name, state }
+    const isNew = canonicalJson(status) !== canonicalJson(this.#status)
+    this.#status = status
+    if (isNew || state === 'connecting')
+      this.#around.emit({ type: 'server-state', state, ...(state === 'failed' ? { reason } : {}) })
+  }
+
+  /** Says what the server does wrong, ever more seldom. */
+  #warn(warning: string): void {
+    this.#warnings++
+    if (this.#warnings > MAX_WARNINGS && !Number.isInteger(Math.log2(this.#warnings))) return
+    this.#around.emit({ type: 'server-warning', warning })
+  }
+
+  #timer(name: 'idle' | 'ping' | 'retry' | 'refresh', delayMs: number, fire: () => void): void {
+    this.#cancel(name)
+    this.#timers[name] = this.#around.schedule(delayMs, () => {
+      delete this.#timers[name]
+      fire()
+    })
+  }
+
+  #cancel(name: 'idle' | 'ping' | 'retry' | 'refresh'): void {
+    this.#timers[name]?.()
+    delete this.#timers[name]
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TailBuffer } from './tail-buffer.ts'
+
+export interface ServerCommand {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd?: string | undefined
+}
+
+export interface ServerExit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/**
+ * Before the server takes this shell's place, a second shell is left in its process group. It holds the reading end
+ * of a pipe whose other end only the host has, so it wakes when the host is gone, however it went, and ends the group.
+ * It is nobody's child, lest the server waits for it.
+ */
+const GUARDED_START = `
+( ( trap '' TERM; read -r line <&3; kill -s TERM 0; sleep 1; kill -s KILL 0 ) </dev/null >/dev/null 2>&1 & )
+exec 3<&-
+exec "$@"`
+
+const STDERR_BYTES = 8_192
+/** How long a server is given after its stdin closed, after SIGTERM, and after its leader has gone. */
+const GRACE_MS = { stdin: 500, term: 700, group: 100 }
+
+/**
+ * A server's process with everything it starts, in a process group of their own. None of them outlives `stop()`, the
+ * end of the server itself, or the end of the host.
+ */
+export class ServerProcess {
+  readonly stdin: Writable
+  readonly stdout: Readable
+  /** Resolves once the process is gone and what it wrote has been read. */
+  readonly ended: Promise<ServerExit>
+  readonly #child: ChildProcess
+  readonly #exited: Promise<ServerExit>
+  readonly #stderr = new TailBuffer(STDERR_BYTES)
+  #groupEnd: Promise<void> | undefined
+
+  private constructor(child: ChildProcess, stdin: Writable, stdout: Readable, stderr: Readable) {
+    this.#child = child
+    this.stdin = stdin
+    this.stdout = stdout
+    stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk))
+    for (const stream of child.stdio) stream?.on('error', ignore)
+    const exit = () => ({ code: child.exitCode, signal: child.signalCode })
+    this.#exited = new Promise((resolve) => child.once('exit', () => resolve(exit())))
+    this.ended = new Promise((resolve) => child.once('close', () => resolve(exit())))
+    // What the server started may hold its pipes open: without them there is no end to read.
+    this.#exited.then(() => this.#endGroup())
+  }
+
+  /** Starts it; rejects when it cannot be started at all. */
+  static async start({ command, args, env, cwd }: ServerCommand): Promise<ServerProcess> {
+    const child = spawn('/bin/sh', ['-c', GUARDED_START, 'toolcrib', command, ...args], {
+      env,
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+      detached: true,
+      ...(cwd === undefined ? {} : { cwd }),
+    })
+    await new Promise((resolve, reject) => {
+      child.once('spawn', resolve)
+      child.once('error', reject)
+    })
+    const { stdin, stdout, stderr } = child
+    if (!stdin || !stdout || !stderr) throw new Error('its pipes did not open')
+    return new ServerProcess(child, stdin, stdout, stderr)
+  }
+
+  get pid(): number | null {
+    return this.#child.pid ?? null
+  }
+
+  /** The last of what it wrote to stderr. */
+  get lastWords(): string {
+    return this.#stderr.text()
+  }
+
+  /** Asks it to end, then makes it: stdin closed, SIGTERM, SIGKILL. Resolves once the whole group is gone. */
+  async stop(): Promise<void> {
+    this.stdin.end()
+    if (!(await this.#exitsWithin(GRACE_MS.stdin))) {
+      this.#signal('SIGTERM')
+      if (!(await this.#exitsWithin(GRACE_MS.term))) this.#signal('SIGKILL')
+    }
+    await this.#exited
+    await this.#endGroup()
+    for (const stream of this.#child.stdio) stream?.destroy()
+  }
+
+  #endGroup(): Promise<void> {
+    this.#groupEnd ??= this.#clearGroup()
+    return this.#groupEnd
+  }
+
+  // The guarding shell ignores SIGTERM, so the group, and with it the group's number, is ours until SIGKILL.
+  async #clearGroup(): Promise<void> {
+    this.#signal('SIGTERM')
+    await sleep(GRACE_MS.group)
+    this.#signal('SIGKILL')
+  }
+
+  async #exitsWithin(graceMs: number): Promise<boolean> {
+    const timer = new AbortController()
+    const expired = sleep(graceMs, false, { signal: timer.signal }).catch(() => false)
+    const hasExited = await Promise.race([this.#exited.then(() => true), expired])
+    timer.abort()
+    return hasExited
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    if (this.#child.pid === undefined) return
+    try {
+      process.kill(-this.#child.pid, signal)
+    } catch {
+      // The group is gone already.
+    }
+  }
+}
+
+function ignore(): void {}

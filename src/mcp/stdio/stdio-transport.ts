@@ -1,0 +1,180 @@
+import { isUtf8 } from 'node:buffer'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import { MessageGuard, type Verdict } from '../message-guard.ts'
+import { describeExit } from './describe-exit.ts'
+import { LineFramer, type OverlongLine } from './line-framer.ts'
+import { type ServerCommand, ServerProcess } from './server-process.ts'
+
+export interface StdioTransportOptions extends ServerCommand {
+  /** Longer messages are dropped, and the call they answer fails. */
+  readonly maxMessageBytes: number
+  /** Told what is wrong with what the server writes; junk among it is skipped. */
+  readonly onWarning: (warning: string) => void
+}
+
+const OPEN_BRACE = 0x7b
+const OPEN_BRACKET = 0x5b
+/** How many places of a line that makes no sense are tried as the start of a message. */
+const MAX_JOINTS = 8
+
+/**
+ * Speaks to a server over its stdin and stdout, one JSON message a line. Nothing the server writes ends the
+ * transport: what is no message is skipped, and an answer that is too long or broken fails its own call alone.
+ */
+export class StdioTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+  readonly #options: StdioTransportOptions
+  readonly guard = new MessageGuard()
+  readonly #framer: LineFramer
+  #process: ServerProcess | undefined
+  #closing: Promise<void> | undefined
+  #closedBecause: string | undefined
+  #junkLines = 0
+
+  constructor(options: StdioTransportOptions) {
+    this.#options = options
+    this.#framer = new LineFramer({
+      maxBytes: options.maxMessageBytes,
+      onLine: (line, joints) => {
+        for (const verdict of this.#readLine(line, joints)) this.#deliver(verdict)
+      },
+      onOverlong: (line) => this.#deliver(this.#readOverlong(line)),
+    })
+  }
+
+  /** Why the server is gone, once it is. */
+  get closedBecause(): string | undefined {
+    return this.#closedBecause
+  }
+
+  // The SDK tells a stdio transport by these two, and takes silence for an old server on such a one.
+  get pid(): number | null {
+    return this.#process?.pid ?? null
+  }
+
+  get stderr(): null {
+    return null
+  }
+
+  async start(): Promise<void> {
+    const process = await ServerProcess.start(this.#options)
+    this.#process = process
+    process.stdout.on('data', (chunk: Buffer) => this.#framer.push(chunk))
+    process.ended.then((exit) => {
+      this.#closedBecause = describeExit(exit, this.#options.command, process.lastWords)
+      this.#closed()
+    })
+    if (this.#closing) await this.#stop()
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#process?.stdin
+    if (!stdin?.writable) throw new Error(this.#closedBecause ?? 'it is not connected')
+    this.guard.sent(message)
+    if (!stdin.write(`${JSON.stringify(message)}\n`)) {
+      await new Promise<void>((resolve) => {
+        stdin.once('drain', resolve)
+        stdin.once('close', resolve)
+      })
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#stop()
+    return this.#closing
+  }
+
+  async #stop(): Promise<void> {
+    this.#closedBecause ??= 'it was stopped'
+    await this.#process?.stop()
+    this.#closed()
+  }
+
+  #closed(): void {
+    const { onclose } = this
+    // Once only: what listens may close the transport again.
+    delete this.onclose
+    onclose?.()
+  }
+
+  #readLine(line: Buffer, joints: readonly number[]): readonly Verdict[] {
+    const message = looksLikeJson(line) ? parse(line) : undefined
+    if (message === undefined) return [this.#readGlued(line, joints)]
+    if (!isUtf8(line)) return [this.guard.fail(idOf(message), 'its answer is not valid UTF-8')]
+    return (Array.isArray(message) ? message : [message]).map((single) => this.guard.received(single))
+  }
+
+  /** A message may stand behind something that was never ended by a line break, as a read of its own. */
+  #readGlued(line: Buffer, joints: readonly number[]): Verdict {
+    const starts = joints.filter((at) => line[at] === OPEN_BRACE).slice(-MAX_JOINTS)
+    for (const start of starts) {
+      const message = parse(line.subarray(start))
+      if (this.guard.isWaiting(idOf(message))) return this.guard.received(message)
+    }
+    this.#junkLines++
+    // Ever more seldom: some servers log to stdout all day.
+    if (!Number.isInteger(Math.log2(this.#junkLines))) return {}
+    const excerpt = line.subarray(0, 200).toString('utf8')
+    return { warning: `it wrote what is no message, ${this.#junkLines} lines so far: ${excerpt}` }
+  }
+
+  #readOverlong({ bytes, head, tail, glued }: OverlongLine): Verdict {
+    const message = glued && parse(glued)
+    if (this.guard.isWaiting(idOf(message))) return this.guard.received(message)
+    const id = idAtStart(head) ?? idAtEnd(tail) ?? (looksLikeJson(head) ? this.guard.onlyWaiting : undefined)
+    const most = this.#options.maxMessageBytes
+    return this.guard.fail(
+      id,
+      `it wrote a message of ${bytes} bytes, where ${most} is the most; ask it for less`,
+    )
+  }
+
+  #deliver({ message, warning }: Verdict): void {
+    if (warning !== undefined) this.#options.onWarning(warning)
+    if (message !== undefined) this.onmessage?.(message)
+  }
+}
+
+function looksLikeJson(line: Buffer): boolean {
+  for (const byte of line) {
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return true
+    if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false
+  }
+  return false
+}
+
+function parse(line: Buffer): unknown {
+  try {
+    return JSON.parse(line.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function idOf(message: unknown): unknown {
+  return typeof message === 'object' && message !== null ? Reflect.get(message, 'id') : undefined
+}
+
+// Servers write the id before the long part or after it; what stands in between need not be kept to find it.
+function idAtStart(head: Buffer): unknown {
+  return readId(
+    /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]*"|-?\d+)\s*,/.exec(
+      head.toString('latin1'),
+    ),
+  )
+}
+
+// The closing brace at the very end is that of the message, so an id right before it is the message's own.
+function idAtEnd(tail: Buffer): unknown {
+  return readId(
+    /,\s*"id"\s*:\s*("[^"\\]*"|-?\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(
+      tail.toString('latin1'),
+    ),
+  )
+}
+
+function readId(found: RegExpExecArray | null): unknown {
+  return found?.[1] === undefined ? undefined : JSON.parse(found[1])
+}

@@ -1,0 +1,75 @@
+import { isRecord } from '../json.ts'
+import type { ContentBlock, ToolResult } from '../tool.ts'
+
+/** What is known of a result besides the result itself. */
+export interface ReadResult {
+  readonly result: ToolResult
+  readonly meta?: Readonly<Record<string, unknown>>
+}
+
+/**
+ * A server's answer as a tool result, without loss: `value` is its text, `content` its blocks as they came,
+ * `structured` its structured content. An answer with `isError` is a failure with that text.
+ */
+export function toToolResult(
+  answer: unknown,
+  outputFaults: (structured: unknown) => string | undefined,
+): ReadResult {
+  if (!isRecord(answer)) return { result: failed('it answered with something that is no result') }
+  const blocks = Array.isArray(answer.content) ? answer.content.filter(isBlock) : []
+  const meta = isRecord(answer._meta) && Object.keys(answer._meta).length > 0 ? { meta: answer._meta } : {}
+  // The first protocol revision called the whole result toolResult.
+  const structured = answer.structuredContent ?? answer.toolResult
+  const text = textOf(blocks, structured)
+  if (answer.isError === true) return { result: toFailure(text, blocks, structured), ...meta }
+  const faults = structured === undefined ? undefined : outputFaults(structured)
+  const note = faults === undefined ? undefined : `[structured content does not match its schema: ${faults}]`
+  const content = note === undefined ? blocks : [...blocks, { type: 'text', text: note } as const]
+  return {
+    result: {
+      ok: true,
+      value: [text, note].filter((part) => part !== undefined && part !== '').join('\n'),
+      ...(content.length > 0 ? { content } : {}),
+      ...(structured === undefined ? {} : { structured }),
+    },
+    ...meta,
+  }
+}
+
+function toFailure(text: string, blocks: readonly ContentBlock[], structured: unknown): ToolResult {
+  const hasMore = blocks.some(({ type }) => type !== 'text')
+  const kept = structured ?? (hasMore ? { content: blocks } : undefined)
+  return {
+    ...failed(text || 'it failed and did not say why'),
+    ...(kept === undefined ? {} : { structured: kept }),
+  }
+}
+
+function failed(error: string): ToolResult {
+  return { ok: false, code: 'execution_failed', error }
+}
+
+function isBlock(block: unknown): block is ContentBlock {
+  return isRecord(block) && typeof block.type === 'string'
+}
+
+/** What a model can read: texts and text resources; else the structured content; else what there is to look at. */
+function textOf(blocks: readonly ContentBlock[], structured: unknown): string {
+  const texts = blocks.map(blockText).filter((text) => text !== undefined)
+  if (texts.length > 0) return texts.join('\n')
+  if (structured !== undefined) return JSON.stringify(structured)
+  return blocks.map(describeBlock).join('\n')
+}
+
+function blockText(block: ContentBlock): string | undefined {
+  if (block.type === 'text') return String(block.text ?? '')
+  if (block.type === 'resource' && typeof block.resource?.text === 'string') return block.resource.text
+  return undefined
+}
+
+function describeBlock(block: ContentBlock): string {
+  if (block.type === 'resource_link') return `[${block.name}: ${block.uri}]`
+  if (block.type === 'resource') return `[resource ${block.resource?.uri}]`
+  const { type, mimeType } = block as { type: string; mimeType?: unknown }
+  return typeof mimeType === 'string' ? `[${type}, ${mimeType}]` : `[${type}]`
+}

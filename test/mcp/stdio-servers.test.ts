@@ -1,0 +1,184 @@
+import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  type ConnectedServers,
+  type ConnectOptions,
+  connectServers,
+  type McpEvent,
+} from '../../src/mcp/index.ts'
+import type { ToolResult } from '../../src/tool.ts'
+import { ToolRegistry } from '../../src/tool-registry.ts'
+import { referenceServer, script } from './reference-servers.ts'
+
+describe('published servers over stdio', () => {
+  let directory = ''
+  let registry = new ToolRegistry()
+  let servers: ConnectedServers | undefined
+  let events: McpEvent[] = []
+
+  beforeEach(async () => {
+    directory = await realpath(await mkdtemp(join(tmpdir(), 'toolcrib-mcp-')))
+    registry = new ToolRegistry()
+    events = []
+  })
+
+  afterEach(async () => {
+    await servers?.close()
+    await rm(directory, { recursive: true, force: true })
+  })
+
+  function connect(mcpServers: Record<string, unknown>, options: ConnectOptions = {}): ConnectedServers {
+    servers = connectServers(registry, { mcpServers }, { onEvent: (event) => events.push(event), ...options })
+    return servers
+  }
+
+  async function call(name: string, args: unknown, signal?: AbortSignal): Promise<ToolResult> {
+    const context = { sessionId: 's', ...(signal ? { signal } : {}) }
+    const [answer] = await registry.executeParallel([{ toolCallId: 'c', name, args }], context)
+    if (!answer) throw new Error('no answer')
+    return answer.result
+  }
+
+  it('connects four servers at once and calls tools of each', async () => {
+    const statuses = await connect({
+      everything: script(referenceServer('everything')),
+      files: script(referenceServer('filesystem'), directory),
+      memory: {
+        ...script(referenceServer('memory')),
+        env: { MEMORY_FILE_PATH: join(directory, 'memory.json') },
+      },
+      thinking: script(referenceServer('sequential-thinking')),
+    }).ready()
+    expect(statuses.map(({ server, state }) => [server, state])).toEqual([
+      ['everything', 'ready'],
+      ['files', 'ready'],
+      ['memory', 'ready'],
+      ['thinking', 'ready'],
+    ])
+
+    expect(await call('mcp__everything__echo', { message: 'hi' })).toMatchObject({
+      ok: true,
+      value: 'Echo: hi',
+    })
+
+    await writeFile(join(directory, 'a.txt'), 'rain at noon')
+    const read = await call('mcp__files__read_text_file', { path: join(directory, 'a.txt') })
+    expect(read).toMatchObject({ ok: true, value: 'rain at noon' })
+    const outside = await call('mcp__files__read_text_file', { path: '/etc/hostname' })
+    expect(outside).toMatchObject({ ok: false, code: 'execution_failed' })
+
+    const entity = { name: 'Ada', entityType: 'person', observations: ['counts'] }
+    await call('mcp__memory__create_entities', { entities: [entity] })
+    expect(await readFile(join(directory, 'memory.json'), 'utf8')).toContain('Ada')
+    const graph = await call('mcp__memory__read_graph', {})
+    expect(graph).toMatchObject({ ok: true, structured: { entities: [{ name: 'Ada' }] } })
+
+    const thought = await call('mcp__thinking__sequentialthinking', {
+      thought: 'first',
+      nextThoughtNeeded: false,
+      thoughtNumber: 1,
+      totalThoughts: 1,
+    })
+    expect(thought).toMatchObject({ ok: true, structured: { thoughtNumber: 1 } })
+  })
+
+  it('hands on texts, images, resources, links and structured content as they came', async () => {
+    await connect({ everything: script(referenceServer('everything')) }).ready()
+
+    const image = await call('mcp__everything__get-tiny-image', {})
+    expect(image).toMatchObject({
+      ok: true,
+      content: [{ type: 'text' }, { type: 'image', mimeType: 'image/png' }, {}],
+    })
+
+    const resource = await call('mcp__everything__get-resource-reference', {
+      resourceType: 'Text',
+      resourceId: 1,
+    })
+    expect(resource.ok && resource.content?.map(({ type }) => type)).toContain('resource')
+
+    const links = await call('mcp__everything__get-resource-links', { count: 2 })
+    expect(links.ok && links.content?.filter(({ type }) => type === 'resource_link')).toHaveLength(2)
+
+    const weather = await call('mcp__everything__get-structured-content', { location: 'New York' })
+    expect(weather).toMatchObject({ ok: true, structured: { temperature: expect.any(Number) } })
+    expect(weather.ok && JSON.parse(weather.value)).toEqual(weather.ok && weather.structured)
+  })
+
+  it('tells the progress of a call, and cancels it on the server', async () => {
+    await connect({ everything: script(referenceServer('everything')) }).ready()
+    await call('mcp__everything__trigger-long-running-operation', { duration: 0.2, steps: 2 })
+    const progress = events.filter(({ type }) => type === 'call-progress')
+    expect(progress).toMatchObject([{ progress: 1, total: 2 }, { progress: 2 }])
+
+    const abort = new AbortController()
+    const long = call(
+      'mcp__everything__trigger-long-running-operation',
+      { duration: 60, steps: 60 },
+      abort.signal,
+    )
+    await call('mcp__everything__echo', { message: 'beside it' })
+    abort.abort()
+    expect(await long).toMatchObject({ ok: false, code: 'cancelled' })
+    expect(await call('mcp__everything__echo', { message: 'after it' })).toMatchObject({ ok: true })
+  })
+
+  it('remembers what a server offers, so that its process starts with the first call', async () => {
+    const config = { everything: script(referenceServer('everything')) }
+    const options = { cacheDirectory: join(directory, 'cache') }
+    await connect(config, options).ready()
+    const before = registry.listSchemas()
+    await servers?.close()
+    expect(registry.size).toBe(0)
+    events = []
+
+    expect(await connect(config, options).ready()).toEqual([{ server: 'everything', state: 'cold' }])
+    expect(registry.listSchemas()).toEqual(before)
+    const answers = await Promise.all(
+      [1, 2, 3].map((n) => call('mcp__everything__echo', { message: `${n}` })),
+    )
+    expect(answers.map((answer) => answer.ok && answer.value)).toEqual(['Echo: 1', 'Echo: 2', 'Echo: 3'])
+    expect(events.filter((event) => event.type === 'server-state').map(({ state }) => state)).toEqual([
+      'connecting',
+      'cold',
+      'connecting',
+      'ready',
+    ])
+  })
+
+  it('restarts the one server whose config changed', async () => {
+    const everything = script(referenceServer('everything'))
+    await connect({ one: everything, two: everything, three: everything }).ready()
+    events = []
+    await servers?.reload({ mcpServers: { one: everything, two: { ...everything, allow: ['echo'] } } })
+    await servers?.ready()
+    expect(new Set(events.map(({ server }) => server))).toEqual(new Set(['two']))
+    expect(registry.listSchemas().filter(({ mcpServer }) => mcpServer === 'two')).toHaveLength(1)
+    expect(registry.has('mcp__three__echo')).toBe(false)
+    expect(await call('mcp__one__echo', { message: 'x' })).toMatchObject({ ok: true })
+  })
+
+  it('lets one bad server neither delay nor hide another', async () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
+    const key = '${TOOLCRIB_TEST_UNSET}'
+    const statuses = await connect({
+      good: script(referenceServer('everything')),
+      missing: { command: 'no-such-command-anywhere' },
+      unset: { command: 'node', env: { KEY: key } },
+    }).ready()
+    expect(statuses[0]).toEqual({ server: 'good', state: 'ready' })
+    expect(statuses[1]).toMatchObject({ state: 'failed', reason: expect.stringContaining('was not found') })
+    expect(statuses[2]).toMatchObject({ reason: expect.stringContaining('TOOLCRIB_TEST_UNSET has no value') })
+    expect((await registry.search('echo')).servers).toHaveLength(2)
+  })
+
+  it('gives a server only its own few variables', async () => {
+    const everything = { ...script(referenceServer('everything')), env: { OWN: 'yes' } }
+    await connect({ everything }, { env: { ...process.env, HOST_SECRET: 'no' } }).ready()
+    const result = await call('mcp__everything__get-env', {})
+    expect(result).toMatchObject({ ok: true, value: expect.stringContaining('"OWN": "yes"') })
+    expect(result.ok && result.value).not.toContain('HOST_SECRET')
+  })
+})
