@@ -116,11 +116,13 @@ describe('lexical', () => {
       sampleListing('cn_train', '查询火车票'),
       sampleListing('menu', 'Le menu du Café'),
       sampleListing('ru', 'Прогноз погоды'),
+      sampleListing('kr', '오늘 날씨를 알려줍니다'),
     ]
     expect(await names(listings, '天気予報')).toEqual(['jp_weather'])
     expect(await names(listings, '火车')).toEqual(['cn_train'])
     expect(await names(listings, 'cafe')).toEqual(['menu'])
     expect(await names(listings, 'прогноз')).toEqual(['ru'])
+    expect(await names(listings, '날씨')).toEqual(['kr'])
   })
 
   it('finds a name by its parts or run together', async () => {

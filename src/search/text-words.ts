@@ -57,7 +57,7 @@ const HUMP = /\p{Lu}+(?!\p{Ll})|\p{Lu}?[^\p{Lu}]+/gu
 const RUN = /[\p{L}\p{N}\p{M}]+/gu
 const HAS_HUMP = /[\p{Ll}\p{N}]\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u
 const UNSPACED =
-  /([\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u30FC\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+)/u
+  /([\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u30FC\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+)/u
 
 function eachUnicodeWord(text: string, visit: Visit): boolean {
   for (const [run] of text.normalize('NFKC').matchAll(RUN)) {
