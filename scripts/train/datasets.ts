@@ -1,0 +1,103 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { JsonSchema, Listing } from '../../src/tool.ts'
+
+/** A catalogue, and queries whose tools are known. */
+export interface DataSet {
+  readonly name: string
+  readonly listings: readonly Listing[]
+  readonly queries: readonly LabelledQuery[]
+}
+
+export interface LabelledQuery {
+  /** The file it is from. */
+  readonly file: string
+  readonly text: string
+  readonly relevant: readonly Listing[]
+  /** Kept aside: never trained on, so that results on it are honest. */
+  readonly isHeldOut: boolean
+}
+
+/** One query in this many is kept aside. */
+const HELD_OUT_ONE_IN = 5
+
+/** Licences that allow learning from a catalogue's texts. */
+const OPEN_LICENCES = /^(MIT|Apache-2\.0|ISC|0BSD|BSD-[23]-Clause)\b/
+
+/**
+ * Reads every folder of `root`. One with a `tools.jsonl` is a catalogue, its other `.jsonl` files are queries; one of
+ * `.json` files holds an answer to `tools/list` in each.
+ */
+export function readDataSets(root: string): DataSet[] {
+  const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  return folders.map(({ name }) => {
+    const folder = join(root, name)
+    return existsSync(join(folder, 'tools.jsonl')) ? readLabelledSet(folder) : readDumps(folder)
+  })
+}
+
+function readLabelledSet(folder: string): DataSet {
+  const byId = new Map<string, Listing>()
+  for (const tool of readLines<ToolLine>(join(folder, 'tools.jsonl'))) byId.set(tool.id, toListing(tool))
+  const files = readdirSync(folder).filter((file) => file.endsWith('.jsonl') && file !== 'tools.jsonl')
+  const queries = files.flatMap((file) =>
+    readLines<QueryLine>(join(folder, file)).map(({ query, relevant }) => ({
+      file: file.replace(/\.jsonl$/, ''),
+      text: query,
+      relevant: relevant.flatMap((id) => byId.get(id) ?? []),
+      isHeldOut: hashOf(query) % HELD_OUT_ONE_IN === 0,
+    })),
+  )
+  return { name: basename(folder), listings: [...byId.values()], queries }
+}
+
+function readDumps(folder: string): DataSet {
+  const files = readdirSync(folder).filter((file) => file.endsWith('.json') && !file.startsWith('_'))
+  const listings = files.flatMap((file) => {
+    const dump: Dump = JSON.parse(readFileSync(join(folder, file), 'utf8'))
+    if (!OPEN_LICENCES.test(dump.license ?? '')) return []
+    const server = file.replace(/\.json$/, '').replace(/^.*__/, '')
+    return dump.tools.map((tool) => toListing({ ...tool, id: tool.name, server }))
+  })
+  return { name: basename(folder), listings, queries: [] }
+}
+
+interface Dump {
+  readonly license?: string
+  readonly tools: readonly Omit<ToolLine, 'id'>[]
+}
+
+interface ToolLine {
+  readonly id: string
+  readonly server?: string
+  readonly name: string
+  readonly description?: string
+  readonly inputSchema?: JsonSchema
+}
+
+interface QueryLine {
+  readonly query: string
+  readonly relevant: readonly string[]
+}
+
+function toListing({ id, server, name, description, inputSchema }: ToolLine): Listing {
+  return {
+    name: id,
+    ownName: name,
+    description: description ?? '',
+    inputSchema: inputSchema ?? {},
+    source: server === undefined ? { kind: 'builtin' } : { kind: 'mcp', server },
+    trust: 0,
+  }
+}
+
+function readLines<Line>(path: string): Line[] {
+  const lines = readFileSync(path, 'utf8').split('\n')
+  return lines.filter((line) => line.trim() !== '').map((line): Line => JSON.parse(line))
+}
+
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  return (hash ^ (hash >>> 15)) >>> 0
+}

@@ -1,0 +1,78 @@
+/**
+ * Trains the token table of `staticEmbedder()`.
+ *
+ *   npm run train -- --data <sets> --minilm <model folder> --runtime <folder> [--out models/tool-table-v1.bin]
+ *
+ * `--data` holds one folder a set (scripts/train/datasets.ts says how they look), `--minilm` the all-MiniLM-L6-v2 files
+ * as `minilm()` takes them, `--runtime` a folder where onnxruntime-node is installed. MiniLM's vectors are kept in
+ * `--cache`. `--without a,b` leaves whole sets out and reports on them: the honest figure for catalogues and queries
+ * never seen. The same inputs and seed give the same file.
+ */
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { TokenTable, tableBytes } from '../../src/embedders/token-table.ts'
+import { listingText } from '../../src/search/listing-text.ts'
+import { type DataSet, type LabelledQuery, readDataSets } from './datasets.ts'
+import { evaluate, type Quality, type RankAll } from './evaluate.ts'
+import { DEFAULTS, learnTable } from './learn-table.ts'
+import { Teacher } from './teacher.ts'
+
+const { values } = parseArgs({
+  options: {
+    data: { type: 'string' },
+    minilm: { type: 'string' },
+    runtime: { type: 'string', default: '.' },
+    cache: { type: 'string', default: '.bench/teacher' },
+    out: { type: 'string', default: 'models/tool-table-v1.bin' },
+    name: { type: 'string', default: 'tool-table-v1' },
+    without: { type: 'string', default: '' },
+    seed: { type: 'string', default: String(DEFAULTS.seed) },
+  },
+})
+if (values.data === undefined || values.minilm === undefined) {
+  console.error(
+    'usage: npm run train -- --data <sets> --minilm <model folder> [--runtime <folder>] [--out <file>]',
+  )
+  process.exit(2)
+}
+
+const sets = readDataSets(values.data)
+const leftOut = values.without.split(',').filter(Boolean)
+const isLeftOut = ({ name }: DataSet): boolean => leftOut.includes(name)
+const teacher = await Teacher.open(values.minilm, values.runtime, values.cache)
+const learned = await learnTable(
+  sets.filter((set) => !isLeftOut(set)),
+  teacher,
+  { ...DEFAULTS, seed: Number(values.seed) },
+)
+const bytes = tableBytes(values.name, learned.vocabulary, learned.rows)
+writeFileSync(values.out, bytes)
+console.log(`${values.out}: ${learned.vocabulary.length} tokens, ${(bytes.length / 1e6).toFixed(2)} MB`)
+
+const table = TokenTable.read(bytes)
+const seen = sets.filter((set) => !isLeftOut(set))
+report('queries kept aside', seen, (query) => query.isHeldOut)
+report('sets left out', sets.filter(isLeftOut), () => true)
+
+function report(title: string, asked: readonly DataSet[], isAsked: (query: LabelledQuery) => boolean): void {
+  const results = evaluate(asked, rankByTable, isAsked)
+  if (results.size === 0) return
+  console.log(`${title}, the table alone: queries, R@1, R@5, nDCG@10`)
+  for (const [name, quality] of results) console.log(`  ${name.padEnd(28)} ${row(quality)}`)
+}
+
+function row({ queries, recall1, recall5, ndcg10 }: Quality): string {
+  return [queries, ...[recall1, recall5, ndcg10].map((value) => value.toFixed(1))].join('\t')
+}
+
+function rankByTable(...[set, queries]: Parameters<RankAll>): ReturnType<RankAll> {
+  const vectors = set.listings.map((listing) => table.embed(listingText(listing)))
+  return queries.map(({ text }) => {
+    const asked = table.embed(text)
+    const scores = vectors.map((vector) =>
+      vector.reduce((sum, value, at) => sum + value * (asked[at] ?? 0), 0),
+    )
+    const places = [...scores.keys()].sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
+    return places.slice(0, 10)
+  })
+}

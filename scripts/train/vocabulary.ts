@@ -1,0 +1,39 @@
+import { listingText } from '../../src/search/listing-text.ts'
+import type { Listing } from '../../src/tool.ts'
+
+/** How many words of real catalogues get a row of their own, beside MiniLM's vocabulary. */
+const DOMAIN_WORDS = 3_200
+
+/** A word must be used by this many sources: what only one server says is learned from its pieces. */
+const MIN_SOURCES = 3
+
+/**
+ * The rows of the table: MiniLM's vocabulary without what never occurs in a text, then the words that tool catalogues
+ * use often and that MiniLM would cut to pieces (`github`, `oauth`, `webhook`).
+ */
+export function chooseVocabulary(
+  base: ReadonlyMap<string, number>,
+  listings: readonly Listing[],
+): { tokens: string[]; words: string[] } {
+  const tokens = [...base.keys()].filter((token) => !/^\[.+\]$/.test(token) && !NEVER_MET.test(token))
+  const sources = new Map<string, Set<string>>()
+  for (const listing of listings) {
+    const origin = listing.source.kind === 'mcp' ? listing.source.server : ''
+    for (const [word] of listingText(listing)
+      .toLowerCase()
+      .matchAll(/[a-z0-9]+/g)) {
+      if (word.length < 3 || word.length > 20 || /^\d|\d{3}/.test(word) || base.has(word)) continue
+      const known = sources.get(word) ?? new Set()
+      sources.set(word, known.add(origin))
+    }
+  }
+  const words = [...sources]
+    .filter(([, origins]) => origins.size >= MIN_SOURCES)
+    .sort(([a, x], [b, y]) => y.size - x.size || (a < b ? -1 : 1))
+    .slice(0, DOMAIN_WORDS)
+    .map(([word]) => word)
+  return { tokens, words }
+}
+
+// Punctuation is not read, and characters of scripts without spaces stand on their own: they continue nothing.
+const NEVER_MET = /^(?:##)?[\p{P}\p{S}]$|^##[^\p{Script=Latin}\p{N}]$/u

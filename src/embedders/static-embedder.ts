@@ -1,0 +1,63 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ToolcribError } from '../errors.ts'
+import type { Embedder } from '../search/embedder.ts'
+import { TokenTable } from './token-table.ts'
+
+const MODEL_PATH = join('models', 'tool-table-v1.bin')
+const DIMENSIONS = 256
+
+export interface StaticEmbedderOptions {
+  /** A model file made by `npm run train`; the one that comes with the package unless told. */
+  readonly path?: string
+}
+
+/**
+ * The embedder that comes with the package: a table of token vectors, trained on tool catalogues (models/README.md
+ * says on what). Works offline, without native code, at tens of thousands of texts a second. The file is read on first
+ * use, in some tens of milliseconds.
+ */
+export function staticEmbedder(options: StaticEmbedderOptions = {}): Embedder {
+  let table: TokenTable | undefined
+  const open = (): TokenTable => {
+    table ??= readTable(options.path ?? findModel())
+    return table
+  }
+  return {
+    get name() {
+      return options.path === undefined && table === undefined ? 'tool-table-v1' : open().header.name
+    },
+    get dimensions() {
+      return options.path === undefined && table === undefined ? DIMENSIONS : open().header.dimensions
+    },
+    embed(texts) {
+      const loaded = open()
+      return texts.map((text) => loaded.embed(text))
+    },
+  }
+}
+
+/** The model stands in the package's root, however deep the bundler put this code. */
+function findModel(): string {
+  const start = dirname(fileURLToPath(import.meta.url))
+  for (let folder = start; ; folder = dirname(folder)) {
+    const path = join(folder, MODEL_PATH)
+    if (existsSync(path)) return path
+    if (folder === dirname(folder)) break
+  }
+  throw new ToolcribError(
+    'config-invalid',
+    `${MODEL_PATH} is not beside the package; copy it there, or pass its path to staticEmbedder()`,
+  )
+}
+
+function readTable(path: string): TokenTable {
+  let bytes: Uint8Array
+  try {
+    bytes = readFileSync(path)
+  } catch (cause) {
+    throw new ToolcribError('config-invalid', `cannot read the model ${path}; check the path`, { cause })
+  }
+  return TokenTable.read(bytes)
+}

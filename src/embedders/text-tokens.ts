@@ -1,0 +1,85 @@
+import { wordPieces } from './word-pieces.ts'
+
+/** Words remembered with their tokens; catalogues and queries repeat most of theirs. */
+const MAX_REMEMBERED = 20_000
+
+/** Long numbers are amounts, years and identifiers: they say nothing of what a text is about. */
+const NUMBER = /^\d{4,}$/
+
+/**
+ * Reads texts as the token numbers of a vocabulary. A word is a run of letters and digits; one that the vocabulary
+ * lacks is parted at its humps (`listPullRequests`) and then into pieces. Punctuation is not read.
+ */
+export class TextTokens {
+  readonly #vocabulary: ReadonlyMap<string, number>
+  readonly #remembered = new Map<string, readonly number[]>()
+
+  constructor(vocabulary: ReadonlyMap<string, number>) {
+    this.#vocabulary = vocabulary
+  }
+
+  /** The first `maxTokens` tokens of a text, about: a word is not cut. */
+  read(text: string, maxTokens: number): number[] {
+    const tokens: number[] = []
+    let start = -1
+    for (let at = 0; at <= text.length; at++) {
+      const code = at < text.length ? text.charCodeAt(at) : SPACE
+      // Rare in tool texts: from the start of this word on, the rest takes the slower way.
+      if (code >= ASCII_END) return this.#readUnicode(text.slice(start < 0 ? at : start), tokens, maxTokens)
+      if (IS_WORD[code] === 1) {
+        if (start < 0) start = at
+      } else if (start >= 0) {
+        for (const token of this.#tokensOf(text.slice(start, at))) tokens.push(token)
+        if (tokens.length >= maxTokens) return tokens
+        start = -1
+      }
+    }
+    return tokens
+  }
+
+  #readUnicode(text: string, tokens: number[], maxTokens: number): number[] {
+    for (const [word] of text.normalize('NFKC').matchAll(WORD)) {
+      for (const token of this.#tokensOf(withoutAccents(word))) tokens.push(token)
+      if (tokens.length >= maxTokens) return tokens
+    }
+    return tokens
+  }
+
+  #tokensOf(word: string): readonly number[] {
+    const known = this.#remembered.get(word)
+    if (known !== undefined) return known
+    const tokens = this.#splitWord(word)
+    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
+    this.#remembered.set(word, tokens)
+    return tokens
+  }
+
+  #splitWord(word: string): number[] {
+    if (NUMBER.test(word)) return []
+    const lower = word.toLowerCase()
+    const whole = this.#vocabulary.get(lower)
+    if (whole !== undefined) return [whole]
+    const humps = word.match(HUMP) ?? []
+    if (humps.length < 2) return wordPieces(lower, this.#vocabulary)
+    return humps.flatMap((hump) => wordPieces(hump.toLowerCase(), this.#vocabulary))
+  }
+}
+
+const SPACE = 32
+const ASCII_END = 128
+const IS_WORD = Uint8Array.from({ length: ASCII_END }, (_, code) =>
+  /[A-Za-z0-9]/.test(String.fromCharCode(code)) ? 1 : 0,
+)
+
+// Han characters have a token each; other scripts without spaces are left to the pieces.
+const WORD = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{N}\p{M}])+/gu
+
+// `HTTPServer2Go` → `HTTP`, `Server2`, `Go`
+const HUMP = /\p{Lu}+(?!\p{Ll})|\p{Lu}?[^\p{Lu}]+/gu
+
+function withoutAccents(word: string): string {
+  return word
+    .normalize('NFD')
+    .replace(/\p{Mn}+/gu, '')
+    .normalize('NFC')
+}

@@ -1,0 +1,115 @@
+import { ToolcribError } from '../errors.ts'
+import { TextTokens } from './text-tokens.ts'
+
+/** First bytes of a model file. */
+const MAGIC = 'TCTABLE1'
+/** Tokens read of a text; what follows changes nothing any more. */
+const MAX_TOKENS = 128
+const ALIGNMENT = 8
+
+/** What a model file says of itself. */
+export interface TableHeader {
+  readonly name: string
+  readonly dimensions: number
+  readonly tokens: number
+}
+
+/**
+ * A static embedding model: one vector a token, in bytes with a scale a row. A text's vector is the sum of its tokens'
+ * vectors, scaled to length 1. It knows no word order and needs no more than a table: tens of thousands of texts a
+ * second.
+ */
+export class TokenTable {
+  readonly header: TableHeader
+  readonly #tokens: TextTokens
+  readonly #scales: Float32Array
+  readonly #values: Int8Array
+
+  constructor(header: TableHeader, vocabulary: readonly string[], scales: Float32Array, values: Int8Array) {
+    this.header = header
+    this.#tokens = new TextTokens(new Map(vocabulary.map((token, row) => [token, row])))
+    this.#scales = scales
+    this.#values = values
+  }
+
+  /** Reads what `tableBytes` wrote; `config-invalid` for anything else. */
+  static read(bytes: Uint8Array): TokenTable {
+    const text = new TextDecoder()
+    if (bytes.length < 16 || text.decode(bytes.subarray(0, MAGIC.length)) !== MAGIC) throw notATable()
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const headerEnd = 16 + view.getUint32(8, true)
+    const vocabularyEnd = headerEnd + view.getUint32(12, true)
+    if (vocabularyEnd > bytes.length) throw notATable()
+    const header: TableHeader = JSON.parse(text.decode(bytes.subarray(16, headerEnd)))
+    const vocabulary = text.decode(bytes.subarray(headerEnd, vocabularyEnd)).split('\n')
+    const scalesStart = aligned(vocabularyEnd)
+    const valuesStart = scalesStart + header.tokens * Float32Array.BYTES_PER_ELEMENT
+    const end = valuesStart + header.tokens * header.dimensions
+    if (vocabulary.length !== header.tokens || end > bytes.length) throw notATable()
+    // Copied: the bytes may start anywhere in their buffer, floats only at every fourth.
+    const scales = new Float32Array(header.tokens)
+    new Uint8Array(scales.buffer).set(bytes.subarray(scalesStart, valuesStart))
+    const values = new Int8Array(
+      bytes.buffer,
+      bytes.byteOffset + valuesStart,
+      header.tokens * header.dimensions,
+    )
+    return new TokenTable(header, vocabulary, scales, values)
+  }
+
+  embed(text: string): Float32Array {
+    const { dimensions } = this.header
+    const values = this.#values
+    const sum = new Float32Array(dimensions)
+    for (const token of this.#tokens.read(text, MAX_TOKENS)) {
+      const scale = this.#scales[token] as number
+      const row = token * dimensions
+      for (let at = 0; at < dimensions; at++)
+        sum[at] = (sum[at] as number) + scale * (values[row + at] as number)
+    }
+    let square = 0
+    for (let at = 0; at < dimensions; at++) square += (sum[at] as number) * (sum[at] as number)
+    if (square === 0) return sum
+    const scale = 1 / Math.sqrt(square)
+    for (let at = 0; at < dimensions; at++) sum[at] = (sum[at] as number) * scale
+    return sum
+  }
+}
+
+/** The bytes of a model file: header, vocabulary (one token a line), scales, rows. */
+export function tableBytes(name: string, vocabulary: readonly string[], rows: Float32Array): Uint8Array {
+  const dimensions = rows.length / vocabulary.length
+  const encoder = new TextEncoder()
+  const header: TableHeader = { name, dimensions, tokens: vocabulary.length }
+  const headerBytes = encoder.encode(JSON.stringify(header))
+  const vocabularyBytes = encoder.encode(vocabulary.join('\n'))
+  const scalesStart = aligned(16 + headerBytes.length + vocabularyBytes.length)
+  const valuesStart = scalesStart + vocabulary.length * Float32Array.BYTES_PER_ELEMENT
+  const bytes = new Uint8Array(valuesStart + rows.length)
+  const view = new DataView(bytes.buffer)
+  bytes.set(encoder.encode(MAGIC), 0)
+  view.setUint32(8, headerBytes.length, true)
+  view.setUint32(12, vocabularyBytes.length, true)
+  bytes.set(headerBytes, 16)
+  bytes.set(vocabularyBytes, 16 + headerBytes.length)
+  const values = new Int8Array(bytes.buffer, valuesStart)
+  for (let row = 0; row < vocabulary.length; row++) {
+    const vector = rows.subarray(row * dimensions, (row + 1) * dimensions)
+    const scale = vector.reduce((largest, value) => Math.max(largest, Math.abs(value)), 1e-9) / 127
+    view.setFloat32(scalesStart + row * Float32Array.BYTES_PER_ELEMENT, scale, true)
+    for (let at = 0; at < dimensions; at++)
+      values[row * dimensions + at] = Math.round((vector[at] as number) / scale)
+  }
+  return bytes
+}
+
+function aligned(offset: number): number {
+  return Math.ceil(offset / ALIGNMENT) * ALIGNMENT
+}
+
+function notATable(): ToolcribError {
+  return new ToolcribError(
+    'config-invalid',
+    'this is no token table; use the file that came with the package',
+  )
+}
