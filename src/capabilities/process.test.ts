@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,9 +35,13 @@ const denied = { code: 'denied' }
 /** Starts a child of its own, which outlives it, and writes its id into a file. */
 const FAMILY = `
   const { spawn } = require('node:child_process')
-  const child = spawn(process.execPath, ['-e', process.argv[2] + 'setInterval(() => {}, 1000)'], { stdio: 'inherit' })
+  const child = spawn(process.execPath, ['-e', process.argv[1] + 'setInterval(() => {}, 1000)'], { stdio: 'inherit' })
   require('node:fs').writeFileSync('grandchild', String(child.pid))`
 const IGNORE_TERM = 'process.on("SIGTERM", () => {});'
+
+async function grandchildIsThere(): Promise<void> {
+  while (!existsSync(join(home, 'grandchild'))) await sleep(20)
+}
 
 async function grandchildIsGone(): Promise<boolean> {
   const pid = Number(await readFile(join(home, 'grandchild'), 'utf8'))
@@ -171,7 +176,7 @@ describe('ending', () => {
   it('ends grandchildren on a timeout, also those that ignore the polite request', async () => {
     const access = await commands({ graceMs: 200 })
     const family = `${FAMILY}; setInterval(() => {}, 1000)`
-    const run = access.run('node', ['-e', family, '--', IGNORE_TERM], { timeoutMs: 1_500 })
+    const run = access.run('node', ['-e', family, '--', IGNORE_TERM], { timeoutMs: 3_000 })
     await expect(run).rejects.toMatchObject({ code: 'timeout' })
     expect(await grandchildIsGone()).toBe(true)
   })
@@ -181,7 +186,8 @@ describe('ending', () => {
     const access = await commands({}, ['*'], controller.signal)
     const script = `${FAMILY}; console.log('up'); setInterval(() => {}, 1000)`
     const run = access.run('node', ['-e', script, '--', ''])
-    setTimeout(() => controller.abort(), 1_500)
+    await grandchildIsThere()
+    controller.abort()
     await expect(run).rejects.toMatchObject({ code: 'cancelled' })
     expect(await grandchildIsGone()).toBe(true)
     await expect(access.run('echo')).rejects.toMatchObject({ code: 'cancelled' })
@@ -225,7 +231,7 @@ describe('ending', () => {
 
   it('tells what a command had written when its time ran out', async () => {
     const access = await commands()
-    const run = access.run('sh', ['-c', 'echo halfway; sleep 30'], { timeoutMs: 700 })
+    const run = access.run('sh', ['-c', 'echo halfway; sleep 30'], { timeoutMs: 1_000 })
     await expect(run).rejects.toThrow('halfway')
   })
 

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** How long a group that is going to end is given between two looks. */
@@ -12,8 +13,9 @@ export async function endGroup(child: ChildProcess, graceMs: number): Promise<vo
   if (!signalGroup(child, 'SIGTERM')) return
   for (let waited = 0; waited < graceMs; waited += POLL_MS) {
     await sleep(POLL_MS)
-    if (!signalGroup(child, 0)) return
+    if (!(await isGroupRunning(child))) break
   }
+  // Also when nobody seems to run any more: one who was just being born may have been overlooked.
   signalGroup(child, 'SIGKILL')
 }
 
@@ -28,4 +30,21 @@ export function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): bo
   } catch {
     return false
   }
+}
+
+/**
+ * Whether anyone of the group still runs. Those who have ended and were not collected do not count: in a container
+ * without an init process nobody ever collects orphans.
+ */
+async function isGroupRunning(child: ChildProcess): Promise<boolean> {
+  if (!signalGroup(child, 0)) return false
+  if (process.platform !== 'linux') return true
+  for (const entry of await readdir('/proc').catch(() => [])) {
+    if (!/^\d+$/.test(entry)) continue
+    const line = await readFile(`/proc/${entry}/stat`, 'utf8').catch(() => '')
+    // The name stands in brackets and may hold anything, brackets too; plain fields follow it.
+    const [state, , group] = line.slice(line.lastIndexOf(')') + 2).split(' ')
+    if (Number(group) === child.pid && state !== 'Z' && state !== 'X') return true
+  }
+  return false
 }
