@@ -1,0 +1,75 @@
+import type { AiSdkCall, AiSdkMessage, AiSdkPart, AiSdkResponse, AiSdkUsage } from './ai-sdk.ts'
+import type { StreamReader } from './dialect.ts'
+
+/** What of a part of `fullStream` is read; parts of other kinds are passed over. */
+export interface AiSdkStreamPart {
+  readonly type: string
+  readonly id?: string
+  readonly text?: string
+  readonly toolCallId?: string
+  readonly toolName?: string
+  readonly input?: unknown
+  readonly invalid?: boolean
+  readonly finishReason?: string
+  readonly usage?: AiSdkUsage
+  readonly totalUsage?: AiSdkUsage
+  readonly providerMetadata?: unknown
+}
+
+/** Puts one step together from the parts of `fullStream`. */
+export class AiSdkStreamReader implements StreamReader<AiSdkStreamPart, AiSdkResponse<AiSdkMessage>> {
+  readonly #parts = new Map<string, AiSdkPart>()
+  readonly #calls: AiSdkCall[] = []
+  #text = ''
+  #finishReason: string | undefined
+  #usage: AiSdkUsage = {}
+
+  add(part: AiSdkStreamPart): string {
+    const { type, text = '' } = part
+    if (type === 'text-start' || type === 'text-delta' || type === 'text-end') {
+      this.#append('text', part)
+      if (type !== 'text-delta') return ''
+      this.#text += text
+      return text
+    }
+    if (type.startsWith('reasoning-')) this.#append('reasoning', part)
+    else if (type === 'tool-call') this.#addCall(part)
+    else if (type === 'finish-step' || type === 'finish') this.#finish(part)
+    return ''
+  }
+
+  response(): AiSdkResponse<AiSdkMessage> {
+    const content = [...this.#parts.values()].filter((part) => part.type === 'tool-call' || part.text !== '')
+    return {
+      text: this.#text,
+      toolCalls: [...this.#calls],
+      finishReason: this.#finishReason,
+      usage: this.#usage,
+      response: { messages: content.length > 0 ? [{ role: 'assistant', content }] : [] },
+    }
+  }
+
+  #append(type: 'text' | 'reasoning', { id = '', text = '', ...part }: AiSdkStreamPart): void {
+    const key = `${type} ${id}`
+    const known = this.#parts.get(key)
+    const before = known && known.type !== 'tool-call' ? known : { type, text: '' }
+    this.#parts.set(key, { ...before, text: before.text + text, ...options(part) })
+  }
+
+  #addCall(part: AiSdkStreamPart): void {
+    const { toolCallId = '', toolName = '', input, invalid } = part
+    this.#calls.push({ toolCallId, toolName, input, ...(invalid === undefined ? {} : { invalid }) })
+    const call: AiSdkPart = { type: 'tool-call', toolCallId, toolName, input, ...options(part) }
+    this.#parts.set(`tool-call ${this.#calls.length}`, call)
+  }
+
+  #finish({ finishReason, usage, totalUsage }: AiSdkStreamPart): void {
+    this.#finishReason = finishReason ?? this.#finishReason
+    this.#usage = usage ?? totalUsage ?? this.#usage
+  }
+}
+
+/** What a provider says of a part must go back with it: signatures of thinking are such. */
+function options({ providerMetadata }: AiSdkStreamPart) {
+  return providerMetadata === undefined ? {} : { providerOptions: providerMetadata as Record<string, never> }
+}

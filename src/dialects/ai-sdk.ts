@@ -1,0 +1,250 @@
+import type { Session } from '../session/session.ts'
+import type { Surface } from '../session/surface.ts'
+import type { CallResult, ToolResult } from '../tool.ts'
+import { type AiSdkStreamPart, AiSdkStreamReader } from './ai-sdk-stream.ts'
+import type { Dialect, Reply, Stop, Usage } from './dialect.ts'
+import { systemText } from './dialect.ts'
+import { isImage, resultParts } from './result-parts.ts'
+import { COMPATIBLE_RULES } from './schema/schema-rules.ts'
+import type { ObjectSchema } from './schema/translate-schema.ts'
+import { answersTo, CUT_OFF, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
+import { type WireTool, type WireTools, wireToolsBy } from './wire-tools.ts'
+
+/** A message of the AI SDK: the part of its `ModelMessage` that a dialect writes, or any the SDK itself made. */
+export type AiSdkMessage =
+  | { role: 'user'; content: string }
+  | { role: 'assistant'; content: string | AiSdkPart[] }
+  | { role: 'tool'; content: AiSdkToolResult[] }
+
+export type AiSdkPart =
+  | { type: 'text'; text: string; providerOptions?: ProviderOptions }
+  | { type: 'reasoning'; text: string; providerOptions?: ProviderOptions }
+  | {
+      type: 'tool-call'
+      toolCallId: string
+      toolName: string
+      input: unknown
+      providerOptions?: ProviderOptions
+    }
+
+export interface AiSdkToolResult {
+  type: 'tool-result'
+  toolCallId: string
+  toolName: string
+  output: AiSdkOutput
+}
+
+export type AiSdkOutput =
+  | { type: 'text'; value: string }
+  | { type: 'error-text'; value: string }
+  | {
+      type: 'content'
+      value: (
+        | { type: 'text'; text: string }
+        | { type: 'image-data' | 'file-data'; data: string; mediaType: string }
+      )[]
+    }
+
+/** Values by provider; their inner type is the SDK's own affair. */
+type ProviderOptions = Record<string, never>
+
+/** A tool for `generateText`, without an executor: the session runs the calls. */
+export interface AiSdkTool<Schema> {
+  description: string
+  inputSchema: Schema
+}
+
+/** A tool that runs itself, for loops that the SDK drives. */
+export interface ExecutableAiSdkTool<Schema> extends AiSdkTool<Schema> {
+  execute(
+    input: unknown,
+    options: { toolCallId: string; abortSignal?: AbortSignal | undefined },
+  ): Promise<ToolResult>
+  toModelOutput(options: { output: ToolResult }): AiSdkOutput
+}
+
+/** The part of a request that `generateText` and `streamText` take from a dialect. */
+export interface AiSdkRequest<Schema, Message> {
+  tools: Record<string, AiSdkTool<Schema>>
+  messages: Message[]
+  system?: string
+}
+
+/** What of a `generateText` result a dialect reads. */
+export interface AiSdkResponse<Message = AiSdkMessage> {
+  readonly text: string
+  readonly finishReason: string | undefined
+  readonly toolCalls: readonly AiSdkCall[]
+  readonly response: { readonly messages: readonly Message[] }
+  readonly usage: AiSdkUsage
+}
+
+export interface AiSdkCall {
+  readonly toolCallId: string
+  readonly toolName: string
+  readonly input: unknown
+  readonly invalid?: boolean
+}
+
+export interface AiSdkUsage {
+  readonly inputTokens?: number | undefined
+  readonly outputTokens?: number | undefined
+  readonly inputTokenDetails?: {
+    readonly cacheReadTokens?: number | undefined
+    readonly cacheWriteTokens?: number | undefined
+  }
+}
+
+export interface AiSdkDialect<Schema, Message>
+  extends Dialect<Message, AiSdkRequest<Schema, Message>, AiSdkResponse<Message>, AiSdkStreamPart> {
+  /**
+   * The tools of a session with executors, for loops that the SDK drives. The surface is taken once: open the session
+   * with this dialect, so that it is constant.
+   */
+  toExecutableTools(
+    session: Pick<Session, 'surface' | 'execute'>,
+  ): Record<string, ExecutableAiSdkTool<Schema>>
+}
+
+export interface AiSdkOptions<Schema> {
+  /** `jsonSchema` of the `ai` package the host uses. */
+  readonly jsonSchema: (schema: ObjectSchema) => Schema
+}
+
+/**
+ * Vercel's AI SDK, versions 6 and 7, over any of its providers. What a provider can defer is not known here, so the
+ * surface stays constant and found tools are called through `call_tool`.
+ */
+export function aiSdk<Schema, Message = AiSdkMessage>({
+  jsonSchema,
+}: AiSdkOptions<Schema>): AiSdkDialect<Schema, Message | AiSdkMessage> {
+  const wireTools = wireToolsBy(COMPATIBLE_RULES)
+  const toTool = ({ description, parameters }: WireTool): AiSdkTool<Schema> => ({
+    description,
+    inputSchema: jsonSchema(parameters),
+  })
+  const toReply = (response: AiSdkResponse<unknown>, surface: Surface): Reply => {
+    const { calls, unrunnable } = readCalls(wireCallsOf(response), wireTools(surface))
+    return {
+      text: response.text,
+      calls,
+      unrunnable,
+      stop: stopOf(response, calls.length + unrunnable.length > 0),
+      usage: usageOf(response.usage),
+    }
+  }
+  return {
+    name: 'ai-sdk',
+    strategy: 'dispatch',
+    toRequest: (turn) => {
+      const system = systemText(turn)
+      return {
+        tools: byName(wireTools(turn.surface), toTool),
+        messages: [...turn.messages],
+        ...(system === '' ? {} : { system }),
+      }
+    },
+    toReply,
+    toCalls: (response, surface) => toReply(response, surface).calls,
+    toMessages: (response, results, surface) => [
+      ...response.response.messages,
+      ...toolMessage(response, results, wireTools(surface)),
+    ],
+    userMessage: (text) => ({ role: 'user', content: text }),
+    openStream: () => new AiSdkStreamReader(),
+    lossesOf: (surface) => wireTools(surface).losses(),
+    toExecutableTools: (session) => {
+      const tools = wireTools(session.surface())
+      return byName(tools, (tool) => ({ ...toTool(tool), ...executor(session, tools, tool.name) }))
+    },
+  }
+}
+
+function byName<Tool>(
+  { shown, deferred }: WireTools,
+  toTool: (tool: WireTool) => Tool,
+): Record<string, Tool> {
+  return Object.fromEntries([...shown, ...deferred].map((tool) => [tool.name, toTool(tool)]))
+}
+
+function executor(session: Pick<Session, 'execute'>, tools: WireTools, wireName: string) {
+  return {
+    async execute(
+      input: unknown,
+      { toolCallId, abortSignal }: { toolCallId: string; abortSignal?: AbortSignal | undefined },
+    ): Promise<ToolResult> {
+      const wireCall: WireCall = { id: toolCallId, wireName, args: input }
+      const { calls } = readCalls([wireCall], tools)
+      const results = await session.execute(calls, abortSignal ? { signal: abortSignal } : {})
+      const [answer] = answersTo([wireCall], results, tools)
+      return answer?.result ?? { ok: false, code: 'cancelled', error: 'the call was not run' }
+    },
+    toModelOutput: ({ output }: { output: ToolResult }) => outputOf(output),
+  }
+}
+
+function wireCallsOf({ toolCalls, finishReason }: AiSdkResponse<unknown>): readonly WireCall[] {
+  const ids = uniqueIds(toolCalls.map(({ toolCallId }) => toolCallId))
+  return toolCalls.map(({ toolName, input, invalid }, index) => {
+    const isCut = finishReason === 'length' && index === toolCalls.length - 1
+    const fault = isCut ? CUT_OFF : invalid === true ? 'the call could not be read' : undefined
+    return { id: ids[index] ?? '', wireName: toolName, args: input, fault }
+  })
+}
+
+function toolMessage(
+  response: AiSdkResponse<unknown>,
+  results: readonly CallResult[],
+  tools: WireTools,
+): AiSdkMessage[] {
+  const wireCalls = wireCallsOf(response)
+  // The SDK has answered a call it could not read itself, in its own messages.
+  const open = wireCalls.filter((_, index) => response.toolCalls[index]?.invalid !== true)
+  if (open.length === 0) return []
+  const content = answersTo(open, results, tools).map(
+    ({ toolCallId, result }, index): AiSdkToolResult => ({
+      type: 'tool-result',
+      toolCallId,
+      toolName: open[index]?.wireName ?? '',
+      output: outputOf(result),
+    }),
+  )
+  return [{ role: 'tool', content }]
+}
+
+function outputOf(result: ToolResult): AiSdkOutput {
+  const parts = resultParts(result, (mimeType) => isImage(mimeType) || mimeType === 'application/pdf')
+  const [only, ...others] = parts
+  if (only?.kind === 'text' && others.length === 0)
+    return { type: result.ok ? 'text' : 'error-text', value: only.text }
+  return {
+    type: 'content',
+    value: parts.map((part) =>
+      part.kind === 'text'
+        ? { type: 'text', text: part.text }
+        : {
+            type: isImage(part.mimeType) ? 'image-data' : 'file-data',
+            data: part.data,
+            mediaType: part.mimeType,
+          },
+    ),
+  }
+}
+
+function stopOf({ finishReason }: AiSdkResponse<unknown>, hasCalls: boolean): Stop {
+  if (finishReason === undefined || finishReason === 'error') return 'cut'
+  if (finishReason === 'content-filter') return 'refused'
+  if (finishReason === 'length') return 'length'
+  return hasCalls ? 'calls' : 'done'
+}
+
+function usageOf({ inputTokens = 0, outputTokens = 0, inputTokenDetails }: AiSdkUsage): Usage {
+  const cached = inputTokenDetails?.cacheReadTokens ?? 0
+  const written = inputTokenDetails?.cacheWriteTokens ?? 0
+  return {
+    inputTokens: Math.max(0, inputTokens - cached - written),
+    cachedInputTokens: cached,
+    cacheWriteTokens: written,
+    outputTokens,
+  }
+}

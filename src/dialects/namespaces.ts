@@ -1,0 +1,45 @@
+import { toWireName } from './wire-names.ts'
+import type { WireTool } from './wire-tools.ts'
+
+/** A group of deferred tools, as OpenAI has them. */
+export interface Namespace {
+  readonly name: string
+  readonly description: string
+  readonly tools: readonly WireTool[]
+}
+
+/** Models search namespaces of fewer than ten tools best. */
+const MAX_TOOLS = 9
+
+/**
+ * Deferred tools in namespaces, one for each server, or several when it has many tools. The grouping depends on the
+ * catalogue alone, never on what is active.
+ */
+export function toNamespaces(tools: readonly WireTool[]): readonly Namespace[] {
+  const groups = new Map<string, WireTool[]>()
+  for (const tool of tools) {
+    const group = groupOf(tool.name)
+    const members = groups.get(group)
+    if (members) members.push(tool)
+    else groups.set(group, [tool])
+  }
+  return [...groups].flatMap(([group, members]) => split(group, members))
+}
+
+function split(group: string, members: readonly WireTool[]): Namespace[] {
+  const count = Math.ceil(members.length / MAX_TOOLS)
+  return Array.from({ length: count }, (_, index) => {
+    const part = count === 1 ? '' : ` (${index + 1} of ${count})`
+    return {
+      name: toWireName(index === 0 ? group : `${group}_${index + 1}`),
+      description: `Tools of ${group.replace(/^mcp__/, '')}${part}`,
+      tools: members.slice(index * MAX_TOOLS, (index + 1) * MAX_TOOLS),
+    }
+  })
+}
+
+/** What a name starts with. It only decides which tools stand together, so a wrong guess does no harm. */
+function groupOf(name: string): string {
+  const server = /^mcp__(.+?)__/.exec(name)?.[1]
+  return server === undefined ? 'tools' : `mcp__${server}`
+}

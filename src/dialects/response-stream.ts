@@ -1,0 +1,79 @@
+import type OpenAI from 'openai'
+import type { StreamReader } from './dialect.ts'
+import { readArguments } from './wire-calls.ts'
+
+type Response = OpenAI.Responses.Response
+type OutputItem = OpenAI.Responses.ResponseOutputItem
+
+/** Takes a response from the events of the Responses API; of a stream that is cut, the items that were finished. */
+export class ResponseStreamReader implements StreamReader<OpenAI.Responses.ResponseStreamEvent, Response> {
+  #response: Response | undefined
+  #isFinal = false
+  #text = ''
+  readonly #items = new Map<number, OutputItem>()
+
+  add(event: OpenAI.Responses.ResponseStreamEvent): string {
+    switch (event.type) {
+      case 'response.created':
+      case 'response.in_progress':
+      case 'response.queued':
+        this.#response = event.response
+        return ''
+      case 'response.output_item.done':
+        this.#items.set(event.output_index, event.item)
+        if (event.item.type === 'message') this.#text = ''
+        return ''
+      case 'response.output_text.delta':
+        this.#text += event.delta
+        return event.delta
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+        this.#response = event.response
+        this.#isFinal = true
+        return ''
+      default:
+        return ''
+    }
+  }
+
+  response(): Response {
+    if (this.#response && this.#isFinal) return this.#response
+    const items = [...this.#items].sort(([first], [second]) => first - second).map(([, item]) => item)
+    const whole = items.filter(
+      (item) => item.type !== 'function_call' || readArguments(item.arguments) !== undefined,
+    )
+    const output = this.#text === '' ? whole : [...whole, unfinishedMessage(this.#text)]
+    return { ...(this.#response ?? emptyResponse()), status: 'incomplete', incomplete_details: null, output }
+  }
+}
+
+function unfinishedMessage(text: string): OpenAI.Responses.ResponseOutputMessage {
+  return {
+    id: 'msg_cut',
+    type: 'message',
+    role: 'assistant',
+    status: 'incomplete',
+    content: [{ type: 'output_text', text, annotations: [] }],
+  }
+}
+
+function emptyResponse(): Response {
+  return {
+    id: '',
+    object: 'response',
+    created_at: 0,
+    model: '',
+    output: [],
+    output_text: '',
+    error: null,
+    incomplete_details: null,
+    instructions: null,
+    metadata: null,
+    parallel_tool_calls: true,
+    temperature: null,
+    tool_choice: 'auto',
+    tools: [],
+    top_p: null,
+  }
+}
