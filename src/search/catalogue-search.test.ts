@@ -214,6 +214,14 @@ describe('a page', () => {
     expect(await find('mail', { limit }, listings)).toHaveLength(count)
   })
 
+  it('holds what is left, even far out where thousands fit', async () => {
+    const thousands = Array.from({ length: 5000 }, (_, at) =>
+      sampleListing(`mcp__s${at % 50}__t${at}`, `Handles mail number ${at} of ${at * 7}`, `s${at % 50}`),
+    )
+    expect(await find('mail', { offset: Number.MAX_SAFE_INTEGER }, thousands)).toEqual([])
+    expect(await find('mail', { offset: 4990, limit: 1000 }, thousands)).toHaveLength(10)
+  })
+
   it('is empty beyond the end and starts at 0 before the start', async () => {
     expect(await find('mail', { offset: 1000 }, listings)).toEqual([])
     expect(await find('mail', { offset: -5 }, listings)).toEqual(await find('mail', {}, listings))

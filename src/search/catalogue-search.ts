@@ -15,6 +15,9 @@ const MAX_LIMIT = 1000
 /** Matches fetched beyond what is asked for, to take the place of those that are folded or not ready. */
 const SPARE_MATCHES = 3
 
+/** How far apart in the ranking clones are looked for. They score alike, so they stand close together. */
+const CLONE_DISTANCE = 50
+
 export interface CatalogueSearchOptions {
   /** How many to return: 5 unless told, 1 to 1,000. Names asked for by `select:` are all returned. */
   readonly limit?: number
@@ -146,8 +149,7 @@ export class CatalogueSearch {
     const isReady = rememberAnswers(options.isReady)
     let window = offset + limit + SPARE_MATCHES
     for (;;) {
-      const answer = index.rank(query, { limit: window, accepts })
-      const ranking = answer instanceof Promise ? await answer : answer
+      const ranking = await index.rank(query, { limit: window, accepts })
       const candidates = withExactFirst(ranking, exact)
       const { kept, dropped } = this.#pick(candidates, query, exact, isReady, offset + limit)
       const isWhole = ranking.matches.length < window
@@ -204,14 +206,14 @@ export class CatalogueSearch {
   ): { kept: Ranked[]; dropped: number } {
     const kept: Ranked[] = []
     let dropped = 0
-    for (const candidate of candidates) {
-      if (kept.length === count) break
+    for (let at = 0; at < candidates.length && kept.length < count; at++) {
+      const candidate = candidates[at] as Ranked
       const { listing } = candidate
       const isFolded =
         !exact.has(listing) &&
-        candidates.some(
-          (other) => this.#clones.isFolded(listing, other.listing, query) && isReady(other.listing),
-        )
+        candidates
+          .slice(Math.max(0, at - CLONE_DISTANCE), at + CLONE_DISTANCE)
+          .some((other) => this.#clones.isFolded(listing, other.listing, query) && isReady(other.listing))
       if (isFolded || !isReady(listing)) dropped++
       else kept.push(candidate)
     }

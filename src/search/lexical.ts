@@ -160,10 +160,15 @@ interface Best {
 }
 
 function insert(best: Best[], match: Best, limit: number): void {
-  let at = best.length
-  while (at > 0 && isBefore(match, best[at - 1])) at--
-  if (at >= limit) return
-  best.splice(at, 0, match)
+  let low = 0
+  let high = best.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (isBefore(match, best[middle])) high = middle
+    else low = middle + 1
+  }
+  if (low >= limit) return
+  best.splice(low, 0, match)
   if (best.length > limit) best.pop()
 }
 
