@@ -16,6 +16,7 @@ describe('shareBudget', () => {
 
   test('gives what small results leave unused to those that need more, alike', () => {
     expect(shareBudget(100, [{ chars: 10 }, { chars: 500 }, { chars: 70 }])).toEqual([10, 45, 45])
+    expect(shareBudget(8, [{ chars: 5 }, { chars: 5 }])).toEqual([4, 4])
     expect(shareBudget(10, [{ chars: 99 }, { chars: 99 }, { chars: 99 }])).toEqual([3, 3, 3])
   })
 

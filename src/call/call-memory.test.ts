@@ -90,8 +90,13 @@ describe('the same call again and again', () => {
   test('is forgotten for the sessions that called longest ago', () => {
     const calls = new IdenticalCalls()
     calls.note('first', 't', {})
-    for (let n = 0; n < 1_000; n++) calls.note(`s${n}`, 't', {})
+    calls.note('often', 't', {})
+    for (let n = 0; n < 1_000; n++) {
+      calls.note(`s${n}`, 't', {})
+      if (n === 500) calls.note('often', 't', {})
+    }
     expect(calls.note('first', 't', {})).toBe(1)
+    expect(calls.note('often', 't', {})).toBe(3)
     expect(calls.note('s999', 't', {})).toBe(2)
   })
 })
@@ -165,8 +170,10 @@ describe('the result cache', () => {
     const environment = fakeEnvironment([counted()])
     const run = async () =>
       (await runner.execute([callOf('echo')], { sessionId: 's' }, environment))[0]?.result
-    const first = await run()
-    if (first?.ok) (first.structured as { runs: number[] }).runs.push(99)
+    for (let n = 0; n < 2; n++) {
+      const result = await run()
+      if (result?.ok) (result.structured as { runs: number[] }).runs.push(99)
+    }
     expect(await run()).toEqual({ ok: true, value: 'run 1', structured: { runs: [1] } })
     expect(environment.events.at(-1)).toMatchObject({ type: 'call-finished', isCached: true })
   })
@@ -207,6 +214,13 @@ describe('memorySpill', () => {
     expect(spill.get('s', handle)).toBe('text')
     expect(spill.get('t', handle)).toBeUndefined()
     expect(spill.get('s', 'nope')).toBeUndefined()
+  })
+
+  test('goes by the time of day when it is given no clock', () => {
+    const kept = memorySpill()
+    const gone = memorySpill({ ttlMs: -1 })
+    expect(kept.get('s', kept.put('s', 'text') as string)).toBe('text')
+    expect(gone.get('s', gone.put('s', 'text') as string)).toBeUndefined()
   })
 
   test('forgets what is too old', () => {

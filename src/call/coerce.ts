@@ -115,7 +115,7 @@ function readBoolean(text: string): boolean | undefined {
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 function readNumber(text: string): number | undefined {
-  if (text.length > 32 || !JSON_NUMBER.test(text)) return undefined
+  if (!JSON_NUMBER.test(text)) return undefined
   const number = Number(text)
   const digits = text
     .replace(/[eE].*$/, '')

@@ -38,7 +38,11 @@ export function fakeEnvironment(
 }
 
 /** A runner whose time and timers stand still until told. */
-export function fakeTime(): { readonly runner: CallRunner; advance(ms: number): void } {
+export function fakeTime(): {
+  readonly runner: CallRunner
+  advance(ms: number): void
+  pendingTimers(): number
+} {
   let now = 0
   const timers = new Set<{ at: number; fire: () => void }>()
   const runner = new CallRunner({
@@ -51,6 +55,7 @@ export function fakeTime(): { readonly runner: CallRunner; advance(ms: number): 
   })
   return {
     runner,
+    pendingTimers: () => timers.size,
     advance(ms) {
       now += ms
       for (const timer of [...timers]) {

@@ -16,7 +16,7 @@ export function memorySpill({
   maxEntries = 200,
   maxChars = 20_000_000,
   ttlMs = 30 * 60_000,
-  clock = Date,
+  clock = { now: () => Date.now() },
 }: MemorySpillOptions = {}): Spill {
   const now = readClock(clock)
   const entries = new Map<string, { sessionId: string; text: string; expiresAt: number }>()

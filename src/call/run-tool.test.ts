@@ -75,6 +75,12 @@ describe('a deadline', () => {
     }
   })
 
+  test('leaves no timer behind once the tool has answered', async () => {
+    const time = fakeTime()
+    await runOne(fakeTool({ timeoutMs: 500 }), {}, { runner: time.runner })
+    expect(time.pendingTimers()).toBe(0)
+  })
+
   test('leaves what the tool says later unheard, rejections included', async () => {
     const unhandled: unknown[] = []
     const listen = (error: unknown) => unhandled.push(error)
@@ -317,6 +323,13 @@ describe('capabilities', () => {
     })
     expect(await runOne(failing, {}, { environment })).toMatchObject({ error: '401 for ***' })
     expect(await runOne(fakeTool({ execute: () => says }), {}, { environment })).toEqual(says)
+  })
+
+  test('are masked in what a hook makes of a result, too', async () => {
+    const tool = fakeTool({ capabilities: { secrets: ['KEY'] } })
+    const hooks = { after_tool_call: () => ({ ok: true as const, value: 'the hook says sesame' }) }
+    const result = await runOne(tool, {}, { environment: { backends: backends([]), hooks } })
+    expect(result).toEqual({ ok: true, value: 'the hook says ***' })
   })
 
   test('what cannot be masked is not shown', async () => {
