@@ -194,6 +194,12 @@ describe('redirects', () => {
     expect(inner.requests).toEqual([])
   })
 
+  it('hide no address, not even a public one', async () => {
+    const site = await serve(redirectTo('http://134744072/'))
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
+    await expect(access.fetch(site.url)).rejects.toThrow('hides the address 8.8.8.8')
+  })
+
   it('are checked against the list of hosts too', async () => {
     const site = await serve(redirectTo('http://elsewhere.test/'))
     const access = await network({ hosts: ['127.0.0.1'], allowPrivate: [site.at] })
