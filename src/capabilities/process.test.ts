@@ -36,7 +36,9 @@ const denied = { code: 'denied' }
 const FAMILY = `
   const { spawn } = require('node:child_process')
   const child = spawn(process.execPath, ['-e', process.argv[1] + 'setInterval(() => {}, 1000)'], { stdio: 'inherit' })
-  require('node:fs').writeFileSync('grandchild', String(child.pid))`
+  // Renamed into place, so that the file is never seen empty.
+  require('node:fs').writeFileSync('pid', String(child.pid))
+  require('node:fs').renameSync('pid', 'grandchild')`
 const IGNORE_TERM = 'process.on("SIGTERM", () => {});'
 
 async function grandchildIsThere(): Promise<void> {
