@@ -15,11 +15,13 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const rounds = smoke ? 3 : 60
   const calls = makeCalls(CALLS)
   const runner = new CallRunner({ now: () => performance.now() })
-  const bare = await measure(rounds, () => runBare(calls))
-  const piped = await measure(rounds, async () => {
-    const results = await runner.execute(calls, { sessionId: 'bench' }, environment)
-    if (results.some(({ result }) => !result.ok)) throw new Error('a call failed')
-  })
+  const [bare, piped] = await measure(rounds, [
+    () => runBare(calls),
+    async () => {
+      const results = await runner.execute(calls, { sessionId: 'bench' }, environment)
+      if (results.some(({ result }) => !result.ok)) throw new Error('a call failed')
+    },
+  ])
   const perCall = (ms: number) => `${((ms / CALLS) * 1_000).toFixed(2)} µs a call`
   const ratio = piped / bare
   console.log(`calls: ${CALLS} calls of a no-op tool, median of ${rounds} rounds`)
@@ -92,15 +94,28 @@ function makeCalls(count: number): ToolCall[] {
   }))
 }
 
-async function measure(rounds: number, work: () => Promise<unknown>): Promise<number> {
-  for (let round = 0; round < rounds; round++) await work()
-  const times: number[] = []
-  for (let round = 0; round < rounds; round++) {
-    const start = performance.now()
-    await work()
-    times.push(performance.now() - start)
+/** The median time of each, in turns, so that a busy machine slows both alike. The first half of the rounds warms up. */
+async function measure(rounds: number, [first, second]: [Work, Work]): Promise<[number, number]> {
+  const times: [number[], number[]] = [[], []]
+  for (let round = 0; round < 2 * rounds; round++) {
+    const elapsed = [await timed(first), await timed(second)] as const
+    if (round < rounds) continue
+    times[0].push(elapsed[0])
+    times[1].push(elapsed[1])
   }
-  return times.sort((a, b) => a - b)[Math.floor(rounds / 2)] ?? Number.NaN
+  return [median(times[0]), median(times[1])]
+}
+
+type Work = () => Promise<unknown>
+
+async function timed(work: Work): Promise<number> {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}
+
+function median(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await run({ smoke: false })

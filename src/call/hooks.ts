@@ -13,7 +13,7 @@ export type BeforeOutcome =
 
 /** The hooks as a list, whichever way the host gave them. */
 export function hookList(hooks: CallHooks | readonly CallHooks[] | undefined): readonly CallHooks[] {
-  if (hooks === undefined) return []
+  if (!hooks) return []
   return Array.isArray(hooks) ? hooks : [hooks as CallHooks]
 }
 

@@ -131,7 +131,7 @@ async function runOrRecall(permitted: PermittedCall, args: unknown): Promise<Too
   const { tool } = target
   const { results, now } = batch.state
   // Its own copy: hooks and reducers are told what was asked, whatever the tool makes of its input.
-  const isWatched = batch.hooks.length > 0 || batch.environment.reducers?.get(tool.name) !== undefined
+  const isWatched = batch.hooks.length > 0 || batch.environment.reducers !== undefined
   const run = () => runTool(target, isWatched ? copyJson(args) : args, call.toolCallId, batch)
   const ttlMs = tool.annotations?.readOnlyHint === true ? (tool.cacheTtlMs ?? 0) : 0
   if (!(ttlMs > 0)) return run()

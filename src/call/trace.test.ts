@@ -77,6 +77,14 @@ describe('a call leaves a span', () => {
     })
   })
 
+  test('and is answered all the same when the tracer fails', async () => {
+    const getTracer = () => {
+      throw new Error('boom')
+    }
+    trace.setGlobalTracerProvider({ getTracer })
+    expect(await runOne(fakeTool(), { n: 1 })).toEqual({ ok: true, value: '{"n":1}' })
+  })
+
   test('named after the tool it resolved to', async () => {
     const spans = listen()
     const tool = fakeTool({ name: 'target' })

@@ -9,7 +9,7 @@ export interface TracedCall {
 }
 
 /**
- * Runs one call within a span, named and described by OpenTelemetry's conventions for generative AI. Arguments and
+ * Runs one call, which never rejects, within a span, named and described by OpenTelemetry's conventions for generative AI. Arguments and
  * results are left out: they may hold what a trace must not. Without a tracer provider nothing happens.
  */
 export function traceCall(
@@ -18,36 +18,43 @@ export function traceCall(
   /** The tool's own name, once it is known: a call through `call_tool` is traced as a call of its target. */
   toolName: () => string | undefined,
 ): Promise<ToolResult> {
-  const span = trace.getTracer('toolcrib').startSpan(`execute_tool ${call.name}`, {
-    kind: SpanKind.INTERNAL,
-    attributes: {
-      'gen_ai.operation.name': 'execute_tool',
-      'gen_ai.tool.name': call.name,
-      'gen_ai.tool.call.id': call.toolCallId,
-      'gen_ai.tool.type': 'function',
-      'gen_ai.conversation.id': call.sessionId,
-    },
-  })
-  if (!isSpanContextValid(span.spanContext())) return run()
+  const span = startSpan(call)
+  if (span === undefined || !isSpanContextValid(span.spanContext())) return run()
   // Active while the tool runs, so that its own spans become children.
-  return context.with(trace.setSpan(context.active(), span), () => endAfter(span, run, toolName))
+  return context.with(trace.setSpan(context.active(), span), async () => {
+    const result = await run()
+    endSpan(span, result, toolName())
+    return result
+  })
 }
 
-async function endAfter(
-  span: Span,
-  run: () => Promise<ToolResult>,
-  toolName: () => string | undefined,
-): Promise<ToolResult> {
+// A tracer that fails is no reason for a call to, neither here nor at the end.
+function startSpan(call: TracedCall): Span | undefined {
   try {
-    const result = await run()
-    const name = toolName()
-    if (name !== undefined) span.updateName(`execute_tool ${name}`).setAttribute('gen_ai.tool.name', name)
+    return trace.getTracer('toolcrib').startSpan(`execute_tool ${call.name}`, {
+      kind: SpanKind.INTERNAL,
+      attributes: {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': call.name,
+        'gen_ai.tool.call.id': call.toolCallId,
+        'gen_ai.tool.type': 'function',
+        'gen_ai.conversation.id': call.sessionId,
+      },
+    })
+  } catch {
+    return undefined
+  }
+}
+
+function endSpan(span: Span, result: ToolResult, toolName: string | undefined): void {
+  try {
+    if (toolName !== undefined) {
+      span.updateName(`execute_tool ${toolName}`).setAttribute('gen_ai.tool.name', toolName)
+    }
     if (!result.ok) {
       span.setAttribute('error.type', result.code)
       span.setStatus({ code: SpanStatusCode.ERROR, message: result.code })
     }
-    return result
-  } finally {
     span.end()
-  }
+  } catch {}
 }
