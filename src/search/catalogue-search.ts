@@ -180,6 +180,7 @@ export class CatalogueSearch {
       if (found.every((listings) => listings.length > 0))
         for (const listing of found.flat()) exact.add(listing)
     }
+    if (!/[_./]/.test(query.text)) return exact
     for (const word of query.words) {
       if (!/\p{L}[_./]+\p{L}/u.test(word)) continue
       for (const listing of this.#names.find(word, accepts)) exact.add(listing)
@@ -208,16 +209,22 @@ export class CatalogueSearch {
     let dropped = 0
     for (let at = 0; at < candidates.length && kept.length < count; at++) {
       const candidate = candidates[at] as Ranked
-      const { listing } = candidate
-      const isFolded =
-        !exact.has(listing) &&
-        candidates
-          .slice(Math.max(0, at - CLONE_DISTANCE), at + CLONE_DISTANCE)
-          .some((other) => this.#clones.isFolded(listing, other.listing, query) && isReady(other.listing))
-      if (isFolded || !isReady(listing)) dropped++
+      const isExact = exact.has(candidate.listing)
+      const isFolded = !isExact && this.#hasSenior(candidates, at, query, isReady)
+      if (isFolded || !isReady(candidate.listing)) dropped++
       else kept.push(candidate)
     }
     return { kept, dropped }
+  }
+
+  #hasSenior(candidates: readonly Ranked[], at: number, query: Query, isReady: Accepts): boolean {
+    const { listing } = candidates[at] as Ranked
+    const end = Math.min(candidates.length, at + CLONE_DISTANCE)
+    for (let near = Math.max(0, at - CLONE_DISTANCE); near < end; near++) {
+      const other = (candidates[near] as Ranked).listing
+      if (this.#clones.isFolded(listing, other, query) && isReady(other)) return true
+    }
+    return false
   }
 
   /** The index of a searcher, opened on first use and brought up to date. */

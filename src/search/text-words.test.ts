@@ -9,7 +9,7 @@ describe('wordsOf', () => {
     ['searchIssues', ['searchissues', 'search', 'issues']],
     ['HTTPServer2Go', ['httpserver2go', 'http', 'server2', 'go']],
     ['mp3 utf8', ['mp3', 'utf8']],
-    ['URLs', ['urls', 'ur', 'ls']],
+    ['URLs', ['urls']],
     ['', []],
     ['Café déjà', ['cafe', 'deja']],
     ['ПогодаСегодня', ['погодасегодня', 'погода', 'сегодня']],

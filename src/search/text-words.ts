@@ -47,11 +47,13 @@ const ASCII_KINDS = Uint8Array.from({ length: ASCII_END }, (_, code) => {
 
 function visitRun(run: string, hasHumps: boolean, visit: Visit): boolean {
   if (!visit(folded(run))) return false
-  if (!hasHumps) return true
+  if (!hasHumps || ACRONYMS.test(run)) return true
   const humps = run.match(HUMP) ?? []
   return humps.length < 2 || humps.every((hump) => visit(folded(hump)))
 }
 
+// `URLs`, `IDs`: one word in the plural.
+const ACRONYMS = /^\p{Lu}+s$/u
 // `HTTPServer2Go` → `HTTP`, `Server2`, `Go`
 const HUMP = /\p{Lu}+(?!\p{Ll})|\p{Lu}?[^\p{Lu}]+/gu
 const RUN = /[\p{L}\p{N}\p{M}]+/gu
