@@ -1,3 +1,4 @@
+import { isRecord } from '../json.ts'
 import type { Session } from '../session/session.ts'
 import type { Surface } from '../session/surface.ts'
 import type { CallResult, ToolResult } from '../tool.ts'
@@ -147,7 +148,7 @@ export function aiSdk<Schema, Message = AiSdkMessage>({
     toReply,
     toCalls: (response, surface) => toReply(response, surface).calls,
     toMessages: (response, results, surface) => [
-      ...response.response.messages,
+      ...withOwnIds(response),
       ...toolMessage(response, results, wireTools(surface)),
     ],
     userMessage: (text) => ({ role: 'user', content: text }),
@@ -189,6 +190,23 @@ function wireCallsOf({ toolCalls, finishReason }: AiSdkResponse<unknown>): reado
     const isCut = finishReason === 'length' && index === toolCalls.length - 1
     const fault = isCut ? CUT_OFF : invalid === true ? 'the call could not be read' : undefined
     return { id: ids[index] ?? '', wireName: toolName, args: input, fault }
+  })
+}
+
+/** The SDK's own messages; where two calls share an id, each with its own. */
+function withOwnIds<Message>(response: AiSdkResponse<Message>): readonly Message[] {
+  const ids = wireCallsOf(response).map(({ id }) => id)
+  if (response.toolCalls.every(({ toolCallId }, index) => toolCallId === ids[index]))
+    return response.response.messages
+  let next = 0
+  return response.response.messages.map((message) => {
+    if (!isRecord(message) || message.role !== 'assistant' || !Array.isArray(message.content)) return message
+    const content = message.content.map((part: unknown) =>
+      isRecord(part) && part.type === 'tool-call'
+        ? { ...part, toolCallId: ids[next++] ?? part.toolCallId }
+        : part,
+    )
+    return { ...message, content }
   })
 }
 
