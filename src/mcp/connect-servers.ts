@@ -94,7 +94,7 @@ class ServerHub {
     this.#registry = registry
     this.#options = options
     this.#env = options.env ?? process.env
-    this.#now = readClock(options.clock ?? Date)
+    this.#now = readClock(options.clock ?? Date.now)
     this.#schedule = options.schedule ?? scheduleWithTimers
     this.#cache =
       options.cache ?? (options.cacheDirectory ? fileCatalogueCache(options.cacheDirectory) : undefined)

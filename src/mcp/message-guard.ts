@@ -25,6 +25,7 @@ const MAX_CANCELLED = 1_000
 export class MessageGuard {
   readonly #waiting = new Map<Id, { readonly method: string; readonly isRaw: boolean }>()
   readonly #cancelled = new Set<Id>()
+  readonly #told = new Set<string>()
   #isRaw = false
 
   /**
@@ -88,7 +89,17 @@ export class MessageGuard {
       jsonrpc === '2.0' && (id === undefined || isId(id)) && (params === undefined || isRecord(params))
     const fault = isWhole ? shapeFault(message) : 'is malformed'
     if (fault !== undefined) return { warning: `its "${String(message.method).slice(0, 80)}" ${fault}` }
+    if (id === undefined && this.#isToldAlready(String(message.method))) return {}
     return { message: message as unknown as JSONRPCMessage }
+  }
+
+  /** That a list changed is told once for all that comes in at a time: the news is the same. */
+  #isToldAlready(method: string): boolean {
+    if (!method.endsWith('/list_changed')) return false
+    if (this.#told.has(method)) return true
+    if (this.#told.size === 0) setImmediate(() => this.#told.clear())
+    this.#told.add(method)
+    return false
   }
 
   #answered(message: Record<string, unknown>): Verdict {
@@ -117,6 +128,15 @@ export class MessageGuard {
     const other = typeof id === 'string' && id.trim() !== '' ? Number(id) : String(id)
     return this.#waiting.has(other) ? other : undefined
   }
+}
+
+/**
+ * Hands a message on. The protocol code takes a moment over notifications and none over answers, so an answer waits
+ * that moment; else the progress told right before it would be lost.
+ */
+export function handOn(message: JSONRPCMessage, receive: (message: JSONRPCMessage) => void): void {
+  if ('method' in message) receive(message)
+  else queueMicrotask(() => receive(message))
 }
 
 const RAW = Symbol('raw result')

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, Transport, TransportSendOptions } from '@modelcontextprotocol/client'
-import { MessageGuard } from '../message-guard.ts'
+import { handOn, MessageGuard } from '../message-guard.ts'
 
 /** Another transport, with a guard between it and the protocol code. */
 export class GuardedTransport implements Transport {
@@ -15,7 +15,7 @@ export class GuardedTransport implements Transport {
     inner.onmessage = (received) => {
       const { message, warning } = this.guard.received(received)
       if (warning !== undefined) onWarning(warning)
-      if (message !== undefined) this.onmessage?.(message)
+      if (message !== undefined) handOn(message, (handed) => this.onmessage?.(handed))
     }
     inner.onerror = (error) => this.onerror?.(error)
     inner.onclose = () => {

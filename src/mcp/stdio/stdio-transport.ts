@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
-import { MessageGuard, type Verdict } from '../message-guard.ts'
+import { handOn, MessageGuard, type Verdict } from '../message-guard.ts'
 import { describeExit } from './describe-exit.ts'
 import { LineFramer, type OverlongLine } from './line-framer.ts'
 import { type ServerCommand, ServerProcess } from './server-process.ts'
@@ -133,7 +133,7 @@ export class StdioTransport implements Transport {
 
   #deliver({ message, warning }: Verdict): void {
     if (warning !== undefined) this.#options.onWarning(warning)
-    if (message !== undefined) this.onmessage?.(message)
+    if (message !== undefined) handOn(message, (handed) => this.onmessage?.(handed))
   }
 }
 

@@ -1,0 +1,275 @@
+import { execFile, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type ConnectedServers, connectServers, type McpEvent } from '../../src/mcp/index.ts'
+import type { ToolResult } from '../../src/tool.ts'
+import { ToolRegistry } from '../../src/tool-registry.ts'
+import { HOSTILE_SERVER, script } from './reference-servers.ts'
+
+const HOST = fileURLToPath(new URL('./host.ts', import.meta.url))
+
+describe('a hostile server', () => {
+  let marker = ''
+  let registry = new ToolRegistry()
+  let servers: ConnectedServers | undefined
+  let events: McpEvent[] = []
+
+  beforeEach(() => {
+    marker = `--marker=${randomUUID()}`
+    registry = new ToolRegistry()
+    events = []
+  })
+
+  afterEach(async () => {
+    await servers?.close()
+    expect(await processesOf(marker)).toEqual([])
+  })
+
+  async function connect(...args: string[]): Promise<ConnectedServers> {
+    const hostile = { ...script(HOSTILE_SERVER, marker, ...args), timeout_ms: 1_000 }
+    const calm = { ...script(HOSTILE_SERVER, marker), timeout_ms: 20_000 }
+    servers = connectServers(
+      registry,
+      { mcpServers: { hostile, calm } },
+      { onEvent: (event) => events.push(event) },
+    )
+    await servers.ready()
+    return servers
+  }
+
+  async function call(name: string, args: unknown = {}, signal?: AbortSignal): Promise<ToolResult> {
+    const context = { sessionId: 's', ...(signal ? { signal } : {}) }
+    const [answer] = await registry.executeParallel([{ toolCallId: 'c', name, args }], context)
+    if (!answer) throw new Error('no answer')
+    return answer.result
+  }
+
+  const echo = (server: string, args: object = {}) => call(`mcp__${server}__echo`, { text: 'well', ...args })
+  const WELL = { ok: true, value: 'well' }
+
+  it.each([
+    ['hang', { code: 'timeout', error: expect.stringContaining('did not answer within 1000 ms') }],
+    [
+      'huge',
+      { code: 'execution_failed', error: expect.stringContaining('bytes, where 16777216 is the most') },
+    ],
+    ['huge_id_last', { code: 'execution_failed', error: expect.stringContaining('ask it for less') }],
+    ['endless_line', { code: 'timeout' }],
+    ['stray', { code: 'timeout' }],
+    ['string_id', { code: 'execution_failed', error: expect.stringMatching(/id "\d+" instead of \d+/) }],
+    ['broken_utf8', { code: 'execution_failed', error: expect.stringContaining('not valid UTF-8') }],
+    ['deep', { code: 'execution_failed', error: expect.stringContaining('nested more than 512 levels') }],
+    [
+      'malformed_error',
+      { code: 'execution_failed', error: expect.stringContaining('malformed error: "boom"') },
+    ],
+    ['no_result', { code: 'execution_failed', error: expect.stringContaining('has no result object') }],
+    ['proto_keys', { code: 'execution_failed', error: expect.stringContaining('__proto__') }],
+    ['error', { code: 'execution_failed', error: expect.stringContaining('out of paper') }],
+    ['is_error', { code: 'execution_failed', error: 'no such city' }],
+  ])('that answers with %s fails that call alone', async (tool, failure) => {
+    await connect()
+    const [bad, sibling, other] = await Promise.all([
+      call(`mcp__hostile__${tool}`),
+      echo('hostile', { afterMs: 300 }),
+      echo('calm'),
+    ])
+    expect(bad).toMatchObject({ ok: false, ...failure })
+    expect(sibling).toMatchObject(WELL)
+    expect(other).toMatchObject(WELL)
+    expect(await echo('hostile')).toMatchObject(WELL)
+    expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined()
+  })
+
+  it.each([
+    ['junk', 'after junk'],
+    ['twice', 'first'],
+    ['list_changed_flood', 'told'],
+  ])('that sends %s is got over', async (tool, value) => {
+    await connect()
+    const [answer, sibling, other] = await Promise.all([
+      call(`mcp__hostile__${tool}`),
+      echo('hostile', { afterMs: 100 }),
+      echo('calm'),
+    ])
+    expect(answer).toMatchObject({ ok: true, value })
+    expect([sibling, other]).toMatchObject([WELL, WELL])
+    expect(await echo('hostile')).toMatchObject(WELL)
+  })
+
+  it('is warned of for its junk', async () => {
+    await connect()
+    await call('mcp__hostile__junk')
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'server-warning', warning: expect.stringContaining('starting up...') }),
+    )
+  })
+
+  it.each([
+    ['die', 'it was ended by SIGKILL'],
+    ['exit', 'it exited with code 7'],
+  ])('that goes away by %s fails its calls at once, and is back for the next', async (tool, reason) => {
+    await connect()
+    const [first, sibling, other] = await Promise.all([
+      call(`mcp__hostile__${tool}`),
+      call('mcp__hostile__hang'),
+      echo('calm', { afterMs: 100 }),
+    ])
+    const gone = { ok: false, code: 'execution_failed', error: expect.stringContaining(reason) }
+    expect([first, sibling]).toMatchObject([gone, gone])
+    expect(other).toMatchObject(WELL)
+    expect(servers?.status()[0]).toMatchObject({ state: 'failed', reason })
+    expect(await echo('hostile')).toMatchObject(WELL)
+    expect(servers?.status()[0]).toMatchObject({ state: 'ready' })
+  })
+
+  it('that crashes at start is held back by the breaker, with what it said', async () => {
+    await connect('--mode=crash')
+    const failed = () => events.filter(({ type, server }) => type === 'server-state' && server === 'hostile')
+    const [status] = servers?.status() ?? []
+    expect(status).toMatchObject({
+      state: 'failed',
+      reason: expect.stringContaining('cannot find my settings'),
+    })
+    expect(await echo('calm')).toMatchObject(WELL)
+    await expect(waitUntil(() => servers?.client('hostile'), /failed too often/)).resolves.toBeUndefined()
+    const before = failed().length
+    await expect(servers?.client('hostile')).rejects.toMatchObject({ code: 'source-unavailable' })
+    expect(failed()).toHaveLength(before)
+  })
+
+  it('whose tools change mid-session is listed anew, at once as a whole', async () => {
+    await connect()
+    expect(registry.has('mcp__hostile__newcomer')).toBe(false)
+    await call('mcp__hostile__change_tools')
+    await expect.poll(() => registry.has('mcp__hostile__newcomer'), { timeout: 5_000 }).toBe(true)
+    expect(await echo('hostile')).toMatchObject(WELL)
+  })
+
+  it('with 10,000 tools in pages is listed to the end', async () => {
+    await connect('--tools=10000')
+    expect(registry.listSchemas().filter(({ mcpServer }) => mcpServer === 'hostile')).toHaveLength(10_000)
+  })
+
+  it('that pages in a circle is listed once round', async () => {
+    await connect('--mode=loop')
+    const names = registry
+      .listSchemas()
+      .flatMap(({ name, mcpServer }) => (mcpServer === 'hostile' ? [name] : []))
+    expect(names).toEqual(['mcp__hostile__at-again', 'mcp__hostile__at-start'])
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'server-warning', warning: expect.stringContaining('circle') }),
+    )
+  })
+
+  it('with bad tools in its list keeps the good ones, and each bad one is told', async () => {
+    await connect('--mode=bad-tools')
+    expect(registry.has('mcp__hostile__good')).toBe(true)
+    expect(registry.has('mcp__hostile__fine')).toBe(true)
+    expect(events.filter(({ type }) => type === 'tool-invalid')).toHaveLength(3)
+  })
+
+  it('is told when a call is cancelled, and its late answer harms nobody', async () => {
+    await connect()
+    const abort = new AbortController()
+    const hanging = call('mcp__hostile__hang', {}, abort.signal)
+    await echo('hostile')
+    abort.abort()
+    expect(await hanging).toMatchObject({ ok: false, code: 'cancelled' })
+    const told = await call('mcp__hostile__cancellations')
+    expect(told.ok && JSON.parse(told.value)).toHaveLength(1)
+  })
+
+  it('whose structured content breaks its own schema is reported, and nothing is hidden', async () => {
+    await connect()
+    const result = await call('mcp__hostile__mismatch')
+    expect(result).toMatchObject({ ok: true, structured: { degrees: 'many' } })
+    expect(result.ok && result.value).toMatch(
+      /^warm\n\[structured content does not match its schema: .*degrees/,
+    )
+    expect(events).toContainEqual(expect.objectContaining({ type: 'output-mismatch', tool: 'mismatch' }))
+  })
+
+  it('with blocks nobody knows has them handed on, and its _meta told', async () => {
+    await connect()
+    const result = await call('mcp__hostile__odd_blocks')
+    expect(result).toEqual({ ok: true, value: '[hologram]', content: [{ type: 'hologram', depth: 3 }] })
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'result-meta', meta: { 'x/trace': 'abc' }, isTrusted: false }),
+    )
+  })
+
+  it('takes its grandchildren with it when it is closed, killed or gone with its host', async () => {
+    await connect()
+    await call('mcp__hostile__grandchild')
+    expect((await processesOf(marker)).length).toBeGreaterThan(2)
+    await call('mcp__hostile__die')
+    expect((await processesOf(marker)).filter((line) => line.includes('setInterval'))).toEqual([])
+    await call('mcp__calm__grandchild')
+    await servers?.close()
+    expect(await processesOf(marker)).toEqual([])
+  })
+
+  it('leaves nothing behind when its host is killed', async () => {
+    const host = startHost(['grandchild'])
+    await host.untilSaid('ready')
+    expect((await processesOf(marker)).length).toBeGreaterThan(2)
+    host.child.kill('SIGKILL')
+    await expect.poll(() => processesOf(marker), { timeout: 10_000 }).toEqual([])
+  })
+
+  it('takes no memory of its host by floods of junk, of stderr and of one line', {
+    timeout: 60_000,
+  }, async () => {
+    const host = startHost(['junk_flood', 'stderr_flood', 'huge', 'endless_line:100', 'echo', '--exit'])
+    const said = await host.untilSaid('done')
+    expect(said.answers).toMatchObject([
+      { ok: true },
+      { ok: true },
+      { ok: false, code: 'execution_failed' },
+      { ok: false },
+      { ok: true },
+    ])
+    expect(said.peakMegabytes).toBeLessThan(256)
+    await host.ended
+  })
+
+  function startHost(calls: readonly string[]) {
+    const child = spawn(process.execPath, ['--import', 'tsx', HOST, marker, ...calls], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    return {
+      child,
+      ended: new Promise((resolve) => child.once('exit', resolve)),
+      async untilSaid(what: string): Promise<{ answers: ToolResult[]; peakMegabytes: number }> {
+        for (;;) {
+          const { value, done } = await lines.next()
+          if (done) throw new Error(`the host ended before it said ${what}`)
+          const said = JSON.parse(value)
+          if (said.what === what) return said
+        }
+      },
+    }
+  }
+})
+
+/** Every process whose command line bears the marker, this one's own children's children included. */
+async function processesOf(marker: string): Promise<string[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid,stat,args'], { maxBuffer: 10_000_000 })
+  return stdout.split('\n').filter((line) => line.includes(marker) && !/^\s*\d+ Z/.test(line))
+}
+
+/** Asks until the answer is an error with this text. */
+async function waitUntil(ask: () => Promise<unknown> | undefined, text: RegExp): Promise<void> {
+  for (;;) {
+    const message = await ask()?.then(
+      () => '',
+      (error: Error) => error.message,
+    )
+    if (message !== undefined && text.test(message)) return
+  }
+}
