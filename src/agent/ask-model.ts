@@ -1,0 +1,101 @@
+import type { Reply } from '../dialects/dialect.ts'
+import type { Surface } from '../session/surface.ts'
+import type { EmitAgent } from './agent-event.ts'
+import type { Answer, Model } from './model.ts'
+import { type Failure, readFailure } from './read-failure.ts'
+import type { Timing } from './timing.ts'
+
+/** When a request is sent again. */
+export interface RetryOptions {
+  /** How often after the first time; 4. */
+  readonly maxRetries?: number
+  /** The first pause, where the server names none; it doubles each time, less some chance. 1,000. */
+  readonly baseDelayMs?: number
+  /** A longer pause is not waited for, whoever asks for it; 120,000. */
+  readonly maxDelayMs?: number
+}
+
+export interface AskOptions {
+  readonly surface: Surface
+  readonly mayCall: boolean
+  readonly signal: AbortSignal
+  readonly timing: Timing
+  readonly retry: RetryOptions
+  readonly emit: EmitAgent
+  /** Told of every answer, those that are thrown away included: they cost too. */
+  onReply(reply: Reply): void
+}
+
+/** How asking ended. What a cancelled answer had begun to say is there, if it had begun. */
+export type Asked<Response> =
+  | { readonly kind: 'answered'; readonly response: Response; readonly reply: Reply }
+  | { readonly kind: 'cancelled'; readonly response?: Response; readonly reply?: Reply }
+  | { readonly kind: 'failed'; readonly error: unknown }
+
+/**
+ * Asks until there is a whole answer, a failure that waiting does not mend, or a cancellation. An answer that was cut
+ * off is asked for again as a whole: none of its calls has run, so nothing happens twice.
+ */
+export async function askModel<Message, Request, Response>(
+  model: Model<Message, Request, Response>,
+  request: Request,
+  options: AskOptions,
+): Promise<Asked<Response>> {
+  const { signal, timing, retry, emit } = options
+  const { maxRetries = 4, maxDelayMs = 120_000 } = retry
+  for (let attempt = 1; ; attempt++) {
+    const sent = await send(model, request, options)
+    if (signal.aborted) return { kind: 'cancelled', ...('response' in sent ? sent : {}) }
+    const failure = failureOf(sent, timing.now())
+    if (!failure && 'reply' in sent) return { kind: 'answered', response: sent.response, reply: sent.reply }
+    const error = errorOf(sent)
+    if (!failure?.isPassing || attempt > maxRetries) return { kind: 'failed', error }
+    const delayMs = failure.retryAfterMs ?? backoffMs(attempt, timing.random(), retry)
+    if (delayMs > maxDelayMs) return { kind: 'failed', error }
+    emit({ type: 'retrying', reason: failure.reason, delayMs, attempt })
+    await timing.sleep(delayMs, signal)
+    if (signal.aborted) return { kind: 'cancelled' }
+  }
+}
+
+type Sent<Response> = { readonly thrown: unknown } | (Answer<Response> & { readonly reply: Reply })
+
+async function send<Message, Request, Response>(
+  model: Model<Message, Request, Response>,
+  request: Request,
+  { surface, mayCall, signal, emit, onReply }: AskOptions,
+): Promise<Sent<Response>> {
+  let answer: Answer<Response>
+  try {
+    answer = await model.send(request, { signal, mayCall, onText: (text) => emit({ type: 'text', text }) })
+  } catch (thrown) {
+    return { thrown }
+  }
+  const reply = model.dialect.toReply(answer.response, surface)
+  onReply(reply)
+  return { ...answer, reply }
+}
+
+function failureOf(sent: Sent<unknown>, now: number): Failure | undefined {
+  if ('thrown' in sent) return readFailure(sent.thrown, now)
+  if (sent.brokenBy === undefined && sent.reply.stop !== 'cut') return undefined
+  const { reason, ...failure } = readFailure(sent.brokenBy ?? CUT, now)
+  // Whatever broke it, the provider had taken the request.
+  return { ...failure, reason, isPassing: true }
+}
+
+const CUT = new Error('the answer was cut off')
+
+function errorOf(sent: Sent<unknown>): unknown {
+  return 'thrown' in sent ? sent.thrown : (sent.brokenBy ?? CUT)
+}
+
+function backoffMs(
+  attempt: number,
+  random: number,
+  { baseDelayMs = 1000, maxDelayMs = 120_000 }: RetryOptions,
+): number {
+  const longest = Math.min(maxDelayMs, baseDelayMs * 2 ** (attempt - 1))
+  // Half of it by chance, so that many clients do not come back at once.
+  return Math.round(longest * (0.5 + random / 2))
+}

@@ -1,0 +1,14 @@
+/**
+ * `toolcrib/agent`: the loop that lets a model work with a session's tools, models to run it with, and sub-agents.
+ * Runs wherever the core does; a provider's SDK is loaded when its model is first asked.
+ */
+export { activeToolsNote } from './active-tools-note.ts'
+export type { AgentEvent, AgentStop } from './agent-event.ts'
+export type { AgentHooks, ModelCall } from './agent-hooks.ts'
+export type { RetryOptions } from './ask-model.ts'
+export { Ledger, type LedgerTotals, type Prices } from './ledger.ts'
+export type { LoopGuardOptions } from './loop-guard.ts'
+export { type Answer, type Model, readAnswer, type SendOptions } from './model.ts'
+export { type AgentOptions, type AgentResult, runAgent } from './run-agent.ts'
+export { type ScriptedCall, type ScriptedModel, type ScriptedTurn, scriptedModel } from './scripted-model.ts'
+export type { Timing } from './timing.ts'

@@ -1,0 +1,89 @@
+import { canonicalJson, hashText } from '../json.ts'
+import type { CallResult, ToolCall } from '../tool.ts'
+
+export interface LoopGuardOptions {
+  /** So many times the same call with the same answer, and the model is told; 3. 0 = no guard. */
+  readonly nudgeAfter?: number
+  /** So many times, and the next turn has no tools; 5. */
+  readonly withholdAfter?: number
+  /** How many turns back it looks; 12. */
+  readonly window?: number
+}
+
+/** What the guard has to say after a turn. */
+export interface LoopFinding {
+  readonly answer: 'nudge' | 'withhold'
+  readonly name: string
+  readonly times: number
+}
+
+/** Tools that look for tools or wait for them. Asking for more is no sign of being stuck. */
+const DISCOVERY: ReadonlySet<string> = new Set([
+  'tool_search',
+  'tool_search_regex',
+  'ToolSearch',
+  'wait_for_servers',
+])
+
+/**
+ * Notices a model that goes round in circles: the same call with the same answer, or the same error of the same tool,
+ * again and again, also with other calls in between. Asking again until the answer changes is no circle, and neither
+ * is searching.
+ */
+export class LoopGuard {
+  readonly #nudgeAfter: number
+  readonly #withholdAfter: number
+  readonly #window: number
+  #turns: (readonly string[])[] = []
+  #nudged = new Set<string>()
+
+  constructor({ nudgeAfter = 3, withholdAfter = 5, window = 12 }: LoopGuardOptions = {}) {
+    this.#nudgeAfter = nudgeAfter
+    this.#withholdAfter = Math.max(withholdAfter, nudgeAfter)
+    this.#window = window
+  }
+
+  /** Takes one turn's calls, by the names of the tools they reach, and what they were answered. */
+  note(calls: readonly ToolCall[], results: readonly CallResult[]): LoopFinding | undefined {
+    if (this.#nudgeAfter === 0) return undefined
+    const answers = new Map(results.map((result) => [result.toolCallId, result]))
+    const steps = calls
+      .filter(({ name }) => !DISCOVERY.has(name))
+      .map((call) => ({ name: call.name, key: keyOf(call, answers.get(call.toolCallId)) }))
+    // A turn counts a step once: three files read side by side in one turn are no circle.
+    this.#turns = [...this.#turns, [...new Set(steps.map(({ key }) => key))]].slice(-this.#window)
+    const worst = steps
+      .map((step) => ({ ...step, times: this.#timesOf(step.key) }))
+      .sort((first, second) => second.times - first.times)[0]
+    if (!worst || worst.times < this.#nudgeAfter) return undefined
+    const { name, key, times } = worst
+    if (times >= this.#withholdAfter) {
+      this.#turns = []
+      this.#nudged.clear()
+      return { answer: 'withhold', name, times }
+    }
+    if (this.#nudged.has(key)) return undefined
+    this.#nudged.add(key)
+    return { answer: 'nudge', name, times }
+  }
+
+  #timesOf(key: string): number {
+    return this.#turns.filter((turn) => turn.includes(key)).length
+  }
+}
+
+/** What the model is told. */
+export function loopMessage({ answer, name, times }: LoopFinding): string {
+  const fact = `${name} has now given the same answer ${times} times`
+  return answer === 'nudge'
+    ? `Note: ${fact}. Calling it again will not change that. Try something else, or say what stands in the way.`
+    : `Note: ${fact}, so this turn is without tools. Answer with what you know, and say what is missing.`
+}
+
+function keyOf({ name, args }: ToolCall, answer: CallResult | undefined): string {
+  const result = answer?.result
+  if (!result) return hashText(`${name}\n${canonicalJson(args)}`)
+  // The same error counts whatever the arguments: trying variants of a call that cannot work is a circle too.
+  if (!result.ok) return hashText(`${name}\n${result.code}\n${result.error}`)
+  return hashText(`${name}\n${canonicalJson(args)}\n${result.value}`)
+}
