@@ -3,5 +3,6 @@ export type Clock = (() => number) | { now(): number }
 
 /** The clock as a plain function. */
 export function readClock(clock: Clock): () => number {
-  return typeof clock === 'function' ? clock : () => clock.now()
+  // Asked for first: `Date` has a now() and is a function as well.
+  return 'now' in clock ? () => clock.now() : clock
 }

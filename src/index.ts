@@ -10,21 +10,22 @@ export type {
 } from './call/call-environment.ts'
 export { memorySpill } from './call/memory-spill.ts'
 export type { Spill } from './call/spill.ts'
-export type {
-  Attachment,
-  CapabilityBackend,
-  CapabilityBackends,
-  CapabilityHandles,
-  CapabilityName,
-  CapabilityRequest,
-  CapabilityScope,
-  FileAccess,
-  FileInfo,
-  NetworkAccess,
-  ProcessAccess,
-  ProcessOutcome,
-  SecretAccess,
-  StorageAccess,
+export {
+  type Attachment,
+  type CapabilityBackend,
+  type CapabilityBackends,
+  CapabilityError,
+  type CapabilityHandles,
+  type CapabilityName,
+  type CapabilityRequest,
+  type CapabilityScope,
+  type FileAccess,
+  type FileInfo,
+  type NetworkAccess,
+  type ProcessAccess,
+  type ProcessOutcome,
+  type SecretAccess,
+  type StorageAccess,
 } from './capability.ts'
 export type { Clock } from './clock.ts'
 export { defineTool, type InputOf, type SchemaInput, type ToolDraft } from './define-tool.ts'
@@ -33,7 +34,12 @@ export type { SyncReport, ToolcribEvent } from './events.ts'
 export { fromOpenAI, type OpenAIToolDefinition } from './from-openai.ts'
 export type { FunctionOptions } from './function-tool.ts'
 export type { InferSchema } from './infer-schema.ts'
-export type { ReduceContext, Reducer, ReducerLookup } from './reduce/reducer.ts'
+export { type JsonReducerOptions, json } from './reduce/json.ts'
+export { type KanbanListOptions, kanbanList } from './reduce/kanban-list.ts'
+export { type ReadFileOptions, readFile } from './reduce/read-file.ts'
+export type { Reducer, ReducerLookup } from './reduce/reducer.ts'
+export { ReducerRegistry } from './reduce/reducer-registry.ts'
+export { type TerminalOptions, terminal } from './reduce/terminal.ts'
 export type { Explanation } from './registry/explain.ts'
 export type { Defer, Mode } from './registry/mode.ts'
 export type { Policy, ToolFilter } from './registry/policy.ts'
@@ -46,9 +52,17 @@ export {
   type CatalogueSearchOptions,
 } from './search/catalogue-search.ts'
 export { lexical } from './search/lexical.ts'
+export { parseQuery, type Query } from './search/query.ts'
 export { regex } from './search/regex.ts'
 export type { SearchMatch, SearchOptions, SearchResult } from './search/search-result.ts'
-export type { Ranked, Ranking, RankOptions, Searcher, SearchIndex } from './search/searcher.ts'
+export {
+  acceptEvery,
+  type Ranked,
+  type Ranking,
+  type RankOptions,
+  type Searcher,
+  type SearchIndex,
+} from './search/searcher.ts'
 export { weighted } from './search/weighted.ts'
 export type { Activation } from './session/activations.ts'
 export type { ActivationReport, ForkOptions, Session } from './session/session.ts'
@@ -63,6 +77,7 @@ export type {
   ContentBlock,
   JsonSchema,
   Listing,
+  ReduceContext,
   Tool,
   ToolAnnotations,
   ToolCall,

@@ -56,6 +56,12 @@ export interface ToolContext extends CapabilityHandles {
   readonly resultLimitChars: number
 }
 
+/** What a reducer may know of the call whose result it shortens. */
+export interface ReduceContext {
+  readonly args: unknown
+  readonly turnCount: number
+}
+
 /** A tool: name, description, schema and executor. */
 export interface Tool<Input = unknown> {
   readonly name: string
@@ -83,6 +89,8 @@ export interface Tool<Input = unknown> {
   /** Asked only of tools about to be shown, found or called. One that throws hides its tool. */
   isAvailable?(): boolean
   execute(input: Input, ctx: ToolContext): Promise<ToolResult> | ToolResult
+  /** Makes its result shorter and keeps its sense; a reducer the host registered for its name takes its place. */
+  reduce?(result: ToolResult, context: ReduceContext): ToolResult | undefined
 }
 
 /** What a model is shown of a tool. */

@@ -1,5 +1,6 @@
 import type { ProcessOutcome } from '../capability.ts'
 import { defineTool } from '../define-tool.ts'
+import { terminal } from '../reduce/terminal.ts'
 import type { Tool } from '../tool.ts'
 import { answering, granted, success } from './answering.ts'
 
@@ -35,6 +36,7 @@ export function execTool(): Tool {
     toolset: 'process',
     searchHint: 'run shell terminal command line program script build test git npm',
     capabilities: { process: ['*'] },
+    reduce: terminal({ toolName: 'exec' }).reduce,
     execute: answering(async ({ command, args, cwd, timeoutMs }, ctx) => {
       const outcome = await granted(ctx, 'process').run(command, args ?? [], {
         ...(cwd === undefined ? {} : { cwd }),

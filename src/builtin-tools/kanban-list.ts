@@ -1,4 +1,5 @@
 import { defineTool } from '../define-tool.ts'
+import { kanbanList } from '../reduce/kanban-list.ts'
 import type { Tool } from '../tool.ts'
 import { answering, granted, success } from './answering.ts'
 import { readTickets, STATUSES } from './kanban-board.ts'
@@ -19,6 +20,7 @@ export function kanbanListTool(): Tool {
     toolset: 'kanban',
     searchHint: 'todo tasks board backlog what is open in progress',
     capabilities: { storage: true },
+    reduce: kanbanList().reduce,
     execute: answering(async ({ status }, ctx) => {
       const all = await readTickets(granted(ctx, 'storage'))
       const tickets = status === undefined ? [...all] : all.filter((ticket) => ticket.status === status)

@@ -1,4 +1,5 @@
 import { defineTool } from '../define-tool.ts'
+import { readFile } from '../reduce/read-file.ts'
 import type { Tool, ToolResult } from '../tool.ts'
 import { answering, failure, granted, success } from './answering.ts'
 import { readText } from './file-text.ts'
@@ -29,6 +30,7 @@ export function readFileTool(): Tool {
     toolset: 'files',
     searchHint: 'open view show cat print source code text file contents lines',
     capabilities: { fs_reach: { read: ['*'] } },
+    reduce: readFile().reduce,
     execute: answering(async ({ path, lineStart, lineEnd }, ctx) => {
       const text = readText(await granted(ctx, 'fs_reach').readFile(path), path)
       if (lineStart === undefined && lineEnd === undefined) return success(text)

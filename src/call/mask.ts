@@ -1,4 +1,4 @@
-import type { CapabilityBackends, CapabilityName, CapabilityRequest } from '../capability.ts'
+import type { CapabilityBackends } from '../capability.ts'
 import { isRecord } from '../json.ts'
 import type { ContentBlock, ToolResult } from '../tool.ts'
 
@@ -6,17 +6,11 @@ import type { ContentBlock, ToolResult } from '../tool.ts'
 export type Mask = (text: string) => string
 
 /**
- * The mask for what a tool says: that of each backend it was granted, or none when no such backend has one. A mask that
- * fails fails the call: what cannot be masked is not shown.
+ * The mask for what any tool says: a secret may come out of a file or a command as well. None when no backend has one.
+ * A mask that fails fails the call: what cannot be masked is not shown.
  */
-export function maskFor(
-  request: CapabilityRequest | undefined,
-  backends: CapabilityBackends,
-): Mask | undefined {
-  if (request === undefined) return undefined
-  const masking = (Object.keys(request) as CapabilityName[])
-    .map((name) => backends[name])
-    .filter((backend) => typeof backend?.mask === 'function')
+export function maskFor(backends: CapabilityBackends): Mask | undefined {
+  const masking = Object.values(backends).filter((backend) => typeof backend?.mask === 'function')
   if (masking.length === 0) return undefined
   return (text) => {
     let masked = text

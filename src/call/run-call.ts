@@ -73,7 +73,7 @@ async function answer(call: ToolCall, batch: Batch, progress: Progress): Promise
   const checked = check(target, target.args, call, batch)
   if (!checked.ok) return invalid(target, checked.error, needsSchema)
 
-  const mask = maskFor(target.tool.capabilities, environment.backends)
+  const mask = maskFor(environment.backends)
   if (batch.isDryRun) return dryRunResult(target.tool.name, checked.args, mask)
   return runPermitted({ call, target, mask, batch, progress }, checked.args)
 }
@@ -120,7 +120,7 @@ function masked({ mask }: PermittedCall, result: ToolResult): ToolResult {
 
 function reduce({ call, target, batch }: PermittedCall, args: unknown, result: ToolResult): ToolResult {
   const { environment, turnCount } = batch
-  return reduceResult(target.tool.name, result, { args, turnCount }, environment.reducers, (error) =>
+  return reduceResult(target.tool, result, { args, turnCount }, environment.reducers, (error) =>
     partFailed('reducer', error, call, batch),
   )
 }
@@ -131,7 +131,8 @@ async function runOrRecall(permitted: PermittedCall, args: unknown): Promise<Too
   const { tool } = target
   const { results, now } = batch.state
   // Its own copy: hooks and reducers are told what was asked, whatever the tool makes of its input.
-  const isWatched = batch.hooks.length > 0 || batch.environment.reducers !== undefined
+  const isWatched =
+    batch.hooks.length > 0 || batch.environment.reducers !== undefined || tool.reduce !== undefined
   const run = () => runTool(target, isWatched ? copyJson(args) : args, call.toolCallId, batch)
   const ttlMs = tool.annotations?.readOnlyHint === true ? (tool.cacheTtlMs ?? 0) : 0
   if (!(ttlMs > 0)) return run()

@@ -322,7 +322,8 @@ describe('capabilities', () => {
       throw new Error('401 for sesame')
     })
     expect(await runOne(failing, {}, { environment })).toMatchObject({ error: '401 for ***' })
-    expect(await runOne(fakeTool({ execute: () => says }), {}, { environment })).toEqual(says)
+    const undeclared = fakeTool({ execute: () => says })
+    expect(await runOne(undeclared, {}, { environment })).toMatchObject({ value: 'key ***' })
   })
 
   test('are masked in what a hook makes of a result, too', async () => {

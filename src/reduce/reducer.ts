@@ -1,10 +1,4 @@
-import type { ToolResult } from '../tool.ts'
-
-/** What a reducer may know of the call whose result it shortens. */
-export interface ReduceContext {
-  readonly args: unknown
-  readonly turnCount: number
-}
+import type { ReduceContext, ToolResult } from '../tool.ts'
 
 /**
  * Makes one tool's result shorter and keeps its sense. Returning nothing, or throwing, leaves the result as it
