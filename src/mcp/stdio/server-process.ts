@@ -26,8 +26,9 @@ exec 3<&-
 exec "$@"`
 
 const STDERR_BYTES = 8_192
-/** How long a server is given after its stdin closed, after SIGTERM, and after its leader has gone. */
-const GRACE_MS = { stdin: 500, term: 700, group: 100 }
+/** How long a server is given after its stdin closed, after SIGTERM, after its leader has gone, and to vanish. */
+const GRACE_MS = { stdin: 500, term: 700, group: 100, reap: 300 }
+const POLL_MS = 5
 
 /**
  * A server's process with everything it starts, in a process group of their own. None of them outlives `stop()`, the
@@ -104,6 +105,8 @@ export class ServerProcess {
     this.#signal('SIGTERM')
     await sleep(GRACE_MS.group)
     this.#signal('SIGKILL')
+    // The system takes a moment over it, and where nobody reaps orphans their entries stay; so this is bounded.
+    for (let waited = 0; waited < GRACE_MS.reap && this.#signal(0); waited += POLL_MS) await sleep(POLL_MS)
   }
 
   async #exitsWithin(graceMs: number): Promise<boolean> {
@@ -114,12 +117,13 @@ export class ServerProcess {
     return hasExited
   }
 
-  #signal(signal: NodeJS.Signals): void {
-    if (this.#child.pid === undefined) return
+  /** False when nobody is left to receive it. */
+  #signal(signal: NodeJS.Signals | 0): boolean {
+    if (this.#child.pid === undefined) return false
     try {
-      process.kill(-this.#child.pid, signal)
+      return process.kill(-this.#child.pid, signal)
     } catch {
-      // The group is gone already.
+      return false
     }
   }
 }
