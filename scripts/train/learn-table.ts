@@ -3,6 +3,7 @@ import { splitName } from '../../src/names.ts'
 import { listingText } from '../../src/search/listing-text.ts'
 import type { Listing } from '../../src/tool.ts'
 import { contrast, type Pair } from './contrast.ts'
+import type { Gloss } from './corpora.ts'
 import type { DataSet, LabelledQuery } from './datasets.ts'
 import { imitate, type Model } from './imitate.ts'
 import { principalAxes, projected } from './principal-axes.ts'
@@ -20,6 +21,7 @@ export interface LearnOptions {
   readonly imitation: number
   readonly maxQueriesPerSet: number
   readonly queryWeight: number
+  readonly glossesPerEpoch: number
   readonly afterEpoch?: (epoch: number, table: LearnedTable) => void
 }
 
@@ -32,6 +34,7 @@ export const DEFAULTS: LearnOptions = {
   imitation: 1,
   maxQueriesPerSet: 1_000,
   queryWeight: 1,
+  glossesPerEpoch: 6_000,
 }
 
 export interface LearnedTable {
@@ -49,6 +52,7 @@ const NEIGHBOURS = 8
 /** Learns a token table: distilled from the teacher, then contrastive on names, descriptions and labelled queries. */
 export async function learnTable(
   sets: readonly DataSet[],
+  glosses: readonly Gloss[],
   teacher: Teacher,
   options: LearnOptions,
 ): Promise<LearnedTable> {
@@ -57,8 +61,9 @@ export async function learnTable(
   const table = new TrainableTable(rows, options.dimensions)
   const tokens = new TextTokens(new Map(vocabulary.map((token, row) => [token, row])))
   const read = (text: string): number[] => tokens.read(text, MAX_TOKENS)
-  const models = await readModels(sets, teacher, axes, read)
+  const models = await readModels(sets, glosses, teacher, axes, read)
   const names = sets.flatMap(({ listings }) => listings.flatMap((listing) => namePair(listing, read) ?? []))
+  const glossPairs = glosses.map((gloss, at) => glossPair(gloss, at, read))
   const learned = { vocabulary, dimensions: options.dimensions, rows }
 
   const batchesOf = (): number => Math.ceil(names.length / BATCH)
@@ -76,7 +81,8 @@ export async function learnTable(
   let step = 0
   for (let epoch = 1; epoch <= options.epochs; epoch++) {
     const asked = sets.flatMap((set) => questionPairs(set, read, options, random))
-    const pairs = keepNeighbours([...names, ...asked], random)
+    const meant = shuffled(glossPairs, random).slice(0, options.glossesPerEpoch)
+    const pairs = keepNeighbours([...names, ...asked, ...meant], random)
     const order = shuffled(models, random)
     let loss = 0
     let batches = 0
@@ -124,14 +130,16 @@ async function distill(
 
 async function readModels(
   sets: readonly DataSet[],
+  glosses: readonly Gloss[],
   teacher: Teacher,
   axes: readonly Float32Array[],
   read: (text: string) => number[],
 ): Promise<Model[]> {
-  const texts = sets.flatMap(({ listings, queries }) => [
+  const known = sets.flatMap(({ listings, queries }) => [
     ...listings.map(listingText),
     ...queries.filter((query) => !query.isHeldOut).map((query) => query.text),
   ])
+  const texts = [...known, ...glosses.map(({ meaning }) => meaning)]
   const vectors = await teacher.vectorsOf(texts)
   return texts.map((text, at) => ({
     tokens: read(text),
@@ -155,6 +163,20 @@ function namePair(
     weight: 1,
     group,
     keys: [keyOf(listing), `text ${listing.description.slice(0, 60)}`],
+  }
+}
+
+function glossPair(
+  { words, meaning }: Gloss,
+  at: number,
+  read: (text: string) => number[],
+): Pair & { group: string } {
+  return {
+    asked: read(words),
+    answer: read(meaning),
+    weight: 1,
+    group: `gloss ${at}`,
+    keys: [`gloss ${words}`],
   }
 }
 

@@ -1,0 +1,207 @@
+import type { Listing } from '../tool.ts'
+import type { Embedder } from './embedder.ts'
+import { lexical } from './lexical.ts'
+import type { ListingVectors } from './listing-vectors.ts'
+import type { Query } from './query.ts'
+import { requestParts } from './request-parts.ts'
+import { acceptEvery, type Ranked, type Ranking, type RankOptions, type SearchIndex } from './searcher.ts'
+import { DEFAULT_RELATED_FROM, meaningReason } from './semantic.ts'
+import { STOP_WORDS } from './stop-words.ts'
+import { compareNames } from './top-matches.ts'
+import { type VectorSearcher, vectorSearcher } from './vector-searcher.ts'
+
+/**
+ * How much the words count, and the meaning the rest. Tuned on sets that the embedder had not seen (bench/hybrid.ts);
+ * recall is flat around it.
+ */
+const WORDS_WEIGHT = 0.35
+
+/** How much the best-fitting part of a request counts, and the whole request the rest. */
+const PART_WEIGHT = 0.4
+
+/** What each way of ranking puts forward at least; more could only change the tail. */
+const WORD_CANDIDATES = 64
+const MEANING_CANDIDATES = 200
+const PART_CANDIDATES = 64
+
+/** A listing that shares no word with the query must come this close to the nearest one in meaning. */
+const NEAR_THE_NEAREST = 0.6
+
+/** The cosine that leaves no doubt. */
+const SURE_FROM = 0.65
+
+/** Below this the best match is called weak. */
+const WEAK_BELOW = 0.3
+
+/** Terms without a word in the catalogue that are looked up by meaning. */
+const MAX_TERMS_BY_MEANING = 8
+
+export interface HybridOptions {
+  readonly embedder: Embedder
+}
+
+/**
+ * Ranks by words and by meaning at once: exact terms and names through the lexical index, other wordings through
+ * vectors. A request for several things is also ranked part by part, so that each part finds its tool. Scores run from
+ * 0 to 1 and say how sure the match is. Rejects when the embedder fails.
+ */
+export function hybrid({ embedder }: HybridOptions): VectorSearcher {
+  return vectorSearcher('hybrid', embedder, (vectors) => new HybridIndex(embedder, vectors))
+}
+
+class HybridIndex implements SearchIndex {
+  readonly #embedder: Embedder
+  readonly #vectors: ListingVectors
+  readonly #lexical = lexical().open()
+
+  constructor(embedder: Embedder, vectors: ListingVectors) {
+    this.#embedder = embedder
+    this.#vectors = vectors
+  }
+
+  update(source: string, listings: readonly Listing[]): void {
+    this.#lexical.update(source, listings)
+    this.#vectors.update(source, listings)
+  }
+
+  async rank(query: Query, options: RankOptions): Promise<Ranking> {
+    const parts = hasFilters(query) ? [] : requestParts(query.text)
+    const byWords = await this.#lexical.rank(query, pool(options, WORD_CANDIDATES))
+    const unknown = byWords.unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
+    const embedded = this.#embedder.embed([query.words.join(' '), ...parts, ...unknown])
+    const [whole = NOTHING, ...others] = embedded instanceof Promise ? await embedded : embedded
+    const ready = this.#vectors.ready()
+    if (ready !== undefined) await ready
+
+    const board = this.#fuse(whole, byWords, options, MEANING_CANDIDATES)
+    for (const [at, part] of parts.entries()) {
+      const words = part.split(/\s+/)
+      const partByWords = await this.#lexical.rank({ ...query, words }, pool(options, PART_CANDIDATES))
+      const fused = this.#fuse(others[at] ?? NOTHING, partByWords, options, PART_CANDIDATES)
+      this.#takePart(board, fused, part, whole)
+    }
+    const best = topOf(board, options.limit, parts.length > 0)
+    const unmatchedTerms = byWords.unmatchedTerms.filter((_, at) => {
+      const vector = others[parts.length + at]
+      return vector === undefined || !this.#isMeant(vector, best)
+    })
+    const confidence = confidenceOf(best[0], query)
+    return {
+      total: Math.max(byWords.total, board.size),
+      matches: best.map((candidate, place) => toRanked(candidate, confidence, place)),
+      unmatchedTerms,
+    }
+  }
+
+  /** Joins what words and meaning put forward. Each counts in proportion to its best, so that neither needs a scale. */
+  #fuse(vector: Float32Array, byWords: Ranking, { limit, accepts }: RankOptions, count: number): Board {
+    const board: Board = new Map()
+    const filter = accepts === acceptEvery ? undefined : accepts
+    let bestSimilarity = 0
+    for (const { listing, score, reasons } of byWords.matches) {
+      const similarity = this.#vectors.similarity(vector, listing)
+      bestSimilarity = Math.max(bestSimilarity, similarity)
+      board.set(listing, { listing, words: score, similarity, reasons, fit: 0, partFit: 0, part: undefined })
+    }
+    const near = this.#vectors.nearest(vector, Math.max(count, limit), filter)
+    for (const { similarity } of near) bestSimilarity = Math.max(bestSimilarity, similarity)
+    const relatedFrom = this.#embedder.relatedFrom ?? DEFAULT_RELATED_FROM
+    const from = Math.max(relatedFrom, NEAR_THE_NEAREST * bestSimilarity)
+    for (const { listing, similarity } of near) {
+      if (similarity < from || board.has(listing)) continue
+      board.set(listing, {
+        listing,
+        words: 0,
+        similarity,
+        reasons: NO_REASONS,
+        fit: 0,
+        partFit: 0,
+        part: undefined,
+      })
+    }
+    const wordsUnit = WORDS_WEIGHT / (byWords.matches[0]?.score ?? 1)
+    const meaningUnit = (1 - WORDS_WEIGHT) / Math.max(bestSimilarity, relatedFrom)
+    for (const candidate of board.values())
+      candidate.fit = candidate.words * wordsUnit + Math.max(0, candidate.similarity) * meaningUnit
+    return board
+  }
+
+  /** Notes for each listing how well it fits a part. What only a part put forward joins with its own fit of the whole. */
+  #takePart(board: Board, fused: Board, part: string, whole: Float32Array): void {
+    for (const candidate of fused.values()) {
+      let known = board.get(candidate.listing)
+      if (known === undefined) {
+        const similarity = this.#vectors.similarity(whole, candidate.listing)
+        known = { ...candidate, similarity, fit: 0, partFit: 0 }
+        board.set(candidate.listing, known)
+      }
+      if (candidate.fit <= known.partFit) continue
+      known.partFit = candidate.fit
+      known.part = part
+    }
+  }
+
+  /** Whether a term that no listing holds is what one of the matches is about. */
+  #isMeant(vector: Float32Array, best: readonly Candidate[]): boolean {
+    const from = 1.5 * (this.#embedder.relatedFrom ?? DEFAULT_RELATED_FROM)
+    return best.some(({ listing }) => this.#vectors.similarity(vector, listing) >= from)
+  }
+}
+
+interface Candidate {
+  readonly listing: Listing
+  readonly words: number
+  readonly similarity: number
+  readonly reasons: readonly string[]
+  /** How well it fits the whole request. */
+  fit: number
+  /** How well it fits the part that it fits best, and which that is. */
+  partFit: number
+  part: string | undefined
+}
+
+type Board = Map<Listing, Candidate>
+
+const NOTHING: Float32Array = new Float32Array(0)
+const NO_REASONS: readonly string[] = []
+
+function hasFilters({ required, excluded, servers, phrases }: Query): boolean {
+  return required.length + excluded.length + servers.length + phrases.length > 0
+}
+
+function pool({ limit, accepts }: RankOptions, count: number): RankOptions {
+  return { limit: Math.max(limit, count), accepts }
+}
+
+function topOf(board: Board, limit: number, hasParts: boolean): Candidate[] {
+  const candidates = [...board.values()]
+  if (hasParts)
+    for (const candidate of candidates)
+      candidate.fit = (1 - PART_WEIGHT) * candidate.fit + PART_WEIGHT * candidate.partFit
+  return candidates.sort(byFit).slice(0, limit)
+}
+
+function byFit(a: Candidate, b: Candidate): number {
+  if (a.fit !== b.fit) return b.fit - a.fit
+  return b.listing.trust - a.listing.trust || compareNames(a.listing.name, b.listing.name)
+}
+
+/** How sure the best match is, 0 to 1: it means what was asked, or it holds the words. */
+function confidenceOf(best: Candidate | undefined, { words }: Query): number {
+  if (best === undefined) return 0
+  const telling = words.filter((word) => !STOP_WORDS.has(word.toLowerCase())).length
+  const coverage = best.reasons.length / Math.max(1, telling)
+  return Math.min(1, Math.max(best.similarity / SURE_FROM, coverage))
+}
+
+function toRanked(
+  { listing, fit, similarity, reasons, part }: Candidate,
+  confidence: number,
+  place: number,
+): Ranked {
+  const told = [...reasons]
+  if (similarity > 0) told.push(meaningReason(similarity))
+  if (part !== undefined) told.push(`fits the part "${part}"`)
+  if (place === 0 && confidence < WEAK_BELOW) told.push('weak: nothing here fits the request well')
+  return { listing, score: Math.round(1000 * Math.min(1, fit) * confidence) / 1000, reasons: told }
+}

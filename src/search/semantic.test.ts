@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest'
+import type { Embedder } from './embedder.ts'
+import { fakeEmbedder, slowEmbedder } from './fake-embedder.ts'
+import { parseQuery } from './query.ts'
+import { acceptEvery, type Ranking, type SearchIndex } from './searcher.ts'
+import { sampleListing, searcherContract } from './searcher-contract.ts'
+import { semantic } from './semantic.ts'
+
+const embedder = fakeEmbedder([
+  ['mail', 'letter', 'post'],
+  ['send', 'deliver', 'dispatch'],
+])
+const SEND = sampleListing('dispatch_letter', 'Deliver a letter')
+const RAIN = sampleListing('get_rain', 'Tells how much it rains')
+
+describe('semantic keeps the contract of searchers', () => {
+  for (const { name, run } of searcherContract(() => semantic({ embedder }))) it(name, run)
+})
+
+describe('semantic, on an embedder that answers later, keeps the contract of searchers', () => {
+  for (const { name, run } of searcherContract(() => semantic({ embedder: slowEmbedder(embedder) })))
+    it(name, run)
+})
+
+describe('semantic', () => {
+  it('finds what is said in other words', async () => {
+    const index = semantic({ embedder }).open()
+    index.update('a', [RAIN, SEND])
+    const { matches, total } = await rank(index, 'send post')
+    expect(total).toBe(1)
+    expect(matches[0]?.listing).toBe(SEND)
+    expect(matches[0]?.reasons).toEqual([expect.stringMatching(/^(means much the same|close in meaning)/)])
+  })
+
+  it('embeds a listing once, however often it comes', async () => {
+    const { counting, texts } = countTexts(embedder)
+    const index = semantic({ embedder: counting }).open()
+    index.update('a', [RAIN, SEND])
+    index.update('a', [SEND, RAIN])
+    index.update('a', [SEND])
+    await rank(index, 'post')
+    expect(texts.filter((text) => text.includes('letter'))).toHaveLength(1)
+  })
+
+  it('takes exported vectors back instead of embedding again', async () => {
+    const first = semantic({ embedder })
+    const index = first.open()
+    index.update('a', [RAIN, SEND])
+    const { counting, texts } = countTexts(embedder)
+    const second = semantic({ embedder: counting })
+    expect(second.importVectors(first.exportVectors())).toBe(2)
+    const other = second.open()
+    other.update('a', [{ ...RAIN }, { ...SEND }])
+    expect(texts).toEqual([])
+    const [before, after] = [await rank(index, 'send post'), await rank(other, 'send post')]
+    expect(after.matches.map(({ listing }) => listing.name)).toEqual(
+      before.matches.map(({ listing }) => listing.name),
+    )
+  })
+
+  it('ignores vectors of another embedder and refuses bytes that are none', () => {
+    const saved = semantic({ embedder: { ...embedder, name: 'other' } }).exportVectors()
+    expect(semantic({ embedder }).importVectors(saved)).toBe(0)
+    expect(() => semantic({ embedder }).importVectors(new Uint8Array([1, 2, 3]))).toThrow('no saved vectors')
+  })
+
+  it('rejects while the embedder fails, and recovers with it', async () => {
+    let isDown = true
+    const flaky: Embedder = {
+      ...embedder,
+      async embed(texts) {
+        if (isDown) throw new Error('the model is down')
+        return embedder.embed(texts)
+      },
+    }
+    const index = semantic({ embedder: flaky }).open()
+    index.update('a', [SEND])
+    await expect(rank(index, 'post')).rejects.toThrow('the model is down')
+    isDown = false
+    expect((await rank(index, 'post')).total).toBe(1)
+  })
+
+  it('forgets a listing that went while its vector was on the way', async () => {
+    const index = semantic({ embedder: slowEmbedder(embedder) }).open()
+    index.update('a', [SEND])
+    index.update('a', [RAIN])
+    expect((await rank(index, 'send post')).total).toBe(0)
+    expect((await rank(index, 'rains')).matches[0]?.listing).toBe(RAIN)
+  })
+})
+
+async function rank(index: SearchIndex, text: string): Promise<Ranking> {
+  return await index.rank(parseQuery(text), { limit: 5, accepts: acceptEvery })
+}
+
+function countTexts(embedder: Embedder): { counting: Embedder; texts: string[] } {
+  const texts: string[] = []
+  const counting = {
+    ...embedder,
+    embed: (given: readonly string[]) => {
+      texts.push(...given)
+      return embedder.embed(given)
+    },
+  }
+  return { counting, texts }
+}

@@ -1,0 +1,74 @@
+import type { Listing } from '../tool.ts'
+import type { Embedder } from './embedder.ts'
+import type { ListingVectors } from './listing-vectors.ts'
+import type { Query } from './query.ts'
+import { acceptEvery, type Ranked, type Ranking, type RankOptions, type SearchIndex } from './searcher.ts'
+import { topMatches } from './top-matches.ts'
+import { type VectorSearcher, vectorSearcher } from './vector-searcher.ts'
+
+/** How alike two texts must be to have something to do with each other, when an embedder does not say. */
+export const DEFAULT_RELATED_FROM = 0.2
+
+/** What is scored exactly at least: sketches may misplace a listing by a few hundred, hardly by more. */
+const MIN_CANDIDATES = 256
+
+export interface SemanticOptions {
+  readonly embedder: Embedder
+}
+
+/**
+ * Ranks by meaning alone: the cosine between the vectors of query and listing. Finds what is said in other words; knows
+ * no names or rare terms that its embedder does not. Rejects when the embedder fails.
+ */
+export function semantic({ embedder }: SemanticOptions): VectorSearcher {
+  return vectorSearcher('semantic', embedder, (vectors) => new SemanticIndex(embedder, vectors))
+}
+
+class SemanticIndex implements SearchIndex {
+  readonly #embedder: Embedder
+  readonly #vectors: ListingVectors
+
+  constructor(embedder: Embedder, vectors: ListingVectors) {
+    this.#embedder = embedder
+    this.#vectors = vectors
+  }
+
+  update(source: string, listings: readonly Listing[]): void {
+    this.#vectors.update(source, listings)
+  }
+
+  rank(query: Query, options: RankOptions): Ranking | Promise<Ranking> {
+    const embedded = this.#embedder.embed([query.words.join(' ')])
+    const ready = this.#vectors.ready()
+    if (ready === undefined && !(embedded instanceof Promise)) return this.#rank(query, embedded[0], options)
+    return Promise.all([embedded, ready]).then(([[vector]]) => this.#rank(query, vector, options))
+  }
+
+  #rank(query: Query, vector: Float32Array | undefined, { limit, accepts }: RankOptions): Ranking {
+    if (vector === undefined) return { total: 0, matches: [], unmatchedTerms: query.words }
+    const from = this.#embedder.relatedFrom ?? DEFAULT_RELATED_FROM
+    const count = Math.max(MIN_CANDIDATES, 2 * limit)
+    const near = this.#vectors.nearest(vector, count, accepts === acceptEvery ? undefined : accepts)
+    const related = near.filter(({ similarity }) => similarity >= from)
+    const scored = related.map(({ listing, similarity }) => ({ listing, score: rounded(similarity) }))
+    const matches = topMatches(scored, limit).map(
+      ({ listing, score }): Ranked => ({ listing, score, reasons: [meaningReason(score)] }),
+    )
+    return {
+      total: related.length,
+      matches,
+      unmatchedTerms: matches.length > 0 ? [] : [...new Set(query.words)],
+    }
+  }
+}
+
+/** What a cosine says, in words. */
+export function meaningReason(similarity: number): string {
+  const percent = `${Math.round(100 * similarity)} %`
+  if (similarity >= 0.6) return `means much the same (${percent})`
+  return similarity >= 0.4 ? `close in meaning (${percent})` : `loosely related in meaning (${percent})`
+}
+
+function rounded(score: number): number {
+  return Math.round(score * 1000) / 1000
+}
