@@ -27,7 +27,7 @@ exec "$@"`
 
 const STDERR_BYTES = 8_192
 /** How long a server is given after its stdin closed, after SIGTERM, after its leader has gone, and to vanish. */
-const GRACE_MS = { stdin: 500, term: 700, group: 100, reap: 300 }
+const GRACE_MS = { stdin: 500, term: 700, group: 100, reap: 60 }
 const POLL_MS = 5
 
 /**

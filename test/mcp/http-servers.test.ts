@@ -1,0 +1,248 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, createServer as createSocketServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  type ConnectedServers,
+  type ConnectOptions,
+  connectServers,
+  fileTokenStore,
+} from '../../src/mcp/index.ts'
+import type { ToolResult } from '../../src/tool.ts'
+import { ToolRegistry } from '../../src/tool-registry.ts'
+import { referenceServer } from './reference-servers.ts'
+
+describe('servers over HTTP', () => {
+  const registry = new ToolRegistry()
+  const cleanUps: (() => unknown)[] = []
+
+  afterEach(async () => {
+    for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+  })
+
+  function connect(config: object, options: ConnectOptions = {}): ConnectedServers {
+    const servers = connectServers(registry, { mcpServers: { web: config } }, options)
+    cleanUps.push(() => servers.close())
+    return servers
+  }
+
+  async function call(name: string, args: unknown = {}): Promise<ToolResult> {
+    const [answer] = await registry.executeParallel([{ toolCallId: 'c', name, args }], { sessionId: 's' })
+    if (!answer) throw new Error('no answer')
+    return answer.result
+  }
+
+  /** The everything server over HTTP, up and listening. */
+  async function startEverything(transport: 'streamableHttp' | 'sse', port: number): Promise<ChildProcess> {
+    const child = spawn(process.execPath, [referenceServer('everything'), transport], {
+      env: { ...process.env, PORT: String(port) },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    cleanUps.push(() => child.kill('SIGKILL'))
+    let said = ''
+    while (!/port \d+/.test(said)) said += String((await once(child.stderr, 'data'))[0])
+    child.stderr.resume()
+    return child
+  }
+
+  async function listen(
+    handle: (request: IncomingMessage, response: ServerResponse) => unknown,
+  ): Promise<string> {
+    const server: Server = createServer(handle).listen(0, '127.0.0.1')
+    cleanUps.push(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    await once(server, 'listening')
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  it('are reached by streamable HTTP', async () => {
+    const port = await freePort()
+    await startEverything('streamableHttp', port)
+    const statuses = await connect({ url: `http://127.0.0.1:${port}/mcp` }).ready()
+    expect(statuses).toEqual([{ server: 'web', state: 'ready' }])
+    expect(await call('mcp__web__echo', { message: 'hi' })).toMatchObject({ ok: true, value: 'Echo: hi' })
+    const image = await call('mcp__web__get-tiny-image')
+    expect(image.ok && image.content?.some(({ type }) => type === 'image')).toBe(true)
+  })
+
+  it.each([['sse'], [undefined]])('are reached by SSE, asked for by type %s', async (type) => {
+    const port = await freePort()
+    await startEverything('sse', port)
+    await connect({ url: `http://127.0.0.1:${port}/sse`, ...(type ? { type } : {}) }).ready()
+    expect(await call('mcp__web__echo', { message: 'hi' })).toMatchObject({ ok: true, value: 'Echo: hi' })
+  })
+
+  it('that forgot the session are greeted anew, once, and the call is made', async () => {
+    const port = await freePort()
+    const first = await startEverything('streamableHttp', port)
+    await connect({ url: `http://127.0.0.1:${port}/mcp` }).ready()
+    first.kill('SIGKILL')
+    await once(first, 'exit')
+    await startForgetful(port)
+    expect(await call('mcp__web__echo', { message: 'still there' })).toMatchObject({
+      ok: true,
+      value: 'still there',
+    })
+  })
+
+  it('that are away fail with a typed error, and work again once they are back', async () => {
+    const port = await freePort()
+    const first = await startEverything('streamableHttp', port)
+    const servers = connect({ url: `http://127.0.0.1:${port}/mcp`, timeout_ms: 2_000 })
+    await servers.ready()
+    first.kill('SIGKILL')
+    await once(first, 'exit')
+    expect(await call('mcp__web__echo', { message: 'x' })).toMatchObject({
+      ok: false,
+      code: 'execution_failed',
+    })
+    await startForgetful(port)
+    expect(await call('mcp__web__echo', { message: 'back' })).toMatchObject({ ok: true, value: 'back' })
+  })
+
+  it('that answer endlessly are cut off, and their call alone fails', async () => {
+    const url = await listen(speak({ echo: (args) => (args.huge ? 'x'.repeat(200_000) : 'short') }))
+    await connect({ url, timeout_ms: 3_000 }, { maxMessageBytes: 100_000 }).ready()
+    const [huge, short] = await Promise.all([call('mcp__web__echo', { huge: true }), call('mcp__web__echo')])
+    expect(huge).toMatchObject({ ok: false, error: expect.stringContaining('longer than 100000 bytes') })
+    expect(short).toMatchObject({ ok: true, value: 'short' })
+  })
+
+  it('that want authorization get it by OAuth; tokens rest where only their owner reads, and serve again', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'toolcrib-tokens-'))
+    cleanUps.push(() => rm(directory, { recursive: true }))
+    const url = await listen(authorized(speak({ echo: () => 'authorized' })))
+    const asked: string[] = []
+    const store = fileTokenStore(join(directory, 'tokens'))
+    const authorize = async ({ server, url }: { server: string; url: URL }) => {
+      asked.push(server)
+      const response = await fetch(url, { redirect: 'manual' })
+      return new URL(response.headers.get('location') ?? '').searchParams
+    }
+    const oauth = { store, redirectUrl: 'http://127.0.0.1:9/callback', authorize }
+
+    const first = connect({ url: `${url}/mcp` }, { oauth })
+    expect(await first.ready()).toEqual([{ server: 'web', state: 'ready' }])
+    expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'authorized' })
+    await first.close()
+    const [file = ''] = await readdir(join(directory, 'tokens'))
+    expect((await stat(join(directory, 'tokens', file))).mode & 0o777).toBe(0o600)
+
+    expect(await connect({ url: `${url}/mcp` }, { oauth: { store } }).ready()).toMatchObject([
+      { state: 'ready' },
+    ])
+    expect(asked).toEqual(['web'])
+  })
+
+  it('that want authorization, with nobody to give it, fail with that reason', async () => {
+    const url = await listen(authorized(speak({ echo: () => 'never' })))
+    const [status] = await connect({ url: `${url}/mcp` }).ready()
+    expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining('authorization') })
+  })
+
+  /** A server that knows no session but those it gave out itself. */
+  async function startForgetful(port: number): Promise<void> {
+    const server = createServer(speak({ echo: ({ message }) => String(message) }, { session: 'second' }))
+    server.listen(port, '127.0.0.1')
+    cleanUps.push(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    await once(server, 'listening')
+  }
+})
+
+type Answers = Record<string, (args: Record<string, unknown>) => string>
+
+/** A small MCP server over streamable HTTP, by hand: plain JSON answers, an older revision. */
+function speak(tools: Answers, { session }: { session?: string } = {}) {
+  return async (request: IncomingMessage, response: ServerResponse) => {
+    if (request.method !== 'POST') return response.writeHead(405).end()
+    const { id, method, params } = JSON.parse(await bodyOf(request))
+    const isGreeting = method === 'initialize' || method === 'server/discover'
+    if (session && !isGreeting && request.headers['mcp-session-id'] !== session)
+      return response.writeHead(404).end()
+    if (id === undefined) return response.writeHead(202).end()
+    const results: Record<string, () => unknown> = {
+      initialize: () => ({
+        protocolVersion: params.protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: 'by-hand', version: '1' },
+      }),
+      'tools/list': () => ({
+        tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: 'object' } })),
+      }),
+      'tools/call': () => ({ content: [{ type: 'text', text: tools[params.name]?.(params.arguments) }] }),
+      ping: () => ({}),
+    }
+    const result = results[method]?.()
+    const error = { code: -32601, message: 'Method not found' }
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      ...(session && isGreeting ? { 'mcp-session-id': session } : {}),
+    })
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) }))
+  }
+}
+
+/** Puts an authorization server and a lock before another handler: one code, one token. */
+function authorized(handle: (request: IncomingMessage, response: ServerResponse) => unknown) {
+  return async (request: IncomingMessage, response: ServerResponse) => {
+    const origin = `http://${request.headers.host}`
+    const url = new URL(request.url ?? '/', origin)
+    const json = (data: object, status = 200) => {
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(data))
+    }
+    if (url.pathname.startsWith('/.well-known/oauth-protected-resource'))
+      return json({ resource: `${origin}/mcp`, authorization_servers: [origin] })
+    if (url.pathname.startsWith('/.well-known/oauth-authorization-server'))
+      return json({
+        issuer: origin,
+        authorization_endpoint: `${origin}/authorize`,
+        token_endpoint: `${origin}/token`,
+        registration_endpoint: `${origin}/register`,
+        response_types_supported: ['code'],
+        code_challenge_methods_supported: ['S256'],
+        token_endpoint_auth_methods_supported: ['none'],
+      })
+    if (url.pathname === '/register')
+      return json({ ...JSON.parse(await bodyOf(request)), client_id: 'me' }, 201)
+    if (url.pathname === '/authorize') {
+      const back = new URL(url.searchParams.get('redirect_uri') ?? '')
+      back.searchParams.set('code', 'the-code')
+      back.searchParams.set('state', url.searchParams.get('state') ?? '')
+      return response.writeHead(302, { location: back.href }).end()
+    }
+    if (url.pathname === '/token') {
+      const form = new URLSearchParams(await bodyOf(request))
+      if (form.get('code') !== 'the-code' || !form.get('code_verifier'))
+        return json({ error: 'invalid_grant' }, 400)
+      return json({ access_token: 'the-token', token_type: 'Bearer', expires_in: 3600 })
+    }
+    if (request.headers.authorization === 'Bearer the-token') return handle(request, response)
+    const challenge = `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
+    return response.writeHead(401, { 'www-authenticate': challenge }).end()
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let body = ''
+  for await (const chunk of request) body += chunk
+  return body
+}
+
+async function freePort(): Promise<number> {
+  const server = createSocketServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
