@@ -9,6 +9,16 @@ export type { RetryOptions } from './ask-model.ts'
 export { Ledger, type LedgerTotals, type Prices } from './ledger.ts'
 export type { LoopGuardOptions } from './loop-guard.ts'
 export { type Answer, type Model, readAnswer, type SendOptions } from './model.ts'
+export { type AnthropicModelOptions, anthropicModel } from './models/anthropic.ts'
+export { type GeminiModel, type GeminiModelOptions, geminiModel } from './models/gemini.ts'
+export type { MessagesModel } from './models/messages-model.ts'
+export { type MiniMaxModelOptions, minimaxModel } from './models/minimax.ts'
+export { type OpenAiChatModel, type OpenAiChatModelOptions, openaiChatModel } from './models/openai-chat.ts'
+export {
+  type OpenAiResponsesModel,
+  type OpenAiResponsesModelOptions,
+  openaiResponsesModel,
+} from './models/openai-responses.ts'
 export { type AgentOptions, type AgentResult, runAgent } from './run-agent.ts'
 export { type ScriptedCall, type ScriptedModel, type ScriptedTurn, scriptedModel } from './scripted-model.ts'
 export type { Timing } from './timing.ts'

@@ -123,7 +123,7 @@ export async function runAgent<Message, Request, Response>(
       return end('cancelled')
     }
 
-    const { reply, response } = asked
+    const { reply, response }: { reply: Reply; response: Response } = asked
     text = isPaused ? text + reply.text : reply.text
     isPaused = reply.stop === 'paused'
     lastUsage = reply.usage

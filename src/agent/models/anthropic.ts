@@ -1,0 +1,35 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import { type AnthropicOptions, anthropic } from '../../dialects/anthropic.ts'
+import { sdkLoader } from './load-sdk.ts'
+import { type MessagesModel, type MessagesParams, messagesModel } from './messages-model.ts'
+
+export interface AnthropicModelOptions extends AnthropicOptions {
+  readonly model: string
+  /** A client of your own; otherwise one is made of the two below, and of the SDK's environment variables. */
+  readonly client?: Pick<Anthropic, 'messages'>
+  readonly apiKey?: string
+  readonly baseURL?: string
+  /** The longest answer; 8,192. */
+  readonly maxTokens?: number
+  /** More of the request: temperature, thinking, metadata. */
+  readonly params?: MessagesParams
+}
+
+/** A model of Anthropic's, through `@anthropic-ai/sdk`. */
+export function anthropicModel(options: AnthropicModelOptions): MessagesModel {
+  const { model, client, apiKey, baseURL, maxTokens = 8192, params = {}, ...dialectOptions } = options
+  return messagesModel({
+    id: model,
+    dialect: anthropic(dialectOptions),
+    maxTokens,
+    params,
+    client: sdkLoader('@anthropic-ai/sdk', async () => {
+      if (client) return client
+      const { Anthropic: Client } = await import('@anthropic-ai/sdk')
+      return new Client({
+        ...(apiKey === undefined ? {} : { apiKey }),
+        ...(baseURL === undefined ? {} : { baseURL }),
+      })
+    }),
+  })
+}

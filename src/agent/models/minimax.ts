@@ -1,0 +1,33 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import { minimax } from '../../dialects/minimax.ts'
+import { sdkLoader } from './load-sdk.ts'
+import { type MessagesModel, type MessagesParams, messagesModel } from './messages-model.ts'
+
+export interface MiniMaxModelOptions {
+  readonly model: string
+  /** A client of your own; otherwise one is made of the two below. */
+  readonly client?: Pick<Anthropic, 'messages'>
+  readonly apiKey?: string
+  /** `https://api.minimax.io/anthropic` when absent. */
+  readonly baseURL?: string
+  /** The longest answer; 8,192. */
+  readonly maxTokens?: number
+  readonly params?: MessagesParams
+}
+
+/** A model of MiniMax's, through its Messages endpoint and `@anthropic-ai/sdk`. */
+export function minimaxModel(options: MiniMaxModelOptions): MessagesModel {
+  const { model, client, apiKey = 'none', baseURL = 'https://api.minimax.io/anthropic' } = options
+  return messagesModel({
+    id: model,
+    dialect: minimax(),
+    maxTokens: options.maxTokens ?? 8192,
+    params: options.params ?? {},
+    client: sdkLoader('@anthropic-ai/sdk', async () => {
+      if (client) return client
+      const { Anthropic: Client } = await import('@anthropic-ai/sdk')
+      // Without this the SDK would send Anthropic's own token, from the environment, to somebody else.
+      return new Client({ apiKey, baseURL, authToken: null })
+    }),
+  })
+}

@@ -1,0 +1,23 @@
+import type OpenAI from 'openai'
+import { sdkLoader } from './load-sdk.ts'
+
+export interface OpenAiClientOptions {
+  /** A client of your own; otherwise one is made of the two below, and of the SDK's environment variables. */
+  readonly client?: OpenAI
+  readonly apiKey?: string
+  /** Of a server that speaks OpenAI's API. Without an `apiKey` it is sent none, also not that of the environment. */
+  readonly baseURL?: string
+}
+
+/** How to come by a client of the `openai` package. */
+export function openAiClient({ client, apiKey, baseURL }: OpenAiClientOptions): () => Promise<OpenAI> {
+  return sdkLoader('openai', async () => {
+    if (client) return client
+    const { OpenAI: Client } = await import('openai')
+    const key = apiKey ?? (baseURL === undefined ? undefined : 'none')
+    return new Client({
+      ...(key === undefined ? {} : { apiKey: key }),
+      ...(baseURL === undefined ? {} : { baseURL }),
+    })
+  })
+}

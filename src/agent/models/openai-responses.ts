@@ -1,0 +1,46 @@
+import type OpenAI from 'openai'
+import { openaiResponses, type ResponsesRequest } from '../../dialects/openai-responses.ts'
+import { type Model, readAnswer } from '../model.ts'
+import { type OpenAiClientOptions, openAiClient } from './openai-client.ts'
+
+export type OpenAiResponsesModel = Model<
+  OpenAI.Responses.ResponseInputItem,
+  ResponsesRequest,
+  OpenAI.Responses.Response
+>
+
+export interface OpenAiResponsesModelOptions extends OpenAiClientOptions {
+  readonly model: string
+  /**
+   * More of the request: reasoning, temperature, limits. To have nothing stored, `{ store: false }`, and for models
+   * that reason `include: ['reasoning.encrypted_content']` beside it.
+   */
+  readonly params?: Partial<
+    Omit<OpenAI.Responses.ResponseCreateParamsStreaming, 'model' | 'stream' | keyof ResponsesRequest>
+  >
+}
+
+/** A model behind OpenAI's Responses API, through the `openai` package. */
+export function openaiResponsesModel(options: OpenAiResponsesModelOptions): OpenAiResponsesModel {
+  const { model, params = {} } = options
+  const dialect = openaiResponses()
+  const open = openAiClient(options)
+  return {
+    id: model,
+    dialect,
+    async send(request, sendOptions) {
+      const { responses } = await open()
+      const events = await responses.create(
+        {
+          model,
+          ...params,
+          ...request,
+          ...(sendOptions.mayCall || request.tools.length === 0 ? {} : { tool_choice: 'none' }),
+          stream: true,
+        },
+        { signal: sendOptions.signal, maxRetries: 0 },
+      )
+      return readAnswer(events, dialect.openStream(), sendOptions)
+    },
+  }
+}
