@@ -18,6 +18,7 @@ export default defineConfig({
   dts: { sourcemap: false },
   sourcemap: true,
   clean: true,
-  // The doors import the package by its name and find it through package.json, as any user's code does.
-  deps: { neverBundle: [/^toolcrib(\/|$)/, /^node:/] },
+  // No package is bundled, types of optional SDKs included. The doors import toolcrib by its name too, and find it
+  // through package.json, as any user's code does.
+  deps: { neverBundle: [/^[\w@][^:]*$/, /^node:/] },
 })
