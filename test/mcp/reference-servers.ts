@@ -11,6 +11,7 @@ export function referenceServer(
   return join(dirname(manifest), 'dist', 'index.js')
 }
 
+export const MODERN_SERVER = fileURLToPath(new URL('../fixtures/modern-server.mjs', import.meta.url))
 export const HOSTILE_SERVER = fileURLToPath(new URL('../fixtures/hostile-server.mjs', import.meta.url))
 
 /** A server config that runs a script with this very Node. */

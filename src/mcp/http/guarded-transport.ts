@@ -1,4 +1,10 @@
-import type { JSONRPCMessage, Transport, TransportSendOptions } from '@modelcontextprotocol/client'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type JSONRPCMessage,
+  StreamableHTTPClientTransport,
+  type Transport,
+  type TransportSendOptions,
+} from '@modelcontextprotocol/client'
 import { handOn, MessageGuard } from '../message-guard.ts'
 
 /** Another transport, with a guard between it and the protocol code. */
@@ -54,7 +60,21 @@ export class GuardedTransport implements Transport {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#inner.close()
+    this.#closing ??= this.#end()
     return this.#closing
   }
+
+  /** A session that nobody will use again is given back, if the server takes it quickly. */
+  async #end(): Promise<void> {
+    const inner = this.#inner
+    if (inner instanceof StreamableHTTPClientTransport && inner.sessionId !== undefined) {
+      const timer = new AbortController()
+      const expired = sleep(GIVE_BACK_MS, undefined, { signal: timer.signal }).catch(() => {})
+      await Promise.race([inner.terminateSession().catch(() => {}), expired])
+      timer.abort()
+    }
+    await inner.close()
+  }
 }
+
+const GIVE_BACK_MS = 500
