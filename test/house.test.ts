@@ -82,12 +82,16 @@ describe('the house', () => {
     expect(globals).toEqual([])
   })
 
-  it('names every entry point in package.json, tsconfig.json and the build', () => {
-    const subpaths = Object.keys(manifest.exports).filter((key) => key !== './package.json')
-    const publicNames = subpaths.map((key) => key.replace(/^\./, 'toolcrib'))
-    expect(Object.keys(compilerOptions.paths).sort()).toEqual(publicNames.sort())
-    for (const [source] of Object.values<string[]>(compilerOptions.paths))
-      expect(existsSync(join(root, source ?? ''))).toBe(true)
+  it('exports only what exists, with types, under the same name everywhere', () => {
+    const { './package.json': _, ...subpaths } = manifest.exports
+    const sources = Object.entries<{ types: string; default: string }>(subpaths).map(([key, paths]) => {
+      const built = paths.default.replace(/^\.\/dist\/(.*)\.js$/, '$1')
+      expect(paths.types).toBe(`./dist/${built}.d.ts`)
+      expect(existsSync(join(root, `src/${built}.ts`))).toBe(true)
+      return [key.replace(/^\./, 'toolcrib'), [`./src/${built}.ts`]]
+    })
+    // The build and the tests read these paths: what is exported, built and tested is the same list.
+    expect(compilerOptions.paths).toEqual(Object.fromEntries(sources))
   })
 
   it('has no file that holds too many ideas', () => {
