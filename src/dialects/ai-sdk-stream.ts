@@ -4,15 +4,15 @@ import type { StreamReader } from './dialect.ts'
 /** What of a part of `fullStream` is read; parts of other kinds are passed over. */
 export interface AiSdkStreamPart {
   readonly type: string
-  readonly id?: string
-  readonly text?: string
-  readonly toolCallId?: string
-  readonly toolName?: string
+  readonly id?: string | undefined
+  readonly text?: string | undefined
+  readonly toolCallId?: string | undefined
+  readonly toolName?: string | undefined
   readonly input?: unknown
-  readonly invalid?: boolean
-  readonly finishReason?: string
-  readonly usage?: AiSdkUsage
-  readonly totalUsage?: AiSdkUsage
+  readonly invalid?: boolean | undefined
+  readonly finishReason?: string | undefined
+  readonly usage?: AiSdkUsage | undefined
+  readonly totalUsage?: AiSdkUsage | undefined
   readonly providerMetadata?: unknown
 }
 

@@ -84,7 +84,7 @@ export interface AiSdkCall {
   readonly toolCallId: string
   readonly toolName: string
   readonly input: unknown
-  readonly invalid?: boolean
+  readonly invalid?: boolean | undefined
 }
 
 export interface AiSdkUsage {

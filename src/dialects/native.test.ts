@@ -1,0 +1,212 @@
+import { describe, expect, it } from 'vitest'
+import { realRegistry, sampleRegistry, tool } from '../../test/dialects/catalogue.ts'
+import { checkAnthropicRequest } from '../../test/dialects/wire-server/check-anthropic.ts'
+import { checkChatRequest } from '../../test/dialects/wire-server/check-chat.ts'
+import { checkGeminiRequest } from '../../test/dialects/wire-server/check-gemini.ts'
+import { checkResponsesRequest } from '../../test/dialects/wire-server/check-responses.ts'
+import { anthropicVoice } from '../../test/dialects/wire-server/voices/anthropic.ts'
+import { NATIVE_SEARCH, responsesVoice } from '../../test/dialects/wire-server/voices/openai-responses.ts'
+import type { Surface } from '../session/surface.ts'
+import { ToolRegistry } from '../tool-registry.ts'
+import { anthropic } from './anthropic.ts'
+import { gemini } from './gemini.ts'
+import { openaiChat } from './openai-chat.ts'
+import { openaiResponses } from './openai-responses.ts'
+
+const RAIN = 'mcp__city__get_rain'
+
+describe('anthropic', () => {
+  const dialect = anthropic()
+  const open = (registry: ToolRegistry) => registry.openSession({ mode: 'lazy', dialect })
+
+  it('sends every deferred tool from the first request, after those that are shown', async () => {
+    const session = await open(sampleRegistry())
+    const { tools } = dialect.toRequest({ surface: session.surface(), messages: [] })
+    const firstDeferred = tools.findIndex(({ defer_loading }) => defer_loading)
+    expect(tools.slice(0, firstDeferred).map(({ name }) => name)).toContain('tool_search')
+    expect(tools.slice(firstDeferred).every(({ defer_loading }) => defer_loading === true)).toBe(true)
+    expect(tools.length - firstDeferred).toBe(session.deferred().length)
+  })
+
+  it('marks the end of what never changes for the cache, and never a deferred tool', async () => {
+    const surface = (await open(sampleRegistry())).surface()
+    const marked = (request: ReturnType<typeof dialect.toRequest>) =>
+      request.tools.filter(({ cache_control }) => cache_control).map(({ name }) => name)
+    expect(marked(dialect.toRequest({ surface, messages: [] }))).toEqual(['tool_search'])
+    const withSystem = dialect.toRequest({ surface, messages: [], system: 'Be brief.' })
+    expect([marked(withSystem), withSystem.system?.[0]?.cache_control]).toEqual([[], { type: 'ephemeral' }])
+    const uncached = anthropic({ cache: false }).toRequest({ surface, messages: [] })
+    expect(JSON.stringify(uncached)).not.toContain('cache_control')
+    const long = anthropic({ cache: '1h' }).toRequest({ surface, messages: [] })
+    expect(long.cache_control).toEqual({ type: 'ephemeral', ttl: '1h' })
+  })
+
+  it('answers a search with references, and a miss with words', async () => {
+    const session = await open(sampleRegistry())
+    const found = await searchWith(session, 'city rainfall')
+    expect(found).toContainEqual({ type: 'tool_reference', tool_name: RAIN })
+    expect(JSON.stringify(await searchWith(session, 'xylophone'))).toContain('Nothing here fits')
+
+    async function searchWith(searching: typeof session, query: string) {
+      const surface = searching.surface()
+      const response = anthropicVoice.respond({
+        calls: [{ id: 's', name: 'tool_search', args: JSON.stringify({ query }) }],
+      })
+      const results = await searching.execute(dialect.toCalls(response, surface))
+      const [, answer] = dialect.toMessages(response, results, surface)
+      const [block] = typeof answer?.content === 'string' ? [] : (answer?.content ?? [])
+      return block?.type === 'tool_result' ? block.content : undefined
+    }
+  })
+
+  it('never defers everything: without a search, all is shown', () => {
+    const definition = { name: 'a', description: '', parameters: {} }
+    const surface: Surface = {
+      tools: [],
+      deferredTools: [definition],
+      deferredCount: 1,
+      strategy: 'native',
+      fingerprint: 'x',
+    }
+    expect(dialect.toRequest({ surface, messages: [] }).tools).toEqual([
+      expect.not.objectContaining({ defer_loading: true }),
+    ])
+  })
+
+  it('drops a reference to a tool that is gone, and says so when none is left', async () => {
+    const surface = (await open(sampleRegistry())).surface()
+    const answered = (...names: string[]) => ({
+      role: 'user' as const,
+      content: [
+        {
+          type: 'tool_result' as const,
+          tool_use_id: 's',
+          content: names.map((name) => ({ type: 'tool_reference' as const, tool_name: name })),
+        },
+      ],
+    })
+    const { messages } = dialect.toRequest({ surface, messages: [answered('gone', RAIN), answered('gone')] })
+    expect(messages[0]).toEqual(answered(RAIN))
+    expect(JSON.stringify(messages[1])).toContain('No longer available: gone')
+  })
+
+  it('gives arguments back under the keys of the tool', () => {
+    const surface: Surface = {
+      tools: [{ name: 'a', description: '', parameters: { properties: { 'From<': { type: 'string' } } } }],
+      deferredCount: 0,
+      strategy: 'append',
+      fingerprint: 'x',
+    }
+    const [shown] = dialect.toRequest({ surface, messages: [] }).tools
+    const [key = ''] = Object.keys(shown?.input_schema.properties as object)
+    const response = anthropicVoice.respond({
+      calls: [{ id: 'c', name: 'a', args: JSON.stringify({ [key]: 1 }) }],
+    })
+    expect(key).toMatch(/^From__[0-9a-f]{10}$/)
+    expect(dialect.toCalls(response, surface)[0]?.args).toEqual({ 'From<': 1 })
+  })
+})
+
+describe('openai-responses', () => {
+  const dialect = openaiResponses()
+  const open = (registry: ToolRegistry) => registry.openSession({ mode: 'lazy', dialect })
+
+  it('shows its own search instead of a function, and nothing of what is behind it', async () => {
+    const surface = (await open(sampleRegistry())).surface()
+    const { tools } = dialect.toRequest({ surface, messages: [] })
+    expect(tools.map(({ type }) => type)).toEqual(['function', 'function', 'tool_search'])
+    expect(tools.at(-1)).toMatchObject({ execution: 'client' })
+  })
+
+  it('answers a search with namespaces of deferred tools, and a miss with words', async () => {
+    const session = await open(sampleRegistry())
+    expect(await searchFor('city rainfall')).toMatchObject([
+      { type: 'tool_search_call', call_id: 's' },
+      {
+        type: 'tool_search_output',
+        call_id: 's',
+        status: 'completed',
+        tools: [{ type: 'namespace', name: 'mcp__city', tools: [{ name: RAIN, defer_loading: true }] }],
+      },
+    ])
+    expect(await searchFor('xylophone')).toMatchObject([
+      { type: 'tool_search_call' },
+      { type: 'tool_search_output', tools: [] },
+      { role: 'developer', content: expect.stringContaining('Nothing here fits') },
+    ])
+
+    async function searchFor(query: string) {
+      const surface = session.surface()
+      const args = JSON.stringify({ query, limit: 1 })
+      const response = responsesVoice.respond({ calls: [{ id: 's', name: NATIVE_SEARCH, args }] })
+      return dialect.toMessages(response, await session.execute(dialect.toCalls(response, surface)), surface)
+    }
+  })
+
+  it('puts tools of one server in namespaces of fewer than ten', async () => {
+    const registry = new ToolRegistry()
+    registry.syncMcp(
+      'big',
+      Array.from({ length: 25 }, (_, index) => tool(`thing_${index}`, 'A thing.', {})),
+    )
+    const session = await open(registry)
+    const surface = session.surface()
+    const args = JSON.stringify({ query: 'thing', limit: 25 })
+    const response = responsesVoice.respond({ calls: [{ id: 's', name: NATIVE_SEARCH, args }] })
+    const items = dialect.toMessages(
+      response,
+      await session.execute(dialect.toCalls(response, surface)),
+      surface,
+    )
+    const output = items.find((item) => item.type === 'tool_search_output')
+    const sizes = output?.tools.map((space) => (space.type === 'namespace' ? space.tools.length : 0))
+    expect(sizes).toEqual([9, 9, 7])
+    const request = dialect.toRequest({ surface, messages: items })
+    expect(checkResponsesRequest({ ...request })).toBeUndefined()
+  })
+
+  it('puts a lost namespace back, and declares what a compaction took away', async () => {
+    const surface = (await open(sampleRegistry())).surface()
+    const call = { type: 'function_call' as const, call_id: 'c', name: RAIN, arguments: '{}' }
+    const output = { type: 'function_call_output' as const, call_id: 'c', output: 'x' }
+    const request = dialect.toRequest({ surface, messages: [call, output] })
+    expect(request.input[0]).toMatchObject({ namespace: 'mcp__city' })
+    expect(request.tools.at(-1)).toMatchObject({ type: 'namespace', name: 'mcp__city' })
+    expect(checkResponsesRequest({ ...request })).toBeUndefined()
+    const gone = dialect.toRequest({
+      surface,
+      messages: [{ ...call, name: 'old', namespace: 'past' }, output],
+    })
+    expect(checkResponsesRequest({ ...gone })).toBeUndefined()
+  })
+})
+
+describe('too many tools for a request', () => {
+  it('is a clear error, not a refused request', async () => {
+    const registry = new ToolRegistry({ mode: 'full' })
+    registry.registerAll(Array.from({ length: 513 }, (_, index) => tool(`t${index}`, '', {})))
+    const surface = (await registry.openSession()).surface()
+    const config = { code: 'config-invalid', message: expect.stringContaining('mode "lazy"') }
+    expect(() => openaiChat().toRequest({ surface, messages: [] })).toThrow(expect.objectContaining(config))
+    expect(() => gemini().toRequest({ surface, messages: [] })).toThrow(expect.objectContaining(config))
+    expect(openaiChat({ maxTools: 1_000 }).toRequest({ surface, messages: [] }).tools).toHaveLength(513)
+  })
+})
+
+const real = realRegistry()
+describe.skipIf(!real)('the whole real catalogue', () => {
+  it.each([
+    ['anthropic', anthropic(), checkAnthropicRequest],
+    ['openai-responses', openaiResponses(), checkResponsesRequest],
+    ['openai-chat', openaiChat(), checkChatRequest],
+    ['gemini', gemini(), checkGeminiRequest],
+  ] as const)('goes through %s', async (_name, dialect, check) => {
+    const session = await real?.registry.openSession({ mode: 'lazy', dialect })
+    if (!session) return
+    expect(session.deferred().length).toBeGreaterThan(2_600)
+    const surface = session.surface()
+    const request = dialect.toRequest({ surface, messages: [dialect.userMessage('hello') as never] })
+    const { config, ...rest } = request as { config?: object }
+    expect(check({ ...rest, ...config })).toBeUndefined()
+  })
+})

@@ -1,0 +1,217 @@
+import { describe, expect, it } from 'vitest'
+import { checkAnthropicRequest, checkMiniMaxRequest } from './check-anthropic.ts'
+import { checkChatRequest } from './check-chat.ts'
+import { checkGeminiRequest } from './check-gemini.ts'
+import { checkResponsesRequest } from './check-responses.ts'
+
+const PLAIN = { type: 'object', properties: { a: { type: 'string' } } }
+const LONG = 'x'.repeat(65)
+
+describe('the stand-in for Anthropic', () => {
+  const tool = (name: string, extra: object = {}) => ({ name, input_schema: PLAIN, ...extra })
+  const hello = { role: 'user', content: 'hello' }
+  const check = (body: object) => checkAnthropicRequest({ tools: [tool('a')], messages: [hello], ...body })
+  const used = { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'a', input: {} }] }
+  const answered = (content: unknown) => ({
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: 't', content }],
+  })
+
+  it('accepts what is right', () => {
+    expect(check({})).toBeUndefined()
+    expect(check({ messages: [hello, used, answered('fine')] })).toBeUndefined()
+  })
+
+  it.each([
+    ['all tools deferred', { tools: [tool('a', { defer_loading: true })] }],
+    [
+      'a cache mark on a deferred tool',
+      { tools: [tool('a'), tool('b', { defer_loading: true, cache_control: {} })] },
+    ],
+    ['a name that is too long', { tools: [tool(LONG)] }],
+    ['two tools of one name', { tools: [tool('a'), tool('a')] }],
+    ['a union at the root', { tools: [{ name: 'a', input_schema: { type: 'object', anyOf: [{}] } }] }],
+    ['a root without a type', { tools: [{ name: 'a', input_schema: {} }] }],
+    [
+      'a draft-07 tuple',
+      { tools: [{ name: 'a', input_schema: { type: 'object', properties: { a: { items: [{}] } } } }] },
+    ],
+    [
+      'a strange property key',
+      { tools: [{ name: 'a', input_schema: { type: 'object', properties: { 'a<': {} } } }] },
+    ],
+    [
+      'a dangling reference',
+      { messages: [hello, used, answered([{ type: 'tool_reference', tool_name: 'gone' }])] },
+    ],
+    [
+      'a reference beside text',
+      {
+        messages: [
+          hello,
+          used,
+          answered([
+            { type: 'tool_reference', tool_name: 'a' },
+            { type: 'text', text: 'x' },
+          ]),
+        ],
+      },
+    ],
+    ['an unanswered call', { messages: [hello, used, hello] }],
+    ['an answer without a call', { messages: [answered('x')] }],
+    ['empty text', { messages: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }],
+    [
+      'five cache marks',
+      { system: Array.from({ length: 5 }, () => ({ type: 'text', text: 'x', cache_control: {} })) },
+    ],
+  ])('refuses %s', (_name, body) => {
+    expect(check(body)).toEqual(expect.any(String))
+  })
+
+  it('as MiniMax, refuses deferral and lost thinking', () => {
+    const body = { tools: [tool('a')], messages: [hello] }
+    expect(checkMiniMaxRequest(body)).toBeUndefined()
+    expect(
+      checkMiniMaxRequest({ ...body, tools: [tool('a'), tool('b', { defer_loading: true })] }),
+    ).toContain('deferral')
+    expect(checkMiniMaxRequest({ ...body, messages: [hello, used, answered('x')] })).toContain('thinking')
+  })
+})
+
+describe('the stand-in for OpenAI Chat', () => {
+  const tool = (name: string, parameters: object = PLAIN) => ({
+    type: 'function',
+    function: { name, parameters },
+  })
+  const check = (body: object) =>
+    checkChatRequest({ messages: [{ role: 'user', content: 'x' }], tools: [tool('a')], ...body })
+  const asked = {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 't', function: { name: 'a', arguments: '{}' } }],
+  }
+
+  it('accepts what is right', () => expect(check({})).toBeUndefined())
+
+  it.each([
+    ['no tools', { tools: [] }],
+    ['129 tools', { tools: Array.from({ length: 129 }, (_, index) => tool(`t${index}`)) }],
+    ['a name that is too long', { tools: [tool(LONG)] }],
+    [
+      'a list of types',
+      { tools: [tool('a', { type: 'object', properties: { a: { type: ['string', 'null'] } } })] },
+    ],
+    ['a oneOf', { tools: [tool('a', { type: 'object', properties: { a: { oneOf: [{}] } } })] }],
+    ['an unanswered call', { messages: [asked, { role: 'user', content: 'x' }] }],
+    ['an unanswered call at the end', { messages: [asked] }],
+    ['a stray answer', { messages: [{ role: 'tool', tool_call_id: 't', content: 'x' }] }],
+    [
+      'arguments that are no JSON',
+      {
+        messages: [
+          { ...asked, tool_calls: [{ id: 't', function: { name: 'a', arguments: '{' } }] },
+          { role: 'tool', tool_call_id: 't', content: 'x' },
+        ],
+      },
+    ],
+  ])('refuses %s', (_name, body) => expect(check(body)).toEqual(expect.any(String)))
+})
+
+describe('the stand-in for OpenAI Responses', () => {
+  const fn = (name: string, extra: object = {}) => ({ type: 'function', name, parameters: PLAIN, ...extra })
+  const search = { type: 'tool_search', execution: 'client', parameters: PLAIN }
+  const space = (tools: object[]) => ({ type: 'namespace', name: 'n', description: 'd', tools })
+  const found = (tools: object[]) => [
+    { type: 'tool_search_call', call_id: 's' },
+    { type: 'tool_search_output', call_id: 's', tools },
+  ]
+  const called = (extra: object) => [
+    { type: 'function_call', call_id: 'c', name: 'a', arguments: '{}', ...extra },
+    { type: 'function_call_output', call_id: 'c', output: 'x' },
+  ]
+  const member = fn('a', { defer_loading: true })
+  const check = (body: object) => checkResponsesRequest({ tools: [search], input: [], ...body })
+
+  it('accepts what is right', () => {
+    expect(check({ input: [...found([space([member])]), ...called({ namespace: 'n' })] })).toBeUndefined()
+  })
+
+  it.each([
+    ['a missing namespace', { input: [...found([space([member])]), ...called({})] }],
+    ['an unknown namespace', { input: called({ namespace: 'n' }) }],
+    [
+      'ten tools in a namespace',
+      {
+        input: found([
+          space(Array.from({ length: 10 }, (_, index) => fn(`t${index}`, { defer_loading: true }))),
+        ]),
+      },
+    ],
+    ['a loaded tool that is not deferred', { input: found([space([fn('a')])]) }],
+    ['a loaded tool in no namespace', { input: found([member]) }],
+    ['an unanswered search', { input: [{ type: 'tool_search_call', call_id: 's' }] }],
+    ['a union at the root', { tools: [fn('a', { parameters: { type: 'object', anyOf: [{}] } })] }],
+    [
+      'an array without items',
+      { tools: [fn('a', { parameters: { type: 'object', properties: { a: { type: 'array' } } } })] },
+    ],
+    ['a name that is too long', { tools: [fn(LONG)] }],
+  ])('refuses %s', (_name, body) => expect(check(body)).toEqual(expect.any(String)))
+})
+
+describe('the stand-in for Gemini', () => {
+  const declare = (parametersJsonSchema: object, name = 'a') => ({
+    tools: [{ functionDeclarations: [{ name, parametersJsonSchema }] }],
+  })
+  const hello = { role: 'user', parts: [{ text: 'x' }] }
+  const check = (body: object) => checkGeminiRequest({ contents: [hello], ...body })
+  const property = (schema: object) =>
+    declare({ type: 'object', properties: { a: schema }, $defs: { d: {} } })
+
+  it('accepts what is right', () => expect(check(property({ $ref: '#/$defs/d' }))).toBeUndefined())
+
+  it.each([
+    ['an unknown keyword', property({ pattern: 'x' })],
+    ['a sibling of a reference', property({ $ref: '#/$defs/d', description: 'x' })],
+    ['an enum of booleans', property({ enum: [true] })],
+    ['a required property that is not there', declare({ type: 'object', properties: {}, required: ['a'] })],
+    ['a name that is too long', declare(PLAIN, LONG)],
+    [
+      '513 tools',
+      {
+        tools: [
+          {
+            functionDeclarations: Array.from({ length: 513 }, (_, index) => ({
+              name: `t${index}`,
+              parametersJsonSchema: PLAIN,
+            })),
+          },
+        ],
+      },
+    ],
+    [
+      'a required recursion',
+      declare({
+        type: 'object',
+        properties: { a: { $ref: '#/$defs/d' } },
+        $defs: { d: { type: 'array', items: { $ref: '#/$defs/d' } } },
+      }),
+    ],
+    [
+      'an unanswered call',
+      {
+        contents: [hello, { role: 'model', parts: [{ functionCall: { name: 'a' }, thoughtSignature: 's' }] }],
+      },
+    ],
+    [
+      'a lost thought signature',
+      {
+        contents: [
+          hello,
+          { role: 'model', parts: [{ functionCall: { name: 'a' } }] },
+          { role: 'user', parts: [{ functionResponse: { name: 'a', response: {} } }] },
+        ],
+      },
+    ],
+  ])('refuses %s', (_name, body) => expect(check(body)).toEqual(expect.any(String)))
+})
