@@ -3,10 +3,13 @@
  * Runs wherever the core does; a provider's SDK is loaded when its model is first asked.
  */
 export { activeToolsNote } from './active-tools-note.ts'
+export { type AgentDefinition, parseAgent } from './agent-definition.ts'
 export type { AgentEvent, AgentStop } from './agent-event.ts'
 export type { AgentHooks, ModelCall } from './agent-hooks.ts'
+export { type AgentToolOptions, agentTool } from './agent-tool.ts'
 export type { RetryOptions } from './ask-model.ts'
 export { Ledger, type LedgerTotals, type Prices } from './ledger.ts'
+export { loadAgents } from './load-agents.ts'
 export type { LoopGuardOptions } from './loop-guard.ts'
 export { type Answer, type Model, readAnswer, type SendOptions } from './model.ts'
 export { type AnthropicModelOptions, anthropicModel } from './models/anthropic.ts'

@@ -1,0 +1,91 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { parseAgent } from './agent-definition.ts'
+import { loadAgents } from './load-agents.ts'
+
+const agent = (head: string, body = 'Do it well.') => `---\n${head}\n---\n${body}\n`
+
+describe('an agent in Markdown', () => {
+  it('is its frontmatter and its prompt', () => {
+    const markdown = agent(
+      'name: reviewer\ndescription: Reviews code: bugs first.\ntools: read_file, mcp__github__*\nmodel: small\ninherit_active_mcp: false',
+      '\n# You review\n\n---\n\nBe fair.',
+    )
+    expect(parseAgent(markdown)).toEqual({
+      name: 'reviewer',
+      description: 'Reviews code: bugs first.',
+      prompt: '# You review\n\n---\n\nBe fair.',
+      tools: ['read_file', 'mcp__github__*'],
+      model: 'small',
+      inheritActiveMcp: false,
+    })
+  })
+
+  it('leaves out what it does not say', () => {
+    expect(parseAgent(agent('name: a\ndescription: b\nmodel: inherit\ncolor: red'))).toEqual({
+      name: 'a',
+      description: 'b',
+      prompt: 'Do it well.',
+    })
+  })
+
+  it.each([
+    ["[read_file, \"a b\", 'it''s']", ['read_file', 'a b', "it's"]],
+    ['\n  - read_file\n  - mcp__x__*   # all of it\n', ['read_file', 'mcp__x__*']],
+    ['[]', []],
+    ['read_file', ['read_file']],
+  ])('takes tools written as %s', (written, tools) => {
+    expect(parseAgent(agent(`name: a\ndescription: b\ntools: ${written}`)).tools).toEqual(tools)
+  })
+
+  it.each([
+    ['>\n  Looks things\n  up.', 'Looks things up.'],
+    ['|\n  Looks things\n    up.', 'Looks things\n  up.'],
+    ['"Says \\"hi\\"."  # politely', 'Says "hi".'],
+    ["'It''s: fine'", "It's: fine"],
+    ['Plain # with a comment', 'Plain'],
+  ])('takes a description written as %j', (written, description) => {
+    expect(parseAgent(agent(`name: a\ndescription: ${written}`)).description).toBe(description)
+  })
+
+  it('reads files with Windows line ends and a byte order mark', () => {
+    const markdown = `\uFEFF${agent('name: a\ndescription: b')}`.replaceAll('\n', '\r\n')
+    expect(parseAgent(markdown)).toMatchObject({ name: 'a', description: 'b' })
+  })
+
+  it.each([
+    ['no frontmatter at all', /begin the file with ---/],
+    [agent('description: b'), /no "name"/],
+    [agent('name: a'), /no "description"/],
+    [agent('name: a\nname: b\ndescription: c'), /x\.md:3: "name" stands twice/],
+    [agent('name: a\ndescription: b\ntools:'), /write \[\] for none/],
+    [agent('name: a\ndescription: b\ninherit_active_mcp: maybe'), /true or false/],
+    [agent('name: a\ndescription: { b: c }'), /x\.md:3: .*more than text/],
+    [agent('name: a\ndescription: b\ntools: [c'), /x\.md:4: the list does not end/],
+    [agent('name: a\n  nested: b'), /x\.md:3: .*no key/],
+    [agent('name: [a]\ndescription: b'), /"name" must be text/],
+  ])('refuses %j by its line', (markdown, message) => {
+    expect(() => parseAgent(markdown, 'x.md')).toThrow(message)
+  })
+})
+
+describe('loadAgents', () => {
+  it('reads the Markdown files of a folder, by name, and nothing else', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'toolcrib-agents-'))
+    await writeFile(join(folder, 'b.md'), agent('name: second\ndescription: x'))
+    await writeFile(join(folder, 'a.md'), agent('name: first\ndescription: x'))
+    await writeFile(join(folder, 'notes.txt'), 'no agent')
+    const names = (await loadAgents(folder)).map(({ name }) => name)
+    await writeFile(join(folder, 'c.md'), 'broken')
+    const broken = loadAgents(folder)
+    await expect(broken).rejects.toMatchObject({
+      code: 'config-invalid',
+      message: expect.stringContaining('c.md'),
+    })
+    await rm(folder, { recursive: true })
+    expect(names).toEqual(['first', 'second'])
+    expect(await loadAgents(folder)).toEqual([])
+  })
+})

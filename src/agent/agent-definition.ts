@@ -1,0 +1,70 @@
+import { ToolcribError } from '../errors.ts'
+import { readFrontmatter } from './frontmatter.ts'
+
+/** A sub-agent: what it is for, how it is told to work, and what it may use. */
+export interface AgentDefinition {
+  readonly name: string
+  /** For the model that chooses: what this agent is good at, and when to call it. */
+  readonly description: string
+  /** Its system prompt. */
+  readonly prompt: string
+  /** The only tools it may use, names and globs; absent: all of its caller's. */
+  readonly tools?: readonly string[]
+  /** Another model than its caller's, by a name that `agentTool({ models })` knows. */
+  readonly model?: string
+  /** Start with the tools its caller has active; true when absent. */
+  readonly inheritActiveMcp?: boolean
+}
+
+/**
+ * Reads an agent from Markdown: frontmatter with `name`, `description`, `tools` (a list, or names with commas), `model` and
+ * `inherit_active_mcp`, then its prompt. Other keys are left to others. Throws `config-invalid` with the file and line.
+ */
+export function parseAgent(markdown: string, file = 'agent'): AgentDefinition {
+  const { fields, body } = readFrontmatter(markdown, file)
+  const name = textOf(fields, 'name', file)
+  const description = textOf(fields, 'description', file)
+  if (name === undefined || description === undefined) {
+    const missing = name === undefined ? 'name' : 'description'
+    throw new ToolcribError('config-invalid', `${file}: the frontmatter has no "${missing}"; add one`)
+  }
+  const tools = toolsOf(fields, file)
+  const model = textOf(fields, 'model', file)
+  const inherit = textOf(fields, 'inherit_active_mcp', file)
+  if (inherit !== undefined && inherit !== 'true' && inherit !== 'false')
+    throw new ToolcribError(
+      'config-invalid',
+      `${file}: inherit_active_mcp must be true or false, not ${inherit}`,
+    )
+  return {
+    name,
+    description,
+    prompt: body.trim(),
+    ...(tools === undefined ? {} : { tools }),
+    ...(model === undefined || model === 'inherit' ? {} : { model }),
+    ...(inherit === undefined ? {} : { inheritActiveMcp: inherit === 'true' }),
+  }
+}
+
+type Fields = ReturnType<typeof readFrontmatter>['fields']
+
+function textOf(fields: Fields, key: string, file: string): string | undefined {
+  const value = fields.get(key)
+  if (value === undefined || value === '') return undefined
+  if (typeof value === 'string') return value
+  throw new ToolcribError('config-invalid', `${file}: "${key}" must be text, not a list`)
+}
+
+function toolsOf(fields: Fields, file: string): readonly string[] | undefined {
+  const value = fields.get('tools')
+  if (value === undefined) return undefined
+  const names = typeof value === 'string' ? value.split(',') : value
+  const tools = names.map((name) => name.trim()).filter((name) => name !== '')
+  // `tools:` left empty could mean none or all; whoever writes it should say which.
+  if (value === '')
+    throw new ToolcribError(
+      'config-invalid',
+      `${file}: "tools" is empty; write [] for none, or leave it out for all`,
+    )
+  return tools
+}
