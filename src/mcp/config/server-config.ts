@@ -93,6 +93,17 @@ const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse'>> = {
   sse: 'sse',
 }
 
+/**
+ * What a server's table was before its variables were filled in. Under a symbol, so that no file can claim it for
+ * itself; a server that bears it has been read already.
+ */
+const WRITTEN = Symbol('written')
+
+/** A server's config as it was written, variables and all: what may be kept in a file that others read. */
+export function asWritten(server: ServerConfig): ServerConfig {
+  return Reflect.get(server, WRITTEN) ?? server
+}
+
 export interface ServerPlace {
   readonly place: Place
   readonly env: Readonly<Record<string, string | undefined>>
@@ -110,6 +121,7 @@ export function readServer(
   } catch (cause) {
     throw new ToolcribError('config-invalid', `${place.at(place.keys)}${(cause as Error).message}`, { cause })
   }
+  if (isRecord(table) && Reflect.has(table, WRITTEN)) return table
   const foreign = place.style === 'camel' ? { foreignKeys: FOREIGN_KEYS } : {}
   const read = readTable(table, FIELDS, { ...place, ...foreign })
   const missing = new Set<string>()
@@ -119,19 +131,24 @@ export function readServer(
     missing.add(expanded.missing)
     return text
   }
-  const {
-    serverUrl,
-    httpUrl,
-    transport,
-    type = transport,
-    url = serverUrl ?? httpUrl,
-    ...rest
-  } = fillAll(read, fill)
-  const server = { ...rest, ...(url === undefined ? {} : { url }), ...readType(type, place) } as ServerConfig
+  const filled = fillAll(read, fill)
+  const type = readType(filled.type ?? filled.transport, place)
+  const server = toServer(filled, type)
+  const written = toServer(read, type)
   checkTransport(server, place)
-  if (missing.size === 0) return server
+  if (missing.size === 0) return remember(server, written)
   const names = [...missing].join(', ')
-  return { ...server, problem: `${names} has no value; set it, or write \${${[...missing][0]}:-default}` }
+  const problem = `${names} has no value; set it, or write \${${[...missing][0]}:-default}`
+  return remember({ ...server, problem }, written)
+}
+
+function remember(server: ServerConfig, written: ServerConfig): ServerConfig {
+  return Object.defineProperty(server, WRITTEN, { value: written })
+}
+
+function toServer(read: Record<string, unknown>, type: Pick<ServerConfig, 'type'>): ServerConfig {
+  const { serverUrl, httpUrl, transport: _, type: __, url = serverUrl ?? httpUrl, ...rest } = read
+  return { ...rest, ...(url === undefined ? {} : { url }), ...type } as ServerConfig
 }
 
 function fillAll(read: Record<string, unknown>, fill: (text: string) => string): Record<string, unknown> {
