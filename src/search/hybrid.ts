@@ -20,9 +20,9 @@ const WORDS_WEIGHT = 0.35
 const PART_WEIGHT = 0.4
 
 /** What each way of ranking puts forward at least; more could only change the tail. */
-const WORD_CANDIDATES = 64
-const MEANING_CANDIDATES = 200
-const PART_CANDIDATES = 64
+const WORD_CANDIDATES = 48
+const MEANING_CANDIDATES = 128
+const PART_CANDIDATES = 48
 
 /** A listing that shares no word with the query must come this close to the nearest one in meaning. */
 const NEAR_THE_NEAREST = 0.6

@@ -7,7 +7,8 @@ const MIN_TELLING_WORDS = 3
 const MAX_PARTS = 6
 
 // Where one request ends and the next begins: sentences, clauses, and words that join them.
-const BORDER = /[.?!;\n]+(?:\s+|$)|,\s+|\s+(?:and|then|also|as well as|plus)\s+/i
+const BORDER =
+  /(?:[.?!;\n]+(?:\s+|$)|,\s+|\s+(?=(?:and|then|also|as well as|plus)\s))(?:(?:and|then|also|as well as|plus)\s+)*/i
 
 /**
  * The parts of a request that asks for several things ("find the cheapest flight to Rome, then book it and mail me the

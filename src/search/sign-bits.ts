@@ -12,10 +12,12 @@ export function signBits(vector: Float32Array): Uint32Array {
 }
 
 const WORD = 32
+/** Sketches are compared four numbers at a time. */
+const SMALLEST = 4 * WORD
 
 /** Two rounds of: flip some signs, then a Walsh–Hadamard transform. Takes n·log n steps instead of n². */
 function spread(vector: Float32Array): Float32Array {
-  let size = WORD
+  let size = SMALLEST
   while (size < vector.length) size *= 2
   const values = new Float32Array(size)
   values.set(vector)

@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest'
+import { requestParts } from './request-parts.ts'
+
+describe('request parts', () => {
+  it('are none for a request for one thing', () => {
+    expect(requestParts('list the open issues of a repository')).toEqual([])
+    expect(requestParts('black and white photo')).toEqual([])
+  })
+
+  it('are sentences, clauses and what "then" joins', () => {
+    expect(
+      requestParts(
+        'Find the cheapest flight to Rome, then book a hotel nearby. Also convert 300 euros into dollars!',
+      ),
+    ).toEqual(['Find the cheapest flight to Rome', 'book a hotel nearby', 'convert 300 euros into dollars'])
+  })
+
+  it('leave out what says too little on its own', () => {
+    expect(requestParts('Hi there. Book a table for two people tonight, thanks a lot.')).toEqual([])
+  })
+
+  it('are a handful at most', () => {
+    const long = Array.from({ length: 50 }, (_, at) => `count red apples ${at}`).join('. ')
+    expect(requestParts(long).length).toBeLessThanOrEqual(6)
+  })
+})

@@ -1,0 +1,89 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { packVectors, textKey, unpackVectors } from './saved-vectors.ts'
+import { VectorIndex } from './vector-index.ts'
+
+const SIZE = 96
+const vector = fc
+  .array(fc.integer({ min: -100, max: 100 }), { minLength: SIZE, maxLength: SIZE })
+  .filter((values) => values.some((value) => value !== 0))
+  .map((values) => {
+    const length = Math.hypot(...values)
+    return Float32Array.from(values, (value) => value / length)
+  })
+
+describe('a vector index', () => {
+  it('scores almost exactly, though it keeps bytes', () => {
+    fc.assert(
+      fc.property(vector, vector, (a, b) => {
+        const index = new VectorIndex(SIZE)
+        index.set(3, a)
+        expect(index.similarity(b, 3)).toBeCloseTo(dot(a, b), 1)
+        expect(index.similarity(a, 3)).toBeCloseTo(1, 1)
+      }),
+    )
+  })
+
+  it('puts a vector itself among the nearest', () => {
+    fc.assert(
+      fc.property(fc.array(vector, { minLength: 1, maxLength: 40 }), fc.nat(), (vectors, pick) => {
+        const index = new VectorIndex(SIZE)
+        for (const [number, values] of vectors.entries()) index.set(number, values)
+        const number = pick % vectors.length
+        expect(index.nearest(vectors[number] ?? new Float32Array(SIZE), 1)).toContain(number)
+      }),
+    )
+  })
+
+  it('gives as many as were asked for, when there are, and only those accepted', () => {
+    fc.assert(
+      fc.property(fc.array(vector, { minLength: 3, maxLength: 40 }), fc.nat(50), (vectors, count) => {
+        const index = new VectorIndex(SIZE)
+        for (const [number, values] of vectors.entries()) index.set(number, values)
+        const isEven = (number: number): boolean => number % 2 === 0
+        const found = index.nearest(vectors[0] ?? new Float32Array(SIZE), count, isEven)
+        expect(found.every(isEven)).toBe(true)
+        expect(found.length).toBeGreaterThanOrEqual(Math.min(count, Math.ceil(vectors.length / 2)))
+      }),
+    )
+  })
+
+  it('forgets what was deleted, and takes its number again', () => {
+    const index = new VectorIndex(SIZE)
+    const [a, b] = [unit(0), unit(1)]
+    index.set(0, a)
+    index.set(1, b)
+    index.delete(0)
+    expect(index.nearest(a, 5)).toEqual([1])
+    expect(index.similarity(a, 0)).toBe(0)
+    index.set(0, b)
+    expect(index.nearest(b, 5).sort()).toEqual([0, 1])
+    index.set(1, new Float32Array(SIZE))
+    expect(index.nearest(b, 5)).toEqual([0])
+  })
+})
+
+describe('saved vectors', () => {
+  it('come back as they went', () => {
+    const entry = { values: Int8Array.from({ length: 4 }, (_, at) => at - 2), scale: 0.5 }
+    const bytes = packVectors('model', 4, new Map([[textKey('a text'), entry]]))
+    const shifted = new Uint8Array(bytes.length + 1)
+    shifted.set(bytes, 1)
+    expect(unpackVectors(shifted.subarray(1), 'model', 4)).toEqual(new Map([[textKey('a text'), entry]]))
+    expect(unpackVectors(bytes, 'model', 5).size).toBe(0)
+    expect(() => unpackVectors(bytes.subarray(0, bytes.length - 1), 'model', 4)).toThrow('no saved vectors')
+  })
+
+  it('are keyed so that texts that differ in order differ', () => {
+    const texts = ['ab', 'ba', 'a', 'b', '', 'aab', 'aba']
+    expect(new Set(texts.map(textKey)).size).toBe(texts.length)
+  })
+})
+
+function dot(a: Float32Array, b: Float32Array): number {
+  return a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0)
+}
+
+function unit(axis: number): Float32Array {
+  return Float32Array.from({ length: SIZE }, (_, at) => (at === axis ? 1 : 0))
+}
