@@ -1,5 +1,5 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
-import { CompiledSchema } from '../call/compiled-schema.ts'
+import type { SchemaCache } from '../call/check-arguments.ts'
 import { describeFaults } from '../call/describe-faults.ts'
 import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
@@ -16,6 +16,9 @@ export interface ServerCall {
   readonly ctx: Pick<ToolContext, 'toolCallId' | 'signal'>
   readonly timeoutMs: number
   readonly isTrusted: boolean
+  readonly wantsProgress: boolean
+  /** Output schemas made ready, each once. */
+  readonly outputSchemas: SchemaCache
 }
 
 /** Calls a tool over a connection. Rejects when there is no answer; see `describeCallError()`. */
@@ -27,24 +30,21 @@ export async function callServerTool(
   const { tool, ctx, timeoutMs, isTrusted } = call
   const place = { tool: tool.name, toolCallId: ctx.toolCallId }
   const params = { name: tool.name, arguments: isRecord(call.input) ? call.input : {} }
-  const options = {
-    timeoutMs,
-    signal: ctx.signal,
-    onProgress: ({ progress, total, message }: ProgressNote) =>
-      emit({
-        type: 'call-progress',
-        ...place,
-        progress,
-        ...(total === undefined ? {} : { total }),
-        ...(message === undefined ? {} : { message }),
-      }),
-  }
+  const onProgress = ({ progress, total, message }: ProgressNote) =>
+    emit({
+      type: 'call-progress',
+      ...place,
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message }),
+    })
+  const options = { timeoutMs, signal: ctx.signal, ...(call.wantsProgress ? { onProgress } : {}) }
   const answer =
     connection.era === 'modern' && isRecord(tool.inputSchema) && isMirrored(tool.inputSchema)
       ? await connection.callMirrored(params, tool.inputSchema, options)
       : await connection.request('tools/call', params, options)
   const { result, meta } = toToolResult(answer, (structured) => {
-    const faults = outputFaults(tool, structured)
+    const faults = outputFaults(tool, structured, call.outputSchemas)
     if (faults !== undefined) emit({ type: 'output-mismatch', ...place, faults })
     return faults
   })
@@ -58,9 +58,13 @@ function isMirrored(inputSchema: Record<string, unknown>): boolean {
 }
 
 /** What structured content lacks; undefined when it is as promised, or nothing that can be checked was promised. */
-function outputFaults({ outputSchema }: ServerTool, structured: unknown): string | undefined {
+function outputFaults(
+  { outputSchema }: ServerTool,
+  structured: unknown,
+  schemas: SchemaCache,
+): string | undefined {
   if (outputSchema === undefined) return undefined
-  const schema = new CompiledSchema(outputSchema, { isTrusted: false })
+  const schema = schemas.compile(outputSchema, { isTrusted: false, onFaults: () => {} })
   if (schema.unusable !== undefined) return undefined
   const verdict = schema.validate(structured)
   return verdict.kind === 'invalid' ? describeFaults(verdict.errors, structured, schema) : undefined

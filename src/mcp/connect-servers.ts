@@ -172,6 +172,7 @@ class ServerHub {
       open: this.#open,
       cache: this.#cache,
       emit: this.#emitterOf(name),
+      wantsProgress: this.#options.onEvent !== undefined,
       now: this.#now,
       random: this.#options.random ?? Math.random,
       schedule: this.#schedule,

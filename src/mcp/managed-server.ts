@@ -1,4 +1,5 @@
 import type { Client } from '@modelcontextprotocol/client'
+import { SchemaCache } from '../call/check-arguments.ts'
 import { describeError } from '../errors.ts'
 import { canonicalJson, hashText } from '../json.ts'
 import { matcher } from '../registry/policy.ts'
@@ -28,6 +29,8 @@ export interface ServerSurroundings {
   readonly open: OpenConnection
   readonly cache: CatalogueCache | undefined
   readonly emit: EmitMcp
+  /** Whether anybody hears of progress; servers are asked for it only then. */
+  readonly wantsProgress: boolean
   readonly now: () => number
   readonly random: () => number
   readonly schedule: Schedule
@@ -44,6 +47,7 @@ export class ManagedServer {
   readonly config: ServerConfig
   readonly #around: ServerSurroundings
   readonly #restarts: RestartPolicy
+  readonly #outputSchemas = new SchemaCache()
   readonly #fingerprint: string
   readonly #timers: Partial<Record<'idle' | 'ping' | 'retry' | 'refresh', () => void>> = {}
   #status: ServerStatus
@@ -55,6 +59,7 @@ export class ManagedServer {
   #refreshing: Promise<void> | undefined
   #starting: Promise<void> | undefined
   #callsInFlight = 0
+  #lastCallAt = 0
   #warnings = 0
   #isClosed = false
 
@@ -91,14 +96,24 @@ export class ManagedServer {
   /** Runs one call, starting the server if need be. Never rejects. */
   async call(tool: ServerTool, input: unknown, ctx: ToolContext): Promise<ToolResult> {
     const { timeoutMs = DEFAULTS.timeoutMs, trust = false } = this.config
-    const call = { server: this.name, tool, input, ctx, timeoutMs, isTrusted: trust }
+    const { wantsProgress } = this.#around
+    const outputSchemas = this.#outputSchemas
+    const call = {
+      server: this.name,
+      tool,
+      input,
+      ctx,
+      timeoutMs,
+      isTrusted: trust,
+      wantsProgress,
+      outputSchemas,
+    }
     this.#callsInFlight++
-    this.#cancel('idle')
     try {
       return await this.#callOnce(call, { mayReconnect: true })
     } finally {
       this.#callsInFlight--
-      this.#stopWhenIdle()
+      this.#lastCallAt = this.#around.now()
     }
   }
 
@@ -214,6 +229,7 @@ export class ManagedServer {
     })
     if (this.#toolsHash !== undefined) this.#refreshSoon()
     this.#pingLater(connection)
+    this.#lastCallAt = this.#around.now()
     this.#stopWhenIdle()
   }
 
@@ -283,13 +299,14 @@ export class ManagedServer {
     return { ...tool, execute: (input, ctx) => this.#around.call(tool, input, ctx) }
   }
 
+  // One timer for many calls: it looks when the last one was, rather than being set anew by each.
   #stopWhenIdle(): void {
     const { start, idleMs = DEFAULTS.idleMs } = this.config
-    if (start === 'eager' || idleMs === 0 || this.#callsInFlight > 0 || this.#isClosed) return
-    this.#timer('idle', idleMs, () => {
-      const connection = this.#connection
-      if (connection && this.#callsInFlight === 0) void this.#drop(connection)
-    })
+    if (start === 'eager' || idleMs === 0) return
+    const restMs = this.#callsInFlight > 0 ? idleMs : this.#lastCallAt + idleMs - this.#around.now()
+    const connection = this.#connection
+    if (restMs > 0) this.#timer('idle', restMs, () => this.#stopWhenIdle())
+    else if (connection) void this.#drop(connection)
   }
 
   /** Lets a connection go without counting it as a failure. */
