@@ -25,13 +25,15 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
   } finally {
     await rm(cacheDirectory, { recursive: true })
   }
-  const { bareMicros, throughMicros } = await timeCalls({
+  const { bareMicros, toolMicros, throughMicros } = await timeCalls({
     rounds: smoke ? 2 : 40,
     callsARound: smoke ? 20 : 250,
   })
   const ratio = throughMicros / bareMicros
+  const toolRatio = toolMicros / bareMicros
   console.log('mcp: one call of echo over stdio, median')
   console.log(`  the bare SDK client   ${bareMicros.toFixed(0)} µs`)
+  console.log(`  the registered tool   ${toolMicros.toFixed(0)} µs, ratio ${toolRatio.toFixed(2)}`)
   console.log(`  through the registry  ${throughMicros.toFixed(0)} µs`)
   console.log(`  ratio ${ratio.toFixed(2)} (goal: under ${CALL_GOAL})${ratio < CALL_GOAL ? '' : '  MISSED'}`)
 }
@@ -70,10 +72,15 @@ async function timeCalls({ rounds, callsARound }: { rounds: number; callsARound:
     registry.executeParallel([{ toolCallId: '1', name: 'mcp__everything__echo', args: { message } }], {
       sessionId: 's',
     })
-  const micros: { bare: number[]; through: number[] } = { bare: [], through: [] }
+  const tool = registry.get('mcp__everything__echo')
+  const context = { sessionId: 's', toolCallId: '1', turnCount: 0, resultLimitChars: 80_000 }
+  const callTool = async (message: string) =>
+    tool?.execute({ message }, { ...context, signal: new AbortController().signal })
+  const micros: Record<'bare' | 'tool' | 'through', number[]> = { bare: [], tool: [], through: [] }
   for (let round = 0; round < rounds; round++) {
     for (const [way, call] of [
       ['bare', callBare],
+      ['tool', callTool],
       ['through', callThrough],
     ] as const) {
       for (let nth = 0; nth < callsARound; nth++) {
@@ -86,7 +93,11 @@ async function timeCalls({ rounds, callsARound }: { rounds: number; callsARound:
   }
   await connected.close()
   await bare.close()
-  return { bareMicros: median(micros.bare), throughMicros: median(micros.through) }
+  return {
+    bareMicros: median(micros.bare),
+    toolMicros: median(micros.tool),
+    throughMicros: median(micros.through),
+  }
 }
 
 function median(values: readonly number[]): number {
