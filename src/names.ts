@@ -36,7 +36,7 @@ function nameFault(name: unknown): string | undefined {
  */
 export function splitName(name: string): string[] {
   const parts = name
-    .replace(/^mcp__/, '')
+    .replace(/^mcp[\s_.\-/:]+/i, '')
     .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
     .replace(/(\p{Lu}+)(\p{Lu}\p{Ll})/gu, '$1 $2')
     .toLowerCase()

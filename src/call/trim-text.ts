@@ -1,3 +1,5 @@
+import { cutText } from '../text.ts'
+
 /**
  * The text within a limit. What is cut ends in a marker that says how long the whole is; the marker counts against
  * the limit, and a limit with no room for it just cuts. A surrogate pair is never torn.
@@ -7,11 +9,5 @@ export function trimText(text: string, limitChars: number, handle?: string): str
   const marker = `\n[truncated — ${text.length} chars total]`
   const pointer = handle === undefined ? '' : ` Read the rest with read_result, handle "${handle}".`
   const ending = [marker + pointer, marker].find((candidate) => candidate.length <= limitChars) ?? ''
-  return cut(text, limitChars - ending.length) + ending
-}
-
-function cut(text: string, chars: number): string {
-  const last = text.charCodeAt(chars - 1)
-  const isHighSurrogate = last >= 0xd800 && last <= 0xdbff
-  return text.slice(0, Math.max(0, isHighSurrogate ? chars - 1 : chars))
+  return cutText(text, limitChars - ending.length) + ending
 }

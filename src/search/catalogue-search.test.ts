@@ -147,10 +147,32 @@ describe('an exact name', () => {
   })
 
   it('comes first for every searcher, even one that finds nothing by it', async () => {
-    const findings = await catalogueOf(CATALOGUE, weighted()).search('mcp__github__create_issue')
-    expect(names(findings)).toEqual(['mcp__github__create_issue'])
-    expect(findings.total).toBe(1)
-    expect(findings.unmatchedTerms).toBeUndefined()
+    for (const query of [
+      'mcp__github__create_issue',
+      'MCP__GITHUB__CREATE_ISSUE',
+      'mcp.github.create-issue',
+      'mcp_github_create_issue',
+    ]) {
+      const findings = await catalogueOf(CATALOGUE, weighted()).search(query)
+      expect(names(findings)[0]).toBe('mcp__github__create_issue')
+      expect(findings.ranked[0]?.reasons[0]).toBe('exact name')
+      expect(findings.unmatchedTerms).toBeUndefined()
+    }
+  })
+
+  it('keeps the score its searcher gives it', async () => {
+    const builtin = sampleListing('search', '', undefined, { source: { kind: 'builtin' } })
+    const pair = [builtin, github('search', '')]
+    const { ranked } = await catalogueOf(pair, weighted()).search('search')
+    expect(ranked.map(({ listing, score }) => [listing.name, score])).toEqual([
+      ['search', 10],
+      ['mcp__github__search', 12],
+    ])
+  })
+
+  it('is none of a pattern’s business', async () => {
+    const findings = await catalogueOf(CATALOGUE).search('/github.create_issue/')
+    expect(findings.total).toBe(0)
   })
 
   it('never scores below what follows it', async () => {
@@ -158,6 +180,13 @@ describe('an exact name', () => {
       ({ score }) => score,
     )
     expect(scores).toEqual(scores.toSorted((a, b) => b - a))
+  })
+
+  it('is not what a miss complains of when a filter did it', async () => {
+    const unmatched = async (query: string) => (await catalogueOf(CATALOGUE).search(query)).unmatchedTerms
+    expect(await unmatched('+zebra send message')).toEqual(['zebra'])
+    expect(await unmatched('unicorn server:nope send')).toEqual(['unicorn', 'server:nope'])
+    expect(await unmatched('zebra "no such" file unicorn')).toEqual(['zebra', '"no such"', 'unicorn'])
   })
 
   it('is found in a list of names and within a sentence', async () => {

@@ -1,9 +1,10 @@
+import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import { CloneFolding } from './clone-folding.ts'
 import { ExactNames } from './exact-names.ts'
 import { lexical } from './lexical.ts'
 import { parseQuery, type Query } from './query.ts'
-import { filtered } from './query-filters.ts'
+import { filtered, holds, isOfServer } from './query-filters.ts'
 import { regex } from './regex.ts'
 import { acceptEvery, type Ranked, type Ranking, type Searcher, type SearchIndex } from './searcher.ts'
 import { wordsOf } from './text-words.ts'
@@ -89,7 +90,8 @@ export class CatalogueSearch {
 
     const index = this.#index(query.kind === 'regex' ? this.#patterns : searcher)
     const found = await this.#rank(query, index, accepts, options)
-    if (found.total > 0 || !hasWordsBesidePhrases(query)) return found
+    if (found.total > 0) return found
+    if (!hasWordsBesidePhrases(query)) return this.#withUnmatched(found, query, index, options)
 
     // Nothing holds the phrase. Its words may still tell what is meant, and the answer says that it was dropped.
     const loose: Query = { ...query, phrases: [] }
@@ -100,7 +102,32 @@ export class CatalogueSearch {
       options,
     )
     const phrases = query.phrases.map((phrase) => `"${phrase}"`)
-    return { ...retried, unmatchedTerms: [...phrases, ...(retried.unmatchedTerms ?? [])] }
+    return { ...retried, unmatchedTerms: asWritten(query, [...phrases, ...(retried.unmatchedTerms ?? [])]) }
+  }
+
+  /** A miss may be the filters' doing: then it names the filters that fit nothing, and not words that would. */
+  async #withUnmatched(
+    found: CatalogueFindings,
+    query: Query,
+    index: SearchIndex,
+    options: CatalogueSearchOptions,
+  ): Promise<CatalogueFindings> {
+    const accepts = options.accepts ?? acceptEvery
+    if (query.required.length + query.servers.length + query.phrases.length === 0) return found
+    const { unmatchedTerms } = await index.rank(query, { limit: 1, accepts })
+    const fitsNone = (filter: Accepts) =>
+      ![...this.#groups.values()].some((listings) => listings.some((one) => accepts(one) && filter(one)))
+    const words = query.required.filter((word) => fitsNone(holds(word)))
+    const phrases = query.phrases.filter((phrase) => fitsNone(holds(phrase))).map((phrase) => `"${phrase}"`)
+    const servers = query.servers.filter((server) => fitsNone(isOfServer([server])))
+    const unmatched = [
+      ...unmatchedTerms,
+      ...words,
+      ...phrases,
+      ...servers.map((server) => `server:${server}`),
+    ]
+    const { unmatchedTerms: _, ...rest } = found
+    return unmatched.length === 0 ? rest : { ...rest, unmatchedTerms: asWritten(query, unmatched) }
   }
 
   /** The accepted listing that a name means, however it is written; undefined when none does, or several do. */
@@ -109,7 +136,8 @@ export class CatalogueSearch {
     return found.length === 1 ? found[0] : undefined
   }
 
-  #select(query: Query, accepts: Accepts, { isReady }: CatalogueSearchOptions): CatalogueFindings {
+  #select(query: Query, accepts: Accepts, options: CatalogueSearchOptions): CatalogueFindings {
+    const { isReady } = options
     const ranked = new Map<Listing, Ranked>()
     const missing: string[] = []
     for (const name of query.names) {
@@ -117,7 +145,8 @@ export class CatalogueSearch {
       if (ready.length === 0) missing.push(name)
       for (const listing of ready) ranked.set(listing, { listing, score: 1, reasons: ['exact name'] })
     }
-    const findings = { query: query.text, kind: query.kind, total: ranked.size, ranked: [...ranked.values()] }
+    const page = [...ranked.values()].slice(pageOf(options).offset)
+    const findings = { query: query.text, kind: query.kind, total: ranked.size, ranked: page }
     return missing.length === 0 ? findings : { ...findings, missing }
   }
 
@@ -171,9 +200,9 @@ export class CatalogueSearch {
 
   /** Listings that the query names: as a whole, as a list with commas, or by a word that can only be a name. */
   #exactNames(query: Query, accepts: Accepts): ReadonlySet<Listing> {
-    const whole = query.pattern ?? query.words.join(' ')
-    const exact = new Set(this.#names.find(whole, accepts))
-    if (query.kind === 'regex') return exact
+    // A pattern says itself what fits.
+    if (query.kind === 'regex') return new Set()
+    const exact = new Set(this.#names.find(query.words.join(' '), accepts))
     if (query.text.includes(',')) {
       const pieces = query.text.split(',').map((piece) => piece.trim())
       const found = pieces.map((piece) => this.#names.find(piece, accepts))
@@ -258,9 +287,14 @@ function pageOf({ limit = DEFAULT_LIMIT, offset = 0 }: CatalogueSearchOptions): 
   offset: number
 } {
   return {
-    limit: Math.floor(Math.min(MAX_LIMIT, Math.max(1, Number.isNaN(limit) ? DEFAULT_LIMIT : limit))),
-    offset: Math.floor(Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Number.isNaN(offset) ? 0 : offset))),
+    limit: clamp(limit, { min: 1, max: MAX_LIMIT, otherwise: DEFAULT_LIMIT }),
+    offset: clamp(offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
   }
+}
+
+/** Terms in the order in which the query names them, each once. */
+function asWritten({ text }: Query, terms: readonly string[]): string[] {
+  return [...new Set(terms)].sort((a, b) => text.indexOf(a) - text.indexOf(b))
 }
 
 function hasWordsBesidePhrases(query: Query): boolean {
@@ -286,7 +320,7 @@ function withExactFirst({ matches }: Ranking, exact: ReadonlySet<Listing>): read
     const match = byListing.get(listing)
     return {
       listing,
-      score: Math.max(best, match?.score ?? 0),
+      score: match?.score ?? best,
       reasons: ['exact name', ...(match?.reasons ?? [])],
     }
   })

@@ -55,7 +55,7 @@ function hashesOf(listing: Listing): number[] {
 /** The letters and digits of a name: what is left when separators and case no longer count. */
 function keyOf(name: string): string {
   return name
-    .replace(/^mcp__/, '')
+    .replace(/^mcp[\s_.\-/:]+/i, '')
     .replace(/[\s_.\-/:]+/g, '')
     .toLowerCase()
 }

@@ -186,3 +186,10 @@ describe('lexical', () => {
     )
   })
 })
+
+describe('one character that is a word', () => {
+  it('finds the longer words it stands in', async () => {
+    const listings = [sampleListing('a', '車を予約する', 'x'), sampleListing('b', '天気予報', 'x')]
+    expect(await names(listings, '車')).toEqual(['a'])
+  })
+})

@@ -1,7 +1,7 @@
 import type { Listing } from '../tool.ts'
 import { FIELDS, fieldTexts } from './listing-fields.ts'
 import { STOP_WORDS } from './stop-words.ts'
-import { eachWord } from './text-words.ts'
+import { charactersOf, eachWord } from './text-words.ts'
 
 /** A word repeated in one field counts this often at most, whatever its author hoped for. */
 const MAX_REPEATS = 5
@@ -24,6 +24,7 @@ export function listingTerms(listing: Listing): ListingTerms {
     eachWord(text, (word) => {
       if (!field.keepsStopWords && STOP_WORDS.has(word)) return true
       counts.set(word, (counts.get(word) ?? 0) + 1)
+      for (const character of charactersOf(word)) counts.set(character, 1)
       return ++length < field.maxWords
     })
     const unit = field.weight / (1 - field.dilution + (field.dilution * length) / field.usualWords)

@@ -18,23 +18,24 @@ export function filtered(query: Query, accepts: Accepts, server?: string): Accep
   return (listing) => filters.every((filter) => filter(listing)) && accepts(listing)
 }
 
-function isOfServer(servers: readonly string[]): Accepts {
+export function isOfServer(servers: readonly string[]): Accepts {
   const wanted = new Set(servers.map((server) => server.toLowerCase()))
   return ({ source }) => source.kind === 'mcp' && wanted.has(source.server.toLowerCase())
 }
 
 /** Whether name, description or hint contain a text, whatever the case; `pull request` is found in `pull_request`. */
-function holds(text: string): Accepts {
+export function holds(text: string): Accepts {
   const source = text
-    .split(/[\s_]+/)
+    .normalize('NFC')
+    .split(/[\s_.\-/]+/)
+    .filter((part) => part !== '')
     .map(escaped)
     .join('[\\s_.\\-/]+')
   const pattern = new RegExp(source, 'iu')
-  return ({ name, description, searchHint, title }) =>
-    pattern.test(name) ||
-    pattern.test(description) ||
-    (searchHint !== undefined && pattern.test(searchHint)) ||
-    (title !== undefined && pattern.test(title))
+  return ({ name, description, searchHint }) =>
+    pattern.test(name.replace(/^mcp__/, '').normalize('NFC')) ||
+    pattern.test(description.normalize('NFC')) ||
+    (searchHint !== undefined && pattern.test(searchHint.normalize('NFC')))
 }
 
 function escaped(text: string): string {

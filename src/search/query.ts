@@ -23,7 +23,7 @@ export interface Query {
 }
 
 /** Characters of a query that are read; nobody asks for a tool in more. */
-const MAX_LENGTH = 10_000
+const MAX_LENGTH = 4_000
 
 /**
  * Beyond this many words outside the quotes a query is a sentence, and quotes in a sentence quote: "send a message
@@ -44,13 +44,13 @@ const MAX_PHRASE_WORDS = 6
  */
 export function parseQuery(text: string, options?: { as?: 'words' | 'pattern' }): Query {
   if (typeof text !== 'string') throw invalid('The query is no text')
-  if (options?.as !== 'pattern' && PLAIN_WORDS.test(text)) {
+  if (options?.as !== 'pattern' && text.length <= MAX_LENGTH && PLAIN_WORDS.test(text)) {
     return { ...EMPTY, text, kind: 'keyword', words: text.trim().split(/\s+/) }
   }
   const readable = withoutHidden(text).replace(/[“”„]/g, '"').trim()
   if (readable === '') throw invalid('The query is empty')
 
-  const names = selectedNames(readable)
+  const names = selectedNames(readable.slice(0, MAX_LENGTH))
   if (names !== undefined) return { ...EMPTY, text, kind: 'select', names }
 
   const { filters, body } = peelFilters(readable.slice(0, MAX_LENGTH).trim())
@@ -93,7 +93,8 @@ function isPattern(body: string): boolean {
   return /^\/.+\/i?$/s.test(body)
 }
 
-const FILTER = /^(?:server:[^\s"]|[+-][\p{L}_])\S*$/iu
+// `-5` and `+1` are numbers; `+2fa` is a word.
+const FILTER = /^(?:server:[^\s"]|[+-]\p{N}*[\p{L}_])\S*$/iu
 
 /** Splits the filters at both ends of a text from what stands between them. */
 function peelFilters(text: string): { filters: string; body: string } {

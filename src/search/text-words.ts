@@ -82,6 +82,15 @@ function eachPair(piece: string, visit: Visit): boolean {
   return characters.every((character, at) => at === 0 || visit(`${characters[at - 1]}${character}`))
 }
 
+/** The characters of such a pair, which may be words as well; none for any other word. */
+export function charactersOf(word: string): readonly string[] {
+  if (word.charCodeAt(0) < ASCII_END) return []
+  const characters = [...word]
+  return characters.length === 2 && characters.every((character) => UNSPACED.test(character))
+    ? characters
+    : []
+}
+
 /** Lower case without accents, so that `Café` and `cafe` are one word. */
 function folded(word: string): string {
   const lower = word.toLowerCase()

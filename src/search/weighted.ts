@@ -42,8 +42,8 @@ class WeightedIndex implements SearchIndex {
   }
 
   rank(query: Query, { limit, accepts }: RankOptions): Ranking {
-    const terms = query.words.map((word) => ({ word, needle: word.toLowerCase() }))
-    const unmatched = new Set(terms)
+    const terms = query.words.flatMap(termsOf)
+    const unmatched = new Set(query.words)
     const matches: { listing: Listing; score: number; entry: Entry }[] = []
     for (const entries of this.#sources.values()) {
       for (const entry of entries) {
@@ -53,7 +53,7 @@ class WeightedIndex implements SearchIndex {
           const points = pointsOf(term.needle, entry)
           if (points === 0) continue
           score += points
-          unmatched.delete(term)
+          unmatched.delete(term.word)
         }
         if (score > 0) matches.push({ listing: entry.listing, score, entry })
       }
@@ -64,9 +64,18 @@ class WeightedIndex implements SearchIndex {
     return {
       total: matches.length,
       matches: ranked,
-      unmatchedTerms: [...new Set([...unmatched].map((term) => term.word))],
+      unmatchedTerms: [...unmatched],
     }
   }
+}
+
+/** A word counts as it is written; one made of several, such as `send_message`, counts as those. */
+function termsOf(word: string): { word: string; needle: string }[] {
+  const needles = word
+    .toLowerCase()
+    .replace(/^mcp__/, '')
+    .split(/[_.\-/]+/)
+  return needles.filter((needle) => needle !== '').map((needle) => ({ word, needle }))
 }
 
 function toEntry(listing: Listing): Entry {
@@ -93,11 +102,11 @@ function namePoints(needle: string, { listing, parts }: Entry): number {
 
 function reasonsOf(terms: readonly { word: string; needle: string }[], entry: Entry): string[] {
   const reasons: string[] = []
-  for (const { word, needle } of terms) {
-    if (entry.parts.includes(needle)) reasons.push(`name has "${word}"`)
-    else if (entry.parts.some((part) => part.includes(needle))) reasons.push(`name contains "${word}"`)
-    if (entry.hint.includes(needle)) reasons.push(`hint contains "${word}"`)
-    if (entry.description.includes(needle)) reasons.push(`description contains "${word}"`)
+  for (const { needle } of terms) {
+    if (entry.parts.includes(needle)) reasons.push(`name has "${needle}"`)
+    else if (entry.parts.some((part) => part.includes(needle))) reasons.push(`name contains "${needle}"`)
+    if (entry.hint.includes(needle)) reasons.push(`hint contains "${needle}"`)
+    if (entry.description.includes(needle)) reasons.push(`description contains "${needle}"`)
   }
   return reasons
 }
