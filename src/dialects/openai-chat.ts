@@ -197,10 +197,11 @@ function stopOf(choice: OpenAI.ChatCompletion.Choice | undefined, hasCalls: bool
 function usageOf(usage: OpenAI.CompletionUsage | undefined | null): Usage {
   if (!usage) return NO_USAGE
   const cached = usage.prompt_tokens_details?.cached_tokens ?? 0
+  const written = usage.prompt_tokens_details?.cache_write_tokens ?? 0
   return {
-    inputTokens: usage.prompt_tokens - cached,
+    inputTokens: usage.prompt_tokens - cached - written,
     cachedInputTokens: cached,
-    cacheWriteTokens: 0,
+    cacheWriteTokens: written,
     outputTokens: usage.completion_tokens,
   }
 }

@@ -205,10 +205,11 @@ function stopOf(
 function usageOf(usage: OpenAI.Responses.ResponseUsage | undefined): Usage {
   if (!usage) return NO_USAGE
   const cached = usage.input_tokens_details?.cached_tokens ?? 0
+  const written = usage.input_tokens_details?.cache_write_tokens ?? 0
   return {
-    inputTokens: usage.input_tokens - cached,
+    inputTokens: usage.input_tokens - cached - written,
     cachedInputTokens: cached,
-    cacheWriteTokens: 0,
+    cacheWriteTokens: written,
     outputTokens: usage.output_tokens,
   }
 }

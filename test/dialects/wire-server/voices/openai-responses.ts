@@ -52,7 +52,7 @@ function respond(turn: SpokenTurn): Response {
     top_p: null,
     usage: {
       input_tokens: 100,
-      input_tokens_details: { cached_tokens: 60, cache_write_tokens: 0 },
+      input_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 },
       output_tokens: 20,
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: 120,
