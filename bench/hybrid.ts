@@ -153,7 +153,7 @@ function told(quality: Quality | undefined): string {
   return [quality.recall1, quality.recall5, quality.ndcg10].map((figure) => figure.toFixed(1)).join('/')
 }
 
-function everyQuery(): boolean {
+function everyQuery(_query: LabelledQuery): boolean {
   return true
 }
 

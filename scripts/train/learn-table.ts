@@ -9,6 +9,7 @@ import { imitate, type Model } from './imitate.ts'
 import { principalAxes, projected } from './principal-axes.ts'
 import { seededRandom, shuffled } from './random.ts'
 import type { Teacher } from './teacher.ts'
+import { teacherText } from './teacher-text.ts'
 import { TrainableTable } from './trainable-table.ts'
 import { chooseVocabulary } from './vocabulary.ts'
 
@@ -27,11 +28,11 @@ export interface LearnOptions {
 
 export const DEFAULTS: LearnOptions = {
   dimensions: 256,
-  epochs: 10,
+  epochs: 5,
   imitationEpochs: 4,
   seed: 7,
   rate: 0.003,
-  imitation: 1,
+  imitation: 10,
   maxQueriesPerSet: 1_000,
   queryWeight: 1,
   glossesPerEpoch: 6_000,
@@ -109,7 +110,7 @@ async function distill(
   const listings = sets.flatMap((set) => set.listings)
   const { tokens, words } = chooseVocabulary(teacher.model.vocabulary, listings)
   const vectors = [...(await teacher.tokenVectors(tokens)), ...(await teacher.vectorsOf(words))]
-  const texts = await teacher.vectorsOf(listings.map(listingText))
+  const texts = await teacher.vectorsOf(listings.map(teacherText))
   const axes = principalAxes(
     [...texts, ...vectors.filter((_, at) => at % 3 === 0)],
     teacher.dimensions,
@@ -136,7 +137,7 @@ async function readModels(
   read: (text: string) => number[],
 ): Promise<Model[]> {
   const known = sets.flatMap(({ listings, queries }) => [
-    ...listings.map(listingText),
+    ...listings.map(teacherText),
     ...queries.filter((query) => !query.isHeldOut).map((query) => query.text),
   ])
   const texts = [...known, ...glosses.map(({ meaning }) => meaning)]

@@ -1,10 +1,12 @@
 /**
  * Trains the token table of `staticEmbedder()`.
  *
- *   npm run train -- --data <sets> --minilm <model folder> --runtime <folder> [--out models/tool-table-v1.bin]
+ *   npm run train -- --data <sets> --apis <OpenAPI folder> --glosses <WordNet dict folder>
+ *                    --minilm <model folder> --runtime <folder> [--out models/tool-table-v1.bin]
  *
- * `--data` holds one folder a set (scripts/train/datasets.ts says how they look), `--minilm` the all-MiniLM-L6-v2 files
- * as `minilm()` takes them, `--runtime` a folder where onnxruntime-node is installed. MiniLM's vectors are kept in
+ * `--data` holds one folder a set (scripts/train/datasets.ts says how they look); `--apis` and `--glosses` are broader
+ * texts, and may be left out; `--minilm` has the all-MiniLM-L6-v2 files as `minilm()` takes them, `--runtime` is a folder
+ * where onnxruntime-node is installed. MiniLM's vectors are kept in
  * `--cache`. `--without a,b` leaves whole sets out and reports on them: the honest figure for catalogues and queries
  * never seen. The same inputs and seed give the same file.
  */
@@ -12,6 +14,7 @@ import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { TokenTable, tableBytes } from '../../src/embedders/token-table.ts'
 import { listingText } from '../../src/search/listing-text.ts'
+import { readGlosses, readOperations } from './corpora.ts'
 import { type DataSet, type LabelledQuery, readDataSets } from './datasets.ts'
 import { evaluate, type Quality, type RankAll } from './evaluate.ts'
 import { DEFAULTS, learnTable } from './learn-table.ts'
@@ -20,6 +23,8 @@ import { Teacher } from './teacher.ts'
 const { values } = parseArgs({
   options: {
     data: { type: 'string' },
+    apis: { type: 'string' },
+    glosses: { type: 'string' },
     minilm: { type: 'string' },
     runtime: { type: 'string', default: '.' },
     cache: { type: 'string', default: '.bench/teacher' },
@@ -37,14 +42,15 @@ if (values.data === undefined || values.minilm === undefined) {
 }
 
 const sets = readDataSets(values.data)
+const corpus = values.apis === undefined ? [] : [readOperations(values.apis)]
+const glosses = values.glosses === undefined ? [] : readGlosses(values.glosses)
 const leftOut = values.without.split(',').filter(Boolean)
 const isLeftOut = ({ name }: DataSet): boolean => leftOut.includes(name)
 const teacher = await Teacher.open(values.minilm, values.runtime, values.cache)
-const learned = await learnTable(
-  sets.filter((set) => !isLeftOut(set)),
-  teacher,
-  { ...DEFAULTS, seed: Number(values.seed) },
-)
+const learned = await learnTable([...sets.filter((set) => !isLeftOut(set)), ...corpus], glosses, teacher, {
+  ...DEFAULTS,
+  seed: Number(values.seed),
+})
 const bytes = tableBytes(values.name, learned.vocabulary, learned.rows)
 writeFileSync(values.out, bytes)
 console.log(`${values.out}: ${learned.vocabulary.length} tokens, ${(bytes.length / 1e6).toFixed(2)} MB`)

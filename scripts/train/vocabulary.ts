@@ -1,5 +1,5 @@
-import { listingText } from '../../src/search/listing-text.ts'
 import type { Listing } from '../../src/tool.ts'
+import { teacherText } from './teacher-text.ts'
 
 /** How many words of real catalogues get a row of their own, beside MiniLM's vocabulary. */
 const DOMAIN_WORDS = 2_600
@@ -19,7 +19,7 @@ export function chooseVocabulary(
   const sources = new Map<string, Set<string>>()
   for (const listing of listings) {
     const origin = listing.source.kind === 'mcp' ? listing.source.server : ''
-    for (const [word] of listingText(listing)
+    for (const [word] of teacherText(listing)
       .toLowerCase()
       .matchAll(/[a-z0-9]+/g)) {
       if (word.length < 3 || word.length > 20 || /^\d|\d{3}/.test(word) || base.has(word)) continue

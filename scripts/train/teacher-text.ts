@@ -1,0 +1,19 @@
+import { splitName } from '../../src/names.ts'
+import { parameterTexts } from '../../src/search/parameter-texts.ts'
+import type { Listing } from '../../src/tool.ts'
+
+const MAX_DESCRIPTION_CHARACTERS = 400
+const MAX_PARAMETERS = 12
+
+/** What MiniLM reads of a listing. Kept apart from `listingText`, so that its vectors outlive changes of that. */
+export function teacherText({ ownName, source, description, inputSchema }: Listing): string {
+  const words = splitName(ownName)
+  const origin = source.kind === 'mcp' ? splitName(source.server) : []
+  const parameters = parameterTexts(inputSchema).names.slice(0, MAX_PARAMETERS).flatMap(splitName)
+  const parts = [
+    [...origin.filter((word) => !words.includes(word)), ...words].join(' '),
+    description.slice(0, MAX_DESCRIPTION_CHARACTERS),
+    parameters.join(' '),
+  ]
+  return parts.filter((part) => part !== '').join('. ')
+}
