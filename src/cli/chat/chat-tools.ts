@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import { exactTokenCounter, type RegistryOptions, ToolRegistry } from 'toolcrib'
+import { builtinTools } from 'toolcrib/builtin-tools'
+import { fsReachBackend, networkBackend, processBackend, storageBackend } from 'toolcrib/capabilities'
+import { type ConnectedServers, configDirectory, connectServers, loadConfig } from 'toolcrib/mcp'
+import type { Environment } from './choose-model.ts'
+
+export interface ToolSources {
+  readonly config?: string
+  readonly builtin?: boolean
+  /** Commands that `exec` may start. */
+  readonly commands?: readonly string[]
+}
+
+export interface ChatTools {
+  readonly registry: ToolRegistry
+  readonly servers: ConnectedServers
+  readonly serverCount: number
+}
+
+/** The registry of a chat: MCP servers from the config, and the built-in tools if asked for. */
+export async function openChatTools(
+  { config: path, builtin, commands = [] }: ToolSources,
+  { env, cwd }: { env: Environment; cwd: string },
+): Promise<ChatTools> {
+  const config = await loadConfig({ cwd, env, ...(path === undefined ? {} : { path }) })
+  const registry = new ToolRegistry({
+    ...config.tools,
+    countTokens: await exactTokenCounter(),
+    ...(builtin || commands.length > 0 ? { capabilities: capabilities(cwd, commands) } : {}),
+  })
+  if (builtin) registry.registerAll(builtinTools().filter(({ name }) => name !== 'exec'))
+  if (commands.length > 0) registry.registerAll(builtinTools({ only: ['exec'] }))
+  const directory = configDirectory(env)
+  const servers = connectServers(
+    registry,
+    { servers: config.servers },
+    {
+      env,
+      ...(directory === undefined ? {} : { cacheDirectory: join(directory, 'catalogues') }),
+    },
+  )
+  return { registry, servers, serverCount: Object.keys(config.servers).length }
+}
+
+function capabilities(
+  cwd: string,
+  commands: readonly string[],
+): NonNullable<RegistryOptions['capabilities']> {
+  return {
+    fs_reach: fsReachBackend({ read: [cwd], write: [cwd] }),
+    network: networkBackend({ hosts: ['*'] }),
+    storage: storageBackend({ directory: join(cwd, '.toolcrib', 'storage') }),
+    ...(commands.length > 0 ? { process: processBackend({ commands: [...commands] }) } : {}),
+  }
+}

@@ -1,0 +1,87 @@
+import { ToolcribError } from 'toolcrib'
+import {
+  anthropicModel,
+  geminiModel,
+  type Model,
+  minimaxModel,
+  openaiChatModel,
+  openaiResponsesModel,
+} from 'toolcrib/agent'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface ModelChoice {
+  readonly provider?: string
+  readonly model?: string
+  readonly baseUrl?: string
+  /** The variable that holds the key, where it is not the provider's usual one. */
+  readonly apiKeyEnv?: string
+}
+
+interface Access {
+  readonly model: string
+  readonly apiKey?: string
+  readonly baseURL?: string
+}
+
+interface Provider {
+  /** Where the key is looked for, in this order. */
+  readonly keys: readonly string[]
+  /** True where a server of one's own may want no key. */
+  readonly isOpen?: boolean
+  open(access: Access): Model
+}
+
+const PROVIDERS: Readonly<Record<string, Provider>> = {
+  anthropic: { keys: ['ANTHROPIC_API_KEY'], open: anthropicModel },
+  openai: { keys: ['OPENAI_API_KEY'], open: openaiResponsesModel },
+  'openai-responses': { keys: ['OPENAI_API_KEY'], open: openaiResponsesModel },
+  'openai-chat': { keys: ['OPENAI_API_KEY'], isOpen: true, open: openaiChatModel },
+  gemini: { keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'], open: geminiModel },
+  minimax: { keys: ['MINIMAX_API_KEY'], open: minimaxModel },
+}
+
+export const PROVIDER_NAMES: readonly string[] = Object.keys(PROVIDERS)
+
+/**
+ * The model that flags and environment ask for. What is missing is `config-invalid`, with the variable or flag that
+ * gives it. Keys come from the environment alone: on a command line every user of the machine could read them.
+ */
+export function chooseModel(choice: ModelChoice, env: Environment): Model {
+  const providerName = choice.provider ?? env.TOOLCRIB_PROVIDER ?? providerWithKey(choice, env)
+  const provider = Object.hasOwn(PROVIDERS, providerName) ? PROVIDERS[providerName] : undefined
+  if (!provider)
+    throw invalid(`there is no provider "${providerName}"; use one of ${PROVIDER_NAMES.join(', ')}`)
+  const model = choice.model ?? env.TOOLCRIB_MODEL
+  if (model === undefined || model === '')
+    throw invalid(`which model of ${providerName}? Give --model <id>, or set TOOLCRIB_MODEL`)
+  const { baseUrl, apiKeyEnv } = choice
+  const keys = apiKeyEnv === undefined ? provider.keys : [apiKeyEnv]
+  const apiKey = keys.map((key) => env[key]).find(Boolean)
+  const mayGoWithout = provider.isOpen === true && baseUrl !== undefined && apiKeyEnv === undefined
+  if (apiKey === undefined && !mayGoWithout)
+    throw invalid(
+      `${keys.join(' or ')} is not set; set it to your key for ${providerName}, or choose another --provider`,
+    )
+  return provider.open({
+    model,
+    ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
+    // A server of one's own is sent a key only when one was named for it.
+    ...(apiKey === undefined || (mayGoWithout && apiKeyEnv === undefined) ? {} : { apiKey }),
+  })
+}
+
+function providerWithKey({ baseUrl }: ModelChoice, env: Environment): string {
+  // Nearly every server that is not a provider's own speaks Chat Completions.
+  if (baseUrl !== undefined) return 'openai-chat'
+  const found = PROVIDER_NAMES.find((name) => PROVIDERS[name]?.keys.some((key) => env[key]))
+  if (found !== undefined) return found
+  const keys = [...new Set(Object.values(PROVIDERS).flatMap((provider) => provider.keys))]
+  throw invalid(
+    `no provider's key is set; set one of ${keys.join(', ')}, or point --base-url at a server of your own`,
+  )
+}
+
+function invalid(message: string): ToolcribError {
+  return new ToolcribError('config-invalid', message)
+}

@@ -1,0 +1,57 @@
+import type { Session } from 'toolcrib'
+import {
+  type AgentEvent,
+  type AgentHooks,
+  type AgentResult,
+  type Ledger,
+  type LedgerTotals,
+  type Model,
+  runAgent,
+} from 'toolcrib/agent'
+
+export interface ConversationOptions {
+  readonly model: Model
+  readonly session: Session
+  readonly ledger: Ledger
+  readonly hooks: AgentHooks
+  readonly system?: string
+  readonly maxIterations?: number
+  onEvent(event: AgentEvent): void
+}
+
+/** What was said between a user and a model, and what it took. */
+export class Conversation {
+  readonly session: Session
+  readonly #options: ConversationOptions
+  #messages: readonly unknown[] = []
+  #isCompacted = false
+
+  constructor(options: ConversationOptions) {
+    this.session = options.session
+    this.#options = options
+  }
+
+  /** Says something and lets the model work until it has answered. */
+  async say(text: string, signal: AbortSignal): Promise<AgentResult> {
+    const { model } = this.#options
+    const result = await runAgent({
+      ...this.#options,
+      messages: [...this.#messages, model.dialect.userMessage(text)],
+      signal,
+      isCompacted: this.#isCompacted,
+    })
+    this.#messages = result.messages
+    this.#isCompacted = false
+    return result
+  }
+
+  /** Forgets what was said. The session keeps its tools, and the model is told of them once. */
+  forget(): void {
+    this.#messages = []
+    this.#isCompacted = true
+  }
+
+  totals(): LedgerTotals {
+    return this.#options.ledger.totals()
+  }
+}

@@ -1,0 +1,88 @@
+import { createInterface, type Interface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+
+export interface LineReaderOptions {
+  readonly input: Readable
+  readonly output: Writable
+  /** Whether a person types: lines can be edited and recalled, and prompts are shown. */
+  readonly isInteractive: boolean
+  /** Lines of earlier chats, the newest first. */
+  readonly history: readonly string[]
+  onInterrupt(): void
+}
+
+/** Gives lines one at a time, when asked; those that came early wait. */
+export class LineReader {
+  readonly #interface: Interface
+  readonly isInteractive: boolean
+  readonly #output: Writable
+  readonly #early: string[] = []
+  #waiting: ((line: string | undefined) => void) | undefined
+  #isClosed = false
+
+  constructor({ input, output, isInteractive, history, onInterrupt }: LineReaderOptions) {
+    this.isInteractive = isInteractive
+    this.#output = output
+    this.#interface = createInterface({
+      input,
+      output,
+      terminal: isInteractive,
+      history: [...history],
+      historySize: 500,
+      removeHistoryDuplicates: true,
+    })
+    this.#interface.on('line', (line) => {
+      if (!this.#answer(line)) this.#early.push(line)
+    })
+    this.#interface.on('SIGINT', onInterrupt)
+    this.#interface.on('close', () => {
+      this.#isClosed = true
+      this.#answer(undefined)
+    })
+  }
+
+  /** The next line; undefined when there are no more, or when the signal fires first. */
+  ask(prompt: string, signal?: AbortSignal): Promise<string | undefined> {
+    if (signal?.aborted) return Promise.resolve(undefined)
+    const early = this.#early.shift()
+    if (early === undefined && this.#isClosed) return Promise.resolve(undefined)
+    this.#show(prompt)
+    if (early !== undefined) return Promise.resolve(early)
+    return new Promise((resolve) => {
+      const stop = () => this.#answer(undefined)
+      signal?.addEventListener('abort', stop, { once: true })
+      this.#waiting = (line) => {
+        signal?.removeEventListener('abort', stop)
+        resolve(line)
+      }
+    })
+  }
+
+  /** Takes back what has been typed on the line, and asks again. */
+  startOver(): void {
+    if (!this.isInteractive) return
+    this.#interface.write(null, { ctrl: true, name: 'e' })
+    this.#interface.write(null, { ctrl: true, name: 'u' })
+    this.#interface.prompt()
+  }
+
+  close(): void {
+    this.#interface.close()
+  }
+
+  #show(prompt: string): void {
+    const lastLine = prompt.lastIndexOf('\n') + 1
+    this.#output.write(prompt.slice(0, lastLine))
+    if (!this.isInteractive) return void this.#output.write(prompt.slice(lastLine))
+    // Only a prompt of one line can be drawn anew while the user edits theirs.
+    this.#interface.setPrompt(prompt.slice(lastLine))
+    this.#interface.prompt()
+  }
+
+  #answer(line: string | undefined): boolean {
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    waiting?.(line)
+    return waiting !== undefined
+  }
+}

@@ -1,0 +1,205 @@
+import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import pc from 'picocolors'
+import { type AgentEvent, type AgentResult, agentTool, Ledger, loadAgents } from 'toolcrib/agent'
+import { configDirectory } from 'toolcrib/mcp'
+import { approval } from './approval.ts'
+import { type ChatTools, openChatTools, type ToolSources } from './chat-tools.ts'
+import { chooseModel, type Environment, type ModelChoice } from './choose-model.ts'
+import { Conversation } from './conversation.ts'
+import { keepLine, readHistory } from './history-file.ts'
+import { LineReader } from './line-reader.ts'
+import { oneLine } from './printable.ts'
+import { EventPrinter } from './show-events.ts'
+import { runSlashCommand } from './slash-commands.ts'
+import { TurnControl } from './turn-control.ts'
+
+export interface ChatOptions extends ModelChoice, ToolSources {
+  readonly system?: string
+  /** Say this, print the answer, and leave. */
+  readonly prompt?: string
+  /** Print the answer to `prompt` as JSON, and nothing else. */
+  readonly json?: boolean
+  /** Run every tool without asking. */
+  readonly yes?: boolean
+  readonly maxIterations?: number
+  /** A folder of agents in Markdown; `.toolcrib/agents`. */
+  readonly agents?: string
+}
+
+/** What a chat reaches for outside of itself. */
+export interface ChatPlace {
+  readonly input: Readable
+  readonly output: Writable
+  readonly env: Environment
+  readonly cwd: string
+  /** Whether a person sits at a terminal. */
+  readonly isInteractive: boolean
+  /** Calls back on each interrupt that does not come through `input`; answers how to stop that. */
+  onInterrupt(interrupt: () => void): () => void
+}
+
+/** Tools that find tools or read results, and the one whose calls are asked about themselves. */
+const TRUSTED: ReadonlySet<string> = new Set([
+  'tool_search',
+  'tool_search_regex',
+  'ToolSearch',
+  'read_result',
+  'wait_for_servers',
+  'agent',
+])
+
+/** Runs a chat until it is left, and gives the exit code. */
+export async function runChat(options: ChatOptions, place: ChatPlace): Promise<number> {
+  const model = chooseModel(options, place.env)
+  const tools = await openChatTools(options, place)
+  const turn = new TurnControl()
+  const lines = await openLines(options, place, turn)
+  const stopListening = place.onInterrupt(() => interrupt(turn, lines, place))
+  try {
+    const session = await tools.registry.openSession({ dialect: model.dialect })
+    const write = (text: string) => void place.output.write(options.json ? '' : text)
+    const printer = new EventPrinter(write, session.id)
+    const shared = {
+      ledger: new Ledger(),
+      onEvent: (event: AgentEvent) => printer.show(event),
+      hooks: options.yes
+        ? {}
+        : approval({
+            registry: tools.registry,
+            trusted: TRUSTED,
+            ask: async (question) => {
+              printer.endLine()
+              return lines?.ask(question, turn.signal)
+            },
+          }),
+      ...(options.maxIterations === undefined ? {} : { maxIterations: options.maxIterations }),
+    }
+    const agents = await loadAgents(join(place.cwd, options.agents ?? '.toolcrib/agents'))
+    if (agents.length > 0) tools.registry.register(agentTool({ ...shared, agents, model, session }))
+    const { system } = options
+    const conversation = new Conversation({
+      ...shared,
+      model,
+      session,
+      ...(system === undefined ? {} : { system }),
+    })
+
+    await connect(tools, write)
+    if (options.prompt !== undefined) {
+      const result = await turn.run((signal) => conversation.say(options.prompt ?? '', signal))
+      printer.endLine()
+      place.output.write(options.json ? `${JSON.stringify(toJson(result), null, 2)}\n` : describeStop(result))
+      return result.stop === 'done' ? 0 : 1
+    }
+    write(pc.dim(`${oneLine(model.id)}, ${tools.registry.size} tools. /help lists the commands.\n`))
+    if (lines) await talk(conversation, { lines, turn, printer, write, env: place.env })
+    return 0
+  } finally {
+    stopListening()
+    lines?.close()
+    await tools.servers.close()
+  }
+}
+
+interface Talk {
+  readonly lines: LineReader
+  readonly turn: TurnControl
+  readonly printer: EventPrinter
+  readonly env: Environment
+  write(text: string): void
+}
+
+async function talk(conversation: Conversation, { lines, turn, printer, write, env }: Talk): Promise<void> {
+  const history = historyPath(env)
+  for (;;) {
+    const line = await lines.ask(pc.bold('› '))
+    const text = line?.trim()
+    if (text === undefined || text === '/exit' || text === '/quit') return
+    turn.stay()
+    if (text === '') continue
+    if (history !== undefined && lines.isInteractive) await keepLine(history, text)
+    if (text.startsWith('/')) {
+      write(`${await runSlashCommand(text, conversation)}\n`)
+      continue
+    }
+    const result = await turn.run((signal) => conversation.say(text, signal))
+    printer.endLine()
+    write(describeStop(result))
+  }
+}
+
+/** One reader serves what the user says and what they approve. None where nobody can be asked. */
+async function openLines(
+  { prompt, json }: ChatOptions,
+  place: ChatPlace,
+  turn: TurnControl,
+): Promise<LineReader | undefined> {
+  const { input, output, isInteractive, env } = place
+  if (prompt !== undefined && (!isInteractive || json)) return undefined
+  const path = historyPath(env)
+  const lines: LineReader = new LineReader({
+    input,
+    output,
+    isInteractive,
+    history: isInteractive && path !== undefined ? await readHistory(path) : [],
+    onInterrupt: () => interrupt(turn, lines, place),
+  })
+  return lines
+}
+
+function interrupt(turn: TurnControl, lines: LineReader | undefined, { output }: ChatPlace): void {
+  const meaning = turn.interrupt()
+  if (meaning === 'leave') lines?.close()
+  if (meaning !== 'warned') return
+  output.write(pc.dim('\n(Ctrl-C again leaves)\n'))
+  lines?.startOver()
+}
+
+/** Waits for the servers a while; what is not there by then is found once it is. */
+async function connect({ servers, serverCount }: ChatTools, write: (text: string) => void): Promise<void> {
+  if (serverCount === 0) return
+  write(pc.dim(`Connecting to ${serverCount} server${serverCount === 1 ? '' : 's'}…\n`))
+  for (const status of await servers.ready({ timeoutMs: 10_000 })) {
+    if (status.state === 'failed')
+      write(pc.yellow(`! ${oneLine(status.server)}: ${oneLine(status.reason)}\n`))
+    if (status.state === 'connecting') write(pc.dim(`… ${oneLine(status.server)} is still connecting\n`))
+  }
+}
+
+function describeStop({ stop, error, refusal, iterations }: AgentResult): string {
+  switch (stop) {
+    case 'done':
+      return ''
+    case 'cancelled':
+      return pc.dim('(stopped)\n')
+    case 'length':
+      return pc.dim('(the answer met the token limit; say “go on”)\n')
+    case 'limit':
+      return pc.yellow(`Stopped after ${iterations} turns; say “go on” if it should.\n`)
+    case 'refused':
+      return pc.yellow(`The model refused. ${oneLine(refusal ?? '', 300)}\n`)
+    case 'failed':
+      return pc.red(`The model could not be asked: ${oneLine(messageOf(error), 500)}\n`)
+  }
+}
+
+function toJson({ text, stop, iterations, ledger, refusal, error }: AgentResult): object {
+  return {
+    text,
+    stop,
+    iterations,
+    ledger,
+    ...(refusal === undefined ? {} : { refusal }),
+    ...(error === undefined ? {} : { error: messageOf(error) }),
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function historyPath(env: Environment): string | undefined {
+  const directory = configDirectory(env)
+  return directory === undefined ? undefined : join(directory, 'chat-history')
+}

@@ -1,0 +1,71 @@
+import pc from 'picocolors'
+import type { CallResult, ToolCall } from 'toolcrib'
+import type { AgentEvent } from 'toolcrib/agent'
+import { oneLine, printable } from './printable.ts'
+
+/** Shows a run as it goes: words as they come, calls as they start and end, what goes wrong. */
+export class EventPrinter {
+  readonly #write: (text: string) => void
+  readonly #rootId: string
+  #isLineOpen = false
+
+  constructor(write: (text: string) => void, rootId: string) {
+    this.#write = write
+    this.#rootId = rootId
+  }
+
+  show(event: AgentEvent): void {
+    const isRoot = event.sessionId === this.#rootId
+    const line = (text: string) => this.#line(isRoot ? text : `  ${text}`)
+    switch (event.type) {
+      case 'text':
+        // Of a sub-agent only the report is read, by the model that asked for it.
+        if (isRoot) this.#text(event.text)
+        return
+      case 'calling':
+        for (const call of event.calls) line(pc.cyan(`→ ${describeCall(call)}`))
+        return
+      case 'called':
+        for (const result of event.results) line(describeResult(result))
+        return
+      case 'retrying':
+        line(pc.yellow(`… ${oneLine(event.reason)}; trying again in ${(event.delayMs / 1000).toFixed(1)} s`))
+        return
+      case 'looping':
+        line(pc.yellow(`… ${oneLine(event.name)} gave the same answer ${event.times} times`))
+        return
+      default:
+        return
+    }
+  }
+
+  /** Ends the line that words were written on. */
+  endLine(): void {
+    if (this.#isLineOpen) this.#write('\n')
+    this.#isLineOpen = false
+  }
+
+  #text(text: string): void {
+    const clean = printable(text)
+    if (clean === '') return
+    this.#write(clean)
+    this.#isLineOpen = !clean.endsWith('\n')
+  }
+
+  #line(text: string): void {
+    this.endLine()
+    this.#write(`${text}\n`)
+  }
+}
+
+function describeCall({ name, args }: ToolCall): string {
+  const text = JSON.stringify(args) ?? ''
+  return `${oneLine(name)} ${pc.dim(text === '{}' ? '' : oneLine(text))}`.trimEnd()
+}
+
+function describeResult({ name, result, durationMs }: CallResult): string {
+  const time = pc.dim(`${Math.round(durationMs)} ms`)
+  if (!result.ok)
+    return `${pc.red('✗')} ${oneLine(name)} ${pc.red(oneLine(`${result.code}: ${result.error}`))} ${time}`
+  return `${pc.green('✓')} ${oneLine(name)} ${pc.dim(oneLine(result.value, 70))} ${time}`
+}
