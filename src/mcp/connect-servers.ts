@@ -9,10 +9,15 @@ import { type Environment, readConfig } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { ClientOptions } from './connection.ts'
 import type { OAuthOptions } from './http/oauth-session.ts'
+import { LockGuard } from './lock/lock-guard.ts'
+import type { Lockfile } from './lock/lockfile.ts'
 import { ManagedServer } from './managed-server.ts'
 import type { EmitMcp, McpEvent } from './mcp-event.ts'
 import { connectionOpener, type OpenConnection } from './open-connection.ts'
+import type { Finding } from './scan/finding.ts'
+import { ToolScanner } from './scan/tool-scanner.ts'
 import { type Schedule, scheduleWithTimers } from './schedule.ts'
+import type { ServerTool } from './server-tool.ts'
 
 /** Servers by name, as `loadConfig()` gives them or as clients and editors write them. */
 export interface ServersConfig {
@@ -28,6 +33,8 @@ export interface ConnectOptions {
   /** Short for `cache: fileCatalogueCache(cacheDirectory)`. */
   readonly cacheDirectory?: string
   readonly oauth?: OAuthOptions
+  /** What was approved; see `readLockfile()`. Whatever differs from it is not started, or held in quarantine. */
+  readonly lockfile?: Lockfile | undefined
   readonly onEvent?: (event: McpEvent) => void
   /** Longer messages are dropped, and their calls fail; 16 MiB. */
   readonly maxMessageBytes?: number
@@ -46,6 +53,12 @@ export interface ConnectedServers {
   ready(options?: { readonly timeoutMs?: number }): Promise<readonly ServerStatus[]>
   /** How each server is doing, by name. */
   status(): readonly ServerStatus[]
+  /** What a server lists, before anything is left out; undefined until that is known. */
+  tools(server: string): readonly ServerTool[] | undefined
+  /** What looks suspicious in the tools that servers list. */
+  findings(): readonly Finding[]
+  /** Puts another lockfile in force, or none: what it approves comes out of quarantine, the rest goes in. */
+  relock(lockfile: Lockfile | undefined): Promise<void>
   /** Takes another config: what changed is restarted, the rest goes on. */
   reload(config: ServersConfig): Promise<void>
   /** The SDK's client of one server, for what goes beyond tools; starts the server if need be. */
@@ -54,12 +67,18 @@ export interface ConnectedServers {
   close(): Promise<void>
 }
 
+/** What servers do to a registry. */
+export type ServersRegistry = Pick<
+  ToolRegistry,
+  'syncMcp' | 'unregisterMcp' | 'attachServers' | 'quarantine' | 'release'
+>
+
 /**
  * Connects a registry to MCP servers, all at once. It answers before they are connected: `ready()` waits, and so do
  * searches, for a while. A server that fails keeps nobody else waiting, and is tried again.
  */
 export function connectServers(
-  registry: Pick<ToolRegistry, 'syncMcp' | 'unregisterMcp' | 'attachServers'>,
+  registry: ServersRegistry,
   config: ServersConfig,
   options: ConnectOptions = {},
 ): ConnectedServers {
@@ -68,6 +87,9 @@ export function connectServers(
   return {
     ready: ({ timeoutMs = 30_000 } = {}) => hub.settled({ timeoutMs }).then(() => hub.statuses()),
     status: () => hub.statuses(),
+    tools: (server) => hub.tools(server),
+    findings: () => hub.findings(),
+    relock: (lockfile) => hub.relock(lockfile),
     reload: (next) => hub.reload(next),
     client: (server) => hub.client(server),
     close: () => hub.close(),
@@ -75,7 +97,7 @@ export function connectServers(
 }
 
 class ServerHub {
-  readonly #registry: Pick<ToolRegistry, 'syncMcp' | 'unregisterMcp' | 'attachServers'>
+  readonly #registry: ServersRegistry
   readonly #options: ConnectOptions
   readonly #env: Environment
   readonly #now: () => number
@@ -83,15 +105,15 @@ class ServerHub {
   readonly #open: OpenConnection
   readonly #cache: CatalogueCache | undefined
   readonly #servers = new Map<string, ManagedServer>()
+  readonly #guard: LockGuard
+  readonly #scanner = new ToolScanner()
   readonly #detach: () => void
   #turn: Promise<void> = Promise.resolve()
   #isClosed = false
 
-  constructor(
-    registry: Pick<ToolRegistry, 'syncMcp' | 'unregisterMcp' | 'attachServers'>,
-    options: ConnectOptions,
-  ) {
+  constructor(registry: ServersRegistry, options: ConnectOptions) {
     this.#registry = registry
+    this.#guard = new LockGuard(registry, options.lockfile)
     this.#options = options
     this.#env = options.env ?? process.env
     this.#now = readClock(options.clock ?? Date.now)
@@ -107,6 +129,19 @@ class ServerHub {
 
   statuses(): readonly ServerStatus[] {
     return [...this.#servers.values()].map(({ status }) => status)
+  }
+
+  tools(server: string): readonly ServerTool[] | undefined {
+    return this.#servers.get(server)?.tools
+  }
+
+  findings(): readonly Finding[] {
+    return this.#scanner.findings()
+  }
+
+  async relock(lockfile: Lockfile | undefined): Promise<void> {
+    this.#guard.replace(lockfile)
+    await Promise.all([...this.#servers.values()].map((server) => server.recheck()))
   }
 
   async settled({ servers, timeoutMs }: { servers?: readonly string[]; timeoutMs: number }): Promise<void> {
@@ -133,7 +168,7 @@ class ServerHub {
       ended.push(server.close())
       if (next) continue
       this.#servers.delete(name)
-      this.#registry.unregisterMcp(name)
+      this.#remove(name)
     }
     for (const [name, next] of wanted) this.#start(name, next)
     return Promise.all(ended).then(ignore)
@@ -162,16 +197,27 @@ class ServerHub {
     this.#detach()
     const servers = [...this.#servers.values()]
     this.#servers.clear()
-    for (const { name } of servers) this.#registry.unregisterMcp(name)
+    for (const { name } of servers) this.#remove(name)
     await Promise.all(servers.map((server) => server.close()))
   }
 
+  #remove(name: string): void {
+    this.#registry.unregisterMcp(name)
+    this.#guard.forget(name)
+    this.#scanner.forget(name)
+  }
+
   #start(name: string, config: ServerConfig): void {
+    const emit = this.#emitterOf(name)
     const server = new ManagedServer(name, config, {
       registry: this.#registry,
       open: this.#open,
       cache: this.#cache,
-      emit: this.#emitterOf(name),
+      emit,
+      guard: this.#guard,
+      onTools: (tools) => {
+        for (const finding of this.#scanner.see(name, tools)) emit({ type: 'tool-suspicious', finding })
+      },
       wantsProgress: this.#options.onEvent !== undefined,
       now: this.#now,
       random: this.#options.random ?? Math.random,

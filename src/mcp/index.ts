@@ -20,10 +20,24 @@ export {
   type ConnectOptions,
   connectServers,
   type ServersConfig,
+  type ServersRegistry,
 } from './connect-servers.ts'
 export type { ClientOptions } from './connection.ts'
 export type { OAuthOptions } from './http/oauth-session.ts'
 export { type Authorization, fileTokenStore, type TokenStore } from './http/token-store.ts'
+export { type Approval, approveChanges, changeMatcher } from './lock/approve.ts'
+export { compareWithLock, type FieldChange, type LockChange } from './lock/compare.ts'
+export {
+  type LockedServer,
+  type LockedTool,
+  type Lockfile,
+  lockServers,
+  type ObservedServer,
+} from './lock/lockfile.ts'
+export { lockfilePath, readLockfile, writeLockfile } from './lock/lockfile-file.ts'
+export type { ServerCommand } from './lock/server-command.ts'
 export type { McpEvent } from './mcp-event.ts'
+export type { Finding, FindingKind, Severity } from './scan/finding.ts'
+export { ToolScanner } from './scan/tool-scanner.ts'
 export type { Schedule } from './schedule.ts'
 export type { ServerTool } from './server-tool.ts'

@@ -11,6 +11,7 @@ import { type CatalogueCache, fingerprintOf } from './catalogue-cache.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { Connection } from './connection.ts'
 import { listTools } from './list-tools.ts'
+import type { LockGuard } from './lock/lock-guard.ts'
 import type { EmitMcp } from './mcp-event.ts'
 import type { OpenConnection } from './open-connection.ts'
 import { RestartPolicy } from './restart-policy.ts'
@@ -29,6 +30,10 @@ export interface ServerSurroundings {
   readonly open: OpenConnection
   readonly cache: CatalogueCache | undefined
   readonly emit: EmitMcp
+  /** Holds it to the lockfile, where there is one. */
+  readonly guard: LockGuard
+  /** Looks at its tools whenever they are other ones. */
+  readonly onTools: (tools: readonly ServerTool[]) => void
   /** Whether anybody hears of progress; servers are asked for it only then. */
   readonly wantsProgress: boolean
   readonly now: () => number
@@ -57,6 +62,7 @@ export class ManagedServer {
   #connection: Connection | undefined
   #connecting: Promise<Connection> | undefined
   #refreshing: Promise<void> | undefined
+  #checking: Promise<void> | undefined
   #starting: Promise<void> | undefined
   #callsInFlight = 0
   #lastCallAt = 0
@@ -74,6 +80,11 @@ export class ManagedServer {
 
   get status(): ServerStatus {
     return this.#status
+  }
+
+  /** What it lists, before anything is left out; undefined until that is known. */
+  get tools(): readonly ServerTool[] | undefined {
+    return this.#tools
   }
 
   /** True while searches had better wait: its tools are not known yet, and may soon be. */
@@ -117,6 +128,14 @@ export class ManagedServer {
     }
   }
 
+  /** Holds it to a lockfile that has just come into force. */
+  async recheck(): Promise<void> {
+    const refusal = this.#around.guard.refusal(this.name, this.config)
+    if (refusal !== undefined) return this.#refuse(refusal)
+    if (this.#tools) this.#register(this.#tools)
+    else if (this.#status.state === 'failed') this.start()
+  }
+
   /** The SDK's client, for what goes beyond tools; connects if need be. */
   async client(): Promise<Client> {
     return (await this.#connected()).client
@@ -134,12 +153,25 @@ export class ManagedServer {
   async #start(): Promise<void> {
     const { problem, start } = this.config
     if (problem !== undefined) return this.#setState('failed', problem)
+    const refusal = this.#around.guard.refusal(this.name, this.config)
+    if (refusal !== undefined) return this.#refuse(refusal)
     const cached = await this.#around.cache?.load(this.name, this.#fingerprint)
     if (this.#isClosed) return
     this.#era = cached?.era
     if (cached) this.#sync(cached.tools)
     if (cached && start !== 'eager') return this.#setState('cold')
     await this.#connected().catch(ignore)
+  }
+
+  /** Neither runs it nor keeps its tools: what it is now was approved by nobody. */
+  async #refuse(refusal: string): Promise<void> {
+    this.#tools = undefined
+    this.#toolsHash = undefined
+    this.#around.registry.unregisterMcp(this.name)
+    this.#around.guard.forget(this.name)
+    this.#cancel('retry')
+    if (this.#connection) await this.#drop(this.#connection)
+    this.#setState('failed', refusal)
   }
 
   async #callOnce(call: ServerCall, { mayReconnect }: { mayReconnect: boolean }): Promise<ToolResult> {
@@ -151,6 +183,8 @@ export class ManagedServer {
       return { ok: false, code: 'not_available', error: `${reason}. Use another tool, or try later` }
     }
     try {
+      const refusal = await this.#refusalOf(call.tool.name, connection)
+      if (refusal !== undefined) return { ok: false, code: 'not_available', error: refusal }
       return await callServerTool(connection, call, this.#around.emit)
     } catch (error) {
       if (isSessionLost(error) && mayReconnect) {
@@ -164,9 +198,27 @@ export class ManagedServer {
     }
   }
 
+  /**
+   * Why a tool must not be called. A lockfile covers what a tool is when it is called, not when it was found, so the
+   * list is read again; calls made at once share one reading.
+   */
+  async #refusalOf(tool: string, connection: Connection): Promise<string | undefined> {
+    const { guard } = this.#around
+    if (!guard.isOn) return undefined
+    this.#checking ??= this.#readTools(connection).finally(() => {
+      this.#checking = undefined
+    })
+    await this.#checking
+    const isListed = this.#tools?.some(({ name }) => name === tool)
+    const reason = isListed ? guard.heldBecause(this.name, tool) : 'the server does not list it any more'
+    return reason && `calling "${tool}" of server "${this.name}" is not permitted: ${reason}`
+  }
+
   /** The connection, made if there is none; one attempt for all who wait. */
   #connected(): Promise<Connection> {
     if (this.#connection) return Promise.resolve(this.#connection)
+    const refusal = this.#around.guard.refusal(this.name, this.config)
+    if (refusal !== undefined) return Promise.reject(new Error(refusal))
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined
     })
@@ -277,22 +329,31 @@ export class ManagedServer {
   #sync(tools: readonly ServerTool[]): boolean {
     const hash = hashText(canonicalJson(tools))
     if (hash === this.#toolsHash) return false
+    this.#register(tools)
+    this.#tools = tools
+    this.#toolsHash = hash
+    this.#around.onTools(tools)
+    return true
+  }
+
+  #register(tools: readonly ServerTool[]): void {
     const { allow, deny, lazy, pinned, trust } = this.config
     const isAllowed = matcher(allow)
     const isDenied = matcher(deny)
     const taken = tools.filter(({ name }) => isAllowed?.(name) !== false && isDenied?.(name) !== true)
-    this.#around.registry.syncMcp(
-      this.name,
-      taken.map((tool) => this.#toTool(tool)),
-      {
-        ...(lazy === undefined ? {} : { lazy }),
-        ...(pinned === undefined ? {} : { pinned }),
-        ...(trust === undefined ? {} : { trust }),
-      },
+    const options = {
+      ...(lazy === undefined ? {} : { lazy }),
+      ...(pinned === undefined ? {} : { pinned }),
+      ...(trust === undefined ? {} : { trust }),
+    }
+    const { guard, registry } = this.#around
+    guard.sync(this.name, taken, () =>
+      registry.syncMcp(
+        this.name,
+        taken.map((tool) => this.#toTool(tool)),
+        options,
+      ),
     )
-    this.#tools = tools
-    this.#toolsHash = hash
-    return true
   }
 
   #toTool(tool: ServerTool): Tool {

@@ -1,4 +1,5 @@
 import type { ServerStatus } from '../registry/server-directory.ts'
+import type { Finding } from './scan/finding.ts'
 
 /** What happened to a server or on its behalf. Texts and data in it come from the server and are not to be trusted. */
 export type McpEvent = { readonly at: number; readonly server: string } & (
@@ -7,6 +8,8 @@ export type McpEvent = { readonly at: number; readonly server: string } & (
   | { readonly type: 'server-warning'; readonly warning: string }
   /** A tool of its list that cannot be used; the rest of the list is. */
   | { readonly type: 'tool-invalid'; readonly tool: string; readonly reason: string }
+  /** Something in a tool's definition that a person should look at; the tool is used all the same. */
+  | { readonly type: 'tool-suspicious'; readonly finding: Finding }
   | {
       readonly type: 'call-progress'
       readonly toolCallId: string

@@ -1,0 +1,94 @@
+import { matcher } from '../../registry/policy.ts'
+import { compareWithLock, type LockChange } from './compare.ts'
+import {
+  type LockedServer,
+  type LockedTool,
+  type Lockfile,
+  lockServer,
+  type ObservedServer,
+  toolsByName,
+} from './lockfile.ts'
+
+/** What an approval took over, and the lockfile with it. */
+export interface Approval {
+  readonly lockfile: Lockfile
+  readonly approved: readonly LockChange[]
+}
+
+/**
+ * Whether a change is meant by names and globs: a server's name means the server with all its tools, a tool goes by
+ * its registered name or as `server.tool`.
+ */
+export function changeMatcher(patterns: readonly string[]): (change: LockChange) => boolean {
+  const isMeant = matcher(patterns)
+  return (change) => {
+    const names = [change.server]
+    if ('tool' in change) names.push(change.name, `${change.server}.${change.tool}`)
+    return names.some((name) => isMeant?.(name) === true)
+  }
+}
+
+/**
+ * Takes over what changed, as far as `isMeant` says so. A tool of a server that is new or has another command can
+ * only be approved together with that command. Nothing is approved that was not observed.
+ */
+export function approveChanges(
+  lockfile: Lockfile,
+  observed: ReadonlyMap<string, ObservedServer>,
+  isMeant: (change: LockChange) => boolean,
+): Approval {
+  const servers = new Map(lockfile.servers)
+  const approved: LockChange[] = []
+  for (const change of compareWithLock(lockfile, observed)) {
+    const now = observed.get(change.server)
+    if (!now) {
+      if (!isMeant(change)) continue
+      servers.delete(change.server)
+      approved.push(change)
+    } else if (change.kind === 'server-added' || change.kind === 'command-changed') {
+      const taken = approveServer(change, now, servers.get(change.server), isMeant)
+      if (!taken) continue
+      servers.set(change.server, taken.server)
+      approved.push(change, ...taken.approved)
+    } else if (isMeant(change)) {
+      const server = servers.get(change.server)
+      if (server && approveTool(change, now, server, servers)) approved.push(change)
+    }
+  }
+  return { lockfile: { servers }, approved }
+}
+
+function approveServer(
+  change: LockChange,
+  now: ObservedServer,
+  before: LockedServer | undefined,
+  isMeant: (change: LockChange) => boolean,
+): { server: LockedServer; approved: LockChange[] } | undefined {
+  if (!now.tools) return undefined
+  const known = new Map(before?.tools)
+  const bare = { servers: new Map([[change.server, lockServer(now.config, known)]]) }
+  const inside = compareWithLock(bare, new Map([[change.server, now]]))
+  const approved = isMeant(change) ? inside : inside.filter(isMeant)
+  if (!isMeant(change) && approved.length === 0) return undefined
+  const listed = toolsByName(now.tools)
+  for (const each of approved) if ('tool' in each) replaceTool(known, each.tool, listed.get(each.tool))
+  return { server: lockServer(now.config, known), approved }
+}
+
+function approveTool(
+  change: LockChange,
+  now: ObservedServer,
+  server: LockedServer,
+  servers: Map<string, LockedServer>,
+): boolean {
+  if (!('tool' in change) || !now.tools) return false
+  const tools = new Map(server.tools)
+  replaceTool(tools, change.tool, toolsByName(now.tools).get(change.tool))
+  servers.set(change.server, { ...server, tools })
+  return true
+}
+
+function replaceTool(tools: Map<string, LockedTool>, name: string, tool: LockedTool | undefined): void {
+  if (tool) tools.set(name, tool)
+  else tools.delete(name)
+}

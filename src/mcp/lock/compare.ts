@@ -1,0 +1,102 @@
+import { canonicalJson, isRecord } from '../../json.ts'
+import { sha256 } from './definition.ts'
+import {
+  type LockedServer,
+  type LockedTool,
+  type Lockfile,
+  type ObservedServer,
+  toolsByName,
+} from './lockfile.ts'
+import { commandOf } from './server-command.ts'
+
+/** One place where something differs; `before` or `after` is absent where there was or is nothing. */
+export interface FieldChange {
+  /** `description`, `inputSchema.properties.path.type`, `args.1`. */
+  readonly path: string
+  readonly before?: unknown
+  readonly after?: unknown
+}
+
+/** How a server or a tool differs from what was approved. */
+export type LockChange =
+  | { readonly kind: 'server-added' | 'server-removed'; readonly server: string }
+  | { readonly kind: 'command-changed'; readonly server: string; readonly fields: readonly FieldChange[] }
+  | ({ readonly kind: 'tool-added' | 'tool-removed' } & ToolPlace)
+  | ({ readonly kind: 'tool-changed'; readonly fields: readonly FieldChange[] } & ToolPlace)
+
+interface ToolPlace {
+  readonly server: string
+  /** The server's own name for it. */
+  readonly tool: string
+  /** The name it is registered under. */
+  readonly name: string
+}
+
+/**
+ * How servers differ from what was approved, by server and tool. Tools are compared where they are known; those of a
+ * server that is new or has another command are not, since the server itself comes first.
+ */
+export function compareWithLock(
+  lockfile: Lockfile,
+  observed: ReadonlyMap<string, ObservedServer>,
+): LockChange[] {
+  const names = new Set([...lockfile.servers.keys(), ...observed.keys()])
+  return [...names].sort().flatMap((server): LockChange[] => {
+    const locked = lockfile.servers.get(server)
+    const now = observed.get(server)
+    if (!now) return [{ kind: 'server-removed', server }]
+    if (!locked) return [{ kind: 'server-added', server }]
+    const fields = commandChanges(locked, now)
+    if (fields.length > 0) return [{ kind: 'command-changed', server, fields }]
+    return now.tools ? compareTools(server, locked, toolsByName(now.tools)) : []
+  })
+}
+
+/** Where a server's command differs from the approved one. */
+export function commandChanges(locked: LockedServer, { config }: ObservedServer): FieldChange[] {
+  const command = commandOf(config)
+  return locked.hash === sha256(command) ? [] : fieldChanges(locked.command, command)
+}
+
+/** Where a tool's definition differs from the approved one. */
+export function toolChanges(locked: LockedTool, now: LockedTool): FieldChange[] {
+  return locked.hash === now.hash ? [] : fieldChanges(locked.definition, now.definition)
+}
+
+function compareTools(
+  server: string,
+  locked: LockedServer,
+  tools: ReadonlyMap<string, LockedTool>,
+): LockChange[] {
+  const names = new Set([...locked.tools.keys(), ...tools.keys()])
+  return [...names].sort().flatMap((tool): LockChange[] => {
+    const place = { server, tool, name: `mcp__${server}__${tool}` }
+    const before = locked.tools.get(tool)
+    const after = tools.get(tool)
+    if (!after) return [{ kind: 'tool-removed', ...place }]
+    if (!before) return [{ kind: 'tool-added', ...place }]
+    const fields = toolChanges(before, after)
+    return fields.length > 0 ? [{ kind: 'tool-changed', ...place, fields }] : []
+  })
+}
+
+/** Goes down into what both have, and tells the deepest place where they part. */
+function fieldChanges(before: unknown, after: unknown, path = ''): FieldChange[] {
+  if (canonicalJson(before) === canonicalJson(after)) return []
+  if (isBranch(before) && isBranch(after) && Array.isArray(before) === Array.isArray(after)) {
+    const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()
+    return keys.flatMap((key) => {
+      const inner = path === '' ? key : `${path}.${key}`
+      return fieldChanges(ownValue(before, key), ownValue(after, key), inner)
+    })
+  }
+  return [{ path, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) }]
+}
+
+function isBranch(value: unknown): value is Record<string, unknown> | unknown[] {
+  return isRecord(value) || Array.isArray(value)
+}
+
+function ownValue(branch: Record<string, unknown> | unknown[], key: string): unknown {
+  return Object.hasOwn(branch, key) ? Reflect.get(branch, key) : undefined
+}

@@ -1,0 +1,53 @@
+import type { ServerConfig } from '../config/server-config.ts'
+import type { ServerTool } from '../server-tool.ts'
+import { definitionOf, hashDefinition, type LockedDefinition, sha256 } from './definition.ts'
+import { commandOf, type ServerCommand } from './server-command.ts'
+
+/** A tool as it was approved. */
+export interface LockedTool {
+  readonly hash: string
+  readonly definition: LockedDefinition
+}
+
+/** A server as it was approved: what starts it, and its tools by the server's own names. */
+export interface LockedServer {
+  readonly hash: string
+  readonly command: ServerCommand
+  readonly tools: ReadonlyMap<string, LockedTool>
+}
+
+/** The approved servers, by name. What is not in it is not approved. */
+export interface Lockfile {
+  readonly servers: ReadonlyMap<string, LockedServer>
+}
+
+/** A server as it is now: its config, and what it lists. */
+export interface ObservedServer {
+  readonly config: ServerConfig
+  /** undefined when they are not known, since it could not or may not be asked. */
+  readonly tools?: readonly ServerTool[] | undefined
+}
+
+/** Approves servers as they are now. Those whose tools are not known are left out. */
+export function lockServers(observed: ReadonlyMap<string, ObservedServer>): Lockfile {
+  const servers = new Map<string, LockedServer>()
+  for (const [name, { config, tools }] of observed) {
+    if (tools) servers.set(name, lockServer(config, toolsByName(tools)))
+  }
+  return { servers }
+}
+
+export function lockServer(config: ServerConfig, tools: ReadonlyMap<string, LockedTool>): LockedServer {
+  const command = commandOf(config)
+  return { hash: sha256(command), command, tools }
+}
+
+/** The definitions of a list by name. Of two with one name the first counts, since only that one is registered. */
+export function toolsByName(tools: readonly ServerTool[]): Map<string, LockedTool> {
+  const byName = new Map<string, LockedTool>()
+  for (const tool of tools) {
+    if (byName.has(tool.name)) continue
+    byName.set(tool.name, { hash: hashDefinition(tool.name, tool), definition: definitionOf(tool) })
+  }
+  return byName
+}

@@ -1,0 +1,113 @@
+import { withoutHidden } from '../../names.ts'
+import type { Trace } from './finding.ts'
+
+/** Characters that nobody sees: the worst of them in a text, with how many there are. */
+export function hiddenCharacters(text: string): Trace[] {
+  if (withoutHidden(text) === text) return []
+  const counts = new Map<string, number>()
+  let first: { family: Family; at: number } | undefined
+  let at = 0
+  for (const character of text) {
+    const family = isInnocent(character, text, at) ? undefined : familyOf(character)
+    if (family) {
+      counts.set(family.name, (counts.get(family.name) ?? 0) + 1)
+      if (!first || RANK[family.severity] > RANK[first.family.severity]) first = { family, at }
+    }
+    at += character.length
+  }
+  if (!first) return []
+  const names = [...counts].map(([name, count]) => `${count} ${name}`).join(', ')
+  const smuggled = tagText(text)
+  const message =
+    smuggled === ''
+      ? `holds ${names}`
+      : `holds ${names}, which spell ${JSON.stringify(smuggled.slice(0, 200))}`
+  return [
+    {
+      kind: 'hidden-characters',
+      severity: first.family.severity,
+      message,
+      excerpt: excerptAt(text, first.at),
+    },
+  ]
+}
+
+interface Family {
+  readonly name: string
+  readonly severity: 'high' | 'medium' | 'low'
+  readonly pattern: RegExp
+}
+
+const RANK = { low: 0, medium: 1, high: 2 } as const
+
+const FAMILIES: readonly Family[] = [
+  { name: 'tag characters', severity: 'high', pattern: /[\u{E0000}-\u{E0FFF}]/u },
+  {
+    name: 'characters that turn the direction of text',
+    severity: 'high',
+    pattern: /[\u202A-\u202E\u2066-\u2069]/,
+  },
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+  { name: 'terminal escapes', severity: 'high', pattern: /[\u001B\u009B]/ },
+  { name: 'control characters', severity: 'medium', pattern: /\p{Cc}/u },
+  {
+    name: 'zero-width characters',
+    severity: 'medium',
+    pattern: /[\u200B-\u200F\u2060-\u2065\uFEFF]|\u034F|[\u180B-\u180F]/,
+  },
+  { name: 'invisible characters', severity: 'low', pattern: /./su },
+]
+
+function familyOf(character: string): Family | undefined {
+  if (withoutHidden(character) !== '') return undefined
+  return FAMILIES.find(({ pattern }) => pattern.test(character))
+}
+
+/** Line ends of Windows, a mark at the very start, and what emoji and some scripts are written with. */
+function isInnocent(character: string, text: string, at: number): boolean {
+  if (character === '\r') return text[at + 1] === '\n'
+  if (character === '\uFEFF') return at === 0
+  if (/[\uFE00-\uFE0F]/.test(character)) return /[\p{S}\p{N}#*]$/u.test(text.slice(0, at))
+  if (character === '\u200D' || character === '\u200C') {
+    const before = text.slice(Math.max(0, at - 4), at)
+    return /(?:\p{Extended_Pictographic}\uFE0F?|\p{Emoji_Modifier}|[\p{L}\p{M}](?<=[^\p{Script=Latin}]))$/u.test(
+      before,
+    )
+  }
+  if (/[\u200E\u200F]/.test(character)) return /[\p{Script=Arabic}\p{Script=Hebrew}]/u.test(text)
+  // Flags of regions are spelled with tags after a black flag.
+  return (
+    /[\u{E0020}-\u{E007F}]/u.test(character) &&
+    /\u{1F3F4}[\u{E0020}-\u{E007F}]{0,6}$/u.test(text.slice(Math.max(0, at - 14), at))
+  )
+}
+
+/** What a run of tag characters says, each of them standing for a letter of ASCII. */
+function tagText(text: string): string {
+  let spelled = ''
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0
+    if (code >= 0xe0020 && code <= 0xe007e) spelled += String.fromCharCode(code - 0xe0000)
+  }
+  return spelled
+}
+
+const AROUND = 40
+
+/** A passage with what is hidden in it written as `\u{200b}`. */
+export function excerptAt(text: string, at: number, length = 1): string {
+  const from = Math.max(0, at - AROUND)
+  const to = Math.min(text.length, at + length + AROUND)
+  const passage = showHidden(text.slice(from, to).replace(/\s+/g, ' ').trim())
+  return `${from > 0 ? '…' : ''}${passage}${to < text.length ? '…' : ''}`
+}
+
+/** A text with its hidden characters written out, so that it can be shown as it is. */
+export function showHidden(text: string): string {
+  let shown = ''
+  for (const character of text) {
+    const isHidden = withoutHidden(character) === ''
+    shown += isHidden ? `\\u{${character.codePointAt(0)?.toString(16)}}` : character
+  }
+  return shown
+}

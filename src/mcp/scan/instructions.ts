@@ -1,0 +1,124 @@
+import { nameSkeletons, withoutHidden } from '../../names.ts'
+import type { FindingKind, Severity, Trace } from './finding.ts'
+import { excerptAt } from './hidden-characters.ts'
+
+/** Longer texts are read so far, and told: no tool needs that much. */
+const MAX_CHARACTERS = 60_000
+
+/** No rule fits a text this short; most texts of a schema are. */
+const MIN_CHARACTERS = 8
+
+/** Passages that speak to the model rather than about the tool, one for each rule that fits. */
+export function findInstructions(text: string): Trace[] {
+  if (text.length < MIN_CHARACTERS) return []
+  const read = text.slice(0, MAX_CHARACTERS)
+  // Letters of other scripts and hidden characters between letters must not help anyone past the rules.
+  const folded = nameSkeletons(withoutHidden(read).replaceAll('’', "'")).at(-1) ?? ''
+  const traces = RULES.flatMap(({ kind, severity, pattern, message }): Trace[] => {
+    const found = pattern.exec(folded)
+    if (!found) return []
+    return [{ kind, severity, message, excerpt: excerptAt(folded, found.index, found[0].length) }]
+  })
+  if (text.length <= MAX_CHARACTERS) return traces
+  const message = `is ${text.length} characters long; only the first ${MAX_CHARACTERS} were looked at`
+  return [...traces, { kind: 'concealment', severity: 'medium', message, excerpt: excerptAt(text, 0, 40) }]
+}
+
+interface Rule {
+  readonly kind: FindingKind
+  readonly severity: Severity
+  /** Over lower-case text. Repetitions are bounded, so that no text can make it slow. */
+  readonly pattern: RegExp
+  readonly message: string
+}
+
+const RULES: readonly Rule[] = [
+  {
+    kind: 'override',
+    severity: 'high',
+    message: 'tells the model to disregard what it was told',
+    pattern:
+      /\b(?:ignore|disregard|forget|override|bypass)\b(?: \w+){0,3}? (?:previous|prior|above|earlier|preceding|foregoing|system|safety|other|your)(?: \w+){0,2}? (?:instructions?|prompts?|rules?|guidelines?|directives?|polic(?:y|ies)|messages)\b/,
+  },
+  {
+    kind: 'override',
+    severity: 'high',
+    message: 'gives the model another role',
+    pattern:
+      /\b(?:you are (?:now|no longer)|from now on,? you|new system prompt|your new (?:instructions|role))\b/,
+  },
+  {
+    kind: 'secrecy',
+    severity: 'high',
+    message: 'tells the model to keep something from the user',
+    pattern:
+      /\b(?:do not|don't|never|must not|should not|without)(?: \w+){0,2}? (?:tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|mention(?:ing)?|alert(?:ing)?|reveal(?:ing)?|disclos(?:e|ing))\b[^.\n]{0,50}?\b(?:users?|humans?|anyone|operator|customer)\b/,
+  },
+  {
+    kind: 'secrecy',
+    severity: 'high',
+    message: 'tells the model to act unnoticed',
+    pattern:
+      /\b(?:keep (?:this|it) (?:a )?secret|(?:silently|secretly|covertly|quietly) (?:send|forward|read|upload|copy|include|call|execute|run|append|bcc)|without the user(?:'s)? (?:knowing|knowledge|noticing|consent)|hide (?:this|it) from the user)\b/,
+  },
+  {
+    kind: 'fake-markup',
+    severity: 'high',
+    message: 'passes itself off as the words of the host',
+    pattern:
+      /<\|?\/?(?:im_start|im_end|system|assistant|system[-_ ](?:prompt|message|reminder|instructions?)|sys|admin)\|?>|\[\/?inst\]|<<\/?sys>>|\[system\]|^#{1,4} ?system(?: prompt| message)?:?$/m,
+  },
+  {
+    kind: 'fake-markup',
+    severity: 'medium',
+    message: 'marks a passage as an order to the model',
+    pattern:
+      /<\/?(?:important|critical|override|priority|mandatory|instructions?_to_(?:ai|model|assistant))\s?>|<\/(?:secret|hidden)>/,
+  },
+  {
+    kind: 'exfiltration',
+    severity: 'high',
+    message: 'asks for files that hold keys or passwords',
+    pattern:
+      /\b(?:read|open|cat|get|fetch|load|include|pass|send|attach|upload|provide|contents? of|copy)\b[^.\n]{0,60}?(?:~\/\.|\.ssh\/|\bid_(?:rsa|ed25519|ecdsa)\b|\.aws\/credentials|\/etc\/(?:passwd|shadow)|\.netrc\b|\.cursor\/mcp\.json|claude_desktop_config|\bwallet\.dat\b|\.kube\/config\b)/,
+  },
+  {
+    kind: 'exfiltration',
+    severity: 'high',
+    message: 'asks for the conversation or the system prompt',
+    pattern:
+      /\b(?:send|forward|include|pass|append|provide|upload|put|copy|post|insert|paste|leak|repeat)\b[^.\n]{0,50}?\b(?:(?:entire|full|whole|complete|all|previous|prior|earlier)(?: \w+){0,2}? (?:conversation|chat|messages|context|history|dialog(?:ue)?)(?: history)?|conversation history|chat history|system prompt|initial prompt)\b/,
+  },
+  {
+    kind: 'exfiltration',
+    severity: 'medium',
+    message: 'shows an image whose address carries data away',
+    pattern: /!\[[^\]\n]{0,80}\]\(https?:\/\/[^)\s]{0,200}[?&][\w-]{1,40}=/,
+  },
+  {
+    kind: 'precedence',
+    severity: 'medium',
+    message: 'wants to come before every other tool',
+    pattern:
+      /\b(?:before|prior to) (?:using|calling|invoking|running|executing|making|you (?:use|call|invoke)) (?:any|all|every)(?: of the)? (?:other )?(?:tools?|functions?|mcp)\b|\b(?:always|must)(?: \w+){0,2}? (?:call|use|invoke|run|execute) this (?:tool|function)(?: \w+){0,2}? (?:first|before (?:any|all|every))/,
+  },
+  {
+    kind: 'precedence',
+    severity: 'medium',
+    message: 'talks the model out of other tools',
+    pattern:
+      /\b(?:do not|don't|never) (?:use|call|invoke|trust) (?:any )?other (?:tools?|functions?|servers?)\b|\b(?:all )?other (?:tools?|functions?|servers?) (?:are|is) (?:deprecated|broken|unsafe|outdated|insecure|obsolete|malicious)\b/,
+  },
+  {
+    kind: 'concealment',
+    severity: 'medium',
+    message: 'pushes text out of sight',
+    pattern: /\n{20,}\s{0,40}\S|[ \t]{200,}\S|<!--[^>]{20}/,
+  },
+  {
+    kind: 'concealment',
+    severity: 'low',
+    message: 'holds a long passage that nobody can read',
+    pattern: /\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9+/]{240,}={0,2}/,
+  },
+]

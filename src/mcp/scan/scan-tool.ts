@@ -1,0 +1,23 @@
+import type { ServerTool } from '../server-tool.ts'
+import type { Finding } from './finding.ts'
+import { hiddenCharacters } from './hidden-characters.ts'
+import { findInstructions } from './instructions.ts'
+import { toolTexts } from './tool-texts.ts'
+
+/** Most findings one tool may bring; the worst is told well before. */
+const MAX_FINDINGS = 10
+
+/** What looks suspicious in one tool's definition, wherever in it text may stand. */
+export function scanTool(server: string, tool: ServerTool): Finding[] {
+  const findings = toolTexts(tool).flatMap(({ place, text }) =>
+    [...hiddenCharacters(text), ...findInstructions(text)].map((trace) => ({
+      ...trace,
+      server,
+      tool: tool.name,
+      place,
+    })),
+  )
+  return findings.sort((a, b) => RANK[b.severity] - RANK[a.severity]).slice(0, MAX_FINDINGS)
+}
+
+const RANK = { low: 0, medium: 1, high: 2 } as const
