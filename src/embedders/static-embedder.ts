@@ -7,6 +7,8 @@ import { TokenTable } from './token-table.ts'
 
 const MODEL_PATH = join('models', 'tool-table-v1.bin')
 const DIMENSIONS = 256
+/** Of requests that a catalogue cannot serve, half stay below this with every tool; of those it can, hardly any. */
+const RELATED_FROM = 0.25
 
 export interface StaticEmbedderOptions {
   /** A model file made by `npm run train`; the one that comes with the package unless told. */
@@ -31,6 +33,7 @@ export function staticEmbedder(options: StaticEmbedderOptions = {}): Embedder {
     get dimensions() {
       return options.path === undefined && table === undefined ? DIMENSIONS : open().header.dimensions
     },
+    relatedFrom: RELATED_FROM,
     embed(texts) {
       const loaded = open()
       return texts.map((text) => loaded.embed(text))

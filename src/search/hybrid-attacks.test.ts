@@ -67,6 +67,9 @@ const EVERY_WORD = [...new Set([...THINGS, ...VERBS.map(([verb]) => verb)])].joi
 
 const ATTACKS: Readonly<Record<string, readonly Listing[]>> = {
   'stuffs its description with the words of all others': [attacker('do_it', `${EVERY_WORD} `.repeat(20))],
+  'knows the words of the queries': [
+    attacker('do_it', [...new Set(QUERIES.flatMap(({ text }) => text.split(' ')))].join(' ')),
+  ],
   'stuffs its name': [attacker(EVERY_WORD.replaceAll(' ', '_').slice(0, 250), 'Does everything')],
   'stuffs its parameters': [
     attacker('do_it', 'Does it', {

@@ -67,10 +67,17 @@ describe('hybrid', () => {
     expect([total, matches.length, unmatchedTerms]).toEqual([0, 0, ['zzyzx', 'qwrtplk']])
   })
 
-  it('reads neither filters nor hidden characters as meaning', async () => {
+  it('reads what a person would read, past hidden characters', async () => {
     const index = hybrid({ embedder }).open()
-    index.update('a', [sampleListing('plain', 'Sends\u200B \u{E0041}an e-mail')])
-    expect((await rank(index, 'email -calendar')).total).toBe(1)
+    index.update('a', [
+      sampleListing('deliver_message', 'Sends an em\u200Bail\u{E0041}\u{E0042} to a mail\u00ADbox'),
+    ])
+    expect((await rank(index, 'email mailbox')).total).toBe(1)
+  })
+
+  it('leaves filters out of what is meant', async () => {
+    const { matches } = await rank(open(), 'forecast -transfer_money')
+    expect(matches[0]?.listing.ownName).toBe('get_forecast')
   })
 })
 

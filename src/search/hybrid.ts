@@ -9,6 +9,7 @@ import { DEFAULT_RELATED_FROM, meaningReason } from './semantic.ts'
 import { STOP_WORDS } from './stop-words.ts'
 import { compareNames } from './top-matches.ts'
 import { type VectorSearcher, vectorSearcher } from './vector-searcher.ts'
+import { isWordList } from './word-list.ts'
 
 /**
  * How much the words count, and the meaning the rest. Tuned on sets that the embedder had not seen (bench/hybrid.ts);
@@ -27,8 +28,14 @@ const PART_CANDIDATES = 48
 /** A listing that shares no word with the query must come this close to the nearest one in meaning. */
 const NEAR_THE_NEAREST = 0.6
 
-/** The cosine that leaves no doubt. */
-const SURE_FROM = 0.65
+/** Words count in full when the meaning comes this close to the nearest: words alone may be chosen to be found. */
+const WORDS_AGREE_FROM = 0.7
+
+/** What is left of the fit of a listing that is a list of words. */
+const WORD_LIST_WEIGHT = 0.7
+
+/** The cosine that leaves no doubt. The best tool for a request is seldom below it, one for another request above. */
+const SURE_FROM = 0.6
 
 /** Below this the best match is called weak. */
 const WEAK_BELOW = 0.3
@@ -52,16 +59,20 @@ export function hybrid({ embedder }: HybridOptions): VectorSearcher {
 class HybridIndex implements SearchIndex {
   readonly #embedder: Embedder
   readonly #vectors: ListingVectors
+  readonly #relatedFrom: number
   readonly #lexical = lexical().open()
+  readonly #wordLists = new WeakSet<Listing>()
 
   constructor(embedder: Embedder, vectors: ListingVectors) {
     this.#embedder = embedder
+    this.#relatedFrom = embedder.relatedFrom ?? DEFAULT_RELATED_FROM
     this.#vectors = vectors
   }
 
   update(source: string, listings: readonly Listing[]): void {
     this.#lexical.update(source, listings)
     this.#vectors.update(source, listings)
+    for (const listing of listings) if (isWordList(listing)) this.#wordLists.add(listing)
   }
 
   async rank(query: Query, options: RankOptions): Promise<Ranking> {
@@ -85,7 +96,7 @@ class HybridIndex implements SearchIndex {
       const vector = others[parts.length + at]
       return vector === undefined || !this.#isMeant(vector, best)
     })
-    const confidence = confidenceOf(best[0], query)
+    const confidence = confidenceOf(best[0], query, this.#relatedFrom / 2)
     return {
       total: Math.max(byWords.total, board.size),
       matches: best.map((candidate, place) => toRanked(candidate, confidence, place)),
@@ -105,8 +116,7 @@ class HybridIndex implements SearchIndex {
     }
     const near = this.#vectors.nearest(vector, Math.max(count, limit), filter)
     for (const { similarity } of near) bestSimilarity = Math.max(bestSimilarity, similarity)
-    const relatedFrom = this.#embedder.relatedFrom ?? DEFAULT_RELATED_FROM
-    const from = Math.max(relatedFrom, NEAR_THE_NEAREST * bestSimilarity)
+    const from = Math.max(this.#relatedFrom, NEAR_THE_NEAREST * bestSimilarity)
     for (const { listing, similarity } of near) {
       if (similarity < from || board.has(listing)) continue
       board.set(listing, {
@@ -120,9 +130,14 @@ class HybridIndex implements SearchIndex {
       })
     }
     const wordsUnit = WORDS_WEIGHT / (byWords.matches[0]?.score ?? 1)
-    const meaningUnit = (1 - WORDS_WEIGHT) / Math.max(bestSimilarity, relatedFrom)
-    for (const candidate of board.values())
-      candidate.fit = candidate.words * wordsUnit + Math.max(0, candidate.similarity) * meaningUnit
+    const meaningUnit = (1 - WORDS_WEIGHT) / Math.max(bestSimilarity, this.#relatedFrom)
+    const agreesFrom = WORDS_AGREE_FROM * bestSimilarity
+    for (const candidate of board.values()) {
+      const similarity = Math.max(0, candidate.similarity)
+      const agreement = similarity < agreesFrom ? similarity / agreesFrom : 1
+      const fit = candidate.words * wordsUnit * agreement + similarity * meaningUnit
+      candidate.fit = this.#wordLists.has(candidate.listing) ? WORD_LIST_WEIGHT * fit : fit
+    }
     return board
   }
 
@@ -143,7 +158,7 @@ class HybridIndex implements SearchIndex {
 
   /** Whether a term that no listing holds is what one of the matches is about. */
   #isMeant(vector: Float32Array, best: readonly Candidate[]): boolean {
-    const from = 1.5 * (this.#embedder.relatedFrom ?? DEFAULT_RELATED_FROM)
+    const from = 1.5 * this.#relatedFrom
     return best.some(({ listing }) => this.#vectors.similarity(vector, listing) >= from)
   }
 }
@@ -187,11 +202,12 @@ function byFit(a: Candidate, b: Candidate): number {
 }
 
 /** How sure the best match is, 0 to 1: it means what was asked, or it holds the words. */
-function confidenceOf(best: Candidate | undefined, { words }: Query): number {
+function confidenceOf(best: Candidate | undefined, { words }: Query, doubtfulAt: number): number {
   if (best === undefined) return 0
   const telling = words.filter((word) => !STOP_WORDS.has(word.toLowerCase())).length
   const coverage = best.reasons.length / Math.max(1, telling)
-  return Math.min(1, Math.max(best.similarity / SURE_FROM, coverage))
+  const meaning = (best.similarity - doubtfulAt) / (SURE_FROM - doubtfulAt)
+  return Math.min(1, Math.max(0, meaning, coverage))
 }
 
 function toRanked(

@@ -3,7 +3,7 @@ import type { Listing } from '../tool.ts'
 import { parameterTexts } from './parameter-texts.ts'
 
 /** What lies beyond is not read: nobody gains by a longer text, and the gist of a description is at its start. */
-const MAX_NAME_CHARACTERS = 120
+const MAX_NAME_CHARACTERS = 256
 const MAX_DESCRIPTION_CHARACTERS = 300
 const MAX_HINT_CHARACTERS = 200
 const MAX_PARAMETERS = 5
