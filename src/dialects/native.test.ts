@@ -59,6 +59,27 @@ describe('anthropic', () => {
     }
   })
 
+  it.each([
+    ['tool_search', 'one-step', { name: RAIN }],
+    ['tool_search', 'two-step', { query: 'city rainfall' }],
+    ['tool_search_regex', 'one-step', { pattern: 'get_rain' }],
+    ['ToolSearch', 'one-step', { query: `select:${RAIN}` }],
+  ] as const)('answers %s (%s) with references', async (searchTool, searchStyle, args) => {
+    const session = await sampleRegistry().openSession({ mode: 'lazy', dialect, searchTool, searchStyle })
+    const surface = session.surface()
+    const response = anthropicVoice.respond({
+      calls: [{ id: 's', name: searchTool, args: JSON.stringify(args) }],
+    })
+    const results = await session.execute(dialect.toCalls(response, surface))
+    expect(dialect.toMessages(response, results, surface).at(-1)?.content).toEqual([
+      {
+        type: 'tool_result',
+        tool_use_id: 's',
+        content: expect.arrayContaining([{ type: 'tool_reference', tool_name: RAIN }]),
+      },
+    ])
+  })
+
   it('never defers everything: without a search, all is shown', () => {
     const definition = { name: 'a', description: '', parameters: {} }
     const surface: Surface = {

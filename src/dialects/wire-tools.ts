@@ -70,10 +70,14 @@ export class WireTools {
   }
 
   #toWire(definition: ToolDefinition): WireTool {
+    const translate = this.#translate
     return {
       name: this.#names.toWire(definition.name),
       description: definition.description,
-      parameters: this.#translate(definition).schema,
+      // Asked for only when it is sent: of thousands that are deferred, few ever are.
+      get parameters() {
+        return translate(definition).schema
+      },
     }
   }
 }

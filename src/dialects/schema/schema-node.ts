@@ -86,5 +86,5 @@ export function propertiesOf(node: SchemaNode): Record<string, unknown> {
 }
 
 export function escapePointer(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+  return /[~/]/.test(key) ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key
 }
