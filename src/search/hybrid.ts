@@ -1,5 +1,5 @@
 import type { Listing } from '../tool.ts'
-import type { Embedder } from './embedder.ts'
+import { type Embedder, queryText } from './embedder.ts'
 import { lexical } from './lexical.ts'
 import type { ListingVectors } from './listing-vectors.ts'
 import type { Query } from './query.ts'
@@ -79,7 +79,7 @@ class HybridIndex implements SearchIndex {
     const parts = hasFilters(query) ? [] : requestParts(query.text)
     const byWords = await this.#lexical.rank(query, pool(options, WORD_CANDIDATES))
     const unknown = byWords.unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
-    const embedded = this.#embedder.embed([query.words.join(' '), ...parts, ...unknown])
+    const embedded = this.#embedder.embed([queryText(query), ...parts, ...unknown])
     const [whole = NOTHING, ...others] = embedded instanceof Promise ? await embedded : embedded
     const ready = this.#vectors.ready()
     if (ready !== undefined) await ready

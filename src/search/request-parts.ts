@@ -6,6 +6,9 @@ const MIN_TELLING_WORDS = 3
 /** Parts beyond these are read as part of the whole only. */
 const MAX_PARTS = 6
 
+/** What follows in a pasted novel is not parted any more; it also keeps the pattern below from long work. */
+const MAX_CHARACTERS = 2_000
+
 // Where one request ends and the next begins: sentences, clauses, and words that join them.
 const BORDER =
   /(?:[.?!;\n]+(?:\s+|$)|,\s+|\s+(?=(?:and|then|also|as well as|plus)\s))(?:(?:and|then|also|as well as|plus)\s+)*/i
@@ -15,7 +18,10 @@ const BORDER =
  * ticket"); none when it asks for one.
  */
 export function requestParts(text: string): string[] {
-  const parts = text.split(BORDER).map((part) => part.trim())
+  const parts = text
+    .slice(0, MAX_CHARACTERS)
+    .split(BORDER)
+    .map((part) => part.trim())
   const telling = parts.filter((part) => tellingWords(part) >= MIN_TELLING_WORDS)
   return telling.length < 2 ? [] : telling.slice(0, MAX_PARTS)
 }

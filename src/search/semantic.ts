@@ -1,5 +1,5 @@
 import type { Listing } from '../tool.ts'
-import type { Embedder } from './embedder.ts'
+import { type Embedder, queryText } from './embedder.ts'
 import type { ListingVectors } from './listing-vectors.ts'
 import type { Query } from './query.ts'
 import { acceptEvery, type Ranked, type Ranking, type RankOptions, type SearchIndex } from './searcher.ts'
@@ -38,7 +38,7 @@ class SemanticIndex implements SearchIndex {
   }
 
   rank(query: Query, options: RankOptions): Ranking | Promise<Ranking> {
-    const embedded = this.#embedder.embed([query.words.join(' ')])
+    const embedded = this.#embedder.embed([queryText(query)])
     const ready = this.#vectors.ready()
     if (ready === undefined && !(embedded instanceof Promise)) return this.#rank(query, embedded[0], options)
     return Promise.all([embedded, ready]).then(([[vector]]) => this.#rank(query, vector, options))
