@@ -158,20 +158,20 @@ class ServerHub {
   replace(config: ServersConfig): Promise<void> {
     const { servers } = readConfig(config, { env: this.#env })
     const wanted = new Map(Object.entries(servers))
-    const ended: Promise<void>[] = []
+    const ended = new Map<string, Promise<void>>()
     for (const [name, server] of this.#servers) {
       const next = wanted.get(name)
       if (next && canonicalJson(next) === canonicalJson(server.config)) {
         wanted.delete(name)
         continue
       }
-      ended.push(server.close())
+      ended.set(name, server.close())
       if (next) continue
       this.#servers.delete(name)
       this.#remove(name)
     }
-    for (const [name, next] of wanted) this.#start(name, next)
-    return Promise.all(ended).then(ignore)
+    for (const [name, next] of wanted) this.#start(name, next, ended.get(name))
+    return Promise.all(ended.values()).then(ignore)
   }
 
   reload(config: ServersConfig): Promise<void> {
@@ -207,7 +207,7 @@ class ServerHub {
     this.#scanner.forget(name)
   }
 
-  #start(name: string, config: ServerConfig): void {
+  #start(name: string, config: ServerConfig, forerunner: Promise<void> | undefined): void {
     const emit = this.#emitterOf(name)
     const server = new ManagedServer(name, config, {
       registry: this.#registry,
@@ -229,7 +229,7 @@ class ServerHub {
       },
     })
     this.#servers.set(name, server)
-    server.start()
+    server.start(forerunner)
   }
 
   #emitterOf(server: string): EmitMcp {

@@ -1,4 +1,4 @@
-import type { Client } from '@modelcontextprotocol/client'
+import { type Client, ProtocolError } from '@modelcontextprotocol/client'
 import { SchemaCache } from '../call/check-arguments.ts'
 import { describeError } from '../errors.ts'
 import { canonicalJson, hashText } from '../json.ts'
@@ -24,6 +24,9 @@ const PING_TIMEOUT_MS = 10_000
 /** How long changes of a list are gathered before it is read. */
 const REFRESH_MS = 300
 const MAX_WARNINGS = 50
+
+const TIMERS = ['idle', 'ping', 'retry', 'refresh', 'pause'] as const
+type TimerName = (typeof TIMERS)[number]
 
 export interface ServerSurroundings {
   readonly registry: Pick<ToolRegistry, 'syncMcp' | 'unregisterMcp'>
@@ -53,8 +56,9 @@ export class ManagedServer {
   readonly #around: ServerSurroundings
   readonly #restarts: RestartPolicy
   readonly #outputSchemas = new SchemaCache()
+  readonly #closing = new AbortController()
   readonly #fingerprint: string
-  readonly #timers: Partial<Record<'idle' | 'ping' | 'retry' | 'refresh', () => void>> = {}
+  readonly #timers: Partial<Record<TimerName, () => void>> = {}
   #status: ServerStatus
   #tools: readonly ServerTool[] | undefined
   #toolsHash: string | undefined
@@ -92,10 +96,10 @@ export class ManagedServer {
     return this.#status.state === 'connecting' && this.#tools === undefined
   }
 
-  /** Registers what is remembered of it, or connects to learn what it offers. */
-  start(): void {
+  /** Registers what is remembered of it, or connects to learn what it offers, once its forerunner has ended. */
+  start(forerunner: Promise<void> = Promise.resolve()): void {
     this.#setState('connecting')
-    this.#starting = this.#start()
+    this.#starting = forerunner.catch(ignore).then(() => this.#start())
   }
 
   /** Resolves once it is not connecting. */
@@ -144,7 +148,8 @@ export class ManagedServer {
   /** Ends it for good. Its tools stay registered: that is the owner's to decide. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const timer of ['idle', 'ping', 'retry', 'refresh'] as const) this.#cancel(timer)
+    for (const timer of TIMERS) this.#cancel(timer)
+    this.#closing.abort(new Error('it was closed'))
     const opening = this.#connecting
     await this.#connection?.close()
     await opening?.then((connection) => connection.close(), ignore)
@@ -193,7 +198,8 @@ export class ManagedServer {
       }
       const closedBecause = connection.isClosed ? connection.closedBecause : undefined
       // A server that answers nobody any more is better started anew.
-      if (closedBecause === undefined && this.#callsInFlight === 1) void this.#checkAlive(connection)
+      const isSilent = closedBecause === undefined && !(error instanceof ProtocolError)
+      if (isSilent && this.#callsInFlight === 1) void this.#checkAlive(connection)
       return describeCallError(error, call, closedBecause)
     }
   }
@@ -232,6 +238,7 @@ export class ManagedServer {
     const startedAt = this.#around.now()
     const timeoutMs = this.config.connectTimeoutMs ?? DEFAULTS.connectTimeoutMs
     let connection: Connection | undefined
+    let isStale = this.#tools !== undefined
     try {
       const onWarning = (warning: string) => this.#warn(warning)
       connection = await this.#around.open({
@@ -240,9 +247,15 @@ export class ManagedServer {
         era: this.#era,
         timeoutMs,
         onWarning,
+        signal: this.#closing.signal,
       })
       if (this.#isClosed) throw new Error('it was closed')
       this.#era = connection.era
+      const opened = connection
+      connection.onToolsChanged(() => {
+        if (this.#connection === opened) this.#refreshSoon()
+        else isStale = true
+      })
       // The first list must be there before anyone finds a tool; a later one may follow.
       if (this.#tools === undefined) await this.#readTools(connection)
       if (connection.isClosed) throw new Error(connection.closedBecause)
@@ -252,6 +265,7 @@ export class ManagedServer {
       throw error
     }
     this.#adopt(connection, startedAt)
+    if (isStale) this.#refreshSoon()
     return connection
   }
 
@@ -264,14 +278,18 @@ export class ManagedServer {
       const reason = this.#status.state === 'failed' ? this.#status.reason : 'it failed'
       throw new Error(`${reason}; it failed too often, and is tried again in ${Math.ceil(pauseMs / 1000)} s`)
     }
-    await new Promise<void>((resolve) => this.#around.schedule(pauseMs, resolve))
+    const { signal } = this.#closing
+    await new Promise<void>((resolve) => {
+      this.#timer('pause', pauseMs, resolve)
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+    signal.throwIfAborted()
   }
 
   #adopt(connection: Connection, startedAt: number): void {
     this.#connection = connection
     this.#cancel('retry')
     this.#setState('ready')
-    connection.onToolsChanged(() => this.#refreshSoon())
     connection.onClose(() => {
       if (this.#connection !== connection) return
       this.#connection = undefined
@@ -279,7 +297,6 @@ export class ManagedServer {
       this.#cancel('ping')
       if (!this.#isClosed) this.#failed(connection.closedBecause, { upMs: this.#around.now() - startedAt })
     })
-    if (this.#toolsHash !== undefined) this.#refreshSoon()
     this.#pingLater(connection)
     this.#lastCallAt = this.#around.now()
     this.#stopWhenIdle()
@@ -413,7 +430,7 @@ export class ManagedServer {
     this.#around.emit({ type: 'server-warning', warning })
   }
 
-  #timer(name: 'idle' | 'ping' | 'retry' | 'refresh', delayMs: number, fire: () => void): void {
+  #timer(name: TimerName, delayMs: number, fire: () => void): void {
     this.#cancel(name)
     this.#timers[name] = this.#around.schedule(delayMs, () => {
       delete this.#timers[name]
@@ -421,7 +438,7 @@ export class ManagedServer {
     })
   }
 
-  #cancel(name: 'idle' | 'ping' | 'retry' | 'refresh'): void {
+  #cancel(name: TimerName): void {
     this.#timers[name]?.()
     delete this.#timers[name]
   }

@@ -24,6 +24,8 @@ export interface OpenRequest {
   readonly era: 'modern' | 'legacy' | undefined
   readonly timeoutMs: number
   readonly onWarning: (warning: string) => void
+  /** Gives the attempt up. */
+  readonly signal: AbortSignal
 }
 
 /** Connects to one server; rejects with the reason, in words. */
@@ -59,7 +61,7 @@ async function openStdio(request: OpenRequest, options: OpenOptions): Promise<Co
     return await connect(stdioTransport(request, options), request, options, first)
   } catch (error) {
     const isAboutEra = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed
-    if (!isAboutEra && first === 'auto') throw error
+    if ((!isAboutEra && first === 'auto') || request.signal.aborted) throw error
     return await connect(stdioTransport(request, options), request, options, second)
   }
 }
@@ -96,8 +98,11 @@ async function connect(
   era: 'auto' | 'legacy',
 ): Promise<Connection> {
   const { client, schedule } = options
-  const { server, timeoutMs } = request
+  const { server, timeoutMs, signal } = request
+  const giveUp = () => void transport.close().catch(() => {})
   try {
+    signal.throwIfAborted()
+    signal.addEventListener('abort', giveUp, { once: true })
     return await Connection.open(server, transport, { client, schedule, timeoutMs, era })
   } catch (error) {
     const closedBecause = transport.closedBecause
@@ -106,6 +111,8 @@ async function connect(
     if (closedBecause !== undefined && closedBecause !== 'it was stopped')
       throw new Error(closedBecause, { cause: error })
     throw error
+  } finally {
+    signal.removeEventListener('abort', giveUp)
   }
 }
 
