@@ -313,10 +313,10 @@ export class ManagedServer {
 
   #refreshSoon(): void {
     if (this.#timers.refresh || this.#isClosed) return
-    this.#timer('refresh', REFRESH_MS, () => {
-      this.#refreshing ??= this.#refresh().finally(() => {
-        this.#refreshing = undefined
-      })
+    this.#timer('refresh', REFRESH_MS, async () => {
+      // What changed while the list was being read is not in it.
+      await this.#refreshing
+      this.#refreshing = this.#refresh()
     })
   }
 
