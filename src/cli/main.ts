@@ -1,9 +1,17 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
+import { approveCommand } from './approve.ts'
+import { callCommand } from './call.ts'
+import { diffCommand } from './diff.ts'
+import { doctorCommand } from './doctor.ts'
 import { evalCommand } from './eval.ts'
+import { listCommand } from './list.ts'
+import { lockCommand } from './lock.ts'
+import { searchCommand } from './search.ts'
+import { statsCommand } from './stats.ts'
 import { tourCommand } from './tour.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -14,18 +22,28 @@ const program = new Command('toolcrib')
   )
   .version(version)
   .addCommand(tourCommand())
+  .addCommand(doctorCommand())
+  .addCommand(listCommand())
+  .addCommand(searchCommand())
+  .addCommand(callCommand())
+  .addCommand(statsCommand())
+  .addCommand(lockCommand())
+  .addCommand(diffCommand())
+  .addCommand(approveCommand())
   .addCommand(evalCommand())
-  .showHelpAfterError()
   .addHelpText(
     'after',
-    '\nStart with: toolcrib tour\nExit codes: 0 done, 1 failed, 2 wrong usage or bad input.',
+    '\nStart with: toolcrib tour, then toolcrib doctor\nExit codes: 0 done, 1 failed, 2 wrong usage or bad input.',
   )
+
+for (const command of [program, ...program.commands]) command.exitOverride().showHelpAfterError()
 
 try {
   await program.parseAsync()
 } catch (error) {
   // What the user can mend gets one line; anything else is a bug and keeps its stack.
-  if (!(error instanceof ToolcribError)) throw error
-  console.error(`${pc.red('error')} ${error.message} ${pc.dim(`(${error.code})`)}`)
-  process.exitCode = 2
+  if (!(error instanceof ToolcribError) && !(error instanceof CommanderError)) throw error
+  if (error instanceof ToolcribError)
+    console.error(`${pc.red('error')} ${error.message} ${pc.dim(`(${error.code})`)}`)
+  process.exitCode = error instanceof CommanderError && error.exitCode === 0 ? 0 : 2
 }

@@ -1,0 +1,145 @@
+import { text } from 'node:stream/consumers'
+import { Command } from 'commander'
+import pc from 'picocolors'
+import { type CallResult, type JsonSchema, ToolcribError, type ToolRegistry, type ToolSchema } from 'toolcrib'
+import { type ServerFlags, withRegistry, withServerFlags } from './open-registry.ts'
+import { plain, plainLines, print, printJson } from './terminal.ts'
+
+interface CallFlags extends ServerFlags {
+  readonly arg: readonly string[]
+  readonly dryRun?: boolean
+}
+
+/** `toolcrib call`: one call, through the same gates as a model's. */
+export function callCommand(): Command {
+  return withServerFlags(new Command('call'))
+    .description('Call a tool, through the same checks as a model would.')
+    .argument('<tool>', 'mcp__files__read_file, files.read_file, or read_file when only one fits')
+    .argument('[json]', 'the arguments as a JSON object; - reads them from stdin')
+    .option('--arg <key=value>', 'one argument; may be given again', gather, [])
+    .option('--dry-run', 'check the call, and run nothing')
+    .addHelpText('after', HELP)
+    .action(async (name: string, json: string | undefined, flags: CallFlags) => {
+      const given = await readArguments(json)
+      const pairs = flags.arg.map(readPair)
+      const isWanted = (server: string, { config }: { config: { servers: object } }) =>
+        serverOf(name, Object.keys(config.servers))?.includes(server) ?? true
+      await withRegistry(flags, { isWanted }, async ({ registry, statuses }) => {
+        const tool = findTool(registry, name)
+        const args = { ...given, ...typedPairs(pairs, tool?.parameters) }
+        const call = { toolCallId: 'call-1', name: tool?.name ?? name, args }
+        const signal = AbortSignal.timeout(flags.timeout)
+        const context = { sessionId: 'cli', resultBudgetChars: ENOUGH, dryRun: flags.dryRun === true, signal }
+        const [answer] = await registry.executeParallel([call], context)
+        if (!answer) throw new Error('a call was not answered')
+        const failed = tool ? [] : statuses.filter(({ state }) => state === 'failed')
+        for (const status of failed)
+          if (status.state === 'failed')
+            console.error(`${pc.yellow('note')} ${status.server}: ${plain(status.reason)}`)
+        if (flags.json) printJson(answer)
+        else show(answer)
+        process.exitCode = exitCodeOf(answer, tool !== undefined || failed.length > 0)
+      })
+    })
+}
+
+/** People scroll; nothing is trimmed for them. */
+const ENOUGH = 100_000_000
+
+const HELP = `
+Examples:
+  toolcrib call files.read_text_file '{"path": "README.md"}'
+  toolcrib call files.read_text_file --arg path=README.md --arg head=10
+  echo '{"message": "hi"}' | toolcrib call echo -
+  toolcrib call github.create_issue --arg title=Bug --dry-run
+
+A value given by --arg is read as the tool's schema says: text where it wants text, JSON elsewhere.
+Only the server that has the tool is started, when the name tells which.
+Exit codes: 0 done, 1 the tool failed, 2 wrong usage, an unknown tool or arguments that do not fit.`
+
+function gather(value: string, before: readonly string[]): string[] {
+  return [...before, value]
+}
+
+async function readArguments(json: string | undefined): Promise<Record<string, unknown>> {
+  if (json === undefined) return {}
+  const source = json === '-' ? await text(process.stdin) : json
+  let data: unknown
+  try {
+    data = JSON.parse(source)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ToolcribError('config-invalid', `the arguments are no JSON: ${reason}`, { cause })
+  }
+  if (typeof data === 'object' && data !== null && !Array.isArray(data))
+    return data as Record<string, unknown>
+  throw new ToolcribError('config-invalid', `the arguments must be a JSON object, {"key": value}`)
+}
+
+function readPair(pair: string): [key: string, value: string] {
+  const at = pair.indexOf('=')
+  if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)]
+  throw new ToolcribError('config-invalid', `--arg ${pair} must be key=value`)
+}
+
+/** The servers a name can mean, longest names first; undefined when it tells none. */
+function serverOf(name: string, servers: readonly string[]): readonly string[] | undefined {
+  const fitting = servers.filter(
+    (server) => name.startsWith(`mcp__${server}__`) || name.startsWith(`${server}.`),
+  )
+  return fitting.length > 0 ? fitting : undefined
+}
+
+function findTool(registry: ToolRegistry, name: string): ToolSchema | undefined {
+  const schemas = registry.listSchemas()
+  const exact = schemas.find((schema) => schema.name === name)
+  if (exact) return exact
+  const fitting = schemas.filter((schema) => {
+    const own = schema.name.replace(`mcp__${schema.mcpServer}__`, '')
+    return own === name || `${schema.mcpServer}.${own}` === name
+  })
+  if (fitting.length < 2) return fitting[0]
+  const names = fitting.map((schema) => schema.name).join(', ')
+  throw new ToolcribError('name-invalid', `"${name}" may mean ${names}; say which`)
+}
+
+function typedPairs(
+  pairs: readonly [string, string][],
+  parameters: JsonSchema | undefined,
+): Record<string, unknown> {
+  const properties: unknown = typeof parameters === 'object' ? parameters.properties : undefined
+  return Object.fromEntries(
+    pairs.map(([key, value]) => [key, wantsText(properties, key) ? value : asJson(value)]),
+  )
+}
+
+function wantsText(properties: unknown, key: string): boolean {
+  if (typeof properties !== 'object' || properties === null || !Object.hasOwn(properties, key)) return false
+  const property: unknown = Reflect.get(properties, key)
+  return typeof property === 'object' && property !== null && 'type' in property && property.type === 'string'
+}
+
+function asJson(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+function show({ result, durationMs }: CallResult): void {
+  if (!result.ok) {
+    console.error(`${pc.red(result.code)} ${plainLines(result.error)}`)
+    return
+  }
+  print(process.stdout.isTTY ? plainLines(result.value) : result.value)
+  const others = result.content?.filter(({ type }) => type !== 'text') ?? []
+  if (others.length > 0)
+    console.error(pc.dim(`also: ${others.map(({ type }) => type).join(', ')}; see them with --json`))
+  if (process.stderr.isTTY) console.error(pc.dim(`${Math.round(durationMs)} ms`))
+}
+
+function exitCodeOf({ result }: CallResult, isKnown: boolean): number {
+  if (result.ok) return 0
+  return !isKnown || result.code === 'input_invalid' ? 2 : 1
+}

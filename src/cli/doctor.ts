@@ -1,0 +1,212 @@
+import { Command } from 'commander'
+import pc from 'picocolors'
+import { ToolcribError } from 'toolcrib'
+import { compareWithLock, type Finding, type LockChange } from 'toolcrib/mcp'
+import {
+  findConfig,
+  findFiles,
+  type OpenedRegistry,
+  type ServerFlags,
+  withRegistry,
+  withServerFlags,
+} from './open-registry.ts'
+import { summarise } from './show-changes.ts'
+import { columns, figure, plain, plural, print, printJson } from './terminal.ts'
+
+/** `toolcrib doctor`: how config, servers and lockfile are doing, and what to do next. */
+export function doctorCommand(): Command {
+  return withServerFlags(new Command('doctor'))
+    .description('Check config, servers, definitions and lockfile, and say what to do next.')
+    .addHelpText('after', HELP)
+    .action(async (flags: ServerFlags) => {
+      const report = await examine(flags)
+      if (flags.json) printJson(report)
+      else show(report)
+      process.exitCode = report.healthy ? 0 : 1
+    })
+}
+
+const HELP = `
+Starts the configured servers, except those that the lockfile does not approve.
+
+Examples:
+  toolcrib doctor
+  toolcrib doctor --json | jq '.findings'
+Exit codes: 0 all is well, 1 something needs attention, 2 wrong usage.`
+
+interface ServerReport {
+  readonly server: string
+  readonly state: string
+  readonly reason?: string
+  readonly connectMs?: number
+  readonly tools: number
+  readonly tokens: number
+  readonly warnings: readonly string[]
+}
+
+interface Report {
+  readonly healthy: boolean
+  readonly files: readonly string[]
+  readonly problem?: string
+  readonly servers: readonly ServerReport[]
+  readonly findings: readonly Finding[]
+  readonly lockfile: {
+    readonly path?: string
+    readonly state: 'none' | 'damaged' | 'unchanged' | 'changed'
+    readonly changes: readonly LockChange[]
+  }
+  readonly nextSteps: readonly string[]
+}
+
+async function examine(flags: ServerFlags): Promise<Report> {
+  const found = await orProblem(findFiles(flags))
+  if (typeof found === 'string') return unwell(found, 'none')
+  const lockfile = await orProblem(findConfig(flags))
+  if (typeof lockfile === 'string') return unwell(lockfile, 'damaged', found.config.files)
+  return withRegistry(flags, {}, async (opened) => diagnose(opened))
+}
+
+/** What was found, or what is wrong with it. */
+function orProblem<Value>(found: Promise<Value>): Promise<Value | string> {
+  return found.catch((error: unknown) => {
+    if (error instanceof ToolcribError) return error.message
+    throw error
+  })
+}
+
+function unwell(problem: string, state: 'none' | 'damaged', files: readonly string[] = []): Report {
+  const lockfile = { state, changes: [] }
+  return { healthy: false, files, problem, servers: [], findings: [], lockfile, nextSteps: [problem] }
+}
+
+function diagnose(opened: OpenedRegistry): Report {
+  const { config, lockfile, lockPath, servers, events } = opened
+  const reports = opened.statuses.map((status) => serverReport(status.server, opened))
+  const findings = servers.findings()
+  const changes = changesOf(opened)
+  const state = lockfile ? (changes.length > 0 ? 'changed' : 'unchanged') : 'none'
+  const broken = events.filter(({ type }) => type === 'tool-invalid').length
+  const isWell = reports.every(({ state }) => state === 'ready' || state === 'cold')
+  return {
+    healthy:
+      isWell &&
+      reports.length > 0 &&
+      state !== 'changed' &&
+      findings.every(({ severity }) => severity !== 'high'),
+    files: config.files,
+    servers: reports,
+    findings,
+    lockfile: { path: lockPath, state, changes },
+    nextSteps: nextSteps(reports, findings, { state, changes }, broken),
+  }
+}
+
+function serverReport(
+  server: string,
+  { registry, servers, statuses, connectMs, events, countTokens }: OpenedRegistry,
+): ServerReport {
+  const status = statuses.find((each) => each.server === server)
+  const own = registry.listSchemas().filter(({ mcpServer }) => mcpServer === server)
+  const tokens = own.map(({ name, description, parameters }) =>
+    countTokens(JSON.stringify({ name, description, parameters })),
+  )
+  const took = connectMs.get(server)
+  const warnings = events.flatMap((event) => {
+    if (event.server !== server) return []
+    if (event.type === 'tool-invalid') return [`its tool ${event.tool} cannot be used: ${event.reason}`]
+    return event.type === 'server-warning' ? [event.warning] : []
+  })
+  return {
+    server,
+    state: status?.state ?? 'cold',
+    ...(status?.state === 'failed' ? { reason: status.reason } : {}),
+    ...(took === undefined ? {} : { connectMs: Math.round(took) }),
+    tools: servers.tools(server)?.length ?? 0,
+    tokens: tokens.reduce((sum, count) => sum + count, 0),
+    warnings: [...new Set(warnings)].slice(0, 5),
+  }
+}
+
+function changesOf({ servers, lockfile, config }: OpenedRegistry): LockChange[] {
+  const observed = new Map(
+    Object.entries(config.servers).map(([name, server]) => [
+      name,
+      { config: server, tools: servers.tools(name) },
+    ]),
+  )
+  return lockfile ? compareWithLock(lockfile, observed) : []
+}
+
+function nextSteps(
+  servers: readonly ServerReport[],
+  findings: readonly Finding[],
+  lock: Report['lockfile'],
+  broken: number,
+): string[] {
+  const steps: string[] = []
+  if (servers.length === 0) steps.push('configure a server, or take some over with "toolcrib import"')
+  const unapproved = new Set(lock.changes.filter((change) => !('tool' in change)).map(({ server }) => server))
+  const failed = servers.filter(({ server, state }) => state === 'failed' && !unapproved.has(server))
+  for (const { server } of failed) steps.push(`mend the server "${server}": its reason is above`)
+  if (servers.some(({ state }) => state === 'connecting'))
+    steps.push('give slow servers more time with --timeout 60000')
+  if (lock.state === 'changed')
+    steps.push('look at what changed with "toolcrib diff", then "toolcrib approve"')
+  if (findings.some(({ severity }) => severity === 'high'))
+    steps.push(
+      'read the definitions with high findings; leave such tools out with deny = ["…"], or the server altogether',
+    )
+  if (lock.state === 'none' && servers.length > 0)
+    steps.push('approve the definitions as they are with "toolcrib lock"')
+  if (broken > 0) steps.push(`tell the authors of ${plural(broken, 'tool')} that cannot be used`)
+  return steps
+}
+
+function show(report: Report): void {
+  const { files, servers, findings, lockfile, problem } = report
+  section('Config')
+  if (problem !== undefined) print(`  ${pc.red('✗')} ${plain(problem)}`)
+  for (const file of files) print(`  ${pc.green('✓')} ${file}`)
+  if (servers.length > 0) section('Servers')
+  const rows = servers.map(({ server, state, reason, connectMs, tools, tokens }) => [
+    `  ${state === 'failed' ? pc.red('✗') : state === 'connecting' ? pc.yellow('…') : pc.green('✓')} ${pc.bold(server)}`,
+    state,
+    connectMs === undefined ? '' : `${figure(connectMs)} ms`,
+    state === 'failed' ? plain(reason ?? '') : pc.dim(`${plural(tools, 'tool')}, ${plural(tokens, 'token')}`),
+  ])
+  for (const [at, line] of columns(rows, { rightAligned: [2] }).entries()) {
+    print(line)
+    for (const warning of servers[at]?.warnings ?? []) print(pc.dim(`      ${plain(warning)}`))
+  }
+  if (findings.length > 0) section('Definitions')
+  for (const finding of findings) showFinding(finding)
+  if (servers.length > 0 && findings.length === 0) {
+    section('Definitions')
+    print(`  ${pc.green('✓')} nothing suspicious`)
+  }
+  if (lockfile.path !== undefined) {
+    section('Lockfile')
+    if (lockfile.state === 'none')
+      print(`  ${pc.yellow('–')} there is no ${lockfile.path}: changes go unnoticed`)
+    if (lockfile.state === 'unchanged') print(`  ${pc.green('✓')} ${lockfile.path}: all is as approved`)
+    if (lockfile.state === 'changed')
+      print(`  ${pc.red('✗')} ${lockfile.path}: ${summarise(lockfile.changes)}`)
+  }
+  section('Next')
+  for (const step of report.nextSteps) print(`  → ${step}`)
+  if (report.nextSteps.length === 0) print('  nothing to do')
+}
+
+const COLOURS = { high: pc.red, medium: pc.yellow, low: pc.dim } as const
+
+function showFinding({ severity, server, tool, place, message, excerpt }: Finding): void {
+  const where = pc.dim(`(${plain(place)})`)
+  print(
+    `  ${COLOURS[severity](severity.padEnd(6))} ${pc.bold(plain(`${server}.${tool}`))} ${message} ${where}`,
+  )
+  print(pc.dim(`         “${plain(excerpt)}”`))
+}
+
+function section(title: string): void {
+  print(`\n${pc.bold(pc.cyan(title))}`)
+}

@@ -1,0 +1,102 @@
+import { Command } from 'commander'
+import pc from 'picocolors'
+import type { ServerStatus } from 'toolcrib'
+import { type OpenedRegistry, type ServerFlags, withRegistry, withServerFlags } from './open-registry.ts'
+import { columns, cut, figure, plain, plural, print, printJson, terminalWidth } from './terminal.ts'
+
+/** `toolcrib list`: servers and their tools, with what each costs in tokens. */
+export function listCommand(): Command {
+  return withServerFlags(new Command('list'))
+    .description('List servers and their tools, with what each definition costs the model.')
+    .argument('[servers...]', 'only these servers')
+    .addHelpText('after', HELP)
+    .action(async (names: string[], flags: ServerFlags) => {
+      const isWanted = (server: string) => names.length === 0 || names.includes(server)
+      await withRegistry(flags, { isWanted }, async (opened) => {
+        const unknown = names.filter((name) => !Object.hasOwn(opened.config.servers, name))
+        const listing = toListing(opened)
+        if (flags.json) printJson(listing)
+        else show(listing)
+        for (const name of unknown) console.error(`${pc.yellow('note')} there is no server "${name}"`)
+        if (unknown.length > 0) process.exitCode = 2
+        else if (listing.servers.length > 0 && listing.servers.every(({ state }) => state === 'failed'))
+          process.exitCode = 1
+      })
+    })
+}
+
+const HELP = `
+Examples:
+  toolcrib list                    every server of the config
+  toolcrib list github files      two of them
+  toolcrib list --json | jq '.servers[].tools[].name'
+
+Tokens are exact (o200k), counted over name, description and parameters: what a model pays on every turn in full mode.
+Exit codes: 0 done, 1 no server answered, 2 wrong usage, no config or no such server.`
+
+interface ListedTool {
+  readonly name: string
+  readonly description: string
+  readonly tokens: number
+  readonly state: string
+  readonly reason?: string
+}
+
+interface Listing {
+  readonly files: readonly string[]
+  readonly servers: readonly (ServerStatus & { tokens: number; tools: readonly ListedTool[] })[]
+  readonly tools: number
+  readonly tokens: number
+}
+
+function toListing({ registry, statuses, config, countTokens }: OpenedRegistry): Listing {
+  const schemas = registry.listSchemas()
+  const servers = statuses.map((status) => {
+    const own = schemas.filter(({ mcpServer }) => mcpServer === status.server)
+    const tools = own.map(({ name, description, parameters }) => {
+      const { state, reason } = registry.explain(name)
+      const isHeld = state === 'quarantined' || state === 'denied'
+      const tokens = countTokens(JSON.stringify({ name, description, parameters }))
+      return { name, description, tokens, state, ...(isHeld ? { reason } : {}) }
+    })
+    return { ...status, tokens: sum(tools), tools }
+  })
+  return {
+    files: config.files,
+    servers,
+    tools: servers.reduce((total, { tools }) => total + tools.length, 0),
+    tokens: sum(servers),
+  }
+}
+
+function sum(items: readonly { readonly tokens: number }[]): number {
+  return items.reduce((total, { tokens }) => total + tokens, 0)
+}
+
+function show({ files, servers, tools, tokens }: Listing): void {
+  print(pc.dim(files.join('\n')))
+  if (servers.length === 0) print('\nno servers are configured; add one, or run "toolcrib import"')
+  for (const server of servers) {
+    print()
+    print(heading(server))
+    const nameWidth = Math.max(0, ...server.tools.map(({ name }) => name.length))
+    const rest = Math.max(20, terminalWidth() - nameWidth - 14)
+    const rows = server.tools.map(({ name, description, tokens, state, reason }) => [
+      ` ${state === 'quarantined' || state === 'denied' ? pc.yellow(name) : name}`,
+      pc.dim(figure(tokens)),
+      reason === undefined ? pc.dim(cut(plain(description), rest)) : pc.yellow(`${state}: ${plain(reason)}`),
+    ])
+    for (const line of columns(rows, { rightAligned: [1] })) print(line)
+  }
+  print(
+    `\n${pc.bold(plural(tools, 'tool'))} from ${plural(servers.length, 'server')}, ${pc.bold(plural(tokens, 'token'))}`,
+  )
+}
+
+function heading(server: Listing['servers'][number]): string {
+  const name = pc.bold(pc.cyan(server.server))
+  if (server.state === 'failed') return `${name}  ${pc.red('failed')}  ${plain(server.reason)}`
+  if (server.state === 'connecting')
+    return `${name}  ${pc.yellow('still connecting; give it more with --timeout')}`
+  return `${name}  ${pc.dim(`${plural(server.tools.length, 'tool')}, ${plural(server.tokens, 'token')}`)}`
+}

@@ -1,0 +1,52 @@
+import { ToolcribError } from 'toolcrib'
+import { compareWithLock, type LockChange, type Lockfile, type ObservedServer } from 'toolcrib/mcp'
+import { type FoundConfig, findConfig, type ServerFlags, withRegistry } from './open-registry.ts'
+
+/** What the configured servers are now, and what became of those that could not be asked. */
+export interface Observation extends FoundConfig {
+  readonly observed: ReadonlyMap<string, ObservedServer>
+  readonly failed: readonly { readonly server: string; readonly reason: string }[]
+}
+
+/**
+ * Asks servers for what they list, held to nothing. Those that `mayStart` refuses are observed by their config
+ * alone: a command that nobody approved is not run just to look at it.
+ */
+export async function observeServers(
+  flags: ServerFlags,
+  mayStart: (server: string, found: FoundConfig) => boolean,
+): Promise<Observation> {
+  return withRegistry(flags, { isWanted: mayStart, isLocked: false }, async (opened) => {
+    const { config, servers, statuses } = opened
+    const observed = new Map(
+      Object.entries(config.servers).map(([name, server]): [string, ObservedServer] => [
+        name,
+        { config: server, tools: servers.tools(name) },
+      ]),
+    )
+    const failed = statuses
+      .filter(({ server }) => servers.tools(server) === undefined)
+      .map((status) => ({
+        server: status.server,
+        reason:
+          status.state === 'failed'
+            ? status.reason
+            : 'it did not answer in time; give it more with --timeout',
+      }))
+    return { config, lockPath: opened.lockPath, lockfile: opened.lockfile, observed, failed }
+  })
+}
+
+/** Servers that are new or whose command changed, told by config and lockfile alone. */
+export function unapprovedServers({ config, lockfile }: FoundConfig): Map<string, LockChange> {
+  const commands = new Map(Object.entries(config.servers).map(([name, server]) => [name, { config: server }]))
+  const changes = compareWithLock(lockfile ?? { servers: new Map() }, commands)
+  return new Map(changes.map((change) => [change.server, change]))
+}
+
+/** The lockfile, for commands that make no sense without one. */
+export async function requireLockfile(flags: ServerFlags): Promise<FoundConfig & { lockfile: Lockfile }> {
+  const { lockfile, ...found } = await findConfig(flags)
+  if (lockfile) return { ...found, lockfile }
+  throw new ToolcribError('config-invalid', `there is no ${found.lockPath}; write one with "toolcrib lock"`)
+}
