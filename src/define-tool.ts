@@ -26,16 +26,23 @@ export function defineTool<const Schema extends SchemaInput>(
   draft: ToolDraft<Schema>,
 ): Tool<InputOf<Schema>> {
   const { inputSchema } = draft
-  if (!isStandardSchema(inputSchema)) {
-    // The draft's own keys are a tool's; with a JSON Schema it already is one.
-    return Object.assign(Object.create(Object.getPrototypeOf(draft)), draft)
-  }
+  // With a JSON Schema the draft is a tool already.
+  if (isJsonDraft(draft)) return draft
+  if (!isStandardSchema(inputSchema))
+    throw new ToolcribError('config-invalid', `"${draft.name}" has no input schema`)
   return {
     ...draft,
+    // Methods of a class are not spread.
+    ...(draft.isAvailable ? { isAvailable: () => draft.isAvailable?.() !== false } : {}),
+    ...(draft.reduce ? { reduce: (result, context) => draft.reduce?.(result, context) } : {}),
     inputSchema: jsonSchemaOf(inputSchema, draft.name),
     execute: (input, ctx) =>
       parseThen(inputSchema, input, (parsed) => draft.execute(parsed as InputOf<Schema>, ctx)),
   }
+}
+
+function isJsonDraft<Schema>(draft: ToolDraft<Schema>): draft is ToolDraft<Schema> & Tool<InputOf<Schema>> {
+  return !isStandardSchema(draft.inputSchema)
 }
 
 /** Whether a schema is one of a schema library's, rather than plain JSON Schema. */

@@ -45,48 +45,58 @@ export function splitName(name: string): string[] {
 }
 
 /**
- * What is left of a name once case, look-alike letters and the place of `__` no longer count. Two names with one
- * skeleton collide.
+ * What is left of a name once case, look-alike letters and the place of `__` no longer count. Two names that share a
+ * skeleton collide. There are two, since a capital may look like another letter than its small form: `Η` like H, `η`
+ * like n.
  */
-export function nameSkeleton(name: string): string {
-  const folded = name.normalize('NFKC').toLowerCase()
-  if (IS_ASCII.test(folded)) return folded.replace(/_+/g, '_')
-  let skeleton = ''
-  for (const letter of folded) skeleton += LOOK_ALIKES.get(letter) ?? letter
-  return skeleton.replace(/_+/g, '_')
+export function nameSkeletons(name: string): readonly string[] {
+  const plain = name.normalize('NFKC')
+  const bySmall = foldLookAlikes(plain.toLowerCase())
+  if (IS_ASCII.test(plain)) return [bySmall]
+  const byCapital = foldLookAlikes(plain)
+  return bySmall === byCapital ? [bySmall] : [bySmall, byCapital]
+}
+
+function foldLookAlikes(name: string): string {
+  let folded = name
+  if (!IS_ASCII.test(name)) {
+    folded = ''
+    for (const letter of name) folded += LOOK_ALIKES.get(letter) ?? letter
+  }
+  return folded.toLowerCase().replace(/_+/g, '_')
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant.
 const IS_ASCII = /^[\x00-\x7f]*$/
 
-// Lower-case letters of other scripts that a reader takes for Latin ones, each Latin letter followed by its doubles.
+// Letters of other scripts that a reader takes for Latin ones, each Latin letter followed by its doubles.
 const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
   [
-    'aаαɑᴀ',
-    'bьƅᏼ',
-    'cсϲᴄⲥ',
-    'dԁꓒժ',
-    'eеєҽε℮',
-    'fſϝքꜰ',
-    'gɡցǥ',
-    'hһнհ',
-    'iіιıӏɩ',
-    'jјյϳ',
-    'kкκᴋⲕ',
-    'lןⅼⲓ',
-    'mмᴍⅿ',
-    'nոпηᴎ',
-    'oоοօσᴏⲟ',
-    'pрρⲣ',
-    'qԛզգ',
-    'rгᴦⲅꭇ',
-    'sѕꜱʂ',
-    'tтτᴛⲧ',
-    'uυսцᴜ',
-    'vѵνᴠⅴ',
-    'wѡԝωᴡա',
-    'xхχⅹⲭ',
-    'yуүγყ',
-    'zᴢʐ',
+    'aаαɑᴀАΑᎪꓮ',
+    'bьƅᏼВΒᏴꓐ',
+    'cсϲᴄⲥСϹᏟꓚⅭ',
+    'dԁꓒժᎠꓓⅮ',
+    'eеєҽε℮ЕΕᎬꓰ',
+    'fſϝքꜰϜꓝ',
+    'gɡցǥԌᏀꓖ',
+    'hһнհʜНΗᎻꓧ',
+    'iіιıӏɩІΙӀꓲⅠ',
+    'jјյϳЈᎫꓙ',
+    'kкκᴋⲕКΚᏦꓗ',
+    'lןⅼⲓʟᏞꓡⅬ',
+    'mмᴍⅿМΜᎷꓟⅯ',
+    'nոпηᴎɴΝꓠ',
+    'oоοօσᴏⲟОΟՕꓳ',
+    'pрρⲣᴘРΡᏢꓑ',
+    'qԛզգԚ',
+    'rгᴦⲅꭇʀᎡᏒꓣ',
+    'sѕꜱʂЅՏᏚꓢ',
+    'tтτᴛⲧТΤᎢꓔ',
+    'uυսцᴜՍꓴ',
+    'vѵνᴠⅴѴᏙꓦⅤ',
+    'wѡԝωᴡաԜᎳꓪ',
+    'xхχⅹⲭХΧꓫⅩ',
+    'yуүγყʏУҮΥꓬ',
+    'zᴢʐΖᏃꓜ',
   ].flatMap(([latin = '', ...doubles]) => doubles.map((double) => [double, latin] as const)),
 )

@@ -6,7 +6,7 @@ import { ToolcribError } from './errors.ts'
 import type { ToolcribEvent } from './events.ts'
 import type { ReducerLookup } from './reduce/reducer.ts'
 import type { Defer, Mode } from './registry/mode.ts'
-import type { Policy } from './registry/policy.ts'
+import { checkNames, checkPolicy, type Policy } from './registry/policy.ts'
 import type { Searcher } from './search/searcher.ts'
 import type { SearchStyle, SearchToolName, SessionSettings } from './session/settings.ts'
 import type { SessionState, SessionStore } from './session/state.ts'
@@ -70,7 +70,10 @@ export interface RegistryOptions extends SharedOptions {
   readonly serverWaitMs?: number
   /** Exact token counts for `context()`; without it they are estimates, marked `~`. See `exactTokenCounter()`. */
   readonly countTokens?: TokenCounter
+  /** What time it is; `Date` when absent. */
   readonly clock?: Clock
+  /** Names sessions that were opened without an id; random UUIDs when absent. */
+  readonly newId?: () => string
 }
 
 /** `registry.openSession(options)`: the shared options, overridden for this session. */
@@ -117,6 +120,8 @@ export function overrideSettings(
     if (value !== undefined && !(typeof value === 'number' && value >= 0))
       throw invalid(name, value, 'a number, 0 or more')
   }
+  if (options.policy !== undefined) checkPolicy(options.policy)
+  checkNames(options.pinned, 'pinned')
   const { searcher, ...rest } = options
   const given = Object.fromEntries(
     Object.entries(rest).filter(([name, value]) => name in settings && value !== undefined),

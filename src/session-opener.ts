@@ -1,29 +1,34 @@
 import type { Spill } from './call/spill.ts'
 import { ToolcribError } from './errors.ts'
-import type { Emit } from './events.ts'
 import { SearchLimit } from './meta-tools/search-limit.ts'
 import type { SearchPowers } from './meta-tools/search-powers.ts'
 import { promptNote, sessionMetaTools } from './meta-tools/session-meta-tools.ts'
 import { Entry } from './registry/entry.ts'
-import { type CompiledPolicy, compilePolicy } from './registry/policy.ts'
-import type { ServerDirectory } from './registry/server-directory.ts'
-import type { View, Viewer } from './registry/viewer.ts'
+import type { CompiledPolicy } from './registry/policy.ts'
+import type { ServerDirectory, ServerStatus } from './registry/server-directory.ts'
+import type { View } from './registry/viewer.ts'
+import type { SharedView } from './registry/viewers.ts'
 import type { SessionOptions } from './registry-options.ts'
+import type { Activation } from './session/activations.ts'
 import { describeDeferred } from './session/describe-deferred.ts'
-import { Session, type SessionParts } from './session/session.ts'
+import { Session } from './session/session.ts'
 import type { MetaTools, SessionHost } from './session/session-host.ts'
 import type { SessionSettings } from './session/settings.ts'
-import { readState, type SessionStore } from './session/state.ts'
+import { readState, type SessionState, type SessionStore } from './session/state.ts'
 import type { Strategy } from './session/surface.ts'
+import type { Tool } from './tool.ts'
 
 /** What opening a session takes from the registry. */
 export interface OpenerPorts extends Omit<SessionHost, 'fork'> {
-  viewerOf(settings: SessionSettings, policy: CompiledPolicy, emit: Emit): Viewer
+  viewOf(settings: SessionSettings): SharedView
   /** Names close to one that is not there, among those a view permits. */
   suggest(name: string, view: View): readonly string[]
   servers(): ServerDirectory | undefined
+  waitForServers(isWanted: (server: string) => boolean): Promise<readonly ServerStatus[]>
   readonly spill: Spill | undefined
   readonly now: () => number
+  /** Names a session that was opened without an id. */
+  readonly newId: () => string
   /** What one answer of a search tool may take. */
   readonly answerTokens: number
   /** What the list of names behind the search may take. */
@@ -33,7 +38,8 @@ export interface OpenerPorts extends Omit<SessionHost, 'fork'> {
 /** Opens sessions, anew, from saved state or as children of others, and gives each its meta-tools. */
 export class SessionOpener {
   readonly #ports: OpenerPorts
-  #opened = 0
+  readonly #notes = new WeakMap<View, string>()
+  #forks = 0
 
   constructor(ports: OpenerPorts) {
     this.#ports = ports
@@ -44,62 +50,54 @@ export class SessionOpener {
       throw new ToolcribError('config-invalid', 'a session with a store needs an id, to be found by later')
     }
     const saved = state !== undefined ? readState(state) : await load(store, id)
-    const session = this.#create(id ?? saved?.id ?? this.#nextId(), settings, saved?.activations ?? [], store)
-    this.#ports.emit({
-      type: 'session-opened',
-      sessionId: session.id,
-      restored: saved?.activations.length ?? 0,
+    const session = this.#create({
+      id: id ?? saved?.id ?? this.#ports.newId(),
+      settings: { ...settings, allowlists: saved?.allowlists ?? [] },
+      saved: saved?.activations ?? [],
+      store,
     })
+    // Definitions that changed since it was saved are told now, not with the first surface.
+    if (saved) session.view()
     return session
   }
 
   #fork: SessionHost['fork'] = (parent, settings, inherited) => {
-    const policy = compilePolicy(gatesOf(settings))
-    const view = this.#ports.viewerOf(settings, policy, this.#ports.emit).current()
+    const view = this.#ports.viewOf(settings).viewer.current()
     // What the child may not use must not take a place under its cap.
-    const own = inherited.filter(({ name }) => {
+    const saved = inherited.filter(({ name }) => {
       const entry = view.snapshot.get(name)
       return entry === undefined || view.denial(entry) === undefined
     })
-    const child = this.#create(`${parent.id}/${++this.#opened}`, settings, own, undefined)
+    return this.#create({ id: `${parent.id}/${++this.#forks}`, settings, saved, parentId: parent.id })
+  }
+
+  #create({ id, settings, saved, store, parentId }: Opening): Session {
     this.#ports.emit({
       type: 'session-opened',
-      sessionId: child.id,
-      parentId: parent.id,
-      restored: own.length,
+      sessionId: id,
+      restored: saved.length,
+      ...(parentId === undefined ? {} : { parentId }),
     })
-    return child
-  }
-
-  #create(
-    id: string,
-    settings: SessionSettings,
-    saved: SessionParts['saved'],
-    store: SessionStore | undefined,
-  ): Session {
-    const policy = compilePolicy(gatesOf(settings))
+    const { viewer, policy } = this.#ports.viewOf(settings)
     const limit = new SearchLimit(settings.searchesPerMinute, this.#ports.now)
-    const viewer = this.#ports.viewerOf(settings, policy, (event) =>
-      this.#ports.emit({ ...event, sessionId: id }),
-    )
-    return new Session(
-      { ...this.#ports, fork: this.#fork },
-      {
-        id,
-        settings,
-        policy,
-        viewer,
-        saved,
-        store,
-        metaTools: (session, view, strategy) =>
-          this.#metaTools({ session, view, strategy, settings, policy, limit }),
-      },
-    )
+    // Decided once: a meta-tool that turns up later would disturb the prompt cache of a running conversation.
+    const servers = viewer.current().deferred.size === 0 ? this.#ports.servers() : undefined
+    const host = { ...this.#ports, fork: this.#fork }
+    return new Session(host, {
+      id,
+      settings,
+      policy,
+      viewer,
+      saved,
+      store,
+      metaTools: (session, view, strategy) =>
+        this.#metaTools({ session, view, strategy, policy, limit, servers }),
+    })
   }
 
-  #metaTools({ session, view, strategy, settings, policy, limit }: MetaToolParts): MetaTools {
-    const { spill, noteTokens, answerTokens } = this.#ports
-    const behind = describeDeferred(view.deferred.values(), noteTokens)
+  #metaTools({ session, view, strategy, policy, limit, servers }: MetaToolParts): MetaTools {
+    const { settings } = session
+    const behind = this.#describe(view)
     const tools = sessionMetaTools({
       ...settings,
       powers: this.#powers(session),
@@ -107,24 +105,12 @@ export class SessionOpener {
       strategy,
       policy,
       behind,
-      maxAnswerTokens: answerTokens,
-      spill,
-      servers: this.#ports.servers(),
+      maxAnswerTokens: this.#ports.answerTokens,
+      spill: this.#ports.spill,
+      servers,
       limit: (tool) => limit.wrap(tool),
     })
-    return {
-      shown: tools.map(
-        (tool) =>
-          new Entry(tool, {
-            name: tool.name,
-            ownName: tool.name,
-            source: { kind: 'builtin' },
-            deferral: 'pinned',
-            trust: 0,
-          }),
-      ),
-      promptNote: promptNote({ behind, strategy, searchTool: settings.searchTool }),
-    }
+    return { shown: tools.map(metaToolEntry), promptNote: promptNote({ ...settings, behind, strategy }) }
   }
 
   #powers(session: Session): SearchPowers {
@@ -137,35 +123,52 @@ export class SessionOpener {
       servers: () => serverNames(session.view()),
       deferrableCount: () => session.view().deferred.size,
       takeEvictions: () => session.takeEvictions(),
+      waitForServers: () => this.#ports.waitForServers((server) => session.permitsServer(server)),
     }
   }
 
-  #nextId(): string {
-    return `session-${++this.#opened}`
+  /** Sessions that see the catalogue alike share one description of it. */
+  #describe(view: View): string {
+    const note = this.#notes.get(view) ?? describeDeferred(view.deferred.values(), this.#ports.noteTokens)
+    this.#notes.set(view, note)
+    return note
   }
+}
+
+interface Opening {
+  readonly id: string
+  readonly settings: SessionSettings
+  readonly saved: readonly Activation[]
+  readonly store?: SessionStore | undefined
+  readonly parentId?: string
 }
 
 interface MetaToolParts {
   readonly session: Session
   readonly view: View
   readonly strategy: Strategy
-  readonly settings: SessionSettings
   readonly policy: CompiledPolicy
   readonly limit: SearchLimit
+  readonly servers: ServerDirectory | undefined
 }
 
-function gatesOf(settings: SessionSettings) {
-  return { ...settings.policy, allowlists: settings.allowlists }
+function metaToolEntry(tool: Tool): Entry {
+  const { name } = tool
+  return new Entry(tool, { name, ownName: name, source: { kind: 'builtin' }, deferral: 'pinned', trust: 0 })
 }
 
 function serverNames(view: View): readonly string[] {
   const servers = new Set<string>()
-  for (const { source } of [...view.shown, ...view.deferred.values()])
+  for (const { source } of [...view.shown, ...view.deferred.values()]) {
     if (source.kind === 'mcp') servers.add(source.server)
+  }
   return [...servers].sort()
 }
 
-async function load(store: SessionStore | undefined, id: string | undefined) {
+async function load(
+  store: SessionStore | undefined,
+  id: string | undefined,
+): Promise<SessionState | undefined> {
   if (!store || id === undefined) return undefined
   let saved: unknown
   try {

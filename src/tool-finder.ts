@@ -1,18 +1,19 @@
 import { ToolcribError } from './errors.ts'
 import type { Emit } from './events.ts'
-import { clamp } from './meta-tools/answer.ts'
 import type { Snapshot } from './registry/catalogue.ts'
 import { closeNames } from './registry/close-names.ts'
 import type { Entry } from './registry/entry.ts'
+import type { CompiledPolicy } from './registry/policy.ts'
 import type { ServerDirectory, ServerStatus } from './registry/server-directory.ts'
-import type { View } from './registry/viewer.ts'
+import { denialOf, type View } from './registry/viewer.ts'
 import type { SearcherName } from './registry-options.ts'
 import { CatalogueSearch } from './search/catalogue-search.ts'
 import { lexical } from './search/lexical.ts'
 import { regex } from './search/regex.ts'
 import type { SearchOptions, SearchResult } from './search/search-result.ts'
-import type { Searcher } from './search/searcher.ts'
+import { acceptEvery, type Searcher } from './search/searcher.ts'
 import { weighted } from './search/weighted.ts'
+import { clamp } from './text.ts'
 import type { Listing } from './tool.ts'
 
 export interface ToolFinderOptions {
@@ -30,7 +31,9 @@ export interface ToolFinderOptions {
 export interface FindRequest extends SearchOptions {
   readonly query: string
   readonly searcher: Searcher
-  permits(listing: Listing): boolean
+  /** Asked once servers have been waited for, so that it speaks of the catalogue that is searched. */
+  permitter(): (listing: Listing) => boolean
+  permitsServer(server: string): boolean
   readonly emit: Emit
 }
 
@@ -64,15 +67,29 @@ export class ToolFinder {
 
   /** A searcher by its name, or as it was given. */
   searcher(given: SearcherName | Searcher): Searcher {
-    if (typeof given !== 'string') return given
+    if (typeof given !== 'string') {
+      if (typeof given?.open === 'function') return given
+      throw new ToolcribError('config-invalid', 'a searcher must have open(); see the Searcher type')
+    }
     const searcher = this.#searchers.get(given)
     if (searcher) return searcher
     const known = [...this.#searchers.keys()].join(', ')
-    throw new ToolcribError('config-invalid', `there is no searcher "${given}"; use ${known}, or pass one`)
+    const hint = NEEDS_EMBEDDER.includes(given)
+      ? `pass ${given}({ embedder: await staticEmbedder() }), with staticEmbedder of toolcrib/embedders`
+      : `use ${known}, or pass one`
+    throw new ToolcribError('config-invalid', `there is no searcher "${given}" by name alone; ${hint}`)
   }
 
-  async find({ query, searcher, permits, emit, ...options }: FindRequest): Promise<SearchResult> {
-    const servers = this.#servers ? await unsettledServers(this.#servers, this.#options.serverWaitMs) : []
+  async find({
+    query,
+    searcher,
+    permitter,
+    permitsServer,
+    emit,
+    ...options
+  }: FindRequest): Promise<SearchResult> {
+    const isWanted = (server: string) => permitsServer(server) && (options.server ?? server) === server
+    const servers = await this.waitForServers(isWanted)
     const snapshot = this.#options.snapshot()
     this.#sync(snapshot)
     const { ranked, ...found } = await this.#search.search(query, {
@@ -80,7 +97,7 @@ export class ToolFinder {
       limit: clamp(options.limit, { min: 1, max: 100, otherwise: this.#options.searchLimit }),
       offset: clamp(options.offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
       searcher,
-      accepts: permits,
+      accepts: permitter(),
       isReady: ({ name }) => {
         const entry = snapshot.get(name)
         return entry !== undefined && this.#options.isAvailable(entry)
@@ -98,6 +115,19 @@ export class ToolFinder {
     return { ...found, matches, ...(servers.length > 0 ? { servers } : {}) }
   }
 
+  /** Waits a little for servers that are connecting; answers those that still are, and those that failed. */
+  async waitForServers(isWanted: (server: string) => boolean): Promise<readonly ServerStatus[]> {
+    const directory = this.#servers
+    if (!directory) return []
+    const statuses = () => directory.statuses().filter(({ server }) => isWanted(server))
+    const connecting = statuses().filter(({ state }) => state === 'connecting')
+    if (connecting.length > 0) {
+      const { serverWaitMs } = this.#options
+      await directory.settled({ servers: connecting.map(({ server }) => server), timeoutMs: serverWaitMs })
+    }
+    return statuses().filter(({ state }) => state === 'connecting' || state === 'failed')
+  }
+
   /** The permitted tool that a name means, however it is written. */
   findByName(name: string, view: View): Entry | undefined {
     this.#sync(view.snapshot)
@@ -110,7 +140,8 @@ export class ToolFinder {
     const snapshot = this.#options.snapshot()
     const close = closeNames(name, snapshot.sorted, this.#options.suggestions * 4)
     const permitted = close.flatMap((candidate) => snapshot.get(candidate) ?? []).filter(isPermitted)
-    return permitted.slice(0, this.#options.suggestions).map((entry) => entry.name)
+    const available = permitted.filter((entry) => this.#options.isAvailable(entry))
+    return available.slice(0, this.#options.suggestions).map((entry) => entry.name)
   }
 
   #sync(snapshot: Snapshot): void {
@@ -120,11 +151,13 @@ export class ToolFinder {
   }
 }
 
-/** Waits a little for servers that are connecting; answers those that still are, and those that failed. */
-async function unsettledServers(
-  directory: ServerDirectory,
-  timeoutMs: number,
-): Promise<readonly ServerStatus[]> {
-  if (directory.statuses().some(({ state }) => state === 'connecting')) await directory.settled({ timeoutMs })
-  return directory.statuses().filter(({ state }) => state === 'connecting' || state === 'failed')
+const NEEDS_EMBEDDER: readonly string[] = ['semantic', 'hybrid']
+
+/** Whether a listing of this snapshot may be found; nothing is asked when nothing is refused. */
+export function permitterOf(snapshot: Snapshot, policy: CompiledPolicy): (listing: Listing) => boolean {
+  if (policy.isOpen && snapshot.quarantined.size === 0) return acceptEvery
+  return ({ name }) => {
+    const entry = snapshot.get(name)
+    return entry !== undefined && denialOf(entry, snapshot, policy) === undefined
+  }
 }

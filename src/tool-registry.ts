@@ -10,8 +10,15 @@ import { META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
 import { checkName } from './names.ts'
 import { Catalogue } from './registry/catalogue.ts'
 import type { Entry } from './registry/entry.ts'
-import { type Explanation, explainEntry } from './registry/explain.ts'
-import { type CompiledPolicy, compilePolicy, type Policy, type ToolFilter } from './registry/policy.ts'
+import { type Explanation, explainEntry, explainMetaTool, explainUnknown } from './registry/explain.ts'
+import { ModeTracker } from './registry/mode-tracker.ts'
+import {
+  type CompiledPolicy,
+  checkPolicy,
+  compilePolicy,
+  type Policy,
+  type ToolFilter,
+} from './registry/policy.ts'
 import type { ServerDirectory } from './registry/server-directory.ts'
 import {
   localEntry,
@@ -21,6 +28,7 @@ import {
   type SyncOptions,
 } from './registry/to-entry.ts'
 import { denialOf, type View, Viewer } from './registry/viewer.ts'
+import { Viewers } from './registry/viewers.ts'
 import {
   overrideSettings,
   type RegistryOptions,
@@ -29,23 +37,16 @@ import {
   type SharedOptions,
 } from './registry-options.ts'
 import type { SearchOptions, SearchResult } from './search/search-result.ts'
-import type { Searcher } from './search/searcher.ts'
+import { acceptEvery, type Searcher } from './search/searcher.ts'
 import type { Session } from './session/session.ts'
 import type { CallSession } from './session/session-host.ts'
 import type { SessionSettings } from './session/settings.ts'
 import { type Stats, statsOf } from './session/stats.ts'
 import { SessionOpener } from './session-opener.ts'
-import {
-  type CallResult,
-  type Listing,
-  sourceKey,
-  type Tool,
-  type ToolCall,
-  type ToolDefinition,
-} from './tool.ts'
-import { ToolFinder } from './tool-finder.ts'
+import { type CallResult, sourceKey, type Tool, type ToolCall, type ToolDefinition } from './tool.ts'
+import { permitterOf, ToolFinder } from './tool-finder.ts'
 
-/** What holds unless a registry or a session says otherwise. No other file names a default. */
+/** What holds unless a registry or a session says otherwise. No other file names a default of these. */
 const DEFAULT_SETTINGS = {
   mode: 'auto',
   defer: 'mcp',
@@ -98,7 +99,9 @@ export class ToolRegistry {
   readonly #options: RegistryOptions
   readonly #settings: SessionSettings
   readonly #policy: CompiledPolicy
-  readonly #catalogue = new Catalogue(META_TOOL_NAMES)
+  readonly #catalogue = new Catalogue(META_TOOL_NAMES, () => this.#modes.update())
+  readonly #modes = new ModeTracker(this.#catalogue)
+  readonly #viewers: Viewers
   readonly #finder: ToolFinder
   readonly #runner: CallRunner
   readonly #sessions: SessionOpener
@@ -118,8 +121,18 @@ export class ToolRegistry {
     this.#settings = this.#override({ ...DEFAULT_SETTINGS, searcher: this.#finder.standard }, options)
     this.#policy = compilePolicy(this.#settings.policy)
     this.#runner = new CallRunner({ now: this.#now })
-    // The registry's own figures count every tool; policy is a matter of who looks.
-    this.#viewer = this.#viewerOf(this.#settings, compilePolicy({}))
+    const snapshot = () => this.#catalogue.snapshot()
+    this.#viewers = new Viewers({ modes: this.#modes, snapshot, emit: this.#emit })
+    // Its own figures count every tool: whom a policy keeps out is a matter of who looks.
+    this.#viewer = new Viewer({
+      settings: this.#settings,
+      policy: compilePolicy({}),
+      canSearch: this.#policy.denialOfMetaTool(this.#settings.searchTool) === undefined,
+      snapshot,
+      mode: () => this.#modes.decision(this.#settings),
+      emit: this.#emit,
+    })
+    this.#modes.decision(this.#settings)
     this.#sessions = this.#sessionOpener()
   }
 
@@ -128,9 +141,11 @@ export class ToolRegistry {
     this.#add(localEntry(tool as Tool, options), options.replace === true)
   }
 
-  /** Registers each of them, in order. */
+  /** Registers all of them or, when one cannot be registered, none. */
   registerAll(tools: readonly Tool[]): void {
-    for (const tool of tools) this.register(tool)
+    const entries = tools.map((tool) => localEntry(tool, {}))
+    this.#catalogue.addAll(entries)
+    for (const { name, source } of entries) this.#emit({ type: 'tool-registered', name, source })
   }
 
   /** Registers a plain function and wraps what it returns. It is shown from the start, in every mode. */
@@ -180,9 +195,9 @@ export class ToolRegistry {
   /** An independent copy without the tools of MCP servers. */
   withoutMcp(): ToolRegistry {
     const copy = new ToolRegistry(this.#options)
-    for (const entry of this.#catalogue.snapshot().sorted) {
-      if (entry.source.kind !== 'mcp') copy.#catalogue.add(entry, { replace: false })
-    }
+    const { sorted, quarantined } = this.#catalogue.snapshot()
+    copy.#catalogue.addAll(sorted.filter(({ source }) => source.kind !== 'mcp'))
+    for (const [name, reason] of quarantined) copy.#catalogue.quarantine(name, reason)
     return copy
   }
 
@@ -204,14 +219,17 @@ export class ToolRegistry {
     return this.#finder.attachServers(directory)
   }
 
+  /** The tool registered under a name. */
   get(name: string): Tool | undefined {
     return this.#catalogue.get(name)?.tool
   }
 
+  /** Whether a name is registered. */
   has(name: string): boolean {
     return this.#catalogue.get(name) !== undefined
   }
 
+  /** How many tools are registered; meta-tools do not count. */
   get size(): number {
     return this.#catalogue.size
   }
@@ -281,19 +299,14 @@ export class ToolRegistry {
     query: string,
     { searcher, policy, ...options }: RegistrySearchOptions = {},
   ): Promise<SearchResult> {
-    const snapshot = this.#catalogue.snapshot()
+    if (policy !== undefined) checkPolicy(policy)
     const compiled = policy ? compilePolicy(policy) : this.#policy
-    const isOpen = compiled.isOpen && snapshot.quarantined.size === 0
-    const permits = (listing: Listing) => {
-      const entry = this.#catalogue.get(listing.name)
-      return entry !== undefined && denialOf(entry, this.#catalogue.snapshot(), compiled) === undefined
-    }
-    const by = searcher === undefined ? this.#settings.searcher : this.#finder.searcher(searcher)
     return this.#finder.find({
       ...options,
       query,
-      searcher: by,
-      permits: isOpen ? () => true : permits,
+      searcher: searcher === undefined ? this.#settings.searcher : this.#finder.searcher(searcher),
+      permitter: () => permitterOf(this.#catalogue.snapshot(), compiled),
+      permitsServer: compiled.permitsServer,
       emit: this.#emit,
     })
   }
@@ -318,7 +331,9 @@ export class ToolRegistry {
 
   /** Counts of all registered tools, under the registry's own settings. */
   stats(): Stats {
-    return statsOf(this.#viewer.current(), this.#settings.toolThreshold, () => false)
+    const view = this.#viewer.current()
+    const names = view.snapshot.sorted.map(({ name }) => name)
+    return statsOf(view, { names, loaded: view.shown.length, threshold: this.#settings.toolThreshold })
   }
 
   #add(entry: Entry, replace: boolean): void {
@@ -348,28 +363,23 @@ export class ToolRegistry {
     return (entry) => denialOf(entry, snapshot, this.#policy) ?? given.denial(entry)
   }
 
-  #viewerOf(settings: SessionSettings, policy: CompiledPolicy, emit: Emit = this.#emit): Viewer {
-    const canSearch = policy.denialOfMetaTool(settings.searchTool) === undefined
-    return new Viewer({ settings, policy, canSearch, emit, snapshot: () => this.#catalogue.snapshot() })
-  }
-
   #override(settings: SessionSettings, options: SharedOptions): SessionSettings {
     return overrideSettings(settings, options, (given) => this.#finder.searcher(given))
   }
 
   #explainMissing(name: string, session: Session | undefined): Explanation {
-    if ((META_TOOL_NAMES as readonly string[]).includes(name)) {
-      const isShown = session?.surface().tools.some((tool) => tool.name === name)
-      return isShown
-        ? { name, state: 'visible', reason: 'a meta-tool of this session' }
-        : { name, state: 'unavailable', reason: 'a meta-tool that this session does not show' }
+    if (!(META_TOOL_NAMES as readonly string[]).includes(name)) {
+      return explainUnknown(
+        name,
+        this.#finder.suggest(name, () => true),
+      )
     }
-    const close = this.#finder.suggest(name, () => true)
-    return {
+    const policy = session ? compilePolicy(session.settings.policy) : this.#policy
+    return explainMetaTool(
       name,
-      state: 'unknown',
-      reason: close.length > 0 ? `not registered; close: ${close.join(', ')}` : 'not registered',
-    }
+      policy.denialOfMetaTool(name),
+      session?.metaToolNames().includes(name) ?? false,
+    )
   }
 
   #environment() {
@@ -395,7 +405,8 @@ export class ToolRegistry {
           ...options,
           query,
           searcher: session.settings.searcher,
-          permits: (listing) => session.view().permits(listing),
+          permitter: () => (session.view().permitsAll ? acceptEvery : session.view().permits),
+          permitsServer: (server) => session.permitsServer(server),
           emit: (event) => this.#emit({ ...event, sessionId: session.id }),
         }),
       execute: (calls: readonly ToolCall[], ctx: CallContext, { view, ...session }: CallSession) => {
@@ -403,7 +414,10 @@ export class ToolRegistry {
         return this.#runner.execute(calls, ctx, { ...this.#environment(), ...session, suggest })
       },
       findByName: (name, view) => this.#finder.findByName(name, view),
-      viewerOf: (settings, policy, emit) => this.#viewerOf(settings, policy, emit),
+      viewOf: (settings) =>
+        this.#viewers.of(settings, { ...settings.policy, allowlists: settings.allowlists }),
+      waitForServers: (isWanted) => this.#finder.waitForServers(isWanted),
+      newId: this.#options.newId ?? (() => crypto.randomUUID()),
       suggest: (name, view) => this.#finder.suggest(name, permitted(view)),
       servers: () => this.#finder.servers,
       spill: this.#options.spill,

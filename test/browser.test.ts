@@ -4,6 +4,7 @@ import { rolldown } from 'rolldown'
 import { describe, expect, it } from 'vitest'
 
 const WEB_GLOBALS = {
+  crypto,
   AbortController,
   AbortSignal,
   TextEncoder,

@@ -1,4 +1,5 @@
 import { ToolcribError } from '../errors.ts'
+import { clipText } from '../text.ts'
 import type { ToolResult } from '../tool.ts'
 
 /** A meta-tool's answer: JSON for the model to read, and the same object for whoever runs it. */
@@ -26,11 +27,15 @@ export function isBadQuery(error: unknown): error is ToolcribError {
   )
 }
 
-/** A limit within its range, whatever was asked for. */
-export function clamp(
-  value: number | undefined,
-  range: { min: number; max: number; otherwise: number },
-): number {
-  if (value === undefined || !Number.isFinite(value)) return range.otherwise
-  return Math.min(range.max, Math.max(range.min, Math.trunc(value)))
+/** As many of these texts as an answer has room for, each within reason. */
+export function clipList(texts: readonly string[]): readonly string[] {
+  return texts.slice(0, MAX_LISTED).map((text) => clipText(text, MAX_ECHO))
 }
+
+/** What the model wrote, said back to it within reason. */
+export function echo(text: string): string {
+  return clipText(text, MAX_ECHO)
+}
+
+const MAX_LISTED = 25
+const MAX_ECHO = 200

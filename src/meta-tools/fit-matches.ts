@@ -1,5 +1,6 @@
 import { isRecord } from '../json.ts'
 import type { SearchMatch } from '../search/search-result.ts'
+import { clipText } from '../text.ts'
 import { estimateTokens } from '../tokens.ts'
 import type { JsonSchema, ToolDefinition } from '../tool.ts'
 
@@ -89,10 +90,21 @@ function typeOf(property: unknown): JsonSchema {
   return isRecord(property) && property.type !== undefined ? { type: property.type } : {}
 }
 
+/** The beginning of a text, within so many tokens; scripts without spaces have about one character a token. */
 function cutWords(text: string, maxTokens: number): string {
   if (estimateTokens(text) <= maxTokens) return text
-  const cut = text.slice(0, maxTokens * 3)
-  return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), maxTokens))} …`
+  const cut = clipText(text, maxTokens * 3)
+  return estimateTokens(cut) <= maxTokens ? cut : clipText(text, maxTokens)
+}
+
+/** As many of these, in their order, as fit; always the first. */
+export function fitItems<Item>(items: readonly Item[], maxTokens: number): readonly Item[] {
+  let left = maxTokens - RESERVED_TOKENS
+  const end = items.findIndex((item) => {
+    left -= tokensOf(item)
+    return left < 0
+  })
+  return end < 0 ? items : items.slice(0, Math.max(1, end))
 }
 
 function tokensOf(value: unknown): number {

@@ -1,8 +1,9 @@
 import { RE2JS } from 're2js'
 import type { Spill } from '../call/spill.ts'
 import { describeError } from '../errors.ts'
+import { clamp } from '../text.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
-import { answer, clamp, inputInvalid } from './answer.ts'
+import { answer, inputInvalid } from './answer.ts'
 
 interface Input {
   readonly handle: string
@@ -27,12 +28,10 @@ export function readResult({ spill, sessionId }: { spill: Spill; sessionId: stri
         handle: { type: 'string', description: 'The handle that the truncated result names.' },
         offset: {
           type: 'integer',
-          minimum: 0,
           description: 'Characters to skip; with a pattern, matching lines to skip.',
         },
         limit: {
           type: 'integer',
-          minimum: 1,
           description: 'Characters to read (8000, at most 20000); with a pattern, lines (50, at most 500).',
         },
         pattern: {

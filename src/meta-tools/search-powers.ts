@@ -1,3 +1,4 @@
+import type { ServerStatus } from '../registry/server-directory.ts'
 import type { SearchOptions, SearchResult } from '../search/search-result.ts'
 import type { ActivationReport } from '../session/session.ts'
 import type { ToolDefinition } from '../tool.ts'
@@ -17,6 +18,8 @@ export interface SearchPowers {
   deferrableCount(): number
   /** Evictions the model has not been told of yet. */
   takeEvictions(): readonly string[]
+  /** Waits a little for servers that are connecting; answers those that still are, and those that failed. */
+  waitForServers(): Promise<readonly ServerStatus[]>
 }
 
 /** What shapes a search tool besides the session. */

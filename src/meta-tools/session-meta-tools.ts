@@ -54,10 +54,13 @@ export function sessionMetaTools(options: MetaToolOptions): readonly Tool[] {
 export function promptNote({
   behind,
   searchTool,
+  searchStyle,
   strategy,
-}: Pick<MetaToolOptions, 'behind' | 'searchTool' | 'strategy'>): string {
+}: Pick<MetaToolOptions, 'behind' | 'searchTool' | 'searchStyle' | 'strategy'>): string {
   if (behind === '') return ''
-  const how = howToCall({ isDispatch: strategy === 'dispatch' })
+  const call = howToCall({ isDispatch: strategy === 'dispatch' })
+  const isTwoStep = searchTool === 'tool_search' && searchStyle === 'two-step'
+  const how = isTwoStep ? `load it with ${searchTool} { name } and ${call}` : call
   return `You have more tools than are shown to you. When none of those shown does what you need, search with ${searchTool} before you say that it cannot be done; then ${how}. Waiting behind ${searchTool}:\n${behind}`
 }
 

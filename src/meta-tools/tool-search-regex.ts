@@ -1,6 +1,8 @@
 import type { SearchResult } from '../search/search-result.ts'
+import { clamp, clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
-import { answer, clamp, inputInvalid, isBadQuery } from './answer.ts'
+import { answer, echo, inputInvalid, isBadQuery } from './answer.ts'
+import { fitItems } from './fit-matches.ts'
 import { howToCall, type SearchPowers, type SearchToolOptions } from './search-powers.ts'
 
 interface Input {
@@ -49,25 +51,29 @@ async function load(
   found: SearchResult,
   options: SearchToolOptions,
 ): Promise<ToolResult> {
-  const names = found.matches.map(({ name }) => name)
+  const described = found.matches.map(({ name, description }) => ({
+    name,
+    description: clipText(description, 300),
+  }))
+  const fitting = fitItems(described, options.maxAnswerTokens)
+  const names = fitting.map(({ name }) => name)
   const before = new Set(names.filter((name) => session.isActive(name)))
   const { evicted } = await session.activate(names)
-  const isLoaded = (name: string) => session.isActive(name) && !before.has(name)
-  const newlyLoaded = names.filter(isLoaded).length
+  const tools = fitting.map((tool) => ({
+    ...tool,
+    loaded: session.isActive(tool.name) && !before.has(tool.name),
+  }))
+  const newlyLoaded = tools.filter(({ loaded }) => loaded).length
   const gone = [...session.takeEvictions(), ...evicted]
   return answer({
     status: 'success',
     pattern,
     total_matches: found.total,
-    tools: found.matches.map(({ name, description }) => ({
-      name,
-      description: description.slice(0, 300),
-      loaded: isLoaded(name),
-    })),
+    tools,
     newly_loaded: newlyLoaded,
     message: `Found ${found.total} tools; ${newlyLoaded} newly loaded. To use one, ${howToCall(options)}.`,
     ...(gone.length > 0 ? { evicted: gone } : {}),
-    ...(found.servers?.length ? { servers: found.servers } : {}),
+    ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
   })
 }
 
@@ -76,14 +82,14 @@ function noMatches(pattern: string, found: SearchResult): ToolResult {
     status: 'no_matches',
     message: `No tool matches /${pattern}/.`,
     suggestion: 'Try a shorter pattern, or alternatives such as "file|document".',
-    ...(found.servers?.length ? { servers: found.servers } : {}),
+    ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
   })
 }
 
 function badPattern(pattern: string, error: string): ToolResult {
   return answer({
     status: 'error',
-    pattern: pattern.slice(0, 200),
+    pattern: echo(pattern),
     error,
     suggestion: 'Mend the pattern, or use plain words joined by "|".',
   })

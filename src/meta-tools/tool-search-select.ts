@@ -1,5 +1,6 @@
+import { clamp } from '../text.ts'
 import type { Tool } from '../tool.ts'
-import { answer, answerSearch, clamp, inputInvalid } from './answer.ts'
+import { answer, answerSearch, clipList, echo, inputInvalid } from './answer.ts'
 import { fitMatches } from './fit-matches.ts'
 import { howToCall, type SearchPowers, type SearchToolOptions } from './search-powers.ts'
 
@@ -32,17 +33,22 @@ export function toolSearchSelect(session: SearchPowers, options: SearchToolOptio
         const found = await session.search(query, { limit })
         const isSelect = found.kind === 'select'
         const matches = fitMatches(found.matches, (name) => session.describe(name), maxTokens)
-        const { evicted } = await session.activate(matches.map(({ name }) => name))
+        const shown = matches.map(({ name }) => name)
+        const left = found.matches.map(({ name }) => name).filter((name) => !shown.includes(name))
+        const { evicted } = await session.activate(shown)
         const gone = [...session.takeEvictions(), ...evicted]
         return answer({
-          query,
+          query: echo(query),
           query_kind: isSelect ? 'select' : 'keyword',
           total_deferred_tools: session.deferrableCount(),
           matches: isSelect ? matches.map(({ score: _, ...match }) => match) : matches,
-          ...(found.missing?.length ? { missing: found.missing } : {}),
+          ...(found.missing?.length ? { missing: clipList(found.missing) } : {}),
           ...(gone.length > 0 ? { evicted: gone } : {}),
-          ...(found.unmatchedTerms?.length ? { unmatched_terms: found.unmatchedTerms } : {}),
-          ...(found.servers?.length ? { servers: found.servers } : {}),
+          ...(left.length > 0
+            ? { omitted: clipList(left), hint: 'These did not fit; select them next.' }
+            : {}),
+          ...(found.unmatchedTerms?.length ? { unmatched_terms: clipList(found.unmatchedTerms) } : {}),
+          ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
         })
       })
     },

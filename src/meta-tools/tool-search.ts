@@ -1,8 +1,10 @@
+import type { ServerStatus } from '../registry/server-directory.ts'
 import type { SearchResult } from '../search/search-result.ts'
 import type { SearchStyle } from '../session/settings.ts'
+import { clamp, clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
-import { answer, answerSearch, clamp, inputInvalid } from './answer.ts'
-import { fitMatches, shorten } from './fit-matches.ts'
+import { answer, answerSearch, clipList, echo, inputInvalid } from './answer.ts'
+import { fitItems, fitMatches, shorten } from './fit-matches.ts'
 import { howToCall, type SearchPowers, type SearchToolOptions } from './search-powers.ts'
 
 interface Input {
@@ -53,7 +55,9 @@ export function toolSearch(
       const offset = clamp(input.offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 })
       return answerSearch(async () => {
         const found = await session.search(query, { limit, offset })
-        return options.style === 'two-step' ? list(found, offset) : load(session, found, offset, maxTokens)
+        return options.style === 'two-step'
+          ? list(found, { limit, offset, maxTokens })
+          : load(session, found, { limit, offset, maxTokens })
       })
     },
   }
@@ -71,58 +75,65 @@ function describeTool({ style, behind, ...options }: SearchToolOptions & { style
   return `Finds tools that are not shown to you, and loads them. Search before you conclude that something cannot be done. ${steps}\nBehind it:\n${behind}`
 }
 
+/** Which matches were asked for, and what the answer may take. */
+interface Page {
+  readonly limit: number
+  readonly offset: number
+  readonly maxTokens: number
+}
+
 /** One step: what is found is checked out. Matches that would not fit into the answer wait at `next_offset`. */
-async function load(
-  session: SearchPowers,
-  found: SearchResult,
-  offset: number,
-  maxTokens: number,
-): Promise<ToolResult> {
-  const matches = fitMatches(found.matches, (name) => session.describe(name), maxTokens)
+async function load(session: SearchPowers, found: SearchResult, page: Page): Promise<ToolResult> {
+  const matches = fitMatches(found.matches, (name) => session.describe(name), page.maxTokens)
   const { activated, evicted } = await session.activate(matches.map(({ name }) => name))
   return answer({
-    query: found.query,
+    query: echo(found.query),
     total: found.total,
     matches,
     activated,
     evicted: [...session.takeEvictions(), ...evicted],
-    ...footer(found, offset + matches.length),
+    ...footer(found, matches.length, page),
   })
 }
 
 /** Two steps: names and descriptions only; nothing is checked out. */
-function list(found: SearchResult, offset: number): ToolResult {
-  const matches = found.matches.map(({ name, description }) => ({
+function list(found: SearchResult, page: Page): ToolResult {
+  const described = found.matches.map(({ name, description }) => ({
     name,
-    description: description.slice(0, 400),
+    description: clipText(description, 400),
   }))
+  const matches = fitItems(described, page.maxTokens)
   return answer({
-    query: found.query,
+    query: echo(found.query),
     total: found.total,
     matches,
-    ...footer(found, offset + matches.length),
+    ...footer(found, matches.length, page),
   })
 }
 
-function footer(found: SearchResult, next: number): object {
+function footer(found: SearchResult, shown: number, { limit, offset }: Page): object {
+  // A page that is not full was the last one, whatever clones and unavailable tools the total still counts.
+  const isLast = shown === found.matches.length && shown < limit
+  const next = offset + shown
   return {
-    ...(next < found.total && found.matches.length > 0 ? { next_offset: next } : {}),
-    ...(found.missing?.length ? { missing: found.missing } : {}),
-    ...(found.unmatchedTerms?.length ? { unmatched_terms: found.unmatchedTerms } : {}),
-    ...(found.servers?.length ? { servers: found.servers } : {}),
-    ...(found.total === 0
-      ? { hint: 'Nothing here fits. Try other words, or fewer; if that fails too, there is no such tool.' }
-      : {}),
+    ...(!isLast && shown > 0 && next < found.total ? { next_offset: next } : {}),
+    ...(found.missing?.length ? { missing: clipList(found.missing) } : {}),
+    ...(found.unmatchedTerms?.length ? { unmatched_terms: clipList(found.unmatchedTerms) } : {}),
+    ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
+    ...(found.total === 0 ? { hint: NOTHING_FITS } : {}),
   }
 }
+
+const NOTHING_FITS = 'Nothing here fits. Try other words, or fewer; if that fails too, there is no such tool.'
 
 async function loadByName(
   session: SearchPowers,
   name: string,
   options: SearchToolOptions,
 ): Promise<ToolResult> {
+  const servers = session.describe(name) ? [] : await session.waitForServers()
   const definition = session.describe(name)
-  if (!definition) return unknownName(session, name)
+  if (!definition) return unknownName(session, name, servers)
   const { evicted } = await session.activate([definition.name])
   const shown = shorten(definition, options.maxAnswerTokens)
   return answer({
@@ -133,13 +144,14 @@ async function loadByName(
   })
 }
 
-function unknownName(session: SearchPowers, name: string): ToolResult {
+function unknownName(session: SearchPowers, name: string, servers: readonly ServerStatus[]): ToolResult {
   return answer({
     activated: false,
-    name,
-    error: `There is no tool "${name.slice(0, 200)}" here.`,
+    name: echo(name),
+    error: `There is no tool "${echo(name)}" here.`,
     suggestions: session.suggest(name),
     mcpServers: session.servers().slice(0, 50),
     hint: 'Use a suggestion, or search with query: what you need, in a few words.',
+    ...(servers.length > 0 ? { servers: servers.slice(0, 25) } : {}),
   })
 }

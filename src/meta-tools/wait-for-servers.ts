@@ -1,6 +1,7 @@
 import type { ServerDirectory } from '../registry/server-directory.ts'
+import { clamp } from '../text.ts'
 import type { Tool } from '../tool.ts'
-import { answer, clamp } from './answer.ts'
+import { answer } from './answer.ts'
 
 interface Input {
   readonly servers?: readonly string[]

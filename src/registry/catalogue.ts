@@ -1,6 +1,6 @@
 import { ToolcribError } from '../errors.ts'
 import type { SyncReport } from '../events.ts'
-import { nameSkeleton } from '../names.ts'
+import { nameSkeletons } from '../names.ts'
 import { type Listing, sourceKey } from '../tool.ts'
 import type { Entry } from './entry.ts'
 
@@ -16,8 +16,6 @@ export interface Snapshot {
   readonly groups: ReadonlyMap<string, readonly Listing[]>
   /** Why a tool is held back, by name. */
   readonly quarantined: ReadonlyMap<string, string>
-  /** About what all definitions together cost, in tokens. */
-  readonly tokens: number
 }
 
 /**
@@ -31,19 +29,47 @@ export class Catalogue {
   readonly #groups = new Map<string, readonly Listing[]>()
   readonly #quarantined = new Map<string, string>()
   readonly #reserved: ReadonlyMap<string, string>
+  readonly #onChange: () => void
   #version = 0
   #snapshot: Snapshot | undefined
+  #tokens: number | undefined
 
-  constructor(reservedNames: readonly string[]) {
-    this.#reserved = new Map(reservedNames.map((name) => [nameSkeleton(name), name]))
+  constructor(reservedNames: readonly string[], onChange: () => void) {
+    this.#onChange = onChange
+    this.#reserved = new Map(
+      reservedNames.flatMap((name) => nameSkeletons(name).map((skeleton) => [skeleton, name])),
+    )
   }
 
   get size(): number {
     return this.#entries.size
   }
 
+  /** About what all definitions together cost; counted on first use, kept from then on. */
+  get tokens(): number {
+    this.#tokens ??= [...this.#entries.values()].reduce((sum, entry) => sum + entry.tokens, 0)
+    return this.#tokens
+  }
+
   get(name: string): Entry | undefined {
     return this.#entries.get(name)
+  }
+
+  /** Adds all of these tools or, when one of them cannot be added, none. */
+  addAll(entries: readonly Entry[]): void {
+    const added: Entry[] = []
+    try {
+      for (const entry of entries) {
+        const fault = this.#faultOf(entry, false)
+        if (fault) throw fault
+        this.#put(entry)
+        added.push(entry)
+      }
+    } catch (fault) {
+      for (const entry of added) this.#drop(entry)
+      throw fault
+    }
+    this.#changed()
   }
 
   /** Adds a tool, or throws: `name-invalid` for a reserved name, `tool-duplicate` for one that is taken. */
@@ -107,14 +133,13 @@ export class Catalogue {
   }
 
   #faultOf(entry: Entry, replace: boolean): ToolcribError | undefined {
-    const skeleton = nameSkeleton(entry.name)
-    const reserved = this.#reserved.get(skeleton)
+    const reserved = firstOf(entry.skeletons, this.#reserved)
     if (reserved)
       return new ToolcribError(
         'name-invalid',
         `"${entry.name}" is reserved for the meta-tool ${reserved}; rename it`,
       )
-    const taken = this.#nameBySkeleton.get(skeleton)
+    const taken = firstOf(entry.skeletons, this.#nameBySkeleton)
     const holder = taken === undefined ? undefined : this.#entries.get(taken)
     if (!holder) return undefined
     const from = describeSource(holder)
@@ -139,26 +164,29 @@ export class Catalogue {
   #put(entry: Entry): void {
     const key = sourceKey(entry.source)
     this.#entries.set(entry.name, entry)
-    this.#nameBySkeleton.set(nameSkeleton(entry.name), entry.name)
+    for (const skeleton of entry.skeletons) this.#nameBySkeleton.set(skeleton, entry.name)
     const siblings = this.#sources.get(key)
     if (siblings) siblings.set(entry.name, entry)
     else this.#sources.set(key, new Map([[entry.name, entry]]))
     this.#groups.delete(key)
+    if (this.#tokens !== undefined) this.#tokens += entry.tokens
   }
 
   #drop(entry: Entry): void {
     const key = sourceKey(entry.source)
     this.#entries.delete(entry.name)
-    this.#nameBySkeleton.delete(nameSkeleton(entry.name))
+    for (const skeleton of entry.skeletons) this.#nameBySkeleton.delete(skeleton)
     const siblings = this.#sources.get(key)
     siblings?.delete(entry.name)
     if (siblings?.size === 0) this.#sources.delete(key)
     this.#groups.delete(key)
+    if (this.#tokens !== undefined) this.#tokens -= entry.tokens
   }
 
   #changed(): void {
     this.#version++
     this.#snapshot = undefined
+    this.#onChange()
   }
 
   #takeSnapshot(): Snapshot {
@@ -175,6 +203,10 @@ export class Catalogue {
   }
 }
 
+function firstOf(keys: readonly string[], map: ReadonlyMap<string, string>): string | undefined {
+  return keys.map((key) => map.get(key)).find((value) => value !== undefined)
+}
+
 type Skip = { readonly name: string; readonly reason: string }
 
 class FrozenSnapshot implements Snapshot {
@@ -183,7 +215,6 @@ class FrozenSnapshot implements Snapshot {
   readonly quarantined: ReadonlyMap<string, string>
   readonly #entries: ReadonlyMap<string, Entry>
   #sorted: readonly Entry[] | undefined
-  #tokens: number | undefined
 
   constructor(
     version: number,
@@ -208,11 +239,6 @@ class FrozenSnapshot implements Snapshot {
   get sorted(): readonly Entry[] {
     this.#sorted ??= Object.freeze([...this.#entries.values()].sort(byName))
     return this.#sorted
-  }
-
-  get tokens(): number {
-    this.#tokens ??= this.sorted.reduce((sum, entry) => sum + entry.tokens, 0)
-    return this.#tokens
   }
 }
 

@@ -1,22 +1,23 @@
-import { nameSkeleton } from '../names.ts'
+import { nameSkeletons } from '../names.ts'
 import type { Entry } from './entry.ts'
 
 const MAX_EDITS = 3
 
-/** A few names close to one that is not there: the same own name elsewhere, a letter or three off, or a part of it. */
+/** A few names close to one that is not there: the same own name elsewhere, or a letter or three off. */
 export function closeNames(name: string, entries: Iterable<Entry>, limit: number): string[] {
-  const wanted = nameSkeleton(name)
+  const [wanted = ''] = nameSkeletons(name)
   const ownWanted = wanted.slice(wanted.lastIndexOf('.') + 1)
   const close: { name: string; distance: number }[] = []
-  for (const entry of entries) {
-    const own = nameSkeleton(entry.listing.ownName)
+  for (const { name: candidate, skeletons, listing } of entries) {
+    const [full = ''] = skeletons
+    const own = full.slice(full.length - listing.ownName.length)
     const distance = Math.min(
-      editDistance(wanted, nameSkeleton(entry.name)),
+      editDistance(wanted, full),
       editDistance(ownWanted, own),
       wanted.endsWith(`_${own}`) ? 1 : MAX_EDITS + 1,
     )
     // Short names are near everything: three edits make any four letters into any other.
-    if (distance <= MAX_EDITS && distance < ownWanted.length / 2) close.push({ name: entry.name, distance })
+    if (distance <= MAX_EDITS && distance < ownWanted.length / 2) close.push({ name: candidate, distance })
   }
   close.sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
   return close.slice(0, limit).map((candidate) => candidate.name)

@@ -1,6 +1,6 @@
 import { ToolcribError } from '../errors.ts'
 import { hashText, isRecord } from '../json.ts'
-import { withoutHidden } from '../names.ts'
+import { nameSkeletons, withoutHidden } from '../names.ts'
 import { estimateTokens } from '../tokens.ts'
 import type { Listing, Tool, ToolDefinition, ToolSource } from '../tool.ts'
 import { copySchema } from './copy-schema.ts'
@@ -28,6 +28,8 @@ export class Entry {
   readonly deferral: Deferral
   readonly listing: Listing
   readonly definition: ToolDefinition
+  /** What its name collides by. */
+  readonly skeletons: readonly string[]
   #tokens: number | undefined
   #fingerprint: string | undefined
 
@@ -37,6 +39,7 @@ export class Entry {
     const description = withoutHidden(tool.description)
     const searchHint = options.searchHint ?? tool.searchHint
     this.name = options.name
+    this.skeletons = nameSkeletons(options.name)
     this.source = Object.freeze(options.source)
     this.deferral = options.deferral
     this.tool = tool.name === options.name ? tool : renamed(tool, options.name)

@@ -1,3 +1,5 @@
+import { ToolcribError } from '../errors.ts'
+import { isRecord } from '../json.ts'
 import type { Entry } from './entry.ts'
 
 /** Narrows what MCP servers and plugins contribute. Each list absent = all, `[]` = none. */
@@ -36,6 +38,35 @@ export interface CompiledPolicy {
   denial(entry: Entry): string | undefined
   /** Meta-tools pass every list that allows; only what denies or excludes by name removes them. */
   denialOfMetaTool(name: string): string | undefined
+  /** False for a server none of whose tools can be permitted. */
+  permitsServer(server: string): boolean
+}
+
+const POLICY_KEYS = ['allow', 'deny', 'filter']
+const FILTER_KEYS = ['allowedMcpServers', 'allowedMcpTools', 'allowedPlugins', 'excludeTools']
+
+/** Throws `config-invalid` for a policy that would not do what it seems to say. */
+export function checkPolicy(policy: unknown): asserts policy is Policy {
+  const { filter = {}, ...lists } = checkKeys(policy, 'policy', POLICY_KEYS)
+  checkLists(lists, 'policy')
+  checkLists(checkKeys(filter, 'policy.filter', FILTER_KEYS), 'policy.filter')
+}
+
+function checkKeys(value: unknown, what: string, known: readonly string[]): Record<string, unknown> {
+  if (!isRecord(value)) throw new ToolcribError('config-invalid', `${what} must be an object`)
+  const unknown = Object.keys(value).find((key) => !known.includes(key))
+  if (unknown === undefined) return value
+  throw new ToolcribError('config-invalid', `${what} has no "${unknown}"; it takes ${known.join(', ')}`)
+}
+
+function checkLists(lists: Record<string, unknown>, what: string): void {
+  for (const [key, list] of Object.entries(lists)) checkNames(list, `${what}.${key}`)
+}
+
+/** Throws `config-invalid` for what is no list of names and globs; absent is fine. */
+export function checkNames(list: unknown, what: string): void {
+  if (list === undefined || (Array.isArray(list) && list.every((name) => typeof name === 'string'))) return
+  throw new ToolcribError('config-invalid', `${what} must be a list of names, such as ["mcp__github__*"]`)
 }
 
 export function compilePolicy(gates: Gates): CompiledPolicy {
@@ -67,6 +98,7 @@ export function compilePolicy(gates: Gates): CompiledPolicy {
       ...allowlists,
     ].some(Boolean),
     denialOfMetaTool,
+    permitsServer: (server) => isAllowedServer?.(server) !== false,
     denial({ name, source, tool }) {
       const refused = denialOfMetaTool(name)
       if (refused) return refused

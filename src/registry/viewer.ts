@@ -1,11 +1,12 @@
 import type { Emit } from '../events.ts'
-import type { Listing } from '../tool.ts'
+import { hashText } from '../json.ts'
+import type { Listing, ToolDefinition } from '../tool.ts'
 import type { Snapshot } from './catalogue.ts'
 import type { Entry } from './entry.ts'
-import { decideMode, isDeferred, type ModeDecision, type ModeSettings } from './mode.ts'
+import { isDeferred, type ModeDecision, type ModeSettings } from './mode.ts'
 import { type CompiledPolicy, matcher } from './policy.ts'
 
-/** A snapshot as one session sees it: what is shown, what waits behind the search, what is not for it at all. */
+/** A snapshot as a session sees it: what is shown, what waits behind the search, what is not for it at all. */
 export interface View {
   readonly snapshot: Snapshot
   readonly mode: ModeDecision
@@ -13,10 +14,19 @@ export interface View {
   readonly shown: readonly Entry[]
   /** Permitted and deferred, by name; activated ones included. */
   readonly deferred: ReadonlyMap<string, Entry>
+  /** All that is deferred, as a provider that defers by itself is told. */
+  readonly deferredList: DeferredList
+  /** True when every registered tool is permitted. */
+  readonly permitsAll: boolean
   /** Which gate holds a tool back, or undefined when it is permitted. */
   denial(entry: Entry): string | undefined
   /** Whether a listing is permitted; made for asking about thousands of them. */
   permits(listing: Listing): boolean
+}
+
+export interface DeferredList {
+  readonly definitions: readonly ToolDefinition[]
+  readonly fingerprint: string
 }
 
 export interface ViewerOptions {
@@ -25,8 +35,11 @@ export interface ViewerOptions {
   /** False when no search tool may be shown: nothing is deferred then, since nothing could bring it back. */
   readonly canSearch: boolean
   snapshot(): Snapshot
+  mode(): ModeDecision
   emit: Emit
 }
+
+const NO_SEARCH: ModeDecision = { isLazy: false, isAuto: false, reason: 'no search tool is permitted' }
 
 /** Keeps the view of the newest snapshot. Looking again at an unchanged catalogue costs nothing. */
 export class Viewer {
@@ -47,25 +60,43 @@ export class Viewer {
 
   #look(snapshot: Snapshot, before: View | undefined): View {
     const { settings, policy, canSearch, emit } = this.#options
-    const mode = decideMode(settings, snapshot, before?.mode.isLazy ?? false)
+    const mode = canSearch ? this.#options.mode() : NO_SEARCH
     if (before && before.mode.isLazy !== mode.isLazy) {
       emit({ type: 'mode-changed', mode: mode.isLazy ? 'lazy' : 'full', reason: mode.reason })
     }
-    const denial = (entry: Entry) => denialOf(entry, snapshot, policy)
+    const deferral = { mode: settings.mode, defer: settings.defer, isLazy: mode.isLazy }
     const shown: Entry[] = []
     const deferred = new Map<string, Entry>()
     const permitted = new Set<Listing>()
     for (const entry of snapshot.sorted) {
-      if (denial(entry) !== undefined) continue
+      if (denialOf(entry, snapshot, policy) !== undefined) continue
       permitted.add(entry.listing)
-      const isHidden =
-        canSearch && !this.#isPinned(entry.name) && isDeferred(entry, { ...settings, isLazy: mode.isLazy })
+      const isHidden = canSearch && isDeferred(entry, deferral) && !this.#isPinned(entry.name)
       if (isHidden) deferred.set(entry.name, entry)
       else shown.push(entry)
     }
-    const isAll = permitted.size === snapshot.size
-    const permits = isAll ? () => true : (listing: Listing) => permitted.has(listing)
-    return { snapshot, mode, shown, deferred, denial, permits }
+    let deferredList: DeferredList | undefined
+    return {
+      snapshot,
+      mode,
+      shown,
+      deferred,
+      permitsAll: permitted.size === snapshot.size,
+      get deferredList() {
+        deferredList ??= listDeferred(deferred)
+        return deferredList
+      },
+      denial: (entry) => denialOf(entry, snapshot, policy),
+      permits: (listing) => permitted.has(listing),
+    }
+  }
+}
+
+function listDeferred(deferred: ReadonlyMap<string, Entry>): DeferredList {
+  const entries = [...deferred.values()]
+  return {
+    definitions: Object.freeze(entries.map(({ definition }) => definition)),
+    fingerprint: hashText(entries.map(({ fingerprint }) => fingerprint).join(' ')),
   }
 }
 

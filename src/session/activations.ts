@@ -36,15 +36,15 @@ export class Activations {
   readonly #active = new Map<string, Activation>()
   #uses = 0
 
-  constructor(caps: Caps, saved: readonly Activation[] = []) {
+  constructor(caps: Caps) {
     this.#caps = caps
-    for (const activation of saved) this.#active.set(activation.name, activation)
-    this.#uses = saved.reduce((latest, { lastUse }) => Math.max(latest, lastUse), 0)
-    this.#evictBeyond(new Set())
   }
 
-  get size(): number {
-    return this.#active.size
+  /** Goes on from what was saved; answers what the caps leave no room for. */
+  restore(saved: readonly Activation[]): readonly Activation[] {
+    for (const activation of saved) this.#active.set(activation.name, activation)
+    this.#uses = saved.reduce((latest, { lastUse }) => Math.max(latest, lastUse), this.#uses)
+    return this.#evictBeyond(new Set())
   }
 
   has(name: string): boolean {

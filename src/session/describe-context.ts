@@ -2,7 +2,7 @@ import type { Entry } from '../registry/entry.ts'
 import type { TokenCounter } from '../tokens.ts'
 import { sourceKey } from '../tool.ts'
 import type { Activation } from './activations.ts'
-import type { SurfaceParts } from './surface.ts'
+import { hiddenCount, type SurfaceParts } from './surface.ts'
 
 export interface ContextOptions {
   readonly activations: readonly Activation[]
@@ -25,12 +25,12 @@ export function describeContext(parts: SurfaceParts, options: ContextOptions): s
   const figure = (tokens: number) => `${mark}${tokens.toLocaleString('en-US')} tokens`
   const metaTokens = tokensOf(parts.metaTools)
   const shownTokens = tokensOf(onSurface) + metaTokens
-  const fullTokens = tokensOf([...parts.shown, ...parts.deferred.values()])
+  const fullTokens = tokensOf([...parts.shown, ...parts.view.deferred.values()])
   const saved = Math.max(0, fullTokens - shownTokens)
   const percent = fullTokens === 0 ? 0 : Math.floor((100 * saved) / fullTokens)
   const lines = [
     ...activeLines(parts, options),
-    `Tools shown: ${onSurface.length + parts.metaTools.length}, deferred: ${parts.deferredCount}, strategy: ${parts.strategy}`,
+    `Tools shown: ${onSurface.length + parts.metaTools.length}, deferred: ${hiddenCount(parts)}, strategy: ${parts.strategy}`,
     ...[...bySource(onSurface)].map(
       ([source, entries]) => `  ${source}: ${entries.length} tools, ${figure(tokensOf(entries))}`,
     ),

@@ -36,7 +36,7 @@ function groupBySource(deferred: Iterable<Entry>): { label: string; names: strin
 
 function sourceLabel(source: ToolSource): string {
   if (source.kind === 'mcp') return source.server
-  if (source.kind === 'plugin') return source.plugin
+  if (source.kind === 'plugin') return `plugin ${source.plugin}`
   return 'built in'
 }
 

@@ -28,6 +28,7 @@ export interface ForkOptions {
   readonly inheritActive?: boolean
   /** The only tools the child may use: names and globs. Wins over inheritance. */
   readonly tools?: readonly string[]
+  /** Its own cap; the parent's when absent. */
   readonly maxActive?: number
 }
 
@@ -56,9 +57,11 @@ export class Session {
     this.id = parts.id
     this.#host = host
     this.#parts = parts
-    this.#activations = new Activations(parts.settings, parts.saved)
+    this.#activations = new Activations(parts.settings)
+    this.#restore(parts.saved)
   }
 
+  /** What it decides by: the registry's options, overridden by its own. */
   get settings(): SessionSettings {
     return this.#parts.settings
   }
@@ -168,9 +171,13 @@ export class Session {
     })
   }
 
+  /** Counts of the tools this session may use. */
   stats(): Stats {
     const { view } = this.#current()
-    return statsOf(view, this.#parts.settings.toolThreshold, (name) => this.#activations.has(name))
+    const names = [...view.shown.map(({ name }) => name), ...view.deferred.keys()].sort()
+    const active = this.#activations.list().filter(({ name }) => view.deferred.has(name))
+    const { toolThreshold } = this.#parts.settings
+    return statsOf(view, { names, loaded: view.shown.length + active.length, threshold: toolThreshold })
   }
 
   /** A paragraph for the system prompt; `''` when nothing is deferred. It changes with the catalogue, not on activation. */
@@ -178,13 +185,30 @@ export class Session {
     return this.#current().metaTools.promptNote
   }
 
+  /** Everything to go on from later: `openSession({ state })`. */
   toJSON(): SessionState {
-    return { version: 1, id: this.id, activations: this.#activations.list() }
+    const { allowlists } = this.#parts.settings
+    return {
+      version: 1,
+      id: this.id,
+      activations: this.#activations.list(),
+      ...(allowlists.length > 0 ? { allowlists } : {}),
+    }
   }
 
   /** Whether a tool is checked out. */
   isActive(name: string): boolean {
     return this.#activations.has(name)
+  }
+
+  /** The meta-tools that are shown now. */
+  metaToolNames(): readonly string[] {
+    return this.#current().metaTools.shown.map(({ name }) => name)
+  }
+
+  /** False for a server that this session's policy keeps out. */
+  permitsServer(server: string): boolean {
+    return this.#parts.policy.permitsServer(server)
   }
 
   /** The view of the newest catalogue. */
@@ -205,6 +229,14 @@ export class Session {
     return untold
   }
 
+  /** What a smaller cap leaves no room for is told like any other eviction. */
+  #restore(saved: readonly Activation[]): void {
+    const evicted = this.#activations.restore(saved)
+    if (evicted.length === 0) return
+    this.#untoldEvictions.push(...evicted.map(({ name }) => name))
+    this.#emit({ type: 'evicted', ...totals(evicted) })
+  }
+
   #surfaceParts(): SurfaceParts {
     const { view, strategy, metaTools } = this.#current()
     const active = this.#activations.list().flatMap(({ name }) => view.deferred.get(name) ?? [])
@@ -212,8 +244,7 @@ export class Session {
       shown: view.shown.filter((entry) => this.#host.isAvailable(entry)),
       metaTools: metaTools.shown,
       activated: active.filter((entry) => this.#host.isAvailable(entry)),
-      deferred: view.deferred,
-      deferredCount: view.deferred.size - active.length,
+      view,
       strategy,
     }
   }

@@ -8,6 +8,8 @@ export interface SessionState {
   readonly id: string
   /** In the order they were activated. */
   readonly activations: readonly Activation[]
+  /** What a forked session is limited to, besides its policy. */
+  readonly allowlists?: readonly (readonly string[])[]
 }
 
 /** Where sessions rest between turns and restarts. */
@@ -23,7 +25,9 @@ export function readState(saved: unknown): SessionState {
     throw invalid(`its version is ${JSON.stringify(saved.version) ?? 'missing'}, not 1`)
   if (typeof saved.id !== 'string') throw invalid('it has no id')
   if (!Array.isArray(saved.activations)) throw invalid('it has no list of activations')
-  return { version: 1, id: saved.id, activations: saved.activations.map(readActivation) }
+  const { allowlists = [] } = saved
+  if (!Array.isArray(allowlists) || !allowlists.every(isNameList)) throw invalid('its allowlists are damaged')
+  return { version: 1, id: saved.id, activations: saved.activations.map(readActivation), allowlists }
 }
 
 function readActivation(saved: unknown): Activation {
@@ -34,6 +38,10 @@ function readActivation(saved: unknown): Activation {
   if (!isCount(tokens) || !isCount(lastUse) || typeof isKept !== 'boolean')
     throw invalid(`the activation of "${name}" is damaged`)
   return { name, fingerprint, tokens, isKept, lastUse }
+}
+
+function isNameList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string')
 }
 
 function isCount(value: unknown): value is number {

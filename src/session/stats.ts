@@ -14,13 +14,18 @@ export interface Stats {
   readonly tool_names: readonly string[]
 }
 
-export function statsOf(view: View, threshold: number, isActive: (name: string) => boolean): Stats {
-  const active = [...view.deferred.keys()].filter(isActive).length
-  const names = [...view.shown.map(({ name }) => name), ...view.deferred.keys()].sort()
+export interface StatsFigures {
+  /** Every tool that counts, sorted. */
+  readonly names: readonly string[]
+  readonly loaded: number
+  readonly threshold: number
+}
+
+export function statsOf(view: View, { names, loaded, threshold }: StatsFigures): Stats {
   return {
     total_registered: names.length,
-    loaded: view.shown.length + active,
-    deferred: view.deferred.size - active,
+    loaded,
+    deferred: names.length - loaded,
     deferred_mode: view.mode.isLazy,
     auto_deferred: view.mode.isAuto,
     threshold,

@@ -1,5 +1,6 @@
 import { hashText } from '../json.ts'
 import type { Entry } from '../registry/entry.ts'
+import type { DeferredList, View } from '../registry/viewer.ts'
 import type { ToolDefinition } from '../tool.ts'
 
 /**
@@ -12,12 +13,12 @@ export type Strategy = 'append' | 'dispatch' | 'native'
 export interface Surface {
   /** Pinned and undeferred tools by name, meta-tools, then activated ones in the order they were activated. */
   readonly tools: readonly ToolDefinition[]
-  /** How many permitted tools wait behind the search, not activated. */
+  /** How many permitted tools are not shown: under append, those that are not activated. */
   readonly deferredCount: number
   readonly strategy: Strategy
   /** Changes exactly when the bytes of `tools` (or, under native, of `deferredTools`) change. */
   readonly fingerprint: string
-  /** Under native only: every permitted deferred tool by name, for the provider to hold back. */
+  /** Under native only: every permitted deferred tool by name, available or not, for the provider to hold back. */
   readonly deferredTools?: readonly ToolDefinition[]
 }
 
@@ -25,25 +26,28 @@ export interface SurfaceParts {
   readonly shown: readonly Entry[]
   readonly metaTools: readonly Entry[]
   readonly activated: readonly Entry[]
-  readonly deferred: ReadonlyMap<string, Entry>
-  readonly deferredCount: number
+  readonly view: View
   readonly strategy: Strategy
 }
 
 /** Puts a turn's tools in their order and freezes them. */
 export function buildSurface(parts: SurfaceParts): Surface {
-  const { strategy, deferredCount } = parts
+  const { strategy, view } = parts
   const entries = [...parts.shown, ...parts.metaTools, ...(strategy === 'append' ? parts.activated : [])]
-  const deferred = strategy === 'native' ? [...parts.deferred.values()] : []
+  const deferred: DeferredList | undefined = strategy === 'native' ? view.deferredList : undefined
+  const fingerprints = [...entries.map(({ fingerprint }) => fingerprint), deferred?.fingerprint ?? '']
   return Object.freeze({
     tools: Object.freeze(entries.map(({ definition }) => definition)),
-    deferredCount,
+    deferredCount: hiddenCount(parts),
     strategy,
-    fingerprint: hashText([...entries, ...deferred].map(({ fingerprint }) => fingerprint).join(' ')),
-    ...(strategy === 'native'
-      ? { deferredTools: Object.freeze(deferred.map(({ definition }) => definition)) }
-      : {}),
+    fingerprint: hashText(fingerprints.join(' ')),
+    ...(deferred ? { deferredTools: deferred.definitions } : {}),
   })
+}
+
+/** How many permitted tools a turn does not show. */
+export function hiddenCount({ strategy, view, activated }: SurfaceParts): number {
+  return view.deferred.size - (strategy === 'append' ? activated.length : 0)
 }
 
 /** About how many tokens a turn with these tools costs. */
