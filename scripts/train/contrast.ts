@@ -6,11 +6,13 @@ export interface Pair {
   readonly answer: readonly number[]
   /** Pairs that share a key are no negatives of each other: one tool, or tools that are one but for their source. */
   readonly keys: readonly string[]
-  readonly weight: number
 }
 
 /** How sharply the best answer must stand out. */
 const TEMPERATURE = 0.06
+
+/** Questions to answers and answers to questions count the same. */
+const DIRECTION_WEIGHT = 0.5
 
 /**
  * One batch of contrastive learning: each question is pulled towards its answer and away from the answers of all the
@@ -50,15 +52,14 @@ function softmaxPulls(scores: Float32Array, pulls: Float32Array, pairs: readonly
     [1, count],
   ] as const) {
     for (let over = 0; over < count; over++) {
-      const weight = (pairs[over] as Pair).weight / 2
       let sum = 0
       for (let within = 0; within < count; within++)
         sum += weights[over * stepOver + within * stepWithin] as number
       for (let within = 0; within < count; within++) {
         const at = over * stepOver + within * stepWithin
         const share = (weights[at] as number) / sum
-        pulls[at] = (pulls[at] as number) + weight * ((over === within ? 1 : 0) - share)
-        if (over === within) loss -= weight * Math.log(share + 1e-9)
+        pulls[at] = (pulls[at] as number) + DIRECTION_WEIGHT * ((over === within ? 1 : 0) - share)
+        if (over === within) loss -= DIRECTION_WEIGHT * Math.log(share + 1e-9)
       }
     }
   }
@@ -128,7 +129,7 @@ function weightedSums(
       const from = column * size
       const to = row * size
       for (let at = 0; at < size; at++)
-        sums[to + at] = (sums[to + at] as number) + weight * (vectors[from + at] as number)
+        sums[to + at] = (sums[to + at] as number) + DIRECTION_WEIGHT * (vectors[from + at] as number)
     }
   }
   return sums
