@@ -8,6 +8,9 @@ import { mapSchemas, type SchemaNode, stringsOf, type TellLoss, typesOf, without
 export function cutCycles(root: SchemaNode, tellLoss: TellLoss): SchemaNode {
   if (!isRecord(root.$defs)) return root
   const definitions = root.$defs
+  const targets = new Map(
+    Object.entries(definitions).map(([key, schema]) => [key, new Set(requiredTargets(schema))]),
+  )
   const cut = Object.fromEntries(
     Object.entries(definitions).map(([key, schema]) => [
       key,
@@ -43,7 +46,7 @@ export function cutCycles(root: SchemaNode, tellLoss: TellLoss): SchemaNode {
     if (from === to) return true
     if (seen.has(from)) return false
     seen.add(from)
-    return requiredTargets(definitions[from]).some((target) => reaches(target, to, seen))
+    return [...(targets.get(from) ?? [])].some((target) => reaches(target, to, seen))
   }
 }
 

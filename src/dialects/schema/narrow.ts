@@ -15,14 +15,17 @@ import { splitTypes } from './split-types.ts'
 /** A normalised schema in the words a provider knows. A constraint it cannot state is told in the description. */
 export function narrowSchema(root: SchemaNode, rules: SchemaRules, tellLoss: TellLoss): SchemaNode {
   const definitions = isRecord(root.$defs) ? root.$defs : {}
-  const { $defs, ...rest } = narrow(root, '')
+  let inlinings = 0
+  const { $defs, ...rest } = narrow(root, '', new Set())
   return $defs === undefined ? rest : { ...rest, $defs }
 
-  function narrow(schema: unknown, path: string): SchemaNode {
+  /** `inlined`: the definitions that were put in place of a reference above; none is put inside itself. */
+  function narrow(schema: unknown, path: string, inlined: ReadonlySet<string>): SchemaNode {
     let node: SchemaNode = isRecord(schema) ? schema : {}
+    const inlining = new Set(inlined)
     const tell = (keyword: string, reason: string) => tellLoss(path, keyword, reason)
     const hints: string[] = []
-    if (!rules.allOf) node = joinAllOf(node, path)
+    if (!rules.allOf) node = joinAllOf(node, path, inlining)
     if (!rules.oneOf && Array.isArray(node.oneOf)) node = oneOfAsAnyOf(node, tell)
     if (!rules.const && 'const' in node) node = constAsEnum(node)
     if (!rules.tuples && Array.isArray(node.prefixItems)) node = tupleAsItems(node, tell)
@@ -36,11 +39,11 @@ export function narrowSchema(root: SchemaNode, rules: SchemaRules, tellLoss: Tel
     node = describe(node, hints)
     if (!rules.refSiblings && typeof node.$ref === 'string') node = refAlone(node, tell)
     return mapSchemas(dropImpossible(node, rules, tell), path, (nested, at) =>
-      typeof nested === 'boolean' ? nested : narrow(nested, at),
+      typeof nested === 'boolean' ? nested : narrow(nested, at, inlining),
     )
   }
 
-  function joinAllOf(node: SchemaNode, path: string): SchemaNode {
+  function joinAllOf(node: SchemaNode, path: string, inlining: Set<string>): SchemaNode {
     if (!Array.isArray(node.allOf)) return node
     const { allOf, ...rest } = node
     const parts = allOf.filter(isRecord)
@@ -49,20 +52,28 @@ export function narrowSchema(root: SchemaNode, rules: SchemaRules, tellLoss: Tel
     const isJustReference = parts.length === 1 && only?.$ref !== undefined && rest.$ref === undefined
     if (isJustReference) return { ...only, ...rest }
     let joined: SchemaNode = rest
-    for (const part of parts) joined = mergeSchemas(joined, resolved(part, path, new Set()), path, tellLoss)
-    return 'allOf' in joined ? joinAllOf(joined, path) : joined
+    for (const part of parts) joined = mergeSchemas(joined, resolved(part, path, inlining), path, tellLoss)
+    return joinAllOf(joined, path, inlining)
   }
 
-  /** The part itself, or what it refers to; a part of a cycle constrains nothing more. */
-  function resolved(part: SchemaNode, path: string, seen: ReadonlySet<string>): SchemaNode {
+  /** The part itself, or what it refers to. A definition inside itself, or one too many, constrains nothing more. */
+  function resolved(part: SchemaNode, path: string, inlining: Set<string>): SchemaNode {
     if (typeof part.$ref !== 'string') return part
     const { $ref, ...siblings } = part
     const key = $ref.slice('#/$defs/'.length)
     const target = definitions[key]
-    if (seen.has(key) || !isRecord(target)) return siblings
-    return mergeSchemas(siblings, resolved(target, path, new Set([...seen, key])), path, tellLoss)
+    if (!isRecord(target)) return siblings
+    if (inlining.has(key) || ++inlinings > MAX_INLININGS) {
+      tellLoss(path, '$ref', 'it recurs inside an allOf')
+      return siblings
+    }
+    inlining.add(key)
+    return mergeSchemas(siblings, resolved(target, path, inlining), path, tellLoss)
   }
 }
+
+/** More than any real schema needs; definitions that each name the next twice would double with every step. */
+const MAX_INLININGS = 300
 
 type Tell = (keyword: string, reason: string) => void
 
@@ -142,10 +153,12 @@ function keepEnum(node: SchemaNode, rules: SchemaRules, tell: Tell, hints: strin
     return without(node, 'enum')
   }
   if (allowed.length === values.length) return { ...node, enum: values }
-  if (allowed.length > 0 && values.every((value) => value === null || allowed.includes(value))) {
-    tell('enum', 'null cannot be one of its values')
+  const isJustNull = values.every((value) => value === null || allowed.includes(value))
+  const types = typesOf(node)
+  if (allowed.length > 0 && isJustNull && types.length > 0 && !types.includes('null'))
     return { ...node, enum: allowed }
-  }
+  if (allowed.length > 0 && isJustNull && !('anyOf' in node) && !('$ref' in node))
+    return { ...without(node, 'enum', 'type'), anyOf: [{ enum: allowed }, { type: 'null' }] }
   tell('enum', 'only strings and numbers can be its values')
   hints.push(`one of ${values.slice(0, 10).map(show).join(', ')}`)
   return without(node, 'enum')

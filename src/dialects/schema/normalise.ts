@@ -12,6 +12,9 @@ import {
   typesOf,
 } from './schema-node.ts'
 
+/** The largest real schema, with all that it refers to, has about 10,000. */
+const MAX_NODES = 200_000
+
 const TYPES = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'])
 
 /**
@@ -20,12 +23,15 @@ const TYPES = new Set(['object', 'array', 'string', 'number', 'integer', 'boolea
  */
 export function normaliseSchema(schema: JsonSchema, tellLoss: TellLoss): SchemaNode {
   const root = isRecord(schema) ? schema : {}
-  const keys = new Map<string, string>()
+  /** The key of each target that is referred to, however the reference is written. */
+  const keys = new Map<unknown, string>()
+  let nodes = 0
   const definitions = new Map<string, SchemaNode>()
   const node = normalise(schema, '')
   return definitions.size === 0 ? node : { ...node, $defs: Object.fromEntries(definitions) }
 
   function normalise(value: unknown, path: string): SchemaNode {
+    nodes++
     if (value === true) return {}
     if (value === false) return { not: {} }
     if (!isRecord(value)) {
@@ -66,13 +72,14 @@ export function normaliseSchema(schema: JsonSchema, tellLoss: TellLoss): SchemaN
 
   /** `#/$defs/<key>` for what a reference points to; its target is normalised once, so recursion ends. */
   function refer(reference: unknown, path: string): string | undefined {
-    if (typeof reference !== 'string') return undefined
-    const known = keys.get(reference)
+    const target = typeof reference === 'string' ? findTarget(root, reference) : undefined
+    if (typeof reference !== 'string' || target === undefined) return undefined
+    const known = isRecord(target) ? keys.get(target) : undefined
     if (known !== undefined) return `#/$defs/${known}`
-    const target = findTarget(root, reference)
-    if (target === undefined) return undefined
+    // References into one another's insides would copy them again and again.
+    if (nodes > MAX_NODES) return undefined
     const key = freeKey(reference)
-    keys.set(reference, key)
+    keys.set(isRecord(target) ? target : reference, key)
     // Holds the place, so that definitions stand in the order they are first referred to.
     definitions.set(key, {})
     definitions.set(key, normalise(target, pointerOf(reference) ?? path))
@@ -86,10 +93,9 @@ export function normaliseSchema(schema: JsonSchema, tellLoss: TellLoss): SchemaN
         .at(-1)
         ?.replace(/[^A-Za-z0-9_-]+/g, '_') ?? ''
     const wanted = reference === '#' ? 'root' : last === '' ? 'definition' : last
-    const taken = new Set(keys.values())
-    if (!taken.has(wanted)) return wanted
+    if (!definitions.has(wanted)) return wanted
     let count = 2
-    while (taken.has(`${wanted}_${count}`)) count++
+    while (definitions.has(`${wanted}_${count}`)) count++
     return `${wanted}_${count}`
   }
 }

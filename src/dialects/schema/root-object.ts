@@ -8,7 +8,7 @@ import { propertiesOf, type SchemaNode, stringsOf, type TellLoss, typesOf, witho
  */
 export function toRootObject(schema: SchemaNode, tellLoss: TellLoss): SchemaNode {
   const definitions = isRecord(schema.$defs) ? schema.$defs : {}
-  const root = flatten(schema, definitions, tellLoss, new Set())
+  const root = flatten(schema, { definitions, tellLoss, steps: 0 }, new Set())
   const types = typesOf(root)
   if (types.length > 0 && !types.includes('object')) {
     tellLoss('', 'type', `arguments are an object; the schema wants ${types.join(' or ')}`)
@@ -27,17 +27,25 @@ export function toRootObject(schema: SchemaNode, tellLoss: TellLoss): SchemaNode
   }
 }
 
+interface Walk {
+  readonly definitions: Record<string, unknown>
+  readonly tellLoss: TellLoss
+  steps: number
+}
+
+/** More than any real root needs; definitions that each name the next twice would double with every step. */
+const MAX_STEPS = 200
+
 /** The root without `$ref`, `allOf`, `anyOf` and `oneOf`. */
-function flatten(
-  node: SchemaNode,
-  definitions: Record<string, unknown>,
-  tellLoss: TellLoss,
-  followed: ReadonlySet<string>,
-): SchemaNode {
+function flatten(node: SchemaNode, walk: Walk, followed: ReadonlySet<string>): SchemaNode {
+  const { tellLoss, definitions } = walk
   const { $ref, allOf, anyOf, oneOf, ...plain } = node
+  if (++walk.steps > MAX_STEPS) {
+    tellLoss('', 'allOf', 'the root is made of too many parts')
+    return plain
+  }
+  const branch = (schema: unknown, seen = followed) => flatten(isRecord(schema) ? schema : {}, walk, seen)
   let root: SchemaNode = plain
-  const branch = (schema: unknown, seen = followed) =>
-    flatten(isRecord(schema) ? schema : {}, definitions, tellLoss, seen)
   if (typeof $ref === 'string') {
     const key = $ref.slice('#/$defs/'.length)
     if (followed.has(key)) tellLoss('', '$ref', 'the root refers to itself')
@@ -48,13 +56,9 @@ function flatten(
     ['anyOf', anyOf],
     ['oneOf', oneOf],
   ] as const) {
-    if (Array.isArray(branches))
-      root = uniteInto(
-        root,
-        branches.map((part) => branch(part)),
-        keyword,
-        tellLoss,
-      )
+    if (!Array.isArray(branches)) continue
+    const flat = branches.map((part) => branch(part))
+    root = uniteInto(root, flat, keyword, tellLoss)
   }
   return root
 }

@@ -131,6 +131,31 @@ describe('what a translation keeps', () => {
     expect([...renamedKeys.values()]).toEqual(['StartTime<', '$filter', 'a b', 'über/~'])
   })
 
+  it('ends for schemas made to double with every step', () => {
+    const steps = Array.from({ length: 40 }, (_, index) => index)
+    const next = (index: number) => ({ $ref: `#/$defs/d${index + 1}` })
+    const doubling = (keyword: string) => ({
+      [keyword]: [next(-1), next(-1)],
+      properties: { x: { allOf: [next(-1), {}] } },
+      $defs: Object.fromEntries(
+        steps.map((index) => [
+          `d${index}`,
+          {
+            type: 'object',
+            [keyword]: [next(index), next(index)],
+            properties: { x: { allOf: [next(index), {}] }, y: { allOf: [next(index), {}] } },
+          },
+        ]),
+      ),
+    })
+    for (const { rules, check } of PROVIDERS) {
+      for (const keyword of ['anyOf', 'oneOf', 'allOf'])
+        expect(check(translateSchema(doubling(keyword), rules).schema)).toBeUndefined()
+      const itself = { properties: { x: { allOf: [{ $ref: '#' }, {}] } }, allOf: [{ $ref: '#' }, {}] }
+      expect(check(translateSchema(itself, rules).schema)).toBeUndefined()
+    }
+  })
+
   it('keeps a property named __proto__', () => {
     const schema = JSON.parse('{"type":"object","properties":{"__proto__":{"type":["string","null"]}}}')
     const translated = translateSchema(schema, GEMINI_RULES).schema

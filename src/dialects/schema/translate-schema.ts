@@ -33,16 +33,16 @@ export interface TranslatedSchema {
 
 /** A tool's schema in the words a provider knows. Equal schemas give equal bytes. */
 export function translateSchema(schema: JsonSchema, rules: SchemaRules): TranslatedSchema {
-  const lost: SchemaLoss[] = []
+  const losses = new Map<string, SchemaLoss>()
   const tellLoss: TellLoss = (path, keyword, reason) => {
-    if (!lost.some((loss) => loss.path === path && loss.keyword === keyword))
-      lost.push({ path, keyword, reason })
+    const key = `${path} ${keyword}`
+    if (!losses.has(key)) losses.set(key, { path, keyword, reason })
   }
   const root = toRootObject(normaliseSchema(schema, tellLoss), tellLoss)
   const acyclic = rules.recursion === 'anywhere' ? root : cutCycles(root, tellLoss)
   const narrowed = withoutUnused(narrowSchema(acyclic, rules, tellLoss))
   const { node, renamedKeys } = renameKeys(narrowed, rules.propertyKeys)
-  return { schema: asObject(node), lost, renamedKeys }
+  return { schema: asObject(node), lost: [...losses.values()], renamedKeys }
 }
 
 /** The schema without definitions that nothing refers to any more. */

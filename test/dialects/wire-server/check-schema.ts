@@ -73,7 +73,8 @@ export const checkGeminiSchema: SchemaCheck = (schema) => {
     for (const name of Array.isArray(node.required) ? node.required : []) {
       if (!Object.hasOwn(properties, String(name))) return `required: property ${name} is not defined`
     }
-    if (typeof node.$ref === 'string' && mustRecur(root, node.$ref.slice(8), [])) return 'required recursion'
+    if (typeof node.$ref === 'string' && mustRecur(root, node.$ref.slice(8), [], new Set()))
+      return 'required recursion'
     return checkDraft2020(node, root)
   })
 }
@@ -104,10 +105,14 @@ function checkDraft2020(node: Node, root: Node): string | undefined {
   return undefined
 }
 
-function mustRecur(root: Node, key: string, trail: readonly string[]): boolean {
+function mustRecur(root: Node, key: string, trail: readonly string[], safe: Set<string>): boolean {
   if (trail.includes(key)) return true
+  if (safe.has(key)) return false
   const definition = isNode(root.$defs) ? root.$defs[key] : undefined
-  return requiredReferences(definition).some((next) => mustRecur(root, next, [...trail, key]))
+  const next = new Set(requiredReferences(definition))
+  const recurs = [...next].some((target) => mustRecur(root, target, [...trail, key], safe))
+  if (!recurs) safe.add(key)
+  return recurs
 }
 
 function requiredReferences(value: unknown): string[] {
