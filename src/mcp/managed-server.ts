@@ -21,6 +21,7 @@ import type { ServerTool } from './server-tool.ts'
 const DEFAULTS = { timeoutMs: 60_000, connectTimeoutMs: 30_000, idleMs: 300_000 }
 const PING_MS = 30_000
 const PING_TIMEOUT_MS = 10_000
+const DOUBT_TIMEOUT_MS = 1_000
 /** How long changes of a list are gathered before it is read. */
 const REFRESH_MS = 300
 const MAX_WARNINGS = 50
@@ -69,6 +70,10 @@ export class ManagedServer {
   #checking: Promise<void> | undefined
   #starting: Promise<void> | undefined
   #callsInFlight = 0
+  /** Those of them that the server has been asked. */
+  #callsSent = 0
+  #doubts: Promise<void> | undefined
+  readonly #endings = new Set<Promise<void>>()
   #lastCallAt = 0
   #warnings = 0
   #isClosed = false
@@ -153,6 +158,7 @@ export class ManagedServer {
     const opening = this.#connecting
     await this.#connection?.close()
     await opening?.then((connection) => connection.close(), ignore)
+    await Promise.all(this.#endings)
   }
 
   async #start(): Promise<void> {
@@ -190,16 +196,16 @@ export class ManagedServer {
     try {
       const refusal = await this.#refusalOf(call.tool.name, connection)
       if (refusal !== undefined) return { ok: false, code: 'not_available', error: refusal }
-      return await callServerTool(connection, call, this.#around.emit)
+      this.#callsSent++
+      return await callServerTool(connection, call, this.#around.emit).finally(() => this.#callsSent--)
     } catch (error) {
       if (isSessionLost(error) && mayReconnect) {
         await this.#drop(connection)
         return this.#callOnce(call, { mayReconnect: false })
       }
       const closedBecause = connection.isClosed ? connection.closedBecause : undefined
-      // A server that answers nobody any more is better started anew.
       const isSilent = closedBecause === undefined && !(error instanceof ProtocolError)
-      if (isSilent && this.#callsInFlight === 1) void this.#checkAlive(connection)
+      if (isSilent) this.#doubt(connection)
       return describeCallError(error, call, closedBecause)
     }
   }
@@ -222,6 +228,7 @@ export class ManagedServer {
 
   /** The connection, made if there is none; one attempt for all who wait. */
   #connected(): Promise<Connection> {
+    if (this.#doubts) return this.#doubts.then(() => this.#connected())
     if (this.#connection) return Promise.resolve(this.#connection)
     const refusal = this.#around.guard.refusal(this.name, this.config)
     if (refusal !== undefined) return Promise.reject(new Error(refusal))
@@ -293,6 +300,7 @@ export class ManagedServer {
     connection.onClose(() => {
       if (this.#connection !== connection) return
       this.#connection = undefined
+      void this.#end(connection)
       this.#cancel('idle')
       this.#cancel('ping')
       if (!this.#isClosed) this.#failed(connection.closedBecause, { upMs: this.#around.now() - startedAt })
@@ -394,24 +402,42 @@ export class ManagedServer {
     this.#cancel('ping')
     this.#cancel('idle')
     this.#setState('cold')
-    await connection.close().catch(ignore)
+    await this.#end(connection)
+  }
+
+  /** Closes a connection; whoever closes the server waits for it too. */
+  #end(connection: Connection): Promise<void> {
+    const ended = connection
+      .close()
+      .catch(ignore)
+      .finally(() => this.#endings.delete(ended))
+    this.#endings.add(ended)
+    return ended
   }
 
   #pingLater(connection: Connection): void {
     this.#timer('ping', PING_MS, async () => {
-      if (this.#callsInFlight === 0) await this.#checkAlive(connection)
+      if (this.#callsSent === 0) await this.#checkAlive(connection, PING_TIMEOUT_MS)
       if (this.#connection === connection) this.#pingLater(connection)
     })
   }
 
-  async #checkAlive(connection: Connection): Promise<void> {
+  /** A server that left a call unanswered is asked for a sign of life before the next; without one it is ended. */
+  #doubt(connection: Connection): void {
+    if (this.#connection !== connection || this.#callsSent > 0) return
+    this.#doubts ??= this.#checkAlive(connection, DOUBT_TIMEOUT_MS).finally(() => {
+      this.#doubts = undefined
+    })
+  }
+
+  async #checkAlive(connection: Connection, timeoutMs: number): Promise<void> {
     try {
-      await connection.ping(PING_TIMEOUT_MS)
+      await connection.ping(timeoutMs)
     } catch (error) {
-      if (this.#connection !== connection || this.#callsInFlight > 0) return
+      if (this.#connection !== connection || this.#callsSent > 0) return
       this.#connection = undefined
       this.#failed(`it does not answer: ${describeError(error)}`, { upMs: 0 })
-      await connection.close().catch(ignore)
+      void this.#end(connection)
     }
   }
 

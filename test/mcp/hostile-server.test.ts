@@ -126,6 +126,20 @@ describe('a hostile server', () => {
     expect(servers?.status()[0]).toMatchObject({ state: 'ready' })
   })
 
+  it('that has just died is gone with all it started once it is closed', async () => {
+    await connect()
+    await call('mcp__hostile__grandchild')
+    await call('mcp__hostile__die')
+    await servers?.close()
+    expect(await processesOf(marker)).toEqual([])
+  })
+
+  it('that is stuck for good is ended, and started anew for the next call', async () => {
+    await connect()
+    expect(await call('mcp__hostile__stuck')).toMatchObject({ ok: false, code: 'timeout' })
+    expect(await echo('hostile')).toMatchObject(WELL)
+  })
+
   it('that crashes at start is held back by the breaker, with what it said', async () => {
     await connect('--mode=crash')
     const failed = () => events.filter(({ type, server }) => type === 'server-state' && server === 'hostile')
