@@ -15,14 +15,14 @@ import { isWordList } from './word-list.ts'
  * How much the words count, and the meaning the rest. Tuned on sets that the embedder had not seen (bench/hybrid.ts);
  * recall is flat around it.
  */
-const WORDS_WEIGHT = 0.35
+const WORDS_WEIGHT = 0.3
 
 /** How much the best-fitting part of a request counts, and the whole request the rest. */
 const PART_WEIGHT = 0.4
 
 /** What each way of ranking puts forward at least; more could only change the tail. */
 const WORD_CANDIDATES = 48
-const MEANING_CANDIDATES = 128
+const MEANING_CANDIDATES = 96
 const PART_CANDIDATES = 48
 
 /** A listing that shares no word with the query must come this close to the nearest one in meaning. */

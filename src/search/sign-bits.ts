@@ -12,8 +12,8 @@ export function signBits(vector: Float32Array): Uint32Array {
 }
 
 const WORD = 32
-/** Sketches are compared four numbers at a time. */
-const SMALLEST = 4 * WORD
+/** Sketches are compared eight numbers at a time. */
+const SMALLEST = 8 * WORD
 
 /** Two rounds of: flip some signs, then a Walsh–Hadamard transform. Takes n·log n steps instead of n². */
 function spread(vector: Float32Array): Float32Array {

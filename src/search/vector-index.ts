@@ -118,30 +118,55 @@ export class VectorIndex {
   }
 }
 
+/** The distance of a number that is not to be found. */
 const REFUSED = 0xffff
+const WORDS_AT_A_TIME = 8
 
-/** Counts for each sketch the signs in which it differs from one. Four words at a time leave the loop little to do. */
+/** Counts for each sketch the signs in which it differs from one, eight words of each at a time. */
 function measure(sketches: Uint32Array, sketch: Uint32Array, distances: Uint16Array, end: number): void {
-  const counts = BIT_COUNTS
   const words = sketch.length
-  for (let number = 0, at = 0; number < end; number++) {
-    let distance = 0
-    for (let word = 0; word < words; word += 4, at += 4) {
-      const a = (sketches[at] as number) ^ (sketch[word] as number)
-      const b = (sketches[at + 1] as number) ^ (sketch[word + 1] as number)
-      const c = (sketches[at + 2] as number) ^ (sketch[word + 2] as number)
-      const d = (sketches[at + 3] as number) ^ (sketch[word + 3] as number)
-      distance +=
-        (counts[a & 0xffff] as number) +
-        (counts[a >>> 16] as number) +
-        (counts[b & 0xffff] as number) +
-        (counts[b >>> 16] as number) +
-        (counts[c & 0xffff] as number) +
-        (counts[c >>> 16] as number) +
-        (counts[d & 0xffff] as number) +
-        (counts[d >>> 16] as number)
-    }
-    distances[number] = distance
+  for (let word = 0; word < words; word += WORDS_AT_A_TIME)
+    addDistances(sketches, sketch.subarray(word), distances, end, word, words)
+}
+
+/** Written out, since a loop within the loop takes half as long again. */
+function addDistances(
+  sketches: Uint32Array,
+  sketch: Uint32Array,
+  distances: Uint16Array,
+  end: number,
+  start: number,
+  stride: number,
+): void {
+  const counts = BIT_COUNTS
+  const [s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0] = sketch
+  for (let number = 0, at = start; number < end; number++, at += stride) {
+    const d0 = (sketches[at] as number) ^ s0
+    const d1 = (sketches[at + 1] as number) ^ s1
+    const d2 = (sketches[at + 2] as number) ^ s2
+    const d3 = (sketches[at + 3] as number) ^ s3
+    const d4 = (sketches[at + 4] as number) ^ s4
+    const d5 = (sketches[at + 5] as number) ^ s5
+    const d6 = (sketches[at + 6] as number) ^ s6
+    const d7 = (sketches[at + 7] as number) ^ s7
+    const differing =
+      (counts[d0 & 0xffff] as number) +
+      (counts[d0 >>> 16] as number) +
+      (counts[d1 & 0xffff] as number) +
+      (counts[d1 >>> 16] as number) +
+      (counts[d2 & 0xffff] as number) +
+      (counts[d2 >>> 16] as number) +
+      (counts[d3 & 0xffff] as number) +
+      (counts[d3 >>> 16] as number) +
+      (counts[d4 & 0xffff] as number) +
+      (counts[d4 >>> 16] as number) +
+      (counts[d5 & 0xffff] as number) +
+      (counts[d5 >>> 16] as number) +
+      (counts[d6 & 0xffff] as number) +
+      (counts[d6 >>> 16] as number) +
+      (counts[d7 & 0xffff] as number) +
+      (counts[d7 >>> 16] as number)
+    distances[number] = start === 0 ? differing : (distances[number] as number) + differing
   }
 }
 
