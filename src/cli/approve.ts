@@ -35,7 +35,8 @@ export function approveCommand(): Command {
       const waiting = compareWithLock(next, observed)
       if (flags.json) printJson({ lockfile: lockPath, approved, waiting, failed })
       else show(approved, waiting, failed)
-      process.exitCode = approved.length === 0 || failed.length > 0 ? 1 : 0
+      const isDone = approved.length > 0 || (flags.all === true && waiting.length === 0)
+      process.exitCode = isDone && failed.length === 0 ? 0 : 1
     })
 }
 
@@ -50,11 +51,7 @@ function show(
   failed: readonly { readonly server: string; readonly reason: string }[],
 ): void {
   showChanges(approved)
-  print(
-    approved.length > 0
-      ? `\n${pc.green('approved')} ${summarise(approved)}`
-      : 'nothing to approve by that name',
-  )
+  print(approved.length > 0 ? `\n${pc.green('approved')} ${summarise(approved)}` : 'nothing to approve')
   if (waiting.length > 0) print(pc.yellow(`still waiting: ${summarise(waiting)}; see "toolcrib diff"`))
   for (const { server, reason } of failed) console.error(`${pc.red('failed')} ${server}: ${plain(reason)}`)
 }

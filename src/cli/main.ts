@@ -8,6 +8,7 @@ import { callCommand } from './call.ts'
 import { diffCommand } from './diff.ts'
 import { doctorCommand } from './doctor.ts'
 import { evalCommand } from './eval.ts'
+import { importCommand } from './import.ts'
 import { listCommand } from './list.ts'
 import { lockCommand } from './lock.ts'
 import { searchCommand } from './search.ts'
@@ -22,6 +23,7 @@ const program = new Command('toolcrib')
   )
   .version(version)
   .addCommand(tourCommand())
+  .addCommand(importCommand())
   .addCommand(doctorCommand())
   .addCommand(listCommand())
   .addCommand(searchCommand())

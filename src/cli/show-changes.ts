@@ -10,29 +10,29 @@ export function showChanges(changes: readonly LockChange[]): void {
   }
 }
 
-/** `2 tools changed, 1 server new`. */
+/** `2 changed tools, 1 new server`. */
 export function summarise(changes: readonly LockChange[]): string {
   const counts = new Map<string, number>()
   for (const { kind } of changes) counts.set(kind, (counts.get(kind) ?? 0) + 1)
   return [...counts]
     .map(([kind, count]) => {
       const [what = '', how = ''] = kind.split('-')
-      return `${plural(count, what)} ${WORDS[how] ?? how}`
+      return plural(count, `${WORDS[how] ?? how} ${what}`)
     })
     .join(', ')
 }
 
-const WORDS: Readonly<Record<string, string>> = { added: 'new', removed: 'gone', changed: 'changed' }
+const WORDS: Readonly<Record<string, string>> = { added: 'new', removed: 'missing' }
 
 function titleOf(change: LockChange): string {
   const name = pc.bold('tool' in change ? change.name : change.server)
   switch (change.kind) {
     case 'server-added':
-      return `${pc.green('+')} server ${name} ${pc.dim('is new; it is not started until it is approved')}`
+      return `${pc.green('+')} server ${name} ${pc.dim('is new: not started before it is approved')}`
     case 'server-removed':
       return `${pc.red('-')} server ${name} ${pc.dim('is no longer configured')}`
     case 'command-changed':
-      return `${pc.yellow('~')} server ${name} ${pc.dim('has another command; it is not started until it is approved')}`
+      return `${pc.yellow('~')} server ${name} ${pc.dim('has another command: not started before it is approved')}`
     case 'tool-added':
       return `${pc.green('+')} tool ${name} ${pc.dim('is new')}`
     case 'tool-removed':

@@ -19,8 +19,13 @@ export interface FieldChange {
 
 /** How a server or a tool differs from what was approved. */
 export type LockChange =
-  | { readonly kind: 'server-added' | 'server-removed'; readonly server: string }
-  | { readonly kind: 'command-changed'; readonly server: string; readonly fields: readonly FieldChange[] }
+  | { readonly kind: 'server-removed'; readonly server: string }
+  /** For a new server, the fields are its command. */
+  | {
+      readonly kind: 'server-added' | 'command-changed'
+      readonly server: string
+      readonly fields: readonly FieldChange[]
+    }
   | ({ readonly kind: 'tool-added' | 'tool-removed' } & ToolPlace)
   | ({ readonly kind: 'tool-changed'; readonly fields: readonly FieldChange[] } & ToolPlace)
 
@@ -45,7 +50,7 @@ export function compareWithLock(
     const locked = lockfile.servers.get(server)
     const now = observed.get(server)
     if (!now) return [{ kind: 'server-removed', server }]
-    if (!locked) return [{ kind: 'server-added', server }]
+    if (!locked) return [{ kind: 'server-added', server, fields: fieldChanges({}, commandOf(now.config)) }]
     const fields = commandChanges(locked, now)
     if (fields.length > 0) return [{ kind: 'command-changed', server, fields }]
     return now.tools ? compareTools(server, locked, toolsByName(now.tools)) : []

@@ -1,0 +1,105 @@
+import { type ParseError, parse as parseJson, printParseErrorCode } from 'jsonc-parser'
+import { parse as parseToml } from 'smol-toml'
+import { ToolcribError } from 'toolcrib'
+import { readConfig } from 'toolcrib/mcp'
+import type { ClientFile } from './client-files.ts'
+import type { ImportedServer } from './read-servers.ts'
+
+/** What becomes of one server that was found. */
+export interface PlannedServer {
+  readonly name: string
+  /** `added` under the name `as`; `present`: the same is there already; the rest is left out. */
+  readonly outcome: 'added' | 'present' | 'disabled' | 'invalid'
+  readonly as?: string
+  readonly reason?: string
+}
+
+export interface PlannedFile {
+  readonly client: string
+  readonly title: string
+  readonly path: string
+  readonly problem?: string
+  readonly servers: readonly PlannedServer[]
+}
+
+export interface ImportPlan {
+  readonly files: readonly PlannedFile[]
+  /** What is to be written, by name. */
+  readonly added: ReadonlyMap<string, ImportedServer>
+}
+
+/**
+ * Decides what to take over from the files that exist. A server that is there already, by whatever name, is not taken
+ * again; one whose name is taken by another gets its program's name behind its own. Nothing that is there is changed.
+ */
+export function planImport(
+  files: readonly { readonly file: ClientFile; readonly text: string }[],
+  present: ReadonlyMap<string, ImportedServer>,
+): ImportPlan {
+  const known = new Map(present)
+  const added = new Map<string, ImportedServer>()
+  const planned = files.map(({ file, text }): PlannedFile => {
+    const { client, title, path } = file
+    const place = { client, title, path }
+    let servers: ReadonlyMap<string, ImportedServer>
+    try {
+      servers = file.read(parse(text, path))
+    } catch (error) {
+      return {
+        ...place,
+        problem: error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error),
+        servers: [],
+      }
+    }
+    const outcomes = [...servers].map(([name, { disabled, ...server }]): PlannedServer => {
+      if (disabled) return { name, outcome: 'disabled' }
+      const reason = faultOf(name, server)
+      if (reason !== undefined) return { name, outcome: 'invalid', reason }
+      const twin = [...known].find(([, other]) => sameServer(other, server))
+      if (twin) return { name, outcome: 'present', as: twin[0] }
+      const as = freeName(name, client, known)
+      known.set(as, server)
+      added.set(as, server)
+      return { name, outcome: 'added', as }
+    })
+    return { ...place, servers: outcomes }
+  })
+  return { files: planned, added }
+}
+
+function parse(text: string, path: string): unknown {
+  if (path.endsWith('.toml')) return parseToml(text)
+  const errors: ParseError[] = []
+  const data: unknown = parseJson(text, errors, { allowTrailingComma: true })
+  const [error] = errors
+  if (error)
+    throw new Error(`it is no JSON: ${printParseErrorCode(error.error)} at character ${error.offset}`)
+  return data
+}
+
+function faultOf(name: string, server: ImportedServer): string | undefined {
+  try {
+    readConfig({ servers: { [name]: server } }, { env: {} })
+    return undefined
+  } catch (error) {
+    if (error instanceof ToolcribError) return error.message
+    throw error
+  }
+}
+
+function sameServer(a: ImportedServer, b: ImportedServer): boolean {
+  const identity = ({ command, args, env, cwd, url, headers }: ImportedServer) =>
+    JSON.stringify([command, args ?? [], sortedEntries(env), cwd, url, sortedEntries(headers)])
+  return identity(a) === identity(b)
+}
+
+function sortedEntries(table: unknown): unknown[] {
+  return Object.entries(table ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+function freeName(name: string, client: string, known: ReadonlyMap<string, unknown>): string {
+  if (!known.has(name)) return name
+  let candidate = `${name}-${client}`
+  for (let count = 2; known.has(candidate); count++) candidate = `${name}-${client}-${count}`
+  return candidate
+}
