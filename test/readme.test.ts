@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+// Inside the checkout, so that the package and its dependencies are found by name.
+const folder = mkdtempSync(join(root, '.readme-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(
+  ([, code = '']) => code,
+)
+
+describe('the README', () => {
+  it('has programs to run', () => {
+    expect(blocks.length).toBeGreaterThan(0)
+  })
+
+  it.each(blocks.map((code, index) => [index + 1, code] as const))(
+    'runs program %i as it stands',
+    (index, code) => {
+      const path = join(folder, `program-${index}.ts`)
+      writeFileSync(path, code)
+      const args = ['--import', 'tsx', path]
+      const env = { ...process.env, TSX_TSCONFIG_PATH: join(root, 'tsconfig.json'), NO_COLOR: '1' }
+      const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8', env })
+      expect(stderr.replace(/\(node:.*\n?|\(Use `node.*\n?/g, '')).toBe('')
+      expect(status).toBe(0)
+    },
+  )
+})
