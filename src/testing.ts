@@ -1,2 +1,9 @@
-/** The contract suites: what every searcher must do, for a test runner of your choice. */
+/** The contract suites: what every searcher and every dialect must do, for a test runner of your choice. */
+export {
+  type DialectCheck,
+  dialectContract,
+  type ProviderVoice,
+  type SpokenCall,
+  type SpokenTurn,
+} from './dialects/dialect-contract.ts'
 export { type SearcherCheck, searcherContract } from './search/searcher-contract.ts'
