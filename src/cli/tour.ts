@@ -1,115 +1,186 @@
 import { Command } from 'commander'
 import pc from 'picocolors'
 import { exactTokenCounter, type Session, type ToolcribEvent, ToolRegistry } from 'toolcrib'
-import { demoCatalogue } from './demo-catalogue.ts'
+import { onSignal } from './open-registry.ts'
+import {
+  columns,
+  cut,
+  figure,
+  plain,
+  plural,
+  print,
+  printJson,
+  progressLine,
+  terminalWidth,
+} from './terminal.ts'
+import { openScene, type Scene } from './tour-scenes.ts'
 
-/** `toolcrib tour`: one turn after the other, on a catalogue that ships with it. */
+/** `toolcrib tour`: one turn after the other, on servers that are there for it. */
 export function tourCommand(): Command {
   return new Command('tour')
-    .description(
-      'Walk through a registry of a few hundred tools: full and lazy surfaces, a search, a call, an eviction.',
-    )
+    .description('Walk through one conversation: full and lazy surfaces, a search, real calls, an eviction.')
     .option('--json', 'print the figures as JSON')
-    .addHelpText('after', '\nNeeds no account, key or server. Token counts are exact (o200k).')
+    .addHelpText('after', HELP)
     .action(async (options: { json?: boolean }) => {
-      const figures = await runTour(options.json ? () => {} : (line) => console.log(line))
-      if (options.json) console.log(JSON.stringify(figures, null, 2))
+      const figures = await runTour(options.json ? () => {} : print)
+      if (options.json) printJson(figures)
     })
 }
 
+const HELP = `
+Runs on the reference servers of MCP when they are installed beside toolcrib, and on a made-up catalogue otherwise.
+Needs no account, key or network. Token counts are exact (o200k).
+
+Examples:
+  toolcrib tour
+  toolcrib tour --json | jq .fullTokens`
+
 /** What the tour measured. */
 export interface TourFigures {
+  readonly catalogue: Scene['kind']
   readonly tools: number
   readonly servers: number
   readonly fullTokens: number
   readonly lazyTokens: number
   readonly afterSearchTokens: number
   readonly found: readonly string[]
+  readonly answers: readonly string[]
   readonly evicted: readonly string[]
 }
 
-async function runTour(print: (line: string) => void): Promise<TourFigures> {
-  const countTokens = await exactTokenCounter()
-  const costOf = (session: Session) => countTokens(JSON.stringify(session.surface().tools))
-  const heading = (text: string) => print(`\n${pc.bold(pc.cyan(text))}`)
+/** How many tools the tour's session keeps: few, so that one has to go before the end. */
+const MAX_ACTIVE = 4
 
+async function runTour(say: (line?: string) => void): Promise<TourFigures> {
+  const countTokens = await exactTokenCounter()
   const events: ToolcribEvent[] = []
   const registry = new ToolRegistry({ countTokens, onEvent: (event) => events.push(event) })
-  const catalogue = demoCatalogue()
-  for (const [server, tools] of catalogue) registry.syncMcp(server, tools)
-  print(pc.bold(`A registry of ${registry.size} tools from ${catalogue.size} servers`))
+  const progress = progressLine()
+  progress.show('starting servers …')
+  const opening = openScene(registry)
+  const stopListening = onSignal(async () => (await opening).close())
+  const scene = await opening
+  progress.clear()
+  try {
+    return await walk(scene, { registry, events, say, countTokens })
+  } finally {
+    stopListening()
+    await scene.close()
+  }
+}
 
-  heading('1. Full mode: every schema, every turn')
+interface Walk {
+  readonly registry: ToolRegistry
+  readonly events: readonly ToolcribEvent[]
+  readonly say: (line?: string) => void
+  readonly countTokens: (text: string) => number
+}
+
+async function walk(scene: Scene, { registry, events, say, countTokens }: Walk): Promise<TourFigures> {
+  const costOf = (session: Session) => countTokens(JSON.stringify(session.surface().tools))
+  let step = 0
+  const heading = (text: string) => say(`\n${pc.bold(pc.cyan(`${++step}. ${text}`))}`)
+
+  say(
+    pc.bold(`A registry of ${plural(registry.size, 'tool')} from ${plural(scene.servers.length, 'server')}`),
+  )
+  say(pc.dim(`${scene.intro}: ${scene.servers.join(', ')}`))
+
+  heading('Full mode: every schema, every turn')
   const full = await registry.openSession({ mode: 'full' })
   const fullTokens = costOf(full)
-  print(`   ${full.surface().tools.length} tools on the surface, ${figure(fullTokens)} tokens a turn`)
+  const metaTools = full.surface().tools.filter(({ name }) => !registry.has(name))
+  const also = metaTools.length > 0 ? ` and ${metaTools.map(({ name }) => name).join(', ')}` : ''
+  say(`   ${plural(registry.size, 'tool')}${also} on the surface, ${tokens(fullTokens)} a turn`)
 
-  heading('2. Lazy mode: a search tool, and what is checked out')
-  const lazy = await registry.openSession({ maxActive: 4 })
+  heading('Lazy mode: a search tool, and what is checked out')
+  const lazy = await registry.openSession({ mode: 'lazy', maxActive: MAX_ACTIVE })
   const lazyTokens = costOf(lazy)
-  print(
-    `   ${lazy.surface().tools.length} tool on the surface, ${figure(lazyTokens)} tokens a turn (${saving(lazyTokens, fullTokens)} less)`,
+  say(
+    `   ${plural(lazy.surface().tools.length, 'tool')} on the surface, ${tokens(lazyTokens)} a turn ${saved(lazyTokens, fullTokens)}`,
   )
 
-  heading('3. The model searches: "create a refund"')
-  const found = await callSearch(lazy, { query: 'create a refund', limit: 3 })
-  for (const { name, score, description } of found.matches)
-    print(`   ${score.toFixed(1).padStart(5)}  ${pc.green(name)}  ${pc.dim(description)}`)
-  const [why] = (await lazy.search('create a refund', { limit: 1 })).matches
-  print(`   why the first: ${why?.reasons.join('; ')}`)
+  heading(`The model searches: "${scene.query}"`)
+  const found = await searchAsModel(lazy, { query: scene.query, limit: 3 })
+  for (const line of matchLines(found)) say(line)
+  const [first] = (await lazy.search(scene.query, { limit: 1 })).matches
+  if (first) say(pc.dim(`   why the first: ${first.reasons.join('; ')}`))
 
-  heading('4. What it found is on the next surface')
+  heading('What it found is on the next surface')
   const afterSearchTokens = costOf(lazy)
-  print(
+  say(
     `   ${lazy
       .surface()
       .tools.map(({ name }) => name)
       .join(', ')}`,
   )
-  print(
-    `   ${figure(afterSearchTokens)} tokens a turn (${saving(afterSearchTokens, fullTokens)} less than full mode)`,
+  say(`   ${tokens(afterSearchTokens)} a turn ${saved(afterSearchTokens, fullTokens)}`)
+
+  heading(scene.calls.length > 1 ? 'It calls, also a tool it did not search for' : 'It calls')
+  const answers: string[] = []
+  for (const [index, call] of scene.calls.entries()) {
+    const [answer] = await lazy.execute([{ toolCallId: `call-${index + 1}`, ...call }])
+    if (!answer) throw new Error('a call was not answered')
+    const text = answer.result.ok ? answer.result.value : answer.result.error
+    answers.push(text)
+    say(`   ${pc.green(call.name)} ${pc.dim(JSON.stringify(call.args))}`)
+    say(`   → ${plain(text)} ${pc.dim(`(${Math.round(answer.durationMs)} ms)`)}`)
+  }
+
+  heading(
+    `${MAX_ACTIVE} may be active; it searches "${scene.laterQuery}", and the least recently used make room`,
   )
-
-  heading('5. The model calls it')
-  const call = { name: 'mcp__billing__create_refund', args: { name: 'Order 1042, damaged on arrival' } }
-  const [answer] = await lazy.execute([{ toolCallId: 'call-1', ...call }])
-  print(`   ${call.name} ${pc.dim(JSON.stringify(call.args))}`)
-  print(`   → ${answer?.result.ok ? answer.result.value : JSON.stringify(answer?.result)}`)
-
-  heading('6. Four may be active; the least recently used makes room')
-  await callSearch(lazy, { query: 'book a hotel', limit: 2 })
+  for (const line of matchLines(await searchAsModel(lazy, { query: scene.laterQuery, limit: 2 }))) say(line)
   const evicted = events.flatMap((event) => (event.type === 'evicted' ? event.names : []))
-  print(`   evicted: ${pc.yellow(evicted.join(', '))}`)
+  say(`   evicted: ${pc.yellow(evicted.join(', '))}`)
 
-  heading('7. What the session costs')
-  for (const line of lazy.context().split('\n')) print(`   ${line}`)
-  print('')
-  const names = found.matches.map(({ name }) => name)
+  heading('What the session costs')
+  for (const line of lazy.context().split('\n')) say(`   ${line}`)
+  say(`\n${pc.dim('Next: "toolcrib import" takes over the servers you use, "toolcrib doctor" checks them.')}`)
+
   return {
+    catalogue: scene.kind,
     tools: registry.size,
-    servers: catalogue.size,
+    servers: scene.servers.length,
     fullTokens,
     lazyTokens,
     afterSearchTokens,
-    found: names,
+    found: found.map(({ name }) => name),
+    answers,
     evicted,
   }
 }
 
-interface SearchAnswer {
-  readonly matches: readonly { readonly name: string; readonly score: number; readonly description: string }[]
+interface FoundTool {
+  readonly name: string
+  readonly score: number
+  readonly description: string
 }
 
-async function callSearch(session: Session, args: { query: string; limit: number }): Promise<SearchAnswer> {
+async function searchAsModel(
+  session: Session,
+  args: { query: string; limit: number },
+): Promise<readonly FoundTool[]> {
   const [answer] = await session.execute([{ toolCallId: 'search', name: 'tool_search', args }])
   if (!answer?.result.ok) throw new Error(`tool_search failed: ${JSON.stringify(answer)}`)
-  return answer.result.structured as SearchAnswer
+  return (answer.result.structured as { matches: readonly FoundTool[] }).matches
 }
 
-function figure(tokens: number): string {
-  return pc.bold(tokens.toLocaleString('en-US'))
+function matchLines(found: readonly FoundTool[]): string[] {
+  const width = Math.max(0, ...found.map(({ name }) => name.length))
+  const rest = Math.max(20, Math.min(terminalWidth(), 110) - width - 14)
+  const rows = found.map(({ name, score, description }) => [
+    `   ${score.toFixed(1)}`,
+    pc.green(name),
+    pc.dim(cut(plain(description), rest)),
+  ])
+  return columns(rows, { rightAligned: [0] })
 }
 
-function saving(tokens: number, of: number): string {
-  return `${(100 * (1 - tokens / of)).toFixed(1)} %`
+function tokens(count: number): string {
+  return `${pc.bold(figure(count))} tokens`
+}
+
+function saved(count: number, of: number): string {
+  return pc.green(`(${(100 * (1 - count / of)).toFixed(1)} % less than full mode)`)
 }
