@@ -14,7 +14,8 @@ export interface ToolSources {
 
 export interface ChatTools {
   readonly registry: ToolRegistry
-  readonly servers: ConnectedServers
+  /** Absent when none is configured: the model need not hear of servers then. */
+  readonly servers?: ConnectedServers
   readonly serverCount: number
 }
 
@@ -31,16 +32,15 @@ export async function openChatTools(
   })
   if (builtin) registry.registerAll(builtinTools().filter(({ name }) => name !== 'exec'))
   if (commands.length > 0) registry.registerAll(builtinTools({ only: ['exec'] }))
+  const serverCount = Object.keys(config.servers).length
+  if (serverCount === 0) return { registry, serverCount }
   const directory = configDirectory(env)
-  const servers = connectServers(
+  const cache = directory === undefined ? {} : { cacheDirectory: join(directory, 'catalogues') }
+  return {
     registry,
-    { servers: config.servers },
-    {
-      env,
-      ...(directory === undefined ? {} : { cacheDirectory: join(directory, 'catalogues') }),
-    },
-  )
-  return { registry, servers, serverCount: Object.keys(config.servers).length }
+    serverCount,
+    servers: connectServers(registry, { servers: config.servers }, { env, ...cache }),
+  }
 }
 
 function capabilities(

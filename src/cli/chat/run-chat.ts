@@ -98,7 +98,7 @@ export async function runChat(options: ChatOptions, place: ChatPlace): Promise<n
   } finally {
     stopListening()
     lines?.close()
-    await tools.servers.close()
+    await tools.servers?.close()
   }
 }
 
@@ -115,6 +115,7 @@ async function talk(conversation: Conversation, { lines, turn, printer, write, e
   for (;;) {
     const line = await lines.ask(pc.bold('› '))
     const text = line?.trim()
+    if (text === undefined && lines.isInteractive) write('\n')
     if (text === undefined || text === '/exit' || text === '/quit') return
     turn.stay()
     if (text === '') continue
@@ -158,7 +159,7 @@ function interrupt(turn: TurnControl, lines: LineReader | undefined, { output }:
 
 /** Waits for the servers a while; what is not there by then is found once it is. */
 async function connect({ servers, serverCount }: ChatTools, write: (text: string) => void): Promise<void> {
-  if (serverCount === 0) return
+  if (!servers) return
   write(pc.dim(`Connecting to ${serverCount} server${serverCount === 1 ? '' : 's'}…\n`))
   for (const status of await servers.ready({ timeoutMs: 10_000 })) {
     if (status.state === 'failed')
