@@ -12,6 +12,15 @@ export interface Prices {
   readonly output: number
 }
 
+/** What an answer was given to. */
+export interface Asking {
+  readonly session: Session
+  readonly surface: Surface
+  readonly prices?: Prices | undefined
+}
+
+type Deferred = ReturnType<Session['view']>['deferred']
+
 /** What was spent. The three kinds of input add up to all input. */
 export interface LedgerTotals extends Usage {
   readonly requests: number
@@ -35,9 +44,12 @@ export class Ledger {
   #fullModeCostUsd = 0
   #hiddenTokens = 0
   #isPriced = true
+  /** By the deferred tools of one view of a catalogue, which is a new map whenever the catalogue changes. */
+  readonly #deferredTokens = new WeakMap<Deferred, number>()
 
-  /** Notes one answer; `hiddenTokens` are those that full mode would have sent and this request did not. */
-  addReply(usage: Usage, hiddenTokens: number, prices: Prices | undefined): void {
+  /** Notes one answer, and what full mode would have sent for it beside what was sent. */
+  addReply(usage: Usage, { session, surface, prices }: Asking): void {
+    const hiddenTokens = this.#hiddenOf(session, surface)
     this.#requests++
     this.#hiddenTokens += hiddenTokens
     for (const kind of KINDS) this.#usage[kind] += usage[kind]
@@ -66,22 +78,41 @@ export class Ledger {
       fullMode: { inputTokens, ...(this.#isPriced ? { costUsd: this.#fullModeCostUsd } : {}) },
     }
   }
+
+  /**
+   * About how many tokens of definitions a turn was spared: those deferred and not active, less the meta-tools that
+   * stand in for them. What is active is paid for either way.
+   */
+  #hiddenOf(session: Session, surface: Surface): number {
+    const { deferred, shown } = session.view()
+    if (deferred.size === 0) return 0
+    let hidden = this.#deferredTokens.get(deferred) ?? tokensOf(deferred)
+    this.#deferredTokens.set(deferred, hidden)
+    for (const { name, tokens } of session.toJSON().activations) if (deferred.has(name)) hidden -= tokens
+    const own = new Set(shown.map(({ name }) => name))
+    const metaTools = surface.tools.filter(({ name }) => !own.has(name) && !deferred.has(name))
+    for (const tool of metaTools) hidden -= estimateTokens(JSON.stringify(tool))
+    return Math.max(0, hidden)
+  }
 }
 
 const KINDS = ['inputTokens', 'cachedInputTokens', 'cacheWriteTokens', 'outputTokens'] as const
 
-/**
- * About how many tokens of definitions a turn is spared: those deferred and not active, less the meta-tools that
- * stand in for them. What is active is paid for either way.
- */
-export function hiddenTokens(session: Session, surface: Surface): number {
-  const { deferred, shown } = session.view()
-  if (deferred.size === 0) return 0
-  let hidden = 0
-  for (const entry of deferred.values()) if (!session.isActive(entry.name)) hidden += entry.tokens
-  const own = new Set([...shown.map(({ name }) => name), ...deferred.keys()])
-  const metaTools = surface.tools.filter(({ name }) => !own.has(name))
-  return Math.max(0, hidden - metaTools.reduce((sum, tool) => sum + estimateTokens(JSON.stringify(tool)), 0))
+/** Counting every definition of a huge catalogue would hold up the first turn for most of a second. */
+const MAX_COUNTED = 1000
+
+/** About how many tokens all definitions take; of many, from every so manyth. */
+function tokensOf(deferred: Deferred): number {
+  const step = Math.ceil(deferred.size / MAX_COUNTED)
+  let place = 0
+  let counted = 0
+  let tokens = 0
+  for (const entry of deferred.values()) {
+    if (place++ % step !== 0) continue
+    counted++
+    tokens += entry.tokens
+  }
+  return Math.round((tokens * deferred.size) / counted)
 }
 
 function costOf(usage: Usage, prices: Prices): number {

@@ -8,7 +8,7 @@ import { activeToolsNote } from './active-tools-note.ts'
 import type { AgentEvent, AgentEventBody, AgentStop } from './agent-event.ts'
 import { type AgentHooks, agentHookList, type ModelCall } from './agent-hooks.ts'
 import { type Asked, askModel, type RetryOptions } from './ask-model.ts'
-import { hiddenTokens, Ledger, type LedgerTotals, type Prices } from './ledger.ts'
+import { Ledger, type LedgerTotals, type Prices } from './ledger.ts'
 import { type LoopFinding, LoopGuard, type LoopGuardOptions, loopMessage } from './loop-guard.ts'
 import type { Model } from './model.ts'
 import { reachedBy, runCalls } from './run-calls.ts'
@@ -114,7 +114,7 @@ export async function runAgent<Message, Request, Response>(
       timing,
       emit,
       retry: options.retry ?? {},
-      onReply: ({ usage }) => ledger.addReply(usage, hiddenTokens(session, surface), prices),
+      onReply: ({ usage }) => ledger.addReply(usage, { session, surface, prices }),
     })
     if (asked.kind === 'failed') return end('failed', { error: asked.error })
     if (asked.kind === 'cancelled') {
