@@ -7,6 +7,7 @@ import { TokenTable } from './token-table.ts'
 
 const MODEL_PATH = join('models', 'tool-table-v1.bin')
 const DIMENSIONS = 256
+const MAX_LEVELS = 4
 /** Of requests that a catalogue cannot serve, half stay below this with every tool; of those it can, hardly any. */
 const RELATED_FROM = 0.25
 
@@ -41,13 +42,13 @@ export function staticEmbedder(options: StaticEmbedderOptions = {}): Embedder {
   }
 }
 
-/** The model stands in the package's root, however deep the bundler put this code. */
+/** The model stands in the package's root; bundlers put this code one to three folders below. */
 function findModel(): string {
-  const start = dirname(fileURLToPath(import.meta.url))
-  for (let folder = start; ; folder = dirname(folder)) {
+  let folder = dirname(fileURLToPath(import.meta.url))
+  for (let level = 0; level < MAX_LEVELS; level++) {
     const path = join(folder, MODEL_PATH)
     if (existsSync(path)) return path
-    if (folder === dirname(folder)) break
+    folder = dirname(folder)
   }
   throw new ToolcribError(
     'config-invalid',

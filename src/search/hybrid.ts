@@ -40,6 +40,9 @@ const SURE_FROM = 0.6
 /** Below this the best match is called weak. */
 const WEAK_BELOW = 0.3
 
+/** A single term is what a tool is about when they are this many times as alike as texts that are merely related. */
+const MEANT_FROM = 1.5
+
 /** Terms without a word in the catalogue that are looked up by meaning. */
 const MAX_TERMS_BY_MEANING = 8
 
@@ -80,7 +83,8 @@ class HybridIndex implements SearchIndex {
     const byWords = await this.#lexical.rank(query, pool(options, WORD_CANDIDATES))
     const unknown = byWords.unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
     const embedded = this.#embedder.embed([queryText(query), ...parts, ...unknown])
-    const [whole = NOTHING, ...others] = embedded instanceof Promise ? await embedded : embedded
+    const nothing = new Float32Array(this.#embedder.dimensions)
+    const [whole = nothing, ...others] = embedded instanceof Promise ? await embedded : embedded
     const ready = this.#vectors.ready()
     if (ready !== undefined) await ready
 
@@ -88,7 +92,7 @@ class HybridIndex implements SearchIndex {
     for (const [at, part] of parts.entries()) {
       const words = part.split(/\s+/)
       const partByWords = await this.#lexical.rank({ ...query, words }, pool(options, PART_CANDIDATES))
-      const fused = this.#fuse(others[at] ?? NOTHING, partByWords, options, PART_CANDIDATES)
+      const fused = this.#fuse(others[at] ?? nothing, partByWords, options, PART_CANDIDATES)
       this.#takePart(board, fused, part, whole)
     }
     const best = topOf(board, options.limit, parts.length > 0)
@@ -141,7 +145,7 @@ class HybridIndex implements SearchIndex {
     return board
   }
 
-  /** Notes for each listing how well it fits a part. What only a part put forward joins with its own fit of the whole. */
+  /** Notes for each listing how well it fits a part. What only a part put forward fits nothing but that part. */
   #takePart(board: Board, fused: Board, part: string, whole: Float32Array): void {
     for (const candidate of fused.values()) {
       let known = board.get(candidate.listing)
@@ -158,7 +162,7 @@ class HybridIndex implements SearchIndex {
 
   /** Whether a term that no listing holds is what one of the matches is about. */
   #isMeant(vector: Float32Array, best: readonly Candidate[]): boolean {
-    const from = 1.5 * this.#relatedFrom
+    const from = MEANT_FROM * this.#relatedFrom
     return best.some(({ listing }) => this.#vectors.similarity(vector, listing) >= from)
   }
 }
@@ -177,7 +181,6 @@ interface Candidate {
 
 type Board = Map<Listing, Candidate>
 
-const NOTHING: Float32Array = new Float32Array(0)
 const NO_REASONS: readonly string[] = []
 
 function hasFilters({ required, excluded, servers, phrases }: Query): boolean {
