@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseAgent } from './agent-definition.ts'
 import { loadAgents } from './load-agents.ts'
@@ -48,6 +49,27 @@ describe('an agent in Markdown', () => {
     ['Plain # with a comment', 'Plain'],
   ])('takes a description written as %j', (written, description) => {
     expect(parseAgent(agent(`name: a\ndescription: ${written}`)).description).toBe(description)
+  })
+
+  it('takes any text in double quotes for what it is', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, unit: 'binary' }), (text) => {
+        const markdown = agent(`name: a\ndescription: ${JSON.stringify(text)}`)
+        expect(parseAgent(markdown).description).toBe(text)
+      }),
+    )
+  })
+
+  it('never fails but by name', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'ab:-[]{}"\'|>#, \n\t') }), (head) => {
+        try {
+          parseAgent(agent(`name: a\n${head}`), 'x.md')
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'config-invalid', message: expect.stringMatching(/^x\.md/) })
+        }
+      }),
+    )
   })
 
   it('reads files with Windows line ends and a byte order mark', () => {
