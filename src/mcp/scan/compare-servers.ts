@@ -63,7 +63,7 @@ function nameLook(name: string): string {
   return folded(name)
     .replace(/[\s_.\-/]/g, '')
     .replaceAll('0', 'o')
-    .replace(/[1|]/g, 'l')
+    .replace(/[1i|]/g, 'l')
     .replaceAll('rn', 'm')
 }
 

@@ -9,14 +9,17 @@ const MAX_FINDINGS = 10
 
 /** What looks suspicious in one tool's definition, wherever in it text may stand. */
 export function scanTool(server: string, tool: ServerTool): Finding[] {
-  const findings = toolTexts(tool).flatMap(({ place, text }) =>
-    [...hiddenCharacters(text), ...findInstructions(text)].map((trace) => ({
-      ...trace,
-      server,
-      tool: tool.name,
-      place,
-    })),
+  const { texts, unread } = toolTexts(tool)
+  const findings = texts.flatMap(({ place, text }) =>
+    [...hiddenCharacters(text), ...findInstructions(text)].map(
+      (trace): Finding => ({ ...trace, server, tool: tool.name, place }),
+    ),
   )
+  if (unread !== undefined) {
+    const message = 'is too deep or too long to be looked at as a whole'
+    const trace = { kind: 'concealment', severity: 'medium', message, excerpt: '' } as const
+    findings.push({ ...trace, server, tool: tool.name, place: unread.slice(0, 200) })
+  }
   return findings.sort((a, b) => RANK[b.severity] - RANK[a.severity]).slice(0, MAX_FINDINGS)
 }
 

@@ -10,16 +10,31 @@ export interface PlacedText {
 const MAX_DEPTH = 40
 const MAX_TEXTS = 20_000
 
-/** Every text of a tool's definition that a model or a person may read: names of parameters and all in its schemas. */
-export function toolTexts(tool: ServerTool): PlacedText[] {
-  const { name, title, description, inputSchema, outputSchema, annotations } = tool
-  const texts: PlacedText[] = []
-  gather({ name, title, description, inputSchema, outputSchema, annotations }, '', 0, texts)
-  return texts
+export interface ToolTexts {
+  readonly texts: readonly PlacedText[]
+  /** Where the definition goes on deeper or longer than anyone needs, and was not read. */
+  readonly unread: string | undefined
 }
 
-function gather(value: unknown, place: string, depth: number, texts: PlacedText[]): void {
-  if (depth > MAX_DEPTH || texts.length >= MAX_TEXTS) return
+/** Every text of a tool's definition that a model or a person may read: names of parameters and all in its schemas. */
+export function toolTexts(tool: ServerTool): ToolTexts {
+  const { name, title, description, inputSchema, outputSchema, annotations } = tool
+  const found: Gathered = { texts: [], unread: undefined }
+  gather({ name, title, description, inputSchema, outputSchema, annotations }, '', 0, found)
+  return found
+}
+
+interface Gathered {
+  readonly texts: PlacedText[]
+  unread: string | undefined
+}
+
+function gather(value: unknown, place: string, depth: number, found: Gathered): void {
+  const { texts } = found
+  if (depth > MAX_DEPTH || texts.length >= MAX_TEXTS) {
+    found.unread ??= place
+    return
+  }
   if (typeof value === 'string') {
     texts.push({ place, text: value })
     return
@@ -29,6 +44,6 @@ function gather(value: unknown, place: string, depth: number, texts: PlacedText[
     const within = place === '' ? String(key) : `${place}.${key}`
     // Keys are the server's own words below the fields of the definition.
     if (typeof key === 'string' && depth > 0 && /[^\w$-]/.test(key)) texts.push({ place: within, text: key })
-    gather(inner, within, depth + 1, texts)
+    gather(inner, within, depth + 1, found)
   }
 }

@@ -1,0 +1,207 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ToolcribError } from '../../errors.ts'
+import { readConfig } from '../config/load-config.ts'
+import type { ServerConfig } from '../config/server-config.ts'
+import { readServerTool, type ServerTool } from '../server-tool.ts'
+import { approveChanges, changeMatcher } from './approve.ts'
+import { compareWithLock } from './compare.ts'
+import { lockServers, type ObservedServer } from './lockfile.ts'
+import { lockfilePath, readLockfile, writeLockfile } from './lockfile-file.ts'
+import { readLock, writeLock } from './lockfile-text.ts'
+import { commandOf } from './server-command.ts'
+
+const echo: ServerTool = { name: 'echo', description: 'Says it again.', inputSchema: { type: 'object' } }
+const NODE: ServerConfig = { command: 'node' }
+
+function observed(...tools: ServerTool[]): Map<string, ObservedServer> {
+  return new Map([['a', { config: NODE, tools }]])
+}
+
+const anyTool = fc
+  .record({
+    name: fc.string({ minLength: 1, unit: 'binary' }),
+    title: fc.option(fc.string({ unit: 'binary' }), { nil: undefined }),
+    description: fc.string({ unit: 'binary' }),
+    inputSchema: fc.dictionary(fc.string(), fc.jsonValue()),
+    annotations: fc.option(fc.record({ readOnlyHint: fc.boolean() }), { nil: undefined }),
+  })
+  .map((listed) => readServerTool(JSON.parse(JSON.stringify(listed))))
+  .filter((tool): tool is ServerTool => !('reason' in tool))
+
+describe('the text of a lockfile', () => {
+  it('is read back as it was written, whatever servers call and describe things', () => {
+    fc.assert(
+      fc.property(fc.array(anyTool), (tools) => {
+        const lockfile = lockServers(observed(...tools))
+        const read = readLock(writeLock(lockfile), 'toolcrib.lock')
+        expect(compareWithLock(read, observed(...tools))).toEqual([])
+        expect(writeLock(read)).toBe(writeLock(lockfile))
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('does not depend on the order in which servers and tools are listed', () => {
+    const other = { ...echo, name: 'other' }
+    const one = new Map([...observed(echo, other), ['b', { config: NODE, tools: [] }] as const])
+    const two = new Map([['b', { config: NODE, tools: [] }] as const, ...observed(other, echo)])
+    expect(writeLock(lockServers(one))).toBe(writeLock(lockServers(two)))
+  })
+
+  it('writes descriptions line by line and hidden characters as escapes, for those who review it', () => {
+    const text = writeLock(lockServers(observed({ ...echo, description: 'One\nTwo\u200b\u{e0041}' })))
+    expect(text).toContain('"One",\n')
+    expect(text).toContain('"Two\\u200b\\udb40\\udc41"')
+    expect(text).not.toContain('\u200b')
+  })
+
+  const good = writeLock(lockServers(observed(echo)))
+  const damages: Record<string, string> = {
+    'is empty': '',
+    'is cut off': good.slice(0, -40),
+    'is no object': '[]',
+    'is of another version': good.replace('"version": 1', '"version": 2'),
+    'has no servers': '{ "version": 1 }',
+    'has servers that are none': '{ "version": 1, "servers": { "a": 1 } }',
+    'has a description that was edited by hand': good.replace('Says it again.', 'Says it once.'),
+    'has a hash that was edited by hand': good.replace(/sha256-\w{4}/g, 'sha256-0000'),
+    'has a command that was edited by hand': good.replace('"command": "node"', '"command": "bad"'),
+    'holds a merge conflict': `<<<<<<< ours\n${good}=======\n${good}>>>>>>> theirs\n`,
+    'says one thing twice': good.replace('"description":', '"description": "Harmless.",\n "description":'),
+  }
+
+  it.each(Object.entries(damages))('is refused when it %s', (_, text) => {
+    expect(text).not.toBe(good)
+    expect(() => readLock(text, '/p/toolcrib.lock')).toThrow(ToolcribError)
+    expect(() => readLock(text, '/p/toolcrib.lock')).toThrow(/\/p\/toolcrib\.lock is damaged/)
+  })
+})
+
+describe('the file of a lockfile', () => {
+  let folder = ''
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'toolcrib-lockfile-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  it('stands beside the config that counts most', () => {
+    expect(lockfilePath({ files: ['/home/u/toolcrib.toml', '/p/.mcp.json'] }, '/p')).toBe('/p/toolcrib.lock')
+    expect(lockfilePath({ files: [] }, '/p')).toBe('/p/toolcrib.lock')
+  })
+
+  it('is replaced whole, and leaves no drafts behind', async () => {
+    const path = join(folder, 'toolcrib.lock')
+    const lockfile = lockServers(observed(echo))
+    await Promise.all(Array.from({ length: 20 }, () => writeLockfile(path, lockfile)))
+    expect(await readFile(path, 'utf8')).toBe(writeLock(lockfile))
+    expect(await readdir(folder)).toEqual(['toolcrib.lock'])
+  })
+
+  it('is told when it cannot be read or written', async () => {
+    await expect(readLockfile(folder)).rejects.toMatchObject({ code: 'config-invalid' })
+    await expect(writeLockfile(join(folder, 'no', 'x.lock'), lockServers(observed()))).rejects.toMatchObject({
+      code: 'config-invalid',
+    })
+    await writeFile(join(folder, 'toolcrib.lock'), '{')
+    await expect(readLockfile(join(folder, 'toolcrib.lock'))).rejects.toMatchObject({
+      code: 'config-invalid',
+    })
+  })
+})
+
+describe('a command in a lockfile', () => {
+  const command = (server: object) => {
+    const { servers } = readConfig({ servers: { a: server } }, { env: { TOKEN: 'value' } })
+    return commandOf(servers.a ?? {})
+  }
+
+  it('has the names of variables and headers without their values', () => {
+    expect(command({ command: 'x', env: { B: 'secret-b', A: 'secret-a' } })).toEqual({
+      transport: 'stdio',
+      command: 'x',
+      env: ['A', 'B'],
+    })
+    expect(command({ url: 'https://x.example/mcp', headers: { Authorization: 'Bearer s' } })).toEqual({
+      transport: 'http',
+      url: 'https://x.example/mcp',
+      headers: ['Authorization'],
+    })
+  })
+
+  it('never holds what looks like a secret, and changes with it', () => {
+    const secrets = [
+      { command: 'x', args: ['--api-key', 'hunter2hunter2'] },
+      { command: 'x', args: ['--token=hunter2hunter2'] },
+      { command: 'x', args: ['postgres://me:hunter2hunter2@db/x'] },
+      { url: 'https://x.example/mcp?api_key=hunter2hunter2' },
+      { command: 'x', args: ['ghp_hunter2hunter2hunter2'] },
+    ]
+    for (const secret of secrets) {
+      const other = JSON.parse(JSON.stringify(secret).replaceAll('hunter2hunter2', 'hunter3hunter3'))
+      expect(JSON.stringify(command(secret))).not.toContain('hunter2')
+      expect(command(secret)).not.toEqual(command(other))
+    }
+  })
+
+  it('keeps variables as they are written', () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
+    const args = ['--token', '${TOKEN}', '--folder', '/data']
+    expect(command({ command: 'x', args }).args).toEqual(args)
+  })
+
+  it('tells a folder or a way to connect from another', () => {
+    expect(command({ command: './x', cwd: '/a' })).not.toEqual(command({ command: './x', cwd: '/b' }))
+    const both = { command: 'x', url: 'https://x.example/mcp' }
+    expect(command({ ...both, type: 'stdio' })).not.toEqual(command({ ...both, type: 'http' }))
+  })
+})
+
+describe('approving', () => {
+  const before = lockServers(observed(echo))
+  const changed = { ...echo, title: 'Echo' }
+  const extra = { ...echo, name: 'extra' }
+
+  it('takes over what is meant, and leaves the rest waiting', () => {
+    const now = observed(changed, extra)
+    for (const pattern of ['mcp__a__echo', 'a.echo', 'mcp__*__ec*']) {
+      const { lockfile, approved } = approveChanges(before, now, changeMatcher([pattern]))
+      expect(approved).toMatchObject([{ kind: 'tool-changed', tool: 'echo' }])
+      expect(compareWithLock(lockfile, now)).toMatchObject([{ kind: 'tool-added', tool: 'extra' }])
+    }
+    const { lockfile } = approveChanges(before, now, changeMatcher(['a']))
+    expect(compareWithLock(lockfile, now)).toEqual([])
+    expect(approveChanges(before, now, changeMatcher(['b', 'echo'])).approved).toEqual([])
+  })
+
+  it('takes a server that is new together with the tools that are meant', () => {
+    const now = new Map([...observed(echo), ['b', { config: NODE, tools: [echo, extra] }] as const])
+    const { lockfile } = approveChanges(before, now, changeMatcher(['b.echo']))
+    expect(compareWithLock(lockfile, now)).toMatchObject([{ kind: 'tool-added', server: 'b', tool: 'extra' }])
+  })
+
+  it('approves no server whose tools were not seen', () => {
+    const now = new Map([...observed(echo), ['b', { config: NODE }] as const])
+    const { lockfile, approved } = approveChanges(before, now, () => true)
+    expect(approved).toEqual([])
+    expect(lockfile.servers.has('b')).toBe(false)
+  })
+
+  it('drops what is gone', () => {
+    const { lockfile } = approveChanges(before, new Map(), () => true)
+    expect(lockfile.servers.size).toBe(0)
+    expect(approveChanges(before, observed(), () => true).lockfile.servers.get('a')?.tools.size).toBe(0)
+  })
+
+  it('leaves nothing to approve once everything is', () => {
+    fc.assert(
+      fc.property(fc.array(anyTool), fc.array(anyTool), (first, second) => {
+        const { lockfile } = approveChanges(lockServers(observed(...first)), observed(...second), () => true)
+        expect(compareWithLock(lockfile, observed(...second))).toEqual([])
+      }),
+    )
+  })
+})
