@@ -129,7 +129,7 @@ function weightedSums(
       const from = column * size
       const to = row * size
       for (let at = 0; at < size; at++)
-        sums[to + at] = (sums[to + at] as number) + DIRECTION_WEIGHT * (vectors[from + at] as number)
+        sums[to + at] = (sums[to + at] as number) + weight * (vectors[from + at] as number)
     }
   }
   return sums
