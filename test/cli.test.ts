@@ -2,7 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ToolRegistry } from 'toolcrib'
 import { afterAll, describe, expect, it } from 'vitest'
+import { openScene } from '../src/cli/tour-scenes.ts'
 
 const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'toolcrib-cli-'))
@@ -37,20 +39,35 @@ describe('toolcrib', () => {
 
   it('names what is wrong with its usage', () => {
     const { status, stderr } = toolcrib('serach')
-    expect(status).not.toBe(0)
+    expect(status).toBe(2)
     expect(stderr).toContain("unknown command 'serach'")
   })
 })
 
 describe('toolcrib tour', () => {
-  it('shows the surface in full and in lazy mode, a search, a call and an eviction', () => {
+  it('shows real servers in full and in lazy mode, a search, calls and an eviction', () => {
     const { status, stdout } = toolcrib('tour', '--json')
     expect(status).toBe(0)
     const figures = JSON.parse(stdout)
-    expect(figures.tools).toBeGreaterThan(300)
-    expect(figures.fullTokens).toBeGreaterThan(20 * figures.lazyTokens)
-    expect(figures.found.length).toBeGreaterThan(0)
+    expect(figures).toMatchObject({ catalogue: 'servers', servers: 4 })
+    expect(figures.tools).toBeGreaterThan(30)
+    expect(figures.fullTokens).toBeGreaterThan(10 * figures.lazyTokens)
+    expect(figures.found[0]).toBe('mcp__files__read_text_file')
+    expect(figures.answers).toEqual([
+      expect.stringContaining('tool crib is open'),
+      expect.stringContaining('2026'),
+    ])
     expect(figures.evicted.length).toBeGreaterThan(0)
+  })
+
+  it('makes do with a made-up catalogue where those servers are not installed', async () => {
+    const registry = new ToolRegistry()
+    const scene = await openScene(registry, { from: join(folder, 'elsewhere.js') })
+    expect(scene.kind).toBe('demo')
+    expect(registry.size).toBeGreaterThan(300)
+    const [{ name, args }] = scene.calls as [(typeof scene.calls)[number]]
+    const [answer] = await registry.executeParallel([{ toolCallId: 'c', name, args }], { sessionId: 's' })
+    expect(answer?.result.ok).toBe(true)
   })
 })
 
