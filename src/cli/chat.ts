@@ -19,6 +19,7 @@ export function chatCommand(): Command {
     )
     .option('--api-key-env <name>', 'the environment variable that holds the key')
     .option('--config <file>', 'read this config and no other')
+    .option('--lockfile <file>', 'the lockfile (default: toolcrib.lock beside the config)')
     .option('--builtin', 'add the built-in tools: files below this folder, the web, memory, a board')
     .option('--commands <names>', 'let the model run these commands: git,npm', toNames)
     .option('--agents <folder>', 'agents in Markdown (default: .toolcrib/agents)')
@@ -41,9 +42,12 @@ export function chatCommand(): Command {
         env: process.env,
         cwd: process.cwd(),
         isInteractive: process.stdin.isTTY === true && process.stdout.isTTY === true,
-        onInterrupt: (interrupt) => {
-          process.on('SIGINT', interrupt)
-          return () => process.off('SIGINT', interrupt)
+        onSignal: (listener) => {
+          const interrupt = () => listener('interrupt')
+          const terminate = () => listener('terminate')
+          process.on('SIGINT', interrupt).on('SIGTERM', terminate).on('SIGHUP', terminate)
+          return () =>
+            void process.off('SIGINT', interrupt).off('SIGTERM', terminate).off('SIGHUP', terminate)
         },
       })
     })

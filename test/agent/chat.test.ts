@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ChatOptions, runChat } from '../../src/cli/chat/run-chat.ts'
+import { writeLockfile } from '../../src/mcp/index.ts'
 import { type ScriptedTurn, startWireServer, type WireServer } from '../dialects/wire-server/wire-server.ts'
 
 let server: WireServer
@@ -49,8 +50,8 @@ async function chat(lines: readonly string[], turns: readonly ScriptedTurn[], ta
       env: { ANTHROPIC_API_KEY: 'key', HOME: folder, ...talk.env },
       cwd: folder,
       isInteractive: false,
-      onInterrupt: (listener) => {
-        interrupt = listener
+      onSignal: (listener) => {
+        interrupt = () => listener('interrupt')
         return () => {}
       },
     },
@@ -175,6 +176,18 @@ describe('toolcrib chat', () => {
     )
     expect(told).toEqual([0, 0, 0, 1, 1])
     expect(JSON.stringify(server.requests[3])).not.toContain('What do I know?')
+  })
+
+  it('hides tools that a lockfile does not approve', async () => {
+    const memory = join(process.cwd(), 'node_modules/@modelcontextprotocol/server-memory/dist/index.js')
+    const config = { mcpServers: { memory: { command: process.execPath, args: [memory] } } }
+    await writeFile(join(folder, '.mcp.json'), JSON.stringify(config))
+    const open = await chat(['/search read_graph'], [])
+    expect(open.printed).toContain('mcp__memory__read_graph')
+    await writeLockfile(join(folder, 'toolcrib.lock'), { servers: new Map() })
+    const held = await chat(['/search read_graph'], [])
+    expect(held.printed).toContain('Nothing fits.')
+    expect(held.printed).not.toContain('mcp__memory__read_graph')
   })
 
   it('stops a turn on the first interrupt and goes on', async () => {
@@ -308,7 +321,7 @@ describe('toolcrib chat', () => {
       env,
       cwd: folder,
       isInteractive: false,
-      onInterrupt: () => () => {},
+      onSignal: () => () => {},
     }
     await expect(runChat(options, place)).rejects.toThrow(message)
   })

@@ -2,11 +2,20 @@ import { join } from 'node:path'
 import { exactTokenCounter, type RegistryOptions, ToolRegistry } from 'toolcrib'
 import { builtinTools } from 'toolcrib/builtin-tools'
 import { fsReachBackend, networkBackend, processBackend, storageBackend } from 'toolcrib/capabilities'
-import { type ConnectedServers, configDirectory, connectServers, loadConfig } from 'toolcrib/mcp'
+import {
+  type ConnectedServers,
+  configDirectory,
+  connectServers,
+  loadConfig,
+  lockfilePath,
+  readLockfile,
+} from 'toolcrib/mcp'
 import type { Environment } from './choose-model.ts'
 
 export interface ToolSources {
   readonly config?: string
+  /** `toolcrib.lock` beside the config when absent. */
+  readonly lockfile?: string
   readonly builtin?: boolean
   /** Commands that `exec` may start. */
   readonly commands?: readonly string[]
@@ -21,7 +30,7 @@ export interface ChatTools {
 
 /** The registry of a chat: MCP servers from the config, and the built-in tools if asked for. */
 export async function openChatTools(
-  { config: path, builtin, commands = [] }: ToolSources,
+  { config: path, lockfile: lockPath, builtin, commands = [] }: ToolSources,
   { env, cwd }: { env: Environment; cwd: string },
 ): Promise<ChatTools> {
   const config = await loadConfig({ cwd, env, ...(path === undefined ? {} : { path }) })
@@ -34,12 +43,13 @@ export async function openChatTools(
   if (commands.length > 0) registry.registerAll(builtinTools({ only: ['exec'] }))
   const serverCount = Object.keys(config.servers).length
   if (serverCount === 0) return { registry, serverCount }
+  const lockfile = await readLockfile(lockPath ?? lockfilePath(config, cwd))
   const directory = configDirectory(env)
   const cache = directory === undefined ? {} : { cacheDirectory: join(directory, 'catalogues') }
   return {
     registry,
     serverCount,
-    servers: connectServers(registry, { servers: config.servers }, { env, ...cache }),
+    servers: connectServers(registry, { servers: config.servers }, { env, lockfile, ...cache }),
   }
 }
 

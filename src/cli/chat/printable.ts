@@ -1,6 +1,8 @@
+import { cut, plain } from '../terminal.ts'
+
 /**
- * Text that may go to a terminal. What models and servers say can hold control sequences that move the cursor, rename
- * the window or turn text around; only line breaks and tabs are let through.
+ * Prose that may go to a terminal. What a model says can hold control sequences that move the cursor, rename the window
+ * or turn text around; of those only line breaks and tabs are let through.
  */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (character) =>
@@ -10,6 +12,5 @@ export function printable(text: string): string {
 
 /** On one line, and no longer than a line. */
 export function oneLine(text: string, maxLength = 100): string {
-  const line = printable(text).replace(/\s+/g, ' ').trim()
-  return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line
+  return cut(plain(text), maxLength)
 }

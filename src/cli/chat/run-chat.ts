@@ -35,8 +35,8 @@ export interface ChatPlace {
   readonly cwd: string
   /** Whether a person sits at a terminal. */
   readonly isInteractive: boolean
-  /** Calls back on each interrupt that does not come through `input`; answers how to stop that. */
-  onInterrupt(interrupt: () => void): () => void
+  /** Calls back on each signal that does not come through `input`; answers how to stop that. */
+  onSignal(listener: (signal: 'interrupt' | 'terminate') => void): () => void
 }
 
 /** Tools that find tools or read results, and the one whose calls are asked about themselves. */
@@ -55,7 +55,12 @@ export async function runChat(options: ChatOptions, place: ChatPlace): Promise<n
   const tools = await openChatTools(options, place)
   const turn = new TurnControl()
   const lines = await openLines(options, place, turn)
-  const stopListening = place.onInterrupt(() => interrupt(turn, lines, place))
+  const stopListening = place.onSignal((signal) => {
+    if (signal === 'interrupt') return interrupt(turn, lines, place)
+    // Left in order, so that no server stays behind.
+    turn.cancel()
+    lines?.close()
+  })
   try {
     const session = await tools.registry.openSession({ dialect: model.dialect })
     const write = (text: string) => void place.output.write(options.json ? '' : text)

@@ -30,7 +30,11 @@ export class TurnControl {
     if (this.#isWarned) return 'leave'
     this.#isWarned = true
     if (!this.#controller) return 'warned'
-    this.#controller.abort()
+    this.cancel()
     return 'cancelled'
+  }
+
+  cancel(): void {
+    this.#controller?.abort()
   }
 }
