@@ -51,6 +51,8 @@ export {
   CatalogueSearch,
   type CatalogueSearchOptions,
 } from './search/catalogue-search.ts'
+export type { Embedder } from './search/embedder.ts'
+export { type HybridOptions, hybrid } from './search/hybrid.ts'
 export { lexical } from './search/lexical.ts'
 export { parseQuery, type Query } from './search/query.ts'
 export { regex } from './search/regex.ts'
@@ -63,6 +65,7 @@ export {
   type Searcher,
   type SearchIndex,
 } from './search/searcher.ts'
+export { type SemanticOptions, semantic } from './search/semantic.ts'
 export { weighted } from './search/weighted.ts'
 export type { Activation } from './session/activations.ts'
 export type { ActivationReport, ForkOptions, Session } from './session/session.ts'

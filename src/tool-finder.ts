@@ -75,7 +75,7 @@ export class ToolFinder {
     if (searcher) return searcher
     const known = [...this.#searchers.keys()].join(', ')
     const hint = NEEDS_EMBEDDER.includes(given)
-      ? `pass ${given}({ embedder: await staticEmbedder() }), with staticEmbedder of toolcrib/embedders`
+      ? `pass ${given}({ embedder: staticEmbedder() }), with staticEmbedder of toolcrib/embedders`
       : `use ${known}, or pass one`
     throw new ToolcribError('config-invalid', `there is no searcher "${given}" by name alone; ${hint}`)
   }

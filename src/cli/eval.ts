@@ -1,25 +1,20 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { writeFile } from 'node:fs/promises'
 import { Command } from 'commander'
 import pc from 'picocolors'
-import {
-  CatalogueSearch,
-  type Listing,
+import { hybrid, lexical, regex, type Searcher, semantic, ToolcribError, weighted } from 'toolcrib'
+import { staticEmbedder } from 'toolcrib/embedders'
+import { type Comparison, compare } from './eval/compare.ts'
+import { type EvalFiles, loadCase } from './eval/load-case.ts'
+import { CUTOFFS, type EvalReport, type Measurement, measure } from './eval/measure.ts'
+import { columns, cut, print, printJson, terminalWidth } from './terminal.ts'
+
+const SEARCHERS: Readonly<Record<string, () => Searcher>> = {
   lexical,
-  regex,
-  type Searcher,
-  ToolcribError,
   weighted,
-} from 'toolcrib'
-import { type EvalFiles, loadCase, toGroups } from './eval-case.ts'
-
-/** How far down the ranking is looked at. */
-const DEPTH = 10
-const CUTOFFS = [1, 3, 5, 10] as const
-/** Queries that run before the clock counts, so that the figures show a process that is warm. */
-const WARM_UP = 200
-
-const SEARCHERS: Readonly<Record<string, () => Searcher>> = { lexical, weighted, regex }
+  regex,
+  semantic: () => semantic({ embedder: staticEmbedder() }),
+  hybrid: () => hybrid({ embedder: staticEmbedder() }),
+}
 
 export interface EvalOptions extends EvalFiles {
   /** `lexical` unless told. */
@@ -27,70 +22,20 @@ export interface EvalOptions extends EvalFiles {
   onProgress?(done: number, total: number): void
 }
 
-export interface EvalReport {
-  readonly searcher: string
-  readonly tools: number
-  readonly queries: number
-  /** By how many matches were looked at: the share of the relevant tools among them, averaged over the queries. */
-  readonly recall: Readonly<Record<'1' | '3' | '5' | '10', number>>
-  readonly ndcg10: number
-  readonly mrr: number
-  readonly p50Micros: number
-  readonly p95Micros: number
-  readonly indexMs: number
-  readonly indexBytes: number
+/** Measures one searcher on labelled queries. Throws `config-invalid` for a bad file. */
+export async function evaluate({
+  searcher = 'lexical',
+  onProgress,
+  ...files
+}: EvalOptions): Promise<EvalReport> {
+  return (await measure(searcherNamed(searcher), await loadCase(files), onProgress)).report
 }
 
-/** Measures a searcher on labelled queries, through the whole search path. Throws `config-invalid` for a bad file. */
-export async function evaluate(options: EvalOptions): Promise<EvalReport> {
-  const searcher = searcherNamed(options.searcher ?? 'lexical')
-  const { tools, queries } = await loadCase(options)
-  const idOf = new Map<Listing, string>()
-  const groups = toGroups(tools, idOf)
-
-  const catalogue = new CatalogueSearch(searcher)
-  const bytesBefore = heapBytes()
-  const indexStart = performance.now()
-  catalogue.sync(groups)
-  // An index opens with the first search.
-  await find(catalogue, queries[0]?.query ?? 'anything')
-  const indexMs = performance.now() - indexStart
-  const indexBytes = Math.max(0, heapBytes() - bytesBefore)
-
-  for (const { query } of queries.slice(0, WARM_UP)) await find(catalogue, query)
-  const micros: number[] = []
-  const scores: QueryScore[] = []
-  for (const [done, { query, relevant }] of queries.entries()) {
-    const start = performance.now()
-    const found = await find(catalogue, query)
-    micros.push((performance.now() - start) * 1000)
-    scores.push(
-      score(
-        found.map((listing) => idOf.get(listing) ?? ''),
-        new Set(relevant),
-      ),
-    )
-    options.onProgress?.(done + 1, queries.length)
-  }
-  micros.sort((a, b) => a - b)
-
-  return {
-    searcher: searcher.name,
-    tools: tools.length,
-    queries: queries.length,
-    recall: {
-      '1': mean(scores.map(({ recall }) => recall[0] ?? 0)),
-      '3': mean(scores.map(({ recall }) => recall[1] ?? 0)),
-      '5': mean(scores.map(({ recall }) => recall[2] ?? 0)),
-      '10': mean(scores.map(({ recall }) => recall[3] ?? 0)),
-    },
-    ndcg10: mean(scores.map(({ ndcg }) => ndcg)),
-    mrr: mean(scores.map(({ reciprocalRank }) => reciprocalRank)),
-    p50Micros: rounded(micros[Math.floor(micros.length * 0.5)] ?? 0, 1),
-    p95Micros: rounded(micros[Math.floor(micros.length * 0.95)] ?? 0, 1),
-    indexMs: rounded(indexMs, 1),
-    indexBytes,
-  }
+interface EvalFlags extends EvalFiles {
+  readonly searcher: string
+  readonly compare?: string
+  readonly misses?: string
+  readonly json?: boolean
 }
 
 /** `toolcrib eval` */
@@ -99,92 +44,123 @@ export function evalCommand(): Command {
     .description('Measure how well and how fast search finds the right tools, on your own tools and queries.')
     .requiredOption('--tools <file>', 'lines of { id, server?, name, description, inputSchema }')
     .requiredOption('--queries <file>', 'lines of { id, query, relevant: [ids] }')
-    .option('--distractors <file>', 'more tools, to make it harder')
-    .option('--searcher <name>', Object.keys(SEARCHERS).join(', '), 'lexical')
+    .option(
+      '--distractors <file>',
+      'more tools, to make it harder; those that bear a relevant tool’s name are left out',
+    )
+    .option('--searcher <name>', `${Object.keys(SEARCHERS).join(', ')}, or all`, 'lexical')
+    .option('--compare <a,b>', 'put two searchers side by side, query by query')
+    .option(
+      '--misses <file>',
+      'write the queries whose tools are not all among the first five, as lines of JSON',
+    )
     .option('--json', 'print the figures as JSON')
-    .action(async ({ json, ...options }: EvalOptions & { json?: boolean }) => {
-      const report = await evaluate({
-        ...options,
-        ...(process.stderr.isTTY ? { onProgress: showProgress } : {}),
-      })
-      console.log(json ? JSON.stringify(report, null, 2) : table(report))
-    })
+    .addHelpText('after', EXAMPLES)
+    .action(run)
+}
+
+const EXAMPLES = `
+Examples:
+  toolcrib eval --tools tools.jsonl --queries queries.jsonl --searcher all
+  toolcrib eval --tools tools.jsonl --queries queries.jsonl --compare lexical,hybrid
+  toolcrib eval --tools tools.jsonl --queries queries.jsonl --searcher hybrid --misses misses.jsonl`
+
+async function run(flags: EvalFlags): Promise<void> {
+  const names = wantedSearchers(flags)
+  const labelled = await loadCase(flags)
+  const measured: Measurement[] = []
+  for (const name of names) measured.push(await measure(searcherNamed(name), labelled, progressOf(name)))
+  if (flags.misses !== undefined) await writeMisses(flags.misses, measured)
+  const [first, second] = measured
+  if (flags.compare !== undefined && first && second)
+    return showComparison(compare(first, second), measured, flags)
+  const reports = measured.map(({ report }) => report)
+  if (flags.json) printJson(reports.length === 1 ? reports[0] : reports)
+  else print(table(reports))
+}
+
+function wantedSearchers({ searcher, compare: pair }: EvalFlags): readonly string[] {
+  if (pair === undefined) return searcher === 'all' ? Object.keys(SEARCHERS) : [searcher]
+  const names = pair.split(',').map((name) => name.trim())
+  if (names.length === 2) return names
+  throw new ToolcribError('config-invalid', '--compare takes two searchers, such as lexical,hybrid')
 }
 
 function searcherNamed(name: string): Searcher {
   const open = Object.hasOwn(SEARCHERS, name) ? SEARCHERS[name] : undefined
   if (open !== undefined) return open()
   const known = Object.keys(SEARCHERS).join(', ')
-  throw new ToolcribError('config-invalid', `There is no searcher "${name}"; use one of ${known}`)
+  throw new ToolcribError('config-invalid', `There is no searcher "${name}"; use one of ${known}, or all`)
 }
 
-/** A query that cannot be read finds nothing. */
-async function find(catalogue: CatalogueSearch, query: string): Promise<Listing[]> {
-  try {
-    const { ranked } = await catalogue.search(query, { limit: DEPTH })
-    return ranked.map(({ listing }) => listing)
-  } catch (error) {
-    if (error instanceof ToolcribError) return []
-    throw error
+function progressOf(name: string): ((done: number, total: number) => void) | undefined {
+  if (!process.stderr.isTTY) return undefined
+  return (done, total) => {
+    if (done % 50 === 0) process.stderr.write(`\r${name}: ${done} of ${total} queries`)
+    if (done === total) process.stderr.write('\r\x1b[K')
   }
 }
 
-interface QueryScore {
-  /** By cut-off. */
-  readonly recall: readonly number[]
-  readonly ndcg: number
-  readonly reciprocalRank: number
+async function writeMisses(path: string, measured: readonly Measurement[]): Promise<void> {
+  const lines = measured.flatMap(({ report, outcomes }) =>
+    outcomes
+      .filter(({ recall }) => recall['5'] < 1)
+      .map(({ id, query, relevant, found }) =>
+        JSON.stringify({ searcher: report.searcher, id, query, relevant, found }),
+      ),
+  )
+  await writeFile(path, lines.map((line) => `${line}\n`).join(''))
 }
 
-function score(found: readonly string[], relevant: ReadonlySet<string>): QueryScore {
-  const hits = found.map((id) => relevant.has(id))
-  const gain = (rank: number): number => 1 / Math.log2(rank + 2)
-  let gained = 0
-  let ideal = 0
-  for (let rank = 0; rank < DEPTH; rank++) {
-    if (hits[rank]) gained += gain(rank)
-    if (rank < relevant.size) ideal += gain(rank)
-  }
-  const first = hits.indexOf(true)
-  return {
-    recall: CUTOFFS.map((cutoff) => hits.slice(0, cutoff).filter(Boolean).length / relevant.size),
-    ndcg: gained / ideal,
-    reciprocalRank: first < 0 ? 0 : 1 / (first + 1),
-  }
-}
-
-function mean(values: readonly number[]): number {
-  return rounded(values.reduce((sum, value) => sum + value, 0) / values.length, 4)
-}
-
-function rounded(value: number, digits: number): number {
-  return Number(value.toFixed(digits))
-}
-
-/** Bytes in use once garbage is gone, typed arrays included. */
-function heapBytes(): number {
-  setFlagsFromString('--expose-gc')
-  const collect: unknown = runInNewContext('gc')
-  if (typeof collect === 'function') collect()
-  const { heapUsed, arrayBuffers } = process.memoryUsage()
-  return heapUsed + arrayBuffers
-}
-
-function showProgress(done: number, total: number): void {
-  if (done % 50 === 0) process.stderr.write(`\r${done} of ${total} queries`)
-  if (done === total) process.stderr.write('\r\x1b[K')
-}
-
-function table(report: EvalReport): string {
-  const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
-  const rows: [string, string][] = [
-    ...CUTOFFS.map((cutoff): [string, string] => [`recall@${cutoff}`, percent(report.recall[`${cutoff}`])]),
-    ['nDCG@10', percent(report.ndcg10)],
-    ['MRR', percent(report.mrr)],
-    ['p50', `${report.p50Micros} µs`],
-    ['p95', `${report.p95Micros} µs`],
-    ['index', `${report.indexMs} ms, ${(report.indexBytes / 1e6).toFixed(1)} MB`],
+function table(reports: readonly EvalReport[]): string {
+  const [one] = reports
+  const header = [
+    '',
+    ...CUTOFFS.map((cutoff) => `recall@${cutoff}`),
+    '95 % of @5',
+    'nDCG@10',
+    'MRR',
+    'p50',
+    'p95',
+    'index',
   ]
-  const title = pc.bold(`${report.searcher}: ${report.queries} queries over ${report.tools} tools`)
-  return [title, ...rows.map(([label, value]) => `  ${label.padEnd(10)} ${value}`)].join('\n')
+  const rows = reports.map((report) => [
+    pc.bold(report.searcher),
+    ...CUTOFFS.map((cutoff) => percent(report.recall[cutoff])),
+    report.recallIntervals['5'].map((share) => (100 * share).toFixed(1)).join('–'),
+    percent(report.ndcg10),
+    percent(report.mrr),
+    `${report.p50Micros} µs`,
+    `${report.p95Micros} µs`,
+    `${report.indexMs} ms, ${(report.indexBytes / 1e6).toFixed(1)} MB`,
+  ])
+  const rightAligned = header.map((_, at) => at).slice(1)
+  const title = `${one?.queries} queries over ${one?.tools} tools`
+  return [pc.bold(title), ...columns([header, ...rows], { rightAligned })].join('\n')
+}
+
+function showComparison(comparison: Comparison, measured: readonly Measurement[], { json }: EvalFlags): void {
+  if (json) {
+    printJson(comparison)
+    return
+  }
+  const { first, second, firstBetter, secondBetter, equal, pValue, differences } = comparison
+  print(table(measured.map(({ report }) => report)))
+  print(
+    `\n${first} ranks better on ${firstBetter} queries, ${second} on ${secondBetter}; ${equal} are equal.`,
+  )
+  print(pValue < 0.05 ? `Probably no chance: p = ${pValue}.` : `This may be chance: p = ${pValue}.`)
+  print(`\nWhere they differ most (rank of the first right tool, – when it is not among ten):`)
+  const rows = differences
+    .slice(0, 15)
+    .map(({ query, firstRank, secondRank }) => [
+      String(firstRank ?? '–'),
+      String(secondRank ?? '–'),
+      cut(query.replace(/\s+/g, ' '), terminalWidth() - 24),
+    ])
+  for (const line of columns([[first, second, 'query'], ...rows], { rightAligned: [0, 1] })) print(line)
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`
 }

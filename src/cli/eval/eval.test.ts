@@ -1,8 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { lexical, weighted } from 'toolcrib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { evalCommand, evaluate } from './eval.ts'
+import { evalCommand, evaluate } from '../eval.ts'
+import { compare } from './compare.ts'
+import { confidenceInterval, signTest } from './figures.ts'
+import { loadCase } from './load-case.ts'
+import { measure } from './measure.ts'
 
 let folder = ''
 
@@ -122,5 +127,67 @@ describe('evalCommand', () => {
     const help = evalCommand().helpInformation()
     for (const option of ['--tools', '--queries', '--distractors', '--searcher', '--json'])
       expect(help).toContain(option)
+  })
+})
+
+describe('toolcrib eval', () => {
+  it('compares two searchers query by query', async () => {
+    const labelled = {
+      tools: await file('t.jsonl', TOOLS),
+      queries: await file('q.jsonl', [
+        { id: '1', query: 'weather', relevant: ['a'] },
+        { id: '2', query: 'mailing', relevant: ['c'] },
+      ]),
+    }
+    const tools = await loadCase(labelled)
+    const comparison = compare(await measure(lexical(), tools), await measure(weighted(), tools))
+    expect(comparison).toMatchObject({
+      first: 'lexical',
+      second: 'weighted',
+      firstBetter: 1,
+      secondBetter: 0,
+      equal: 1,
+      pValue: 1,
+    })
+    expect(comparison.differences).toMatchObject([
+      { id: '2', query: 'mailing', firstRank: 1, secondRank: null },
+    ])
+  })
+
+  it('writes the queries it misses', async () => {
+    const misses = join(folder, 'misses.jsonl')
+    const tools = await file('t.jsonl', TOOLS)
+    const queries = await file('q.jsonl', [
+      { id: '1', query: 'weather', relevant: ['a'] },
+      { id: '2', query: 'quokka', relevant: ['c'] },
+    ])
+    await evalCommand().parseAsync(['--tools', tools, '--queries', queries, '--misses', misses, '--json'], {
+      from: 'user',
+    })
+    expect(JSON.parse(await readFile(misses, 'utf8'))).toEqual({
+      searcher: 'lexical',
+      id: '2',
+      query: 'quokka',
+      relevant: ['c'],
+      found: [],
+    })
+  })
+})
+
+describe('figures', () => {
+  it('give an interval that holds the mean, the same each time', () => {
+    const values = Array.from({ length: 200 }, (_, index) => (index % 4 === 0 ? 0 : 1))
+    const [low, high] = confidenceInterval(values)
+    expect(low).toBeGreaterThan(0.65)
+    expect(low).toBeLessThan(0.75)
+    expect(high).toBeGreaterThan(0.75)
+    expect(high).toBeLessThan(0.85)
+    expect(confidenceInterval(values)).toEqual([low, high])
+  })
+
+  it('tell chance from a difference', () => {
+    expect(signTest(5, 5)).toBe(1)
+    expect(signTest(10, 0)).toBeCloseTo(0.002, 3)
+    expect(signTest(600, 400)).toBeLessThan(0.001)
   })
 })

@@ -19,12 +19,18 @@ export interface EvalTool {
 }
 
 export interface EvalQuery {
+  readonly id: string
   readonly query: string
   readonly relevant: readonly string[]
 }
 
+export interface EvalCase {
+  readonly tools: readonly EvalTool[]
+  readonly queries: readonly EvalQuery[]
+}
+
 /** Reads the files of a case; throws `config-invalid`, with file and line, for what cannot be used. */
-export async function loadCase(options: EvalFiles): Promise<{ tools: EvalTool[]; queries: EvalQuery[] }> {
+export async function loadCase(options: EvalFiles): Promise<EvalCase> {
   const tools = await readLines(options.tools, toTool)
   const queries = await readLines(options.queries, toQuery)
   const ids = new Map(tools.map((tool) => [tool.id, tool]))
@@ -85,12 +91,12 @@ function toTool(line: unknown): EvalTool {
 }
 
 function toQuery(line: unknown): EvalQuery {
-  const { query, relevant } = objectOf(line)
+  const { id, query, relevant } = objectOf(line)
   if (typeof query !== 'string') throw new Error('a query needs a "query", which is text')
   if (!Array.isArray(relevant) || !relevant.every((id): id is string => typeof id === 'string')) {
     throw new Error('a query needs "relevant", a list of tool ids')
   }
-  return { query, relevant }
+  return { id: typeof id === 'string' || typeof id === 'number' ? String(id) : query, query, relevant }
 }
 
 function objectOf(value: unknown): Record<string, unknown> {

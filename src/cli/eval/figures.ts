@@ -1,0 +1,52 @@
+/** A range as two shares. */
+export type Interval = readonly [low: number, high: number]
+
+/** How often the queries are drawn anew to see how far a mean moves. */
+const DRAWS = 1_000
+
+export function mean(values: readonly number[]): number {
+  return rounded(values.reduce((sum, value) => sum + value, 0) / values.length, 4)
+}
+
+export function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits))
+}
+
+/** Where a mean lies with 95 % confidence, by drawing the values anew many times (the bootstrap); always the same draws. */
+export function confidenceInterval(values: readonly number[]): Interval {
+  const random = seededRandom(42)
+  const means = Array.from({ length: DRAWS }, () => {
+    let sum = 0
+    for (let drawn = 0; drawn < values.length; drawn++)
+      sum += values[Math.floor(random() * values.length)] ?? 0
+    return sum / values.length
+  }).sort((a, b) => a - b)
+  return [
+    rounded(means[Math.floor(DRAWS * 0.025)] ?? 0, 4),
+    rounded(means[Math.floor(DRAWS * 0.975)] ?? 0, 4),
+  ]
+}
+
+/** How likely so uneven a split is when neither side is better: the two-sided sign test. */
+export function signTest(wins: number, losses: number): number {
+  const rounds = wins + losses
+  if (rounds === 0) return 1
+  // Log factorials, since a thousand queries overflow plain ones.
+  const logFactorial = [0]
+  for (let n = 1; n <= rounds; n++) logFactorial[n] = (logFactorial[n - 1] ?? 0) + Math.log(n)
+  const at = (n: number) => logFactorial[n] ?? 0
+  let tail = 0
+  for (let n = 0; n <= Math.min(wins, losses); n++) {
+    tail += Math.exp(at(rounds) - at(n) - at(rounds - n) - rounds * Math.LN2)
+  }
+  return Math.min(1, rounded(2 * tail, 4))
+}
+
+/** A small linear congruential generator: repeatable, and random enough to draw queries. */
+function seededRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
