@@ -4,7 +4,7 @@
  */
 export function principalAxes(vectors: readonly Float32Array[], size: number, count: number): Float32Array[] {
   const covariance = covarianceOf(vectors, size)
-  let axes = Array.from({ length: count }, (_, row) =>
+  let axes: Float32Array[] = Array.from({ length: count }, (_, row) =>
     Float32Array.from({ length: size }, (_, at) => Math.sin(1 + row * 12.9898 + at * 78.233)),
   )
   orthonormalize(axes)
