@@ -17,7 +17,10 @@ export function chatCommand(): Command {
       '--base-url <url>',
       'a server that speaks the provider’s API; without --provider, Chat Completions',
     )
-    .option('--api-key-env <name>', 'the environment variable that holds the key')
+    .option(
+      '--api-key-env <name>',
+      'the variable that holds the key; with --base-url alone no key is sent unless named here',
+    )
     .option('--config <file>', 'read this config and no other')
     .option('--lockfile <file>', 'the lockfile (default: toolcrib.lock beside the config)')
     .option('--builtin', 'add the built-in tools: files below this folder, the web, memory, a board')

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import pc from 'picocolors'
 import { type AgentEvent, type AgentResult, agentTool, Ledger, loadAgents } from 'toolcrib/agent'
@@ -80,7 +80,7 @@ export async function runChat(options: ChatOptions, place: ChatPlace): Promise<n
           }),
       ...(options.maxIterations === undefined ? {} : { maxIterations: options.maxIterations }),
     }
-    const agents = await loadAgents(join(place.cwd, options.agents ?? '.toolcrib/agents'))
+    const agents = await loadAgents(resolve(place.cwd, options.agents ?? '.toolcrib/agents'))
     if (agents.length > 0) tools.registry.register(agentTool({ ...shared, agents, model, session }))
     const { system } = options
     const conversation = new Conversation({
