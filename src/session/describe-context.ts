@@ -32,10 +32,10 @@ export function describeContext(parts: SurfaceParts, options: ContextOptions): s
     ...activeLines(parts, options),
     `Tools shown: ${onSurface.length + parts.metaTools.length}, deferred: ${hiddenCount(parts)}, strategy: ${parts.strategy}`,
     ...[...bySource(onSurface)].map(
-      ([source, entries]) => `  ${source}: ${entries.length} tools, ${figure(tokensOf(entries))}`,
+      ([source, entries]) => `  ${source}: ${toolCount(entries.length)}, ${figure(tokensOf(entries))}`,
     ),
     ...(parts.metaTools.length > 0
-      ? [`  meta-tools: ${parts.metaTools.length} tools, ${figure(metaTokens)}`]
+      ? [`  meta-tools: ${toolCount(parts.metaTools.length)}, ${figure(metaTokens)}`]
       : []),
     `This turn: ${figure(shownTokens)}; all tools would be ${figure(fullTokens)}; saved ${figure(saved)} (${percent} %)`,
   ]
@@ -66,4 +66,8 @@ function bySource(entries: readonly Entry[]): Map<string, Entry[]> {
     else groups.set(key, [entry])
   }
   return groups
+}
+
+function toolCount(count: number): string {
+  return `${count} ${count === 1 ? 'tool' : 'tools'}`
 }
