@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { CallResult, ToolCall } from '../tool.ts'
+import { log, open, toldTo, tool } from './agent-fixture.ts'
 import { LoopGuard } from './loop-guard.ts'
+import { runAgent } from './run-agent.ts'
+import { type ScriptedModel, scriptedModel } from './scripted-model.ts'
 
 const call = (name: string, args: unknown, toolCallId = '1'): ToolCall => ({ toolCallId, name, args })
 const answer = (value: string, toolCallId = '1'): CallResult => ({
@@ -64,5 +67,90 @@ describe('the loop guard', () => {
     const guard = new LoopGuard({ nudgeAfter: 0 })
     for (let turn = 0; turn < 20; turn++)
       expect(guard.note([call('read', {})], [answer('x')])).toBeUndefined()
+  })
+})
+
+describe('a run under the loop guard', () => {
+  const stubborn = (call: { name: string; args?: object }) => scriptedModel(() => ({ calls: [call] }))
+  const notes = (model: ScriptedModel) =>
+    (model.requests.at(-1)?.messages ?? []).flatMap((message) =>
+      message.role === 'user' && String(message.content).startsWith('Note:') ? [String(message.content)] : [],
+    )
+
+  it('nudges, then takes the tools away for a turn', async () => {
+    const { session } = await open([tool('echo')])
+    const mayCall: boolean[] = []
+    const model = scriptedModel((_request, options) => {
+      mayCall.push(options.mayCall)
+      return options.mayCall ? { calls: [{ name: 'echo', args: { city: 'Bern' } }] } : { text: 'I am stuck.' }
+    })
+    const events = log()
+    const result = await runAgent({ model, session, messages: 'go', onEvent: events.onEvent })
+    expect(result).toMatchObject({ stop: 'done', text: 'I am stuck.', iterations: 6 })
+    expect(mayCall).toEqual([true, true, true, true, true, false])
+    expect(events.of('looping')).toMatchObject([
+      { answer: 'nudge', name: 'echo', times: 3 },
+      { answer: 'withhold', name: 'echo', times: 5 },
+    ])
+    expect(notes(model)).toHaveLength(2)
+    // The tools stay in the request, so that its prefix is the same.
+    expect(model.requests.at(-1)?.tools).toEqual(model.requests[0]?.tools)
+  })
+
+  it('does not run what is called while the tools are away, and gives them back', async () => {
+    let runs = 0
+    const { session } = await open([
+      tool('echo', { execute: () => ({ ok: true, value: 'same', n: ++runs }) }),
+    ])
+    const model = stubborn({ name: 'echo' })
+    await runAgent({ model, session, messages: 'go', maxIterations: 8 })
+    expect(runs).toBe(7)
+    expect(toldTo(model)[5]).toContain('not run')
+  })
+
+  it('notices a circle of several calls', async () => {
+    const { session } = await open([tool('left'), tool('right')])
+    const model = scriptedModel((_request, _options, index) => ({
+      calls: [{ name: index % 2 ? 'left' : 'right' }],
+    }))
+    const events = log()
+    await runAgent({ model, session, messages: 'go', maxIterations: 9, onEvent: events.onEvent })
+    expect(events.of('looping').map(({ answer }) => answer)).toEqual(['nudge', 'nudge', 'withhold'])
+  })
+
+  it('notices the same error for ever other arguments', async () => {
+    const broken = tool('broken', {
+      execute: () => ({ ok: false, code: 'execution_failed', error: 'no disk' }),
+    })
+    const { session } = await open([broken])
+    const model = scriptedModel((_request, _options, index) => ({
+      calls: [{ name: 'broken', args: { city: `${index}` } }],
+    }))
+    const events = log()
+    await runAgent({ model, session, messages: 'go', maxIterations: 4, onEvent: events.onEvent })
+    expect(events.of('looping')).toMatchObject([{ answer: 'nudge', name: 'broken' }])
+  })
+
+  it('lets a model ask until the answer changes', async () => {
+    let progress = 0
+    const { session } = await open([
+      tool('status', { execute: () => ({ ok: true, value: `${++progress} %` }) }),
+    ])
+    const events = log()
+    await runAgent({ model: stubborn({ name: 'status' }), session, messages: 'go', onEvent: events.onEvent })
+    expect(events.of('looping')).toEqual([])
+  })
+
+  it.each(['append', 'dispatch'] as const)('never counts searching, under %s', async (strategy) => {
+    const { registry } = await open([])
+    registry.syncMcp('mail', [tool('send')])
+    const session = await registry.openSession({ mode: 'lazy', strategy })
+    const search = { name: 'tool_search', args: { query: 'nothing like it' } }
+    const wrapped = { name: 'call_tool', args: { name: 'tool_search', arguments: search.args } }
+    const events = log()
+    const model = stubborn(strategy === 'dispatch' ? wrapped : search)
+    await runAgent({ model, session, messages: 'go', maxIterations: 5, onEvent: events.onEvent })
+    expect(events.of('looping')).toEqual([])
+    expect(model.requests).toHaveLength(15)
   })
 })
