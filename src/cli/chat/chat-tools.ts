@@ -1,7 +1,8 @@
 import { join } from 'node:path'
-import { exactTokenCounter, type RegistryOptions, ToolRegistry } from 'toolcrib'
+import { exactTokenCounter, hybrid, type RegistryOptions, ToolRegistry } from 'toolcrib'
 import { builtinTools } from 'toolcrib/builtin-tools'
 import { fsReachBackend, networkBackend, processBackend, storageBackend } from 'toolcrib/capabilities'
+import { staticEmbedder } from 'toolcrib/embedders'
 import {
   type ConnectedServers,
   configDirectory,
@@ -37,6 +38,7 @@ export async function openChatTools(
   const registry = new ToolRegistry({
     ...config.tools,
     countTokens: await exactTokenCounter(),
+    searcher: hybrid({ embedder: staticEmbedder() }),
     ...(builtin || commands.length > 0 ? { capabilities: capabilities(cwd, commands) } : {}),
   })
   if (builtin) registry.registerAll(builtinTools().filter(({ name }) => name !== 'exec'))
