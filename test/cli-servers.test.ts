@@ -8,15 +8,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { buildCommandLine } from './cli-process.ts'
 import { referenceServer } from './mcp/reference-servers.ts'
 
-const root = join(import.meta.dirname, '..')
-const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm')).href
 const SERVER = join(import.meta.dirname, 'fixtures', 'changing-server.mjs')
 const RAIN = {
   name: 'get_rain',
@@ -27,6 +24,15 @@ const RAIN = {
     required: ['city'],
   },
 }
+
+// Every step is a process of its own, and some tests take many.
+vi.setConfig({ testTimeout: 60_000 })
+
+let cli: Awaited<ReturnType<typeof buildCommandLine>>
+beforeAll(async () => {
+  cli = await buildCommandLine()
+})
+afterAll(() => cli.remove())
 
 let folder = ''
 beforeEach(() => {
@@ -39,17 +45,17 @@ const environment = () => ({
   ...process.env,
   HOME: join(folder, 'home'),
   XDG_CONFIG_HOME: join(folder, 'home', '.config'),
-  TSX_TSCONFIG_PATH: join(root, 'tsconfig.json'),
   NO_COLOR: '1',
 })
 
-/** Runs the command line from source in the folder of the test, as a separate process. */
+/** Runs the command line in the folder of the test, as a separate process. */
 function toolcrib(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--import', tsx, join(root, 'src/cli/main.ts'), ...args],
-    { cwd: folder, encoding: 'utf8', env: environment(), input: '{"city": "Oslo"}' },
-  )
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli.main, ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: environment(),
+    input: '{"city": "Oslo"}',
+  })
   return { status, stdout, stderr, json: () => JSON.parse(stdout) }
 }
 
@@ -194,15 +200,15 @@ describe('commands over servers', () => {
       weather: server(),
       stuck: { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1e6)'] },
     })
-    const process_ = spawn(process.execPath, ['--import', tsx, join(root, 'src/cli/main.ts'), 'list'], {
+    const running = spawn(process.execPath, [cli.main, 'list'], {
       cwd: folder,
       env: environment(),
       stdio: 'ignore',
     })
-    const exited = new Promise<number | null>((resolve) => process_.once('exit', resolve))
+    const exited = new Promise<number | null>((resolve) => running.once('exit', resolve))
     while (!existsSync(join(folder, 'tools.json.started')))
       await new Promise((resolve) => setTimeout(resolve, 20))
-    process_.kill('SIGINT')
+    running.kill('SIGINT')
     expect(await exited).toBe(130)
     const { stdout } = spawnSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
     expect(stdout).not.toContain(join(folder, 'tools.json'))

@@ -3,24 +3,28 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ToolRegistry } from 'toolcrib'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openScene } from '../src/cli/tour-scenes.ts'
+import { buildCommandLine } from './cli-process.ts'
 
 const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'toolcrib-cli-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+let cli: Awaited<ReturnType<typeof buildCommandLine>>
+beforeAll(async () => {
+  cli = await buildCommandLine()
+})
+afterAll(() => {
+  cli.remove()
+  rmSync(folder, { recursive: true })
+})
 
-/** Runs the command line from source, as a separate process. */
+/** Runs the command line as a separate process. */
 function toolcrib(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--import', 'tsx', join(root, 'src/cli/main.ts'), ...args],
-    {
-      cwd: root,
-      encoding: 'utf8',
-      env: { ...process.env, NO_COLOR: '1' },
-    },
-  )
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli.main, ...args], {
+    cwd: root,
+    encoding: 'utf8',
+    env: { ...process.env, NO_COLOR: '1' },
+  })
   return { status, stdout, stderr }
 }
 

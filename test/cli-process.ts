@@ -1,0 +1,38 @@
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { rolldown } from 'rolldown'
+
+const root = join(import.meta.dirname, '..')
+
+/**
+ * The command line bundled once from the sources, so that a test can run it fifty times. It lies inside node_modules,
+ * where it finds what it depends on.
+ */
+export async function buildCommandLine(): Promise<{ readonly main: string; remove(): void }> {
+  const cache = join(root, 'node_modules', '.cache')
+  mkdirSync(cache, { recursive: true })
+  const folder = mkdtempSync(join(cache, 'toolcrib-cli-'))
+  copyFileSync(join(root, 'package.json'), join(folder, 'package.json'))
+  const { compilerOptions } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
+  const sources = new Map(Object.entries<[string]>(compilerOptions.paths))
+  const bundle = await rolldown({
+    input: { 'cli/main': join(root, 'src/cli/main.ts') },
+    platform: 'node',
+    external: (id) => !sources.has(id) && !id.startsWith('.') && !id.startsWith('/'),
+    plugins: [
+      {
+        name: 'public-names',
+        resolveId: (id) => {
+          const source = sources.get(id)?.[0]
+          return source === undefined ? null : join(root, source)
+        },
+      },
+    ],
+  })
+  await bundle.write({ dir: join(folder, 'dist'), format: 'esm' })
+  await bundle.close()
+  return {
+    main: join(folder, 'dist', 'cli', 'main.js'),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
