@@ -5,6 +5,7 @@ import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { approveCommand } from './approve.ts'
 import { callCommand } from './call.ts'
+import { chatCommand } from './chat.ts'
 import { diffCommand } from './diff.ts'
 import { doctorCommand } from './doctor.ts'
 import { evalCommand } from './eval.ts'
@@ -29,6 +30,7 @@ const program = new Command('toolcrib')
   .addCommand(searchCommand())
   .addCommand(callCommand())
   .addCommand(statsCommand())
+  .addCommand(chatCommand())
   .addCommand(lockCommand())
   .addCommand(diffCommand())
   .addCommand(approveCommand())

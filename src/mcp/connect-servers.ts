@@ -155,8 +155,10 @@ class ServerHub {
   }
 
   /** Starts what is new or changed, and answers once what it replaced has ended. */
-  replace(config: ServersConfig): Promise<void> {
-    const { servers } = readConfig(config, { env: this.#env })
+  replace({ servers: loaded, mcpServers }: ServersConfig): Promise<void> {
+    // Only the servers: what else a loaded config holds is the registry's, and has been read.
+    const given = { ...(loaded ? { servers: loaded } : {}), ...(mcpServers ? { mcpServers } : {}) }
+    const { servers } = readConfig(given, { env: this.#env })
     const wanted = new Map(Object.entries(servers))
     const ended = new Map<string, Promise<void>>()
     for (const [name, server] of this.#servers) {

@@ -30,6 +30,8 @@ export interface ForkOptions {
   readonly tools?: readonly string[]
   /** Its own cap; the parent's when absent. */
   readonly maxActive?: number
+  /** The dialect of its own model; the parent's when absent. */
+  readonly dialect?: SessionSettings['dialect']
 }
 
 export interface SessionParts {
@@ -150,11 +152,12 @@ export class Session {
   }
 
   /** Opens a session for a sub-agent: a snapshot of this one, with its own search. Nothing it does comes back here. */
-  fork({ inheritActive = true, tools, maxActive }: ForkOptions = {}): Session {
+  fork({ inheritActive = true, tools, maxActive, dialect }: ForkOptions = {}): Session {
     const { settings } = this.#parts
     const narrowed: SessionSettings = {
       ...settings,
       maxActive: maxActive ?? settings.maxActive,
+      dialect: dialect ?? settings.dialect,
       // A child passes its parent's gates and its own.
       allowlists: tools === undefined ? settings.allowlists : [...settings.allowlists, tools],
     }

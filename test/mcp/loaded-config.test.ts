@@ -1,0 +1,14 @@
+import { ToolRegistry } from 'toolcrib'
+import { connectServers, loadConfig } from 'toolcrib/mcp'
+import { expect, it } from 'vitest'
+
+it('a loaded config goes to the registry and to its servers as it is', async () => {
+  const text =
+    '[tools]\nregistry_mode = "lazy"\n[server.files]\ncommand = "no-such-command"\nstart = "on-demand"\n'
+  const config = await loadConfig({ cwd: '/', env: {}, path: '/toolcrib.toml', readFile: async () => text })
+  const registry = new ToolRegistry(config.tools)
+  const servers = connectServers(registry, config)
+  expect(servers.status().map(({ server }) => server)).toEqual(['files'])
+  expect(registry.stats().deferred_mode).toBe(true)
+  await servers.close()
+})
