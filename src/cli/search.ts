@@ -1,12 +1,13 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import pc from 'picocolors'
-import type { SearchResult } from 'toolcrib'
+import { hybrid, type Searcher, type SearcherName, type SearchResult } from 'toolcrib'
+import { staticEmbedder } from 'toolcrib/embedders'
 import { type ServerFlags, withRegistry, withServerFlags } from './open-registry.ts'
 import { cut, figure, plain, plural, print, printJson, terminalWidth } from './terminal.ts'
 
 interface SearchFlags extends ServerFlags {
   readonly limit: number
-  readonly searcher?: 'lexical' | 'weighted' | 'regex'
+  readonly searcher: SearcherName | 'hybrid'
 }
 
 /** `toolcrib search`: what a model would find, and why. */
@@ -15,11 +16,15 @@ export function searchCommand(): Command {
     .description('Search the tools of your servers, as a model would, and say why each was found.')
     .argument('<query...>', 'words, or the query language below')
     .option('--limit <count>', 'how many matches, 1 to 50', toLimit, 5)
-    .option('--searcher <name>', 'lexical, weighted or regex')
+    .addOption(
+      new Option('--searcher <name>', 'how tools are ranked')
+        .choices(['lexical', 'weighted', 'regex', 'hybrid'])
+        .default('lexical'),
+    )
     .addHelpText('after', HELP)
     .action(async (words: string[], { limit, searcher, ...flags }: SearchFlags) => {
       await withRegistry(flags, {}, async ({ registry }) => {
-        const result = await registry.search(words.join(' '), { limit, ...(searcher ? { searcher } : {}) })
+        const result = await registry.search(words.join(' '), { limit, searcher: searcherNamed(searcher) })
         if (flags.json) printJson(result)
         else show(result)
       })
@@ -33,8 +38,14 @@ Examples:
   toolcrib search 'server:files write'         one server
   toolcrib search 'select:mcp__files__read_file'
   toolcrib search '/^list_/' --limit 20        a regular expression
+  toolcrib search --searcher hybrid tidy up    by words and by meaning
 Quote what your shell would read. Finding nothing is no failure.
 Exit codes: 0 done, 1 failed, 2 a query or config that makes no sense.`
+
+/** By words and by meaning takes a table of its own; the others the registry knows by name. */
+function searcherNamed(name: SearcherName | 'hybrid'): SearcherName | Searcher {
+  return name === 'hybrid' ? hybrid({ embedder: staticEmbedder() }) : name
+}
 
 function show({ query, total, matches, missing, unmatchedTerms, servers }: SearchResult): void {
   if (matches.length === 0) print(`nothing fits "${plain(query)}"`)
