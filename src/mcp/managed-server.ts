@@ -1,17 +1,15 @@
 import { type Client, ProtocolError } from '@modelcontextprotocol/client'
 import { SchemaCache } from '../call/check-arguments.ts'
 import { describeError } from '../errors.ts'
-import { canonicalJson, hashText } from '../json.ts'
-import { matcher } from '../registry/policy.ts'
+import { canonicalJson } from '../json.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
-import type { Tool, ToolContext, ToolResult } from '../tool.ts'
-import type { ToolRegistry } from '../tool-registry.ts'
+import type { ToolContext, ToolResult } from '../tool.ts'
 import { callServerTool, describeCallError, isSessionLost, type ServerCall } from './call-server-tool.ts'
 import { type CatalogueCache, fingerprintOf } from './catalogue-cache.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { Connection } from './connection.ts'
 import { listTools } from './list-tools.ts'
-import type { LockGuard } from './lock/lock-guard.ts'
+import { ListedTools, type ListingSurroundings } from './listed-tools.ts'
 import type { EmitMcp } from './mcp-event.ts'
 import type { OpenConnection } from './open-connection.ts'
 import { RestartPolicy } from './restart-policy.ts'
@@ -29,22 +27,15 @@ const MAX_WARNINGS = 50
 const TIMERS = ['idle', 'ping', 'retry', 'refresh', 'pause'] as const
 type TimerName = (typeof TIMERS)[number]
 
-export interface ServerSurroundings {
-  readonly registry: Pick<ToolRegistry, 'syncMcp' | 'unregisterMcp'>
+export interface ServerSurroundings extends ListingSurroundings {
   readonly open: OpenConnection
   readonly cache: CatalogueCache | undefined
   readonly emit: EmitMcp
-  /** Holds it to the lockfile, where there is one. */
-  readonly guard: LockGuard
-  /** Looks at its tools whenever they are other ones. */
-  readonly onTools: (tools: readonly ServerTool[]) => void
   /** Whether anybody hears of progress; servers are asked for it only then. */
   readonly wantsProgress: boolean
   readonly now: () => number
   readonly random: () => number
   readonly schedule: Schedule
-  /** Runs a call on whichever server bears this one's name when the call comes. */
-  readonly call: (tool: ServerTool, input: unknown, ctx: ToolContext) => Promise<ToolResult>
 }
 
 /**
@@ -55,14 +46,13 @@ export class ManagedServer {
   readonly name: string
   readonly config: ServerConfig
   readonly #around: ServerSurroundings
+  readonly #tools: ListedTools
   readonly #restarts: RestartPolicy
   readonly #outputSchemas = new SchemaCache()
   readonly #closing = new AbortController()
   readonly #fingerprint: string
   readonly #timers: Partial<Record<TimerName, () => void>> = {}
   #status: ServerStatus
-  #tools: readonly ServerTool[] | undefined
-  #toolsHash: string | undefined
   #era: 'modern' | 'legacy' | undefined
   #connection: Connection | undefined
   #connecting: Promise<Connection> | undefined
@@ -82,6 +72,7 @@ export class ManagedServer {
     this.name = name
     this.config = config
     this.#around = around
+    this.#tools = new ListedTools(name, config, around)
     this.#restarts = new RestartPolicy(around)
     this.#fingerprint = fingerprintOf(name, config)
     this.#status = { server: name, state: 'connecting' }
@@ -93,12 +84,12 @@ export class ManagedServer {
 
   /** What it lists, before anything is left out; undefined until that is known. */
   get tools(): readonly ServerTool[] | undefined {
-    return this.#tools
+    return this.#tools.all
   }
 
   /** True while searches had better wait: its tools are not known yet, and may soon be. */
   get isAwaited(): boolean {
-    return this.#status.state === 'connecting' && this.#tools === undefined
+    return this.#status.state === 'connecting' && this.#tools.all === undefined
   }
 
   /** Registers what is remembered of it, or connects to learn what it offers, once its forerunner has ended. */
@@ -141,7 +132,7 @@ export class ManagedServer {
   async recheck(): Promise<void> {
     const refusal = this.#around.guard.refusal(this.name, this.config)
     if (refusal !== undefined) return this.#refuse(refusal)
-    if (this.#tools) this.#register(this.#tools)
+    if (this.#tools.all) this.#tools.recheck()
     else if (this.#status.state === 'failed') this.start()
   }
 
@@ -169,17 +160,14 @@ export class ManagedServer {
     const cached = await this.#around.cache?.load(this.name, this.#fingerprint)
     if (this.#isClosed) return
     this.#era = cached?.era
-    if (cached) this.#sync(cached.tools)
+    if (cached) this.#tools.sync(cached.tools)
     if (cached && start !== 'eager') return this.#setState('cold')
     await this.#connected().catch(ignore)
   }
 
   /** Neither runs it nor keeps its tools: what it is now was approved by nobody. */
   async #refuse(refusal: string): Promise<void> {
-    this.#tools = undefined
-    this.#toolsHash = undefined
-    this.#around.registry.unregisterMcp(this.name)
-    this.#around.guard.forget(this.name)
+    this.#tools.drop()
     this.#cancel('retry')
     if (this.#connection) await this.#drop(this.#connection)
     this.#setState('failed', refusal)
@@ -215,15 +203,12 @@ export class ManagedServer {
    * list is read again; calls made at once share one reading.
    */
   async #refusalOf(tool: string, connection: Connection): Promise<string | undefined> {
-    const { guard } = this.#around
-    if (!guard.isOn) return undefined
+    if (!this.#around.guard.isOn) return undefined
     this.#checking ??= this.#readTools(connection).finally(() => {
       this.#checking = undefined
     })
     await this.#checking
-    const isListed = this.#tools?.some(({ name }) => name === tool)
-    const reason = isListed ? guard.heldBecause(this.name, tool) : 'the server does not list it any more'
-    return reason && `calling "${tool}" of server "${this.name}" is not permitted: ${reason}`
+    return this.#tools.refusalOf(tool)
   }
 
   /** The connection, made if there is none; one attempt for all who wait. */
@@ -245,7 +230,7 @@ export class ManagedServer {
     const startedAt = this.#around.now()
     const timeoutMs = this.config.connectTimeoutMs ?? DEFAULTS.connectTimeoutMs
     let connection: Connection | undefined
-    let isStale = this.#tools !== undefined
+    let isStale = this.#tools.all !== undefined
     try {
       const onWarning = (warning: string) => this.#warn(warning)
       connection = await this.#around.open({
@@ -264,7 +249,7 @@ export class ManagedServer {
         else isStale = true
       })
       // The first list must be there before anyone finds a tool; a later one may follow.
-      if (this.#tools === undefined) await this.#readTools(connection)
+      if (this.#tools.all === undefined) await this.#readTools(connection)
       if (connection.isClosed) throw new Error(connection.closedBecause)
     } catch (error) {
       await connection?.close().catch(ignore)
@@ -315,7 +300,7 @@ export class ManagedServer {
     this.#restarts.noteFailure({ upMs })
     this.#setState('failed', reason)
     // A server whose tools are known is started again by the next call.
-    if (this.#tools !== undefined && this.config.start !== 'eager') return
+    if (this.#tools.all !== undefined && this.config.start !== 'eager') return
     this.#timer('retry', this.#restarts.pauseMs, () => void this.#connected().catch(ignore))
   }
 
@@ -345,44 +330,9 @@ export class ManagedServer {
     const page = (cursor: string | undefined) =>
       connection.request('tools/list', cursor === undefined ? {} : { cursor }, { timeoutMs })
     const tools = hasTools ? await listTools(page, this.#around.emit) : []
-    if (this.#isClosed || !this.#sync(tools)) return
+    if (this.#isClosed || !this.#tools.sync(tools)) return
     const save = this.#around.cache?.save(this.name, this.#fingerprint, { tools, era: connection.era })
     await save?.catch((error) => this.#warn(`its tools could not be remembered: ${describeError(error)}`))
-  }
-
-  /** Swaps its tools in the registry; false when they are what they were. */
-  #sync(tools: readonly ServerTool[]): boolean {
-    const hash = hashText(canonicalJson(tools))
-    if (hash === this.#toolsHash) return false
-    this.#register(tools)
-    this.#tools = tools
-    this.#toolsHash = hash
-    this.#around.onTools(tools)
-    return true
-  }
-
-  #register(tools: readonly ServerTool[]): void {
-    const { allow, deny, lazy, pinned, trust } = this.config
-    const isAllowed = matcher(allow)
-    const isDenied = matcher(deny)
-    const taken = tools.filter(({ name }) => isAllowed?.(name) !== false && isDenied?.(name) !== true)
-    const options = {
-      ...(lazy === undefined ? {} : { lazy }),
-      ...(pinned === undefined ? {} : { pinned }),
-      ...(trust === undefined ? {} : { trust }),
-    }
-    const { guard, registry } = this.#around
-    guard.sync(this.name, taken, () =>
-      registry.syncMcp(
-        this.name,
-        taken.map((tool) => this.#toTool(tool)),
-        options,
-      ),
-    )
-  }
-
-  #toTool(tool: ServerTool): Tool {
-    return { ...tool, execute: (input, ctx) => this.#around.call(tool, input, ctx) }
   }
 
   // One timer for many calls: it looks when the last one was, rather than being set anew by each.

@@ -1,0 +1,88 @@
+import { canonicalJson, hashText } from '../json.ts'
+import { matcher } from '../registry/policy.ts'
+import type { ToolContext, ToolResult } from '../tool.ts'
+import type { ToolRegistry } from '../tool-registry.ts'
+import type { ServerConfig } from './config/server-config.ts'
+import type { LockGuard } from './lock/lock-guard.ts'
+import type { ServerTool } from './server-tool.ts'
+
+export interface ListingSurroundings {
+  readonly registry: Pick<ToolRegistry, 'syncMcp' | 'unregisterMcp'>
+  /** Holds the server to the lockfile, where there is one. */
+  readonly guard: LockGuard
+  /** Looks at its tools whenever they are other ones. */
+  readonly onTools: (tools: readonly ServerTool[]) => void
+  /** Runs a call on whichever server bears this one's name when the call comes. */
+  readonly call: (tool: ServerTool, input: unknown, ctx: ToolContext) => Promise<ToolResult>
+}
+
+/** What one server lists, and its place in the registry. */
+export class ListedTools {
+  readonly #server: string
+  readonly #config: ServerConfig
+  readonly #around: ListingSurroundings
+  #tools: readonly ServerTool[] | undefined
+  #hash: string | undefined
+
+  constructor(server: string, config: ServerConfig, around: ListingSurroundings) {
+    this.#server = server
+    this.#config = config
+    this.#around = around
+  }
+
+  /** All it lists, before anything is left out; undefined until that is known. */
+  get all(): readonly ServerTool[] | undefined {
+    return this.#tools
+  }
+
+  /** Swaps its tools in the registry; false when they are what they were. */
+  sync(tools: readonly ServerTool[]): boolean {
+    const hash = hashText(canonicalJson(tools))
+    if (hash === this.#hash) return false
+    this.#register(tools)
+    this.#tools = tools
+    this.#hash = hash
+    this.#around.onTools(tools)
+    return true
+  }
+
+  /** Holds what is registered to a lockfile that has just come into force. */
+  recheck(): void {
+    if (this.#tools) this.#register(this.#tools)
+  }
+
+  /** Takes its tools out of the registry, and forgets them. */
+  drop(): void {
+    this.#tools = undefined
+    this.#hash = undefined
+    this.#around.registry.unregisterMcp(this.#server)
+    this.#around.guard.forget(this.#server)
+  }
+
+  /** Why a tool must not be called, going by the lockfile and the list as it was read last. */
+  refusalOf(tool: string): string | undefined {
+    const isListed = this.#tools?.some(({ name }) => name === tool)
+    const reason = isListed
+      ? this.#around.guard.heldBecause(this.#server, tool)
+      : 'the server does not list it any more'
+    return reason && `calling "${tool}" of server "${this.#server}" is not permitted: ${reason}`
+  }
+
+  #register(tools: readonly ServerTool[]): void {
+    const { allow, deny, lazy, pinned, trust } = this.#config
+    const { guard, registry, call } = this.#around
+    const isAllowed = matcher(allow)
+    const isDenied = matcher(deny)
+    const taken = tools.filter(({ name }) => isAllowed?.(name) !== false && isDenied?.(name) !== true)
+    const options = {
+      ...(lazy === undefined ? {} : { lazy }),
+      ...(pinned === undefined ? {} : { pinned }),
+      ...(trust === undefined ? {} : { trust }),
+    }
+    const callable = taken.map((tool) => ({
+      ...tool,
+      execute: (input: unknown, ctx: ToolContext) => call(tool, input, ctx),
+    }))
+    guard.sync(this.#server, taken, () => registry.syncMcp(this.#server, callable, options))
+  }
+}
