@@ -1,62 +1,94 @@
 /**
- * What does the pipeline add to a call? A thousand calls of a tool that does nothing, against the least one could write
- * by hand: validate with the same validator, execute, `Promise.allSettled`.
+ * What does the registry add to a call? A thousand calls of a tool that does nothing through `executeParallel`, against
+ * the least one could write by hand: validate with the same validator, execute, `Promise.allSettled`.
  */
 import { pathToFileURL } from 'node:url'
 import { Validator } from '@cfworker/json-schema'
-import type { CallEnvironment } from '../src/call/call-environment.ts'
-import { CallRunner } from '../src/call/call-runner.ts'
-import type { Tool, ToolCall } from '../src/tool.ts'
+import { type JsonSchema, type Tool, type ToolCall, ToolRegistry } from '../src/index.ts'
 
 const CALLS = 1_000
 const GOAL = 3
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const rounds = smoke ? 3 : 60
-  const calls = makeCalls(CALLS)
-  const runner = new CallRunner({ now: () => performance.now() })
+  console.log(`calls: ${CALLS} calls of a no-op tool, median of ${rounds} rounds`)
+  for (const subject of SUBJECTS) await compare(subject, rounds)
+}
+
+interface Subject {
+  readonly what: string
+  readonly schema: JsonSchema
+  args(index: number): unknown
+}
+
+const SUBJECTS: readonly Subject[] = [
+  {
+    what: 'five properties, one of them nested',
+    schema: {
+      type: 'object',
+      properties: {
+        city: { type: 'string', minLength: 1 },
+        days: { type: 'integer', minimum: 1, maximum: 14 },
+        units: { enum: ['metric', 'imperial'] },
+        include: { type: 'array', items: { type: 'string' } },
+        at: { type: 'object', properties: { lat: { type: 'number' }, lon: { type: 'number' } } },
+      },
+      required: ['city'],
+      additionalProperties: false,
+    },
+    args: (index) => ({
+      city: `city ${index}`,
+      days: 1 + (index % 14),
+      units: index % 2 ? 'metric' : 'imperial',
+      include: ['wind', 'rain'],
+      at: { lat: index / 20, lon: 3.5 },
+    }),
+  },
+  {
+    what: 'two properties',
+    schema: {
+      type: 'object',
+      properties: { query: { type: 'string' }, limit: { type: 'integer' } },
+      required: ['query'],
+    },
+    args: (index) => ({ query: `words ${index}`, limit: 5 }),
+  },
+  {
+    what: 'one number',
+    schema: { type: 'object', properties: { n: { type: 'integer' } } },
+    args: (index) => ({ n: index }),
+  },
+]
+
+async function compare({ what, schema, args }: Subject, rounds: number): Promise<void> {
+  const tool: Tool = {
+    name: 'get_weather',
+    description: 'The weather at a place.',
+    inputSchema: schema,
+    execute: () => ({ ok: true, value: 'sunny' }),
+  }
+  const registry = new ToolRegistry()
+  registry.register(tool)
+  const calls: ToolCall[] = Array.from({ length: CALLS }, (_, index) => ({
+    toolCallId: `call-${index}`,
+    name: tool.name,
+    args: args(index),
+  }))
+  // Short-circuiting is the validator's default: what anyone would write.
+  const validator = new Validator(structuredClone(schema) as object, '2020-12')
   const [bare, piped] = await measure(rounds, [
-    () => runBare(calls),
+    () => runBare(calls, tool, validator),
     async () => {
-      const results = await runner.execute(calls, { sessionId: 'bench' }, environment)
+      const results = await registry.executeParallel(calls, { sessionId: 'bench' })
       if (results.some(({ result }) => !result.ok)) throw new Error('a call failed')
     },
   ])
   const perCall = (ms: number) => `${((ms / CALLS) * 1_000).toFixed(2)} µs a call`
   const ratio = piped / bare
-  console.log(`calls: ${CALLS} calls of a no-op tool, median of ${rounds} rounds`)
-  console.log(`  validate + execute + allSettled  ${perCall(bare)}`)
-  console.log(`  the pipeline                     ${perCall(piped)}`)
-  console.log(`  ratio ${ratio.toFixed(2)} (goal: under ${GOAL})${ratio < GOAL ? '' : '  MISSED'}`)
-}
-
-const tool: Tool = {
-  name: 'get_weather',
-  description: 'The weather at a place.',
-  inputSchema: {
-    type: 'object',
-    properties: {
-      city: { type: 'string', minLength: 1 },
-      days: { type: 'integer', minimum: 1, maximum: 14 },
-      units: { enum: ['metric', 'imperial'] },
-      include: { type: 'array', items: { type: 'string' } },
-      at: { type: 'object', properties: { lat: { type: 'number' }, lon: { type: 'number' } } },
-    },
-    required: ['city'],
-    additionalProperties: false,
-  },
-  execute: () => ({ ok: true, value: 'sunny' }),
-}
-
-const environment: CallEnvironment = {
-  resolve: ({ args }) => ({ tool, source: { kind: 'builtin' }, args }),
-  suggest: () => [],
-  denial: () => undefined,
-  isAvailable: () => true,
-  backends: {},
-  resultBudgetChars: 80_000,
-  maxIdenticalCalls: 25,
-  emit: () => {},
+  console.log(`  ${what}`)
+  console.log(`    validate + execute + allSettled  ${perCall(bare)}`)
+  console.log(`    registry.executeParallel         ${perCall(piped)}`)
+  console.log(`    ratio ${ratio.toFixed(2)} (goal: under ${GOAL})${ratio < GOAL ? '' : '  MISSED'}`)
 }
 
 const context = {
@@ -67,10 +99,7 @@ const context = {
   resultLimitChars: 80,
 }
 
-// Short-circuiting is the validator's default: what anyone would write.
-const validator = new Validator(structuredClone(tool.inputSchema) as object, '2020-12')
-
-function runBare(calls: readonly ToolCall[]): Promise<unknown> {
+function runBare(calls: readonly ToolCall[], tool: Tool, validator: Validator): Promise<unknown> {
   return Promise.allSettled(
     calls.map(async ({ args }) => {
       const { valid } = validator.validate(args)
@@ -78,20 +107,6 @@ function runBare(calls: readonly ToolCall[]): Promise<unknown> {
       return tool.execute(args, context)
     }),
   )
-}
-
-function makeCalls(count: number): ToolCall[] {
-  return Array.from({ length: count }, (_, index) => ({
-    toolCallId: `call-${index}`,
-    name: tool.name,
-    args: {
-      city: `city ${index}`,
-      days: 1 + (index % 14),
-      units: index % 2 ? 'metric' : 'imperial',
-      include: ['wind', 'rain'],
-      at: { lat: index / 20, lon: 3.5 },
-    },
-  }))
 }
 
 /** The median time of each, in turns, so that a busy machine slows both alike. The first half of the rounds warms up. */

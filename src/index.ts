@@ -8,7 +8,7 @@ export type {
   CallHooks,
   HookedCall,
 } from './call/call-environment.ts'
-export { memorySpill } from './call/memory-spill.ts'
+export { type MemorySpillOptions, memorySpill } from './call/memory-spill.ts'
 export type { Spill } from './call/spill.ts'
 export {
   type Attachment,

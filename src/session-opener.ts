@@ -152,9 +152,11 @@ interface MetaToolParts {
   readonly servers: ServerDirectory | undefined
 }
 
-function metaToolEntry(tool: Tool): Entry {
+/** A meta-tool as an entry: always shown, and never trimmed. */
+export function metaToolEntry(tool: Tool): Entry {
   const { name } = tool
-  return new Entry(tool, { name, ownName: name, source: { kind: 'builtin' }, deferral: 'pinned', trust: 0 })
+  const source = { kind: 'builtin' } as const
+  return new Entry(tool, { name, ownName: name, source, deferral: 'pinned', trust: 0, isSelfLimiting: true })
 }
 
 function serverNames(view: View): readonly string[] {

@@ -1,11 +1,15 @@
-import type { CallContext, CallEnvironment, CallTarget } from './call/call-environment.ts'
+import type { CallContext, CallEnvironment } from './call/call-environment.ts'
 import { CallRunner } from './call/call-runner.ts'
+import { mapTexts } from './call/map-texts.ts'
+import { type Mask, maskFor } from './call/mask.ts'
+import { readContext } from './call/read-context.ts'
 import type { Attachment } from './capability.ts'
 import { readClock } from './clock.ts'
 import type { InputOf, SchemaInput } from './define-tool.ts'
 import { describeError } from './errors.ts'
 import type { Emit, SyncReport } from './events.ts'
 import { type FunctionOptions, functionTool } from './function-tool.ts'
+import { readResult } from './meta-tools/read-result.ts'
 import { META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
 import { checkName } from './names.ts'
 import { Catalogue } from './registry/catalogue.ts'
@@ -14,6 +18,7 @@ import { type Explanation, explainEntry, explainMetaTool, explainUnknown } from 
 import { ModeTracker } from './registry/mode-tracker.ts'
 import {
   type CompiledPolicy,
+  checkNames,
   checkPolicy,
   compilePolicy,
   type Policy,
@@ -42,7 +47,7 @@ import type { Session } from './session/session.ts'
 import type { CallSession } from './session/session-host.ts'
 import type { SessionSettings } from './session/settings.ts'
 import { type Stats, statsOf } from './session/stats.ts'
-import { SessionOpener } from './session-opener.ts'
+import { metaToolEntry, SessionOpener } from './session-opener.ts'
 import { type CallResult, sourceKey, type Tool, type ToolCall, type ToolDefinition } from './tool.ts'
 import { permitterOf, ToolFinder } from './tool-finder.ts'
 
@@ -66,6 +71,8 @@ const DEFAULT_SETTINGS = {
 } as const satisfies Omit<SessionSettings, 'searcher'>
 
 const DEFAULTS = {
+  /** For tools and hosts that name no deadline: a call that hangs is answered at last. */
+  timeoutMs: 120_000,
   resultBudgetChars: 80_000,
   maxIdenticalCalls: 25,
   serverWaitMs: 3_000,
@@ -83,6 +90,9 @@ export interface ToolSchema extends ToolDefinition {
   readonly mcpServer?: string
   readonly pluginId?: string
 }
+
+/** Which gate keeps a tool, or a meta-tool, from being called. */
+type CallGate = Pick<CompiledPolicy, 'denial' | 'denialOfMetaTool'>
 
 /** `registry.search()`: how to search, with whose eyes, by which searcher. */
 export interface RegistrySearchOptions extends SearchOptions {
@@ -107,10 +117,12 @@ export class ToolRegistry {
   readonly #sessions: SessionOpener
   readonly #viewer: Viewer
   readonly #now: () => number
+  readonly #mask: Mask | undefined
 
   constructor(options: RegistryOptions = {}) {
     this.#options = options
     this.#now = readClock(options.clock ?? Date)
+    this.#mask = maskFor(options.capabilities ?? {})
     this.#finder = new ToolFinder({
       snapshot: () => this.#catalogue.snapshot(),
       isAvailable: (entry) => this.#isAvailable(entry),
@@ -260,7 +272,7 @@ export class ToolRegistry {
 
   /** Every permitted and available definition, by name: the surface of full mode, narrowed by these gates. */
   toDefinitions(allowedTools?: readonly string[], filter?: ToolFilter): ToolDefinition[] {
-    const denial = this.#gate(allowedTools, filter)
+    const { denial } = this.#gate(allowedTools, filter)
     const permitted = this.#entries().filter(
       (entry) => denial(entry) === undefined && this.#isAvailable(entry),
     )
@@ -276,22 +288,29 @@ export class ToolRegistry {
     attachments?: readonly Attachment[],
   ): Promise<CallResult[]> {
     const snapshot = this.#catalogue.snapshot()
-    const denial = this.#gate(allowedTools, filter)
-    const entryOf = ({ tool }: CallTarget) => snapshot.get(tool.name)
+    const gate = this.#gateOrNone(allowedTools, filter)
+    const context = readContext(attachments ? { ...ctx, attachments } : ctx)
+    const { sessionId = '' } = context
+    const reader = this.#resultReader(sessionId)
+    const canRead = gate.denialOfMetaTool('read_result') === undefined
+    const { spill, ...shared } = this.#environment()
     const environment: CallEnvironment = {
-      ...this.#environment(),
+      ...shared,
+      // Nobody is pointed to a reader that may not be used.
+      spill: canRead ? spill : undefined,
       resolve: ({ name, args }) => {
-        const entry = snapshot.get(name)
-        if (!entry) this.#emit({ type: 'missed', what: 'name', text: name, sessionId: ctx?.sessionId ?? '' })
+        const entry = snapshot.get(name) ?? (name === 'read_result' ? reader : undefined)
+        if (!entry) this.#emit({ type: 'missed', what: 'name', text: name, sessionId })
         return entry && { tool: entry.tool, source: entry.source, args, registration: entry }
       },
-      suggest: (name) => this.#finder.suggest(name, (entry) => denial(entry) === undefined),
-      denial: (target) => {
-        const entry = entryOf(target)
-        return entry ? denial(entry) : 'its removal from the registry'
+      suggest: (name) => this.#finder.suggest(name, (entry) => gate.denial(entry) === undefined),
+      denial: ({ tool }) => {
+        const entry = snapshot.get(tool.name)
+        if (entry) return gate.denial(entry)
+        return tool === reader?.tool ? gate.denialOfMetaTool(tool.name) : 'its removal from the registry'
       },
     }
-    return this.#runner.execute(calls, attachments ? { ...ctx, attachments } : ctx, environment)
+    return this.#runner.execute(calls, { sessionId, ...context }, environment)
   }
 
   /** Finds tools by words, names or a pattern. Denied, quarantined and unavailable tools never appear. */
@@ -354,13 +373,33 @@ export class ToolRegistry {
     }
   }
 
-  #gate(
-    allowedTools: readonly string[] | undefined,
-    filter: ToolFilter | undefined,
-  ): (entry: Entry) => string | undefined {
+  /** The registry's policy, narrowed by these lists. Throws `config-invalid` for lists that are none. */
+  #gate(allowedTools: readonly string[] | null | undefined, filter: ToolFilter | null | undefined): CallGate {
     const snapshot = this.#catalogue.snapshot()
-    const given = compilePolicy({ allowedTools, ...(filter ? { filter } : {}) })
-    return (entry) => denialOf(entry, snapshot, this.#policy) ?? given.denial(entry)
+    checkNames(allowedTools ?? undefined, 'allowedTools')
+    const policy = filter ? { filter } : {}
+    checkPolicy(policy)
+    const given = compilePolicy({ ...policy, allowedTools: allowedTools ?? undefined })
+    return {
+      denial: (entry) => denialOf(entry, snapshot, this.#policy) ?? given.denial(entry),
+      denialOfMetaTool: (name) => this.#policy.denialOfMetaTool(name) ?? given.denialOfMetaTool(name),
+    }
+  }
+
+  /** The same, for calls: lists that cannot be read permit nothing, and the answers say why. */
+  #gateOrNone(...lists: Parameters<ToolRegistry['toDefinitions']>): CallGate {
+    try {
+      return this.#gate(...lists)
+    } catch (error) {
+      const reason = describeError(error)
+      return { denial: () => reason, denialOfMetaTool: () => reason }
+    }
+  }
+
+  /** `read_result` for calls outside of a session object; undefined without a spill. */
+  #resultReader(sessionId: string): Entry | undefined {
+    const { spill } = this.#options
+    return spill && metaToolEntry(readResult({ spill, sessionId }) as Tool)
   }
 
   #override(settings: SessionSettings, options: SharedOptions): SessionSettings {
@@ -389,6 +428,7 @@ export class ToolRegistry {
       hooks,
       reducers,
       spill,
+      timeoutMs: DEFAULTS.timeoutMs,
       resultBudgetChars: this.#options.resultBudgetChars ?? DEFAULTS.resultBudgetChars,
       maxIdenticalCalls: this.#options.maxIdenticalCalls ?? DEFAULTS.maxIdenticalCalls,
       isAvailable: (tool: Tool) => this.#isAvailable({ name: tool.name, tool }),
@@ -411,7 +451,11 @@ export class ToolRegistry {
         }),
       execute: (calls: readonly ToolCall[], ctx: CallContext, { view, ...session }: CallSession) => {
         const suggest = (name: string) => this.#finder.suggest(name, permitted(view))
-        return this.#runner.execute(calls, ctx, { ...this.#environment(), ...session, suggest })
+        const { spill, ...shared } = this.#environment()
+        const reader = this.#resultReader(ctx.sessionId)
+        const canRead = reader && session.denial({ ...reader, args: {} }) === undefined
+        const environment = { ...shared, ...session, suggest, spill: canRead ? spill : undefined }
+        return this.#runner.execute(calls, ctx, environment)
       },
       findByName: (name, view) => this.#finder.findByName(name, view),
       viewOf: (settings) =>
@@ -430,8 +474,11 @@ export class ToolRegistry {
   }
 
   #emit: Emit = (event) => {
+    const { onEvent } = this.#options
+    if (onEvent === undefined) return
     try {
-      this.#options.onEvent?.({ ...event, at: this.#now() })
+      const mask = this.#mask
+      onEvent({ ...(mask ? (mapTexts(event, mask) as typeof event) : event), at: this.#now() })
     } catch {
       // A listener that fails is no reason for a call to.
     }

@@ -79,13 +79,14 @@ export interface Tool<Input = unknown> {
   /** Passes the toolset gate. */
   readonly alwaysInclude?: boolean
   readonly capabilities?: CapabilityRequest
+  /** The most characters of its result that are shown, when the budget would allow more. */
   readonly maxResultChars?: number
+  /** How long it may take; its signal fires then, and the call is answered with `timeout`. 0 = no deadline. */
   readonly timeoutMs?: number
+  /** How many of its calls run at once, over all sessions; the others wait their turn. A call that timed out counts no more. */
   readonly maxConcurrent?: number
   /** Keeps good results this long, for tools with `readOnlyHint`. */
   readonly cacheTtlMs?: number
-  /** True for a tool that keeps its own answer short: it is never trimmed. */
-  readonly isSelfLimiting?: boolean
   /** Asked only of tools about to be shown, found or called. One that throws hides its tool. */
   isAvailable?(): boolean
   execute(input: Input, ctx: ToolContext): Promise<ToolResult> | ToolResult

@@ -59,8 +59,9 @@ function readSuccess(returned: object): ToolResult | string {
 function readFailure(returned: object): ToolResult | string {
   const { error, code, structured } = returned as { [key: string]: unknown }
   if (typeof error !== 'string') return `"error" is ${nameOf(error)} instead of a text`
-  if (typeof code !== 'string') return `"code" is ${nameOf(code)} instead of a text`
-  return { ok: false, error, code, ...(structured === undefined ? {} : { structured }) }
+  // The reason is what the model needs; a code of the wrong kind must not cost it.
+  const known = typeof code === 'string' && code !== '' ? code : 'execution_failed'
+  return { ok: false, error, code: known, ...(structured === undefined ? {} : { structured }) }
 }
 
 function nameOf(value: unknown): string {

@@ -5,6 +5,7 @@ import type { SchemaCache } from './check-arguments.ts'
 import type { BatchAbort, Schedule } from './deadline.ts'
 import type { Gate } from './gate.ts'
 import type { IdenticalCalls } from './identical-calls.ts'
+import type { Mask } from './mask.ts'
 import type { ResultCache } from './result-cache.ts'
 
 /** What outlives a batch. All of it is bounded. */
@@ -25,7 +26,8 @@ export interface Batch {
   readonly sessionId: string
   readonly turnCount: number
   readonly isDryRun: boolean
-  readonly timeoutMs: number | undefined
+  /** For tools without a deadline of their own, for each hook and for the spill; 0 = none. */
+  readonly timeoutMs: number
   readonly attachments: readonly Attachment[]
   readonly hooks: readonly CallHooks[]
   readonly abort: BatchAbort
@@ -33,6 +35,8 @@ export interface Batch {
   readonly gate: Gate | undefined
   /** An equal part of the budget. */
   readonly shareChars: number
+  /** Takes the secrets of the backends out of a text; undefined when no backend has any. */
+  readonly mask: Mask | undefined
   /** The environment's, made safe against listeners that throw. */
   readonly emit: Emit
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ToolResult } from '../tool.ts'
 import { CallRunner } from './call-runner.ts'
-import { callOf, fakeEnvironment, fakeTool, runOne } from './fake-environment.ts'
+import { callOf, fakeEnvironment, fakeTime, fakeTool, runOne } from './fake-environment.ts'
 import { memorySpill } from './memory-spill.ts'
 import { shareBudget } from './share-budget.ts'
 import { trimText } from './trim-text.ts'
@@ -66,7 +66,8 @@ describe('trimText', () => {
     expect(trimText('x'.repeat(1_000), 200, 'r7')).toContain(
       'chars total] Read the rest with read_result, handle "r7".',
     )
-    expect(trimText('x'.repeat(1_000), 50, 'r7')).toMatch(/chars total\]$/)
+    expect(trimText('x'.repeat(1_000), 50, 'r7')).toMatch(/chars total\] read_result "r7"$/)
+    expect(trimText('x'.repeat(1_000), 40, 'r7')).toMatch(/chars total\]$/)
   })
 
   test('fits the limit and tears no character, whatever the text', () => {
@@ -148,12 +149,57 @@ describe('the results of a batch', () => {
     })
   })
 
-  test('a tool that limits itself is never cut', async () => {
-    const tool = { ...saying('x'.repeat(500)), isSelfLimiting: true }
-    expect(await runOne(tool, {}, { context: { resultBudgetChars: 100 } })).toEqual({
-      ok: true,
-      value: 'x'.repeat(500),
-    })
+  test('a meta-tool limits itself and is never cut; no tool can claim to', async () => {
+    const text = 'x'.repeat(500)
+    const tool = { ...saying(text), isSelfLimiting: true }
+    const context = { resultBudgetChars: 100 }
+    const cut = await runOne(tool, {}, { context })
+    expect(cut.ok && cut.value).toHaveLength(100)
+    const registration = {
+      definition: { name: 'echo', description: '', parameters: true },
+      isSelfLimiting: true,
+    }
+    const resolve = () => ({ tool, source: { kind: 'builtin' } as const, args: {}, registration })
+    expect(await runOne(tool, {}, { context, environment: { resolve } })).toEqual({ ok: true, value: text })
+  })
+
+  test('a spill is used as soon as the marker fits, and a short pointer names the handle', async () => {
+    const spill = memorySpill({ clock: () => 0, random: () => 0 })
+    const tool = saying('x'.repeat(5_000))
+    for (const resultBudgetChars of [60, 77, 119]) {
+      const result = await runOne(tool, {}, { context: { resultBudgetChars }, environment: { spill } })
+      const handle = /read_result.* "(\w+)"\.?$/.exec(result.ok ? result.value : '')?.[1] ?? ''
+      expect(spill.get('s', handle)).toHaveLength(5_000)
+      expect(result.ok && result.value.length).toBe(resultBudgetChars)
+    }
+  })
+
+  test('what a reducer left out is kept aside and named, within the budget', async () => {
+    const spill = memorySpill({ clock: () => 0 })
+    const tool = { ...saying('x'.repeat(5_000)), reduce: () => ({ ok: true as const, value: 'short' }) }
+    const result = await runOne(tool, {}, { environment: { spill } })
+    const handle = /^short\n\[all 5000 chars: read_result "(\w+)"\]$/.exec(result.ok ? result.value : '')?.[1]
+    expect(spill.get('s', handle ?? '')).toBe('x'.repeat(5_000))
+    const tight = await runOne(tool, {}, { context: { resultBudgetChars: 50 }, environment: { spill } })
+    expect(tight.ok && tight.value).toBe('short')
+  })
+
+  test('handles of another run are different ones', () => {
+    const first = memorySpill({ clock: () => 0, random: () => 0.1 })
+    const second = memorySpill({ clock: () => 0, random: () => 0.2 })
+    expect(second.get('s', String(first.put('s', 'text')))).toBeUndefined()
+    expect(first.put('s', 'text')).not.toBe(second.put('s', 'text'))
+  })
+
+  test('a spill that hangs is given up at the deadline', async () => {
+    const { runner, advance, pendingTimers } = fakeTime()
+    const spill = { put: () => new Promise<string>(() => {}), get: () => undefined }
+    const environment = fakeEnvironment([saying('x'.repeat(5_000))], { spill, timeoutMs: 1_000 })
+    const running = runner.execute([callOf('echo')], { sessionId: 's', resultBudgetChars: 300 }, environment)
+    while (pendingTimers() === 0) await Promise.resolve()
+    advance(1_000)
+    const [answer] = await running
+    expect(answer?.result.ok && answer.result.value).toMatch(/chars total\]$/)
   })
 
   test('the length told is that after reducing', async () => {

@@ -13,7 +13,7 @@ export interface CallContext {
   /** Answers what would run, and runs nothing. */
   readonly dryRun?: boolean
   readonly signal?: AbortSignal
-  /** Deadline for tools without one of their own, and for each hook. */
+  /** Deadline for tools without one of their own, for each hook and for the spill; beats the registry's. 0 = none. */
   readonly timeoutMs?: number
   /** How many calls of the batch run at once; all, when absent. */
   readonly maxParallel?: number
@@ -28,9 +28,10 @@ export interface CallTarget {
   readonly args: unknown
   /**
    * The tool as registered, a new object for each registration: arguments are validated against its schema, and
-   * cached results go with it. Without it the tool object itself serves.
+   * cached results go with it. Without it the tool object itself serves. One that limits itself is never trimmed:
+   * only a session's meta-tools do.
    */
-  readonly registration?: { readonly definition: ToolDefinition }
+  readonly registration?: { readonly definition: ToolDefinition; readonly isSelfLimiting?: boolean }
 }
 
 /** What the pipeline asks of whoever knows the tools. Nothing here needs to be safe: a throw fails that call alone. */
@@ -52,6 +53,8 @@ export interface CallEnvironment {
   readonly hooks?: CallHooks | readonly CallHooks[] | undefined
   readonly reducers?: ReducerLookup | undefined
   readonly spill?: Spill | undefined
+  /** Deadline where neither the tool nor the context names one; 0 = none. */
+  readonly timeoutMs: number
   /** Characters for a batch whose context names no budget. */
   readonly resultBudgetChars: number
   /** How often in a row a session may ask the same; 0 = no limit. */
@@ -80,7 +83,7 @@ type Awaitable<Value> = Value | Promise<Value>
 /**
  * What the host does around each call. Several run in order. A `before_tool_call` that throws or answers nonsense
  * denies the call: a guard that breaks must not let it through. An `after_tool_call` that does is ignored, with an
- * event: the call has already happened.
+ * event: the call has already happened. Both get copies: what a hook wants changed, it returns.
  */
 export interface CallHooks {
   // biome-ignore lint/suspicious/noConfusingVoidType: a hook without an answer has no return statement.

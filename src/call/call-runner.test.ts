@@ -207,7 +207,7 @@ describe('whatever a tool does, its call is answered', () => {
       () => ({ ok: true, value: 42 }) as never,
       '"value" is of type number',
     ],
-    ['returns an error without code', () => ({ ok: false, error: 'x' }) as never, '"code" is missing'],
+    ['returns an error without code', () => ({ ok: false, error: 'the reason' }) as never, 'the reason'],
     ['returns content that is no array', () => ({ ok: true, value: '', content: {} }) as never, '"content"'],
     [
       'returns a getter that throws',

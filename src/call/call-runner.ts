@@ -1,5 +1,7 @@
+import { describeError } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
+import { failedWith, failure } from './answers.ts'
 import type { Batch, CallState } from './batch.ts'
 import type { CallContext, CallEnvironment } from './call-environment.ts'
 import { SchemaCache } from './check-arguments.ts'
@@ -7,11 +9,14 @@ import { BatchAbort, type Schedule, scheduleWithTimers } from './deadline.ts'
 import { Gate } from './gate.ts'
 import { hookList } from './hooks.ts'
 import { IdenticalCalls } from './identical-calls.ts'
+import { maskFor } from './mask.ts'
+import { readContext } from './read-context.ts'
 import { ResultCache } from './result-cache.ts'
 import { runCall } from './run-call.ts'
 import { fairShare } from './share-budget.ts'
 import { trimResults } from './trim-results.ts'
 
+/** What a runner takes from the world around it. */
 export interface CallRunnerOptions {
   readonly now: () => number
   /** How deadlines are timed; the platform's timers by default. */
@@ -24,7 +29,7 @@ export class CallRunner {
 
   constructor({ now, schedule = scheduleWithTimers }: CallRunnerOptions) {
     this.#state = {
-      now,
+      now: steady(now),
       schedule,
       schemas: new SchemaCache(),
       identicalCalls: new IdenticalCalls(),
@@ -42,12 +47,24 @@ export class CallRunner {
     context: CallContext,
     environment: CallEnvironment,
   ): Promise<CallResult[]> {
-    const batchCalls = Array.isArray(calls) ? calls.map(readCall) : []
-    const budgetChars = readBudget(context?.resultBudgetChars, environment.resultBudgetChars)
-    const shareChars = fairShare(budgetChars, batchCalls.length)
-    const batch = this.#openBatch(context ?? {}, environment, shareChars)
+    const batchCalls = readCalls(calls)
     try {
-      const answered = await Promise.all(batchCalls.map((call) => runCall(call, batch)))
+      return await this.#run(batchCalls, readContext(context), environment)
+    } catch (thrown) {
+      const result = hiddenFailure(thrown, environment)
+      return batchCalls.map(({ toolCallId, name }) => ({ toolCallId, name, result, durationMs: 0 }))
+    }
+  }
+
+  async #run(
+    calls: readonly ToolCall[],
+    context: Partial<CallContext>,
+    environment: CallEnvironment,
+  ): Promise<CallResult[]> {
+    const budgetChars = readBudget(context.resultBudgetChars, environment.resultBudgetChars)
+    const batch = this.#openBatch(context, environment, fairShare(budgetChars, calls.length))
+    try {
+      const answered = await Promise.all(calls.map((call) => runCall(call, batch)))
       return await trimResults(answered, budgetChars, batch)
     } finally {
       batch.abort.close()
@@ -59,17 +76,48 @@ export class CallRunner {
     return {
       environment,
       state: this.#state,
-      sessionId: String(context.sessionId ?? ''),
+      sessionId: context.sessionId ?? '',
       turnCount: context.turnCount ?? 0,
       isDryRun: context.dryRun === true,
-      timeoutMs: context.timeoutMs,
+      timeoutMs: context.timeoutMs ?? environment.timeoutMs,
       attachments: context.attachments ?? [],
       hooks: hookList(environment.hooks),
       abort: new BatchAbort(context.signal),
       gate: maxParallel !== undefined && maxParallel >= 1 ? new Gate(Math.floor(maxParallel)) : undefined,
       shareChars,
+      mask: maskFor(environment.backends),
       emit: quietly(environment.emit),
     }
+  }
+}
+
+/** A clock that never throws: one that fails stands still. */
+function steady(now: () => number): () => number {
+  let last = 0
+  return () => {
+    try {
+      const time = now()
+      if (Number.isFinite(time)) last = time
+    } catch {}
+    return last
+  }
+}
+
+// Nothing here is masked any more, and what failed may have been the masking: only the kind of failure is told.
+function hiddenFailure(thrown: unknown, environment: CallEnvironment) {
+  try {
+    const mask = maskFor(environment.backends)
+    return mask ? failure('execution_failed', mask(describeError(thrown))) : failedWith(thrown)
+  } catch {
+    return failure('execution_failed', 'the calls could not be run')
+  }
+}
+
+function readCalls(calls: unknown): ToolCall[] {
+  try {
+    return Array.isArray(calls) ? Array.from(calls, readCall) : []
+  } catch {
+    return []
   }
 }
 

@@ -4,8 +4,7 @@ import type { JsonSchema } from '../tool.ts'
 import { checkArguments } from './check-arguments.ts'
 import { CompiledSchema } from './compiled-schema.ts'
 
-const check = (schema: JsonSchema, args: unknown, isTrusted = false) =>
-  checkArguments(new CompiledSchema(schema, { isTrusted }), args)
+const check = (schema: JsonSchema, args: unknown) => checkArguments(new CompiledSchema(schema), args)
 const accepted = (schema: JsonSchema, args: unknown) => {
   const checked = check(schema, args)
   return checked.ok ? checked.args : checked.error

@@ -5,6 +5,7 @@ import { coerce } from './coerce.ts'
 import { CompiledSchema } from './compiled-schema.ts'
 import { copyJson } from './copy-json.ts'
 import { describeFaults } from './describe-faults.ts'
+import type { Mask } from './mask.ts'
 
 /** Arguments fit for the tool, and its alone to change; or what is wrong with them. */
 export type CheckedArguments =
@@ -18,12 +19,12 @@ export class SchemaCache {
   /** The schema made ready; `onFaults` hears, once, what in it cannot be evaluated. */
   compile(
     schema: JsonSchema,
-    options: { readonly isTrusted: boolean; readonly onFaults: (faults: readonly string[]) => void },
+    options: { readonly onFaults: (faults: readonly string[]) => void },
   ): CompiledSchema {
     const key: object = isRecord(schema) ? schema : schema === false ? NOTHING : ANYTHING
     const known = this.#compiled.get(key)
     if (known) return known
-    const compiled = new CompiledSchema(isRecord(schema) || schema === false ? schema : true, options)
+    const compiled = new CompiledSchema(isRecord(schema) || schema === false ? schema : true)
     this.#compiled.set(key, compiled)
     const faults = compiled.unusable === undefined ? compiled.faults : [compiled.unusable]
     if (faults.length > 0) options.onFaults(faults)
@@ -37,9 +38,10 @@ const NOTHING = {}
 /**
  * Validates a call's arguments and puts harmless slips right. Nothing counts as `{}`; JSON in a string is read. A
  * schema that is beyond use as a whole checks nothing: a server's broken schema must not keep the model from calling,
- * and the server still checks for itself. Arguments that cannot be checked in bounded time are refused.
+ * and the server still checks for itself. Arguments that cannot be checked in bounded time are refused. What an error
+ * quotes of them is masked before it is shortened.
  */
-export function checkArguments(schema: CompiledSchema, given: unknown): CheckedArguments {
+export function checkArguments(schema: CompiledSchema, given: unknown, mask?: Mask): CheckedArguments {
   let args: unknown
   try {
     args = copyJson(readArguments(given))
@@ -54,10 +56,11 @@ export function checkArguments(schema: CompiledSchema, given: unknown): CheckedA
   const second = schema.validate(coerced)
   if (second.kind === 'valid') return { ok: true, args: coerced }
   if (second.kind === 'unchecked') return tooMuch(second.reason)
-  return { ok: false, error: describeFaults(second.errors, coerced, schema) }
+  return { ok: false, error: describeFaults(second.errors, coerced, schema, mask) }
 }
 
-function readArguments(given: unknown): unknown {
+/** Arguments as they were meant: nothing is `{}`, JSON in a string is what it says. */
+export function readArguments(given: unknown): unknown {
   if (given === undefined || given === null) return {}
   if (typeof given !== 'string') return given
   if (given.trim() === '') return {}

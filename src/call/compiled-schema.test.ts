@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { JsonSchema } from '../tool.ts'
 import { CompiledSchema } from './compiled-schema.ts'
 
-const compile = (schema: JsonSchema, isTrusted = false) => new CompiledSchema(schema, { isTrusted })
+const compile = (schema: JsonSchema) => new CompiledSchema(schema)
 const verdict = (schema: JsonSchema, instance: unknown) => compile(schema).validate(instance).kind
 
 describe('a hostile schema', () => {
@@ -262,11 +262,33 @@ describe('uniqueItems', () => {
 })
 
 describe('patterns', () => {
-  test('that only the platform can express are used when the host wrote them, and left out otherwise', () => {
-    const schema: JsonSchema = { properties: { a: { pattern: '^(?!secret)' } } }
-    expect(compile(schema, true).validate({ a: 'secret' }).kind).toBe('invalid')
-    expect(compile(schema).validate({ a: 'secret' }).kind).toBe('valid')
-    expect(compile(schema).faults[0]).toContain('cannot be evaluated safely')
+  test('with lookaheads at their beginning are tested in linear time too', () => {
+    const rule = compile({ properties: { a: { pattern: '^(?!secret)(?=.*[0-9])(?=.*[)])[\\w)]+$' } } })
+    const kindOf = (a: string) => rule.validate({ a }).kind
+    expect(rule.faults).toEqual([])
+    expect(['x1)', 'secret1)', 'x)', 'x1', 'x 1)'].map(kindOf)).toEqual([
+      'valid',
+      'invalid',
+      'invalid',
+      'invalid',
+      'invalid',
+    ])
+    const slow = compile({ properties: { a: { pattern: '^(?=(a+)+$)a+$' } } })
+    expect(slow.validate({ a: `${'a'.repeat(5_000)}!` }).kind).toBe('invalid')
+  })
+
+  test('that nothing can test in linear time are left out, whoever wrote them', () => {
+    for (const pattern of ['a(?=b)', '^(?!a)b|c', '^(?=a)?b', '(a)\\1', '(?<!a)b']) {
+      const schema = compile({ properties: { a: { pattern } } })
+      expect(schema.faults[0]).toContain('cannot be evaluated safely')
+      expect(schema.validate({ a: 'anything' }).kind).toBe('valid')
+    }
+  })
+
+  test('a hundred thousand faults are told by their first', () => {
+    const items = Array.from({ length: 150_000 }, () => 'x')
+    const verdict = compile({ type: 'array', items: { type: 'object' } }).validate(items)
+    expect(verdict.kind === 'invalid' && verdict.errors.length > 0).toBe(true)
   })
 
   test('apply to texts alone, and together with an enum', () => {

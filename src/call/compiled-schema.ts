@@ -1,4 +1,4 @@
-import { dereference, type OutputUnit, type Schema, validate } from '@cfworker/json-schema'
+import { dereference, type OutputUnit, type Schema, type SchemaDraft, validate } from '@cfworker/json-schema'
 import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
@@ -28,14 +28,14 @@ export class CompiledSchema {
   readonly #lookup: Record<string, Schema | boolean> = {}
   #refs = 0
 
-  constructor(schema: JsonSchema, options: { readonly isTrusted: boolean }) {
+  constructor(schema: JsonSchema) {
     const faults: string[] = []
     this.faults = faults
     try {
       const onRef = () => {
         if (++this.#refs > MAX_REFS) throw new RangeError(`it follows more than ${MAX_REFS} references`)
       }
-      const prepared = prepareSchema(schema, { ...options, parts: this.#parts, onRef })
+      const prepared = prepareSchema(schema, { parts: this.#parts, onRef })
       this.#lookup = dereference(prepared.root as Schema)
       faults.push(...prepared.faults, ...dropDanglingRefs(this.#lookup))
       this.#prepared = prepared
@@ -77,10 +77,21 @@ export class CompiledSchema {
     if (prepared === undefined || part === true) return { kind: 'valid' }
     try {
       this.#readParts(instance, prepared)
-      const { valid, errors } = validate(instance, part as Schema, prepared.draft, this.#lookup, false)
-      return valid ? { kind: 'valid' } : { kind: 'invalid', errors }
+      return this.#verdict(instance, part as Schema, prepared.draft)
     } catch (thrown) {
       return { kind: 'unchecked', reason: describeError(thrown) }
+    }
+  }
+
+  #verdict(instance: unknown, part: Schema, draft: SchemaDraft): Verdict {
+    try {
+      const { valid, errors } = validate(instance, part, draft, this.#lookup, false)
+      return valid ? { kind: 'valid' } : { kind: 'invalid', errors }
+    } catch (thrown) {
+      // More faults than the validator can gather overflow its stack; then the first one has to do.
+      const { valid, errors } = validate(instance, part, draft, this.#lookup, true)
+      if (valid) throw thrown
+      return { kind: 'invalid', errors }
     }
   }
 

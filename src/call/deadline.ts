@@ -82,14 +82,34 @@ export function runWithin<Value>(
       finish({ kind: 'cancelled' })
       controller().abort(abort.reason)
     })
-    const stopTimer = hasDeadline(timeoutMs)
-      ? schedule(timeoutMs, () => {
+    let stopTimer: (() => void) | undefined
+    const threw = (error: unknown) => finish({ kind: 'threw', error })
+    try {
+      const value = work(() => controller().signal)
+      // What is done at once needs no timer.
+      if (!isPromising(value)) return finish({ kind: 'returned', value })
+      if (hasDeadline(timeoutMs)) {
+        stopTimer = schedule(timeoutMs, () => {
           finish({ kind: 'timeout' })
           controller().abort(new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError'))
         })
-      : undefined
-    settle(() => work(() => controller().signal), finish)
+      }
+      // Both ways out are handled, so a rejection that comes late is never an unhandled one.
+      Promise.resolve(value).then((value) => finish({ kind: 'returned', value }), threw)
+    } catch (error) {
+      threw(error)
+    }
   })
+}
+
+// Whatever is an object may be a promise of some kind; asking a stranger's getter is left to the platform.
+function isPromising<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
+  if (typeof value !== 'object' && typeof value !== 'function') return false
+  return value !== null && (value instanceof Promise || !isPlain(value))
+}
+
+function isPlain(value: object): boolean {
+  return Object.getPrototypeOf(value) === Object.prototype && !('then' in value)
 }
 
 // Most tools never ask for their signal, and making one costs more than the rest of a small call.
@@ -103,17 +123,4 @@ function lazily<Value>(make: () => Value): () => Value {
 
 function hasDeadline(timeoutMs: number | undefined): timeoutMs is number {
   return timeoutMs !== undefined && timeoutMs > 0 && timeoutMs <= MAX_DELAY_MS
-}
-
-// Both ways out are handled, so a rejection that comes late is never an unhandled one.
-function settle<Value>(
-  work: () => Value | PromiseLike<Value>,
-  finish: (outcome: Outcome<Value>) => void,
-): void {
-  const threw = (error: unknown) => finish({ kind: 'threw', error })
-  try {
-    Promise.resolve(work()).then((value) => finish({ kind: 'returned', value }), threw)
-  } catch (error) {
-    threw(error)
-  }
 }

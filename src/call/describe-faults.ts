@@ -1,7 +1,9 @@
 import type { OutputUnit } from '@cfworker/json-schema'
 import { isRecord } from '../json.ts'
+import { clipText } from '../text.ts'
 import type { CompiledSchema } from './compiled-schema.ts'
 import { InstanceCheck, type InstanceChecks } from './instance-check.ts'
+import type { Mask } from './mask.ts'
 import { nearestName } from './nearest-name.ts'
 
 const MAX_FAULTS = 5
@@ -15,13 +17,14 @@ export function describeFaults(
   errors: readonly OutputUnit[],
   instance: unknown,
   schema: CompiledSchema,
+  mask: Mask = (text) => text,
 ): string {
   const faults = chooseErrors(errors)
   const lines = new Set<string>()
   let told = 0
   while (told < faults.length && lines.size < MAX_FAULTS) {
     const fault = faults[told++]
-    if (fault) lines.add(describe(fault, instance, schema))
+    if (fault) lines.add(describe(fault, instance, schema, mask))
   }
   const more = faults.length - told
   return [...lines].join('; ') + (more > 0 ? `; and ${more} more` : '')
@@ -58,7 +61,7 @@ function chooseErrors(errors: readonly OutputUnit[]): Fault[] {
     if (error === undefined) continue
     if (error.keyword === 'anyOf' || error.keyword === 'oneOf') {
       const inside = takeInside(errors, index)
-      chosen.push(...chooseBranch(error, inside))
+      for (const fault of chooseBranch(error, inside)) chosen.push(fault)
       index += inside.length
       continue
     }
@@ -93,13 +96,21 @@ function chooseBranch(error: OutputUnit, inside: readonly OutputUnit[]): Fault[]
   }
   const isOfKind = (branch: OutputUnit[]) =>
     branch.every((nested) => nested.instanceLocation !== error.instanceLocation || nested.keyword !== 'type')
-  const meant = [...branches.values()].filter(isOfKind).sort((a, b) => a.length - b.length)[0]
+  const ofKind = [...branches.values()].filter(isOfKind).sort((a, b) => a.length - b.length)
+  // Alternatives that each name their values are one choice among all of those.
+  const namesValues = ({ instanceLocation, keyword }: OutputUnit) =>
+    instanceLocation === error.instanceLocation && (keyword === 'const' || keyword === 'enum')
+  const values = ofKind.flatMap((branch) => branch.filter(namesValues))
+  if (ofKind.length > 1 && ofKind.every((branch) => branch.some(namesValues))) {
+    return [{ ...error, alternatives: values.slice(0, MAX_ALTERNATIVES) }]
+  }
+  const [meant] = ofKind
   if (meant) return chooseErrors(meant)
   const types = inside.filter((nested) => nested.keyword === 'type')
   return [{ ...error, alternatives: types.slice(0, MAX_ALTERNATIVES) }]
 }
 
-function describe(error: Fault, instance: unknown, schema: CompiledSchema): string {
+function describe(error: Fault, instance: unknown, schema: CompiledSchema, mask: Mask): string {
   const path = readPointer(error.instanceLocation)
   const given = valueAt(instance, path)
   const node = schemaAt(error.keywordLocation, schema)
@@ -107,7 +118,10 @@ function describe(error: Fault, instance: unknown, schema: CompiledSchema): stri
   const expected = expectation(error, node, given, schema)
   if (error.keyword === 'required' && isRecord(node) && isRecord(given)) return missing(path, node, given)
   if (error.keyword === 'false') return unknownProperty(path, node)
-  return expected === undefined ? `${at}: ${error.error}` : `${at}: expected ${expected}, was ${show(given)}`
+  const was = show(given, mask)
+  return expected === undefined
+    ? `${at}: ${error.error} It was ${was}`
+    : `${at}: expected ${expected}, was ${was}`
 }
 
 function expectation(
@@ -116,9 +130,11 @@ function expectation(
   given: unknown,
   schema: CompiledSchema,
 ): string | undefined {
-  if (error.alternatives) {
-    const types = error.alternatives.map((nested) => typeNames(schemaAt(nested.keywordLocation, schema)))
-    const distinct = [...new Set(types.filter((type) => type !== undefined))]
+  if (error.alternatives && error.alternatives.length > 0) {
+    const expected = error.alternatives.map((nested) =>
+      expectation(nested, schemaAt(nested.keywordLocation, schema), given, schema),
+    )
+    const distinct = [...new Set(expected.filter((text) => text !== undefined))]
     return distinct.length > 0 ? distinct.join(' or ') : undefined
   }
   if (!isRecord(node)) return undefined
@@ -151,9 +167,36 @@ function expectation(
       return `at most ${node.maxItems} items`
     case 'format':
       return `the format ${node.format}`
+    case 'minProperties':
+      return `at least ${node.minProperties} properties`
+    case 'maxProperties':
+      return `at most ${node.maxProperties} properties`
+    case 'contains':
+      return `an item that fits ${clip(JSON.stringify(node.contains))}`
+    case 'minContains':
+      return `at least ${node.minContains} items that fit ${clip(JSON.stringify(node.contains))}`
+    case 'maxContains':
+      return `at most ${node.maxContains} items that fit ${clip(JSON.stringify(node.contains))}`
+    case 'not':
+      return `something that does not fit ${clip(JSON.stringify(node.not))}`
+    case 'oneOf':
+      return 'something that fits just one of the alternatives, not several'
+    case 'dependentRequired':
+    case 'dependencies':
+      return dependencyText(node[error.keyword], given)
     default:
       return undefined
   }
+}
+
+function dependencyText(dependencies: unknown, given: unknown): string | undefined {
+  if (!isRecord(dependencies) || !isRecord(given)) return undefined
+  for (const [name, needed] of Object.entries(dependencies)) {
+    if (!Object.hasOwn(given, name) || !Array.isArray(needed)) continue
+    const missing = needed.filter((other) => typeof other === 'string' && !Object.hasOwn(given, other))
+    if (missing.length > 0) return `${missing.join(' and ')} along with ${name}`
+  }
+  return undefined
 }
 
 function checkText({ pattern, values }: InstanceChecks, given: unknown): string {
@@ -238,13 +281,14 @@ function list(values: unknown): string {
     : 'the listed values'
 }
 
-function show(value: unknown): string {
+function show(value: unknown, mask: Mask): string {
   if (value === undefined) return 'missing'
   if (value === null) return 'null'
   const type = Array.isArray(value) ? 'array' : typeof value
-  return `${type} (${clip(JSON.stringify(value))})`
+  // Masked before it is cut: half a secret would not be recognised.
+  return `${type} (${clip(mask(JSON.stringify(value)))})`
 }
 
 function clip(text: string, maxChars = 60): string {
-  return text.length <= maxChars ? text : `${text.slice(0, maxChars)}…`
+  return clipText(text, maxChars)
 }

@@ -29,6 +29,7 @@ export function fakeEnvironment(
     denial: () => undefined,
     isAvailable: () => true,
     backends: {},
+    timeoutMs: 0,
     resultBudgetChars: 80_000,
     maxIdenticalCalls: 25,
     emit: (event) => events.push(event),

@@ -5,6 +5,7 @@ import { failure, readResult, toResult } from './answers.ts'
 import type { CallHooks, HookedCall } from './call-environment.ts'
 import { copyJson } from './copy-json.ts'
 import { BatchAbort, type Limits, type Outcome, runWithin } from './deadline.ts'
+import { copyResult } from './mask.ts'
 
 /** Where the hooks before a call leave it: refused, answered, or on its way with these arguments. */
 export type BeforeOutcome =
@@ -86,8 +87,10 @@ export async function runAfterHooks(
   let current = result
   for (const hook of hooks) {
     if (!hook.after_tool_call) continue
-    const seen = current
-    const show = () => hook.after_tool_call?.(call, seen)
+    // Copies: what a hook changes, it must return.
+    const seen = copyResult(current)
+    const seenCall = { ...call, args: copyJson(call.args) }
+    const show = () => hook.after_tool_call?.(seenCall, seen)
     if (isAborted) {
       void runWithin(show, { ...limits, abort: new BatchAbort(undefined) })
       continue

@@ -1,11 +1,9 @@
-import { canonicalJson, hashText } from '../json.ts'
-
 const MAX_SESSIONS = 1_000
-const MAX_TEXT_CHARS = 1_000
+const MAX_DEPTH = 200
 
 interface LastCall {
   readonly name: string
-  readonly args: string
+  readonly hash: number
   readonly times: number
 }
 
@@ -15,12 +13,11 @@ export class IdenticalCalls {
 
   /** Notes a call and answers how many times in a row it has now been made; another call starts anew. */
   note(sessionId: string, name: string, args: unknown): number {
-    const text = textOf(args)
+    const hash = hashData(args)
     const last = this.#sessions.get(sessionId)
-    const isSame = last?.name === name && isSameData(last.args, text)
-    const times = isSame ? last.times + 1 : 1
+    const times = last?.name === name && last.hash === hash ? last.times + 1 : 1
     this.#sessions.delete(sessionId)
-    this.#sessions.set(sessionId, { name, args: text, times })
+    this.#sessions.set(sessionId, { name, hash, times })
     if (this.#sessions.size > MAX_SESSIONS) this.#forgetOldest()
     return times
   }
@@ -33,19 +30,35 @@ export class IdenticalCalls {
   }
 }
 
-// Long arguments are remembered by their hash: a thousand sessions must not hold a thousand documents.
-function textOf(args: unknown): string {
-  try {
-    const text = JSON.stringify(args) ?? 'null'
-    return text.length <= MAX_TEXT_CHARS ? text : `${text.length} ${hashText(canonicalJson(args))}`
-  } catch {
-    return 'unreadable'
+/**
+ * Data as 32 bits, the same whatever the order of its keys. Only a row of equal hashes, longer than any limit, could
+ * mistake different calls for one, so nothing more is remembered of them: no session holds a document.
+ */
+function hashData(value: unknown, depth = 0): number {
+  if (typeof value !== 'object' || value === null)
+    return hashText(String(value), typeof value === 'string' ? 7 : 11)
+  if (depth > MAX_DEPTH) return 13
+  if (Array.isArray(value)) {
+    let hash = 17
+    for (const item of value) hash = mix(hash, hashData(item, depth + 1))
+    return hash
   }
+  let hash = 19
+  for (const key of Object.keys(value)) {
+    const nested = (value as Record<string, unknown>)[key]
+    // Added up, so that order does not matter.
+    if (nested !== undefined) hash = (hash + mix(hashText(key, 23), hashData(nested, depth + 1))) | 0
+  }
+  return hash
 }
 
-// The same data in another order has as many characters, so most calls are told apart without sorting a key.
-function isSameData(a: string, b: string): boolean {
-  if (a === b) return true
-  if (a.length !== b.length || !a.startsWith('{')) return false
-  return canonicalJson(JSON.parse(a)) === canonicalJson(JSON.parse(b))
+function hashText(text: string, seed: number): number {
+  let hash = seed
+  for (let index = 0; index < text.length; index++) hash = mix(hash, text.charCodeAt(index))
+  return hash
+}
+
+function mix(hash: number, part: number): number {
+  const mixed = Math.imul(hash ^ part, 0x9e3779b1)
+  return mixed ^ (mixed >>> 15)
 }

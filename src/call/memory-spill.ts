@@ -1,6 +1,7 @@
 import { type Clock, readClock } from '../clock.ts'
 import type { Spill } from './spill.ts'
 
+/** How much a spill in memory keeps, and for how long. */
 export interface MemorySpillOptions {
   /** Texts kept at once, over all sessions; 200. */
   readonly maxEntries?: number
@@ -8,7 +9,10 @@ export interface MemorySpillOptions {
   readonly maxChars?: number
   /** How long a text is kept; 30 minutes. */
   readonly ttlMs?: number
+  /** Where the time comes from; `Date`. */
   readonly clock?: Clock
+  /** Numbers from 0 to 1; `Math.random`. They make the handles of another run, after a restart, different ones. */
+  readonly random?: () => number
 }
 
 /** A spill in memory. The oldest texts go first when it is full. */
@@ -17,8 +21,12 @@ export function memorySpill({
   maxChars = 20_000_000,
   ttlMs = 30 * 60_000,
   clock = { now: () => Date.now() },
+  random = Math.random,
 }: MemorySpillOptions = {}): Spill {
   const now = readClock(clock)
+  const run = Math.floor(random() * 36 ** 4)
+    .toString(36)
+    .padStart(4, '0')
   const entries = new Map<string, { sessionId: string; text: string; expiresAt: number }>()
   let chars = 0
   let count = 0
@@ -40,7 +48,7 @@ export function memorySpill({
   return {
     put(sessionId, text) {
       if (text.length > maxChars) throw new RangeError(`the text has more than ${maxChars} characters`)
-      const handle = `r${++count}`
+      const handle = `r${++count}_${run}`
       entries.set(handle, { sessionId, text, expiresAt: now() + ttlMs })
       chars += text.length
       makeRoom()

@@ -19,7 +19,7 @@ export function permitCall(call: ToolCall, environment: CallEnvironment): Permis
   if (!environment.isAvailable(tool)) {
     return {
       target,
-      refusal: notAvailable(`"${tool.name}" is not currently available; try another tool or try later`),
+      refusal: notAvailable(`"${tool.name}" is not currently available`),
     }
   }
   const missing = missingCapabilities(tool.capabilities, environment.backends)

@@ -1,10 +1,10 @@
 import type { SchemaDraft } from '@cfworker/json-schema'
-import { RE2JS } from 're2js'
 import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
 import { setOwn } from './copy-json.ts'
 import { InstanceCheck, type InstanceParts, type TextTest } from './instance-check.ts'
+import { linearPattern } from './linear-pattern.ts'
 
 /** A schema copied into a form that is safe and cheap to evaluate. */
 export interface PreparedSchema {
@@ -29,8 +29,6 @@ export interface PatternMap {
 }
 
 export interface PrepareOptions {
-  /** Allows patterns that only the platform's own regular expressions can express: the host wrote them. */
-  readonly isTrusted: boolean
   readonly parts: InstanceParts
   /** Called whenever a `$ref` is followed. */
   readonly onRef: () => void
@@ -142,12 +140,9 @@ export function prepareSchema(schema: JsonSchema, options: PrepareOptions): Prep
       return reject(at, 'is too large a pattern')
     }
     try {
-      const linear = RE2JS.compile(RE2JS.translateRegExp(pattern))
-      return (text) => linear.test(text)
+      return linearPattern(pattern)
     } catch (thrown) {
-      const native = options.isTrusted ? nativePattern(pattern) : undefined
-      if (native === undefined) reject(at, `cannot be evaluated safely (${describeError(thrown)})`)
-      return native
+      return reject(at, `cannot be evaluated safely (${describeError(thrown)})`)
     }
   }
 
@@ -164,15 +159,6 @@ function weigh(pattern: string): number {
     weight += Number(most === '' ? least : most)
   }
   return weight
-}
-
-function nativePattern(pattern: string): TextTest | undefined {
-  try {
-    const expression = new RegExp(pattern, 'u')
-    return (text) => expression.test(text)
-  } catch {
-    return undefined
-  }
 }
 
 // Following references is the one way for a small schema to cost a lot, so it is counted where it happens.

@@ -2,10 +2,11 @@ import { describeError } from '../errors.ts'
 import type { ReducerLookup } from '../reduce/reducer.ts'
 import type { ReduceContext, Tool, ToolResult } from '../tool.ts'
 import { readResult } from './answers.ts'
+import { copyResult } from './mask.ts'
 
 /**
- * The result as the tool's reducer leaves it: the host's for that name, else the tool's own. One that throws, returns nothing or something that is no result leaves
- * the original.
+ * The result as the tool's reducer leaves it: the host's for that name, else the tool's own. One that throws, returns
+ * nothing or something that is no result leaves the original, also when it has changed what it was given.
  */
 export function reduceResult(
   tool: Tool,
@@ -16,7 +17,8 @@ export function reduceResult(
 ): ToolResult {
   try {
     const reducer = reducers?.get(tool.name) ?? tool
-    const reduced: unknown = reducer.reduce?.({ ...result }, context)
+    if (reducer.reduce === undefined) return result
+    const reduced: unknown = reducer.reduce(copyResult(result), context)
     if (reduced === undefined || reduced === null) return result
     const read = readResult(reduced)
     if (typeof read !== 'string') return read

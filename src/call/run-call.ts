@@ -4,11 +4,11 @@ import type { Tool, ToolCall, ToolResult } from '../tool.ts'
 import { failedWith, failure } from './answers.ts'
 import type { Batch } from './batch.ts'
 import type { CallTarget } from './call-environment.ts'
-import { type CheckedArguments, checkArguments } from './check-arguments.ts'
+import { type CheckedArguments, checkArguments, readArguments } from './check-arguments.ts'
 import { copyJson } from './copy-json.ts'
 import { dryRunResult } from './dry-run.ts'
 import { runAfterHooks, runBeforeHooks } from './hooks.ts'
-import { type Mask, maskFor, maskResult } from './mask.ts'
+import { maskResult } from './mask.ts'
 import { permitCall } from './permit-call.ts'
 import { reduceResult } from './reduce-result.ts'
 import { runTool } from './run-tool.ts'
@@ -20,8 +20,10 @@ export interface AnsweredCall {
   readonly name: string
   readonly result: ToolResult
   readonly durationMs: number
-  /** The tool the call resolved to, if there was one. */
-  readonly tool: Tool | undefined
+  /** What the call resolved to, if there was something. */
+  readonly target: CallTarget | undefined
+  /** The text before it was reduced, when a reducer made it shorter. */
+  readonly unreduced: string | undefined
 }
 
 /** Runs one call from its name to its reduced result. Never throws. */
@@ -29,12 +31,12 @@ export async function runCall(call: ToolCall, batch: Batch): Promise<AnsweredCal
   const { toolCallId, name } = call
   const { state, sessionId, emit } = batch
   const startedAt = state.now()
-  const progress: Progress = { tool: undefined, isCached: false }
+  const progress: Progress = { target: undefined, isCached: false, unreduced: undefined }
   emit({ type: 'call-started', sessionId, toolCallId, name })
   const result = await traceCall(
     { name, toolCallId, sessionId },
-    () => answer(call, batch, progress).catch(failedWith),
-    () => progress.tool?.name,
+    () => answerMasked(call, batch, progress),
+    () => progress.target?.tool.name,
   )
   const durationMs = state.now() - startedAt
   emit({
@@ -45,51 +47,78 @@ export async function runCall(call: ToolCall, batch: Batch): Promise<AnsweredCal
     ok: result.ok,
     durationMs,
     chars: (result.ok ? result.value : result.error).length,
-    ...(result.ok ? {} : { code: result.code }),
-    ...(progress.isCached ? { isCached: true } : {}),
+    ...(result.ok ? undefined : { code: result.code }),
+    ...(progress.isCached ? { isCached: true } : undefined),
   })
-  return { toolCallId, name, result, durationMs, tool: progress.tool }
+  return { toolCallId, name, result, durationMs, target: progress.target, unreduced: progress.unreduced }
 }
 
 /** What is known of a call on its way, also when it fails half-way. */
 interface Progress {
-  tool: Tool | undefined
+  target: CallTarget | undefined
   isCached: boolean
+  unreduced: string | undefined
+}
+
+// Whatever an answer came from (a tool, a hook, a reducer, an error about the arguments), it is masked last of all.
+async function answerMasked(call: ToolCall, batch: Batch, progress: Progress): Promise<ToolResult> {
+  try {
+    return masked(batch, await answer(call, batch, progress))
+  } catch (thrown) {
+    return maskedFailure(batch, thrown)
+  }
+}
+
+function maskedFailure(batch: Batch, thrown: unknown): ToolResult {
+  try {
+    return masked(batch, failedWith(thrown))
+  } catch {
+    return failure('execution_failed', 'the result cannot be shown: masking secrets failed')
+  }
 }
 
 async function answer(call: ToolCall, batch: Batch, progress: Progress): Promise<ToolResult> {
-  const { environment, sessionId } = batch
-  const times = batch.isDryRun ? 0 : batch.state.identicalCalls.note(sessionId, call.name, call.args)
-
+  const { environment, isDryRun } = batch
   const permission = permitCall(call, environment)
-  progress.tool = permission.target?.tool
-  if ('refusal' in permission) return permission.refusal
+  progress.target = permission.target
+  if ('refusal' in permission) {
+    noteCall(call.name, call.args, batch)
+    return permission.refusal
+  }
   const { target } = permission
+  const checked = check(target, target.args, call, batch)
+  const times = noteCall(target.tool.name, checked.ok ? checked.args : readArguments(target.args), batch)
   if (isTooOften(times, environment.maxIdenticalCalls)) return repeated(target.tool, times)
 
   // Asked first: using the tool may check it out, and then its schema counts as seen.
   const needsSchema = environment.needsSchema?.(target) === true
-  if (!batch.isDryRun) environment.onUse?.(target)
-  const checked = check(target, target.args, call, batch)
+  if (!isDryRun) environment.onUse?.(target)
   if (!checked.ok) return invalid(target, checked.error, needsSchema)
+  if (isDryRun) return dryRunResult(target.tool.name, checked.args)
+  return runPermitted({ call, target, batch, progress }, checked.args)
+}
 
-  const mask = maskFor(environment.backends)
-  if (batch.isDryRun) return dryRunResult(target.tool.name, checked.args, mask)
-  return runPermitted({ call, target, mask, batch, progress }, checked.args)
+// A dry run asks nothing of anybody. What cannot be compared is a call of its own.
+function noteCall(name: string, args: unknown, { isDryRun, state, sessionId }: Batch): number {
+  if (isDryRun) return 0
+  try {
+    return state.identicalCalls.note(sessionId, name, args)
+  } catch {
+    return 0
+  }
 }
 
 /** A call that may run. */
 interface PermittedCall {
   readonly call: ToolCall
   readonly target: CallTarget
-  readonly mask: Mask | undefined
   readonly batch: Batch
   readonly progress: Progress
 }
 
 async function runPermitted(permitted: PermittedCall, args: unknown): Promise<ToolResult> {
   if (permitted.batch.hooks.length > 0) return runHooked(permitted, args)
-  return reduce(permitted, args, masked(permitted, await runOrRecall(permitted, args)))
+  return reduce(permitted, args, await runOrRecall(permitted, args))
 }
 
 async function runHooked(permitted: PermittedCall, validArgs: unknown): Promise<ToolResult> {
@@ -100,29 +129,39 @@ async function runHooked(permitted: PermittedCall, validArgs: unknown): Promise<
   const hooked = { toolCallId, name: target.tool.name, source: target.source, sessionId, turnCount }
 
   const before = await runBeforeHooks(hooks, { ...hooked, args: validArgs }, limits)
-  if ('refusal' in before) return masked(permitted, before.refusal)
+  if ('refusal' in before) return before.refusal
   const checked = before.isChanged
     ? check(target, before.args, call, batch)
     : { ok: true as const, args: validArgs }
   if (!checked.ok) return invalid(target, `${checked.error} (after a hook changed them)`, false)
   const { args } = checked
 
-  const ran = masked(permitted, before.answer ?? (await runOrRecall(permitted, args)))
+  const ran = masked(batch, before.answer ?? (await runOrRecall(permitted, args)))
   const seen = await runAfterHooks(hooks, { ...hooked, args }, ran, limits, (error) =>
     partFailed('hook', error, call, batch),
   )
-  return reduce(permitted, args, seen === ran ? ran : masked(permitted, seen))
+  return reduce(permitted, args, seen)
 }
 
-function masked({ mask }: PermittedCall, result: ToolResult): ToolResult {
+function masked({ mask }: Batch, result: ToolResult): ToolResult {
   return mask ? maskResult(result, mask) : result
 }
 
-function reduce({ call, target, batch }: PermittedCall, args: unknown, result: ToolResult): ToolResult {
-  const { environment, turnCount } = batch
-  return reduceResult(target.tool, result, { args, turnCount }, environment.reducers, (error) =>
+function reduce(permitted: PermittedCall, args: unknown, result: ToolResult): ToolResult {
+  const { call, target, batch, progress } = permitted
+  const { reducers } = batch.environment
+  if (reducers === undefined && target.tool.reduce === undefined) return result
+  // Before reducing too: a reducer cuts, and half a secret is not recognised.
+  const whole = masked(batch, result)
+  const reduced = reduceResult(target.tool, whole, { args, turnCount: batch.turnCount }, reducers, (error) =>
     partFailed('reducer', error, call, batch),
   )
+  if (textOf(reduced).length < textOf(whole).length) progress.unreduced = textOf(whole)
+  return reduced
+}
+
+function textOf(result: ToolResult): string {
+  return result.ok ? result.value : result.error
 }
 
 /** Executes the tool, or answers from the cache what a read-only tool said a short while ago. */
@@ -134,7 +173,7 @@ async function runOrRecall(permitted: PermittedCall, args: unknown): Promise<Too
   const isWatched =
     batch.hooks.length > 0 || batch.environment.reducers !== undefined || tool.reduce !== undefined
   const run = () => runTool(target, isWatched ? copyJson(args) : args, call.toolCallId, batch)
-  const ttlMs = tool.annotations?.readOnlyHint === true ? (tool.cacheTtlMs ?? 0) : 0
+  const ttlMs = cacheTtlMs(tool, batch)
   if (!(ttlMs > 0)) return run()
   const key = results.key(target.registration ?? tool, batch.sessionId, canonicalJson(args))
   const recalled = results.get(key, now())
@@ -151,13 +190,18 @@ async function runOrRecall(permitted: PermittedCall, args: unknown): Promise<Too
   return result
 }
 
+// What was said about the files of one turn says nothing about those of another.
+function cacheTtlMs({ annotations, cacheTtlMs = 0, capabilities }: Tool, { attachments }: Batch): number {
+  const readsAttachments = capabilities?.attachments !== undefined && attachments.length > 0
+  return annotations?.readOnlyHint === true && !readsAttachments ? cacheTtlMs : 0
+}
+
 function check(target: CallTarget, args: unknown, call: ToolCall, batch: Batch): CheckedArguments {
-  const { tool, registration, source } = target
+  const { tool, registration } = target
   const schema = batch.state.schemas.compile(registration?.definition.parameters ?? tool.inputSchema, {
-    isTrusted: source.kind === 'builtin',
     onFaults: (faults) => partFailed('schema', faults.join('; '), call, batch),
   })
-  return checkArguments(schema, args)
+  return checkArguments(schema, args, batch.mask)
 }
 
 function invalid({ tool, registration }: CallTarget, faults: string, withSchema: boolean): ToolResult {

@@ -10,7 +10,8 @@ import { openCapabilities } from './open-capabilities.ts'
 
 /**
  * Executes the tool with what it was granted, within its deadline and its turn at the gates. Waiting for a turn does
- * not count against the deadline.
+ * not count against the deadline. A call that is over gives its place back, also when its work ignores the signal and
+ * carries on: holding the place for work that may never end would block the tool for good.
  */
 export async function runTool(
   target: CallTarget,

@@ -9,8 +9,9 @@ export interface TracedCall {
 }
 
 /**
- * Runs one call, which never rejects, within a span, named and described by OpenTelemetry's conventions for generative AI. Arguments and
- * results are left out: they may hold what a trace must not. Without a tracer provider nothing happens.
+ * Runs one call, which never rejects, within a span, named and described by OpenTelemetry's conventions for generative
+ * AI. Arguments and results are left out: they may hold what a trace must not. Without a tracer provider nothing
+ * happens, and a tracer that fails changes nothing.
  */
 export function traceCall(
   call: TracedCall,
@@ -19,19 +20,27 @@ export function traceCall(
   toolName: () => string | undefined,
 ): Promise<ToolResult> {
   const span = startSpan(call)
-  if (span === undefined || !isSpanContextValid(span.spanContext())) return run()
-  // Active while the tool runs, so that its own spans become children.
-  return context.with(trace.setSpan(context.active(), span), async () => {
-    const result = await run()
-    endSpan(span, result, toolName())
-    return result
-  })
+  if (span === undefined) return run()
+  let running: Promise<ToolResult> | undefined
+  const runOnce = () => {
+    running ??= run().then((result) => {
+      endSpan(span, result, toolName())
+      return result
+    })
+    return running
+  }
+  try {
+    // Active while the tool runs, so that its own spans become children.
+    return context.with(trace.setSpan(context.active(), span), runOnce) ?? runOnce()
+  } catch {
+    return runOnce()
+  }
 }
 
-// A tracer that fails is no reason for a call to, neither here nor at the end.
+/** A span that is recorded somewhere; undefined when there is none. */
 function startSpan(call: TracedCall): Span | undefined {
   try {
-    return trace.getTracer('toolcrib').startSpan(`execute_tool ${call.name}`, {
+    const span = trace.getTracer('toolcrib').startSpan(`execute_tool ${call.name}`, {
       kind: SpanKind.INTERNAL,
       attributes: {
         'gen_ai.operation.name': 'execute_tool',
@@ -41,6 +50,7 @@ function startSpan(call: TracedCall): Span | undefined {
         'gen_ai.conversation.id': call.sessionId,
       },
     })
+    return isSpanContextValid(span.spanContext()) ? span : undefined
   } catch {
     return undefined
   }

@@ -1,12 +1,15 @@
 import { describeError } from '../errors.ts'
 import type { CallResult, ToolResult } from '../tool.ts'
 import type { Batch } from './batch.ts'
+import { runWithin } from './deadline.ts'
 import type { AnsweredCall } from './run-call.ts'
 import { type Claim, shareBudget } from './share-budget.ts'
-import { trimText } from './trim-text.ts'
+import { markerOf, trimText } from './trim-text.ts'
 
-/** A limit below this has no room to point to a spilled text. */
-const MIN_SPILL_LIMIT_CHARS = 120
+/** What a reducer leaves out is kept aside from so many characters on. */
+const MIN_REDUCED_CHARS = 1_000
+/** Room for where it is kept. */
+const POINTER_CHARS = 80
 
 /** The answers of a batch, each cut to what the budget grants it. Only the text is cut: the rest of a result survives. */
 export function trimResults(
@@ -14,63 +17,84 @@ export function trimResults(
   budgetChars: number,
   batch: Batch,
 ): Promise<CallResult[]> {
-  const limits = shareBudget(budgetChars, answered.map(claimOf))
-  return Promise.all(
-    answered.map(async (call, index) => {
-      const { toolCallId, name, durationMs } = call
-      const limitChars = limits[index] ?? 0
-      const fits = textOf(call.result).length <= limitChars
-      const result = fits ? call.result : await trimResult(call, limitChars, batch)
-      return { toolCallId, name, result, durationMs }
-    }),
-  )
+  const claims = answered.map((call) => claimOf(call, isKept(call, batch) ? POINTER_CHARS : 0))
+  const limits = shareBudget(budgetChars, claims)
+  const results = answered.map((call, index) => {
+    const limitChars = limits[index] ?? 0
+    if (textOf(call.result).length > limitChars) return trimmed(call, limitChars, batch)
+    return isKept(call, batch) ? withPointer(call, limitChars, batch) : answerOf(call, call.result)
+  })
+  return Promise.all(results)
 }
 
-function claimOf({ result, tool }: AnsweredCall): Claim {
-  const chars = textOf(result).length
+function answerOf({ toolCallId, name, durationMs }: AnsweredCall, result: ToolResult): CallResult {
+  return { toolCallId, name, result, durationMs }
+}
+
+function claimOf({ result, target }: AnsweredCall, extraChars: number): Claim {
+  const chars = textOf(result).length + extraChars
   try {
-    const { maxResultChars, isSelfLimiting } = tool ?? {}
+    const { maxResultChars } = target?.tool ?? {}
     const hasLimit = typeof maxResultChars === 'number' && maxResultChars >= 0
-    return { chars, isSelfLimiting, maxChars: hasLimit ? Math.floor(maxResultChars) : undefined }
+    return {
+      chars,
+      isSelfLimiting: target?.registration?.isSelfLimiting === true,
+      maxChars: hasLimit ? Math.floor(maxResultChars) : undefined,
+    }
   } catch {
     return { chars }
   }
 }
 
-async function trimResult(call: AnsweredCall, limitChars: number, batch: Batch): Promise<ToolResult> {
+async function trimmed(call: AnsweredCall, limitChars: number, batch: Batch): Promise<CallResult> {
   const { toolCallId, name, result } = call
   const text = textOf(result)
-  const handle = limitChars < MIN_SPILL_LIMIT_CHARS ? undefined : await spill(text, call, batch)
-  const trimmed = trimText(text, limitChars, handle)
+  const handle = limitChars < markerOf(text).length ? undefined : await spill(text, call, batch)
+  const shown = trimText(text, limitChars, handle)
   batch.emit({
     type: 'result-trimmed',
     sessionId: batch.sessionId,
     toolCallId,
     name,
     totalChars: text.length,
-    keptChars: trimmed.length,
+    keptChars: shown.length,
     ...(handle === undefined ? {} : { handle }),
   })
-  return result.ok ? { ...result, value: trimmed } : { ...result, error: trimmed }
+  return answerOf(call, withText(result, shown))
+}
+
+/** Whether a reducer left out so much that the whole is worth keeping aside. */
+function isKept({ result, unreduced }: AnsweredCall, { environment }: Batch): boolean {
+  if (environment.spill === undefined) return false
+  return unreduced !== undefined && unreduced.length - textOf(result).length >= MIN_REDUCED_CHARS
+}
+
+/** What a reducer left, with where the whole is. */
+async function withPointer(call: AnsweredCall, limitChars: number, batch: Batch): Promise<CallResult> {
+  const { result, unreduced = '' } = call
+  const text = textOf(result)
+  if (text.length + POINTER_CHARS > limitChars) return answerOf(call, result)
+  const handle = await spill(unreduced, call, batch)
+  const pointer = `\n[all ${unreduced.length} chars: read_result "${handle}"]`
+  const isShown = handle !== undefined && text.length + pointer.length <= limitChars
+  return answerOf(call, isShown ? withText(result, text + pointer) : result)
 }
 
 async function spill(text: string, call: AnsweredCall, batch: Batch): Promise<string | undefined> {
-  try {
-    const handle: unknown = await batch.environment.spill?.put(batch.sessionId, text)
-    return typeof handle === 'string' ? handle : undefined
-  } catch (thrown) {
-    const { toolCallId, name } = call
-    const error = describeError(thrown)
-    batch.emit({
-      type: 'call-part-failed',
-      sessionId: batch.sessionId,
-      toolCallId,
-      name,
-      part: 'spill',
-      error,
-    })
-    return undefined
-  }
+  const { environment, abort, timeoutMs, state, sessionId } = batch
+  if (environment.spill === undefined) return undefined
+  const { spill } = environment
+  const limits = { abort, timeoutMs, schedule: state.schedule }
+  const outcome = await runWithin<unknown>(() => spill.put(sessionId, text), limits)
+  if (outcome.kind === 'returned') return typeof outcome.value === 'string' ? outcome.value : undefined
+  const { toolCallId, name } = call
+  const error = outcome.kind === 'threw' ? describeError(outcome.error) : outcome.kind
+  batch.emit({ type: 'call-part-failed', sessionId, toolCallId, name, part: 'spill', error })
+  return undefined
+}
+
+function withText(result: ToolResult, text: string): ToolResult {
+  return result.ok ? { ...result, value: text } : { ...result, error: text }
 }
 
 function textOf(result: ToolResult): string {

@@ -6,8 +6,17 @@ import { cutText } from '../text.ts'
  */
 export function trimText(text: string, limitChars: number, handle?: string): string {
   if (text.length <= limitChars) return text
-  const marker = `\n[truncated — ${text.length} chars total]`
-  const pointer = handle === undefined ? '' : ` Read the rest with read_result, handle "${handle}".`
-  const ending = [marker + pointer, marker].find((candidate) => candidate.length <= limitChars) ?? ''
+  const marker = markerOf(text)
+  const pointers =
+    handle === undefined
+      ? []
+      : [` Read the rest with read_result, handle "${handle}".`, ` read_result "${handle}"`]
+  const endings = [...pointers.map((pointer) => marker + pointer), marker]
+  const ending = endings.find((candidate) => candidate.length <= limitChars) ?? ''
   return cutText(text, limitChars - ending.length) + ending
+}
+
+/** What a text that was cut ends in. */
+export function markerOf(text: string): string {
+  return `\n[truncated — ${text.length} chars total]`
 }

@@ -1,3 +1,4 @@
+import { clipText } from '../text.ts'
 import type { Tool } from '../tool.ts'
 import { inputInvalid } from './answer.ts'
 import type { SearchPowers } from './search-powers.ts'
@@ -23,13 +24,12 @@ export function callTool(session: Pick<SearchPowers, 'suggest'>, searchTool: str
       },
       required: ['name'],
     },
-    isSelfLimiting: true,
     execute({ name }) {
       if (name === 'call_tool')
         return inputInvalid('call_tool cannot call itself; give the name of another tool')
       const close = session.suggest(name)
       const next = close.length > 0 ? `did you mean ${close.join(' or ')}?` : `find it with ${searchTool}`
-      return { ok: false, code: 'not_available', error: `Unknown tool: ${name.slice(0, 200)}; ${next}` }
+      return { ok: false, code: 'not_available', error: `Unknown tool: ${clipText(name, 200)}; ${next}` }
     },
   }
 }

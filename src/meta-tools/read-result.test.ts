@@ -35,8 +35,13 @@ function open(text: string, resultLimitChars = 80_000) {
 }
 
 describe('read_result', () => {
-  test('keeps its own answer short', () => {
-    expect(open('').tool).toMatchObject({ name: 'read_result', isSelfLimiting: true })
+  test('an offset before the beginning is the beginning, with a pattern too', async () => {
+    const { readOk } = open('0123456789\nabc\nabd')
+    const piece = await readOk({ offset: -5, limit: 3 })
+    expect(piece).toMatchObject({ offset: 0, text: '012', next_offset: 3 })
+    const lines = await readOk({ offset: -1, pattern: 'ab' })
+    expect(lines).toMatchObject({ total_matches: 2, lines: [{ line: 2 }, { line: 3 }] })
+    expect(lines.next_offset).toBeUndefined()
   })
 
   test('reads a piece and says where to read on', async () => {

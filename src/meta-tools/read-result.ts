@@ -43,7 +43,6 @@ export function readResult({ spill, sessionId }: { spill: Spill; sessionId: stri
       additionalProperties: false,
     },
     annotations: { readOnlyHint: true, openWorldHint: false },
-    isSelfLimiting: true,
     async execute(input, { resultLimitChars }: ToolContext) {
       const text = await spill.get(sessionId, input.handle)
       if (text === undefined) return expired(input.handle)
@@ -63,8 +62,8 @@ function expired(handle: string): ToolResult {
   })
 }
 
-function readPiece(text: string, { handle, offset = 0, limit }: Input, maxChars: number): ToolResult {
-  const start = boundary(text, Math.min(offset, text.length))
+function readPiece(text: string, { handle, offset, limit }: Input, maxChars: number): ToolResult {
+  const start = boundary(text, clamp(offset, { min: 0, max: text.length, otherwise: 0 }))
   let length = clamp(limit, { min: 1, max: 20_000, otherwise: 8_000 })
   while (true) {
     // A piece holds at least one whole character, or reading on would never end.
@@ -91,7 +90,7 @@ function nextBoundary(text: string, start: number): number {
 
 function findLines(
   text: string,
-  { handle, offset = 0, limit }: Input,
+  { handle, offset, limit }: Input,
   pattern: string,
   maxChars: number,
 ): ToolResult {
@@ -108,7 +107,8 @@ function findLines(
     .split('\n')
     .map((line, index) => ({ line: index + 1, text: line }))
     .filter((line) => expression.test(line.text))
-  const wanted = matches.slice(offset, offset + clamp(limit, { min: 1, max: 500, otherwise: 50 }))
+  const skipped = clamp(offset, { min: 0, max: matches.length, otherwise: 0 })
+  const wanted = matches.slice(skipped, skipped + clamp(limit, { min: 1, max: 500, otherwise: 50 }))
   const lines: { line: number; text: string }[] = []
   let chars = 200
   for (const { line, text } of wanted) {
@@ -117,7 +117,7 @@ function findLines(
     if (chars > maxChars && lines.length > 0) break
     lines.push(shown)
   }
-  const next = offset + lines.length
+  const next = skipped + lines.length
   return answer({
     handle,
     total_chars: text.length,

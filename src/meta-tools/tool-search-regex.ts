@@ -28,7 +28,6 @@ export function toolSearchRegex(session: SearchPowers, options: SearchToolOption
       required: ['pattern'],
     },
     annotations: { readOnlyHint: true, openWorldHint: false },
-    isSelfLimiting: true,
     async execute({ pattern, limit }) {
       if (pattern.trim() === '')
         return inputInvalid('pattern is empty; give a regular expression such as "github.*issue"')

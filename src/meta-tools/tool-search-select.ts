@@ -23,7 +23,6 @@ export function toolSearchSelect(session: SearchPowers, options: SearchToolOptio
       required: ['query'],
     },
     annotations: { readOnlyHint: true, openWorldHint: false },
-    isSelfLimiting: true,
     execute({ query, max_results }, ctx) {
       if (query.trim() === '')
         return inputInvalid('ToolSearch needs a query: select:<names>, or what you need in a few words')

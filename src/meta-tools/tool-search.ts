@@ -40,7 +40,6 @@ export function toolSearch(
       },
     },
     annotations: { readOnlyHint: true, openWorldHint: false },
-    isSelfLimiting: true,
     execute(input, ctx) {
       const maxTokens = Math.min(options.maxAnswerTokens, Math.floor(ctx.resultLimitChars / 4))
       if (input.name?.trim())

@@ -25,7 +25,6 @@ export function waitForServers(directory: ServerDirectory): Tool<Input> {
       },
     },
     annotations: { readOnlyHint: true, openWorldHint: false },
-    isSelfLimiting: true,
     async execute({ servers, timeout_ms }) {
       const timeoutMs = clamp(timeout_ms, { min: 0, max: 60_000, otherwise: 10_000 })
       await directory.settled({ timeoutMs, ...(servers ? { servers } : {}) })

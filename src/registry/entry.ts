@@ -15,6 +15,8 @@ export interface EntryOptions {
   readonly deferral: Deferral
   readonly searchHint?: string | undefined
   readonly trust: number
+  /** Keeps its own answers short, so they are never trimmed. For meta-tools only: no tool can claim it. */
+  readonly isSelfLimiting?: boolean
 }
 
 /**
@@ -26,6 +28,7 @@ export class Entry {
   readonly tool: Tool
   readonly source: ToolSource
   readonly deferral: Deferral
+  readonly isSelfLimiting: boolean
   readonly listing: Listing
   readonly definition: ToolDefinition
   /** What its name collides by. */
@@ -42,6 +45,7 @@ export class Entry {
     this.skeletons = nameSkeletons(options.name)
     this.source = Object.freeze(options.source)
     this.deferral = options.deferral
+    this.isSelfLimiting = options.isSelfLimiting === true
     this.tool = tool.name === options.name ? tool : renamed(tool, options.name)
     this.definition = Object.freeze({ name: options.name, description, parameters })
     this.listing = Object.freeze({
@@ -82,7 +86,6 @@ const CARRIED_FIELDS = [
   'timeoutMs',
   'maxConcurrent',
   'cacheTtlMs',
-  'isSelfLimiting',
 ] as const satisfies readonly (keyof Tool)[]
 
 /** The same tool under another name. Methods stay bound to the original, which may be a class with private state. */

@@ -1,0 +1,52 @@
+import { isRecord } from '../json.ts'
+
+const MASK = '***'
+
+const SECRET_NAME =
+  /token|jwt|bearer|passw(?:or)?d|passphrase|secret|(?:api|access|private|signing|encryption|auth|account)[-_]?key|authorization|credential|cookie|^(?:auth|pwd|pin)$/i
+
+/** What a secret looks like, wherever it stands. What the first group holds is kept. */
+const SECRET_SHAPES: readonly RegExp[] = [
+  /\b((?:bearer|basic)\s+)[\w.~+/=-]{6,}/gi,
+  /()\b(?:sk|pk|rk)[-_][\w-]{8,}/g,
+  /()\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|npm_)[\w-]{8,}/g,
+  /()\bAKIA[0-9A-Z]{12,}/g,
+  /()\beyJ[\w-]+\.[\w-]+\.[\w-]*/g,
+  /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@]{1,200}@/gi,
+]
+/** A header written as one text. */
+const HEADER = /^\s*([\w-]{1,60})\s*:\s*\S/
+
+/**
+ * Arguments fit to be shown: what a name calls a secret is replaced by `***` (a property's, a header's, that of a
+ * name and value pair), and so is what looks like one.
+ */
+export function maskArguments(value: unknown): unknown {
+  if (typeof value === 'string') return maskText(value)
+  if (Array.isArray(value)) {
+    const [name, ...rest] = value
+    const isPair = value.length === 2 && typeof name === 'string' && typeof rest[0] === 'string'
+    return isPair && SECRET_NAME.test(name) && !HEADER.test(name) ? [name, MASK] : value.map(maskArguments)
+  }
+  if (!isRecord(value)) return value
+  const named = value.name ?? value.key ?? value.header
+  const isNamedSecret = typeof named === 'string' && SECRET_NAME.test(named)
+  const entries = Object.entries(value).map(([key, nested]) => {
+    const isSecret = namesSecret(key, nested) || (isNamedSecret && key === 'value')
+    return [key, isSecret ? MASK : maskArguments(nested)]
+  })
+  return Object.fromEntries(entries)
+}
+
+function maskText(text: string): string {
+  const header = HEADER.exec(text)?.[1]
+  if (header !== undefined && SECRET_NAME.test(header)) return `${header}: ${MASK}`
+  return SECRET_SHAPES.reduce((masked, shape) => masked.replace(shape, `$1${MASK}`), text)
+}
+
+// A count of tokens is no secret.
+function namesSecret(key: string, value: unknown): boolean {
+  if (typeof value === 'boolean' || value === null) return false
+  if (typeof value === 'number' && /tokens/i.test(key)) return false
+  return SECRET_NAME.test(key)
+}

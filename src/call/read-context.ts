@@ -1,0 +1,45 @@
+import type { CallContext } from './call-environment.ts'
+
+/** What the host said about a batch, each part only if it is of its kind. Never throws. */
+export function readContext(context: unknown): Partial<CallContext> {
+  const sessionId = read(context, 'sessionId')
+  const turnCount = asNumber(read(context, 'turnCount'))
+  const resultBudgetChars = asNumber(read(context, 'resultBudgetChars'))
+  const timeoutMs = asNumber(read(context, 'timeoutMs'))
+  const maxParallel = asNumber(read(context, 'maxParallel'))
+  const signal = read(context, 'signal')
+  const attachments = read(context, 'attachments')
+  return {
+    sessionId: typeof sessionId === 'string' || typeof sessionId === 'number' ? String(sessionId) : '',
+    dryRun: read(context, 'dryRun') === true,
+    ...(turnCount === undefined ? undefined : { turnCount }),
+    ...(resultBudgetChars === undefined ? undefined : { resultBudgetChars }),
+    ...(timeoutMs === undefined ? undefined : { timeoutMs }),
+    ...(maxParallel === undefined ? undefined : { maxParallel }),
+    ...(isSignal(signal) ? { signal } : undefined),
+    ...(Array.isArray(attachments) ? { attachments } : undefined),
+  }
+}
+
+function read(context: unknown, key: keyof CallContext): unknown {
+  try {
+    return (context as Partial<CallContext> | null | undefined)?.[key]
+  } catch {
+    return undefined
+  }
+}
+
+function asNumber(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}
+
+function isSignal(value: unknown): value is AbortSignal {
+  try {
+    const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>
+    return [typeof addEventListener, typeof removeEventListener].every((type) => type === 'function')
+      ? typeof aborted === 'boolean'
+      : false
+  } catch {
+    return false
+  }
+}
