@@ -1,0 +1,84 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+
+/**
+ * `npm run lockfile`: completes package-lock.json. A registry mirror may lack binaries for platforms other than its own;
+ * npm then leaves them out of the lockfile, and `npm ci` refuses it. Their versions are exact and their platforms are in
+ * their names, so they can be written down without the registry.
+ */
+interface LockedPackage {
+  readonly version?: string
+  readonly dev?: boolean
+  readonly optional?: boolean
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly os?: readonly string[]
+  readonly cpu?: readonly string[]
+  readonly libc?: readonly string[]
+}
+
+const path = new URL('../../package-lock.json', import.meta.url)
+const lock: { packages: Record<string, LockedPackage> } = JSON.parse(readFileSync(path, 'utf8'))
+
+const OPERATING_SYSTEMS = [
+  'aix',
+  'android',
+  'darwin',
+  'freebsd',
+  'linux',
+  'netbsd',
+  'openbsd',
+  'openharmony',
+  'sunos',
+  'win32',
+]
+const PROCESSORS = [
+  'arm64',
+  'arm',
+  'x64',
+  'ia32',
+  'ppc64',
+  'riscv64',
+  's390x',
+  'loong64',
+  'mips64el',
+  'wasm32',
+]
+
+const added: string[] = []
+for (const [place, { optionalDependencies = {}, dev }] of Object.entries(lock.packages)) {
+  for (const [name, version] of Object.entries(optionalDependencies)) {
+    if (!/^\d/.test(version) || findsVersion(place, name, version)) continue
+    const isFree = lock.packages[`node_modules/${name}`] === undefined
+    const key = isFree ? `node_modules/${name}` : `${place}/node_modules/${name}`
+    lock.packages[key] = { version, ...(dev ? { dev } : {}), optional: true, ...platformOf(name) }
+    added.push(`${key}@${version}`)
+  }
+}
+const sorted = Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1))
+writeFileSync(path, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`)
+console.log(added.length === 0 ? 'nothing was missing' : `added ${added.length}:\n${added.join('\n')}`)
+
+/** Whether `place` would find this version, in its own folder or in one above. */
+function findsVersion(place: string, name: string, version: string): boolean {
+  for (let folder = place; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
+    const found = lock.packages[`${folder === '' ? '' : `${folder}/`}node_modules/${name}`]
+    if (found) return found.version === version
+    if (folder === '') return false
+    if (!folder.includes('/node_modules/')) folder = '/node_modules/'
+  }
+}
+
+function platformOf(name: string): Pick<LockedPackage, 'os' | 'cpu' | 'libc'> {
+  const words = name.split(/[/-]/)
+  const os = OPERATING_SYSTEMS.filter((system) => words.includes(system))
+  const cpu = PROCESSORS.filter((processor) => words.includes(processor))
+  const libc = words.some((word) => word.startsWith('musl'))
+    ? ['musl']
+    : words.some((word) => word.startsWith('gnu'))
+      ? ['glibc']
+      : []
+  return {
+    ...(cpu.length > 0 ? { cpu } : {}),
+    ...(os.length > 0 ? { os } : {}),
+    ...(os.includes('linux') && libc.length > 0 ? { libc } : {}),
+  }
+}
