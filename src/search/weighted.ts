@@ -42,7 +42,7 @@ class WeightedIndex implements SearchIndex {
   }
 
   rank(query: Query, { limit, accepts }: RankOptions): Ranking {
-    const terms = query.words.flatMap(termsOf)
+    const terms = query.words.length === 1 ? query.words.flatMap(partsOf) : query.words.map(wholeOf)
     const unmatched = new Set(query.words)
     const matches: { listing: Listing; score: number; entry: Entry }[] = []
     for (const entries of this.#sources.values()) {
@@ -69,8 +69,17 @@ class WeightedIndex implements SearchIndex {
   }
 }
 
-/** A word counts as it is written; one made of several, such as `send_message`, counts as those. */
-function termsOf(word: string): { word: string; needle: string }[] {
+interface Term {
+  readonly word: string
+  readonly needle: string
+}
+
+function wholeOf(word: string): Term {
+  return { word, needle: word.toLowerCase() }
+}
+
+/** A query of one word may be a name that several tools bear, such as `send_message`: its parts count. */
+function partsOf(word: string): Term[] {
   const needles = word
     .toLowerCase()
     .replace(/^mcp__/, '')
@@ -100,7 +109,7 @@ function namePoints(needle: string, { listing, parts }: Entry): number {
   return parts.some((part) => part.includes(needle)) ? NAME_PART_CONTAINS[origin] : 0
 }
 
-function reasonsOf(terms: readonly { word: string; needle: string }[], entry: Entry): string[] {
+function reasonsOf(terms: readonly Term[], entry: Entry): string[] {
   const reasons: string[] = []
   for (const { needle } of terms) {
     if (entry.parts.includes(needle)) reasons.push(`name has "${needle}"`)
