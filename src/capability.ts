@@ -15,6 +15,7 @@ export interface CapabilityRequest {
   attachments?: true
 }
 
+/** The name of a capability, as a tool declares it and as its handle is called in the context. */
 export type CapabilityName = keyof CapabilityRequest
 
 /**
@@ -23,7 +24,7 @@ export type CapabilityName = keyof CapabilityRequest
  */
 export class CapabilityError extends Error {
   override readonly name = 'CapabilityError'
-  readonly code: 'denied' | 'not_available' | 'execution_failed' | 'timeout' | 'cancelled'
+  readonly code: 'denied' | 'not_available' | 'input_invalid' | 'execution_failed' | 'timeout' | 'cancelled'
 
   constructor(code: CapabilityError['code'], message: string, options?: { cause?: unknown }) {
     super(message, options)
@@ -62,6 +63,7 @@ export interface StorageAccess {
   update(key: string, change: (value: string | undefined) => string | undefined): Promise<string | undefined>
 }
 
+/** What is known of a file without reading it. */
 export interface FileInfo {
   /** The real path. */
   readonly path: string
@@ -79,12 +81,18 @@ export interface FileAccess {
   readFile(path: string): Promise<Uint8Array>
   /** Replaces the file as a whole, so that no reader sees half of it; missing directories are made. */
   writeFile(path: string, data: string | Uint8Array): Promise<void>
+  /**
+   * Reads, changes and writes as one step: calls that run side by side lose nothing. `change` is given what is there
+   * and returns what shall be there, undefined to leave the file alone; a `CapabilityError` it throws comes out.
+   */
+  update(path: string, change: (data: Uint8Array) => string | Uint8Array | undefined): Promise<void>
   /** A directory's entries, by name. */
   list(path: string): Promise<FileInfo[]>
   /** Undefined when there is nothing. */
   stat(path: string): Promise<FileInfo | undefined>
 }
 
+/** How a command ended, and what it wrote. */
 export interface ProcessOutcome {
   readonly exitCode: number | null
   readonly signal: string | null
@@ -92,6 +100,8 @@ export interface ProcessOutcome {
   readonly stderr: string
   /** True when output beyond the limit was dropped. */
   readonly isCut: boolean
+  /** True when it was stopped because it wrote far more than the limit. */
+  readonly isFlooded?: boolean
 }
 
 /** `ctx.process`: runs one granted command, with arguments as a list and never through a shell. */

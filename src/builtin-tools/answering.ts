@@ -30,6 +30,11 @@ export function granted<Name extends CapabilityName>(
   )
 }
 
+/** What the model got wrong and can put right. */
+export function invalid(message: string, options?: { cause?: unknown }): CapabilityError {
+  return new CapabilityError('input_invalid', message, options)
+}
+
 export function success(value: string, structured?: unknown): ToolResult {
   return { ok: true, value, ...(structured === undefined ? {} : { structured }) }
 }

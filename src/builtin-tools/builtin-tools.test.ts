@@ -226,7 +226,7 @@ describe('searching files', () => {
     expect(value(await run('find_files', { pattern: '*.ts', limit: 1 }))).toBe(
       'src/a.ts\n[only the first 1; narrow the pattern or the path]',
     )
-    expect(value(await run('find_files', { pattern: '*.py' }))).toBe('No file matches *.py below ..')
+    expect(value(await run('find_files', { pattern: '*.py' }))).toBe('No file matches *.py in ".".')
     expect(value(await run('find_files', { pattern: '{a' }))).toContain('not closed')
     expect(await run('find_files', { pattern: '*', path: 'missing' })).toMatchObject({ ok: false })
   })
@@ -245,7 +245,7 @@ describe('searching files', () => {
     )
     expect(await search({ pattern: 'beta', path: 'src/a.ts' })).toBe('src/a.ts:2: const beta = 2')
     expect(await search({ pattern: 'a', glob: 'b.*' })).toBe('src/deep/b.ts:1: alpha()')
-    expect(await search({ pattern: 'gamma' })).toBe('No line matches gamma below ..')
+    expect(await search({ pattern: 'gamma' })).toBe('No line matches gamma in ".".')
     expect(await search({ pattern: '(' })).toContain('is not a pattern')
     expect(await search({ pattern: '(?=a)' })).toContain('is not a pattern')
   })
@@ -348,5 +348,63 @@ describe('kanban', () => {
     )
     const { structured } = await run('kanban_list')
     expect(new Set((structured as { id: string }[]).map(({ id }) => id)).size).toBe(20)
+  })
+})
+
+describe('what models do', () => {
+  it('keeps every edit of a batch', async () => {
+    await writeFile(join(home, 'a.txt'), 'one two three four five')
+    const edits = ['one', 'two', 'three', 'four', 'five'].map((oldText) =>
+      run('edit_file', { path: 'a.txt', oldText, newText: oldText.toUpperCase() }),
+    )
+    expect((await Promise.all(edits)).every(({ ok }) => ok)).toBe(true)
+    expect(await readFile(join(home, 'a.txt'), 'utf8')).toBe('ONE TWO THREE FOUR FIVE')
+  })
+
+  it('is told of a slip as of wrong input', async () => {
+    await writeFile(join(home, 'a.txt'), 'one one')
+    const slips: [string, object][] = [
+      ['search_files', { pattern: '(' }],
+      ['find_files', { pattern: '{a' }],
+      ['edit_file', { path: 'a.txt', oldText: 'two', newText: 'x' }],
+      ['edit_file', { path: 'a.txt', oldText: 'one', newText: 'x' }],
+    ]
+    for (const [name, args] of slips) expect(await run(name, args)).toMatchObject({ code: 'input_invalid' })
+  })
+
+  it('finds lines that end as Windows ends them', async () => {
+    await writeFile(join(home, 'w.txt'), 'a\r\nb\r\nc\r\n')
+    expect(value(await run('search_files', { pattern: 'c$' }))).toBe('w.txt:3: c')
+    expect(value(await run('search_files', { pattern: '^b$' }))).toBe('w.txt:2: b')
+  })
+
+  it('finds a memory by a word that no space sets apart', async () => {
+    await run('memory_save', { text: '東京の天気' })
+    await run('memory_save', { text: '大阪の食べ物' })
+    const { structured } = await run('memory_search', { query: '天気' })
+    expect(structured).toMatchObject([{ text: '東京の天気' }])
+    expect(await run('memory_search', { query: '食' })).toMatchObject({
+      structured: [{ text: '大阪の食べ物' }],
+    })
+  })
+
+  it('gets many long memories as JSON that is whole', async () => {
+    for (let index = 0; index < 60; index++)
+      await run('memory_save', { text: `note ${index} ${'x'.repeat(3_000)}` })
+    const notes = JSON.parse(value(await run('memory_search', { limit: 60 })))
+    expect(notes).toHaveLength(21)
+    expect(notes[20]).toContain('40 more of 60 items')
+  })
+
+  it('learns how a command ended', async () => {
+    const quiet = await run('exec', { command: 'node', args: ['-e', ''] })
+    expect(quiet).toMatchObject({
+      value: '(no output)',
+      structured: { exitCode: 0, signal: null, isCut: false },
+    })
+    const process = processBackend({ commands: ['node'], directories: [home], maxOutputBytes: 1_000 })
+    const loop = ['-e', "for (;;) console.log('x'.repeat(1000))"]
+    const flooding = await runner({ process })('exec', { command: 'node', args: loop })
+    expect(value(flooding)).toContain('[stopped: it wrote far more')
   })
 })

@@ -15,6 +15,7 @@ import { searchFilesTool } from './search-files.ts'
 import { webFetchTool } from './web-fetch.ts'
 import { writeFileTool } from './write-file.ts'
 
+/** Which of the built-in tools, and what they take from the host. */
 export interface BuiltinToolsOptions {
   /** Only these, by name; all by default. */
   readonly only?: readonly string[]

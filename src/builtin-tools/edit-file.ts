@@ -1,6 +1,6 @@
 import { defineTool } from '../define-tool.ts'
 import type { Tool } from '../tool.ts'
-import { answering, failure, granted, success } from './answering.ts'
+import { answering, granted, invalid, success } from './answering.ts'
 import { readExactText } from './file-text.ts'
 
 /** `edit_file`: replaces an exact piece of a file, which must be unique unless all are meant. */
@@ -27,18 +27,19 @@ export function editFileTool(): Tool {
     searchHint: 'modify change replace patch update part of source code file',
     capabilities: { fs_reach: { read: ['*'], write: ['*'] } },
     execute: answering(async ({ path, oldText, newText, all = false }, ctx) => {
-      const files = granted(ctx, 'fs_reach')
-      const text = readExactText(await files.readFile(path), path)
-      const pieces = text.split(oldText)
-      const count = pieces.length - 1
-      if (count === 0) {
-        return failure(`oldText does not stand in ${path}; read the file and copy the text exactly`)
-      }
-      if (count > 1 && !all) {
-        return failure(`oldText stands ${count} times in ${path}; add lines around it, or set all`)
-      }
-      if (oldText === newText) return failure('oldText and newText are the same; nothing was changed')
-      await files.writeFile(path, pieces.join(newText))
+      if (oldText === newText) throw invalid('oldText and newText are the same; nothing was changed')
+      let count = 0
+      await granted(ctx, 'fs_reach').update(path, (data) => {
+        const pieces = readExactText(data, path).split(oldText)
+        count = pieces.length - 1
+        if (count === 0) {
+          throw invalid(`oldText does not stand in ${path}; read the file and copy the text exactly`)
+        }
+        if (count > 1 && !all) {
+          throw invalid(`oldText stands ${count} times in ${path}; add lines around it, or set all`)
+        }
+        return pieces.join(newText)
+      })
       return success(`Replaced ${count} ${count === 1 ? 'occurrence' : 'occurrences'} in ${path}.`)
     }),
   })

@@ -36,20 +36,25 @@ export function execTool(): Tool {
     toolset: 'process',
     searchHint: 'run shell terminal command line program script build test git npm',
     capabilities: { process: ['*'] },
+    // The backend ends every command in time, and then says what it had written.
+    timeoutMs: 0,
     reduce: terminal({ toolName: 'exec' }).reduce,
     execute: answering(async ({ command, args, cwd, timeoutMs }, ctx) => {
       const outcome = await granted(ctx, 'process').run(command, args ?? [], {
         ...(cwd === undefined ? {} : { cwd }),
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
       })
-      return success(describeOutcome(outcome))
+      const { exitCode, signal, isCut } = outcome
+      return success(describeOutcome(outcome), { exitCode, signal, isCut })
     }),
   })
 }
 
-function describeOutcome({ stdout, stderr, exitCode, signal }: ProcessOutcome): string {
+function describeOutcome({ stdout, stderr, exitCode, signal, isFlooded }: ProcessOutcome): string {
   const parts = [stdout, stderr].filter((text) => text !== '')
-  if (exitCode === null) parts.push(`[ended by ${signal ?? 'a signal'}]`)
+  if (parts.length === 0 && exitCode === 0) parts.push('(no output)')
+  if (isFlooded) parts.push('[stopped: it wrote far more than can be kept; make it print less]')
+  else if (exitCode === null) parts.push(`[ended by ${signal ?? 'a signal'}]`)
   else if (exitCode !== 0) parts.push(`[exit code ${exitCode}]`)
   return parts.map((part, index) => (index < parts.length - 1 ? withNewline(part) : part)).join('')
 }

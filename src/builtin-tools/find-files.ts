@@ -46,7 +46,7 @@ export function findFilesTool(): Tool {
         found.push(file.path)
       }
       const note = report.isCut ? '[too many files to look at all of them; start further down]' : undefined
-      if (found.length === 0) return success(note ?? `No file matches ${pattern} below ${path}.`, found)
+      if (found.length === 0) return success(note ?? `No file matches ${pattern} in "${path}".`, found)
       return success([...found, ...(note === undefined ? [] : [note])].join('\n'), found)
     }),
   })

@@ -57,8 +57,5 @@ function characterClass(inner: string): string {
 }
 
 function invalid(glob: string, reason: string): CapabilityError {
-  return new CapabilityError(
-    'execution_failed',
-    `"${glob}" is not a pattern: ${reason}; try one like **/*.ts`,
-  )
+  return new CapabilityError('input_invalid', `"${glob}" is not a pattern: ${reason}; try one like **/*.ts`)
 }

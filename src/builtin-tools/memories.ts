@@ -58,13 +58,26 @@ function splitWords(text: string): string[] {
     text
       .normalize('NFKC')
       .toLowerCase()
-      .match(/[\p{L}\p{N}]+/gu) ?? []
-  return [...new Set(words)]
+      .match(/[\p{L}\p{N}\p{M}]+/gu) ?? []
+  return [...new Set(words.flatMap((word) => (UNSPACED.test(word) ? pairsOf(word) : [word])))]
+}
+
+/** Scripts that are written without spaces between words. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+
+/** Each two neighbouring characters, which stand in for the words that no space tells apart. */
+function pairsOf(text: string): string[] {
+  const characters = [...text]
+  if (characters.length < 2) return characters
+  return characters.slice(1).map((character, index) => `${characters[index]}${character}`)
 }
 
 /** A word counts as held also by its beginning, from four letters on: `deploy` finds `deployment`. */
 function holds(words: ReadonlySet<string>, word: string): boolean {
   if (words.has(word)) return true
+  // One character of such a script is often a word of its own.
+  if (UNSPACED.test(word) && [...word].length === 1) return [...words].some((held) => held.includes(word))
   if (word.length < 4) return false
   for (const held of words)
     if (held.startsWith(word) || (held.length >= 4 && word.startsWith(held))) return true

@@ -1,4 +1,5 @@
 import { defineTool } from '../define-tool.ts'
+import { json } from '../reduce/json.ts'
 import type { Tool } from '../tool.ts'
 import { answering, granted, success } from './answering.ts'
 import { searchMemories } from './memories.ts'
@@ -28,6 +29,7 @@ export function memorySearchTool(): Tool {
     toolset: 'memory',
     searchHint: 'recall remembered notes facts preferences from before',
     capabilities: { storage: true },
+    reduce: json({ toolName: 'memory_search', maxItems: 20, sampleItems: 20, maxTextChars: 1_000 }).reduce,
     execute: answering(async ({ query = '', limit = 10 }, ctx) => {
       const memories = (await searchMemories(granted(ctx, 'storage'), query)).slice(0, limit)
       return success(JSON.stringify(memories), memories)

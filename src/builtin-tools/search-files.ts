@@ -2,8 +2,9 @@ import { RE2JS } from 're2js'
 import { CapabilityError, type FileAccess } from '../capability.ts'
 import { defineTool } from '../define-tool.ts'
 import { describeError } from '../errors.ts'
+import { clipText } from '../text.ts'
 import type { Tool } from '../tool.ts'
-import { answering, granted, success } from './answering.ts'
+import { answering, granted, invalid, success } from './answering.ts'
 import { isBinary } from './file-text.ts'
 import { globTest } from './glob.ts'
 import { type WalkedFile, walkFiles } from './walk-files.ts'
@@ -62,7 +63,7 @@ export function searchFilesTool(): Tool {
         limit,
       }
       const { lines, notes } = await searchFiles(search, ctx.signal)
-      if (lines.length === 0) lines.push(`No line matches ${pattern} below ${path}.`)
+      if (lines.length === 0) lines.push(`No line matches ${pattern} in "${path}".`)
       return success([...lines, ...notes].join('\n'))
     }),
   })
@@ -70,19 +71,15 @@ export function searchFilesTool(): Tool {
 
 function compile(pattern: string, ignoreCase: boolean): RE2JS {
   if (pattern.length > MAX_PATTERN_LENGTH) {
-    throw new CapabilityError(
-      'execution_failed',
-      `the pattern has ${pattern.length} characters; shorten it to ${MAX_PATTERN_LENGTH}`,
-    )
+    throw invalid(`the pattern has ${pattern.length} characters; shorten it to ${MAX_PATTERN_LENGTH}`)
   }
   try {
     return RE2JS.compile(pattern, RE2JS.MULTILINE | (ignoreCase ? RE2JS.CASE_INSENSITIVE : 0))
   } catch (cause) {
-    throw new CapabilityError(
-      'execution_failed',
-      `/${pattern}/ is not a pattern: ${describeError(cause)}; escape what is meant literally with \\`,
-      { cause },
-    )
+    const reason = describeError(cause)
+    throw invalid(`/${pattern}/ is not a pattern: ${reason}; escape what is meant literally with \\`, {
+      cause,
+    })
   }
 }
 
@@ -180,17 +177,17 @@ function matchingLines(
   limit: number,
   onMatch: (line: number, text: string) => void,
 ): void {
+  const plain = text.includes('\r') ? text.replaceAll('\r\n', '\n') : text
   // Most files hold no match: one test of the whole is cheaper than one for each line.
-  if (!pattern.test(text)) return
+  if (!pattern.test(plain)) return
   let found = 0
-  for (const [index, line] of text.split('\n').entries()) {
-    if (!pattern.test(line.endsWith('\r') ? line.slice(0, -1) : line)) continue
+  for (const [index, line] of plain.split('\n').entries()) {
+    if (!pattern.test(line)) continue
     onMatch(index + 1, line)
     if (++found === limit) return
   }
 }
 
 function shorten(line: string): string {
-  const text = line.trim()
-  return text.length > MAX_LINE_LENGTH ? `${text.slice(0, MAX_LINE_LENGTH)}…` : text
+  return clipText(line.trim(), MAX_LINE_LENGTH)
 }

@@ -1,4 +1,6 @@
 import { defineTool } from '../define-tool.ts'
+import { json } from '../reduce/json.ts'
+import { clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
 import { answering, failure, granted, success } from './answering.ts'
 import { htmlToMarkdown } from './html-to-markdown.ts'
@@ -26,6 +28,7 @@ export function webFetchTool(): Tool {
     toolset: 'web',
     searchHint: 'open browse download read website url link http page online docs',
     capabilities: { network: ['*'] },
+    reduce: json({ toolName: 'web_fetch' }).reduce,
     execute: answering(async ({ url }, ctx) => {
       const address =
         /^[a-z][a-z0-9+.-]*:/i.test(url) && !/^[^/]*:\d+(\/|$)/.test(url) ? url : `https://${url}`
@@ -42,7 +45,7 @@ function describeResponse(response: Response, bytes: Uint8Array, asked: string):
   const type = response.headers.get('content-type') ?? ''
   const address = response.url || asked
   if (!response.ok) {
-    const text = isTextType(type) ? readBody(bytes, type, address).slice(0, ERROR_CHARS) : ''
+    const text = isTextType(type) ? clipText(readBody(bytes, type, address), ERROR_CHARS) : ''
     return failure(
       `${address} answered ${response.status} ${response.statusText}`.trim() + (text && `: ${text}`),
     )

@@ -22,7 +22,7 @@ export interface AnsweredCall {
   readonly durationMs: number
   /** What the call resolved to, if there was something. */
   readonly target: CallTarget | undefined
-  /** The text before it was reduced, when a reducer made it shorter. */
+  /** The text before it was reduced, when the tool's own reducer made it shorter. */
   readonly unreduced: string | undefined
 }
 
@@ -156,7 +156,9 @@ function reduce(permitted: PermittedCall, args: unknown, result: ToolResult): To
   const reduced = reduceResult(target.tool, whole, { args, turnCount: batch.turnCount }, reducers, (error) =>
     partFailed('reducer', error, call, batch),
   )
-  if (textOf(reduced).length < textOf(whole).length) progress.unreduced = textOf(whole)
+  const isShorter = textOf(reduced).length < textOf(whole).length
+  // What the host's own reducer leaves is what the host wants shown, to the letter.
+  if (isShorter && reducers?.get(target.tool.name) === undefined) progress.unreduced = textOf(whole)
   return reduced
 }
 

@@ -296,3 +296,32 @@ describe('races', () => {
         attempt(() => rmSync('swap', { recursive: true, force: true }))
     }`
 })
+
+describe('changing a file', () => {
+  it('loses nothing of changes that are made at once, by several calls and by links', async () => {
+    const backend = fsReachBackend({ read: [root], write: [root] })
+    await symlink(join(root, 'a.txt'), join(root, 'link.txt'))
+    await writeFile(join(root, 'a.txt'), '')
+    await Promise.all(
+      Array.from({ length: 20 }, async (_unused, index) => {
+        const files = await backend.open({ read: ['*'], write: ['*'] }, testScope())
+        await files.update(index % 2 ? 'a.txt' : 'link.txt', (data) => `${text(data)}${index};`)
+      }),
+    )
+    const parts = (await readFile(join(root, 'a.txt'), 'utf8')).split(';').filter(Boolean)
+    expect(parts.map(Number).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 20 }, (_unused, index) => index),
+    )
+  })
+
+  it('needs leave to read and to write, and writes nothing when there is nothing to change', async () => {
+    const writer = await reach({ write: [root] })
+    await expect(writer.update('a.txt', () => 'x')).rejects.toMatchObject(denied)
+    const reader = await reach({ read: [root] })
+    await expect(reader.update('a.txt', () => 'x')).rejects.toMatchObject(denied)
+    const files = await reach()
+    await files.update('a.txt', () => undefined)
+    await expect(files.update('missing.txt', () => 'x')).rejects.toThrow('does not exist')
+    expect(await readFile(join(root, 'a.txt'), 'utf8')).toBe('inside')
+  })
+})

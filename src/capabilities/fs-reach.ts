@@ -4,6 +4,7 @@ import { type FileHandle, lstat, open, readdir, rename, rm } from 'node:fs/promi
 import { basename, dirname, resolve } from 'node:path'
 import { type CapabilityBackend, CapabilityError, type FileAccess, type FileInfo } from '../capability.ts'
 import { describeError, ToolcribError } from '../errors.ts'
+import { checkLimits } from './check-limits.ts'
 import { checkRunning } from './check-running.ts'
 import {
   type Opened,
@@ -15,7 +16,9 @@ import {
 } from './files/open-within.ts'
 import { grantedRoots, isMissingError, systemCode } from './files/roots.ts'
 import { inBatches } from './in-batches.ts'
+import { turns } from './turns.ts'
 
+/** Which files may be read and written, and how large they may be. */
 export interface FsReachOptions {
   /** Directories (or single files) that may be read. */
   readonly read?: readonly string[]
@@ -34,10 +37,11 @@ const MAX_BYTES = 10 * 1024 * 1024
 /**
  * Files below the host's roots. Paths are resolved to real paths; what leads out by `..`, by an absolute path or by
  * a link is refused, also when the link appears between the check and the use. Only regular files are read and
- * written. Files are written beside their place and renamed into it.
+ * written. Files are written beside their place and renamed into it; changes to one file happen one after the other.
  */
 export function fsReachBackend(options: FsReachOptions): CapabilityBackend<'fs_reach'> {
   const { maxReadBytes = MAX_BYTES, maxWriteBytes = MAX_BYTES } = options
+  checkLimits('fsReachBackend', { maxReadBytes, maxWriteBytes })
   const readable = options.read ?? []
   const writable = options.write ?? []
   const first = options.base ?? readable[0] ?? writable[0]
@@ -48,6 +52,7 @@ export function fsReachBackend(options: FsReachOptions): CapabilityBackend<'fs_r
     )
   }
   const base = resolve(first)
+  const inTurn = turns()
 
   return {
     async open(declared, scope) {
@@ -86,9 +91,22 @@ export function fsReachBackend(options: FsReachOptions): CapabilityBackend<'fs_r
         readFile: (path) =>
           on(path, readRoots, 'read', (absolute, roots) => readWithin(absolute, roots, maxReadBytes)),
         async writeFile(path, data) {
-          const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data
-          if (bytes.byteLength > maxWriteBytes) throw tooLarge(path, bytes.byteLength, maxWriteBytes)
-          await on(path, writeRoots, 'written', (absolute, roots) => writeWithin(absolute, roots, bytes))
+          const bytes = bytesOf(data, path, maxWriteBytes)
+          await on(path, writeRoots, 'written', async (absolute, roots) =>
+            inTurn(await writeTarget(absolute, roots), () => writeWithin(absolute, roots, bytes)),
+          )
+        },
+        async update(path, change) {
+          await on(path, writeRoots, 'written', async (absolute, roots) =>
+            inTurn(await writeTarget(absolute, roots), async () => {
+              const data = await on(path, readRoots, 'read', (file, from) =>
+                readWithin(file, from, maxReadBytes),
+              )
+              const changed = change(data)
+              if (changed === undefined) return
+              await writeWithin(absolute, roots, bytesOf(changed, path, maxWriteBytes))
+            }),
+          )
         },
         list: (path) => on(path, readRoots, 'read', listWithin),
         stat: (path) => on(path, readRoots, 'read', statWithin),
@@ -96,6 +114,12 @@ export function fsReachBackend(options: FsReachOptions): CapabilityBackend<'fs_r
       return access
     },
   }
+}
+
+function bytesOf(data: string | Uint8Array, path: string, maxBytes: number): Uint8Array {
+  const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data
+  if (bytes.byteLength > maxBytes) throw tooLarge(path, bytes.byteLength, maxBytes)
+  return bytes
 }
 
 async function readWithin(path: string, roots: readonly string[], maxBytes: number): Promise<Uint8Array> {

@@ -4,10 +4,13 @@ const MASK = '***'
 const MIN_LENGTH = 6
 /** Lines of a longer secret (a key in PEM form) are masked each on its own from this length on. */
 const MIN_LINE_LENGTH = 16
+/** From this length on, the beginning of a secret that was cut off, or its end, gives it away. */
+const MIN_CUT_LENGTH = 12
 
 /**
  * Masks the values wherever they stand in a text: as they are, as JSON or a URL writes them, and in base64, also
- * where they are a part of what was encoded (`Basic` credentials). Values too short to be masked safely are left.
+ * where they are a part of what was encoded (`Basic` credentials), and what is left of them where a text was cut.
+ * Values too short to be masked safely are left.
  */
 export function maskValues(values: readonly string[]): (text: string) => string {
   const forms = [...new Set(values.filter(isMaskable).flatMap(formsOf))]
@@ -73,6 +76,7 @@ function mergedRanges(text: string, forms: readonly string[]): [start: number, e
     for (let at = text.indexOf(form); at !== -1; at = text.indexOf(form, at + 1))
       found.push([at, at + form.length])
   }
+  for (const form of forms) found.push(...cutRanges(text, form))
   found.sort(([first], [second]) => first - second)
   const merged: [start: number, end: number][] = []
   for (const [start, end] of found) {
@@ -81,6 +85,32 @@ function mergedRanges(text: string, forms: readonly string[]): [start: number, e
     else merged.push([start, end])
   }
   return merged
+}
+
+/** What follows the beginning of a text that was cut, and what stands before the end of one. */
+const CUT_AFTER = /^(?:…|\.{3}|\r?\n|$)/
+const CUT_BEFORE = /(?:^|…|\n)$/
+
+/** Where a text was cut in the middle of this form: its beginning before a cut, its end after one. */
+function cutRanges(text: string, form: string): [start: number, end: number][] {
+  const found: [start: number, end: number][] = []
+  // The frame of a key in PEM form is no secret.
+  if (form.length < 2 * MIN_CUT_LENGTH || form.startsWith('-----')) return found
+  const head = form.slice(0, MIN_CUT_LENGTH)
+  for (let at = text.indexOf(head); at !== -1; at = text.indexOf(head, at + 1)) {
+    let length = head.length
+    while (length < form.length && text[at + length] === form[length]) length++
+    if (CUT_AFTER.test(text.slice(at + length, at + length + 3))) found.push([at, at + length])
+  }
+  const tail = form.slice(-MIN_CUT_LENGTH)
+  for (let at = text.indexOf(tail); at !== -1; at = text.indexOf(tail, at + 1)) {
+    const end = at + tail.length
+    let length = tail.length
+    while (length < form.length && text[end - length - 1] === form[form.length - length - 1]) length++
+    if (CUT_BEFORE.test(text.slice(Math.max(0, end - length - 1), end - length)))
+      found.push([end - length, end])
+  }
+  return found
 }
 
 function replaceRanges(text: string, ranges: readonly (readonly [start: number, end: number])[]): string {

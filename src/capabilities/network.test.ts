@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { gzipSync } from 'node:zlib'
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { hostTest } from './network/host-list.ts'
 import { type NetworkOptions, networkBackend } from './network.ts'
@@ -344,5 +344,50 @@ describe('requests', () => {
     await expect(access.fetch(site.url)).rejects.toThrow('ECONNREFUSED')
     const nameless = await network({ hosts: ['*'], lookup: async () => [] })
     await expect(nameless.fetch('http://nowhere.test')).rejects.toThrow('has no address')
+  })
+})
+
+describe('what servers and hosts get wrong', () => {
+  it('refuses a password in a URL before anything else, and never prints it', async () => {
+    const access = await network({ hosts: ['example.com'] })
+    const refusal = await access.fetch('https://bob:pa55word@example.com/x').catch((thrown) => thrown)
+    expect(refusal).toMatchObject(denied)
+    expect(refusal.message).not.toContain('pa55word')
+    const broken = await access.fetch('https://bob:pa55word@exa mple.com/x').catch((thrown) => thrown)
+    expect(broken.message).toContain('could not be fetched')
+  })
+
+  it('does not print the password of a redirect', async () => {
+    const site = await serve(redirectTo('https://bob:pa55word@example.com/x'))
+    const access = await network({ hosts: ['127.0.0.1'], allowPrivate: [site.at], maxRedirects: 0 })
+    const failed = await access.fetch(site.url).catch((thrown) => thrown)
+    expect(failed.message).toContain('redirects to https://example.com/x')
+  })
+
+  it('reads deflate with and without its header', async () => {
+    const text = 'hello '.repeat(5_000)
+    for (const body of [deflateSync(text), deflateRawSync(text)]) {
+      const site = await serve((_request, response) => {
+        response.writeHead(200, { 'content-encoding': 'deflate' }).end(body)
+      })
+      const access = await network({ hosts: ['127.0.0.1'], allowPrivate: [site.at] })
+      expect(await (await access.fetch(site.url)).text()).toBe(text)
+    }
+  })
+
+  it('still counts what deflate unfolds to', async () => {
+    const site = await serve((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'deflate' }).end(deflateRawSync('x'.repeat(500_000)))
+    })
+    const access = await network({ hosts: ['127.0.0.1'], allowPrivate: [site.at], maxBytes: 100_000 })
+    await expect(access.fetch(site.url)).rejects.toMatchObject({ code: 'execution_failed' })
+  })
+
+  it('refuses limits that no timer keeps', () => {
+    for (const timeoutMs of [Number.POSITIVE_INFINITY, Number.NaN, 0, -1, 2 ** 40]) {
+      expect(() => networkBackend({ hosts: ['*'], timeoutMs })).toThrow(
+        expect.objectContaining({ code: 'config-invalid' }),
+      )
+    }
   })
 })

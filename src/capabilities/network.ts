@@ -2,11 +2,13 @@ import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, isIPv4 } from 'node:net'
 import { type CapabilityBackend, CapabilityError } from '../capability.ts'
 import { describeError, ToolcribError } from '../errors.ts'
+import { checkLimits } from './check-limits.ts'
 import { checkRunning } from './check-running.ts'
 import { type Address, exchange, type Incoming, type Outgoing } from './network/exchange.ts'
 import { type HostTest, hostOf, hostTest, portOf } from './network/host-list.ts'
 import { isPublicAddress } from './network/public-address.ts'
 
+/** Which hosts may be reached, and how long and how large a request may be. */
 export interface NetworkOptions {
   /** Hosts that may be reached: `example.com`, `*.example.com`, each with an optional `:port`; `*` is every public host. */
   readonly hosts: readonly string[]
@@ -41,6 +43,8 @@ const HARMLESS_HEADERS = /^(accept|accept-language|accept-encoding|content-type|
  */
 export function networkBackend(options: NetworkOptions): CapabilityBackend<'network'> {
   const { timeoutMs = 30_000, maxBytes = MAX_BYTES, maxRequestBytes = MAX_BYTES, maxRedirects = 5 } = options
+  checkLimits('networkBackend', { timeoutMs, maxBytes, maxRequestBytes })
+  checkLimits('networkBackend', { maxRedirects }, 0)
   const lookup = options.lookup ?? ((host) => systemLookup(host, { all: true }))
   const isGranted = hostTest(options.hosts)
   const isPrivateAllowed = hostTest(options.allowPrivate ?? [])
@@ -74,6 +78,9 @@ export function networkBackend(options: NetworkOptions): CapabilityBackend<'netw
       return {
         async fetch(target, init = {}) {
           checkRunning(scope.signal)
+          // Before anything else reads it: what others say about a bad address quotes all of it.
+          if (URL.canParse(String(target))) checkUrl(new URL(target))
+          const shown = shownUrl(target)
           const limit = AbortSignal.timeout(timeoutMs)
           const signals = [scope.signal, limit, ...(init.signal ? [init.signal] : [])]
           const signal = AbortSignal.any(signals)
@@ -82,13 +89,13 @@ export function networkBackend(options: NetworkOptions): CapabilityBackend<'netw
             checkDisguise(target, url)
             return await follow(url, outgoing, { check, redirect, maxRedirects, maxBytes, signal })
           } catch (thrown) {
-            if (limit.aborted) throw tooSlow(target, timeoutMs)
+            if (limit.aborted) throw tooSlow(shown, timeoutMs)
             if (signal.aborted)
-              throw new CapabilityError('cancelled', `the request to ${target} was cancelled`)
+              throw new CapabilityError('cancelled', `the request to ${shown} was cancelled`)
             if (thrown instanceof CapabilityError) throw thrown
             throw new CapabilityError(
               'execution_failed',
-              `${target} could not be fetched: ${reasonOf(thrown)}`,
+              `${shown} could not be fetched: ${reasonOf(thrown)}`,
               {
                 cause: thrown,
               },
@@ -118,7 +125,7 @@ async function follow(url: URL, outgoing: Outgoing, journey: Journey): Promise<R
     if (redirect === 'error' || hops === maxRedirects) {
       throw new CapabilityError(
         'execution_failed',
-        `${url} redirects to ${location}; fetch that if it is wanted`,
+        `${url} redirects to ${shownUrl(location)}; fetch that if it is wanted`,
       )
     }
     const next = nextUrl(location, url)
@@ -129,7 +136,10 @@ async function follow(url: URL, outgoing: Outgoing, journey: Journey): Promise<R
 
 function nextUrl(location: string, from: URL): URL {
   if (!URL.canParse(location, from)) {
-    throw new CapabilityError('execution_failed', `${from} redirects to "${location}", which is no address`)
+    throw new CapabilityError(
+      'execution_failed',
+      `${from} redirects to "${shownUrl(location)}", which is no address`,
+    )
   }
   const url = new URL(location, from)
   if (url.host !== from.host) checkDisguise(location, url)
@@ -188,7 +198,10 @@ function checkDisguise(target: string | URL, url: URL): void {
   if (typeof target !== 'string' || !isIPv4(url.hostname)) return
   const authority = /^(?:[a-z][a-z0-9+.-]*:)?[\\/]*([^\\/?#]*)/i.exec(target.trim())?.[1] ?? ''
   if (authority.includes(url.hostname)) return
-  throw new CapabilityError('denied', `${target} hides the address ${url.hostname}; write it with dots`)
+  throw new CapabilityError(
+    'denied',
+    `${shownUrl(target)} hides the address ${url.hostname}; write it with dots`,
+  )
 }
 
 async function resolveHost(host: string, lookup: (host: string) => Promise<readonly Address[]>) {
@@ -238,7 +251,12 @@ async function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Prom
   }
 }
 
-function tooSlow(target: string | URL, timeoutMs: number): CapabilityError {
+/** An address fit to be printed: without a user name and password. */
+function shownUrl(target: string | URL): string {
+  return String(target).replace(/^([a-z][a-z0-9+.-]*:)?([\\/]*)[^\\/?#]*@/i, '$1$2')
+}
+
+function tooSlow(target: string, timeoutMs: number): CapabilityError {
   return new CapabilityError(
     'timeout',
     `${target} did not answer within ${timeoutMs} ms; try again later or another address`,

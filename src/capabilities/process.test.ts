@@ -274,3 +274,17 @@ describe('OutputWindow', () => {
     expect(fill('ää€€€€ää', 9, 1).text()).not.toContain('\uFFFD')
   })
 })
+
+it('refuses limits that no timer keeps', () => {
+  for (const options of [{ timeoutMs: Number.POSITIVE_INFINITY }, { maxOutputBytes: 0 }, { graceMs: -1 }]) {
+    expect(() => processBackend({ commands: ['*'], ...options })).toThrow(
+      expect.objectContaining({ code: 'config-invalid' }),
+    )
+  }
+})
+
+it('says of a command that it was stopped for flooding', async () => {
+  const { run } = await commands({ maxOutputBytes: 1_000 })
+  const outcome = await run('node', ['-e', "for (;;) console.log('x'.repeat(1000))"])
+  expect(outcome).toMatchObject({ isFlooded: true, isCut: true })
+})

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { type CapabilityBackend, CapabilityError, type ProcessOutcome } from '../capability.ts'
 import { describeError, ToolcribError } from '../errors.ts'
+import { checkLimits } from './check-limits.ts'
 import { checkRunning } from './check-running.ts'
 import { openDirectoryWithin, pathOfHandle } from './files/open-within.ts'
 import { grantedRoots } from './files/roots.ts'
@@ -9,6 +10,7 @@ import { findCommand, searchDirectories } from './process/find-command.ts'
 import { OutputWindow } from './process/output-window.ts'
 import { endGroup, signalGroup } from './process/process-group.ts'
 
+/** Which commands may run, where, for how long, and how much of their output is kept. */
 export interface ProcessOptions {
   /** Command names or absolute paths that may be started; `*` is every command on the path. */
   readonly commands: readonly string[]
@@ -41,6 +43,8 @@ const DRAIN_MS = 1_000
  */
 export function processBackend(options: ProcessOptions): CapabilityBackend<'process'> {
   const { timeoutMs = 120_000, maxOutputBytes = 1024 * 1024, graceMs = 2_000 } = options
+  checkLimits('processBackend', { timeoutMs, maxOutputBytes })
+  checkLimits('processBackend', { graceMs }, 0)
   const directories = options.directories ?? [process.cwd()]
   const base = resolve(directories[0] ?? '.')
   if (directories.length === 0) {
@@ -85,7 +89,11 @@ export function processBackend(options: ProcessOptions): CapabilityBackend<'proc
             })
             live.add(child)
             try {
-              const limits = { timeoutMs: Math.min(wanted, timeoutMs), maxOutputBytes, graceMs }
+              const limits = {
+                timeoutMs: wanted >= 1 ? Math.min(wanted, timeoutMs) : timeoutMs,
+                maxOutputBytes,
+                graceMs,
+              }
               return await watch(child, command, input, limits, scope.signal)
             } finally {
               live.delete(child)
@@ -135,6 +143,7 @@ async function watch(
   const stderr = new OutputWindow(maxOutputBytes)
   let stopped: 'timeout' | 'cancelled' | undefined
   let ending: Promise<void> | undefined
+  let isFlooded = false
   const end = () => {
     ending ??= endGroup(child, graceMs)
   }
@@ -144,7 +153,9 @@ async function watch(
   }
   const keep = (window: OutputWindow) => (chunk: Buffer) => {
     window.push(chunk)
-    if (window.totalBytes > maxOutputBytes * FLOOD_FACTOR) end()
+    if (window.totalBytes <= maxOutputBytes * FLOOD_FACTOR) return
+    isFlooded = true
+    end()
   }
   child.stdout?.on('data', keep(stdout))
   child.stderr?.on('data', keep(stderr))
@@ -171,6 +182,7 @@ async function watch(
       stdout: stdout.text(),
       stderr: stderr.text(),
       isCut: stdout.isCut || stderr.isCut,
+      ...(isFlooded ? { isFlooded } : {}),
     }
   } finally {
     clearTimeout(timer)

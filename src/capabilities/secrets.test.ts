@@ -70,6 +70,18 @@ describe('secrets', () => {
 })
 
 describe('masking', () => {
+  it('finds what is left of a secret where a text was cut, and nothing else that begins alike', () => {
+    const key = 'k3yAbCdEfGhIjKlMnOpQrStUvWxYz0123456789'
+    const mask = maskValues([key])
+    expect(mask(`token=${key.slice(0, 30)}…`)).toBe('token=***…')
+    expect(mask(`token=${key.slice(0, 15)}`)).toBe('token=***')
+    expect(mask(`${key.slice(0, 20)}\n[99 bytes dropped]\n${key.slice(-14)} rest`)).toBe(
+      '***\n[99 bytes dropped]\n*** rest',
+    )
+    const other = `${key.slice(0, 14)} is how such keys begin`
+    expect(mask(other)).toBe(other)
+  })
+
   const value = fc
     .string({ minLength: 6, maxLength: 40, unit: 'grapheme' })
     .filter((text) => !text.includes('*'))

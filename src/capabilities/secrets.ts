@@ -5,6 +5,7 @@ import { describeError, ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import { isMaskable, maskValues } from './mask-values.ts'
 
+/** Where secrets are read from. */
 export interface SecretsOptions {
   /** Names of environment variables that are secrets. */
   readonly env?: readonly string[]

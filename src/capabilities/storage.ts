@@ -1,10 +1,13 @@
 import { type CapabilityBackend, CapabilityError } from '../capability.ts'
 import { describeError } from '../errors.ts'
+import { checkLimits } from './check-limits.ts'
 import { checkRunning } from './check-running.ts'
 import { directorySpaces } from './storage/directory-spaces.ts'
 import { memorySpaces } from './storage/memory-spaces.ts'
 import type { StorageSpace } from './storage/space.ts'
+import { turns } from './turns.ts'
 
+/** Where values are kept, who shares them, and how much fits. */
 export interface StorageOptions {
   /** Keeps values in this directory, one process at a time; in memory when absent. */
   readonly directory?: string
@@ -34,6 +37,7 @@ const SHARED_BY_DEFAULT = {
  */
 export function storageBackend(options: StorageOptions = {}): CapabilityBackend<'storage'> {
   const { maxKeyLength = 256, maxValueBytes = 1024 * 1024, maxKeys = 10_000 } = options
+  checkLimits('storageBackend', { maxKeyLength, maxValueBytes, maxKeys })
   const openSpace = options.directory === undefined ? memorySpaces() : directorySpaces(options.directory)
   const spaceOf = spaceNames(options.shared ?? SHARED_BY_DEFAULT)
   const inTurn = turns()
@@ -103,19 +107,5 @@ function spaceNames(shared: { readonly [space: string]: readonly string[] }): (t
   return (tool) => {
     const space = spaces.get(tool)
     return space === undefined ? `tool ${tool}` : `shared ${space}`
-  }
-}
-
-/** Runs tasks of one name one after the other; those of different names side by side. */
-function turns(): <Value>(name: string, task: () => Promise<Value>) => Promise<Value> {
-  const last = new Map<string, Promise<unknown>>()
-  return (name, task) => {
-    const turn = (last.get(name) ?? Promise.resolve()).then(task, task)
-    last.set(name, turn)
-    const forget = () => {
-      if (last.get(name) === turn) last.delete(name)
-    }
-    turn.then(forget, forget)
-    return turn
   }
 }

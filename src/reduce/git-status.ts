@@ -2,7 +2,12 @@ const MAX_FILES = 10
 
 /** `git status`, long or short, as counts and the first files of each kind; undefined for any other text. */
 export function condenseGitStatus(text: string): string | undefined {
-  if (/^(?:On branch |HEAD detached |Not currently on any branch)/.test(text)) return condenseLong(text)
+  if (
+    /^(?:On branch |HEAD detached |Not currently on any branch|(?:interactive )?rebase in progress)/.test(
+      text,
+    )
+  )
+    return condenseLong(text)
   return condenseShort(text)
 }
 

@@ -1,6 +1,8 @@
 import { isRecord } from '../json.ts'
+import { cutText } from '../text.ts'
 import type { Reducer } from './reducer.ts'
 
+/** Which tool's JSON is shortened, and what counts as long. */
 export interface JsonReducerOptions {
   readonly toolName: string
   /** Arrays up to this long stay whole; 20. */
@@ -13,43 +15,68 @@ export interface JsonReducerOptions {
 
 const MAX_DEPTH = 100
 
-/** Shortens JSON and leaves it JSON: a long array becomes a sample and a count, a long text its beginning. */
+/**
+ * Shortens JSON and leaves it JSON: a long array becomes a sample and a count, a long text its beginning. JSON with
+ * nothing long in it stays as it was written, and numbers keep all their digits.
+ */
 export function json({
   toolName,
   maxItems = 20,
   sampleItems = 5,
   maxTextChars = 2_000,
 }: JsonReducerOptions): Reducer {
-  function shorten(value: unknown, depth: number): unknown {
-    if (typeof value === 'string') return shortenText(value)
-    if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
-    if (Array.isArray(value)) return shortenArray(value, depth)
-    return Object.fromEntries(Object.entries(value).map(([key, nested]) => [key, shorten(nested, depth + 1)]))
-  }
-
-  function shortenArray(items: readonly unknown[], depth: number): unknown[] {
-    if (items.length <= maxItems) return items.map((item) => shorten(item, depth + 1))
-    const sample = items.slice(0, sampleItems).map((item) => shorten(item, depth + 1))
-    const left = items.length - sample.length
-    return [...sample, `[${left} more of ${items.length} items left out; ask for a page, or for fewer]`]
-  }
-
-  function shortenText(text: string): string {
-    if (text.length <= maxTextChars) return text
-    const shown = text.slice(0, maxTextChars).replace(/[\uD800-\uDBFF]$/, '')
-    return `${shown}… [${text.length - shown.length} more of ${text.length} chars left out]`
-  }
-
   return {
     toolName,
     reduce(result) {
       if (!result.ok) return undefined
-      const data = parse(result.value)
+      const data = parse(quoteLongNumbers(result.value))
       if (!Array.isArray(data) && !isRecord(data)) return undefined
-      const value = JSON.stringify(shorten(data, 0))
-      return value.length < result.value.length ? { ...result, value } : undefined
+      let isShortened = false
+      const value = unquoteLongNumbers(JSON.stringify(shorten(data, 0)))
+      return isShortened && value.length < result.value.length ? { ...result, value } : undefined
+
+      function shorten(value: unknown, depth: number): unknown {
+        if (typeof value === 'string') return shortenText(value)
+        if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
+        if (Array.isArray(value)) return shortenArray(value, depth)
+        return Object.fromEntries(
+          Object.entries(value).map(([key, nested]) => [key, shorten(nested, depth + 1)]),
+        )
+      }
+
+      function shortenArray(items: readonly unknown[], depth: number): unknown[] {
+        if (items.length <= maxItems) return items.map((item) => shorten(item, depth + 1))
+        isShortened = true
+        const sample = items.slice(0, sampleItems).map((item) => shorten(item, depth + 1))
+        const left = items.length - sample.length
+        return [...sample, `[${left} more of ${items.length} items left out; ask for a page, or for fewer]`]
+      }
+
+      function shortenText(text: string): string {
+        if (text.length <= maxTextChars) return text
+        isShortened = true
+        const shown = cutText(text, maxTextChars)
+        return `${shown}… [${text.length - shown.length} more of ${text.length} chars left out]`
+      }
     },
   }
+}
+
+// A number with more digits than a double holds travels as a text, and becomes a number again in the end.
+const QUOTED = '\\u0000number '
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
+const LONG_NUMBER = /\d[\d.]{14,}|[eE]/
+
+function quoteLongNumbers(text: string): string {
+  if (!LONG_NUMBER.test(text)) return text
+  return text.replace(TOKENS, (token) => {
+    const isLong = !token.startsWith('"') && LONG_NUMBER.test(token)
+    return isLong ? `"${QUOTED}${token}"` : token
+  })
+}
+
+function unquoteLongNumbers(text: string): string {
+  return text.replace(/"\\u0000number (-?\d[\d.eE+-]*)"/g, '$1')
 }
 
 function parse(text: string): unknown {

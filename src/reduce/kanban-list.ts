@@ -1,8 +1,11 @@
 import { isRecord } from '../json.ts'
+import { clipText } from '../text.ts'
 import type { ToolResult } from '../tool.ts'
 import type { Reducer } from './reducer.ts'
 
+/** Which tool's boards are shortened, and from what size on. */
 export interface KanbanListOptions {
+  /** `kanban_list` by default. */
   readonly toolName?: string
   /** Boards up to this many tickets stay as they are; 10. */
   readonly maxItems?: number
@@ -43,8 +46,24 @@ const CLOSED = /^(?:done|closed|complete[d]?|cancell?ed|archived|resolved|wont[-
 function ticketsOf(result: ToolResult): readonly Ticket[] | undefined {
   if (!result.ok) return undefined
   const data = result.structured ?? parse(result.value)
-  const list = isRecord(data) ? Object.values(data).find(Array.isArray) : data
-  return Array.isArray(list) && list.every(isRecord) ? list : undefined
+  return ticketsIn(data) ?? (isRecord(data) ? Object.values(data).map(ticketsIn).find(Boolean) : undefined)
+}
+
+/** A list of tickets, one under some key, or several that are the columns of a board. */
+function ticketsIn(data: unknown): readonly Ticket[] | undefined {
+  if (isTicketList(data)) return data
+  if (!isRecord(data)) return undefined
+  const lists = Object.entries(data).flatMap(([key, list]) => (isTicketList(list) ? [{ key, list }] : []))
+  const hasStatus = lists.filter(({ list }) => list.some((ticket) => textOf(ticket.status) !== ''))
+  // Where tickets say their status themselves, other lists (labels, members) are none of tickets.
+  if (hasStatus.length > 0) return hasStatus.flatMap(({ list }) => list)
+  const columns = lists.filter(({ list }) => list.some((item) => textOf(item.title) !== ''))
+  if (columns.length === 0) return undefined
+  return columns.flatMap(({ key, list }) => list.map((ticket) => ({ ...ticket, status: key })))
+}
+
+function isTicketList(data: unknown): data is readonly Ticket[] {
+  return Array.isArray(data) && data.length > 0 && data.every(isRecord)
 }
 
 function parse(text: string): unknown {
@@ -78,7 +97,7 @@ function rankOf(priority: unknown): number {
 
 function describe(ticket: Ticket): string {
   const priority = textOf(ticket.priority)
-  const title = textOf(ticket.title).replace(/\s+/g, ' ').slice(0, 120)
+  const title = clipText(textOf(ticket.title).replace(/\s+/g, ' '), 120)
   return `- ${textOf(ticket.id)} [${textOf(ticket.status)}${priority ? `, ${priority}` : ''}] ${title}`
 }
 

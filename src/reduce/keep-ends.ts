@@ -20,8 +20,8 @@ export function keepEnds(text: string, maxChars: number, howToGetIt: string): st
 // One very long line has no break to cut at: then the cut is made where it falls, but not inside a character.
 function wholeLines(part: string, cut: (part: string) => string): string {
   const lines = cut(part)
-  if (lines.length >= part.length / 2) return lines
-  return part.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '')
+  const shown = lines.length >= part.length / 2 ? lines : part
+  return shown.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '')
 }
 
 function withBreak(text: string): string {

@@ -1,24 +1,41 @@
 import { isRecord } from '../json.ts'
 import type { Reducer } from './reducer.ts'
 
+/** Which tool's files are shortened, and what counts as long. */
 export interface ReadFileOptions {
+  /** `read_file` by default. */
   readonly toolName?: string
   /** Lines shown of a file that was read without a range; 200. */
   readonly maxLines?: number
+  /** A file with more characters says its size, also when its lines are few; 20,000. */
+  readonly maxChars?: number
 }
 
-/** Shows the beginning of a file that was read as a whole, and says how large it is. A range that was asked for stays. */
-export function readFile({ toolName = 'read_file', maxLines = 200 }: ReadFileOptions = {}): Reducer {
+/**
+ * Shows the beginning of a file that was read as a whole, below a line that says how large it is: what is cut later is
+ * the end. A range that was asked for stays.
+ */
+export function readFile({
+  toolName = 'read_file',
+  maxLines = 200,
+  maxChars = 20_000,
+}: ReadFileOptions = {}): Reducer {
   return {
     toolName,
     reduce(result, { args }) {
       if (!result.ok || hasRange(args)) return undefined
-      const lines = result.value.split('\n')
+      const { value } = result
+      const lines = value.split('\n')
       const total = lines.at(-1) === '' ? lines.length - 1 : lines.length
-      if (total <= maxLines) return undefined
-      const shown = lines.slice(0, maxLines).join('\n')
-      const hint = `[lines 1–${maxLines} of ${total}, ${result.value.length} chars in all; read on with lineStart ${maxLines + 1} and a lineEnd]`
-      return { ...result, value: `${shown}\n${hint}` }
+      if (total <= maxLines && value.length <= maxChars) return undefined
+      if (total <= maxLines) {
+        return {
+          ...result,
+          value: `[${total} ${total === 1 ? 'line' : 'lines'}, ${value.length} chars in all]\n${value}`,
+        }
+      }
+      const hint = `[lines 1–${maxLines} of ${total}, ${value.length} chars in all; read on with lineStart ${maxLines + 1} and a lineEnd]`
+      return { ...result, value: `${hint}\n${lines.slice(0, maxLines).join('\n')}` }
     },
   }
 }

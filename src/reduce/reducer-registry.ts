@@ -1,4 +1,5 @@
 import { ToolcribError } from '../errors.ts'
+import { isRecord } from '../json.ts'
 import type { Reducer, ReducerLookup } from './reducer.ts'
 
 /** Which reducer belongs to which tool, by exact name. */
@@ -8,9 +9,10 @@ export class ReducerRegistry implements ReducerLookup {
 
   /**
    * Adds a reducer and returns how to take it back; taking it back twice, or after another took its place, does
-   * nothing. A second reducer for a name is refused with `tool-duplicate`.
+   * nothing. A second reducer for a name is refused with `tool-duplicate`, what is no reducer with `config-invalid`.
    */
   register(reducer: Reducer): () => void {
+    checkReducer(reducer)
     const { toolName } = reducer
     if (this.#entries.has(toolName)) {
       throw new ToolcribError(
@@ -25,7 +27,20 @@ export class ReducerRegistry implements ReducerLookup {
     }
   }
 
+  /** The reducer for a tool of exactly this name. */
   get(toolName: string): Reducer | undefined {
     return this.#entries.get(toolName)?.reducer
   }
+}
+
+function checkReducer(reducer: unknown): void {
+  if (typeof reducer === 'function') {
+    throw new ToolcribError(
+      'config-invalid',
+      'that is a factory; register what it returns: readFile(), kanbanList()',
+    )
+  }
+  const { toolName, reduce } = isRecord(reducer) ? reducer : {}
+  if (typeof toolName === 'string' && toolName !== '' && typeof reduce === 'function') return
+  throw new ToolcribError('config-invalid', 'a reducer needs a toolName and a reduce(result, context)')
 }

@@ -28,6 +28,16 @@ describe('ReducerRegistry', () => {
     expect(registry.get('constructor')).toBeUndefined()
   })
 
+  test('refuses what is no reducer, and says how a factory is used', () => {
+    const registry = new ReducerRegistry()
+    for (const bad of [{}, null, { toolName: 'x' }, { toolName: '', reduce: () => undefined }, readFile]) {
+      expect(() => registry.register(bad as unknown as Reducer)).toThrow(
+        expect.objectContaining({ code: 'config-invalid' }),
+      )
+    }
+    expect(() => registry.register(readFile as unknown as Reducer)).toThrow('readFile()')
+  })
+
   test('refuses a second one for a name', () => {
     const registry = new ReducerRegistry()
     registry.register(reducer())
@@ -142,15 +152,57 @@ describe('terminal', () => {
     expect(apply(exec, '\u001b[31mred\u001b[0m \u001b]8;;http://x\u0007link')).toBe('red link')
   })
 
-  test('keeps what is not text, and leaves failures alone', () => {
+  test('keeps what is not text, and shortens the text of an error', () => {
     const result: ToolResult = { ok: true, value: 'x\n'.repeat(9_000), structured: { n: 1 }, costUsd: 2 }
     expect(exec.reduce(result, { args: {}, turnCount: 0 })).toMatchObject({
       structured: { n: 1 },
       costUsd: 2,
     })
-    expect(
-      exec.reduce({ ok: false, error: 'x'.repeat(9_000), code: 'c' }, { args: {}, turnCount: 0 }),
-    ).toBeUndefined()
+    const failed = exec.reduce(
+      { ok: false, error: 'x'.repeat(9_000_000), code: 'c' },
+      { args: {}, turnCount: 0 },
+    )
+    expect(failed).toMatchObject({ ok: false, code: 'c', error: expect.stringContaining('chars left out') })
+    expect(failed?.ok === false && failed.error.length).toBeLessThan(8_192)
+    expect(exec.reduce({ ok: false, error: 'short', code: 'c' }, { args: {}, turnCount: 0 })).toBeUndefined()
+  })
+
+  test('counts bytes: output in another script is cut like any other', () => {
+    const text = '日本語の出力\n'.repeat(700)
+    const bytes = (of: string) => new TextEncoder().encode(of).length
+    expect(text.length).toBeLessThan(8_192)
+    expect(bytes(text)).toBeGreaterThan(12_000)
+    expect(bytes(apply(exec, text) ?? text)).toBeLessThanOrEqual(8_192)
+  })
+
+  test('keeps trouble, and takes nothing for an install that is none', () => {
+    const job = [
+      'Processing order 1',
+      'Processing order 2 FAILED: card declined',
+      'Downloading report ERROR 500',
+      'info server crashed',
+      ...Array.from({ length: 20 }, (_, index) => `Processing order ${index + 3}`),
+      'Done in 3.2s',
+    ].join('\n')
+    expect(apply(exec, job)).toBeUndefined()
+    const pip = [
+      ...Array.from({ length: 9 }, (_, index) => `Collecting package-${index}`),
+      'Downloading wheel failed: connection reset',
+      'Successfully installed a-1',
+    ].join('\n')
+    expect(apply(exec, pip)).toBe(
+      '[9 routine lines of the install left out; run a part of it to see them]\nDownloading wheel failed: connection reset\nSuccessfully installed a-1',
+    )
+  })
+
+  test('knows the warnings of older npm, the lines of bun, and a rebase', () => {
+    const npm = `${'npm WARN deprecated left-pad@1.0.0: use padStart\n'.repeat(8)}added 9 packages in 2s`
+    expect(apply(exec, npm)).toMatch(/^\[8 routine lines/)
+    const bun = `bun install v1.1.0\n${' + react@18.0.0 (downloaded)\n'.repeat(8)}9 packages installed [1.00s]`
+    expect(apply(exec, bun)).toMatch(/^\[8 routine lines/)
+    const files = Array.from({ length: 40 }, (_, index) => `\tfile-${index}.ts`).join('\n')
+    const rebase = `interactive rebase in progress; onto 1234567\nUntracked files:\n  (use "git add <file>..." to include)\n${files}\n`
+    expect(apply(exec, rebase)).toContain('Untracked files (40):')
   })
 
   test('never grows a text, never exceeds its limit, never tears a character', () => {
@@ -186,10 +238,17 @@ describe('readFile', () => {
   test('shows the first 200 lines of a file read as a whole, and how to read on', () => {
     const lines = apply(reducer, long, { path: 'a.ts' })?.split('\n') ?? []
     expect(lines).toHaveLength(201)
-    expect(lines[199]).toBe('const line200 = 200')
-    expect(lines[200]).toBe(
+    expect(lines[200]).toBe('const line200 = 200')
+    // First: what is cut later is the end.
+    expect(lines[0]).toBe(
       `[lines 1–200 of 3000, ${long.length} chars in all; read on with lineStart 201 and a lineEnd]`,
     )
+  })
+
+  test('says the size of a file of few but long lines', () => {
+    const line = 'x'.repeat(500_000)
+    expect(apply(reducer, line, { path: 'a.min.js' })).toBe(`[1 line, 500000 chars in all]\n${line}`)
+    expect(apply(reducer, 'short', { path: 'a.ts' })).toBeUndefined()
   })
 
   test('leaves a range that was asked for', () => {
@@ -208,6 +267,22 @@ describe('readFile', () => {
 })
 
 describe('kanbanList', () => {
+  test('knows a board by its columns, inside of another object, and beside other lists', () => {
+    const column = (count: number) =>
+      Array.from({ length: count }, (_, n) => ({ id: `T${n}`, title: `t${n}` }))
+    const columns = apply(kanbanList(), JSON.stringify({ todo: column(8), done: column(7) }))
+    expect(columns).toContain('15 tickets: todo 8, done 7\nTop 5 of 8 open:')
+    const tickets = column(12).map((ticket) => ({ ...ticket, status: 'todo' }))
+    const labels = [{ id: 'l1', title: 'bug' }]
+    expect(apply(kanbanList(), JSON.stringify({ labels, tickets }))).toContain('12 tickets: todo 12')
+    expect(apply(kanbanList(), JSON.stringify({ board: { tickets } }))).toContain('12 tickets: todo 12')
+  })
+
+  test('tears no character of a title', () => {
+    const tickets = Array.from({ length: 12 }, () => ({ id: 'T', status: 'todo', title: '😀'.repeat(200) }))
+    expect(apply(kanbanList(), JSON.stringify(tickets))).not.toMatch(/\p{Surrogate}/u)
+  })
+
   const statuses = ['todo', 'doing', 'done']
   const priorities = ['low', 'high', 'medium', 'urgent', undefined]
   const tickets = Array.from({ length: 60 }, (_, n) => ({
@@ -275,8 +350,17 @@ describe('json', () => {
     expect(reduced.body).toBe(`${'x'.repeat(2_000)}… [8000 more of 10000 chars left out]`)
   })
 
-  test('takes the spaces out of short JSON and leaves other text alone', () => {
-    expect(apply(reducer, '{ "a": [1, 2, 3] }')).toBe('{"a":[1,2,3]}')
+  test('keeps every digit of a number, and rewrites nothing when nothing is long', () => {
+    const list = Array.from({ length: 30 }, () => '12345678901234567890').join(', ')
+    const text = `{ "ids": [${list}], "rate": 1.50, "mass": 1e400, "digits": "12345678901234567890" }`
+    const value = apply(reducer, text) ?? ''
+    expect(value).toContain('{"ids":[12345678901234567890,12345678901234567890,')
+    expect(value).toContain('"mass":1e400,"digits":"12345678901234567890"}')
+    expect(apply(reducer, '{ "id": 12345678901234567890 }')).toBeUndefined()
+  })
+
+  test('leaves short JSON and other text alone', () => {
+    expect(apply(reducer, '{ "a": [1, 2, 3] }')).toBeUndefined()
     expect(apply(reducer, '{"a":[1,2,3]}')).toBeUndefined()
     expect(apply(reducer, 'plain text')).toBeUndefined()
     expect(apply(reducer, `"${'x'.repeat(9_000)}"`)).toBeUndefined()

@@ -20,20 +20,51 @@ const TEST_RUN: Kind = {
   what: 'lines about passing tests',
 }
 
-const INSTALL: Kind = {
-  marks: [
-    /^(?:added|removed|changed|up to date)\b.*\bpackages?\b/,
-    /^Successfully installed /,
-    /^(?:Requirement already satisfied|Installing collected packages): /,
-    /^ *(?:Compiling|Downloaded) \S+ v\d/,
-    /^Setting up \S+ \(/,
-    /^Progress: resolved \d+/,
-    /^(?:success Saved lockfile|Done in [\d.]+ ?m?s)/,
-  ],
-  routine:
-    /^(?:npm warn (?:deprecated|Unknown)|npm (?:http|timing|sill|verb) |Collecting |Downloading |Using cached |Requirement already satisfied|Processing |Looking in |Installing collected packages|Building wheel|Created wheel|Preparing metadata|Stored in directory|Get:\d|Hit:\d|Selecting |Preparing to unpack|Unpacking |Setting up |Processing triggers|Progress: |info |\[\d\/\d\] |Packages: |\++$|WARNING: Retrying )|^ +(?:Downloading|Using cached|Preparing|Getting|Installing|Building|Created|Stored|Compiling|Downloaded|Updating|Locking|Adding|Checking|Fresh|━)/,
-  what: 'routine lines of the install',
-}
+const ROUTINE_INSTALL = 'routine lines of the install'
+
+// Each package manager on its own: what is routine in one's output may be the point of another's.
+const INSTALLS: readonly Kind[] = [
+  {
+    marks: [/^(?:added|removed|changed|up to date)\b.*\bpackages?\b/],
+    routine: /^npm (?:(?:warn|WARN) (?:deprecated|Unknown)|(?:http|timing|sill|verb) )/,
+    what: ROUTINE_INSTALL,
+  },
+  {
+    marks: [/^yarn (?:install|add) v\d/, /^success Saved lockfile/, /^\[\d\/\d\] Resolving packages/],
+    routine: /^(?:info |\[\d\/\d\] )/,
+    what: ROUTINE_INSTALL,
+  },
+  {
+    marks: [/^Progress: resolved \d+/],
+    routine: /^(?:Progress: |Packages: |\++$|Downloading | *WARN +deprecated )/,
+    what: ROUTINE_INSTALL,
+  },
+  {
+    marks: [/^bun (?:install|add) v\d/, /^\d+ packages? installed \[/],
+    routine: /^(?: *\+ \S+@|Resolving dependencies|Resolved, downloaded|Saved lockfile)/,
+    what: ROUTINE_INSTALL,
+  },
+  {
+    marks: [/^Successfully installed /, /^(?:Requirement already satisfied|Installing collected packages): /],
+    routine:
+      /^(?:Collecting |Downloading |Using cached |Requirement already satisfied|Processing |Looking in |Installing collected packages|Building wheel|Created wheel|Preparing metadata|Stored in directory|WARNING: Retrying )|^ +(?:Downloading|Using cached|Preparing|Getting|Installing|Building|Created|Stored|━)/,
+    what: ROUTINE_INSTALL,
+  },
+  {
+    marks: [/^Setting up \S+ \(/],
+    routine: /^(?:Get:\d|Hit:\d|Selecting |Preparing to unpack|Unpacking |Setting up |Processing triggers)/,
+    what: ROUTINE_INSTALL,
+  },
+  {
+    marks: [/^ *(?:Compiling|Downloaded) \S+ v\d/],
+    routine:
+      /^ +(?:Compiling|Downloading|Downloaded|Updating|Locking|Adding|Checking|Fresh|Installing|Building)/,
+    what: ROUTINE_INSTALL,
+  },
+]
+
+/** Whatever a line begins with, this is what it is about. A test that passed may well bear such a name. */
+const TROUBLE = /error|fail|fatal|denied|crash/i
 
 const MIN_LINES_LEFT_OUT = 5
 /** Longer lines are never routine, and not worth an expression's time. */
@@ -43,11 +74,13 @@ const MAX_LINE_CHARS = 500
 export function withoutRoutine(text: string): string | undefined {
   const lines = text.split('\n')
   const short = lines.filter((line) => line.length <= MAX_LINE_CHARS)
-  const kind = [TEST_RUN, INSTALL].find(({ marks }) =>
+  const kind = [TEST_RUN, ...INSTALLS].find(({ marks }) =>
     short.some((line) => marks.some((mark) => mark.test(line))),
   )
   if (kind === undefined) return undefined
-  const kept = lines.filter((line) => line.length > MAX_LINE_CHARS || !kind.routine.test(line))
+  const isRoutine = (line: string) =>
+    line.length <= MAX_LINE_CHARS && kind.routine.test(line) && (kind === TEST_RUN || !TROUBLE.test(line))
+  const kept = lines.filter((line) => !isRoutine(line))
   const leftOut = lines.length - kept.length
   if (leftOut < MIN_LINES_LEFT_OUT) return undefined
   return `[${leftOut} ${kind.what} left out; run a part of it to see them]\n${collapseBlanks(kept)}`

@@ -3,10 +3,11 @@ import { keepEnds } from './keep-ends.ts'
 import type { Reducer } from './reducer.ts'
 import { withoutRoutine } from './routine-lines.ts'
 
+/** Which tool's output is shortened, and from what size on. */
 export interface TerminalOptions {
   readonly toolName: string
-  /** Longer output is cut down to its beginning and end; 8,192. */
-  readonly maxChars?: number
+  /** Output of more bytes (in UTF-8) is cut down to its beginning and end; 8,192. */
+  readonly maxBytes?: number
 }
 
 // Colours and cursor movements: a terminal's business, not a model's.
@@ -16,17 +17,28 @@ const ESCAPES = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u00
 /**
  * Shortens what commands print. `git status` becomes counts and the first files of each kind; test runs and package
  * installs lose their routine lines and keep failures, warnings and totals; whatever is still long keeps its
- * beginning and its end, where the exit code is.
+ * beginning and its end, where the exit code is. So does the text of an error.
  */
-export function terminal({ toolName, maxChars = 8_192 }: TerminalOptions): Reducer {
+export function terminal({ toolName, maxBytes = 8_192 }: TerminalOptions): Reducer {
   return {
     toolName,
     reduce(result) {
-      if (!result.ok) return undefined
-      const plain = result.value.replace(ESCAPES, '')
-      const condensed = condenseGitStatus(plain) ?? withoutRoutine(plain) ?? plain
-      const value = keepEnds(condensed, maxChars, 'run it again with options that print less, or on a part')
-      return value.length < result.value.length ? { ...result, value } : undefined
+      const text = result.ok ? result.value : result.error
+      const plain = text.replace(ESCAPES, '')
+      const condensed = (result.ok ? (condenseGitStatus(plain) ?? withoutRoutine(plain)) : undefined) ?? plain
+      const shown = keepEnds(
+        condensed,
+        charsWithin(condensed, maxBytes),
+        'run it again with options that print less, or on a part',
+      )
+      if (shown.length >= text.length) return undefined
+      return result.ok ? { ...result, value: shown } : { ...result, error: shown }
     },
   }
+}
+
+/** How many characters of a text fit, going by what its characters take on average. */
+function charsWithin(text: string, maxBytes: number): number {
+  const bytes = new TextEncoder().encode(text).length
+  return bytes <= maxBytes ? text.length : Math.floor((maxBytes * text.length) / bytes)
 }

@@ -1,8 +1,8 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
-import { pipeline, type Readable } from 'node:stream'
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { Duplex, pipeline, type Readable } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 import { CapabilityError } from '../../capability.ts'
 import { hostOf } from './host-list.ts'
 
@@ -125,9 +125,27 @@ function decoded(message: IncomingMessage, encoding: string | null, method: stri
   return decoder === undefined ? message : pipeline(message, decoder, () => undefined)
 }
 
+/** `deflate` means zlib's format, and some servers send the bare one; the first byte tells them apart. */
+function inflater(): Duplex {
+  return Duplex.from(async function* (source: AsyncIterable<Buffer>) {
+    const chunks = source[Symbol.asyncIterator]()
+    let first = await chunks.next()
+    while (!first.done && first.value.length === 0) first = await chunks.next()
+    if (first.done) return
+    const isZlib = ((first.value[0] ?? 0) & 0x0f) === 8
+    const decoder = isZlib ? createInflate() : createInflateRaw()
+    const beginning = first.value
+    const whole = async function* () {
+      yield beginning
+      yield* { [Symbol.asyncIterator]: () => chunks }
+    }
+    yield* pipeline(whole, decoder, () => undefined)
+  })
+}
+
 function decoderFor(encoding: string | undefined) {
   if (encoding === 'gzip' || encoding === 'x-gzip') return createGunzip()
-  if (encoding === 'deflate') return createInflate()
+  if (encoding === 'deflate') return inflater()
   if (encoding === 'br') return createBrotliDecompress()
   return undefined
 }
