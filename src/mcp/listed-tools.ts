@@ -69,7 +69,7 @@ export class ListedTools {
   }
 
   #register(tools: readonly ServerTool[]): void {
-    const { allow, deny, lazy, pinned, trust } = this.#config
+    const { allow, deny, lazy, pinned, trust, timeoutMs } = this.#config
     const { guard, registry, call } = this.#around
     const isAllowed = matcher(allow)
     const isDenied = matcher(deny)
@@ -82,6 +82,8 @@ export class ListedTools {
     const callable = taken.map((tool) => ({
       ...tool,
       execute: (input: unknown, ctx: ToolContext) => call(tool, input, ctx),
+      // A deadline of the server's own rules alone: it does not count the time a cold server takes to start.
+      ...(timeoutMs === undefined ? {} : { timeoutMs: 0 }),
     }))
     guard.sync(this.#server, taken, () => registry.syncMcp(this.#server, callable, options))
   }
