@@ -17,17 +17,14 @@ export class SchemaCache {
   readonly #compiled = new WeakMap<object, CompiledSchema>()
 
   /** The schema made ready; `onFaults` hears, once, what in it cannot be evaluated. */
-  compile(
-    schema: JsonSchema,
-    options: { readonly onFaults: (faults: readonly string[]) => void },
-  ): CompiledSchema {
+  compile(schema: JsonSchema, onFaults: (faults: readonly string[]) => void): CompiledSchema {
     const key: object = isRecord(schema) ? schema : schema === false ? NOTHING : ANYTHING
     const known = this.#compiled.get(key)
     if (known) return known
     const compiled = new CompiledSchema(isRecord(schema) || schema === false ? schema : true)
     this.#compiled.set(key, compiled)
     const faults = compiled.unusable === undefined ? compiled.faults : [compiled.unusable]
-    if (faults.length > 0) options.onFaults(faults)
+    if (faults.length > 0) onFaults(faults)
     return compiled
   }
 }

@@ -64,61 +64,78 @@ export interface Limits {
 
 /**
  * Runs foreign work and answers how it ended: by itself, by its deadline or by cancellation, whichever is first. The
- * work learns of the latter two by its signal; if it carries on regardless, what becomes of it is ignored.
+ * work learns of the latter two by its signal; if it carries on regardless, what becomes of it is ignored. Work that is
+ * done at once is answered at once.
  */
 export function runWithin<Value>(
-  work: (signal: () => AbortSignal) => Value | PromiseLike<Value>,
+  work: (stop: Stop) => Value | PromiseLike<Value>,
+  limits: Limits,
+): Outcome<Value> | Promise<Outcome<Value>> {
+  if (limits.abort.isAborted) return { kind: 'cancelled' }
+  const stop = new Stop()
+  try {
+    const value = work(stop)
+    // Neither a timer nor a listener is needed for what is there already.
+    return isPromising(value) ? settled(value, stop, limits) : { kind: 'returned', value }
+  } catch (error) {
+    return { kind: 'threw', error }
+  }
+}
+
+/** How work learns that nobody waits for it any more. Most never asks, and a signal costs more than a small call. */
+export class Stop {
+  #controller: AbortController | undefined
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    return this.#controller.signal
+  }
+
+  abort(reason: unknown): void {
+    this.#controller ??= new AbortController()
+    this.#controller.abort(reason)
+  }
+}
+
+function settled<Value>(
+  promise: PromiseLike<Value>,
+  stop: Stop,
   { abort, timeoutMs, schedule }: Limits,
 ): Promise<Outcome<Value>> {
-  if (abort.isAborted) return Promise.resolve({ kind: 'cancelled' })
   return new Promise((resolve) => {
-    const controller = lazily(() => new AbortController())
+    let stopTimer: (() => void) | undefined
     const finish = (outcome: Outcome<Value>) => {
       stopListening()
       stopTimer?.()
       resolve(outcome)
     }
-    const stopListening = abort.onAbort(() => {
+    const cancel = () => {
       finish({ kind: 'cancelled' })
-      controller().abort(abort.reason)
-    })
-    let stopTimer: (() => void) | undefined
+      stop.abort(abort.reason)
+    }
+    const stopListening = abort.onAbort(cancel)
+    // Cancelled by the first, synchronous part of the work itself.
+    if (abort.isAborted) cancel()
+    if (hasDeadline(timeoutMs)) {
+      stopTimer = schedule(timeoutMs, () => {
+        finish({ kind: 'timeout' })
+        stop.abort(new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError'))
+      })
+    }
     const threw = (error: unknown) => finish({ kind: 'threw', error })
+    // Both ways out are handled, so a rejection that comes late is never an unhandled one.
     try {
-      const value = work(() => controller().signal)
-      // What is done at once needs no timer.
-      if (!isPromising(value)) return finish({ kind: 'returned', value })
-      if (hasDeadline(timeoutMs)) {
-        stopTimer = schedule(timeoutMs, () => {
-          finish({ kind: 'timeout' })
-          controller().abort(new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError'))
-        })
-      }
-      // Both ways out are handled, so a rejection that comes late is never an unhandled one.
-      Promise.resolve(value).then((value) => finish({ kind: 'returned', value }), threw)
+      Promise.resolve(promise).then((value) => finish({ kind: 'returned', value }), threw)
     } catch (error) {
       threw(error)
     }
   })
 }
 
-// Whatever is an object may be a promise of some kind; asking a stranger's getter is left to the platform.
+// Whatever is no plain object may be a promise of some kind.
 function isPromising<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
-  if (typeof value !== 'object' && typeof value !== 'function') return false
-  return value !== null && (value instanceof Promise || !isPlain(value))
-}
-
-function isPlain(value: object): boolean {
-  return Object.getPrototypeOf(value) === Object.prototype && !('then' in value)
-}
-
-// Most tools never ask for their signal, and making one costs more than the rest of a small call.
-function lazily<Value>(make: () => Value): () => Value {
-  let made: Value | undefined
-  return () => {
-    made ??= make()
-    return made
-  }
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
+  return Object.getPrototypeOf(value) !== Object.prototype || 'then' in value
 }
 
 function hasDeadline(timeoutMs: number | undefined): timeoutMs is number {

@@ -10,13 +10,16 @@ interface LastCall {
 /** Counts how often in a row each session asked the same. Remembers the sessions that called last. */
 export class IdenticalCalls {
   readonly #sessions = new Map<string, LastCall>()
+  #latest: string | undefined
 
   /** Notes a call and answers how many times in a row it has now been made; another call starts anew. */
   note(sessionId: string, name: string, args: unknown): number {
     const hash = hashData(args)
     const last = this.#sessions.get(sessionId)
     const times = last?.name === name && last.hash === hash ? last.times + 1 : 1
-    this.#sessions.delete(sessionId)
+    // Set anew, to stand last: those that called long ago are forgotten first.
+    if (sessionId !== this.#latest) this.#sessions.delete(sessionId)
+    this.#latest = sessionId
     this.#sessions.set(sessionId, { name, hash, times })
     if (this.#sessions.size > MAX_SESSIONS) this.#forgetOldest()
     return times

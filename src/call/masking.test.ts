@@ -121,7 +121,7 @@ describe('what is handed around a call', () => {
       const answers = []
       for (const args of forms) {
         const [answer] = await runner.execute([callOf('echo', args)], { sessionId: 's' }, environment)
-        answers.push(answer?.result.ok ? 'ok' : answer?.result.code)
+        answers.push(answer?.result.ok === false ? answer.result.code : 'ok')
       }
       return answers
     }

@@ -12,7 +12,7 @@ import { maskResult } from './mask.ts'
 import { permitCall } from './permit-call.ts'
 import { reduceResult } from './reduce-result.ts'
 import { runTool } from './run-tool.ts'
-import { traceCall } from './trace.ts'
+import { isTracing, traceCall } from './trace.ts'
 
 /** A call with its answer, before the batch's budget is shared. */
 export interface AnsweredCall {
@@ -33,11 +33,13 @@ export async function runCall(call: ToolCall, batch: Batch): Promise<AnsweredCal
   const startedAt = state.now()
   const progress: Progress = { target: undefined, isCached: false, unreduced: undefined }
   emit({ type: 'call-started', sessionId, toolCallId, name })
-  const result = await traceCall(
-    { name, toolCallId, sessionId },
-    () => answerMasked(call, batch, progress),
-    () => progress.target?.tool.name,
-  )
+  const result = isTracing()
+    ? await traceCall(
+        { name, toolCallId, sessionId },
+        () => answerMasked(call, batch, progress),
+        () => progress.target?.tool.name,
+      )
+    : await answerMasked(call, batch, progress)
   const durationMs = state.now() - startedAt
   emit({
     type: 'call-finished',
@@ -77,7 +79,7 @@ function maskedFailure(batch: Batch, thrown: unknown): ToolResult {
   }
 }
 
-async function answer(call: ToolCall, batch: Batch, progress: Progress): Promise<ToolResult> {
+function answer(call: ToolCall, batch: Batch, progress: Progress): ToolResult | Promise<ToolResult> {
   const { environment, isDryRun } = batch
   const permission = permitCall(call, environment)
   progress.target = permission.target
@@ -116,8 +118,14 @@ interface PermittedCall {
   readonly progress: Progress
 }
 
-async function runPermitted(permitted: PermittedCall, args: unknown): Promise<ToolResult> {
-  if (permitted.batch.hooks.length > 0) return runHooked(permitted, args)
+function runPermitted(permitted: PermittedCall, args: unknown): ToolResult | Promise<ToolResult> {
+  const { batch, target } = permitted
+  if (batch.hooks.length > 0) return runHooked(permitted, args)
+  const isReduced = batch.environment.reducers !== undefined || target.tool.reduce !== undefined
+  return isReduced ? runReduced(permitted, args) : runOrRecall(permitted, args)
+}
+
+async function runReduced(permitted: PermittedCall, args: unknown): Promise<ToolResult> {
   return reduce(permitted, args, await runOrRecall(permitted, args))
 }
 
@@ -167,23 +175,30 @@ function textOf(result: ToolResult): string {
 }
 
 /** Executes the tool, or answers from the cache what a read-only tool said a short while ago. */
-async function runOrRecall(permitted: PermittedCall, args: unknown): Promise<ToolResult> {
+function runOrRecall(permitted: PermittedCall, args: unknown): ToolResult | Promise<ToolResult> {
+  const { target, batch } = permitted
+  const ttlMs = cacheTtlMs(target.tool, batch)
+  return ttlMs > 0 ? recallOrRun(permitted, args, ttlMs) : run(permitted, args)
+}
+
+function run({ call, target, batch }: PermittedCall, args: unknown): ToolResult | Promise<ToolResult> {
+  // Its own copy: hooks and reducers are told what was asked, whatever the tool makes of its input.
+  const isWatched =
+    batch.hooks.length > 0 || batch.environment.reducers !== undefined || target.tool.reduce !== undefined
+  return runTool(target, isWatched ? copyJson(args) : args, call.toolCallId, batch)
+}
+
+async function recallOrRun(permitted: PermittedCall, args: unknown, ttlMs: number): Promise<ToolResult> {
   const { call, target, batch, progress } = permitted
   const { tool } = target
   const { results, now } = batch.state
-  // Its own copy: hooks and reducers are told what was asked, whatever the tool makes of its input.
-  const isWatched =
-    batch.hooks.length > 0 || batch.environment.reducers !== undefined || tool.reduce !== undefined
-  const run = () => runTool(target, isWatched ? copyJson(args) : args, call.toolCallId, batch)
-  const ttlMs = cacheTtlMs(tool, batch)
-  if (!(ttlMs > 0)) return run()
   const key = results.key(target.registration ?? tool, batch.sessionId, canonicalJson(args))
   const recalled = results.get(key, now())
   if (recalled) {
     progress.isCached = true
     return recalled
   }
-  const result = await run()
+  const result = await run(permitted, args)
   try {
     results.set(key, result, now() + ttlMs)
   } catch (thrown) {
@@ -200,9 +215,10 @@ function cacheTtlMs({ annotations, cacheTtlMs = 0, capabilities }: Tool, { attac
 
 function check(target: CallTarget, args: unknown, call: ToolCall, batch: Batch): CheckedArguments {
   const { tool, registration } = target
-  const schema = batch.state.schemas.compile(registration?.definition.parameters ?? tool.inputSchema, {
-    onFaults: (faults) => partFailed('schema', faults.join('; '), call, batch),
-  })
+  const schema = batch.state.schemas.compile(
+    registration?.definition.parameters ?? tool.inputSchema,
+    (faults) => partFailed('schema', faults.join('; '), call, batch),
+  )
   return checkArguments(schema, args, batch.mask)
 }
 

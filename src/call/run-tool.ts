@@ -4,7 +4,7 @@ import type { Tool, ToolContext, ToolResult } from '../tool.ts'
 import { failedWith, failure, toResult } from './answers.ts'
 import type { Batch } from './batch.ts'
 import type { CallTarget } from './call-environment.ts'
-import { type Outcome, runWithin } from './deadline.ts'
+import { type Outcome, runWithin, type Stop } from './deadline.ts'
 import { Gate } from './gate.ts'
 import { openCapabilities } from './open-capabilities.ts'
 
@@ -13,17 +13,28 @@ import { openCapabilities } from './open-capabilities.ts'
  * not count against the deadline. A call that is over gives its place back, also when its work ignores the signal and
  * carries on: holding the place for work that may never end would block the tool for good.
  */
-export async function runTool(
+export function runTool(
+  target: CallTarget,
+  args: unknown,
+  toolCallId: string,
+  batch: Batch,
+): ToolResult | Promise<ToolResult> {
+  const ofTool = toolGate(target, batch)
+  if (ofTool === undefined && batch.gate === undefined) return execute(target.tool, args, toolCallId, batch)
+  return runInTurn([ofTool, batch.gate], target, args, toolCallId, batch)
+}
+
+async function runInTurn(
+  gates: readonly (Gate | undefined)[],
   target: CallTarget,
   args: unknown,
   toolCallId: string,
   batch: Batch,
 ): Promise<ToolResult> {
-  const gates = [toolGate(target, batch), batch.gate].filter((gate) => gate !== undefined)
-  if (gates.length === 0) return execute(target.tool, args, toolCallId, batch)
   const leave: (() => void)[] = []
   try {
     for (const gate of gates) {
+      if (gate === undefined) continue
       const leaveGate = await gate.enter(batch.abort)
       if (leaveGate === undefined) return cancelled(target.tool)
       leave.push(leaveGate)
@@ -45,24 +56,41 @@ function toolGate(target: CallTarget, { state }: Batch): Gate | undefined {
   return gate
 }
 
-async function execute(tool: Tool, args: unknown, toolCallId: string, batch: Batch): Promise<ToolResult> {
-  const { abort, state, sessionId, turnCount, shareChars } = batch
+function execute(
+  tool: Tool,
+  args: unknown,
+  toolCallId: string,
+  batch: Batch,
+): ToolResult | Promise<ToolResult> {
+  const { abort, state } = batch
   const timeoutMs = tool.timeoutMs ?? batch.timeoutMs
-  const work = (signal: () => AbortSignal): unknown => {
-    const context: ToolContext = {
-      sessionId,
-      toolCallId,
-      turnCount,
-      resultLimitChars: Math.min(shareChars, tool.maxResultChars ?? shareChars),
-      get signal() {
-        return signal()
-      },
-    }
-    if (tool.capabilities === undefined) return tool.execute(args, context)
-    return executeWithCapabilities(tool, args, context, batch)
+  const outcome = runWithin<unknown>(
+    (stop) => {
+      const context = contextOf(tool, toolCallId, batch, stop)
+      if (tool.capabilities === undefined) return tool.execute(args, context)
+      return executeWithCapabilities(tool, args, context, batch)
+    },
+    { abort, timeoutMs, schedule: state.schedule },
+  )
+  if (!(outcome instanceof Promise)) return answerOf(outcome, tool, timeoutMs)
+  return outcome.then((ended) => answerOf(ended, tool, timeoutMs))
+}
+
+function contextOf(
+  tool: Tool,
+  toolCallId: string,
+  { sessionId, turnCount, shareChars }: Batch,
+  stop: Stop,
+): ToolContext {
+  return {
+    sessionId,
+    toolCallId,
+    turnCount,
+    resultLimitChars: Math.min(shareChars, tool.maxResultChars ?? shareChars),
+    get signal() {
+      return stop.signal
+    },
   }
-  const outcome = await runWithin(work, { abort, timeoutMs, schedule: state.schedule })
-  return answerOf(outcome, tool, timeoutMs)
 }
 
 async function executeWithCapabilities(

@@ -1,4 +1,12 @@
-import { context, isSpanContextValid, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import {
+  context,
+  isSpanContextValid,
+  ProxyTracerProvider,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api'
 import type { ToolResult } from '../tool.ts'
 
 /** The call a span is about. */
@@ -34,6 +42,16 @@ export function traceCall(
     return context.with(trace.setSpan(context.active(), span), runOnce) ?? runOnce()
   } catch {
     return runOnce()
+  }
+}
+
+/** Whether anybody traces. Without a provider a span would be made for nothing, for every call. */
+export function isTracing(): boolean {
+  try {
+    const provider = trace.getTracerProvider()
+    return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer('toolcrib') !== undefined
+  } catch {
+    return false
   }
 }
 

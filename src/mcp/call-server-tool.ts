@@ -64,7 +64,7 @@ function outputFaults(
   schemas: SchemaCache,
 ): string | undefined {
   if (outputSchema === undefined) return undefined
-  const schema = schemas.compile(outputSchema, { onFaults: () => {} })
+  const schema = schemas.compile(outputSchema, () => {})
   if (schema.unusable !== undefined) return undefined
   const verdict = schema.validate(structured)
   return verdict.kind === 'invalid' ? describeFaults(verdict.errors, structured, schema) : undefined
