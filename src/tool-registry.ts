@@ -1,15 +1,12 @@
-import type { CallContext, CallEnvironment } from './call/call-environment.ts'
-import { CallRunner } from './call/call-runner.ts'
+import type { CallContext } from './call/call-environment.ts'
 import { mapTexts } from './call/map-texts.ts'
 import { type Mask, maskFor } from './call/mask.ts'
-import { readContext } from './call/read-context.ts'
 import type { Attachment } from './capability.ts'
 import { readClock } from './clock.ts'
 import type { InputOf, SchemaInput } from './define-tool.ts'
 import { describeError } from './errors.ts'
 import type { Emit, SyncReport } from './events.ts'
 import { type FunctionOptions, functionTool } from './function-tool.ts'
-import { readResult } from './meta-tools/read-result.ts'
 import { META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
 import { checkName } from './names.ts'
 import { Catalogue } from './registry/catalogue.ts'
@@ -44,11 +41,11 @@ import {
 import type { SearchOptions, SearchResult } from './search/search-result.ts'
 import { acceptEvery, type Searcher } from './search/searcher.ts'
 import type { Session } from './session/session.ts'
-import type { CallSession } from './session/session-host.ts'
 import type { SessionSettings } from './session/settings.ts'
 import { type Stats, statsOf } from './session/stats.ts'
-import { metaToolEntry, SessionOpener } from './session-opener.ts'
+import { SessionOpener } from './session-opener.ts'
 import { type CallResult, sourceKey, type Tool, type ToolCall, type ToolDefinition } from './tool.ts'
+import { type CallGate, ToolCaller } from './tool-caller.ts'
 import { permitterOf, ToolFinder } from './tool-finder.ts'
 
 /** What holds unless a registry or a session says otherwise. No other file names a default of these. */
@@ -91,9 +88,6 @@ export interface ToolSchema extends ToolDefinition {
   readonly pluginId?: string
 }
 
-/** Which gate keeps a tool, or a meta-tool, from being called. */
-type CallGate = Pick<CompiledPolicy, 'denial' | 'denialOfMetaTool'>
-
 /** `registry.search()`: how to search, with whose eyes, by which searcher. */
 export interface RegistrySearchOptions extends SearchOptions {
   readonly searcher?: SearcherName | Searcher
@@ -113,7 +107,7 @@ export class ToolRegistry {
   readonly #modes = new ModeTracker(this.#catalogue)
   readonly #viewers: Viewers
   readonly #finder: ToolFinder
-  readonly #runner: CallRunner
+  readonly #caller: ToolCaller
   readonly #sessions: SessionOpener
   readonly #viewer: Viewer
   readonly #now: () => number
@@ -132,7 +126,7 @@ export class ToolRegistry {
     })
     this.#settings = this.#override({ ...DEFAULT_SETTINGS, searcher: this.#finder.standard }, options)
     this.#policy = compilePolicy(this.#settings.policy)
-    this.#runner = new CallRunner({ now: this.#now })
+    this.#caller = this.#toolCaller()
     const snapshot = () => this.#catalogue.snapshot()
     this.#viewers = new Viewers({ modes: this.#modes, snapshot, emit: this.#emit })
     // Its own figures count every tool: whom a policy keeps out is a matter of who looks.
@@ -287,30 +281,9 @@ export class ToolRegistry {
     filter?: ToolFilter,
     attachments?: readonly Attachment[],
   ): Promise<CallResult[]> {
-    const snapshot = this.#catalogue.snapshot()
     const gate = this.#gateOrNone(allowedTools, filter)
-    const context = readContext(attachments ? { ...ctx, attachments } : ctx)
-    const { sessionId = '' } = context
-    const reader = this.#resultReader(sessionId)
-    const canRead = gate.denialOfMetaTool('read_result') === undefined
-    const { spill, ...shared } = this.#environment()
-    const environment: CallEnvironment = {
-      ...shared,
-      // Nobody is pointed to a reader that may not be used.
-      spill: canRead ? spill : undefined,
-      resolve: ({ name, args }) => {
-        const entry = snapshot.get(name) ?? (name === 'read_result' ? reader : undefined)
-        if (!entry) this.#emit({ type: 'missed', what: 'name', text: name, sessionId })
-        return entry && { tool: entry.tool, source: entry.source, args, registration: entry }
-      },
-      suggest: (name) => this.#finder.suggest(name, (entry) => gate.denial(entry) === undefined),
-      denial: ({ tool }) => {
-        const entry = snapshot.get(tool.name)
-        if (entry) return gate.denial(entry)
-        return tool === reader?.tool ? gate.denialOfMetaTool(tool.name) : 'its removal from the registry'
-      },
-    }
-    return this.#runner.execute(calls, { sessionId, ...context }, environment)
+    const snapshot = this.#catalogue.snapshot()
+    return this.#caller.execute(calls, attachments ? { ...ctx, attachments } : ctx, { snapshot, gate })
   }
 
   /** Finds tools by words, names or a pattern. Denied, quarantined and unavailable tools never appear. */
@@ -396,12 +369,6 @@ export class ToolRegistry {
     }
   }
 
-  /** `read_result` for calls outside of a session object; undefined without a spill. */
-  #resultReader(sessionId: string): Entry | undefined {
-    const { spill } = this.#options
-    return spill && metaToolEntry(readResult({ spill, sessionId }) as Tool)
-  }
-
   #override(settings: SessionSettings, options: SharedOptions): SessionSettings {
     return overrideSettings(settings, options, (given) => this.#finder.searcher(given))
   }
@@ -421,19 +388,21 @@ export class ToolRegistry {
     )
   }
 
-  #environment() {
-    const { capabilities = {}, hooks, reducers, spill } = this.#options
-    return {
+  #toolCaller(): ToolCaller {
+    const { capabilities = {}, hooks, reducers, spill, resultBudgetChars, maxIdenticalCalls } = this.#options
+    return new ToolCaller({
       backends: capabilities,
       hooks,
       reducers,
       spill,
       timeoutMs: DEFAULTS.timeoutMs,
-      resultBudgetChars: this.#options.resultBudgetChars ?? DEFAULTS.resultBudgetChars,
-      maxIdenticalCalls: this.#options.maxIdenticalCalls ?? DEFAULTS.maxIdenticalCalls,
-      isAvailable: (tool: Tool) => this.#isAvailable({ name: tool.name, tool }),
+      resultBudgetChars: resultBudgetChars ?? DEFAULTS.resultBudgetChars,
+      maxIdenticalCalls: maxIdenticalCalls ?? DEFAULTS.maxIdenticalCalls,
+      now: this.#now,
+      isAvailable: (tool) => this.#isAvailable({ name: tool.name, tool }),
+      suggest: (name, isPermitted) => this.#finder.suggest(name, isPermitted),
       emit: this.#emit,
-    }
+    })
   }
 
   #sessionOpener(): SessionOpener {
@@ -449,14 +418,7 @@ export class ToolRegistry {
           permitsServer: (server) => session.permitsServer(server),
           emit: (event) => this.#emit({ ...event, sessionId: session.id }),
         }),
-      execute: (calls: readonly ToolCall[], ctx: CallContext, { view, ...session }: CallSession) => {
-        const suggest = (name: string) => this.#finder.suggest(name, permitted(view))
-        const { spill, ...shared } = this.#environment()
-        const reader = this.#resultReader(ctx.sessionId)
-        const canRead = reader && session.denial({ ...reader, args: {} }) === undefined
-        const environment = { ...shared, ...session, suggest, spill: canRead ? spill : undefined }
-        return this.#runner.execute(calls, ctx, environment)
-      },
+      execute: (calls, ctx, session) => this.#caller.executeIn(session, calls, ctx),
       findByName: (name, view) => this.#finder.findByName(name, view),
       viewOf: (settings) =>
         this.#viewers.of(settings, { ...settings.policy, allowlists: settings.allowlists }),

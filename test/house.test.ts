@@ -34,6 +34,7 @@ const FLOW_FOLDERS = ['meta-tools', 'mcp', 'dialects', 'agent', 'builtin-tools',
 const FLOW_FILES = [
   'tool-registry',
   'tool-finder',
+  'tool-caller',
   'session-opener',
   'registry-options',
   'define-tool',

@@ -2,8 +2,9 @@ import type { ServerStatus } from '../registry/server-directory.ts'
 
 /** How to search. */
 export interface SearchOptions {
-  /** How many matches, 1 to 50; 5 when absent. */
+  /** How many matches, 1 to 100; 5 when absent. */
   readonly limit?: number
+  /** How many matches to skip. */
   readonly offset?: number
   /** Only this server's tools. */
   readonly server?: string
