@@ -1,4 +1,12 @@
-import { type Attributes, type Span, type SpanStatus, type Tracer, trace } from '@opentelemetry/api'
+import {
+  type Attributes,
+  context,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanStatus,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
 import { afterEach, describe, expect, test } from 'vitest'
 import { fakeTool, runOne } from './fake-environment.ts'
 
@@ -83,6 +91,35 @@ describe('a call leaves a span', () => {
     }
     trace.setGlobalTracerProvider({ getTracer })
     expect(await runOne(fakeTool(), { n: 1 })).toEqual({ ok: true, value: '{"n":1}' })
+  })
+
+  test('and runs once when a span or the context fails', async () => {
+    const boom = () => {
+      throw new Error('boom')
+    }
+    const tracer = { startSpan: () => ({ spanContext: boom }), startActiveSpan: boom } as unknown as Tracer
+    trace.setGlobalTracerProvider({ getTracer: () => tracer })
+    expect(await runOne(fakeTool(), { n: 1 })).toEqual({ ok: true, value: '{"n":1}' })
+    trace.disable()
+
+    listen()
+    context.setGlobalContextManager({
+      active: () => ROOT_CONTEXT,
+      with: (_context, run, _self, ...given) => {
+        run(...given)
+        return boom() as never
+      },
+      bind: (_context, target) => target,
+      enable: () => ({}) as never,
+      disable: () => ({}) as never,
+    })
+    let times = 0
+    const tool = fakeTool({ execute: () => ({ ok: true, value: String(++times) }) })
+    try {
+      expect(await runOne(tool, {})).toEqual({ ok: true, value: '1' })
+    } finally {
+      context.disable()
+    }
   })
 
   test('named after the tool it resolved to', async () => {
