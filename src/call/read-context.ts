@@ -34,11 +34,12 @@ function asNumber(value: unknown): number | undefined {
 }
 
 function isSignal(value: unknown): value is AbortSignal {
+  // Most calls bring none; throwing and catching for those would cost more than the rest of the call.
+  if (typeof value !== 'object' || value === null) return false
   try {
     const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>
-    return [typeof addEventListener, typeof removeEventListener].every((type) => type === 'function')
-      ? typeof aborted === 'boolean'
-      : false
+    const isTarget = typeof addEventListener === 'function' && typeof removeEventListener === 'function'
+    return isTarget && typeof aborted === 'boolean'
   } catch {
     return false
   }
