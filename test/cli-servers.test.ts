@@ -100,7 +100,23 @@ describe('commands over servers', () => {
     )
     expect(shown.stdout).not.toContain('\u001b')
     expect(toolcrib('list', 'gone').status).toBe(1)
-    expect(toolcrib('list', 'nowhere').status).toBe(2)
+    expect(shown.stdout).toMatch(/1 tool from 1 server, \d+ tokens\n$/)
+    expect(toolcrib('list').stdout).toMatch(/from 2 servers, [\d,]+ tokens; 1 server failed\n$/)
+    expect(toolcrib('list', 'weather', 'nowhere')).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining('there is no server "nowhere"; configured are weather, files, gone'),
+    })
+  })
+
+  it('list shows what a tool takes', () => {
+    expect(toolcrib('list', 'weather', '--json').json().servers[0].tools[0].inputSchema).toEqual(
+      RAIN.inputSchema,
+    )
+    const { stdout } = toolcrib('list', 'weather', '--schema')
+    expect(stdout).toContain(RAIN.description)
+    expect(stdout).toMatch(/"city": \{\s+"type": "string"/)
+    expect(toolcrib('call', 'weather.get_rain', '{}').stderr).toContain('toolcrib list weather --schema')
   })
 
   it('search says what was found and why', () => {
@@ -160,13 +176,29 @@ describe('commands over servers', () => {
       expect([args, toolcrib('call', ...args).status]).toEqual([args, 2])
   })
 
+  it('call says of a tool that is not there which servers are missing, and where to look', () => {
+    const ofGone = toolcrib('call', 'gone.get_rain')
+    expect(ofGone).toMatchObject({ status: 2, stdout: '' })
+    expect(ofGone.stderr).toMatch(/the server "gone" failed: .*not found/)
+    expect(ofGone.stderr).not.toContain('toolcrib search')
+    const nowhere = toolcrib('call', 'get_snow')
+    expect(nowhere.status).toBe(2)
+    for (const words of ['"get_snow"', 'toolcrib search', 'the server "gone" failed'])
+      expect(nowhere.stderr).toContain(words)
+    expect(nowhere.stderr).not.toContain('tool_search')
+  })
+
   it('stats counts tools and tokens', () => {
     const stats = toolcrib('stats', '--json').json()
     expect(stats.loaded + stats.deferred).toBe(stats.total_registered)
     expect(stats.tool_names).toContain('mcp__weather__get_rain')
     expect(stats.sources.map(({ source }: { source: string }) => source)).toEqual(['files', 'weather'])
     expect(stats.tokens.full).toBeGreaterThan(stats.tokens.turn)
-    expect(toolcrib('stats')).toMatchObject({ status: 0, stdout: expect.stringContaining('tokens a turn') })
+    expect(stats.servers).toContainEqual(expect.objectContaining({ server: 'gone', state: 'failed' }))
+    const shown = toolcrib('stats')
+    expect(shown).toMatchObject({ status: 0, stdout: expect.stringContaining('tokens a turn') })
+    expect(shown.stdout).toMatch(/weather +1 tool +\d+ tokens\n/)
+    expect(shown.stderr).toMatch(/gone is not counted: failed: .*not found/)
   })
 
   it('doctor says what is wrong and what to do', () => {
@@ -250,7 +282,10 @@ describe('lock, diff and approve', () => {
     })
 
     expect(toolcrib('approve').status).toBe(2)
-    expect(toolcrib('approve', 'nothing').status).toBe(1)
+    expect(toolcrib('approve', 'nothing')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('"nothing" fits nothing that changed'),
+    })
     const approved = toolcrib('approve', 'mcp__*__get_rain', '--json')
     expect(approved.status).toBe(0)
     expect(approved.json()).toMatchObject({
@@ -293,9 +328,21 @@ describe('lock, diff and approve', () => {
       ])
     expect(toolcrib('doctor', '--json').json()).toMatchObject({
       healthy: false,
-      lockfile: { state: 'damaged' },
+      servers: [{ server: 'weather', state: 'cold', reason: expect.stringContaining('not started') }],
+      lockfile: { state: 'damaged', path: join(folder, 'toolcrib.lock') },
     })
+    expect(toolcrib('doctor').stdout).toMatch(/Lockfile\n.*is damaged/)
     expect(existsSync(join(folder, 'tools.json.started'))).toBe(false)
+  })
+
+  it('replace a damaged lockfile by lock, and say so', () => {
+    writeFileSync(join(folder, 'toolcrib.lock'), '{ "version": 1')
+    expect(toolcrib('lock')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('locked 1 server'),
+      stderr: expect.stringContaining('was damaged, and is written anew'),
+    })
+    expect(toolcrib('diff').status).toBe(0)
   })
 
   it('keep what was approved of a server that cannot be asked', () => {

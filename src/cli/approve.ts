@@ -33,10 +33,14 @@ export function approveCommand(): Command {
       const { lockfile: next, approved } = approveChanges(lockfile, observed, isMeant)
       if (approved.length > 0) await writeLockfile(lockPath, next)
       const waiting = compareWithLock(next, observed)
-      if (flags.json) printJson({ lockfile: lockPath, approved, waiting, failed })
+      const changes = [...approved, ...waiting]
+      const unmatched = names.filter((name) => !changes.some(changeMatcher([name])))
+      if (flags.json) printJson({ lockfile: lockPath, approved, waiting, unmatched, failed })
       else show(approved, waiting, failed)
+      for (const name of unmatched)
+        console.error(`${pc.yellow('note')} "${name}" fits nothing that changed; see "toolcrib diff"`)
       const isDone = approved.length > 0 || (flags.all === true && waiting.length === 0)
-      process.exitCode = isDone && failed.length === 0 ? 0 : 1
+      process.exitCode = isDone && failed.length + unmatched.length === 0 ? 0 : 1
     })
 }
 
@@ -65,4 +69,4 @@ Examples:
   toolcrib approve mcp__files__read_file       one tool
   toolcrib approve 'mcp__github__list_*'       by glob
   toolcrib approve --all
-Exit codes: 0 done, 1 nothing fits or a server could not be asked, 2 wrong usage, no lockfile or a damaged one.`
+Exit codes: 0 done, 1 a name fits nothing or a server could not be asked, 2 wrong usage, no lockfile or a damaged one.`

@@ -1,7 +1,14 @@
 import { text } from 'node:stream/consumers'
 import { Command } from 'commander'
 import pc from 'picocolors'
-import { type CallResult, type JsonSchema, ToolcribError, type ToolRegistry, type ToolSchema } from 'toolcrib'
+import {
+  type CallResult,
+  type JsonSchema,
+  type ServerStatus,
+  ToolcribError,
+  type ToolRegistry,
+  type ToolSchema,
+} from 'toolcrib'
 import { type ServerFlags, withRegistry, withServerFlags } from './open-registry.ts'
 import { plain, plainLines, print, printJson } from './terminal.ts'
 
@@ -32,13 +39,10 @@ export function callCommand(): Command {
         const context = { sessionId: 'cli', resultBudgetChars: ENOUGH, dryRun: flags.dryRun === true, signal }
         const [answer] = await registry.executeParallel([call], context)
         if (!answer) throw new Error('a call was not answered')
-        const failed = tool ? [] : statuses.filter(({ state }) => state === 'failed')
-        for (const status of failed)
-          if (status.state === 'failed')
-            console.error(`${pc.yellow('note')} ${status.server}: ${plain(status.reason)}`)
-        if (flags.json) printJson(answer)
-        else show(answer)
-        process.exitCode = exitCodeOf(answer, tool !== undefined || failed.length > 0)
+        const explained = withNextStep(answer, name, tool, statuses)
+        if (flags.json) printJson(explained)
+        else show(explained)
+        process.exitCode = exitCodeOf(explained, tool !== undefined)
       })
     })
 }
@@ -125,6 +129,34 @@ function asJson(value: string): unknown {
   } catch {
     return value
   }
+}
+
+/** What a model is told to do next is nothing that a person at a terminal can do. */
+function withNextStep(
+  answer: CallResult,
+  name: string,
+  tool: ToolSchema | undefined,
+  statuses: readonly ServerStatus[],
+): CallResult {
+  const { result } = answer
+  if (result.ok) return answer
+  const explained = (error: string): CallResult => ({ ...answer, result: { ...result, error } })
+  if (!tool) return explained(unknownTool(name, statuses))
+  if (result.code !== 'input_invalid' || tool.mcpServer === undefined) return answer
+  return explained(`${result.error}\nsee its schema with "toolcrib list ${tool.mcpServer} --schema"`)
+}
+
+function unknownTool(name: string, statuses: readonly ServerStatus[]): string {
+  const missing = statuses.flatMap((status) => {
+    if (status.state === 'failed') return [`the server "${status.server}" failed: ${plain(status.reason)}`]
+    return status.state === 'connecting'
+      ? [`the server "${status.server}" is still connecting; give it more with --timeout`]
+      : []
+  })
+  if (missing.length > 0 && missing.length === statuses.length)
+    return [`"${name}" cannot be called`, ...missing].join('\n')
+  const step = 'find its name with "toolcrib search" or "toolcrib list"'
+  return [`no server that answered has a tool "${name}"; ${step}`, ...missing].join('\n')
 }
 
 function show({ result, durationMs }: CallResult): void {

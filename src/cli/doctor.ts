@@ -3,8 +3,8 @@ import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { compareWithLock, type Finding, type LockChange } from 'toolcrib/mcp'
 import {
-  findConfig,
-  findFiles,
+  type FoundConfig,
+  findConfigAndDamage,
   type OpenedRegistry,
   type ServerFlags,
   withRegistry,
@@ -59,11 +59,10 @@ interface Report {
 }
 
 async function examine(flags: ServerFlags): Promise<Report> {
-  const found = await orProblem(findFiles(flags))
-  if (typeof found === 'string') return unwell(found, 'none')
-  const lockfile = await orProblem(findConfig(flags))
-  if (typeof lockfile === 'string') return unwell(lockfile, 'damaged', found.config.files)
-  return withRegistry(flags, {}, async (opened) => diagnose(opened))
+  const found = await orProblem(findConfigAndDamage(flags))
+  if (typeof found === 'string') return withoutConfig(found)
+  if (found.damage !== undefined) return withDamagedLock(found, found.damage)
+  return withRegistry(flags, { found }, async (opened) => diagnose(opened))
 }
 
 /** What was found, or what is wrong with it. */
@@ -74,9 +73,33 @@ function orProblem<Value>(found: Promise<Value>): Promise<Value | string> {
   })
 }
 
-function unwell(problem: string, state: 'none' | 'damaged', files: readonly string[] = []): Report {
-  const lockfile = { state, changes: [] }
-  return { healthy: false, files, problem, servers: [], findings: [], lockfile, nextSteps: [problem] }
+function withoutConfig(problem: string): Report {
+  const lockfile = { state: 'none', changes: [] } as const
+  const nextSteps = ['do what is said under Config, then run "toolcrib doctor" again']
+  return { healthy: false, files: [], problem, servers: [], findings: [], lockfile, nextSteps }
+}
+
+/** Which commands were approved cannot be told, so none is run. */
+function withDamagedLock({ config, lockPath }: FoundConfig, problem: string): Report {
+  const servers = Object.keys(config.servers).map((server) => ({
+    server,
+    state: 'cold',
+    reason: 'not started: whether it was approved cannot be told',
+    tools: 0,
+    tokens: 0,
+    warnings: [],
+  }))
+  return {
+    healthy: false,
+    files: config.files,
+    problem,
+    servers,
+    findings: [],
+    lockfile: { path: lockPath, state: 'damaged', changes: [] },
+    nextSteps: [
+      'restore the lockfile from version control; or look at the servers yourself, and write it anew with "toolcrib lock"',
+    ],
+  }
 }
 
 function diagnose(opened: OpenedRegistry): Report {
@@ -165,14 +188,15 @@ function nextSteps(
 function show(report: Report): void {
   const { files, servers, findings, lockfile, problem } = report
   section('Config')
-  if (problem !== undefined) print(`  ${pc.red('✗')} ${plain(problem)}`)
+  const isLockDamaged = lockfile.state === 'damaged'
+  if (problem !== undefined && !isLockDamaged) print(`  ${pc.red('✗')} ${plain(problem)}`)
   for (const file of files) print(`  ${pc.green('✓')} ${file}`)
   if (servers.length > 0) section('Servers')
   const rows = servers.map(({ server, state, reason, connectMs, tools, tokens }) => [
-    `  ${state === 'failed' ? pc.red('✗') : state === 'connecting' ? pc.yellow('…') : pc.green('✓')} ${pc.bold(server)}`,
+    `  ${markOf(state, reason)} ${pc.bold(server)}`,
     state,
     connectMs === undefined ? '' : `${figure(connectMs)} ms`,
-    state === 'failed' ? plain(reason ?? '') : pc.dim(`${plural(tools, 'tool')}, ${plural(tokens, 'token')}`),
+    reason !== undefined ? plain(reason) : pc.dim(`${plural(tools, 'tool')}, ${plural(tokens, 'token')}`),
   ])
   for (const [at, line] of columns(rows, { rightAligned: [2] }).entries()) {
     print(line)
@@ -180,7 +204,7 @@ function show(report: Report): void {
   }
   if (findings.length > 0) section('Definitions')
   for (const finding of findings) showFinding(finding)
-  if (servers.length > 0 && findings.length === 0) {
+  if (servers.length > 0 && findings.length === 0 && !isLockDamaged) {
     section('Definitions')
     print(`  ${pc.green('✓')} nothing suspicious`)
   }
@@ -189,12 +213,19 @@ function show(report: Report): void {
     if (lockfile.state === 'none')
       print(`  ${pc.yellow('–')} there is no ${lockfile.path}: changes go unnoticed`)
     if (lockfile.state === 'unchanged') print(`  ${pc.green('✓')} ${lockfile.path}: all is as approved`)
+    if (isLockDamaged) print(`  ${pc.red('✗')} ${plain(problem ?? '')}`)
     if (lockfile.state === 'changed')
       print(`  ${pc.red('✗')} ${lockfile.path}: ${summarise(lockfile.changes)}`)
   }
   section('Next')
   for (const step of report.nextSteps) print(`  → ${step}`)
   if (report.nextSteps.length === 0) print('  nothing to do')
+}
+
+function markOf(state: string, reason: string | undefined): string {
+  if (state === 'failed') return pc.red('✗')
+  if (state === 'connecting') return pc.yellow('…')
+  return reason === undefined ? pc.green('✓') : pc.yellow('–')
 }
 
 const COLOURS = { high: pc.red, medium: pc.yellow, low: pc.dim } as const

@@ -1,34 +1,62 @@
 import { Command } from 'commander'
 import pc from 'picocolors'
-import type { ServerStatus } from 'toolcrib'
-import { type OpenedRegistry, type ServerFlags, withRegistry, withServerFlags } from './open-registry.ts'
-import { columns, cut, figure, plain, plural, print, printJson, terminalWidth } from './terminal.ts'
+import { type JsonSchema, type ServerStatus, ToolcribError } from 'toolcrib'
+import {
+  findConfig,
+  type OpenedRegistry,
+  type ServerFlags,
+  withRegistry,
+  withServerFlags,
+} from './open-registry.ts'
+import {
+  columns,
+  cut,
+  figure,
+  plain,
+  plainLines,
+  plural,
+  print,
+  printJson,
+  terminalWidth,
+} from './terminal.ts'
+
+interface ListFlags extends ServerFlags {
+  readonly schema?: boolean
+}
 
 /** `toolcrib list`: servers and their tools, with what each costs in tokens. */
 export function listCommand(): Command {
   return withServerFlags(new Command('list'))
     .description('List servers and their tools, with what each definition costs the model.')
     .argument('[servers...]', 'only these servers')
+    .option('--schema', "show each tool's description and input schema in full")
     .addHelpText('after', HELP)
-    .action(async (names: string[], flags: ServerFlags) => {
+    .action(async (names: string[], flags: ListFlags) => {
+      const found = await findConfig(flags)
+      requireServers(names, Object.keys(found.config.servers))
       const isWanted = (server: string) => names.length === 0 || names.includes(server)
-      await withRegistry(flags, { isWanted }, async (opened) => {
-        const unknown = names.filter((name) => !Object.hasOwn(opened.config.servers, name))
+      await withRegistry(flags, { found, isWanted }, async (opened) => {
         const listing = toListing(opened)
         if (flags.json) printJson(listing)
-        else show(listing)
-        for (const name of unknown) console.error(`${pc.yellow('note')} there is no server "${name}"`)
-        if (unknown.length > 0) process.exitCode = 2
-        else if (listing.servers.length > 0 && listing.servers.every(({ state }) => state === 'failed'))
+        else show(listing, flags.schema === true)
+        if (listing.servers.length > 0 && listing.servers.every(({ state }) => state === 'failed'))
           process.exitCode = 1
       })
     })
 }
 
+function requireServers(names: readonly string[], known: readonly string[]): void {
+  const unknown = names.filter((name) => !known.includes(name)).map((name) => `"${name}"`)
+  if (unknown.length === 0) return
+  const configured = known.length > 0 ? `configured are ${known.join(', ')}` : 'none is configured'
+  throw new ToolcribError('config-invalid', `there is no server ${unknown.join(' or ')}; ${configured}`)
+}
+
 const HELP = `
 Examples:
   toolcrib list                    every server of the config
-  toolcrib list github files      two of them
+  toolcrib list github files       two of them
+  toolcrib list files --schema     what their tools take
   toolcrib list --json | jq '.servers[].tools[].name'
 
 Tokens are exact (o200k), counted over name, description and parameters: what a model pays on every turn in full mode.
@@ -37,6 +65,7 @@ Exit codes: 0 done, 1 no server answered, 2 wrong usage, no config or no such se
 interface ListedTool {
   readonly name: string
   readonly description: string
+  readonly inputSchema: JsonSchema
   readonly tokens: number
   readonly state: string
   readonly reason?: string
@@ -57,7 +86,7 @@ function toListing({ registry, statuses, config, countTokens }: OpenedRegistry):
       const { state, reason } = registry.explain(name)
       const isHeld = state === 'quarantined' || state === 'denied'
       const tokens = countTokens(JSON.stringify({ name, description, parameters }))
-      return { name, description, tokens, state, ...(isHeld ? { reason } : {}) }
+      return { name, description, inputSchema: parameters, tokens, state, ...(isHeld ? { reason } : {}) }
     })
     return { ...status, tokens: sum(tools), tools }
   })
@@ -73,24 +102,41 @@ function sum(items: readonly { readonly tokens: number }[]): number {
   return items.reduce((total, { tokens }) => total + tokens, 0)
 }
 
-function show({ files, servers, tools, tokens }: Listing): void {
+function show({ files, servers, tools, tokens }: Listing, isFull: boolean): void {
   print(pc.dim(files.join('\n')))
   if (servers.length === 0) print('\nno servers are configured; add one, or run "toolcrib import"')
   for (const server of servers) {
     print()
     print(heading(server))
-    const nameWidth = Math.max(0, ...server.tools.map(({ name }) => name.length))
-    const rest = Math.max(20, terminalWidth() - nameWidth - 14)
-    const rows = server.tools.map(({ name, description, tokens, state, reason }) => [
-      ` ${state === 'quarantined' || state === 'denied' ? pc.yellow(name) : name}`,
-      pc.dim(figure(tokens)),
-      reason === undefined ? pc.dim(cut(plain(description), rest)) : pc.yellow(`${state}: ${plain(reason)}`),
-    ])
-    for (const line of columns(rows, { rightAligned: [1] })) print(line)
+    if (isFull) for (const tool of server.tools) showInFull(tool)
+    else showInLines(server.tools)
   }
-  print(
-    `\n${pc.bold(plural(tools, 'tool'))} from ${plural(servers.length, 'server')}, ${pc.bold(plural(tokens, 'token'))}`,
-  )
+  const failed = servers.filter(({ state }) => state === 'failed').length
+  const from = `from ${plural(servers.length - failed, 'server')}`
+  const missing = failed > 0 ? pc.red(`; ${plural(failed, 'server')} failed`) : ''
+  print(`\n${pc.bold(plural(tools, 'tool'))} ${from}, ${pc.bold(plural(tokens, 'token'))}${missing}`)
+}
+
+function showInFull({ name, description, inputSchema, state, reason }: ListedTool): void {
+  print(`\n ${pc.bold(name)}`)
+  if (reason !== undefined) print(` ${pc.yellow(`${state}: ${plain(reason)}`)}`)
+  print(indented(pc.dim(plainLines(description))))
+  print(indented(plainLines(JSON.stringify(inputSchema, null, 2))))
+}
+
+function indented(text: string): string {
+  return text.replace(/^/gm, '   ')
+}
+
+function showInLines(tools: readonly ListedTool[]): void {
+  const nameWidth = Math.max(0, ...tools.map(({ name }) => name.length))
+  const rest = Math.max(20, terminalWidth() - nameWidth - 14)
+  const rows = tools.map(({ name, description, tokens, state, reason }) => [
+    ` ${reason === undefined ? name : pc.yellow(name)}`,
+    pc.dim(figure(tokens)),
+    reason === undefined ? pc.dim(cut(plain(description), rest)) : pc.yellow(`${state}: ${plain(reason)}`),
+  ])
+  for (const line of columns(rows, { rightAligned: [1] })) print(line)
 }
 
 function heading(server: Listing['servers'][number]): string {

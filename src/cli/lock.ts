@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import pc from 'picocolors'
 import { compareWithLock, type Lockfile, lockServers, writeLockfile } from 'toolcrib/mcp'
 import { observeServers } from './observe-servers.ts'
-import { type ServerFlags, withServerFlags } from './open-registry.ts'
+import { findConfigAndDamage, type ServerFlags, withServerFlags } from './open-registry.ts'
 import { showChanges } from './show-changes.ts'
 import { plain, plural, print, printJson } from './terminal.ts'
 
@@ -14,14 +14,25 @@ export function lockCommand(): Command {
     )
     .addHelpText('after', HELP)
     .action(async (flags: ServerFlags) => {
-      const { lockPath, lockfile: before, observed, failed } = await observeServers(flags, () => true)
+      const { damage, ...found } = await findConfigAndDamage(flags)
+      const { lockPath, lockfile: before } = found
+      const { observed, failed } = await observeServers(flags, () => true, found)
       const lockfile = keepUnreachable(lockServers(observed), before, failed)
       const changes = before ? compareWithLock(before, observed) : []
       await writeLockfile(lockPath, lockfile)
       const tools = [...lockfile.servers.values()].reduce((sum, server) => sum + server.tools.size, 0)
       if (flags.json)
-        printJson({ lockfile: lockPath, servers: lockfile.servers.size, tools, changes, failed })
+        printJson({
+          lockfile: lockPath,
+          servers: lockfile.servers.size,
+          tools,
+          changes,
+          failed,
+          replaced: damage !== undefined,
+        })
       else {
+        if (damage !== undefined)
+          console.error(`${pc.yellow('note')} ${lockPath} was damaged, and is written anew: review all of it`)
         showChanges(changes)
         const what = `${plural(lockfile.servers.size, 'server')}, ${plural(tools, 'tool')}`
         print(`${pc.green('locked')} ${what} in ${lockPath}`)
@@ -53,9 +64,10 @@ Starts every configured server and approves all it lists: look at "toolcrib diff
 Commit toolcrib.lock; it is made for review. It holds names of variables, never their values.
 
 From then on a tool whose name, title, description, schemas or annotations change is in quarantine, neither found nor
-callable, and a server whose command changes is not started, until "toolcrib approve".
+callable, and a server whose command changes is not started, until "toolcrib approve". A damaged lockfile is written
+anew; what it held is not believed.
 
 Examples:
   toolcrib lock
   toolcrib lock --config team/toolcrib.toml --json
-Exit codes: 0 done, 1 some server could not be asked, 2 wrong usage, no config or a damaged lockfile.`
+Exit codes: 0 done, 1 some server could not be asked, 2 wrong usage or no config.`

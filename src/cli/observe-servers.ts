@@ -15,8 +15,10 @@ export interface Observation extends FoundConfig {
 export async function observeServers(
   flags: ServerFlags,
   mayStart: (server: string, found: FoundConfig) => boolean,
+  found?: FoundConfig,
 ): Promise<Observation> {
-  return withRegistry(flags, { isWanted: mayStart, isLocked: false }, async (opened) => {
+  const options = { isWanted: mayStart, isLocked: false, ...(found ? { found } : {}) }
+  return withRegistry(flags, options, async (opened) => {
     const { config, servers, statuses } = opened
     const observed = new Map(
       Object.entries(config.servers).map(([name, server]): [string, ObservedServer] => [

@@ -31,6 +31,8 @@ export interface OpenOptions {
   readonly isWanted?: (server: string, found: FoundConfig) => boolean
   /** false: nothing is held back, for commands that look at what changed. */
   readonly isLocked?: boolean
+  /** Config and lockfile, when they have been read already. */
+  readonly found?: FoundConfig
 }
 
 /** A config with the lockfile that goes with it. */
@@ -68,6 +70,17 @@ export async function findConfig(flags: ServerFlags): Promise<FoundConfig> {
   return { ...found, lockfile: await readLockfile(found.lockPath) }
 }
 
+/** The same for commands that can do without a lockfile that is damaged; `damage` says what is wrong with it. */
+export async function findConfigAndDamage(flags: ServerFlags): Promise<FoundConfig & { damage?: string }> {
+  const found = await findFiles(flags)
+  try {
+    return { ...found, lockfile: await readLockfile(found.lockPath) }
+  } catch (error) {
+    if (!(error instanceof ToolcribError)) throw error
+    return { ...found, lockfile: undefined, damage: error.message }
+  }
+}
+
 /** Reads the config. None at all is `config-invalid`: there is nothing to work on. */
 export async function findFiles(flags: ServerFlags): Promise<Omit<FoundConfig, 'lockfile'>> {
   const cwd = process.cwd()
@@ -89,9 +102,9 @@ export async function withRegistry<Result>(
   options: OpenOptions,
   use: (opened: OpenedRegistry) => Promise<Result>,
 ): Promise<Result> {
-  const found = await findConfig(flags)
-  const { config } = found
   const { isWanted = () => true, isLocked = true } = options
+  const found = options.found ?? (await findConfig(flags))
+  const { config } = found
   const wanted = Object.entries(config.servers).filter(([name]) => isWanted(name, found))
   const countTokens = await exactTokenCounter()
   const registry = new ToolRegistry({ ...config.tools, countTokens })

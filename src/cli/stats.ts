@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 import pc from 'picocolors'
-import type { Stats } from 'toolcrib'
+import type { ServerStatus, Stats } from 'toolcrib'
 import { type OpenedRegistry, type ServerFlags, withRegistry, withServerFlags } from './open-registry.ts'
-import { columns, figure, print, printJson } from './terminal.ts'
+import { columns, figure, plain, plural, print, printJson } from './terminal.ts'
 
 /** `toolcrib stats`: how many tools there are, and what a turn costs with and without deferral. */
 export function statsCommand(): Command {
@@ -14,6 +14,7 @@ export function statsCommand(): Command {
         const figures = await measure(opened)
         if (flags.json) printJson(figures)
         else show(figures)
+        for (const status of figures.servers) noteUncounted(status)
       })
     })
 }
@@ -28,10 +29,12 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or no config.`
 
 interface Figures extends Stats {
   readonly tokens: { readonly full: number; readonly turn: number; readonly saved_percent: number }
+  /** Also those that failed, whose tools are not counted. */
+  readonly servers: readonly ServerStatus[]
   readonly sources: readonly { readonly source: string; readonly tools: number; readonly tokens: number }[]
 }
 
-async function measure({ registry, countTokens }: OpenedRegistry): Promise<Figures> {
+async function measure({ registry, statuses, countTokens }: OpenedRegistry): Promise<Figures> {
   const bySource = new Map<string, { tools: number; tokens: number }>()
   for (const { mcpServer, pluginId, source, name, description, parameters } of registry.listSchemas()) {
     const key = mcpServer ?? pluginId ?? source
@@ -46,7 +49,13 @@ async function measure({ registry, countTokens }: OpenedRegistry): Promise<Figur
   const [full, turn] = [await costOf('full'), await costOf()]
   const saved_percent = full === 0 ? 0 : Number((100 * (1 - turn / full)).toFixed(1))
   const sources = [...bySource].map(([source, counts]) => ({ source, ...counts }))
-  return { ...registry.stats(), tokens: { full, turn, saved_percent }, sources }
+  return { ...registry.stats(), tokens: { full, turn, saved_percent }, servers: statuses, sources }
+}
+
+function noteUncounted(status: ServerStatus): void {
+  if (status.state !== 'failed' && status.state !== 'connecting') return
+  const why = status.state === 'failed' ? `failed: ${plain(status.reason)}` : 'still connecting'
+  console.error(`${pc.yellow('note')} ${status.server} is not counted: ${why}`)
 }
 
 function show({ total_registered, loaded, deferred, deferred_mode, tokens, sources }: Figures): void {
@@ -57,12 +66,10 @@ function show({ total_registered, loaded, deferred, deferred_mode, tokens, sourc
   print()
   const rows = sources.map(({ source, tools, tokens }) => [
     `  ${pc.cyan(source)}`,
-    figure(tools),
-    'tools',
-    figure(tokens),
-    'tokens',
+    plural(tools, 'tool'),
+    plural(tokens, 'token'),
   ])
-  for (const line of columns(rows, { rightAligned: [1, 3] })) print(line)
+  for (const line of columns(rows, { rightAligned: [1, 2] })) print(line)
   print()
   print(`  with everything shown  ${pc.bold(figure(tokens.full))} tokens a turn`)
   print(
