@@ -8,7 +8,7 @@ import { systemText } from './dialect.ts'
 import { isImage, resultParts } from './result-parts.ts'
 import { COMPATIBLE_RULES } from './schema/schema-rules.ts'
 import type { ObjectSchema } from './schema/translate-schema.ts'
-import { answersTo, CUT_OFF, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
+import { answersTo, CUT_OFF, readArguments, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
 import { type WireTool, type WireTools, wireToolsBy } from './wire-tools.ts'
 
 /** A message of the AI SDK: the part of its `ModelMessage` that a dialect writes, or any the SDK itself made. */
@@ -76,7 +76,7 @@ export interface AiSdkResponse<Message = AiSdkMessage> {
   readonly text: string
   readonly finishReason: string | undefined
   readonly toolCalls: readonly AiSdkCall[]
-  readonly response: { readonly messages: readonly Message[] }
+  readonly response: { readonly messages: readonly Message[]; readonly id?: string | undefined }
   readonly usage: AiSdkUsage
 }
 
@@ -147,10 +147,10 @@ export function aiSdk<Schema, Message = AiSdkMessage>({
     },
     toReply,
     toCalls: (response, surface) => toReply(response, surface).calls,
-    toMessages: (response, results, surface) => [
-      ...withOwnIds(response),
-      ...toolMessage(response, results, wireTools(surface)),
-    ],
+    toMessages: (response, results, surface) =>
+      response.finishReason === 'content-filter'
+        ? []
+        : [...replayed(response), ...toolMessage(response, results, wireTools(surface))],
     userMessage: (text) => ({ role: 'user', content: text }),
     openStream: () => new AiSdkStreamReader(),
     lossesOf: (surface) => wireTools(surface).losses(),
@@ -184,8 +184,11 @@ function executor(session: Pick<Session, 'execute'>, tools: WireTools, wireName:
   }
 }
 
-function wireCallsOf({ toolCalls, finishReason }: AiSdkResponse<unknown>): readonly WireCall[] {
-  const ids = uniqueIds(toolCalls.map(({ toolCallId }) => toolCallId))
+function wireCallsOf({ toolCalls, finishReason, response }: AiSdkResponse<unknown>): readonly WireCall[] {
+  const ids = uniqueIds(
+    toolCalls.map(({ toolCallId }) => toolCallId),
+    response.id,
+  )
   return toolCalls.map(({ toolName, input, invalid }, index) => {
     const isCut = finishReason === 'length' && index === toolCalls.length - 1
     const fault = isCut ? CUT_OFF : invalid === true ? 'the call could not be read' : undefined
@@ -193,17 +196,19 @@ function wireCallsOf({ toolCalls, finishReason }: AiSdkResponse<unknown>): reado
   })
 }
 
-/** The SDK's own messages; where two calls share an id, each with its own. */
-function withOwnIds<Message>(response: AiSdkResponse<Message>): readonly Message[] {
+/** The SDK's own messages; each call with an id of its own, and with arguments that a provider takes back. */
+function replayed<Message>(response: AiSdkResponse<Message>): readonly Message[] {
   const ids = wireCallsOf(response).map(({ id }) => id)
-  if (response.toolCalls.every(({ toolCallId }, index) => toolCallId === ids[index]))
-    return response.response.messages
+  const isSound = response.toolCalls.every(
+    ({ toolCallId, input }, index) => toolCallId === ids[index] && isRecord(input),
+  )
+  if (isSound) return response.response.messages
   let next = 0
   return response.response.messages.map((message) => {
     if (!isRecord(message) || message.role !== 'assistant' || !Array.isArray(message.content)) return message
     const content = message.content.map((part: unknown) =>
       isRecord(part) && part.type === 'tool-call'
-        ? { ...part, toolCallId: ids[next++] ?? part.toolCallId }
+        ? { ...part, toolCallId: ids[next++] ?? part.toolCallId, input: readArguments(part.input) ?? {} }
         : part,
     )
     return { ...message, content }
@@ -216,8 +221,9 @@ function toolMessage(
   tools: WireTools,
 ): AiSdkMessage[] {
   const wireCalls = wireCallsOf(response)
-  // The SDK has answered a call it could not read itself, in its own messages.
-  const open = wireCalls.filter((_, index) => response.toolCalls[index]?.invalid !== true)
+  // A call that the SDK could not read it answers itself, in its own messages, unless they come from a stream.
+  const answered = answeredIds(response.response.messages)
+  const open = wireCalls.filter(({ id }) => !answered.has(id))
   if (open.length === 0) return []
   const content = answersTo(open, results, tools).map(
     ({ toolCallId, result }, index): AiSdkToolResult => ({
@@ -228,6 +234,15 @@ function toolMessage(
     }),
   )
   return [{ role: 'tool', content }]
+}
+
+function answeredIds(messages: readonly unknown[]): ReadonlySet<unknown> {
+  const parts = messages.flatMap((message) =>
+    isRecord(message) && Array.isArray(message.content) ? (message.content as readonly unknown[]) : [],
+  )
+  return new Set(
+    parts.flatMap((part) => (isRecord(part) && part.type === 'tool-result' ? [part.toolCallId] : [])),
+  )
 }
 
 function outputOf(result: ToolResult): AiSdkOutput {

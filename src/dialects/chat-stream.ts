@@ -1,6 +1,7 @@
 import type OpenAI from 'openai'
 import { isRecord } from '../json.ts'
 import type { StreamReader } from './dialect.ts'
+import { type Extra, joinExtra } from './join-extra.ts'
 import { readArguments } from './wire-calls.ts'
 
 type FinishReason = OpenAI.ChatCompletion.Choice['finish_reason']
@@ -9,6 +10,7 @@ interface PartialCall {
   readonly id: string
   readonly name: string
   readonly args: string
+  readonly extra: Extra
 }
 
 /** Puts a completion together from the chunks of Chat Completions. */
@@ -18,22 +20,24 @@ export class ChatStreamReader implements StreamReader<OpenAI.ChatCompletionChunk
   #content = ''
   #refusal = ''
   #finishReason: FinishReason | undefined
-  /** Text fields that servers add, such as `reasoning_content`. */
-  #extra: Record<string, string> = {}
-  readonly #calls = new Map<number, PartialCall>()
+  /** Fields that servers add, such as `reasoning_content` and `reasoning_details`. */
+  #extra: Extra = {}
+  #error: unknown
+  readonly #calls: PartialCall[] = []
+  /** Where in `#calls` the call stands that an index means now. */
+  readonly #places = new Map<number, number>()
 
   add(chunk: OpenAI.ChatCompletionChunk): string {
     this.#last = chunk
     if (chunk.usage) this.#usage = chunk.usage
+    if ('error' in chunk && chunk.error) this.#error = chunk.error
     const choice = chunk.choices?.[0]
     if (!choice) return ''
     const { content, refusal, tool_calls, role: _, function_call: __, ...extra } = choice.delta ?? {}
     this.#content += content ?? ''
     this.#refusal += refusal ?? ''
     for (const call of tool_calls ?? []) this.#addCall(call)
-    for (const [field, text] of Object.entries(extra))
-      if (typeof text === 'string')
-        this.#extra = { ...this.#extra, [field]: (this.#extra[field] ?? '') + text }
+    this.#extra = joinExtra(this.#extra, extra)
     if (choice.finish_reason) this.#finishReason = choice.finish_reason
     return content ?? ''
   }
@@ -61,33 +65,49 @@ export class ChatStreamReader implements StreamReader<OpenAI.ChatCompletionChunk
         },
       ],
       ...(this.#usage ? { usage: this.#usage } : {}),
+      ...(this.#error === undefined ? {} : { error: this.#error }),
     }
   }
 
   #addCall(delta: OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall): void {
+    const { index, id, type: _, function: called, ...extra } = delta
     const place = this.#placeOf(delta)
-    const known = this.#calls.get(place)
-    this.#calls.set(place, {
-      id: known?.id || delta.id || '',
-      name: known?.name || delta.function?.name || '',
-      args: (known?.args ?? '') + argumentsText(delta.function?.arguments),
-    })
+    const known = this.#calls[place]
+    this.#calls[place] = {
+      id: known?.id || id || '',
+      name: known?.name || called?.name || '',
+      args: (known?.args ?? '') + argumentsText(called?.arguments),
+      extra: joinExtra(known?.extra ?? {}, extra),
+    }
+    this.#places.set(index ?? 0, place)
   }
 
-  /** Some servers give every call the index 0, or none: a new id there is a new call. */
-  #placeOf({ index, id }: OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall): number {
-    const place = index ?? Math.max(0, this.#calls.size - 1)
-    const known = this.#calls.get(place)
-    return known && id && known.id !== '' && known.id !== id ? this.#calls.size : place
+  /** Some servers give every call the index 0, or none: what opens a call there is a call of its own. */
+  #placeOf({ index, id, function: called }: OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall): number {
+    const place = this.#places.get(index ?? 0)
+    const known = place === undefined ? undefined : this.#calls[place]
+    if (place === undefined || !known) return this.#calls.length
+    return opensAnother(known, id, called?.name) ? this.#calls.length : place
   }
 
   #toolCalls(): OpenAI.ChatCompletionMessageFunctionToolCall[] {
-    const calls = [...this.#calls].sort(([first], [second]) => first - second).map(([, call]) => call)
     const isCut = this.#finishReason === undefined
-    return calls
+    return this.#calls
       .filter(({ name, args }) => name !== '' && (!isCut || isWhole(args)))
-      .map(({ id, name, args }) => ({ id, type: 'function', function: { name, arguments: args } }))
+      .map(({ id, name, args, extra }) => ({
+        ...extra,
+        id,
+        type: 'function',
+        function: { name, arguments: args },
+      }))
   }
+}
+
+/** Another id opens another call. Where there are no ids, a name does, once the call before has all its arguments. */
+function opensAnother(known: PartialCall, id: string | undefined, name: string | undefined): boolean {
+  if (id && known.id !== '') return known.id !== id
+  if (!name || known.name === '') return false
+  return name !== known.name || isWhole(known.args)
 }
 
 /** Of a cut stream only calls whose arguments are a whole object are kept: none of its beginnings is one. */

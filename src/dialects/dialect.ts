@@ -55,6 +55,8 @@ export interface Reply {
   readonly stop: Stop
   /** Why the model refused, when it says so. */
   readonly refusal?: string
+  /** What went wrong at the provider, when it says so in place of an answer; `stop` is `cut` then. */
+  readonly error?: { readonly message: string; readonly code?: string | number }
   readonly usage: Usage
 }
 

@@ -2,7 +2,10 @@ import type { GenerateContentResponse, Part } from '@google/genai'
 import type { StreamReader } from './dialect.ts'
 
 /** What of a response a dialect reads. */
-export type GeminiResponse = Pick<GenerateContentResponse, 'candidates' | 'promptFeedback' | 'usageMetadata'>
+export type GeminiResponse = Pick<
+  GenerateContentResponse,
+  'candidates' | 'promptFeedback' | 'usageMetadata' | 'responseId'
+>
 
 /** Puts a response together from its chunks. Calls come whole, so a cut stream loses none by half. */
 export class GeminiStreamReader implements StreamReader<GeminiResponse, GeminiResponse> {
@@ -14,6 +17,7 @@ export class GeminiStreamReader implements StreamReader<GeminiResponse, GeminiRe
     for (const part of parts) this.#parts = join(this.#parts, part)
     this.#last = {
       ...this.#last,
+      ...(chunk.responseId === undefined ? {} : { responseId: chunk.responseId }),
       ...(chunk.usageMetadata ? { usageMetadata: chunk.usageMetadata } : {}),
       ...(chunk.promptFeedback ? { promptFeedback: chunk.promptFeedback } : {}),
       ...(chunk.candidates

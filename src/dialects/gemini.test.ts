@@ -1,5 +1,6 @@
 import { BlockedReason, FinishReason } from '@google/genai'
 import { describe, expect, it } from 'vitest'
+import { checkGeminiRequest } from '../../test/dialects/wire-server/check-gemini.ts'
 import { geminiVoice } from '../../test/dialects/wire-server/voices/gemini.ts'
 import type { Surface } from '../session/surface.ts'
 import { gemini } from './gemini.ts'
@@ -41,8 +42,59 @@ describe('gemini', () => {
 
   it('lets the model try again after a call it could not form', () => {
     const response = { candidates: [{ finishReason: FinishReason.MALFORMED_FUNCTION_CALL }] }
-    expect(dialect.toReply(response, SURFACE)).toMatchObject({ stop: 'paused', calls: [] })
+    expect(dialect.toReply(response, SURFACE)).toMatchObject({
+      stop: 'calls',
+      calls: [],
+      unrunnable: [{ result: { ok: false, code: 'input_invalid' } }],
+    })
     expect(dialect.toMessages(response, [], SURFACE).map(({ role }) => role)).toEqual(['model', 'user'])
+  })
+
+  it('corrects it also where something else was said or called', () => {
+    for (const turn of [
+      { text: 'I will now call it.' },
+      { calls: [{ id: 'a', name: 'ping', args: '{}' }] },
+      { thinking: 'Hm.', text: 'Both.', calls: [{ id: 'a', name: 'ping', args: '{}' }] },
+    ]) {
+      const [candidate] = geminiVoice.respond(turn).candidates ?? []
+      const response = { candidates: [{ ...candidate, finishReason: FinishReason.MALFORMED_FUNCTION_CALL }] }
+      const messages = [dialect.userMessage('hi'), ...dialect.toMessages(response, [], SURFACE)]
+      expect(JSON.stringify(messages.at(-1))).toContain('could not be read')
+      const { contents } = dialect.toRequest({ surface: SURFACE, messages })
+      expect(checkGeminiRequest({ contents })).toBeUndefined()
+    }
+  })
+
+  it.each([
+    ['OTHER', 'cut'],
+    ['IMAGE_OTHER', 'cut'],
+    ['NO_IMAGE', 'cut'],
+    ['TOO_MANY_TOOL_CALLS', 'cut'],
+    ['MALFORMED_RESPONSE', 'cut'],
+    ['SOMETHING_NEW', 'cut'],
+    ['IMAGE_PROHIBITED_CONTENT', 'refused'],
+    ['IMAGE_RECITATION', 'refused'],
+    ['MAX_TOKENS', 'length'],
+    ['STOP', 'done'],
+  ])('takes %s for %s', (reason, stop) => {
+    const response = { candidates: [{ finishReason: reason as FinishReason }] }
+    expect(dialect.toReply(response, SURFACE).stop).toBe(stop)
+  })
+
+  it('tells in words of media that it would refuse', () => {
+    const response = geminiVoice.respond({ calls: [{ id: 'a', name: 'ping', args: '{}' }] })
+    const content = ['image/svg+xml', 'image/gif', 'image/webp'].map((mimeType) => ({
+      type: 'image' as const,
+      data: 'AAAA',
+      mimeType,
+    }))
+    const results = [
+      { toolCallId: 'a', name: 'ping', result: { ok: true as const, value: '', content }, durationMs: 1 },
+    ]
+    const messages = [dialect.userMessage('hi'), ...dialect.toMessages(response, results, SURFACE)]
+    expect(JSON.stringify(messages)).toContain('[image/svg+xml, 4 base64 characters, not shown here]')
+    expect(JSON.stringify(messages)).toContain('"mimeType":"image/webp"')
+    expect(checkGeminiRequest({ contents: messages })).toBeUndefined()
   })
 
   it('reports a prompt that was blocked', () => {

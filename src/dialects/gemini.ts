@@ -37,7 +37,8 @@ const MAX_DECLARATIONS = 512
 export function gemini(): GeminiDialect {
   const wireTools = wireToolsBy(GEMINI_RULES)
   const toReply = (response: GeminiResponse, surface: Surface): Reply => {
-    const { calls, unrunnable } = readCalls(wireCallsOf(response), wireTools(surface))
+    const { calls, unrunnable: unread } = readCalls(wireCallsOf(response), wireTools(surface))
+    const unrunnable = isMalformed(response) ? [...unread, MALFORMED_CALL] : unread
     const refusal = response.candidates?.[0]?.finishMessage ?? response.promptFeedback?.blockReasonMessage
     const stop = stopOf(response, calls.length + unrunnable.length > 0)
     return {
@@ -95,7 +96,10 @@ function partsOf(response: GeminiResponse): readonly Part[] {
 
 function wireCallsOf(response: GeminiResponse): readonly WireCall[] {
   const calls = partsOf(response).flatMap(({ functionCall }) => (functionCall ? [functionCall] : []))
-  const ids = uniqueIds(calls.map(({ id }) => id))
+  const ids = uniqueIds(
+    calls.map(({ id }) => id),
+    response.responseId,
+  )
   return calls.map(({ name, args }, index) => ({ id: ids[index] ?? '', wireName: name ?? '', args }))
 }
 
@@ -104,37 +108,49 @@ function toMessages(
   results: readonly CallResult[],
   tools: WireTools,
 ): readonly Content[] {
+  if (isRefused(response)) return []
   const parts = partsOf(response)
-  if (parts.length === 0) return malformedCall(response)
+  // Gemini gives back nothing of a call it could not form; told of it, the model tries again.
+  const correction: Part[] = isMalformed(response) ? [{ text: CORRECTION }] : []
+  if (parts.length === 0 && correction.length === 0) return []
   const wireCalls = wireCallsOf(response)
   const sent = parts.flatMap(({ functionCall }) => (functionCall ? [functionCall] : []))
   // Every part goes back as it came: thought signatures are bound to their places.
-  const reply: Content = { role: 'model', parts: parts.map(replayPart) }
-  if (wireCalls.length === 0) return [reply]
+  const reply: Content = {
+    role: 'model',
+    parts:
+      parts.length === 0 ? [{ text: '(a function call that could not be read)' }] : parts.map(replayPart),
+  }
+  if (wireCalls.length + correction.length === 0) return [reply]
   const answers = answersTo(wireCalls, results, tools)
   return [
     reply,
     {
       role: 'user',
-      parts: answers.map((answer, index): Part => {
-        const { id, name = '' } = sent[index] ?? {}
-        return { functionResponse: { ...(id === undefined ? {} : { id }), name, ...responseOf(answer) } }
-      }),
+      parts: [
+        ...answers.map((answer, index): Part => {
+          const { id, name = '' } = sent[index] ?? {}
+          return { functionResponse: { ...(id === undefined ? {} : { id }), name, ...responseOf(answer) } }
+        }),
+        ...correction,
+      ],
     },
   ]
 }
 
-/** Gemini gives back nothing of a call it could not form; told of it, the model tries again. */
-function malformedCall(response: GeminiResponse): readonly Content[] {
+const CORRECTION = 'The function call could not be read. Make it again, with arguments in valid JSON.'
+
+/** Stands for the call that never came, so that whoever counts calls counts this one. */
+const MALFORMED_CALL: CallResult = {
+  toolCallId: 'malformed',
+  name: 'malformed_call',
+  result: { ok: false, code: 'input_invalid', error: CORRECTION },
+  durationMs: 0,
+}
+
+function isMalformed(response: GeminiResponse): boolean {
   const reason = response.candidates?.[0]?.finishReason
-  if (reason !== 'MALFORMED_FUNCTION_CALL' && reason !== 'UNEXPECTED_TOOL_CALL') return []
-  return [
-    { role: 'model', parts: [{ text: '(a function call that could not be read)' }] },
-    {
-      role: 'user',
-      parts: [{ text: 'The function call could not be read. Make it again, with arguments in valid JSON.' }],
-    },
-  ]
+  return reason === 'MALFORMED_FUNCTION_CALL' || reason === 'UNEXPECTED_TOOL_CALL'
 }
 
 function replayPart(part: Part): Part {
@@ -146,7 +162,7 @@ function replayPart(part: Part): Part {
 }
 
 function responseOf({ result }: CallResult) {
-  const parts = resultParts(result, (mimeType) => /^(image|audio|video)\/|^application\/pdf$/.test(mimeType))
+  const parts = resultParts(result, (mimeType) => SHOWN_TYPES.has(mimeType))
   const text = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n')
   const media = parts.flatMap((part) =>
     part.kind === 'media' ? [{ inlineData: { mimeType: part.mimeType, data: part.data } }] : [],
@@ -157,6 +173,16 @@ function responseOf({ result }: CallResult) {
   }
 }
 
+/** What Gemini reads inline; anything else fails the whole request. */
+const SHOWN_TYPES: ReadonlySet<string> = new Set([
+  'application/pdf',
+  ...['png', 'jpeg', 'webp', 'heic', 'heif'].map((kind) => `image/${kind}`),
+  ...['wav', 'mp3', 'mpeg', 'aiff', 'aac', 'ogg', 'flac'].map((kind) => `audio/${kind}`),
+  ...['mp4', 'mpeg', 'quicktime', 'mov', 'avi', 'x-flv', 'mpg', 'webm', 'wmv', '3gpp'].map(
+    (kind) => `video/${kind}`,
+  ),
+])
+
 const REFUSALS: ReadonlySet<string> = new Set([
   'SAFETY',
   'RECITATION',
@@ -165,15 +191,20 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'SPII',
   'LANGUAGE',
   'IMAGE_SAFETY',
+  'IMAGE_PROHIBITED_CONTENT',
+  'IMAGE_RECITATION',
 ])
+
+function isRefused({ candidates, promptFeedback }: GeminiResponse): boolean {
+  return Boolean(promptFeedback?.blockReason) || REFUSALS.has(candidates?.[0]?.finishReason ?? '')
+}
 
 function stopOf(response: GeminiResponse, hasCalls: boolean): Stop {
   const reason = response.candidates?.[0]?.finishReason
-  if (response.promptFeedback?.blockReason || (reason && REFUSALS.has(reason))) return 'refused'
-  // A call that could not be formed: the messages say so, and the model tries again.
-  if (reason === 'MALFORMED_FUNCTION_CALL' || reason === 'UNEXPECTED_TOOL_CALL') return 'paused'
+  if (isRefused(response)) return 'refused'
   if (reason === 'MAX_TOKENS') return 'length'
-  if (reason === undefined) return 'cut'
+  // Every other reason is one for which the answer was broken off, those not known yet included.
+  if (reason !== 'STOP' && !isMalformed(response)) return 'cut'
   return hasCalls ? 'calls' : 'done'
 }
 

@@ -14,8 +14,9 @@ import {
 import { MessageStreamReader } from './message-stream.ts'
 import { isImage, resultParts } from './result-parts.ts'
 import type { SchemaRules } from './schema/schema-rules.ts'
+import { foundTools, searchNote } from './search-answer.ts'
 import { answersTo, CUT_OFF, readArguments, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
-import { foundTools, type WireTool, type WireTools, wireToolsBy } from './wire-tools.ts'
+import { type WireTool, type WireTools, wireToolsBy } from './wire-tools.ts'
 
 /** The part of a request that the Messages API takes from a dialect. */
 export interface MessagesRequest {
@@ -82,15 +83,23 @@ function toRequest(
 ): MessagesRequest {
   const system = systemText(turn)
   const mark = cacheControl ? { cache_control: cacheControl } : {}
-  const shown = tools.shown.map(toTool)
-  const last = shown.at(-1)
-  // The end of what never changes is marked: the system prompt, or else the last tool that is not deferred.
-  if (last && system === '') shown[shown.length - 1] = { ...last, ...mark }
+  const marked = system === '' ? lastLasting(turn.surface, tools) : undefined
   return {
-    tools: [...shown, ...tools.deferred.map((tool) => ({ ...toTool(tool), defer_loading: true }))],
+    tools: [
+      // The end of what never changes is marked: the system prompt, or else the last tool that stays the last.
+      ...tools.shown.map((tool) => (tool.name === marked ? { ...toTool(tool), ...mark } : toTool(tool))),
+      ...tools.deferred.map((tool) => ({ ...toTool(tool), defer_loading: true })),
+    ],
     ...(system === '' ? {} : { system: [{ type: 'text', text: system, ...mark }] }),
     messages: withoutDanglingReferences(turn.messages, tools),
   }
+}
+
+/** The last tool behind which nothing is put on activation: a mark that moved would change the bytes it stood in. */
+function lastLasting({ strategy, deferredCount }: Surface, tools: WireTools): string | undefined {
+  if (strategy === 'append' && tools.searchTool !== undefined) return tools.toWireName(tools.searchTool)
+  if (strategy === 'append' && deferredCount > 0) return undefined
+  return tools.shown.at(-1)?.name
 }
 
 function toTool({ name, description, parameters }: WireTool): Anthropic.Tool {
@@ -130,7 +139,10 @@ function mendReferences(
 
 function wireCallsOf(response: Anthropic.Message): readonly WireCall[] {
   const blocks = response.content.filter((block) => block.type === 'tool_use')
-  const ids = uniqueIds(blocks.map(({ id }) => id))
+  const ids = uniqueIds(
+    blocks.map(({ id }) => id),
+    response.id,
+  )
   const isLimited =
     response.stop_reason === 'max_tokens' || response.stop_reason === 'model_context_window_exceeded'
   return blocks.map((block, index) => ({
@@ -149,18 +161,40 @@ function toMessages(
 ): readonly Anthropic.MessageParam[] {
   const wireCalls = wireCallsOf(response)
   // A refused answer must not be replayed: the model would refuse again.
-  if (response.stop_reason === 'refusal' || response.content.length === 0) return []
+  if (response.stop_reason === 'refusal') return []
   let next = 0
-  const content = response.content.map((block): Anthropic.ContentBlockParam => {
+  const content = replayable(response.content).map((block): Anthropic.ContentBlockParam => {
     if (block.type !== 'tool_use') return block
     const id = wireCalls[next++]?.id ?? block.id
     const input = isRecord(block.input) ? block.input : (readArguments(block.input) ?? {})
     return input === block.input && id === block.id ? block : { ...block, id, input }
   })
+  if (content.length === 0) return []
   const reply: Anthropic.MessageParam = { role: 'assistant', content }
   if (wireCalls.length === 0) return [reply]
   const answers = answersTo(wireCalls, results, tools)
-  return [reply, { role: 'user', content: answers.map((answer) => toResultBlock(answer, tools)) }]
+  const blocks = answers.map((answer) => toResultBlock(answer, tools))
+  const notes = answers.flatMap((answer, index) =>
+    hasReferences(blocks[index]) ? noteOf(answer, tools) : [],
+  )
+  return [reply, { role: 'user', content: [...blocks, ...notes] }]
+}
+
+/** Blocks that may be sent back: no blank text, and nothing that ends in thinking. */
+function replayable(content: readonly Anthropic.ContentBlock[]): readonly Anthropic.ContentBlock[] {
+  const said = content.filter((block) => block.type !== 'text' || block.text.trim() !== '')
+  const last = said.findLastIndex(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
+  return said.slice(0, last + 1)
+}
+
+function hasReferences(block: Anthropic.ToolResultBlockParam | undefined): boolean {
+  return Array.isArray(block?.content) && block.content.some(({ type }) => type === 'tool_reference')
+}
+
+/** What a search said besides its references stands after the results, since no text may stand among them. */
+function noteOf({ result }: CallResult, tools: WireTools): Anthropic.TextBlockParam[] {
+  const note = result.ok ? searchNote(result.structured, tools) : ''
+  return note === '' ? [] : [{ type: 'text', text: note }]
 }
 
 function toResultBlock(
@@ -182,7 +216,7 @@ function toResultBlock(
 
 function referencesTo(structured: unknown, tools: WireTools): Anthropic.ToolReferenceBlockParam[] {
   const deferred = new Set(tools.deferred.map(({ name }) => name))
-  const found = (foundTools(structured) ?? []).map((name) => tools.toWireName(name))
+  const found = foundTools(structured).map((name) => tools.toWireName(name))
   return [...new Set(found)]
     .filter((name) => deferred.has(name))
     .map((name) => ({ type: 'tool_reference', tool_name: name }))

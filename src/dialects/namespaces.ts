@@ -1,4 +1,4 @@
-import { toWireName } from './wire-names.ts'
+import { WireNames } from './wire-names.ts'
 import type { WireTool } from './wire-tools.ts'
 
 /** A group of deferred tools, as OpenAI has them. */
@@ -23,7 +23,10 @@ export function toNamespaces(tools: readonly WireTool[]): readonly Namespace[] {
     if (members) members.push(tool)
     else groups.set(group, [tool])
   }
-  return [...groups].flatMap(([group, members]) => split(group, members))
+  const parts = [...groups].flatMap(([group, members]) => split(group, members))
+  // Over all of them, so that no two share a name even where one had to be shortened.
+  const names = new WireNames(parts.map(({ name }) => name))
+  return parts.map((part) => ({ ...part, name: names.toWire(part.name) }))
 }
 
 function split(group: string, members: readonly WireTool[]): Namespace[] {
@@ -31,7 +34,8 @@ function split(group: string, members: readonly WireTool[]): Namespace[] {
   return Array.from({ length: count }, (_, index) => {
     const part = count === 1 ? '' : ` (${index + 1} of ${count})`
     return {
-      name: toWireName(index === 0 ? group : `${group}_${index + 1}`),
+      // No group has two underscores inside: there its server's name would have ended.
+      name: index === 0 ? group : `${group}__${index + 1}`,
       description: `Tools of ${group.replace(/^mcp__/, '')}${part}`,
       tools: members.slice(index * MAX_TOOLS, (index + 1) * MAX_TOOLS),
     }

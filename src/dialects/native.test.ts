@@ -61,7 +61,7 @@ describe('anthropic', () => {
 
   it.each([
     ['tool_search', 'one-step', { name: RAIN }],
-    ['tool_search', 'two-step', { query: 'city rainfall' }],
+    ['tool_search', 'two-step', { name: RAIN }],
     ['tool_search_regex', 'one-step', { pattern: 'get_rain' }],
     ['ToolSearch', 'one-step', { query: `select:${RAIN}` }],
   ] as const)('answers %s (%s) with references', async (searchTool, searchStyle, args) => {
@@ -77,6 +77,59 @@ describe('anthropic', () => {
         tool_use_id: 's',
         content: expect.arrayContaining([{ type: 'tool_reference', tool_name: RAIN }]),
       },
+    ])
+  })
+
+  it('refers to nothing that a query in two steps only lists', async () => {
+    const session = await sampleRegistry().openSession({ mode: 'lazy', dialect, searchStyle: 'two-step' })
+    const surface = session.surface()
+    const response = anthropicVoice.respond({
+      calls: [{ id: 's', name: 'tool_search', args: '{"query":"city rainfall"}' }],
+    })
+    const results = await session.execute(dialect.toCalls(response, surface))
+    const bytes = JSON.stringify(dialect.toMessages(response, results, surface))
+    expect(bytes).not.toContain('tool_reference')
+    expect(bytes).toContain(RAIN)
+  })
+
+  it('tells after the references what else the search said', async () => {
+    const session = await sampleRegistry().openSession({ mode: 'lazy', dialect, maxActive: 1 })
+    await session.activate([session.deferred().find(({ name }) => name !== RAIN)?.name ?? ''])
+    const surface = session.surface()
+    const response = anthropicVoice.respond({
+      calls: [{ id: 's', name: 'tool_search', args: JSON.stringify({ query: `select:${RAIN}` }) }],
+    })
+    const results = await session.execute(dialect.toCalls(response, surface))
+    const messages = [dialect.userMessage('hi'), ...dialect.toMessages(response, results, surface)]
+    expect(messages.at(-1)?.content).toEqual([
+      expect.objectContaining({ content: [{ type: 'tool_reference', tool_name: RAIN }] }),
+      { type: 'text', text: expect.stringContaining('"evicted":[') },
+    ])
+    expect(checkAnthropicRequest({ ...dialect.toRequest({ surface, messages }) })).toBeUndefined()
+  })
+
+  it.each([
+    ['thinking alone', { thinking: 'Hm.' }, 0],
+    ['blank text', { text: ' \n' }, 0],
+    ['thinking and blank text', { thinking: 'Hm.', text: ' ' }, 0],
+    ['words', { thinking: 'Hm.', text: 'Yes.' }, 1],
+  ])('replays an answer of %s so that it is taken', async (_name, turn, count) => {
+    const surface = (await open(sampleRegistry())).surface()
+    const replayed = dialect.toMessages(anthropicVoice.respond(turn), [], surface)
+    expect(replayed).toHaveLength(count)
+    const messages = [dialect.userMessage('hi'), ...replayed]
+    expect(checkAnthropicRequest({ ...dialect.toRequest({ surface, messages }) })).toBeUndefined()
+  })
+
+  it('under append, lets no mark move as tools are added', async () => {
+    const session = await sampleRegistry().openSession({ mode: 'lazy', strategy: 'append' })
+    const before = dialect.toRequest({ surface: session.surface(), messages: [] }).tools
+    await session.activate([RAIN])
+    const after = dialect.toRequest({ surface: session.surface(), messages: [] }).tools
+    expect(after).toHaveLength(before.length + 1)
+    expect(after.slice(0, -1)).toEqual(before)
+    expect(after.filter(({ cache_control }) => cache_control).map(({ name }) => name)).toEqual([
+      'tool_search',
     ])
   })
 
@@ -149,6 +202,7 @@ describe('openai-responses', () => {
         status: 'completed',
         tools: [{ type: 'namespace', name: 'mcp__city', tools: [{ name: RAIN, defer_loading: true }] }],
       },
+      { role: 'developer', content: 'The search also says: {"next_offset":1}' },
     ])
     expect(await searchFor('xylophone')).toMatchObject([
       { type: 'tool_search_call' },
@@ -170,7 +224,7 @@ describe('openai-responses', () => {
       'big',
       Array.from({ length: 25 }, (_, index) => tool(`thing_${index}`, 'A thing.', {})),
     )
-    const session = await open(registry)
+    const session = await registry.openSession({ mode: 'lazy', dialect, maxActive: 0 })
     const surface = session.surface()
     const args = JSON.stringify({ query: 'thing', limit: 25 })
     const response = responsesVoice.respond({ calls: [{ id: 's', name: NATIVE_SEARCH, args }] })
@@ -184,6 +238,51 @@ describe('openai-responses', () => {
     expect(sizes).toEqual([9, 9, 7])
     const request = dialect.toRequest({ surface, messages: items })
     expect(checkResponsesRequest({ ...request })).toBeUndefined()
+  })
+
+  it('gives no two servers one namespace, however they are named', async () => {
+    const registry = new ToolRegistry()
+    const things = (count: number) =>
+      Array.from({ length: count }, (_, index) => tool(`thing_${index}`, 'A thing.', {}))
+    registry.syncMcp('github', things(12))
+    registry.syncMcp('github_2', things(3))
+    registry.syncMcp('x'.repeat(50), things(10))
+    const session = await registry.openSession({ mode: 'lazy', dialect, maxActive: 0 })
+    const surface = session.surface()
+    const args = JSON.stringify({ query: 'thing', limit: 25 })
+    const response = responsesVoice.respond({ calls: [{ id: 's', name: NATIVE_SEARCH, args }] })
+    const results = await session.execute(dialect.toCalls(response, surface))
+    const messages = dialect.toMessages(response, results, surface)
+    const output = messages.find((item) => item.type === 'tool_search_output')
+    const names = output?.tools.map((space) => (space.type === 'namespace' ? space.name : ''))
+    expect(names).toHaveLength(5)
+    expect(new Set(names).size).toBe(5)
+    expect(checkResponsesRequest({ ...dialect.toRequest({ surface, messages }) })).toBeUndefined()
+  })
+
+  it.each([
+    ['reasoning that led nowhere', { thinking: 'Hm.' }, []],
+    ['reasoning before words', { thinking: 'Hm.', text: 'Yes.' }, ['reasoning', 'message']],
+    [
+      'reasoning before half a call',
+      { thinking: 'Hm.', calls: [{ id: 'c', name: 'ping', args: '{' }], stop: 'length' },
+      ['function_call', 'function_call_output'],
+    ],
+  ] as const)('replays %s so that it is taken', async (_name, turn, types) => {
+    const surface = (await open(sampleRegistry())).surface()
+    const messages = dialect.toMessages(responsesVoice.respond(turn), [], surface)
+    expect(messages.map(({ type }) => type)).toEqual(types)
+    expect(checkResponsesRequest({ ...dialect.toRequest({ surface, messages }) })).toBeUndefined()
+  })
+
+  it('says what went wrong at the provider, in a response or in its stream', async () => {
+    const surface = (await open(sampleRegistry())).surface()
+    const error = { code: 'invalid_prompt' as const, message: 'It cannot be read.' }
+    const failed = { ...responsesVoice.respond({}), status: 'failed' as const, error }
+    expect(dialect.toReply(failed, surface)).toMatchObject({ stop: 'cut', error })
+    const reader = dialect.openStream()
+    reader.add({ type: 'error', ...error, param: null, sequence_number: 0 })
+    expect(dialect.toReply(reader.response(), surface)).toMatchObject({ stop: 'cut', error })
   })
 
   it('puts a lost namespace back, and declares what a compaction took away', async () => {

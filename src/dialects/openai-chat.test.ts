@@ -26,6 +26,86 @@ describe('servers that speak Chat Completions in their own way', () => {
     ])
   })
 
+  it('may go on with the second call under the index 0, and without an id', () => {
+    const reply = read(
+      call({ index: 0, id: 'a', function: { name: 'ping', arguments: '{"n":1}' } }),
+      call({ index: 0, id: 'b', function: { name: 'ping', arguments: '{"n":' } }),
+      call({ index: 0, function: { arguments: '2}' } }),
+      chunk({}, 'tool_calls'),
+    )
+    expect(reply.calls.map(({ toolCallId, args }) => [toolCallId, args])).toEqual([
+      ['a', { n: 1 }],
+      ['b', { n: 2 }],
+    ])
+  })
+
+  it('may leave out ids as well, so that only a name opens a call', () => {
+    const reply = read(
+      call({ index: 0, function: { name: 'ping', arguments: '{"n":1' } }),
+      call({ index: 0, function: { name: 'ping', arguments: '}' } }),
+      call({ index: 0, function: { name: 'ping', arguments: '' } }),
+      call({ index: 0, function: { arguments: '{"n":2}' } }),
+      call({ index: 0, function: { name: 'pong', arguments: '{}' } }),
+      chunk({}, 'tool_calls'),
+    )
+    expect(reply.calls.map(({ name, args }) => [name, args])).toEqual([
+      ['ping', { n: 1 }],
+      ['ping', { n: 2 }],
+      ['pong', {}],
+    ])
+  })
+
+  it('get back what they add to a stream: pieces of reasoning, and marks on calls', () => {
+    const detail = (entry: object) => chunk({ reasoning_details: [entry] } as Delta)
+    const marked = { google: { thought_signature: 'sig' } }
+    const message = replay(
+      detail({ type: 'reasoning.text', index: 0, text: 'Let ', format: 'x' }),
+      detail({ type: 'reasoning.text', index: 0, text: 'me.', format: 'x', signature: null }),
+      detail({ type: 'reasoning.text', index: 0, signature: 'abc' }),
+      detail({ type: 'reasoning.encrypted', index: 1, data: 'zzz' }),
+      call({ index: 0, id: 'a', function: { name: 'ping', arguments: '{' }, extra_content: marked } as Call),
+      call({ index: 0, function: { arguments: '}' } }),
+      chunk({}, 'tool_calls'),
+    )
+    expect(message).toMatchObject({
+      reasoning_details: [
+        { type: 'reasoning.text', index: 0, text: 'Let me.', format: 'x', signature: 'abc' },
+        { type: 'reasoning.encrypted', index: 1, data: 'zzz' },
+      ],
+      tool_calls: [{ id: 'a', extra_content: marked }],
+    })
+  })
+
+  it('get back the marks on calls whose ids they left out', () => {
+    const marked = { google: { thought_signature: 'sig' } }
+    const message = replay(
+      call({ index: 0, function: { name: 'ping', arguments: '{}' }, extra_content: marked } as Call),
+      chunk({}, 'tool_calls'),
+    )
+    expect(message).toMatchObject({ tool_calls: [{ extra_content: marked }] })
+  })
+
+  it('may answer with an error in place of choices, or break off with one', () => {
+    const body = { error: { code: 502, message: 'upstream is down' } } as unknown as OpenAI.ChatCompletion
+    expect(dialect.toReply(body, SURFACE)).toMatchObject({ stop: 'cut', error: body['error' as never] })
+    expect(dialect.toMessages(body, [], SURFACE)).toEqual([])
+    expect(read(chunk({ content: 'I a' }), chunk({}, 'error' as never)).stop).toBe('cut')
+    const broken = { ...chunk({}), error: { message: 'gone' } }
+    expect(read(chunk({ content: 'I a' }, 'stop'), broken)).toMatchObject({
+      stop: 'cut',
+      error: { message: 'gone' },
+    })
+  })
+
+  it('may count what they read from the cache in their own field', () => {
+    const usage = { prompt_tokens: 100, completion_tokens: 5, total_tokens: 105, prompt_cache_hit_tokens: 64 }
+    const response = { ...chatVoice.respond({ text: 'x' }), usage }
+    expect(dialect.toReply(response, SURFACE).usage).toMatchObject({
+      inputTokens: 36,
+      cachedInputTokens: 64,
+    })
+  })
+
   it('may leave ids out', () => {
     const response = chatVoice.respond({
       calls: [
@@ -34,7 +114,9 @@ describe('servers that speak Chat Completions in their own way', () => {
       ],
     })
     const ids = dialect.toCalls(response, SURFACE).map(({ toolCallId }) => toolCallId)
-    expect(ids).toEqual(['call_0', 'call_1'])
+    expect(new Set(ids).size).toBe(2)
+    const later = dialect.toCalls({ ...response, id: 'later' }, SURFACE)
+    expect(later.map(({ toolCallId }) => ids.includes(toolCallId))).toEqual([false, false])
     expect(chatVoice.callIds(dialect.toMessages(response, [], SURFACE))).toEqual({ calls: ids, answers: ids })
   })
 
@@ -98,6 +180,15 @@ function read(...chunks: OpenAI.ChatCompletionChunk[]) {
   const reader = dialect.openStream()
   for (const part of chunks) reader.add(part)
   return dialect.toReply(reader.response(), SURFACE)
+}
+
+type Call = OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall
+
+/** The answer as it goes back. */
+function replay(...chunks: OpenAI.ChatCompletionChunk[]) {
+  const reader = dialect.openStream()
+  for (const part of chunks) reader.add(part)
+  return dialect.toMessages(reader.response(), [], SURFACE)[0]
 }
 
 function call(delta: OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall): OpenAI.ChatCompletionChunk {

@@ -1,5 +1,6 @@
 import type OpenAI from 'openai'
 import { ToolcribError } from '../errors.ts'
+import { isRecord } from '../json.ts'
 import type { Surface } from '../session/surface.ts'
 import type { CallResult } from '../tool.ts'
 import { ChatStreamReader } from './chat-stream.ts'
@@ -47,14 +48,16 @@ export interface OpenAiChatOptions {
 export function openaiChat({ maxTools = 128 }: OpenAiChatOptions = {}): OpenAiChatDialect {
   const wireTools = wireToolsBy(COMPATIBLE_RULES)
   const toReply = (response: OpenAI.ChatCompletion, surface: Surface): Reply => {
-    const choice = response.choices[0]
-    const { calls, unrunnable } = readCalls(wireCallsOf(choice), wireTools(surface))
+    const choice = choiceOf(response)
+    const { calls, unrunnable } = readCalls(wireCallsOf(response), wireTools(surface))
+    const error = errorOf(response)
     return {
       text: choice?.message.content ?? '',
       calls,
       unrunnable,
-      stop: stopOf(choice, calls.length + unrunnable.length > 0),
+      stop: error ? 'cut' : stopOf(choice, calls.length + unrunnable.length > 0),
       ...(choice?.message.refusal ? { refusal: choice.message.refusal } : {}),
+      ...(error ? { error } : {}),
       usage: usageOf(response.usage),
     }
   }
@@ -94,9 +97,30 @@ function toRequest(turn: Turn<Message>, { shown, deferred }: WireTools, maxTools
   }
 }
 
-function wireCallsOf(choice: OpenAI.ChatCompletion.Choice | undefined): readonly WireCall[] {
+/** Servers that fail after they have begun answer with an error and without choices, whatever the types say. */
+function choiceOf(response: OpenAI.ChatCompletion): OpenAI.ChatCompletion.Choice | undefined {
+  const choice = response.choices?.[0]
+  return choice?.message ? choice : undefined
+}
+
+function errorOf(response: object): Reply['error'] {
+  if (!('error' in response) || !response.error) return undefined
+  const { error } = response
+  if (!isRecord(error)) return { message: String(error) }
+  const { code, message } = error
+  return {
+    message: typeof message === 'string' ? message : JSON.stringify(error),
+    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+  }
+}
+
+function wireCallsOf(response: OpenAI.ChatCompletion): readonly WireCall[] {
+  const choice = choiceOf(response)
   const toolCalls = choice?.message.tool_calls ?? []
-  const ids = uniqueIds(toolCalls.map(({ id }) => id))
+  const ids = uniqueIds(
+    toolCalls.map(({ id }) => id),
+    `${response.id} ${response.created}`,
+  )
   const isLimited = choice?.finish_reason === 'length'
   return toolCalls.map((call, index) => ({
     id: ids[index] ?? call.id,
@@ -111,9 +135,9 @@ function toMessages(
   results: readonly CallResult[],
   tools: WireTools,
 ): readonly Message[] {
-  const choice = response.choices[0]
-  if (!choice) return []
-  const wireCalls = wireCallsOf(choice)
+  const choice = choiceOf(response)
+  if (!choice || isRefused(choice)) return []
+  const wireCalls = wireCallsOf(response)
   const answers = answersTo(wireCalls, results, tools)
   const images = answers.flatMap(imagesOf)
   return [
@@ -146,7 +170,9 @@ function replay(message: OpenAI.ChatCompletionMessage, wireCalls: readonly WireC
       call.type === 'function' &&
       call.id === replayed?.id &&
       readArguments(call.function.arguments) !== undefined
-    return isSound || !replayed ? call : replayed
+    if (isSound || !replayed) return call
+    // What servers add to a call, such as a thought's signature, goes back with it.
+    return call.type === 'custom' ? replayed : { ...call, ...replayed }
   })
   return [{ ...toAssistant(rest), tool_calls: asSent }]
 }
@@ -189,14 +215,23 @@ function imagesOf({ result, name }: CallResult): OpenAI.ChatCompletionContentPar
 function stopOf(choice: OpenAI.ChatCompletion.Choice | undefined, hasCalls: boolean): Stop {
   // A stream that was cut has no reason to give, whatever the types say.
   if (!choice?.finish_reason) return 'cut'
-  if (choice.message.refusal || choice.finish_reason === 'content_filter') return 'refused'
+  if (isRefused(choice)) return 'refused'
+  // Not a reason of OpenAI's own, but of servers that broke off.
+  if (String(choice.finish_reason) === 'error') return 'cut'
   if (choice.finish_reason === 'length') return 'length'
   return hasCalls ? 'calls' : 'done'
 }
 
-function usageOf(usage: OpenAI.CompletionUsage | undefined | null): Usage {
+function isRefused({ message, finish_reason }: OpenAI.ChatCompletion.Choice): boolean {
+  return Boolean(message.refusal) || finish_reason === 'content_filter'
+}
+
+/** DeepSeek's own word for what was read from the cache. */
+type ServerUsage = OpenAI.CompletionUsage & { readonly prompt_cache_hit_tokens?: number }
+
+function usageOf(usage: ServerUsage | undefined | null): Usage {
   if (!usage) return NO_USAGE
-  const cached = usage.prompt_tokens_details?.cached_tokens ?? 0
+  const cached = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0
   const written = usage.prompt_tokens_details?.cache_write_tokens ?? 0
   return {
     inputTokens: usage.prompt_tokens - cached - written,

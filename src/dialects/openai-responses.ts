@@ -15,8 +15,9 @@ import { type Namespace, toNamespaces } from './namespaces.ts'
 import { ResponseStreamReader } from './response-stream.ts'
 import { isImage, resultParts, resultText } from './result-parts.ts'
 import { OPENAI_RULES } from './schema/schema-rules.ts'
+import { foundTools, searchNote } from './search-answer.ts'
 import { answersTo, CUT_OFF, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
-import { foundTools, type WireTool, type WireTools, wireToolsBy } from './wire-tools.ts'
+import { type WireTool, type WireTools, wireToolsBy } from './wire-tools.ts'
 
 type Item = OpenAI.Responses.ResponseInputItem
 type Response = OpenAI.Responses.Response
@@ -55,8 +56,9 @@ export function openaiResponses(): OpenAiResponsesDialect {
         .join(''),
       calls,
       unrunnable,
-      stop: stopOf(response, { hasCalls: calls.length + unrunnable.length > 0, isRefused: refusal !== '' }),
+      stop: stopOf(response, calls.length + unrunnable.length > 0),
       ...(refusal === '' ? {} : { refusal }),
+      ...(response.error ? { error: response.error } : {}),
       usage: usageOf(response.usage),
     }
   }
@@ -119,7 +121,10 @@ function isCall(item: OutputItem): item is OutputItem & CallItem {
 
 function wireCallsOf(response: Response, tools: WireTools): readonly WireCall[] {
   const items = response.output.filter(isCall)
-  const ids = uniqueIds(items.map(({ call_id }) => call_id))
+  const ids = uniqueIds(
+    items.map(({ call_id }) => call_id),
+    response.id,
+  )
   return items.map((item, index) => ({
     id: ids[index] ?? '',
     wireName: item.type === 'function_call' ? item.name : (tools.searchTool ?? 'tool_search'),
@@ -129,16 +134,21 @@ function wireCallsOf(response: Response, tools: WireTools): readonly WireCall[] 
 }
 
 function toMessages(response: Response, results: readonly CallResult[], tools: WireTools): readonly Item[] {
+  if (isRefused(response)) return []
   const wireCalls = wireCallsOf(response, tools)
   let next = 0
-  const replayed = response.output.map((item): Item => {
+  const replayed = withoutLoneReasoning(response.output).map((item): Item => {
     // Half a message was never stored under its id.
     if (item.type === 'message' && item.status === 'incomplete')
       return { role: 'assistant', content: item.content.map(wordsOf).join('') }
     if (!isCall(item)) return item as Item
     const call_id = wireCalls[next++]?.id ?? item.call_id
     // Whole, with its namespace: without it the call would be looked for among the tools that are shown.
-    return { ...item, call_id, status: 'completed' } as Item
+    const replayedCall = { ...item, call_id, status: 'completed' } as Item
+    if (isWhole(item) || !('id' in replayedCall)) return replayedCall
+    // Half a call is not known under its id either, and goes without its reasoning.
+    const { id: _, ...call } = replayedCall
+    return call as Item
   })
   const answers = answersTo(wireCalls, results, tools)
   const kinds = response.output.filter(isCall).map(({ type }) => type)
@@ -148,6 +158,27 @@ function toMessages(response: Response, results: readonly CallResult[], tools: W
       kinds[index] === 'tool_search_call' ? searchOutput(answer, tools) : [functionOutput(answer)],
     ),
   ]
+}
+
+/** Reasoning is refused unless the very item that it led to stands behind it. */
+function withoutLoneReasoning(output: readonly OutputItem[]): readonly OutputItem[] {
+  let isLed = false
+  return output
+    .toReversed()
+    .filter((item) => {
+      if (item.type !== 'reasoning') isLed = isWhole(item)
+      return item.type !== 'reasoning' || isLed
+    })
+    .reverse()
+}
+
+function isWhole(item: OutputItem): boolean {
+  return !('status' in item) || (item.status !== 'incomplete' && item.status !== 'in_progress')
+}
+
+function isRefused(response: Response): boolean {
+  const isFiltered = response.incomplete_details?.reason === 'content_filter'
+  return isFiltered || partsOf(response).some(({ type }) => type === 'refusal')
 }
 
 function wordsOf(part: ReturnType<typeof partsOf>[number]): string {
@@ -171,10 +202,10 @@ function functionOutput({ toolCallId, result }: CallResult): Item {
   }
 }
 
-/** What a search found, as definitions; an output has no room for words, so a miss is told in a message after it. */
+/** What a search found, as definitions; an output has no room for words, so they stand in a message after it. */
 function searchOutput({ toolCallId, result }: CallResult, tools: WireTools): Item[] {
   const found = new Set(
-    (result.ok ? (foundTools(result.structured) ?? []) : []).map((name) => tools.toWireName(name)),
+    (result.ok ? foundTools(result.structured) : []).map((name) => tools.toWireName(name)),
   )
   const namespaces = toNamespaces(tools.deferred).flatMap((namespace) => {
     const members = namespace.tools.filter(({ name }) => found.has(name))
@@ -187,17 +218,16 @@ function searchOutput({ toolCallId, result }: CallResult, tools: WireTools): Ite
     status: 'completed',
     tools: namespaces,
   }
-  if (namespaces.length > 0) return [output]
-  return [output, { role: 'developer', content: `Result of the tool search: ${resultText(result)}` }]
+  const words =
+    namespaces.length === 0
+      ? `Result of the tool search: ${resultText(result)}`
+      : searchNote(result.ok ? result.structured : undefined, tools)
+  return words === '' ? [output] : [output, { role: 'developer', content: words }]
 }
 
-function stopOf(
-  response: Response,
-  { hasCalls, isRefused }: { hasCalls: boolean; isRefused: boolean },
-): Stop {
-  const reason = response.incomplete_details?.reason
-  if (isRefused || reason === 'content_filter') return 'refused'
-  if (reason === 'max_output_tokens') return 'length'
+function stopOf(response: Response, hasCalls: boolean): Stop {
+  if (isRefused(response)) return 'refused'
+  if (response.incomplete_details?.reason === 'max_output_tokens') return 'length'
   if (response.status !== 'completed' && response.status !== undefined) return 'cut'
   return hasCalls ? 'calls' : 'done'
 }

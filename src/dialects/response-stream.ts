@@ -4,11 +4,13 @@ import { readArguments } from './wire-calls.ts'
 
 type Response = OpenAI.Responses.Response
 type OutputItem = OpenAI.Responses.ResponseOutputItem
+type ErrorCode = OpenAI.Responses.ResponseError['code']
 
 /** Takes a response from the events of the Responses API; of a stream that is cut, the items that were finished. */
 export class ResponseStreamReader implements StreamReader<OpenAI.Responses.ResponseStreamEvent, Response> {
   #response: Response | undefined
   #isFinal = false
+  #error: Response['error'] = null
   #text = ''
   readonly #items = new Map<number, OutputItem>()
 
@@ -32,6 +34,9 @@ export class ResponseStreamReader implements StreamReader<OpenAI.Responses.Respo
         this.#response = event.response
         this.#isFinal = true
         return ''
+      case 'error':
+        this.#error = { code: (event.code ?? 'server_error') as ErrorCode, message: event.message }
+        return ''
       default:
         return ''
     }
@@ -44,7 +49,13 @@ export class ResponseStreamReader implements StreamReader<OpenAI.Responses.Respo
       (item) => item.type !== 'function_call' || readArguments(item.arguments) !== undefined,
     )
     const output = this.#text === '' ? whole : [...whole, unfinishedMessage(this.#text)]
-    return { ...(this.#response ?? emptyResponse()), status: 'incomplete', incomplete_details: null, output }
+    return {
+      ...(this.#response ?? emptyResponse()),
+      status: this.#error ? 'failed' : 'incomplete',
+      error: this.#error,
+      incomplete_details: null,
+      output,
+    }
   }
 }
 

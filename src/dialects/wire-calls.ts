@@ -1,4 +1,4 @@
-import { isRecord } from '../json.ts'
+import { hashText, isRecord } from '../json.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
 import type { WireTools } from './wire-tools.ts'
 
@@ -56,11 +56,17 @@ export function readArguments(args: unknown): Record<string, unknown> | undefine
   }
 }
 
-/** The ids, each once: some servers leave them out or use one twice, and an answer must find its call. */
-export function uniqueIds(ids: readonly (string | null | undefined)[]): readonly string[] {
+/**
+ * The ids, each once: some servers leave them out or use one twice, and an answer must find its call. One that was
+ * left out is made of the response it stands in, so that it is another in every turn.
+ */
+export function uniqueIds(
+  ids: readonly (string | null | undefined)[],
+  responseId: string | undefined,
+): readonly string[] {
   const taken = new Set<string>()
   return ids.map((given, index) => {
-    const wanted = given ? given : `call_${index}`
+    const wanted = given ? given : `call_${hashText(responseId ?? '')}_${index}`
     let id = wanted
     for (let count = 2; taken.has(id); count++) id = `${wanted}_${count}`
     taken.add(id)

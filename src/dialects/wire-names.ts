@@ -48,6 +48,28 @@ export class WireNames {
   }
 }
 
+const MAX_REMEMBERED = 10_000
+
+/**
+ * The way back from names that were changed, for tools that are on no surface any more. A changed name depends on the
+ * registered one alone, so this is no memory of a conversation: it only keeps what cannot be computed backwards.
+ */
+export class WireNameMemory {
+  readonly #registered = new Map<string, string>()
+
+  add(wireName: string, name: string): void {
+    if (wireName === name || this.#registered.get(wireName) === name) return
+    this.#registered.set(wireName, name)
+    const [oldest] = this.#registered.keys()
+    if (this.#registered.size > MAX_REMEMBERED && oldest !== undefined) this.#registered.delete(oldest)
+  }
+
+  /** The registered name; the wire name itself where it was not changed, or is not known. */
+  nameOf(wireName: string): string {
+    return this.#registered.get(wireName) ?? wireName
+  }
+}
+
 function changedName(name: string, hash: string): string {
   const kept = name
     .normalize('NFKD')

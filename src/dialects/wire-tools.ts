@@ -1,10 +1,9 @@
-import { isRecord } from '../json.ts'
 import type { Surface } from '../session/surface.ts'
 import type { ToolDefinition } from '../tool.ts'
 import type { ToolLoss } from './dialect.ts'
 import type { SchemaRules } from './schema/schema-rules.ts'
 import { type ObjectSchema, type TranslatedSchema, translateSchema } from './schema/translate-schema.ts'
-import { WireNames } from './wire-names.ts'
+import { WireNameMemory, WireNames } from './wire-names.ts'
 
 /** A tool as it goes out: everything but the provider's own wrapping. */
 export interface WireTool {
@@ -27,13 +26,20 @@ export class WireTools {
   readonly #names: WireNames
   readonly #definitions: ReadonlyMap<string, ToolDefinition>
   readonly #translate: (definition: ToolDefinition) => TranslatedSchema
+  readonly #memory: WireNameMemory
 
-  constructor(surface: Surface, translate: (definition: ToolDefinition) => TranslatedSchema) {
+  constructor(
+    surface: Surface,
+    translate: (definition: ToolDefinition) => TranslatedSchema,
+    memory: WireNameMemory,
+  ) {
     const deferred = surface.deferredTools ?? []
     const all = [...surface.tools, ...deferred]
     this.#names = new WireNames(all.map(({ name }) => name))
     this.#definitions = new Map(all.map((definition) => [definition.name, definition]))
     this.#translate = translate
+    this.#memory = memory
+    for (const { name } of all) memory.add(this.#names.toWire(name), name)
     this.searchTool = surface.tools.find(({ name }) => SEARCH_TOOLS.has(name))?.name
     // Without a search nothing could be loaded, and a request whose tools are all deferred is refused.
     const isReachable = this.searchTool !== undefined
@@ -49,12 +55,17 @@ export class WireTools {
     return this.#names.toWire(name)
   }
 
+  /** The registered name behind a wire name: of this surface, or of one before it, whose tool may be evicted now. */
   fromWireName(wireName: string): string {
-    return this.#names.fromWire(wireName)
+    const name = this.#names.fromWire(wireName)
+    return name === wireName && !this.#names.has(name) ? this.#memory.nameOf(wireName) : name
   }
 
   /** Arguments under the tool's own keys. */
   fromWireArguments(name: string, args: Record<string, unknown>): Record<string, unknown> {
+    // The model may give `call_tool` a name as it was shown it.
+    if (name === 'call_tool' && typeof args.name === 'string')
+      return { ...args, name: this.fromWireName(args.name) }
     const definition = this.#definitions.get(name)
     const renamedKeys = definition && this.#translate(definition).renamedKeys
     if (!renamedKeys || renamedKeys.size === 0) return args
@@ -86,6 +97,7 @@ export class WireTools {
 export function wireToolsBy(rules: SchemaRules): (surface: Surface) => WireTools {
   const translations = new WeakMap<ToolDefinition, TranslatedSchema>()
   const surfaces = new WeakMap<Surface, WireTools>()
+  const memory = new WireNameMemory()
   const translate = (definition: ToolDefinition) => {
     const known = translations.get(definition)
     if (known) return known
@@ -96,17 +108,8 @@ export function wireToolsBy(rules: SchemaRules): (surface: Surface) => WireTools
   return (surface) => {
     const known = surfaces.get(surface)
     if (known) return known
-    const wireTools = new WireTools(surface, translate)
+    const wireTools = new WireTools(surface, translate, memory)
     surfaces.set(surface, wireTools)
     return wireTools
   }
-}
-
-/** The tools a search found, by registered name; undefined when it is no answer that lists tools. */
-export function foundTools(structured: unknown): readonly string[] | undefined {
-  if (!isRecord(structured)) return undefined
-  if (structured.activated === true && typeof structured.name === 'string') return [structured.name]
-  const listed = structured.matches ?? structured.tools
-  if (!Array.isArray(listed)) return undefined
-  return listed.flatMap((match) => (isRecord(match) && typeof match.name === 'string' ? [match.name] : []))
 }

@@ -45,6 +45,8 @@ function checkMessages(messages: readonly Body[], tools: readonly Body[]): strin
     if (message.content === '' || (Array.isArray(message.content) && message.content.length === 0))
       return `${at}: messages must have non-empty content`
     const blocks = list(message.content)
+    if (message.role === 'assistant' && /thinking$/.test(String(blocks.at(-1)?.type)))
+      return `${at}: the final block in an assistant message cannot be \`thinking\``
     for (const block of blocks) {
       const fault = checkBlock(block, defined)
       if (fault !== undefined) return `${at}: ${fault}`
@@ -56,8 +58,8 @@ function checkMessages(messages: readonly Body[], tools: readonly Body[]): strin
 }
 
 function checkBlock(block: Body, defined: ReadonlySet<unknown>): string | undefined {
-  if (block.type === 'text' && (typeof block.text !== 'string' || block.text === ''))
-    return 'text content blocks must be non-empty'
+  if (block.type === 'text' && (typeof block.text !== 'string' || block.text.trim() === ''))
+    return 'text content blocks must contain non-whitespace text'
   if (block.type === 'tool_use' && !isBody(block.input)) return 'tool_use.input: Input should be an object'
   if (block.type === 'thinking' && typeof block.signature !== 'string')
     return 'thinking.signature: Field required'

@@ -22,7 +22,10 @@ function checkTools(tools: readonly Body[]): string | undefined {
 function checkContents(contents: readonly Body[]): string | undefined {
   if (contents.length === 0) return 'contents is not specified'
   if (contents[0]?.role !== 'user') return 'the first content should be with role user'
+  if (contents.at(-1)?.role !== 'user') return 'the last content should be with role user'
   for (const [index, content] of contents.entries()) {
+    const unread = JSON.stringify(content).match(/"mimeType":"(image\/(?:svg\+xml|gif)|text\/[^"]+)"/)?.[1]
+    if (unread !== undefined) return `Unsupported MIME type: ${unread}`
     const parts = list(content.parts)
     if (parts.length === 0) return `contents[${index}].parts must not be empty`
     const calls = parts.flatMap(({ functionCall }) => (isBody(functionCall) ? [functionCall] : []))

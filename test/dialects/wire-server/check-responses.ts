@@ -54,6 +54,8 @@ function checkItems(items: readonly Body[], tools: readonly Body[]): string | un
   const outputs: string[] = []
   for (const [index, item] of items.entries()) {
     const at = `input[${index}]`
+    if (item.type === 'reasoning' && !isFollowed(items, index))
+      return `Item '${item.id}' of type 'reasoning' was provided without its required following item.`
     if (item.type === 'function_call' || item.type === 'tool_search_call') calls.push(String(item.call_id))
     if (item.type === 'function_call_output' || item.type === 'tool_search_output') {
       if (!calls.includes(String(item.call_id))) return `${at}: no call found for output ${item.call_id}`
@@ -79,6 +81,12 @@ function checkItems(items: readonly Body[], tools: readonly Body[]): string | un
   if (open !== undefined) return `No tool output found for function call ${open}.`
   const twice = repeated(calls) ?? repeated(outputs)
   return twice === undefined ? undefined : `duplicate call_id ${twice}`
+}
+
+/** The item that reasoning led to is known by its id; one that never was whole has none. */
+function isFollowed(items: readonly Body[], index: number): boolean {
+  const next = items.slice(index + 1).find(({ type }) => type !== 'reasoning')
+  return next?.id !== undefined
 }
 
 function checkNamespace(

@@ -59,6 +59,17 @@ describe('the stand-in for Anthropic', () => {
     ],
     ['an unanswered call', { messages: [hello, used, hello] }],
     ['an answer without a call', { messages: [answered('x')] }],
+    [
+      'thinking at the end of an answer',
+      {
+        messages: [
+          hello,
+          { role: 'assistant', content: [{ type: 'thinking', thinking: 'x', signature: 's' }] },
+          hello,
+        ],
+      },
+    ],
+    ['blank text', { messages: [{ role: 'user', content: [{ type: 'text', text: ' ' }] }] }],
     ['empty text', { messages: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }],
     [
       'five cache marks',
@@ -149,6 +160,16 @@ describe('the stand-in for OpenAI Responses', () => {
     ],
     ['a loaded tool that is not deferred', { input: found([space([fn('a')])]) }],
     ['a loaded tool in no namespace', { input: found([member]) }],
+    ['reasoning that led nowhere', { input: [{ type: 'reasoning', id: 'r', summary: [] }] }],
+    [
+      'reasoning before an item that is not known',
+      {
+        input: [
+          { type: 'reasoning', id: 'r' },
+          { role: 'assistant', content: 'half' },
+        ],
+      },
+    ],
     ['an unanswered search', { input: [{ type: 'tool_search_call', call_id: 's' }] }],
     ['a union at the root', { tools: [fn('a', { parameters: { type: 'object', anyOf: [{}] } })] }],
     [
@@ -202,6 +223,11 @@ describe('the stand-in for Gemini', () => {
       {
         contents: [hello, { role: 'model', parts: [{ functionCall: { name: 'a' }, thoughtSignature: 's' }] }],
       },
+    ],
+    ['an answer at the end', { contents: [hello, { role: 'model', parts: [{ text: 'x' }] }] }],
+    [
+      'media it cannot read',
+      { contents: [{ role: 'user', parts: [{ inlineData: { mimeType: 'image/svg+xml', data: 'A' } }] }] },
     ],
     [
       'a lost thought signature',
