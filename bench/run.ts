@@ -4,8 +4,11 @@ import { readdirSync } from 'node:fs'
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const smoke = process.argv.includes('--smoke')
 
-const isQuestion = (file: string) => file.endsWith('.ts') && !['run.ts', 'report.ts'].includes(file) && !file.endsWith('.test.ts')
-const questions = readdirSync(import.meta.dirname).filter(isQuestion).map((file) => file.replace('.ts', ''))
+const isQuestion = (file: string) =>
+  file.endsWith('.ts') && !['run.ts', 'report.ts'].includes(file) && !file.endsWith('.test.ts')
+const questions = readdirSync(import.meta.dirname)
+  .filter(isQuestion)
+  .map((file) => file.replace('.ts', ''))
 
 const unknown = names.filter((name) => !questions.includes(name))
 if (unknown.length > 0) {
