@@ -87,8 +87,9 @@ function compareTools(
 
 /** Goes down into what both have, and tells the deepest place where they part. */
 function fieldChanges(before: unknown, after: unknown, path = ''): FieldChange[] {
-  if (canonicalJson(before) === canonicalJson(after)) return []
-  if (isBranch(before) && isBranch(after) && Array.isArray(before) === Array.isArray(after)) {
+  if (isSame(before, after)) return []
+  if (Array.isArray(before) && Array.isArray(after)) return itemChanges(before, after, path)
+  if (isRecord(before) && isRecord(after)) {
     const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()
     return keys.flatMap((key) => {
       const inner = path === '' ? key : `${path}.${key}`
@@ -98,10 +99,26 @@ function fieldChanges(before: unknown, after: unknown, path = ''): FieldChange[]
   return [{ path, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) }]
 }
 
-function isBranch(value: unknown): value is Record<string, unknown> | unknown[] {
-  return isRecord(value) || Array.isArray(value)
+/** What both lists begin and end with is the same, so that one item put in between is one change. */
+function itemChanges(before: readonly unknown[], after: readonly unknown[], path: string): FieldChange[] {
+  const shorter = Math.min(before.length, after.length)
+  let start = 0
+  while (start < shorter && isSame(before[start], after[start])) start++
+  let end = 0
+  while (end < shorter - start && isSame(before.at(-1 - end), after.at(-1 - end))) end++
+  const gone = before.slice(start, before.length - end)
+  const come = after.slice(start, after.length - end)
+  return Array.from({ length: Math.max(gone.length, come.length) }).flatMap((_, at) =>
+    fieldChanges(gone[at], come[at], path === '' ? `${start + at}` : `${path}.${start + at}`),
+  )
 }
 
-function ownValue(branch: Record<string, unknown> | unknown[], key: string): unknown {
-  return Object.hasOwn(branch, key) ? Reflect.get(branch, key) : undefined
+/** Nothing is not the same as null: a `default: null` that comes in is a change. */
+function isSame(before: unknown, after: unknown): boolean {
+  if (before === undefined || after === undefined) return before === after
+  return canonicalJson(before) === canonicalJson(after)
+}
+
+function ownValue(record: Readonly<Record<string, unknown>>, key: string): unknown {
+  return Object.hasOwn(record, key) ? record[key] : undefined
 }

@@ -160,6 +160,37 @@ describe('a command in a lockfile', () => {
   })
 })
 
+describe('comparing', () => {
+  const fieldsOf = (before: ObservedServer, after: ObservedServer) => {
+    const [change] = compareWithLock(lockServers(new Map([['a', before]])), new Map([['a', after]]))
+    return change && 'fields' in change ? change.fields : []
+  }
+
+  it('tells an argument that was put in or taken out as one change', () => {
+    const started = (...args: string[]) => ({ config: { command: 'x', args }, tools: [] })
+    expect(fieldsOf(started('-y', 'pkg', '/data'), started('-y', 'pkg', '--rw', '/data'))).toEqual([
+      { path: 'args.2', after: '--rw' },
+    ])
+    expect(fieldsOf(started('-y', 'pkg', '/data'), started('pkg', '/data'))).toEqual([
+      { path: 'args.0', before: '-y' },
+    ])
+    expect(fieldsOf(started('-y', 'pkg', '/data'), started('-y', 'pkg@2', '/data'))).toEqual([
+      { path: 'args.1', before: 'pkg', after: 'pkg@2' },
+    ])
+  })
+
+  it('sees a null that comes in', () => {
+    const taking = (city: object) => ({
+      config: NODE,
+      tools: [{ ...echo, inputSchema: { type: 'object', properties: { city } } }],
+    })
+    expect(fieldsOf(taking({ enum: ['Oslo'] }), taking({ enum: ['Oslo', null], default: null }))).toEqual([
+      { path: 'inputSchema.properties.city.default', after: null },
+      { path: 'inputSchema.properties.city.enum.1', after: null },
+    ])
+  })
+})
+
 describe('approving', () => {
   const before = lockServers(observed(echo))
   const changed = { ...echo, title: 'Echo' }
