@@ -11,6 +11,7 @@ import { describeError } from '../errors.ts'
 import type { Environment } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import { type ClientOptions, Connection, type GuardedTransport as Guarded } from './connection.ts'
+import { describeUnreachable } from './http/describe-unreachable.ts'
 import { GuardedTransport } from './http/guarded-transport.ts'
 import { limitResponses } from './http/limit-responses.ts'
 import { type OAuthOptions, OAuthSession } from './http/oauth-session.ts'
@@ -137,12 +138,19 @@ async function openHttp(request: OpenRequest, options: OpenOptions): Promise<Con
       return connect(new GuardedTransport(create(), onWarning), request, options, 'auto')
     }
   }
-  if (config.type === 'sse') return open(sse)
+  const named = (error: unknown) => {
+    const reason = describeUnreachable(url, error)
+    return reason === undefined ? error : new Error(reason, { cause: error })
+  }
+  if (config.type === 'sse')
+    return open(sse).catch((error: unknown) => {
+      throw named(error)
+    })
   try {
     return await open(streamable)
   } catch (error) {
     // What an old server says to a POST it does not expect.
-    if (!(error instanceof SdkHttpError) || ![400, 404, 405, 406].includes(error.status)) throw error
+    if (!(error instanceof SdkHttpError) || ![400, 404, 405, 406].includes(error.status)) throw named(error)
     return await open(sse).catch(() => {
       throw error
     })
