@@ -134,7 +134,13 @@ describe('commands over servers', () => {
       status: 0,
       stdout: expect.stringContaining('nothing fits'),
     })
+    rmSync(join(folder, 'tools.json.started'))
     expect(toolcrib('search', '+').status).toBe(2)
+    expect(toolcrib('search', '/(/')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('/(/ is not a pattern: missing closing ): `(`'),
+    })
+    expect(existsSync(join(folder, 'tools.json.started'))).toBe(false)
     expect(toolcrib('search', 'x', '--limit', 'many').status).toBe(2)
   })
 
@@ -364,7 +370,21 @@ describe('without a config', () => {
       status: 1,
       stdout: expect.stringContaining('toolcrib import'),
     })
-    expect(toolcrib('import').status).toBe(1)
+    const imported = toolcrib('import', 'codex')
+    expect(imported.status).toBe(1)
+    for (const words of [join('.codex', 'config.toml'), 'toolcrib.toml', '[server.files]'])
+      expect(imported.stdout).toContain(words)
+    expect(imported.stdout).not.toContain('cursor')
+  })
+
+  it('commands name the line of a broken one, once', () => {
+    writeFileSync(join(folder, 'toolcrib.toml'), '[tools]\n[server.files\n')
+    const place = `${join(folder, 'toolcrib.toml')}:2: `
+    expect(toolcrib('list')).toMatchObject({ status: 2, stderr: expect.stringContaining(place) })
+    expect(toolcrib('import')).toMatchObject({ status: 2, stderr: expect.stringContaining(place) })
+    const { status, stdout } = toolcrib('doctor')
+    expect(status).toBe(1)
+    expect(stdout.split(place)).toHaveLength(2)
   })
 
   it('import makes one of what other programs use', () => {
@@ -394,7 +414,12 @@ describe('help', () => {
       expect(status).toBe(0)
       expect(stdout).toContain('Examples:')
       expect(stdout).toContain('--json')
-      expect(toolcrib(command, '--no-such-flag').status).toBe(2)
+      const misused = toolcrib(command, '--no-such-flag')
+      expect(misused.status).toBe(2)
+      expect(misused.stderr.trim().split('\n').filter(Boolean)).toEqual([
+        "error: unknown option '--no-such-flag'",
+        `see "toolcrib ${command} --help"`,
+      ])
     },
   )
 })

@@ -25,7 +25,7 @@ export function diffCommand(): Command {
           print(`${pc.green('unchanged')} all is as in ${lockPath}`)
         if (changes.length > 0)
           print(
-            `\n${summarise(changes)}; take it over with "toolcrib approve <names>" or "toolcrib approve --all"`,
+            `\n${summarise(changes)}; take over with "toolcrib approve <names>" or "toolcrib approve --all"`,
           )
         for (const { server, reason } of failed)
           console.error(`${pc.red('failed')} ${server}: ${plain(reason)}`)

@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { Command } from 'commander'
 import pc from 'picocolors'
-import { parse, stringify } from 'smol-toml'
+import { parse, stringify, TomlError } from 'smol-toml'
 import { ToolcribError } from 'toolcrib'
 import { configDirectory, readConfig } from 'toolcrib/mcp'
 import { type ClientFile, clientFiles, type Surroundings } from './import/client-files.ts'
@@ -70,6 +70,8 @@ export interface ImportOutcome {
   /** Names under which servers were added, or would be. */
   readonly added: readonly string[]
   readonly written: boolean
+  /** Where servers were looked for, whether a file was there or not. */
+  readonly looked: readonly string[]
   /** Variables and headers whose values were copied along. */
   readonly copiedValues: number
 }
@@ -99,6 +101,7 @@ export async function importServers({
     files: plan.files.filter(({ servers, problem }) => servers.length > 0 || problem !== undefined),
     added: [...plan.added.keys()],
     written: isWritten,
+    looked: wanted.map(({ path }) => path),
     copiedValues: [...plan.added.values()].reduce((sum, server) => sum + literalValues(server), 0),
   }
 }
@@ -139,7 +142,9 @@ function presentServers(text: string, target: string): ReadonlyMap<string, Impor
     return serversUnder('server', 'servers', 'mcpServers')(parse(text))
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)
-    throw new ToolcribError('config-invalid', `${target} cannot be read: ${reason}`, { cause })
+    const place = cause instanceof TomlError ? `${target}:${cause.line}` : target
+    const step = 'mend it there, or import to another file with --to'
+    throw new ToolcribError('config-invalid', `${place}: ${reason}; ${step}`, { cause })
   }
 }
 
@@ -175,8 +180,9 @@ function literalValues({ env, headers }: ImportedServer): number {
   return values.filter((value) => !String(value).includes('${')).length
 }
 
-function show({ files, target, added, written, copiedValues }: ImportOutcome): void {
-  if (files.length === 0) print('no servers were found in the config of any known program')
+function show(outcome: ImportOutcome): void {
+  const { files, target, added, written, copiedValues } = outcome
+  if (files.length === 0) showNothingFound(outcome)
   for (const { title, path, servers, problem } of files) {
     print(`${pc.bold(pc.cyan(title))}  ${pc.dim(path)}`)
     if (problem !== undefined) print(`  ${pc.red('✗')} ${plain(problem)}`)
@@ -195,6 +201,19 @@ function show({ files, target, added, written, copiedValues }: ImportOutcome): v
       ),
     )
 }
+
+function showNothingFound({ looked, target }: ImportOutcome): void {
+  print('no servers were found; these files were looked for:')
+  for (const path of looked) print(pc.dim(`  ${path}`))
+  print(
+    `\nTo configure one by hand, write ${target}:\n\n${MINIMAL_CONFIG}\nthen check it with "toolcrib doctor"`,
+  )
+}
+
+const MINIMAL_CONFIG = `  [server.files]
+  command = "npx"
+  args = ["-y", "@modelcontextprotocol/server-filesystem", "."]
+`
 
 function describe({ name, outcome, as, reason }: PlannedServer): string {
   const shown = plain(name)

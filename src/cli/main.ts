@@ -40,7 +40,9 @@ const program = new Command('toolcrib')
     '\nStart with: toolcrib tour, then toolcrib doctor\nExit codes: 0 done, 1 failed, 2 wrong usage or bad input.',
   )
 
-for (const command of [program, ...program.commands]) command.exitOverride().showHelpAfterError()
+program.exitOverride().showHelpAfterError('see "toolcrib --help"')
+for (const command of program.commands)
+  command.exitOverride().showHelpAfterError(`see "toolcrib ${command.name()} --help"`)
 
 try {
   await program.parseAsync()

@@ -84,13 +84,23 @@ export async function findConfigAndDamage(flags: ServerFlags): Promise<FoundConf
 /** Reads the config. None at all is `config-invalid`: there is nothing to work on. */
 export async function findFiles(flags: ServerFlags): Promise<Omit<FoundConfig, 'lockfile'>> {
   const cwd = process.cwd()
-  const config = await loadConfig({ cwd, env: process.env, ...(flags.config ? { path: flags.config } : {}) })
+  const config = await readConfigFiles(cwd, flags)
   if (config.files.length === 0) {
     const looked = 'toolcrib.toml, .mcp.json and mcp.json here, and in your config folder'
     const step = 'write one, or take over what other programs use with "toolcrib import"'
     throw new ToolcribError('config-invalid', `no config was found (looked for ${looked}); ${step}`)
   }
   return { config, lockPath: flags.lockfile ?? lockfilePath(config, cwd) }
+}
+
+async function readConfigFiles(cwd: string, { config: path }: ServerFlags): Promise<Config> {
+  try {
+    return await loadConfig({ cwd, env: process.env, ...(path ? { path } : {}) })
+  } catch (error) {
+    if (!(error instanceof ToolcribError)) throw error
+    const step = 'mend the config, or pass another by --config'
+    throw new ToolcribError(error.code, `${error.message}; ${step}`, { cause: error })
+  }
 }
 
 /**

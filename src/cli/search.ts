@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import pc from 'picocolors'
-import { hybrid, type Searcher, type SearcherName, type SearchResult } from 'toolcrib'
+import { hybrid, type Searcher, type SearcherName, type SearchResult, ToolRegistry } from 'toolcrib'
 import { staticEmbedder } from 'toolcrib/embedders'
 import { type ServerFlags, withRegistry, withServerFlags } from './open-registry.ts'
 import { cut, figure, plain, plural, print, printJson, terminalWidth } from './terminal.ts'
@@ -23,8 +23,10 @@ export function searchCommand(): Command {
     )
     .addHelpText('after', HELP)
     .action(async (words: string[], { limit, searcher, ...flags }: SearchFlags) => {
+      const query = words.join(' ')
+      await checkQuery(query, searcher)
       await withRegistry(flags, {}, async ({ registry }) => {
-        const result = await registry.search(words.join(' '), { limit, searcher: searcherNamed(searcher) })
+        const result = await registry.search(query, { limit, searcher: searcherNamed(searcher) })
         if (flags.json) printJson(result)
         else show(result)
       })
@@ -41,6 +43,11 @@ Examples:
   toolcrib search --searcher hybrid tidy up    by words and by meaning
 Quote what your shell would read. Finding nothing is no failure.
 Exit codes: 0 done, 1 failed, 2 a query or config that makes no sense.`
+
+/** A query that makes no sense is refused before any server is started; no tools are needed to tell. */
+async function checkQuery(query: string, searcher: SearchFlags['searcher']): Promise<void> {
+  await new ToolRegistry().search(query, { searcher: searcher === 'hybrid' ? 'lexical' : searcher })
+}
 
 /** By words and by meaning takes a table of its own; the others the registry knows by name. */
 function searcherNamed(name: SearcherName | 'hybrid'): SearcherName | Searcher {

@@ -65,7 +65,9 @@ function compile(source: string): RE2JS {
   try {
     return RE2JS.compile(source, RE2JS.CASE_INSENSITIVE)
   } catch (thrown) {
-    throw invalid(`/${source}/ is not a pattern: ${describeError(thrown)}; use RE2 syntax`, thrown)
+    // RE2 puts the flag in front of what it read.
+    const reason = describeError(thrown).replace('error parsing regexp: ', '').replace('`(?i)', '`')
+    throw invalid(`/${source}/ is not a pattern: ${reason}; use RE2 syntax`, thrown)
   }
 }
 

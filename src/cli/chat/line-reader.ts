@@ -58,6 +58,15 @@ export class LineReader {
     })
   }
 
+  /**
+   * The next line of somebody who has read the prompt: what was typed ahead was meant for something else, and is
+   * dropped. Where nobody types, lines are read in their order.
+   */
+  askAnew(prompt: string, signal?: AbortSignal): Promise<string | undefined> {
+    if (this.isInteractive) this.#early.length = 0
+    return this.ask(prompt, signal)
+  }
+
   /** Takes back what has been typed on the line, and asks again. */
   startOver(): void {
     if (!this.isInteractive) return
