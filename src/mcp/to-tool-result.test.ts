@@ -40,6 +40,41 @@ describe('toToolResult', () => {
     })
   })
 
+  it('keeps the blocks of a failure beside its structured content', () => {
+    const content = [{ type: 'image', data: 'AA==', mimeType: 'image/png' }]
+    const failure = (structuredContent: unknown) =>
+      toToolResult({ content, structuredContent, isError: true }, fine).result
+    expect(failure({ line: 3 })).toMatchObject({ structured: { line: 3, content } })
+    expect(failure({ content: 'own' })).toMatchObject({
+      structured: { structuredContent: { content: 'own' }, content },
+    })
+    expect(failure([1])).toMatchObject({ structured: { structuredContent: [1], content } })
+  })
+
+  it('keeps hidden characters from the model, wherever they stand, and leaves bytes alone', () => {
+    const hidden = '\u200B\u{E0041}\u202E\u001B'
+    const content = [
+      { type: 'text', text: `one${hidden}\n\ttwo` },
+      { type: 'resource', resource: { uri: `file:///a${hidden}`, text: `th${hidden}ree` } },
+      { type: 'resource', resource: { uri: `file:///b${hidden}`, blob: `AA${hidden}` } },
+      { type: 'image', data: `AA${hidden}`, mimeType: 'image/png' },
+    ]
+    const structuredContent = { [`ke${hidden}y`]: [{ deep: `va${hidden}lue` }, 1, null] }
+    expect(toToolResult({ content, structuredContent }, fine).result).toEqual({
+      ok: true,
+      value: 'one\n\ttwo\nthree',
+      content: [
+        { type: 'text', text: 'one\n\ttwo' },
+        { type: 'resource', resource: { uri: 'file:///a', text: 'three' } },
+        { type: 'resource', resource: { uri: 'file:///b', blob: `AA${hidden}` } },
+        { type: 'image', data: `AA${hidden}`, mimeType: 'image/png' },
+      ],
+      structured: { key: [{ deep: 'value' }, 1, null] },
+    })
+    const failure = { content: [{ type: 'text', text: `n${hidden}o` }], isError: true }
+    expect(toToolResult(failure, fine).result).toMatchObject({ ok: false, error: 'no' })
+  })
+
   it('reports structured content that breaks its schema, beside all there is', () => {
     const answer = { content: [{ type: 'text', text: 'x' }], structuredContent: 1 }
     expect(toToolResult(answer, () => 'wrong').result).toEqual({

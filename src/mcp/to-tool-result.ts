@@ -1,4 +1,5 @@
 import { isRecord } from '../json.ts'
+import { withoutHidden } from '../names.ts'
 import type { ContentBlock, ToolResult } from '../tool.ts'
 
 /** What is known of a result besides the result itself. */
@@ -8,18 +9,19 @@ export interface ReadResult {
 }
 
 /**
- * A server's answer as a tool result, without loss: `value` is its text, `content` its blocks as they came,
- * `structured` its structured content. An answer with `isError` is a failure with that text.
+ * A server's answer as a tool result: `value` is its text, `content` its blocks, `structured` its structured content,
+ * all of it as it came but for hidden characters, which never reach the model. An answer with `isError` is a failure
+ * with that text.
  */
 export function toToolResult(
   answer: unknown,
   outputFaults: (structured: unknown) => string | undefined,
 ): ReadResult {
   if (!isRecord(answer)) return { result: failed('it answered with something that is no result') }
-  const blocks = Array.isArray(answer.content) ? answer.content.filter(isBlock) : []
+  const blocks = Array.isArray(answer.content) ? answer.content.filter(isBlock).map(cleanBlock) : []
   const meta = isRecord(answer._meta) && Object.keys(answer._meta).length > 0 ? { meta: answer._meta } : {}
   // The first protocol revision called the whole result toolResult.
-  const structured = answer.structuredContent ?? answer.toolResult
+  const structured = cleanData(answer.structuredContent ?? answer.toolResult)
   const text = textOf(blocks, structured)
   if (answer.isError === true) return { result: toFailure(text, blocks, structured), ...meta }
   const faults = structured === undefined ? undefined : outputFaults(structured)
@@ -37,12 +39,20 @@ export function toToolResult(
 }
 
 function toFailure(text: string, blocks: readonly ContentBlock[], structured: unknown): ToolResult {
-  const hasMore = blocks.some(({ type }) => type !== 'text')
-  const kept = structured ?? (hasMore ? { content: blocks } : undefined)
+  const more = blocks.filter(({ type }) => type !== 'text')
+  const kept = more.length === 0 ? structured : withBlocks(structured, blocks)
   return {
     ...failed(text || 'it failed and did not say why'),
     ...(kept === undefined ? {} : { structured: kept }),
   }
+}
+
+/** A failure has no place for blocks, so they are kept beside its structured content. */
+function withBlocks(structured: unknown, content: readonly ContentBlock[]): Record<string, unknown> {
+  if (structured === undefined) return { content }
+  return isRecord(structured) && !('content' in structured)
+    ? { ...structured, content }
+    : { structuredContent: structured, content }
 }
 
 function failed(error: string): ToolResult {
@@ -51,6 +61,31 @@ function failed(error: string): ToolResult {
 
 function isBlock(block: unknown): block is ContentBlock {
   return isRecord(block) && typeof block.type === 'string'
+}
+
+/** Bytes are left alone: nothing hides in Base64, and there may be megabytes of it. */
+const BYTES: ReadonlySet<string> = new Set(['data', 'blob'])
+
+function cleanBlock(block: ContentBlock): ContentBlock {
+  const fields = Object.entries(block).map(([key, value]) => {
+    if (BYTES.has(key)) return [key, value]
+    if (key === 'resource' && isRecord(value) && 'blob' in value) {
+      const { blob, ...rest } = value
+      return [key, { ...(cleanData(rest) as object), blob }]
+    }
+    return [key, cleanData(value)]
+  })
+  return Object.fromEntries(fields)
+}
+
+/** Data without hidden characters in its texts and keys. */
+function cleanData(data: unknown): unknown {
+  if (typeof data === 'string') return withoutHidden(data)
+  if (Array.isArray(data)) return data.map(cleanData)
+  if (!isRecord(data)) return data
+  return Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [withoutHidden(key), cleanData(value)]),
+  )
 }
 
 /** What a model can read: texts and text resources; else the structured content; else what there is to look at. */

@@ -1,14 +1,19 @@
 import { withoutHidden } from '../../names.ts'
 import type { Trace } from './finding.ts'
 
+/** Longer texts are read so far: no tool needs that much. */
+export const MAX_CHARACTERS = 60_000
+
 /** Characters that nobody sees: the worst of them in a text, with how many there are. */
-export function hiddenCharacters(text: string): Trace[] {
+export function hiddenCharacters(wholeText: string): Trace[] {
+  const text = wholeText.slice(0, MAX_CHARACTERS)
   if (withoutHidden(text) === text) return []
+  const isRightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}]/u.test(text)
   const counts = new Map<string, number>()
   let first: { family: Family; at: number } | undefined
   let at = 0
   for (const character of text) {
-    const family = isInnocent(character, text, at) ? undefined : familyOf(character)
+    const family = isInnocent(character, { text, at, isRightToLeft }) ? undefined : familyOf(character)
     if (family) {
       counts.set(family.name, (counts.get(family.name) ?? 0) + 1)
       if (!first || RANK[family.severity] > RANK[first.family.severity]) first = { family, at }
@@ -63,18 +68,27 @@ function familyOf(character: string): Family | undefined {
   return FAMILIES.find(({ pattern }) => pattern.test(character))
 }
 
+interface Place {
+  readonly text: string
+  readonly at: number
+  /** Whether any of the text is written from right to left. */
+  readonly isRightToLeft: boolean
+}
+
 /** Line ends of Windows, a mark at the very start, and what emoji and some scripts are written with. */
-function isInnocent(character: string, text: string, at: number): boolean {
+function isInnocent(character: string, { text, at, isRightToLeft }: Place): boolean {
   if (character === '\r') return text[at + 1] === '\n'
   if (character === '\uFEFF') return at === 0
-  if (/[\uFE00-\uFE0F]/.test(character)) return /[\p{S}\p{N}#*]$/u.test(text.slice(0, at))
+  if (/[\uFE00-\uFE0F]/.test(character)) {
+    return /[\p{S}\p{N}#*]$/u.test(text.slice(Math.max(0, at - 2), at))
+  }
   if (character === '\u200D' || character === '\u200C') {
     const before = text.slice(Math.max(0, at - 4), at)
     return /(?:\p{Extended_Pictographic}\uFE0F?|\p{Emoji_Modifier}|[\p{L}\p{M}](?<=[^\p{Script=Latin}]))$/u.test(
       before,
     )
   }
-  if (/[\u200E\u200F]/.test(character)) return /[\p{Script=Arabic}\p{Script=Hebrew}]/u.test(text)
+  if (character === '\u200E' || character === '\u200F') return isRightToLeft
   // Flags of regions are spelled with tags after a black flag.
   return (
     /[\u{E0020}-\u{E007F}]/u.test(character) &&

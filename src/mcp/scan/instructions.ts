@@ -1,9 +1,6 @@
 import { nameSkeletons, withoutHidden } from '../../names.ts'
 import type { FindingKind, Severity, Trace } from './finding.ts'
-import { excerptAt } from './hidden-characters.ts'
-
-/** Longer texts are read so far, and told: no tool needs that much. */
-const MAX_CHARACTERS = 60_000
+import { excerptAt, MAX_CHARACTERS } from './hidden-characters.ts'
 
 /** No rule fits a text this short; most texts of a schema are. */
 const MIN_CHARACTERS = 8
@@ -113,7 +110,8 @@ const RULES: readonly Rule[] = [
     kind: 'concealment',
     severity: 'medium',
     message: 'pushes text out of sight',
-    pattern: /\n{20,}\s{0,40}\S|[ \t]{200,}\S|<!--[^>]{20}/,
+    // Looking back from what is pushed away, rather than on from every blank, is quick in a text of blanks.
+    pattern: /\S(?<=\n{20}\s{0,40}\S)|\S(?<=[ \t]{200}\S)|<!--[^>]{20}/,
   },
   {
     kind: 'concealment',

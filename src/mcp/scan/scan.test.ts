@@ -38,6 +38,31 @@ describe('what is suspicious in a definition', () => {
   })
 
   it.each([
+    ['line breaks', '\n'.repeat(60_000)],
+    ['spaces', ' '.repeat(60_000)],
+    ['line breaks and spaces in turn', `${'\n'.repeat(19)}${' '.repeat(41)}`.repeat(1_000)],
+    ['marks of direction', '\u200E'.repeat(60_000)],
+    ['variation selectors', '\uFE0F'.repeat(60_000)],
+    ['joiners', '\u200D'.repeat(60_000)],
+    ['tags', '\u{E0041}'.repeat(60_000)],
+  ])('is looked for in a text of nothing but %s without stalling', (_, filling) => {
+    const kinds = kindsIn(`Adds numbers.${filling}`)
+    expect(kinds.every((kind) => /hidden-characters|concealment/.test(kind))).toBe(true)
+  })
+
+  it('counts marks of direction only where nothing is written from right to left', () => {
+    expect(kindsIn('Adds\u200E numbers.')).toEqual(['medium hidden-characters'])
+    expect(kindsIn('Adds\u200E numbers. \u05E9\u05DC\u05D5\u05DD')).toEqual([])
+  })
+
+  it('finds text behind a wall of blanks of any length', () => {
+    expect(kindsIn(`Adds.${' '.repeat(50_000)}Then more.`)).toContain('medium concealment')
+    expect(kindsIn(`Adds.${'\n'.repeat(50_000)}  Then more.`)).toContain('medium concealment')
+    expect(kindsIn(`Adds.${'\n'.repeat(19)}Then more.`)).toEqual([])
+    expect(kindsIn(`Adds.${' '.repeat(199)}Then more.`)).toEqual([])
+  })
+
+  it.each([
     'Do not use this tool for files over 5 MB. Always pass absolute paths.',
     'Returns the user. Do not show deleted users unless asked.',
     'Reads a file. Use read_text_file instead of this tool for plain text.',
