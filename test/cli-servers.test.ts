@@ -233,6 +233,16 @@ describe('commands over servers', () => {
     expect(toolcrib('doctor')).toMatchObject({ status: 0, stdout: expect.stringContaining('nothing to do') })
   })
 
+  it('end quietly when nobody reads on', () => {
+    const { stdout, stderr } = spawnSync(
+      'sh',
+      ['-c', '"$0" "$1" list files --schema | head -n 1', process.execPath, cli.main],
+      { cwd: folder, encoding: 'utf8', env: environment() },
+    )
+    expect(stdout).toBe(`${join(folder, '.mcp.json')}\n`)
+    expect(stderr).toBe('')
+  })
+
   it('end their servers on Ctrl-C', async () => {
     configure({
       weather: server(),

@@ -96,9 +96,7 @@ function withDamagedLock({ config, lockPath }: FoundConfig, problem: string): Re
     servers,
     findings: [],
     lockfile: { path: lockPath, state: 'damaged', changes: [] },
-    nextSteps: [
-      'restore the lockfile from version control; or look at the servers yourself, and write it anew with "toolcrib lock"',
-    ],
+    nextSteps: ['do what is said under Lockfile, then run "toolcrib doctor" again'],
   }
 }
 

@@ -44,6 +44,11 @@ program.exitOverride().showHelpAfterError('see "toolcrib --help"')
 for (const command of program.commands)
   command.exitOverride().showHelpAfterError(`see "toolcrib ${command.name()} --help"`)
 
+// Who reads may have seen enough (`| head`): the command still ends its servers, and says nothing more.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
+
 try {
   await program.parseAsync()
 } catch (error) {

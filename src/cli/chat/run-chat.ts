@@ -75,7 +75,7 @@ export async function runChat(options: ChatOptions, place: ChatPlace): Promise<n
             trusted: TRUSTED,
             ask: async (question) => {
               printer.endLine()
-              return lines?.ask(question, turn.signal)
+              return lines?.askAnew(question, turn.signal)
             },
           }),
       ...(options.maxIterations === undefined ? {} : { maxIterations: options.maxIterations }),
