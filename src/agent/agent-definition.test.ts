@@ -37,18 +37,53 @@ describe('an agent in Markdown', () => {
     ['\n  - read_file\n  - mcp__x__*   # all of it\n', ['read_file', 'mcp__x__*']],
     ['[]', []],
     ['read_file', ['read_file']],
+    ['[\n  read_file,  # to look\n  "a, b",\n]', ['read_file', 'a, b']],
+    ['\n- read_file\n- write_file', ['read_file', 'write_file']],
   ])('takes tools written as %s', (written, tools) => {
     expect(parseAgent(agent(`name: a\ndescription: b\ntools: ${written}`)).tools).toEqual(tools)
   })
 
   it.each([
     ['>\n  Looks things\n  up.', 'Looks things up.'],
+    ['>\n  One\n  line.\n\n  Another.\n    code\n  End.', 'One line.\nAnother.\n  code\nEnd.'],
     ['|\n  Looks things\n    up.', 'Looks things\n  up.'],
     ['"Says \\"hi\\"."  # politely', 'Says "hi".'],
     ["'It''s: fine'", "It's: fine"],
     ['Plain # with a comment', 'Plain'],
   ])('takes a description written as %j', (written, description) => {
     expect(parseAgent(agent(`name: a\ndescription: ${written}`)).description).toBe(description)
+  })
+
+  it('passes over what stands under keys of others, whatever it is', () => {
+    const foreign = [
+      'hooks:\n  before:\n    - matcher: Bash\n      run: check',
+      'list:\n- a: 1\n  b: 2',
+      'meta: { a: 1,\n  b: 2\n}',
+      'anchor: &x y',
+      'long: words that\n  run on: here',
+    ]
+    const head = `name: a\n${foreign.join('\n')}\ndescription: b`
+    expect(parseAgent(agent(head))).toEqual({ name: 'a', description: 'b', prompt: 'Do it well.' })
+  })
+
+  it.each(['null', '~', 'Null  # none', ''])('takes model: %s for none', (written) => {
+    expect(parseAgent(agent(`name: a\ndescription: b\nmodel: ${written}`))).not.toHaveProperty('model')
+  })
+
+  it('takes a quoted null for a name', () => {
+    expect(parseAgent(agent('name: a\ndescription: b\nmodel: "null"')).model).toBe('null')
+  })
+
+  it.each([
+    ['False', false],
+    ['TRUE', true],
+  ])('takes inherit_active_mcp: %s', (written, inheritActiveMcp) => {
+    const head = `name: a\ndescription: b\ninherit_active_mcp: ${written}`
+    expect(parseAgent(agent(head))).toMatchObject({ inheritActiveMcp })
+  })
+
+  it('takes fences with spaces behind them', () => {
+    expect(parseAgent('--- \nname: a\ndescription: b\n---\t\nDo it.')).toMatchObject({ prompt: 'Do it.' })
   })
 
   it('takes any text in double quotes for what it is', () => {
@@ -83,6 +118,9 @@ describe('an agent in Markdown', () => {
     [agent('name: a'), /no "description"/],
     [agent('name: a\nname: b\ndescription: c'), /x\.md:3: "name" stands twice/],
     [agent('name: a\ndescription: b\ntools:'), /write \[\] for none/],
+    [agent('name: a\ndescription: b\ntools: null'), /write \[\] for none/],
+    [agent('name: a\ndescription: b\ntools: ~'), /write \[\] for none/],
+    [agent('name: a\ndescription: b\ntools:\n  github: all'), /x\.md:5: .*more than text or a list/],
     [agent('name: a\ndescription: b\ninherit_active_mcp: maybe'), /true or false/],
     [agent('name: a\ndescription: { b: c }'), /x\.md:3: .*more than text/],
     [agent('name: a\ndescription: b\ntools: [c'), /x\.md:4: the list does not end/],

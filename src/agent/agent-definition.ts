@@ -30,7 +30,7 @@ export function parseAgent(markdown: string, file = 'agent'): AgentDefinition {
   }
   const tools = toolsOf(fields, file)
   const model = textOf(fields, 'model', file)
-  const inherit = textOf(fields, 'inherit_active_mcp', file)
+  const inherit = textOf(fields, 'inherit_active_mcp', file)?.toLowerCase()
   if (inherit !== undefined && inherit !== 'true' && inherit !== 'false')
     throw new ToolcribError(
       'config-invalid',

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { anthropic } from '../dialects/anthropic.ts'
+import { openaiChat } from '../dialects/openai-chat.ts'
 import type { Session } from '../session/session.ts'
 import type { Tool } from '../tool.ts'
 import { ToolRegistry } from '../tool-registry.ts'
@@ -90,6 +92,34 @@ describe('the agent tool', () => {
     expect(seen[0]).toContain('mcp__mail__send')
     expect(seen[1]).toContain('mcp__files__read')
     expect(session.isActive('mcp__files__read')).toBe(false)
+  })
+
+  it.each([
+    ['dispatch', openaiChat(), 'Call them through call_tool. Their parameters:\n- mcp__mail__send: {'],
+    ['native', anthropic(), 'load its definition with tool_search. What they do:\n- mcp__mail__send: Does'],
+  ] as const)('is told under %s what it starts with, before its task', async (strategy, dialect, told) => {
+    const { registry, model } = await open({ agents: [researcher] }, () => ({ text: 'ok' }))
+    registry.unregister('agent')
+    const parent = await registry.openSession({ strategy, dialect })
+    registry.register(agentTool({ model, session: parent, agents: [researcher] }))
+    await parent.activate(['mcp__mail__send'])
+    await callAgent(parent, 'researcher')
+    const task = String(model.requests[0]?.messages.at(-1)?.content)
+    expect(task).toMatch(/^These tools are active from the start: mcp__mail__send\./)
+    expect(task).toContain(told)
+    expect(task.endsWith('\n\nFind it.')).toBe(true)
+  })
+
+  it('grows its surface in the way of its own model', async () => {
+    const { registry, model } = await open({ agents: [researcher] }, () => ({ text: 'ok' }))
+    registry.unregister('agent')
+    const parent = await registry.openSession({ dialect: anthropic() })
+    registry.register(agentTool({ model, session: parent, agents: [researcher] }))
+    expect(parent.surface().strategy).toBe('native')
+    await callAgent(parent, 'researcher')
+    const names = (model.requests[0]?.tools ?? []).map(({ function: { name } }) => name)
+    expect(names).toContain('call_tool')
+    expect(names).not.toContain('mcp__mail__send')
   })
 
   it('starts with nothing active when its definition says so', async () => {

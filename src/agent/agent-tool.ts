@@ -1,6 +1,7 @@
 import { describeError, ToolcribError } from '../errors.ts'
 import type { Session } from '../session/session.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
+import { inheritedToolsNote } from './active-tools-note.ts'
 import type { AgentDefinition } from './agent-definition.ts'
 import type { Model } from './model.ts'
 import { type AgentOptions, type AgentResult, runAgent } from './run-agent.ts'
@@ -11,6 +12,7 @@ type SharedRunOptions = Pick<
   'maxIterations' | 'hooks' | 'onEvent' | 'ledger' | 'prices' | 'retry' | 'loopGuard' | 'timing'
 >
 
+/** Which agents there are, who may call them, and what their runs have in common. */
 export interface AgentToolOptions extends SharedRunOptions {
   readonly agents: readonly AgentDefinition[]
   /** The model of agents that name none. */
@@ -92,8 +94,13 @@ export function agentTool(options: AgentToolOptions): Tool<AgentInput> {
       if (caller.depth >= maxDepth)
         return failure('not_available', `agents may be ${maxDepth} deep at most; do the task yourself`)
       const { inheritActiveMcp = true, tools } = definition
-      const child = caller.session.fork({ inheritActive: inheritActiveMcp, ...(tools ? { tools } : {}) })
       const own = modelOf(definition, models) ?? caller.model
+      const child = caller.session.fork({
+        inheritActive: inheritActiveMcp,
+        ...(tools ? { tools } : {}),
+        // Opened without a dialect, a session grows in the way that every model understands; so does its child.
+        ...(caller.session.settings.dialect ? { dialect: own.dialect } : {}),
+      })
       working.set(child.id, { session: child, depth: caller.depth + 1, model: own })
       try {
         return await runSubAgent({ definition, task, session: child, model: own, ctx, runOptions })
@@ -148,11 +155,12 @@ async function runSubAgent({
   ctx,
   runOptions,
 }: SubAgentRun): Promise<ToolResult> {
+  const note = inheritedToolsNote(session)
   const result = await runAgent({
     ...runOptions,
     model,
     session,
-    messages: task,
+    messages: note === '' ? task : `${note}\n\n${task}`,
     system: systemPrompt(definition, ctx.resultLimitChars),
     signal: ctx.signal,
   })

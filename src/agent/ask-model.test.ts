@@ -42,6 +42,49 @@ describe('retries', () => {
     expect(timing.slept).toHaveLength(2)
   })
 
+  it('fails, and says why, where the response is none at all', async () => {
+    const { session } = await open([])
+    const script = scriptedModel([])
+    for (const response of [{ choices: 7 }, '<html>', null]) {
+      const model = { ...script, send: async () => ({ response: response as never }) }
+      const result = await runAgent({ model, session, messages: 'hi', timing: fakeTiming() })
+      expect(result).toMatchObject({ stop: 'failed', iterations: 1 })
+      expect(result.messages).toHaveLength(1)
+    }
+  })
+
+  it.each([
+    [{ message: 'upstream is busy', code: 503 }, 5],
+    [{ message: 'too fast', code: 'rate_limit_exceeded' }, 5],
+    [{ message: 'not a prompt', code: 'invalid_prompt' }, 1],
+    [{ message: 'no such model', code: 404 }, 1],
+  ])('takes an error in the body, %j, for what it says', async (error, requests) => {
+    const { session } = await open([])
+    let sent = 0
+    const send = async () => {
+      sent++
+      return { response: { error } as never }
+    }
+    const model = { ...scriptedModel([]), send }
+    const result = await runAgent({ model, session, messages: 'hi', timing: fakeTiming() })
+    expect(result).toMatchObject({ stop: 'failed', error: { message: error.message } })
+    expect(sent).toBe(requests)
+  })
+
+  it('tries again where nobody was reached, and not where code is wrong', async () => {
+    const { session } = await open([])
+    const lost = new TypeError('terminated', { cause: { code: 'UND_ERR_SOCKET' } })
+    const model = scriptedModel([new TypeError('fetch failed'), lost, { text: 'ok' }])
+    expect(await runAgent({ model, session, messages: 'hi', timing: fakeTiming() })).toMatchObject({
+      text: 'ok',
+    })
+    const wrong = scriptedModel([new TypeError('x is not a function'), { text: 'ok' }])
+    expect(await runAgent({ model: wrong, session, messages: 'hi', timing: fakeTiming() })).toMatchObject({
+      stop: 'failed',
+    })
+    expect(wrong.requests).toHaveLength(1)
+  })
+
   it('asks once where waiting does not help', async () => {
     const { session } = await open([])
     const failures = [

@@ -1,4 +1,5 @@
 import type { Reply } from '../dialects/dialect.ts'
+import { ToolcribError } from '../errors.ts'
 import type { Surface } from '../session/surface.ts'
 import type { EmitAgent } from './agent-event.ts'
 import type { Answer, Model } from './model.ts'
@@ -71,13 +72,30 @@ async function send<Message, Request, Response>(
   } catch (thrown) {
     return { thrown }
   }
-  const reply = model.dialect.toReply(answer.response, surface)
+  const reply = readReply(model, answer.response, surface)
+  if (reply instanceof ToolcribError) return { thrown: reply }
   onReply(reply)
   return { ...answer, reply }
 }
 
+/** A body of a shape that its API does not have, as proxies answer at times, is a failure like others. */
+function readReply<Message, Request, Response>(
+  { id, dialect }: Model<Message, Request, Response>,
+  response: Response,
+  surface: Surface,
+): Reply | ToolcribError {
+  try {
+    return dialect.toReply(response, surface)
+  } catch (cause) {
+    const problem = `the response of ${id} is not one that ${dialect.name} can be read from`
+    return new ToolcribError('config-invalid', `${problem}; check the address it comes from`, { cause })
+  }
+}
+
 function failureOf(sent: Sent<unknown>, now: number): Failure | undefined {
   if ('thrown' in sent) return readFailure(sent.thrown, now)
+  // The provider says itself what went wrong, and so whether it passes.
+  if (sent.reply.error) return readFailure(providerError(sent.reply.error), now)
   if (sent.brokenBy === undefined && sent.reply.stop !== 'cut') return undefined
   const { reason, ...failure } = readFailure(sent.brokenBy ?? CUT, now)
   // Whatever broke it, the provider had taken the request.
@@ -87,7 +105,13 @@ function failureOf(sent: Sent<unknown>, now: number): Failure | undefined {
 const CUT = new Error('the answer was cut off')
 
 function errorOf(sent: Sent<unknown>): unknown {
-  return 'thrown' in sent ? sent.thrown : (sent.brokenBy ?? CUT)
+  if ('thrown' in sent) return sent.thrown
+  return sent.reply.error ? providerError(sent.reply.error) : (sent.brokenBy ?? CUT)
+}
+
+function providerError({ message, code }: NonNullable<Reply['error']>): Error {
+  // Some servers give the status of the upstream they asked as the code.
+  return Object.assign(new Error(message), typeof code === 'number' ? { status: code } : { code })
 }
 
 function backoffMs(

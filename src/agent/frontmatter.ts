@@ -1,121 +1,162 @@
 import { ToolcribError } from '../errors.ts'
 
 export interface Frontmatter {
-  readonly fields: ReadonlyMap<string, string | readonly string[]>
+  readonly fields: FrontmatterFields
   readonly body: string
 }
 
 /**
  * Reads the head of a Markdown file: the part of YAML that such heads are written in. Keys with texts, plain or quoted,
- * `|` and `>` blocks, and lists of texts, in brackets or line by line. What is more than that is refused by its line,
- * rather than read wrongly.
+ * `|` and `>` blocks, and lists of texts, in brackets or line by line. A value that is more than that is refused by its
+ * line when it is asked for, rather than read wrongly; under keys that nobody asks for anything may stand.
  */
 export function readFrontmatter(markdown: string, file: string): Frontmatter {
   const lines = markdown.replace(/^\uFEFF/, '').split(/\r?\n/)
-  const end = lines.indexOf('---', 1)
-  if (lines[0] !== '---' || end === -1) {
+  const end = lines.findIndex((line, index) => index > 0 && isFence(line))
+  if (!isFence(lines[0] ?? '') || end === -1) {
     throw new ToolcribError(
       'config-invalid',
       `${file}: there is no frontmatter; begin the file with --- and end it so`,
     )
   }
-  const reader = new HeadReader(lines.slice(1, end), file)
-  return { fields: reader.read(), body: lines.slice(end + 1).join('\n') }
+  const fields = new FrontmatterFields(lines.slice(1, end), file)
+  return { fields, body: lines.slice(end + 1).join('\n') }
 }
 
-class HeadReader {
-  readonly #lines: readonly string[]
+function isFence(line: string): boolean {
+  return /^---\s*$/.test(line)
+}
+
+/** A value as it is written: what stands beside its key, and the lines below that belong to it. */
+interface Written {
+  readonly beside: string
+  readonly below: readonly string[]
+  /** Of the key, in the file. */
+  readonly line: number
+}
+
+/** The keys of a head, each with its value, which is read when it is asked for. */
+export class FrontmatterFields {
   readonly #file: string
-  #at = 0
+  readonly #written = new Map<string, Written>()
 
   constructor(lines: readonly string[], file: string) {
-    this.#lines = lines
     this.#file = file
-  }
-
-  read(): Frontmatter['fields'] {
-    const fields = new Map<string, string | readonly string[]>()
-    while (this.#at < this.#lines.length) {
-      const line = this.#lines[this.#at++] ?? ''
+    let at = 0
+    while (at < lines.length) {
+      const line = lines[at] ?? ''
+      // The head begins on the second line of the file.
+      const place = ++at + 1
       if (isBlank(line)) continue
       const [, key, rest = ''] = /^([\w-]+)\s*:(?:\s+(.*))?$/.exec(line) ?? []
-      if (key === undefined) throw this.#fault(`"${line.trim()}" is no key with a value`)
-      if (fields.has(key)) throw this.#fault(`"${key}" stands twice`)
-      fields.set(key, this.#value(rest.trim()))
+      if (key === undefined) throw this.#fault(place, `"${line.trim()}" is no key with a value`)
+      if (this.#written.has(key)) throw this.#fault(place, `"${key}" stands twice`)
+      const start = at
+      while (at < lines.length && belongsAbove(lines[at] ?? '')) at++
+      this.#written.set(key, { beside: rest.trim(), below: lines.slice(start, at), line: place })
     }
-    return fields
   }
 
-  #value(rest: string): string | readonly string[] {
-    if (/^[|>][+-]?$/.test(rest)) return this.#block(rest.startsWith('>') ? ' ' : '\n')
-    if (rest.startsWith('[')) return this.#inlineList(rest)
-    if (rest.startsWith('{') || rest.startsWith('&') || rest.startsWith('*'))
-      throw this.#fault(`"${rest}" is more than text or a list`)
-    if (rest !== '' && !rest.startsWith('#')) return this.#text(rest)
-    const items = this.#listLines()
-    return items.length > 0 ? items : ''
+  /** The value of a key: a text, a list of texts, `''` for none or null; undefined when the key is not there. */
+  get(key: string): string | readonly string[] | undefined {
+    const written = this.#written.get(key)
+    return written && this.#read(written)
   }
 
-  #block(joint: string): string {
-    const indented: string[] = []
-    while (this.#at < this.#lines.length && /^(\s+|$)/.test(this.#lines[this.#at] ?? '')) {
-      indented.push(this.#lines[this.#at++] ?? '')
+  #read(written: Written): string | readonly string[] {
+    const { beside, below, line } = written
+    if (/^[|>][+-]?$/.test(beside)) {
+      const lines = unindent(below)
+      return (beside.startsWith('>') ? fold(lines) : lines.join('\n')).trim()
     }
-    const depth = Math.min(...indented.filter((line) => line.trim() !== '').map((line) => line.search(/\S/)))
-    return indented
-      .map((line) => line.slice(depth))
-      .join(joint)
-      .trim()
+    if (beside.startsWith('[')) return this.#inlineList(written)
+    if (/^[{&*!]/.test(beside)) throw this.#fault(line, `"${beside}" is more than text or a list`)
+    if (beside === '' || beside.startsWith('#')) return this.#listLines(written)
+    const stray = below.findIndex((text) => !isBlank(text))
+    if (stray !== -1) throw this.#fault(line + stray + 1, `"${below[stray]?.trim()}" is no key with a value`)
+    const text = this.#text(beside, line)
+    return /^(null|~)(\s+#.*)?$/i.test(beside) ? '' : text
   }
 
-  #inlineList(rest: string): readonly string[] {
-    const inside = /^\[(.*)\]\s*(#.*)?$/.exec(rest)?.[1]
-    if (inside === undefined) throw this.#fault('the list does not end on its line')
-    const items = inside.match(/"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,]+/g) ?? []
+  #inlineList({ beside, below, line }: Written): readonly string[] {
+    const lines = [beside, ...below.filter((text) => !isBlank(text))]
+    const whole = lines.map((text) => text.replace(/\s+#[^"'\]]*$/, '').trim()).join(' ')
+    const inside = /^\[(.*)\]\s*(#.*)?$/.exec(whole)?.[1]
+    if (inside === undefined) throw this.#fault(line, 'the list does not end with ]')
+    const items = inside.match(/\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,]+)/g) ?? []
     return items
       .map((item) => item.trim())
       .filter((item) => item !== '')
-      .map((item) => this.#text(item))
+      .map((item) => this.#text(item, line))
   }
 
-  #listLines(): readonly string[] {
-    const items: string[] = []
-    while (this.#at < this.#lines.length) {
-      const line = this.#lines[this.#at] ?? ''
-      const item = /^\s*-\s+(.*)$/.exec(line)?.[1]
-      if (item === undefined && !isBlank(line)) break
-      this.#at++
-      if (item !== undefined) items.push(this.#text(item.trim()))
-    }
-    return items
+  #listLines({ below, line }: Written): string | readonly string[] {
+    const items = below.flatMap((text, index) => {
+      if (isBlank(text)) return []
+      const item = /^\s*-\s+(.*)$/.exec(text)?.[1]
+      if (item === undefined)
+        throw this.#fault(line + index + 1, `"${text.trim()}" is more than text or a list`)
+      return [this.#text(item.trim(), line + index + 1)]
+    })
+    return items.length > 0 ? items : ''
   }
 
-  #text(written: string): string {
-    if (written.startsWith('"')) return this.#doubleQuoted(written)
+  #text(written: string, line: number): string {
+    if (written.startsWith('"')) return this.#doubleQuoted(written, line)
     if (written.startsWith("'")) {
       const inside = /^'((?:[^']|'')*)'\s*(#.*)?$/.exec(written)?.[1]
-      if (inside === undefined) throw this.#fault('the quotes do not end on their line')
+      if (inside === undefined) throw this.#fault(line, 'the quotes do not end on their line')
       return inside.replaceAll("''", "'")
     }
     return written.replace(/\s+#.*$/, '')
   }
 
-  #doubleQuoted(written: string): string {
+  #doubleQuoted(written: string, line: number): string {
     const quoted = /^("(?:[^"\\]|\\.)*")\s*(#.*)?$/.exec(written)?.[1]
-    if (quoted === undefined) throw this.#fault('the quotes do not end on their line')
+    if (quoted === undefined) throw this.#fault(line, 'the quotes do not end on their line')
     try {
       return String(JSON.parse(quoted))
     } catch {
-      throw this.#fault(`${quoted} has an escape that cannot be read`)
+      throw this.#fault(line, `${quoted} has an escape that cannot be read`)
     }
   }
 
-  #fault(problem: string): ToolcribError {
-    // The head begins on the second line, and the reader stands one past the line it reads.
-    return new ToolcribError('config-invalid', `${this.#file}:${this.#at + 1}: ${problem}`)
+  #fault(line: number, problem: string): ToolcribError {
+    return new ToolcribError('config-invalid', `${this.#file}:${line}: ${problem}`)
   }
+}
+
+/** Whether a line goes on with the value of the key above: indented, an item of its list, or the end of its brackets. */
+function belongsAbove(line: string): boolean {
+  return isBlank(line) || /^(\s|-\s|[\]}])/.test(line)
 }
 
 function isBlank(line: string): boolean {
   return /^\s*(#.*)?$/.test(line)
+}
+
+function unindent(lines: readonly string[]): readonly string[] {
+  const text = lines.filter((line) => /^(\s|$)/.test(line))
+  const depth = Math.min(...text.filter((line) => line.trim() !== '').map((line) => line.search(/\S/)))
+  return text.map((line) => line.slice(depth))
+}
+
+/** Lines run on, an empty line ends a paragraph, and what is indented further keeps its lines. */
+function fold(lines: readonly string[]): string {
+  let folded = ''
+  let emptyLines = 0
+  let wasIndented = false
+  for (const line of lines) {
+    if (line.trim() === '') {
+      emptyLines++
+      continue
+    }
+    const isIndented = /^\s/.test(line)
+    const breaks = emptyLines + (isIndented || wasIndented ? 1 : 0)
+    if (folded !== '') folded += breaks > 0 ? '\n'.repeat(breaks) : ' '
+    folded += line
+    emptyLines = 0
+    wasIndented = isIndented
+  }
+  return folded
 }

@@ -1,6 +1,7 @@
 import { canonicalJson, hashText } from '../json.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
 
+/** When a model that repeats itself is told so, and when it goes a turn without tools. */
 export interface LoopGuardOptions {
   /** So many times the same call with the same answer, and the model is told; 3. 0 = no guard. */
   readonly nudgeAfter?: number

@@ -15,6 +15,7 @@ export interface Model<Message = unknown, Request = unknown, Response = unknown>
   send(request: Request, options: SendOptions): Promise<Answer<Response>>
 }
 
+/** What goes with one request: how it is cancelled, whether tools may be called, and who reads along. */
 export interface SendOptions {
   readonly signal: AbortSignal
   /** False for a turn without tools: they stay in the request, so that its prefix does, but may not be called. */
@@ -22,6 +23,7 @@ export interface SendOptions {
   onText(text: string): void
 }
 
+/** What came back: whole, or as far as it came. */
 export interface Answer<Response> {
   readonly response: Response
   /** Why the answer ended early. */

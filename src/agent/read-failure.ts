@@ -34,8 +34,10 @@ function isErrorLike(error: unknown): error is ErrorLike {
 /** Beside 5xx: timeouts, conflicts, too many requests. 529 is Anthropic's "overloaded". */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 409, 429])
 const PASSING_TYPES = /overloaded|rate_limit|server_error|api_error|timeout|unavailable/i
-const CONNECTION_NAMES = /^(APIConnection(Timeout)?Error|TypeError|FetchError|SocketError)$/
-const CONNECTION_CODES = /^(ECONN|EPIPE|ETIMEDOUT|ENETUNREACH|EAI_AGAIN|UND_ERR)/
+const CONNECTION_NAMES = /^(APIConnection(Timeout)?Error|FetchError|SocketError)$/
+/** What `fetch` rejects with when it reached nobody. Any other TypeError is a mistake in somebody's code. */
+const FETCH_FAILED = /^(fetch failed|failed to fetch|network ?error|load failed|terminated)/i
+const CONNECTION_CODES = /^(ECONN|EPIPE|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR)/
 
 function isPassing(error: ErrorLike): boolean {
   const told = headerOf(error, 'x-should-retry')
@@ -69,7 +71,9 @@ function typesOf(error: ErrorLike): string {
 function isConnectionError(error: ErrorLike): boolean {
   const { cause } = error
   const codes = [error.code, isErrorLike(cause) ? cause.code : undefined].map(String)
-  return CONNECTION_NAMES.test(constructorNameOf(error)) || codes.some((code) => CONNECTION_CODES.test(code))
+  const name = constructorNameOf(error)
+  if (CONNECTION_NAMES.test(name) || codes.some((code) => CONNECTION_CODES.test(code))) return true
+  return name === 'TypeError' && FETCH_FAILED.test(String(error.message))
 }
 
 /** The SDKs leave `name` at "Error" and tell their errors apart by class. */

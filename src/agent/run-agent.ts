@@ -14,6 +14,7 @@ import type { Model } from './model.ts'
 import { reachedBy, runCalls } from './run-calls.ts'
 import { platformTiming, type Timing } from './timing.ts'
 
+/** One run: who is asked, with which tools, what was said, and what the host does around it. */
 export interface AgentOptions<Message = unknown, Request = unknown, Response = unknown> {
   readonly model: Model<Message, Request, Response>
   /** Open it with the model's dialect, so that its surface grows the way the provider likes best. */
@@ -84,6 +85,12 @@ export async function runAgent<Message, Request, Response>(
   const say = (note: string) => {
     if (note !== '') messages = [...messages, dialect.userMessage(note)]
   }
+  /** Goes on from a shortened history; what is active is told in it, unless it still stands there. */
+  const tellActive = (shortened: readonly Message[]) => {
+    messages = shortened
+    const note = activeToolsNote(session)
+    if (!messages.some((message) => isSame(message, dialect.userMessage(note)))) say(note)
+  }
   const end = (stop: AgentStop, more: Pick<AgentResult, 'refusal' | 'error'> = {}): AgentResult<Message> => {
     emit({ type: 'stopped', stop, ledger: ledger.totals() })
     return { text, messages, stop, iterations: iteration, ledger: ledger.totals(), ...more }
@@ -97,11 +104,10 @@ export async function runAgent<Message, Request, Response>(
 
     const before = modelCall(session, iteration, messages, lastUsage)
     const compacted = await compact(hooks, before)
-    if (compacted !== messages) {
+    if (!keepsAll(messages, compacted)) {
       emit({ type: 'compacted', before: messages.length, after: compacted.length })
-      messages = compacted
-      say(activeToolsNote(session))
-    }
+      tellActive(compacted)
+    } else messages = compacted
 
     const surface = session.surface()
     const request = makeRequest(surface)
@@ -217,6 +223,18 @@ async function compact<Message>(
   let { messages } = call
   for (const hook of hooks) messages = (await hook.before_model_call?.({ ...call, messages })) ?? messages
   return messages
+}
+
+/** Whether a history still has all of another, in order. Copies of messages count as the same. */
+function keepsAll(before: readonly unknown[], after: readonly unknown[]): boolean {
+  if (before === after) return true
+  let kept = 0
+  for (const message of after) if (kept < before.length && isSame(message, before[kept])) kept++
+  return kept === before.length
+}
+
+function isSame(message: unknown, other: unknown): boolean {
+  return message === other || JSON.stringify(message) === JSON.stringify(other)
 }
 
 /** What a cancelled answer had said is kept: the user has read it. */

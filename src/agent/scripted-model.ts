@@ -18,6 +18,7 @@ export interface ScriptedTurn {
   readonly outputTokens?: number
 }
 
+/** One call of a scripted model; an id is made up where there is none. */
 export interface ScriptedCall {
   readonly id?: string
   readonly name: string
@@ -25,6 +26,7 @@ export interface ScriptedCall {
   readonly args?: object | string
 }
 
+/** A model that answers from a script, and remembers what it was asked. */
 export interface ScriptedModel extends Model<ChatMessage, ChatRequest, ChatResponse> {
   /** What it was asked, in order. */
   readonly requests: readonly ChatRequest[]

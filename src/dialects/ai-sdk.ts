@@ -17,6 +17,7 @@ export type AiSdkMessage =
   | { role: 'assistant'; content: string | AiSdkPart[] }
   | { role: 'tool'; content: AiSdkToolResult[] }
 
+/** A piece of the model's answer: words, reasoning or a call. */
 export type AiSdkPart =
   | { type: 'text'; text: string; providerOptions?: ProviderOptions }
   | { type: 'reasoning'; text: string; providerOptions?: ProviderOptions }
@@ -28,6 +29,7 @@ export type AiSdkPart =
       providerOptions?: ProviderOptions
     }
 
+/** The answer to one call. */
 export interface AiSdkToolResult {
   type: 'tool-result'
   toolCallId: string
@@ -35,6 +37,7 @@ export interface AiSdkToolResult {
   output: AiSdkOutput
 }
 
+/** What a tool answered, as the AI SDK has it. */
 export type AiSdkOutput =
   | { type: 'text'; value: string }
   | { type: 'error-text'; value: string }
@@ -80,6 +83,7 @@ export interface AiSdkResponse<Message = AiSdkMessage> {
   readonly usage: AiSdkUsage
 }
 
+/** A call of the model's; `invalid` when the SDK could not read it. */
 export interface AiSdkCall {
   readonly toolCallId: string
   readonly toolName: string
@@ -87,6 +91,7 @@ export interface AiSdkCall {
   readonly invalid?: boolean | undefined
 }
 
+/** What a request cost, as the AI SDK counts it. */
 export interface AiSdkUsage {
   readonly inputTokens?: number | undefined
   readonly outputTokens?: number | undefined
@@ -96,6 +101,7 @@ export interface AiSdkUsage {
   }
 }
 
+/** The dialect of the AI SDK, in the schema and message types of the version the host uses. */
 export interface AiSdkDialect<Schema, Message>
   extends Dialect<Message, AiSdkRequest<Schema, Message>, AiSdkResponse<Message>, AiSdkStreamPart> {
   /**
@@ -107,6 +113,7 @@ export interface AiSdkDialect<Schema, Message>
   ): Record<string, ExecutableAiSdkTool<Schema>>
 }
 
+/** What the dialect needs of the host's version of the AI SDK. */
 export interface AiSdkOptions<Schema> {
   /** `jsonSchema` of the `ai` package the host uses. */
   readonly jsonSchema: (schema: ObjectSchema) => Schema

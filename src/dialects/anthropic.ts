@@ -3,6 +3,7 @@ import { ANTHROPIC_RULES } from './schema/schema-rules.ts'
 
 export type { MessagesDialect, MessagesRequest } from './messages-dialect.ts'
 
+/** How requests to Anthropic are cached. */
 export interface AnthropicOptions {
   /** How long cached prefixes live; `false` writes no cache marks. `'5m'` when absent. */
   readonly cache?: '5m' | '1h' | false

@@ -26,6 +26,7 @@ export interface GeminiRequest {
 
 export type { GeminiResponse } from './gemini-stream.ts'
 
+/** The dialect of Gemini, in the types of `@google/genai`. */
 export type GeminiDialect = Dialect<Content, GeminiRequest, GeminiResponse, GenerateContentResponse>
 
 const MAX_DECLARATIONS = 512

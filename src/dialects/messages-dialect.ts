@@ -26,6 +26,7 @@ export interface MessagesRequest {
   cache_control?: Anthropic.CacheControlEphemeral
 }
 
+/** A dialect of the Messages API, in the types of `@anthropic-ai/sdk`. */
 export type MessagesDialect = Dialect<
   Anthropic.MessageParam,
   MessagesRequest,
@@ -33,6 +34,7 @@ export type MessagesDialect = Dialect<
   Anthropic.RawMessageStreamEvent
 >
 
+/** What tells one dialect of the Messages API from another. */
 export interface MessagesDialectOptions {
   readonly name: string
   readonly strategy: Strategy

@@ -28,6 +28,7 @@ export interface ChatRequest {
   tools?: OpenAI.ChatCompletionFunctionTool[]
 }
 
+/** The dialect of Chat Completions, in the types of `openai`. */
 export type OpenAiChatDialect = Dialect<
   Message,
   ChatRequest,
@@ -35,6 +36,7 @@ export type OpenAiChatDialect = Dialect<
   OpenAI.ChatCompletionChunk
 >
 
+/** What a server that speaks Chat Completions takes. */
 export interface OpenAiChatOptions {
   /** How many tools a request may have; 128, as OpenAI has it. */
   readonly maxTools?: number

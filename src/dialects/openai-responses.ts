@@ -30,6 +30,7 @@ export interface ResponsesRequest {
   instructions?: string
 }
 
+/** The dialect of the Responses API, in the types of `openai`. */
 export type OpenAiResponsesDialect = Dialect<
   Item,
   ResponsesRequest,

@@ -3,6 +3,7 @@ import { type AnthropicOptions, anthropic } from '../../dialects/anthropic.ts'
 import { sdkLoader } from './load-sdk.ts'
 import { type MessagesModel, type MessagesParams, messagesModel } from './messages-model.ts'
 
+/** Which model of Anthropic's, how to reach it, and how long its answers and its cache may be. */
 export interface AnthropicModelOptions extends AnthropicOptions {
   readonly model: string
   /** A client of your own; otherwise one is made of the two below, and of the SDK's environment variables. */

@@ -3,8 +3,10 @@ import { type GeminiRequest, type GeminiResponse, gemini } from '../../dialects/
 import { type Model, readAnswer } from '../model.ts'
 import { sdkLoader } from './load-sdk.ts'
 
+/** A model that speaks Gemini's dialect. */
 export type GeminiModel = Model<Content, GeminiRequest, GeminiResponse>
 
+/** Which model of Google's, how to reach it, and what else a request says. */
 export interface GeminiModelOptions {
   readonly model: string
   /** A client of your own; otherwise one is made of the two below, and of the SDK's environment variables. */

@@ -2,6 +2,7 @@ import type Anthropic from '@anthropic-ai/sdk'
 import type { MessagesDialect, MessagesRequest } from '../../dialects/anthropic.ts'
 import { type Model, readAnswer } from '../model.ts'
 
+/** A model that speaks the Messages API. */
 export type MessagesModel = Model<Anthropic.MessageParam, MessagesRequest, Anthropic.Message>
 
 /** What a request of the Messages API may say beside what the dialect makes. */
@@ -9,6 +10,7 @@ export type MessagesParams = Partial<
   Omit<Anthropic.MessageCreateParamsStreaming, 'model' | 'stream' | keyof MessagesRequest>
 >
 
+/** What a model behind the Messages API is made of. */
 export interface MessagesModelParts {
   readonly id: string
   readonly dialect: MessagesDialect

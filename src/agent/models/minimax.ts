@@ -3,6 +3,7 @@ import { minimax } from '../../dialects/minimax.ts'
 import { sdkLoader } from './load-sdk.ts'
 import { type MessagesModel, type MessagesParams, messagesModel } from './messages-model.ts'
 
+/** Which model of MiniMax's, how to reach it, and how long its answers may be. */
 export interface MiniMaxModelOptions {
   readonly model: string
   /** A client of your own; otherwise one is made of the two below. */

@@ -3,8 +3,10 @@ import { type ChatRequest, type OpenAiChatOptions, openaiChat } from '../../dial
 import { type Model, readAnswer } from '../model.ts'
 import { type OpenAiClientOptions, openAiClient } from './openai-client.ts'
 
+/** A model that speaks Chat Completions. */
 export type OpenAiChatModel = Model<OpenAI.ChatCompletionMessageParam, ChatRequest, OpenAI.ChatCompletion>
 
+/** Which model behind Chat Completions, how to reach it, and what else a request says. */
 export interface OpenAiChatModelOptions extends OpenAiChatOptions, OpenAiClientOptions {
   readonly model: string
   /** More of the request: temperature, limits, fields that a server of yours knows. */

@@ -1,6 +1,7 @@
 import type OpenAI from 'openai'
 import { sdkLoader } from './load-sdk.ts'
 
+/** How to reach a server that speaks OpenAI's API. */
 export interface OpenAiClientOptions {
   /** A client of your own; otherwise one is made of the two below, and of the SDK's environment variables. */
   readonly client?: OpenAI

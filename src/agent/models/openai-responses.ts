@@ -3,12 +3,14 @@ import { openaiResponses, type ResponsesRequest } from '../../dialects/openai-re
 import { type Model, readAnswer } from '../model.ts'
 import { type OpenAiClientOptions, openAiClient } from './openai-client.ts'
 
+/** A model that speaks the Responses API. */
 export type OpenAiResponsesModel = Model<
   OpenAI.Responses.ResponseInputItem,
   ResponsesRequest,
   OpenAI.Responses.Response
 >
 
+/** Which model behind the Responses API, how to reach it, and what else a request says. */
 export interface OpenAiResponsesModelOptions extends OpenAiClientOptions {
   readonly model: string
   /**

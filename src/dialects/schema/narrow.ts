@@ -152,16 +152,38 @@ function keepEnum(node: SchemaNode, rules: SchemaRules, tell: Tell, hints: strin
     hints.push(`one of ${values.length} values such as ${values.slice(0, 5).map(show).join(', ')}`)
     return without(node, 'enum')
   }
-  if (allowed.length === values.length) return { ...node, enum: values }
+  const toEnum = rules.const ? withEnum : typedEnum
+  if (allowed.length === values.length) return toEnum(node, values)
   const isJustNull = values.every((value) => value === null || allowed.includes(value))
   const types = typesOf(node)
   if (allowed.length > 0 && isJustNull && types.length > 0 && !types.includes('null'))
     return { ...node, enum: allowed }
   if (allowed.length > 0 && isJustNull && !('anyOf' in node) && !('$ref' in node))
-    return { ...without(node, 'enum', 'type'), anyOf: [{ enum: allowed }, { type: 'null' }] }
+    return { ...without(node, 'enum', 'type'), anyOf: [toEnum({}, allowed), { type: 'null' }] }
   tell('enum', 'only strings and numbers can be its values')
   hints.push(`one of ${values.slice(0, 10).map(show).join(', ')}`)
   return without(node, 'enum')
+}
+
+/** What already says of which type a value is. */
+const TYPED_BY = ['type', '$ref', 'anyOf', 'oneOf', 'allOf']
+
+/** Some servers refuse an enum without a type; values of one kind say what it is. */
+function typedEnum(node: SchemaNode, values: readonly unknown[]): SchemaNode {
+  const type = TYPED_BY.some((keyword) => keyword in node) ? undefined : typeOfValues(values)
+  return withEnum(type === undefined ? node : { ...node, type }, values)
+}
+
+function withEnum(node: SchemaNode, values: readonly unknown[]): SchemaNode {
+  return { ...node, enum: values }
+}
+
+function typeOfValues(values: readonly unknown[]): string | undefined {
+  const types = new Set(values.map((value) => (value === null ? 'null' : typeof value)))
+  const [only] = types
+  if (types.size !== 1 || only === 'object') return undefined
+  if (only !== 'number') return only
+  return values.every(Number.isInteger) ? 'integer' : 'number'
 }
 
 function keepKeywords(node: SchemaNode, rules: SchemaRules, tell: Tell, hints: string[]): SchemaNode {
