@@ -120,10 +120,10 @@ describe('a command in a lockfile', () => {
   }
 
   it('has the names of variables and headers without their values', () => {
-    expect(command({ command: 'x', env: { B: 'secret-b', A: 'secret-a' } })).toEqual({
+    expect(command({ command: 'x', env: { A: 'hunter2' } })).toEqual({
       transport: 'stdio',
       command: 'x',
-      env: ['A', 'B'],
+      env: { A: expect.stringMatching(/^\(secret [0-9a-f]{12}\)$/) },
     })
     expect(command({ url: 'https://x.example/mcp', headers: { Authorization: 'Bearer s' } })).toEqual({
       transport: 'http',
@@ -139,6 +139,22 @@ describe('a command in a lockfile', () => {
       { command: 'x', args: ['postgres://me:hunter2hunter2@db/x'] },
       { url: 'https://x.example/mcp?api_key=hunter2hunter2' },
       { command: 'x', args: ['ghp_hunter2hunter2hunter2'] },
+      { command: 'x', args: ['https://ghp_hunter2hunter2@x.example'] },
+      { command: 'x', args: ['--key', 'hunter2hunter2'] },
+      { command: 'x', args: ['--accessToken', 'hunter2hunter2'] },
+      { command: 'x', args: ['--header', 'Authorization: Bearer hunter2hunter2'] },
+      { command: 'x', args: ['-H', 'X-Whatever:hunter2hunter2'] },
+      { command: 'x', args: ['--header=Authorization: hunter2hunter2'] },
+      { command: 'x', args: ['--url=https://x.example/?key=hunter2hunter2'] },
+      { command: 'x', args: ['--env', 'A=hunter2hunter2'] },
+      { command: 'x', args: ['--env=A=hunter2hunter2'] },
+      { command: 'env', args: ['API_KEY=hunter2hunter2', 'x'] },
+      { command: 'docker', args: ['run', '-e', 'A=hunter2hunter2', 'image'] },
+      { command: 'sudo', args: ['/usr/bin/podman', 'run', '-e', 'A=hunter2hunter2', 'image'] },
+      { command: 'x', env: { A: 'hunter2hunter2' } },
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
+      { command: 'x', args: ['--token', '${NONE:-hunter2hunter2}'] },
+      { url: 'https://x.example/mcp?key=hunter2hunter2' },
     ]
     for (const secret of secrets) {
       const other = JSON.parse(JSON.stringify(secret).replaceAll('hunter2hunter2', 'hunter3hunter3'))
@@ -149,8 +165,16 @@ describe('a command in a lockfile', () => {
 
   it('keeps variables as they are written', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
-    const args = ['--token', '${TOKEN}', '--folder', '/data']
+    const args = ['--token', '${TOKEN}', '--header', 'Authorization: Bearer ${TOKEN}', '--folder', '/data']
     expect(command({ command: 'x', args }).args).toEqual(args)
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
+    const env = { A: '${TOKEN}', B: '${env:TOKEN}' }
+    expect(command({ command: 'x', env }).env).toEqual(env)
+  })
+
+  it('shows code to run to whoever approves it', () => {
+    const args = ['-e', 'x=require("./evil")']
+    expect(command({ command: 'node', args }).args).toEqual(args)
   })
 
   it('tells a folder or a way to connect from another', () => {
