@@ -115,6 +115,47 @@ describe('connectServers', () => {
     expect((await registry.search('echo')).servers).toBeUndefined()
   })
 
+  it('runs no tool that the config in force denies, though it is still registered from before', async () => {
+    const { registry, world, servers } = await begin({})
+    world.isHanging = true
+    await servers.reload({ servers: { a: { command: 'x', deny: ['echo'] } } })
+    expect(registry.has('mcp__a__echo')).toBe(true)
+    expect(await call(registry)).toMatchObject({
+      ok: false,
+      code: 'not_available',
+      error: expect.stringContaining('its config leaves it out'),
+    })
+    expect(world.calls).toBe(0)
+    await servers.close()
+  })
+
+  it('tells no configured value and no hidden character of what a server says of its failure', async () => {
+    const { registry, world, servers } = await begin({
+      config: { env: { KEY: 'hunter2hunter2' } },
+      failures: 1,
+      failure: 'bad\u202E key hunter2\u200Bhunter2',
+    })
+    expect(servers.status()).toMatchObject([{ state: 'failed', reason: 'bad key (KEY)' }])
+    await world.pass(200)
+    world.callError = 'no\u200Bt hunter2hunter2'
+    expect(await call(registry)).toMatchObject({ ok: false, error: expect.stringContaining('not (KEY)') })
+  })
+
+  it('connects a server whose tools cannot be recalled or remembered, and says so', async () => {
+    const world = new World({})
+    const broken = () => {
+      throw new Error('disk on fire')
+    }
+    const cache = { load: async () => broken(), save: broken }
+    const options = { ...world.options, cache }
+    const servers = connectServers(new ToolRegistry(), { servers: { a: { command: 'x' } } }, options)
+    expect(await servers.ready()).toEqual([{ server: 'a', state: 'ready' }])
+    expect(world.warnings).toEqual([
+      expect.stringMatching(/could not be recalled.*disk on fire/),
+      expect.stringMatching(/could not be remembered.*disk on fire/),
+    ])
+  })
+
   it('takes only the tools that allow and deny let pass', async () => {
     const { registry } = await begin({ config: { allow: ['e*', 'add'], deny: ['add'] } })
     expect(registry.listSchemas().map(({ name }) => name)).toEqual(['mcp__a__echo'])
@@ -124,6 +165,7 @@ describe('connectServers', () => {
 interface WorldOptions {
   readonly isRemembered?: boolean
   readonly failures?: number
+  readonly failure?: string
   readonly config?: object
 }
 
@@ -154,15 +196,19 @@ class World {
   isDeaf = false
   isHanging = false
   wasGivenUp = false
+  calls = 0
+  callError: string | undefined
   tools: unknown = TOOLS
   readonly warnings: string[] = []
   readonly options: ConnectOptions
   readonly #timers = new Set<{ at: number; fire: () => void }>()
   #now = 1_000
+  readonly #failure: string
   #failures: number
   #transport: FakeTransport | undefined
 
-  constructor({ isRemembered, failures = 0 }: WorldOptions) {
+  constructor({ isRemembered, failures = 0, failure = 'no such thing' }: WorldOptions) {
+    this.#failure = failure
     this.#failures = failures
     const catalogue: CachedCatalogue = { tools: TOOLS, era: 'legacy' }
     this.options = {
@@ -211,7 +257,7 @@ class World {
       this.wasGivenUp = true
     }
     signal.throwIfAborted()
-    if (this.#failures-- > 0) throw new Error('no such thing')
+    if (this.#failures-- > 0) throw new Error(this.#failure)
     this.#transport = new FakeTransport((method) => this.#answer(method))
     const client = { name: 'test', version: '1' }
     return Connection.open(server, this.#transport, {
@@ -225,7 +271,11 @@ class World {
   #answer(method: string): object {
     if (this.isDeaf) throw new Error('it is deaf')
     if (method === 'tools/list') return { tools: this.tools }
-    if (method === 'tools/call') return { content: [{ type: 'text', text: 'done' }] }
+    if (method === 'tools/call') {
+      this.calls++
+      if (this.callError !== undefined) throw new Error(this.callError)
+      return { content: [{ type: 'text', text: 'done' }] }
+    }
     if (method !== 'initialize') return {}
     const capabilities = { tools: { listChanged: true } }
     return { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'fake', version: '1' } }

@@ -21,6 +21,8 @@ export class ListedTools {
   readonly #server: string
   readonly #config: ServerConfig
   readonly #around: ListingSurroundings
+  readonly #isAllowed: ((name: string) => boolean) | undefined
+  readonly #isDenied: ((name: string) => boolean) | undefined
   #tools: readonly ServerTool[] | undefined
   #hash: string | undefined
 
@@ -28,6 +30,8 @@ export class ListedTools {
     this.#server = server
     this.#config = config
     this.#around = around
+    this.#isAllowed = matcher(config.allow)
+    this.#isDenied = matcher(config.deny)
   }
 
   /** All it lists, before anything is left out; undefined until that is known. */
@@ -59,6 +63,11 @@ export class ListedTools {
     this.#around.guard.forget(this.#server)
   }
 
+  /** False for a tool that `allow` or `deny` leaves out. */
+  takes(tool: string): boolean {
+    return this.#isAllowed?.(tool) !== false && this.#isDenied?.(tool) !== true
+  }
+
   /** Why a tool must not be called, going by the lockfile and the list as it was read last. */
   refusalOf(tool: string): string | undefined {
     const isListed = this.#tools?.some(({ name }) => name === tool)
@@ -69,11 +78,9 @@ export class ListedTools {
   }
 
   #register(tools: readonly ServerTool[]): void {
-    const { allow, deny, lazy, pinned, trust, timeoutMs } = this.#config
+    const { lazy, pinned, trust, timeoutMs } = this.#config
     const { guard, registry, call } = this.#around
-    const isAllowed = matcher(allow)
-    const isDenied = matcher(deny)
-    const taken = tools.filter(({ name }) => isAllowed?.(name) !== false && isDenied?.(name) !== true)
+    const taken = tools.filter(({ name }) => this.takes(name))
     const options = {
       ...(lazy === undefined ? {} : { lazy }),
       ...(pinned === undefined ? {} : { pinned }),

@@ -2,10 +2,12 @@ import { type Client, ProtocolError } from '@modelcontextprotocol/client'
 import { SchemaCache } from '../call/check-arguments.ts'
 import { describeError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
+import { withoutHidden } from '../names.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
 import type { ToolContext, ToolResult } from '../tool.ts'
 import { callServerTool, describeCallError, isSessionLost, type ServerCall } from './call-server-tool.ts'
-import { type CatalogueCache, fingerprintOf } from './catalogue-cache.ts'
+import { type CachedCatalogue, type CatalogueCache, fingerprintOf } from './catalogue-cache.ts'
+import { concealerOf } from './conceal-values.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { Connection } from './connection.ts'
 import { listTools } from './list-tools.ts'
@@ -51,10 +53,12 @@ export class ManagedServer {
   readonly #outputSchemas = new SchemaCache()
   readonly #closing = new AbortController()
   readonly #fingerprint: string
+  readonly #conceal: (text: string) => string
   readonly #timers: Partial<Record<TimerName, () => void>> = {}
   #status: ServerStatus
   #era: 'modern' | 'legacy' | undefined
   #connection: Connection | undefined
+  #upSince = 0
   #connecting: Promise<Connection> | undefined
   #refreshing: Promise<void> | undefined
   #checking: Promise<void> | undefined
@@ -75,6 +79,7 @@ export class ManagedServer {
     this.#tools = new ListedTools(name, config, around)
     this.#restarts = new RestartPolicy(around)
     this.#fingerprint = fingerprintOf(name, config)
+    this.#conceal = concealerOf(config)
     this.#status = { server: name, state: 'connecting' }
   }
 
@@ -106,6 +111,11 @@ export class ManagedServer {
 
   /** Runs one call, starting the server if need be. Never rejects. */
   async call(tool: ServerTool, input: unknown, ctx: ToolContext): Promise<ToolResult> {
+    // Tools found under another config stay registered until this one's are known.
+    if (!this.#tools.takes(tool.name)) {
+      const error = `calling "${tool.name}" of server "${this.name}" is not permitted: its config leaves it out`
+      return { ok: false, code: 'not_available', error }
+    }
     const { timeoutMs = DEFAULTS.timeoutMs, trust = false } = this.config
     const { wantsProgress } = this.#around
     const outputSchemas = this.#outputSchemas
@@ -130,7 +140,7 @@ export class ManagedServer {
 
   /** Holds it to a lockfile that has just come into force. */
   async recheck(): Promise<void> {
-    const refusal = this.#around.guard.refusal(this.name, this.config)
+    const refusal = this.#refusal()
     if (refusal !== undefined) return this.#refuse(refusal)
     if (this.#tools.all) this.#tools.recheck()
     else if (this.#status.state === 'failed') this.start()
@@ -153,11 +163,10 @@ export class ManagedServer {
   }
 
   async #start(): Promise<void> {
-    const { problem, start } = this.config
-    if (problem !== undefined) return this.#setState('failed', problem)
-    const refusal = this.#around.guard.refusal(this.name, this.config)
+    const refusal = this.#refusal()
     if (refusal !== undefined) return this.#refuse(refusal)
-    const cached = await this.#around.cache?.load(this.name, this.#fingerprint)
+    const { start } = this.config
+    const cached = await this.#remembered()
     if (this.#isClosed) return
     this.#era = cached?.era
     if (cached) this.#tools.sync(cached.tools)
@@ -165,7 +174,21 @@ export class ManagedServer {
     await this.#connected().catch(ignore)
   }
 
-  /** Neither runs it nor keeps its tools: what it is now was approved by nobody. */
+  async #remembered(): Promise<CachedCatalogue | undefined> {
+    try {
+      return await this.#around.cache?.load(this.name, this.#fingerprint)
+    } catch (error) {
+      this.#warn(`its tools could not be recalled, so it is asked for them: ${describeError(error)}`)
+      return undefined
+    }
+  }
+
+  /** Why it must not be started; undefined when it may. */
+  #refusal(): string | undefined {
+    return this.config.problem ?? this.#around.guard.refusal(this.name, this.config)
+  }
+
+  /** Neither runs it nor keeps its tools: it cannot be what is configured, or what it is was approved by nobody. */
   async #refuse(refusal: string): Promise<void> {
     this.#tools.drop()
     this.#cancel('retry')
@@ -194,7 +217,8 @@ export class ManagedServer {
       const closedBecause = connection.isClosed ? connection.closedBecause : undefined
       const isSilent = closedBecause === undefined && !(error instanceof ProtocolError)
       if (isSilent) this.#doubt(connection)
-      return describeCallError(error, call, closedBecause)
+      const answer = describeCallError(error, call, closedBecause)
+      return answer.ok ? answer : { ...answer, error: this.#tellable(answer.error) }
     }
   }
 
@@ -215,7 +239,7 @@ export class ManagedServer {
   #connected(): Promise<Connection> {
     if (this.#doubts) return this.#doubts.then(() => this.#connected())
     if (this.#connection) return Promise.resolve(this.#connection)
-    const refusal = this.#around.guard.refusal(this.name, this.config)
+    const refusal = this.#refusal()
     if (refusal !== undefined) return Promise.reject(new Error(refusal))
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined
@@ -253,8 +277,9 @@ export class ManagedServer {
       if (connection.isClosed) throw new Error(connection.closedBecause)
     } catch (error) {
       await connection?.close().catch(ignore)
-      this.#failed(describeError(error), { upMs: 0 })
-      throw error
+      const reason = this.#tellable(describeError(error))
+      this.#failed(reason, { upMs: 0 })
+      throw new Error(reason, { cause: error })
     }
     this.#adopt(connection, startedAt)
     if (isStale) this.#refreshSoon()
@@ -280,6 +305,7 @@ export class ManagedServer {
 
   #adopt(connection: Connection, startedAt: number): void {
     this.#connection = connection
+    this.#upSince = startedAt
     this.#cancel('retry')
     this.#setState('ready')
     connection.onClose(() => {
@@ -288,11 +314,15 @@ export class ManagedServer {
       void this.#end(connection)
       this.#cancel('idle')
       this.#cancel('ping')
-      if (!this.#isClosed) this.#failed(connection.closedBecause, { upMs: this.#around.now() - startedAt })
+      if (!this.#isClosed) this.#failed(connection.closedBecause, { upMs: this.#upMs })
     })
     this.#pingLater(connection)
     this.#lastCallAt = this.#around.now()
     this.#stopWhenIdle()
+  }
+
+  get #upMs(): number {
+    return this.#around.now() - this.#upSince
   }
 
   #failed(reason: string, { upMs }: { upMs: number }): void {
@@ -331,8 +361,11 @@ export class ManagedServer {
       connection.request('tools/list', cursor === undefined ? {} : { cursor }, { timeoutMs })
     const tools = hasTools ? await listTools(page, this.#around.emit) : []
     if (this.#isClosed || !this.#tools.sync(tools)) return
-    const save = this.#around.cache?.save(this.name, this.#fingerprint, { tools, era: connection.era })
-    await save?.catch((error) => this.#warn(`its tools could not be remembered: ${describeError(error)}`))
+    try {
+      await this.#around.cache?.save(this.name, this.#fingerprint, { tools, era: connection.era })
+    } catch (error) {
+      this.#warn(`its tools could not be remembered: ${describeError(error)}`)
+    }
   }
 
   // One timer for many calls: it looks when the last one was, rather than being set anew by each.
@@ -386,12 +419,18 @@ export class ManagedServer {
     } catch (error) {
       if (this.#connection !== connection || this.#callsSent > 0) return
       this.#connection = undefined
-      this.#failed(`it does not answer: ${describeError(error)}`, { upMs: 0 })
+      this.#failed(`it does not answer: ${describeError(error)}`, { upMs: this.#upMs })
       void this.#end(connection)
     }
   }
 
-  #setState(state: ServerStatus['state'], reason = ''): void {
+  /** What others said of a failure, as people and models may read it. */
+  #tellable(text: string): string {
+    return this.#conceal(withoutHidden(text))
+  }
+
+  #setState(state: ServerStatus['state'], because = ''): void {
+    const reason = this.#tellable(because)
     const status = state === 'failed' ? { server: this.name, state, reason } : { server: this.name, state }
     const isNew = canonicalJson(status) !== canonicalJson(this.#status)
     this.#status = status
@@ -403,7 +442,7 @@ export class ManagedServer {
   #warn(warning: string): void {
     this.#warnings++
     if (this.#warnings > MAX_WARNINGS && !Number.isInteger(Math.log2(this.#warnings))) return
-    this.#around.emit({ type: 'server-warning', warning })
+    this.#around.emit({ type: 'server-warning', warning: this.#tellable(warning) })
   }
 
   #timer(name: TimerName, delayMs: number, fire: () => void): void {

@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { describeError } from '../errors.ts'
+import { concealerOf } from './conceal-values.ts'
 import type { Environment } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import { type ClientOptions, Connection, type GuardedTransport as Guarded } from './connection.ts'
@@ -79,7 +80,7 @@ function stdioTransport(request: OpenRequest, { env, maxMessageBytes, platform }
   // Windows has neither /bin/sh nor process groups; the SDK's transport knows how to find a command there.
   if (platform === 'win32')
     return new GuardedTransport(new StdioClientTransport({ ...started, stderr: 'ignore' }), onWarning)
-  return new StdioTransport({ ...started, maxMessageBytes, onWarning })
+  return new StdioTransport({ ...started, maxMessageBytes, onWarning, conceal: concealerOf(request.config) })
 }
 
 /** The few variables that every server gets; functions exported by a shell are none of its business. */

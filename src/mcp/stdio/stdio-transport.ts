@@ -10,6 +10,8 @@ export interface StdioTransportOptions extends ServerCommand {
   readonly maxMessageBytes: number
   /** Told what is wrong with what the server writes; junk among it is skipped. */
   readonly onWarning: (warning: string) => void
+  /** Takes secrets out of what the server wrote, before any of it is told. */
+  readonly conceal: (text: string) => string
 }
 
 const OPEN_BRACE = 0x7b
@@ -63,7 +65,8 @@ export class StdioTransport implements Transport {
     this.#process = process
     process.stdout.on('data', (chunk: Buffer) => this.#framer.push(chunk))
     process.ended.then((exit) => {
-      this.#closedBecause = describeExit(exit, this.#options.command, process.lastWords)
+      const { command, conceal } = this.#options
+      this.#closedBecause = describeExit(exit, command, conceal(process.lastWords))
       this.#closed()
     })
     if (this.#closing) await this.#stop()
@@ -116,7 +119,8 @@ export class StdioTransport implements Transport {
     this.#junkLines++
     // Ever more seldom: some servers log to stdout all day.
     if (!Number.isInteger(Math.log2(this.#junkLines))) return {}
-    const excerpt = line.subarray(0, 200).toString('utf8')
+    // Cut last, since half a secret would not be known for one.
+    const excerpt = this.#options.conceal(line.subarray(0, 4_000).toString('utf8')).slice(0, 200)
     return { warning: `it wrote what is no message, ${this.#junkLines} lines so far: ${excerpt}` }
   }
 
