@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ToolRegistry } from '../tool-registry.ts'
-import { open, toldTo, tool } from './agent-fixture.ts'
+import { log, open, toldTo, tool } from './agent-fixture.ts'
 import { runAgent } from './run-agent.ts'
 import { scriptedModel } from './scripted-model.ts'
 
@@ -114,4 +114,61 @@ describe('hooks', () => {
     expect(model.requests[2]?.messages.some(({ content }) => content === 'a long story')).toBe(false)
     expect(session.isActive('mcp__mail__send')).toBe(true)
   })
+
+  it.each([
+    ['a copy of the list', (messages: readonly object[]) => [...messages]],
+    ['copies of the messages', (messages: readonly object[]) => structuredClone(messages)],
+    [
+      'one message more',
+      (messages: readonly object[]) => [{ role: 'user', content: 'By the way.' }, ...messages],
+    ],
+  ])('may answer with %s, which shortens nothing', async (_name, change) => {
+    const { model, run } = await mailRun()
+    const { of, onEvent } = log()
+    const result = await run({
+      onEvent,
+      hooks: { before_model_call: ({ messages }) => change(messages as object[]) as typeof messages },
+    })
+    expect(result.stop).toBe('done')
+    expect(of('compacted')).toEqual([])
+    expect(JSON.stringify(model.requests.at(-1))).not.toContain('still active')
+  })
+
+  it('may shorten it before every request, and the model is still told once', async () => {
+    const { model, run } = await mailRun()
+    const { of, onEvent } = log()
+    await run({
+      onEvent,
+      // Answers are made shorter as they grow old; the note is not touched.
+      hooks: {
+        before_model_call: ({ messages, iteration }) =>
+          messages.map((message) =>
+            message.role === 'tool' ? { ...message, content: `old by ${iteration}` } : message,
+          ),
+      },
+    })
+    expect(of('compacted').length).toBeGreaterThan(1)
+    const told = JSON.stringify(model.requests.at(-1)).split('still active').length - 1
+    expect(told).toBe(1)
+  })
 })
+
+/** A run that sends four mails, one a turn, with a tool that is active. */
+async function mailRun() {
+  const registry = new ToolRegistry({ mode: 'lazy' })
+  registry.syncMcp('mail', [tool('send'), tool('list')])
+  const session = await registry.openSession({ strategy: 'dispatch' })
+  await session.activate(['mcp__mail__send'])
+  const model = scriptedModel((_request, _options, index) => {
+    const args = { name: 'mcp__mail__send', arguments: { city: `${index}` } }
+    return index < 4 ? { calls: [{ name: 'call_tool', args }] } : { text: 'sent' }
+  })
+  type Options = Partial<Parameters<typeof runAgent<ChatMessage, ChatRequest, ChatResponse>>[0]>
+  const run = (options: Options) => runAgent({ model, session, messages: 'go', ...options })
+  return { model, run }
+}
+
+type ChatModel = ReturnType<typeof scriptedModel>
+type ChatMessage = ReturnType<ChatModel['dialect']['userMessage']>
+type ChatRequest = ReturnType<ChatModel['dialect']['toRequest']>
+type ChatResponse = Parameters<ChatModel['dialect']['toReply']>[0]

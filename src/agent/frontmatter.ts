@@ -36,7 +36,7 @@ interface Written {
 }
 
 /** The keys of a head, each with its value, which is read when it is asked for. */
-export class FrontmatterFields {
+class FrontmatterFields {
   readonly #file: string
   readonly #written = new Map<string, Written>()
 

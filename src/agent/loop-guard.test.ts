@@ -1,8 +1,11 @@
+import { type Content, FinishReason } from '@google/genai'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { type GeminiRequest, type GeminiResponse, gemini } from '../dialects/gemini.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
 import { log, open, toldTo, tool } from './agent-fixture.ts'
 import { LoopGuard } from './loop-guard.ts'
+import type { Model } from './model.ts'
 import { runAgent } from './run-agent.ts'
 import { type ScriptedModel, scriptedModel } from './scripted-model.ts'
 
@@ -129,6 +132,21 @@ describe('a run under the loop guard', () => {
     const events = log()
     await runAgent({ model, session, messages: 'go', maxIterations: 4, onEvent: events.onEvent })
     expect(events.of('looping')).toMatchObject([{ answer: 'nudge', name: 'broken' }])
+  })
+
+  it('notices a model whose calls never come out right, and lets it answer in words', async () => {
+    const { session } = await open([tool('echo')])
+    const dialect = gemini()
+    const send: Model<Content, GeminiRequest, GeminiResponse>['send'] = async (_request, { mayCall }) => {
+      const finishReason = mayCall ? FinishReason.MALFORMED_FUNCTION_CALL : FinishReason.STOP
+      const content = { role: 'model', parts: [{ text: mayCall ? 'I call.' : 'I cannot.' }] }
+      return { response: { candidates: [{ finishReason, content }] } }
+    }
+    const events = log()
+    const model = { id: 'test', dialect, send }
+    const result = await runAgent({ model, session, messages: 'go', onEvent: events.onEvent })
+    expect(result).toMatchObject({ stop: 'done', text: 'I cannot.', iterations: 6 })
+    expect(events.of('looping').map(({ answer: told }) => told)).toEqual(['nudge', 'withhold'])
   })
 
   it('lets a model ask until the answer changes', async () => {

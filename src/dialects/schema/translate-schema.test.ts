@@ -100,6 +100,27 @@ describe('what a translation keeps', () => {
     })
   })
 
+  it('gives an enum its type where the values have one', () => {
+    const properties = {
+      kind: { const: 'a' },
+      size: { enum: [1, 2] },
+      ratio: { enum: [1, 2.5] },
+      mixed: { enum: ['a', 1] },
+      maybe: { enum: ['a', null] },
+    }
+    const { schema } = translateSchema({ type: 'object', properties }, COMPATIBLE_RULES)
+    expect(schema.properties).toMatchObject({
+      kind: { type: 'string', enum: ['a'] },
+      size: { type: 'integer', enum: [1, 2] },
+      ratio: { type: 'number', enum: [1, 2.5] },
+    })
+    expect(schema.properties.mixed).toEqual({ enum: ['a', 1] })
+    const { schema: forGemini } = translateSchema({ type: 'object', properties }, GEMINI_RULES)
+    expect(forGemini.properties.maybe).toEqual({
+      anyOf: [{ type: 'string', enum: ['a'] }, { type: 'null' }],
+    })
+  })
+
   it('tells in words what a provider has no keyword for', () => {
     const { schema, lost } = translateSchema(SAMPLE_SCHEMAS['rich keywords'] ?? {}, GEMINI_RULES)
     expect(schema.properties.code).toEqual({
