@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 
@@ -13,6 +13,7 @@ export async function buildCommandLine(): Promise<{ readonly main: string; remov
   mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, 'toolcrib-cli-'))
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'))
+  symlinkSync(join(root, 'models'), join(folder, 'models'))
   const { compilerOptions } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
   const sources = new Map(Object.entries<[string]>(compilerOptions.paths))
   const bundle = await rolldown({

@@ -19,7 +19,7 @@ export function searchCommand(): Command {
     .addOption(
       new Option('--searcher <name>', 'how tools are ranked')
         .choices(['lexical', 'weighted', 'regex', 'hybrid'])
-        .default('lexical'),
+        .default('hybrid'),
     )
     .addHelpText('after', HELP)
     .action(async (words: string[], { limit, searcher, ...flags }: SearchFlags) => {
@@ -40,7 +40,7 @@ Examples:
   toolcrib search 'server:files write'         one server
   toolcrib search 'select:mcp__files__read_file'
   toolcrib search '/^list_/' --limit 20        a regular expression
-  toolcrib search --searcher hybrid tidy up    by words and by meaning
+  toolcrib search --searcher lexical tidy up   by words alone, not by meaning
 Quote what your shell would read. Finding nothing is no failure.
 Exit codes: 0 done, 1 failed, 2 a query or config that makes no sense.`
 
@@ -57,7 +57,7 @@ function searcherNamed(name: SearcherName | 'hybrid'): SearcherName | Searcher {
 function show({ query, total, matches, missing, unmatchedTerms, servers }: SearchResult): void {
   if (matches.length === 0) print(`nothing fits "${plain(query)}"`)
   for (const { name, score, description, reasons } of matches) {
-    print(`${pc.dim(score.toFixed(1).padStart(6))}  ${pc.green(name)}`)
+    print(`${pc.dim(score.toFixed(2).padStart(6))}  ${pc.green(name)}`)
     print(`        ${cut(plain(description), terminalWidth() - 9)}`)
     if (reasons.length > 0)
       print(pc.dim(`        ${cut(`because ${reasons.join('; ')}`, terminalWidth() - 9)}`))
