@@ -188,7 +188,7 @@ function plan<Message, Request extends object, Response, StreamEvent>(
         calls: [{ id: `c${turn}`, name: call.name, args: JSON.stringify(call.args) }],
       })
       const results = await session.execute(dialect.toCalls(response, surface))
-      if (isSearch) found = foundTools(results[0]?.result.structured)?.[0] ?? found
+      if (isSearch) found = foundTools(results[0]?.result.structured)[0] ?? found
       messages.push(...dialect.toMessages(response, results, surface))
     }
     return prompts

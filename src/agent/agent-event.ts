@@ -7,6 +7,7 @@ import type { LedgerTotals } from './ledger.ts'
  */
 export type AgentEvent = { readonly sessionId: string; readonly iteration: number } & AgentEventBody
 
+/** What happened, without where. */
 export type AgentEventBody =
   /** A request goes out with these many tools. */
   | {

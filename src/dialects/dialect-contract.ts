@@ -16,6 +16,7 @@ export interface SpokenTurn {
   readonly stop?: 'refused' | 'length'
 }
 
+/** One call of a spoken turn. */
 export interface SpokenCall {
   readonly id?: string
   /** The wire name. */

@@ -23,6 +23,7 @@ export interface ObjectSchema {
   [keyword: string]: unknown
 }
 
+/** A schema in a provider's words, what they could not say, and the keys that had to be renamed. */
 export interface TranslatedSchema {
   readonly schema: ObjectSchema
   /** What the provider cannot be told. The registry still checks arguments against the original. */
