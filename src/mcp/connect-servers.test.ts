@@ -156,6 +156,67 @@ describe('connectServers', () => {
     ])
   })
 
+  it('takes one that falls silent every half minute for no crash loop', async () => {
+    const { registry, world, servers } = await begin({})
+    for (let round = 0; round < 7; round++) {
+      world.isDeaf = true
+      await world.pass(30_000)
+      expect(servers.status()).toMatchObject([{ state: 'failed' }])
+      world.isDeaf = false
+      const answer = call(registry)
+      await world.pass(200)
+      expect(await answer).toMatchObject({ ok: true })
+    }
+  })
+
+  it('fails a server whose config makes no sense, and no other', async () => {
+    const world = new World({})
+    const registry = new ToolRegistry()
+    const config = { mcpServers: { good: { command: 'x' }, bad: {}, worse: 7, 'no*name': { command: 'x' } } }
+    const servers = connectServers(registry, config, world.options)
+    expect(await servers.ready()).toEqual([
+      { server: 'good', state: 'ready' },
+      { server: 'bad', state: 'failed', reason: expect.stringContaining('"command" or a "url" is missing') },
+      { server: 'worse', state: 'failed', reason: expect.stringContaining('must be a table of keys') },
+      { server: 'no*name', state: 'failed', reason: expect.stringContaining('no*name') },
+    ])
+    await servers.close()
+    expect(registry.size).toBe(0)
+  })
+
+  it('takes the tools of a server away whose config stops making sense', async () => {
+    const { registry, world, servers } = await begin({})
+    await servers.reload({ mcpServers: { a: {} } })
+    expect(await servers.ready()).toMatchObject([{ server: 'a', state: 'failed' }])
+    expect(registry.size).toBe(0)
+    expect(world.opened).toBe(1)
+  })
+
+  it('leaves nothing attached when there are no servers where they should be', () => {
+    const registry = new ToolRegistry()
+    let attached = 0
+    const counting = Object.assign(Object.create(registry), {
+      attachServers: () => {
+        attached++
+        return () => {}
+      },
+    })
+    const config = JSON.parse('{ "mcpServers": [] }')
+    expect(() => connectServers(counting, config, new World({}).options)).toThrow(
+      expect.objectContaining({ code: 'config-invalid' }),
+    )
+    expect(attached).toBe(0)
+  })
+
+  it('connects the servers of a parsed toolcrib.toml', async () => {
+    const servers = connectServers(
+      new ToolRegistry(),
+      { server: { a: { command: 'x', idle_ms: 5 } } },
+      new World({}).options,
+    )
+    expect(await servers.ready()).toEqual([{ server: 'a', state: 'ready' }])
+  })
+
   it('takes only the tools that allow and deny let pass', async () => {
     const { registry } = await begin({ config: { allow: ['e*', 'add'], deny: ['add'] } })
     expect(registry.listSchemas().map(({ name }) => name)).toEqual(['mcp__a__echo'])

@@ -23,6 +23,8 @@ import type { ServerTool } from './server-tool.ts'
 export interface ServersConfig {
   readonly servers?: Readonly<Record<string, ServerConfig>>
   readonly mcpServers?: Readonly<Record<string, unknown>>
+  /** As in a `toolcrib.toml` that has been parsed. */
+  readonly server?: Readonly<Record<string, unknown>>
 }
 
 export interface ConnectOptions {
@@ -75,25 +77,36 @@ export type ServersRegistry = Pick<
 
 /**
  * Connects a registry to MCP servers, all at once. It answers before they are connected: `ready()` waits, and so do
- * searches, for a while. A server that fails keeps nobody else waiting, and is tried again.
+ * searches, for a while. A server that fails keeps nobody else waiting, and is tried again; one whose config makes no
+ * sense is failed, with the reason. Throws `config-invalid` when there are no servers by name where they should be.
  */
 export function connectServers(
   registry: ServersRegistry,
   config: ServersConfig,
   options: ConnectOptions = {},
 ): ConnectedServers {
+  const env = options.env ?? process.env
+  // Before anything is attached to the registry: nobody could close what a throw leaves behind.
+  const wanted = readServers(config, env)
   const hub = new ServerHub(registry, options)
-  hub.replace(config)
+  hub.replace(wanted)
   return {
     ready: ({ timeoutMs = 30_000 } = {}) => hub.settled({ timeoutMs }).then(() => hub.statuses()),
     status: () => hub.statuses(),
     tools: (server) => hub.tools(server),
     findings: () => hub.findings(),
     relock: (lockfile) => hub.relock(lockfile),
-    reload: (next) => hub.reload(next),
+    reload: (next) => hub.reload(() => readServers(next, env)),
     client: (server) => hub.client(server),
     close: () => hub.close(),
   }
+}
+
+function readServers({ servers, mcpServers, server }: ServersConfig, env: Environment) {
+  // Only the servers: what else a loaded config holds is the registry's, and has been read.
+  const given = { servers, mcpServers, server }
+  const config = readConfig(given, { env, onBadServer: ({ message }) => ({ problem: message }) })
+  return new Map(Object.entries(config.servers))
 }
 
 class ServerHub {
@@ -155,11 +168,8 @@ class ServerHub {
   }
 
   /** Starts what is new or changed, and answers once what it replaced has ended. */
-  replace({ servers: loaded, mcpServers }: ServersConfig): Promise<void> {
-    // Only the servers: what else a loaded config holds is the registry's, and has been read.
-    const given = { ...(loaded ? { servers: loaded } : {}), ...(mcpServers ? { mcpServers } : {}) }
-    const { servers } = readConfig(given, { env: this.#env })
-    const wanted = new Map(Object.entries(servers))
+  replace(servers: ReadonlyMap<string, ServerConfig>): Promise<void> {
+    const wanted = new Map(servers)
     const ended = new Map<string, Promise<void>>()
     for (const [name, server] of this.#servers) {
       const next = wanted.get(name)
@@ -176,8 +186,8 @@ class ServerHub {
     return Promise.all(ended.values()).then(ignore)
   }
 
-  reload(config: ServersConfig): Promise<void> {
-    const done = this.#turn.then(() => (this.#isClosed ? undefined : this.replace(config)))
+  reload(read: () => ReadonlyMap<string, ServerConfig>): Promise<void> {
+    const done = this.#turn.then(() => (this.#isClosed ? undefined : this.replace(read())))
     this.#turn = done.catch(ignore)
     return done
   }

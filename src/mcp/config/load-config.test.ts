@@ -6,6 +6,32 @@ import { type Config, loadConfig, readConfig } from './load-config.ts'
 import { watchConfig } from './watch-config.ts'
 
 describe('loadConfig', () => {
+  it('leaves out a server that is not enabled, however that is written', () => {
+    const config = readConfig({
+      mcpServers: {
+        on: { command: 'x', enabled: true },
+        off: { command: 'x', enabled: false },
+        disabled: { command: 'x', disabled: true },
+      },
+    })
+    expect(config.servers).toEqual({ on: { command: 'x' } })
+  })
+
+  it("lets the project disable a server of the user's, by its name alone", async () => {
+    const files = {
+      '/home/me/.config/toolcrib/toolcrib.toml': `
+        [server.a]
+        command = "x"
+        [server.b]
+        command = "x"`,
+      '/project/toolcrib.toml': `
+        [server.a]
+        disabled = true`,
+    }
+    const config = await load(files, { env: { HOME: '/home/me' } })
+    expect(Object.keys(config.servers)).toEqual(['b'])
+  })
+
   it('reads toolcrib.toml into registry options and servers', async () => {
     const config = await load({
       '/project/toolcrib.toml': `

@@ -4,7 +4,7 @@ import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { type ConfigFile, parseConfigFile } from './config-file.ts'
 import { invalid, type Place, readTable } from './read-table.ts'
-import { readServer, type ServerConfig } from './server-config.ts'
+import { readServer, type ServerConfig, type ServerPlace } from './server-config.ts'
 import { overlayTools, readTools, type ToolsConfig, toolsFromEnvironment } from './tools-config.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -44,13 +44,13 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   let tools: ToolsConfig = {}
   let servers: Readonly<Record<string, ServerConfig>> = {}
   for (const file of files) {
-    const config = readConfig(file.data, { env, workspaceFolder: options.cwd, file })
+    const config = readLayer(file.data, { env, workspaceFolder: options.cwd, file })
     tools = overlayTools(tools, config.tools)
     servers = { ...servers, ...config.servers }
   }
   tools = overlayTools(tools, toolsFromEnvironment(env))
   if (overrides) tools = overlayTools(tools, readTools(overrides, placeOf(undefined, [])))
-  return { tools, servers, files: files.map(({ path }) => path) }
+  return { tools, servers: withoutDisabled(servers), files: files.map(({ path }) => path) }
 }
 
 /** `$XDG_CONFIG_HOME/toolcrib`, `~/.config/toolcrib`, or `%APPDATA%\toolcrib`; undefined without any of them. */
@@ -65,10 +65,18 @@ export interface ReadOptions {
   readonly workspaceFolder?: string
   /** Where the data was read from, for errors with lines. */
   readonly file?: ConfigFile
+  /** What stands in for a server that makes no sense; without it, one such server fails the whole config. */
+  readonly onBadServer?: (error: ToolcribError) => ServerConfig
 }
 
 /** Reads config that has been parsed already: `mcpServers`, `servers` or `server` by name, and `tools`. */
-export function readConfig(data: unknown, { env = {}, workspaceFolder, file }: ReadOptions = {}): Config {
+export function readConfig(data: unknown, options: ReadOptions = {}): Config {
+  const config = readLayer(data, options)
+  return { ...config, servers: withoutDisabled(config.servers) }
+}
+
+/** With the servers that are disabled: in a file laid over another they disable those of the same name. */
+function readLayer(data: unknown, { env = {}, workspaceFolder, file, onBadServer }: ReadOptions): Config {
   const root = placeOf(file, [])
   if (!isRecord(data)) throw invalid(root, [], 'a config must be a table of keys')
   const servers: Record<string, ServerConfig> = {}
@@ -81,13 +89,32 @@ export function readConfig(data: unknown, { env = {}, workspaceFolder, file }: R
         env,
         ...(workspaceFolder ? { workspaceFolder } : {}),
       }
-      const server = readServer(name, table, where)
-      if (server.disabled !== true) define(servers, name, server)
+      define(servers, name, readOrReport(name, table, where, onBadServer))
     }
   }
   if (file?.format === 'toml') checkRoot(data, root)
   const tools = data.tools === undefined ? {} : readTools(data.tools, placeOf(file, ['tools']))
   return { tools, servers, files: file ? [file.path] : [] }
+}
+
+function readOrReport(
+  name: string,
+  table: unknown,
+  where: ServerPlace,
+  onBadServer: ReadOptions['onBadServer'],
+): ServerConfig {
+  try {
+    return readServer(name, table, where)
+  } catch (error) {
+    if (!onBadServer || !(error instanceof ToolcribError)) throw error
+    return onBadServer(error)
+  }
+}
+
+function withoutDisabled(
+  servers: Readonly<Record<string, ServerConfig>>,
+): Readonly<Record<string, ServerConfig>> {
+  return Object.fromEntries(Object.entries(servers).filter(([, { disabled }]) => disabled !== true))
 }
 
 const SERVER_KEYS = ['mcpServers', 'servers', 'server'] as const

@@ -60,6 +60,7 @@ const FIELDS = {
   pinned: 'texts',
   trust: 'flag',
   disabled: 'flag',
+  enabled: 'flag',
   problem: 'text',
 } as const satisfies Record<string, FieldKind>
 
@@ -79,7 +80,6 @@ const FOREIGN_KEYS = [
   'dev',
   'metadata',
   'instructions',
-  'enabled',
 ]
 
 const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse'>> = {
@@ -135,7 +135,8 @@ export function readServer(
   const type = readType(filled.type ?? filled.transport, place)
   const server = toServer(filled, type)
   const written = toServer(read, type)
-  checkTransport(server, place)
+  // One that is switched off may be no more than that: it switches off its namesake in the user's config.
+  if (server.disabled !== true) checkTransport(server, place)
   if (missing.size === 0) return remember(server, written)
   const names = [...missing].join(', ')
   const problem = `${names} has no value; set it, or write \${${[...missing][0]}:-default}`
@@ -147,8 +148,9 @@ function remember(server: ServerConfig, written: ServerConfig): ServerConfig {
 }
 
 function toServer(read: Record<string, unknown>, type: Pick<ServerConfig, 'type'>): ServerConfig {
-  const { serverUrl, httpUrl, transport: _, type: __, url = serverUrl ?? httpUrl, ...rest } = read
-  return { ...rest, ...(url === undefined ? {} : { url }), ...type } as ServerConfig
+  const { serverUrl, httpUrl, transport: _, type: __, enabled, url = serverUrl ?? httpUrl, ...rest } = read
+  const address = url === undefined ? {} : { url }
+  return { ...rest, ...address, ...type, ...(enabled === false ? { disabled: true } : {}) } as ServerConfig
 }
 
 function fillAll(read: Record<string, unknown>, fill: (text: string) => string): Record<string, unknown> {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { stat } from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TailBuffer } from './tail-buffer.ts'
@@ -59,6 +60,9 @@ export class ServerProcess {
 
   /** Starts it; rejects when it cannot be started at all. */
   static async start({ command, args, env, cwd }: ServerCommand): Promise<ServerProcess> {
+    // Left to the system, the reason would be that there is no shell.
+    if (cwd !== undefined && !(await isFolder(cwd)))
+      throw new Error(`its folder "${cwd}" does not exist; create it, or set another "cwd"`)
     const child = spawn('/bin/sh', ['-c', GUARDED_START, 'toolcrib', command, ...args], {
       env,
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
@@ -126,6 +130,11 @@ export class ServerProcess {
       return false
     }
   }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch(ignore)
+  return found?.isDirectory() === true
 }
 
 function ignore(): void {}
