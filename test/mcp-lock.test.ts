@@ -249,12 +249,14 @@ describe('servers held to a lockfile', () => {
     expect(registry.size).toBe(0)
   })
 
-  it('minds the names of variables, and not their values', async () => {
-    const lockfile = await lock({ weather: { ...weather(), env: { TOKEN: 'one' } } })
-    expect(JSON.stringify([...lockfile.servers.values()].map(({ command }) => command))).not.toContain('one')
-    const servers = await connect({ weather: { ...weather(), env: { TOKEN: 'two' } } }, { lockfile })
-    expect(servers.status()[0]?.state).toBe('ready')
-    const other = await connect({ weather: { ...weather(), env: { OTHER: 'one' } } }, { lockfile })
+  it('minds literal values of variables without writing them down', async () => {
+    const lockfile = await lock({ weather: { ...weather(), env: { TOKEN: 'one-secret' } } })
+    expect(JSON.stringify([...lockfile.servers.values()].map(({ command }) => command))).not.toContain(
+      'one-secret',
+    )
+    const same = await connect({ weather: { ...weather(), env: { TOKEN: 'one-secret' } } }, { lockfile })
+    expect(same.status()[0]?.state).toBe('ready')
+    const other = await connect({ weather: { ...weather(), env: { TOKEN: 'two-secret' } } }, { lockfile })
     expect(other.status()[0]?.state).toBe('failed')
   })
 

@@ -17,6 +17,7 @@ import type { OpenConnection } from './open-connection.ts'
 import { RestartPolicy } from './restart-policy.ts'
 import type { Schedule } from './schedule.ts'
 import type { ServerTool } from './server-tool.ts'
+import { Timers } from './timers.ts'
 
 const DEFAULTS = { timeoutMs: 60_000, connectTimeoutMs: 30_000, idleMs: 300_000 }
 const PING_MS = 30_000
@@ -26,8 +27,7 @@ const DOUBT_TIMEOUT_MS = 1_000
 const REFRESH_MS = 300
 const MAX_WARNINGS = 50
 
-const TIMERS = ['idle', 'ping', 'retry', 'refresh', 'pause'] as const
-type TimerName = (typeof TIMERS)[number]
+type TimerName = 'idle' | 'ping' | 'retry' | 'refresh' | 'pause'
 
 export interface ServerSurroundings extends ListingSurroundings {
   readonly open: OpenConnection
@@ -54,7 +54,7 @@ export class ManagedServer {
   readonly #closing = new AbortController()
   readonly #fingerprint: string
   readonly #conceal: (text: string) => string
-  readonly #timers: Partial<Record<TimerName, () => void>> = {}
+  readonly #timers: Timers<TimerName>
   #status: ServerStatus
   #era: 'modern' | 'legacy' | undefined
   #connection: Connection | undefined
@@ -73,6 +73,7 @@ export class ManagedServer {
   #isClosed = false
 
   constructor(name: string, config: ServerConfig, around: ServerSurroundings) {
+    this.#timers = new Timers(around.schedule)
     this.name = name
     this.config = config
     this.#around = around
@@ -154,7 +155,7 @@ export class ManagedServer {
   /** Ends it for good. Its tools stay registered: that is the owner's to decide. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const timer of TIMERS) this.#cancel(timer)
+    this.#timers.stopAll()
     this.#closing.abort(new Error('it was closed'))
     const opening = this.#connecting
     await this.#connection?.close()
@@ -191,7 +192,7 @@ export class ManagedServer {
   /** Neither runs it nor keeps its tools: it cannot be what is configured, or what it is was approved by nobody. */
   async #refuse(refusal: string): Promise<void> {
     this.#tools.drop()
-    this.#cancel('retry')
+    this.#timers.stop('retry')
     if (this.#connection) await this.#drop(this.#connection)
     this.#setState('failed', refusal)
   }
@@ -297,7 +298,7 @@ export class ManagedServer {
     }
     const { signal } = this.#closing
     await new Promise<void>((resolve) => {
-      this.#timer('pause', pauseMs, resolve)
+      this.#timers.start('pause', pauseMs, resolve)
       signal.addEventListener('abort', () => resolve(), { once: true })
     })
     signal.throwIfAborted()
@@ -306,14 +307,14 @@ export class ManagedServer {
   #adopt(connection: Connection, startedAt: number): void {
     this.#connection = connection
     this.#upSince = startedAt
-    this.#cancel('retry')
+    this.#timers.stop('retry')
     this.#setState('ready')
     connection.onClose(() => {
       if (this.#connection !== connection) return
       this.#connection = undefined
       void this.#end(connection)
-      this.#cancel('idle')
-      this.#cancel('ping')
+      this.#timers.stop('idle')
+      this.#timers.stop('ping')
       if (!this.#isClosed) this.#failed(connection.closedBecause, { upMs: this.#upMs })
     })
     this.#pingLater(connection)
@@ -331,12 +332,12 @@ export class ManagedServer {
     this.#setState('failed', reason)
     // A server whose tools are known is started again by the next call.
     if (this.#tools.all !== undefined && this.config.start !== 'eager') return
-    this.#timer('retry', this.#restarts.pauseMs, () => void this.#connected().catch(ignore))
+    this.#timers.start('retry', this.#restarts.pauseMs, () => void this.#connected().catch(ignore))
   }
 
   #refreshSoon(): void {
-    if (this.#timers.refresh || this.#isClosed) return
-    this.#timer('refresh', REFRESH_MS, async () => {
+    if (this.#timers.isRunning('refresh') || this.#isClosed) return
+    this.#timers.start('refresh', REFRESH_MS, async () => {
       // What changed while the list was being read is not in it.
       await this.#refreshing
       this.#refreshing = this.#refresh()
@@ -374,7 +375,7 @@ export class ManagedServer {
     if (start === 'eager' || idleMs === 0) return
     const restMs = this.#callsInFlight > 0 ? idleMs : this.#lastCallAt + idleMs - this.#around.now()
     const connection = this.#connection
-    if (restMs > 0) this.#timer('idle', restMs, () => this.#stopWhenIdle())
+    if (restMs > 0) this.#timers.start('idle', restMs, () => this.#stopWhenIdle())
     else if (connection) void this.#drop(connection)
   }
 
@@ -382,8 +383,8 @@ export class ManagedServer {
   async #drop(connection: Connection): Promise<void> {
     if (this.#connection !== connection) return
     this.#connection = undefined
-    this.#cancel('ping')
-    this.#cancel('idle')
+    this.#timers.stop('ping')
+    this.#timers.stop('idle')
     this.#setState('cold')
     await this.#end(connection)
   }
@@ -399,7 +400,7 @@ export class ManagedServer {
   }
 
   #pingLater(connection: Connection): void {
-    this.#timer('ping', PING_MS, async () => {
+    this.#timers.start('ping', PING_MS, async () => {
       if (this.#callsSent === 0) await this.#checkAlive(connection, PING_TIMEOUT_MS)
       if (this.#connection === connection) this.#pingLater(connection)
     })
@@ -443,19 +444,6 @@ export class ManagedServer {
     this.#warnings++
     if (this.#warnings > MAX_WARNINGS && !Number.isInteger(Math.log2(this.#warnings))) return
     this.#around.emit({ type: 'server-warning', warning: this.#tellable(warning) })
-  }
-
-  #timer(name: TimerName, delayMs: number, fire: () => void): void {
-    this.#cancel(name)
-    this.#timers[name] = this.#around.schedule(delayMs, () => {
-      delete this.#timers[name]
-      fire()
-    })
-  }
-
-  #cancel(name: TimerName): void {
-    this.#timers[name]?.()
-    delete this.#timers[name]
   }
 }
 
