@@ -3,6 +3,7 @@
  * of each provider: full mode, and the three strategies. Once with twelve activations, once with five times as many.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { anthropic } from '../src/dialects/anthropic.ts'
 import type { Dialect } from '../src/dialects/dialect.ts'
@@ -25,7 +26,7 @@ import { NATIVE_SEARCH, responsesVoice } from '../test/dialects/wire-server/voic
 import { printTable } from './report.ts'
 
 const GOAL_PERCENT = 95
-const DUMPS = '/work/shared/data/mcp-dumps'
+const DUMPS = join(import.meta.dirname, '../../shared/data/mcp-dumps')
 
 /** US dollars a million input tokens, as listed by each provider. Cached prefixes start at `minTokens`. */
 const PRICES = {

@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { isRecord } from '../../src/json.ts'
 import type { Tool } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 import { SAMPLE_SCHEMAS } from './sample-schemas.ts'
 
-export const DUMPS = '/work/shared/data/mcp-dumps'
+export const DUMPS = join(import.meta.dirname, '../../../shared/data/mcp-dumps')
 
 /** A registry with tools of hard names and schemas, spread over servers, and a few that are always shown. */
 export function sampleRegistry(): ToolRegistry {

@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Validator } from '@cfworker/json-schema'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -54,7 +55,7 @@ describe.each(PROVIDERS)('a schema for $provider', ({ rules, check }) => {
     )
   })
 
-  const dumps = '/work/shared/data/mcp-dumps'
+  const dumps = join(import.meta.dirname, '../../../../shared/data/mcp-dumps')
   it.skipIf(!existsSync(dumps))('is accepted for every tool of the real catalogue', () => {
     const refused: string[] = []
     for (const { server, name, inputSchema } of catalogue(dumps)) {
