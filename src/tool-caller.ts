@@ -1,31 +1,17 @@
-import type { CallContext, CallEnvironment } from './call/call-environment.ts'
+import type { CallContext, CallSettings } from './call/call-environment.ts'
 import { CallRunner } from './call/call-runner.ts'
-import { readContext } from './call/read-context.ts'
+import { readSessionId } from './call/read-context.ts'
+import type { CallGate } from './call-gate.ts'
 import { readResult } from './meta-tools/read-result.ts'
 import type { Snapshot } from './registry/catalogue.ts'
 import type { Entry } from './registry/entry.ts'
-import type { CompiledPolicy } from './registry/policy.ts'
 import type { CallSession } from './session/session-host.ts'
 import { metaToolEntry } from './session-opener.ts'
 import type { CallResult, Tool, ToolCall } from './tool.ts'
 
-/** Which gate keeps a tool, or a meta-tool, from being called. */
-export type CallGate = Pick<CompiledPolicy, 'denial' | 'denialOfMetaTool'>
-
 /** What every call of a registry runs under. */
-export interface ToolCallerOptions
-  extends Pick<
-    CallEnvironment,
-    | 'backends'
-    | 'hooks'
-    | 'reducers'
-    | 'spill'
-    | 'timeoutMs'
-    | 'resultBudgetChars'
-    | 'maxIdenticalCalls'
-    | 'isAvailable'
-    | 'emit'
-  > {
+export interface ToolCallerOptions {
+  readonly settings: CallSettings
   readonly now: () => number
   /** A few permitted names close to one that is not there. */
   suggest(name: string, isPermitted: (entry: Entry) => boolean): readonly string[]
@@ -33,11 +19,15 @@ export interface ToolCallerOptions
 
 /** Runs the calls of one registry, for a session or without one. */
 export class ToolCaller {
-  readonly #options: ToolCallerOptions
+  readonly #settings: CallSettings
+  readonly #settingsWithoutSpill: CallSettings
+  readonly #suggest: ToolCallerOptions['suggest']
   readonly #runner: CallRunner
 
-  constructor({ now, ...options }: ToolCallerOptions) {
-    this.#options = { now, ...options }
+  constructor({ now, settings, suggest }: ToolCallerOptions) {
+    this.#settings = settings
+    this.#settingsWithoutSpill = { ...settings, spill: undefined }
+    this.#suggest = suggest
     this.#runner = new CallRunner({ now })
   }
 
@@ -47,29 +37,23 @@ export class ToolCaller {
     ctx: CallContext,
     { snapshot, gate }: { readonly snapshot: Snapshot; readonly gate: CallGate },
   ): Promise<CallResult[]> {
-    const context = readContext(ctx)
-    const { sessionId = '' } = context
-    const { emit, suggest } = this.#options
+    const sessionId = readSessionId(ctx)
     const reader = this.#resultReader(sessionId)
     const canRead = gate.denialOfMetaTool('read_result') === undefined
-    return this.#runner.execute(
-      calls,
-      { sessionId, ...context },
-      {
-        ...this.#environment(canRead),
-        resolve: ({ name, args }) => {
-          const entry = snapshot.get(name) ?? (name === 'read_result' ? reader : undefined)
-          if (!entry) emit({ type: 'missed', what: 'name', text: name, sessionId })
-          return entry && { tool: entry.tool, source: entry.source, args, registration: entry }
-        },
-        suggest: (name) => suggest(name, (entry) => gate.denial(entry) === undefined),
-        denial: ({ tool }) => {
-          const entry = snapshot.get(tool.name)
-          if (entry) return gate.denial(entry)
-          return tool === reader?.tool ? gate.denialOfMetaTool(tool.name) : 'its removal from the registry'
-        },
+    return this.#runner.execute(calls, ctx, {
+      settings: this.#settingsFor(canRead),
+      resolve: ({ name, args }) => {
+        const entry = snapshot.get(name) ?? (name === 'read_result' ? reader : undefined)
+        if (!entry) this.#settings.emit({ type: 'missed', what: 'name', text: name, sessionId })
+        return entry && { tool: entry.tool, source: entry.source, args, registration: entry }
       },
-    )
+      suggest: (name) => this.#suggest(name, (entry) => gate.denial(entry) === undefined),
+      denial: ({ tool }) => {
+        const entry = snapshot.get(tool.name)
+        if (entry) return gate.denial(entry)
+        return tool === reader?.tool ? gate.denialOfMetaTool(tool.name) : 'its removal from the registry'
+      },
+    })
   }
 
   /** Runs the calls of a session, which knows what they mean there. */
@@ -80,18 +64,18 @@ export class ToolCaller {
   ): Promise<CallResult[]> {
     const reader = this.#resultReader(ctx.sessionId)
     const canRead = reader !== undefined && session.denial({ ...reader, args: {} }) === undefined
-    const suggest = (name: string) => this.#options.suggest(name, (entry) => view.denial(entry) === undefined)
-    return this.#runner.execute(calls, ctx, { ...this.#environment(canRead), ...session, suggest })
+    const suggest = (name: string) => this.#suggest(name, (entry) => view.denial(entry) === undefined)
+    return this.#runner.execute(calls, ctx, { ...session, suggest, settings: this.#settingsFor(canRead) })
   }
 
-  #environment(canRead: boolean): Omit<CallEnvironment, 'resolve' | 'suggest' | 'denial'> {
-    // Nobody is pointed to a reader that may not be used.
-    return { ...this.#options, spill: canRead ? this.#options.spill : undefined }
+  /** Nobody is pointed to a reader that may not be used. */
+  #settingsFor(canRead: boolean): CallSettings {
+    return canRead ? this.#settings : this.#settingsWithoutSpill
   }
 
   /** `read_result` for calls outside of a session object; undefined without a spill. */
   #resultReader(sessionId: string): Entry | undefined {
-    const { spill } = this.#options
+    const { spill } = this.#settings
     return spill && metaToolEntry(readResult({ spill, sessionId }) as Tool)
   }
 }

@@ -1,6 +1,7 @@
 import type { CallContext } from './call/call-environment.ts'
 import { mapTexts } from './call/map-texts.ts'
 import { type Mask, maskFor } from './call/mask.ts'
+import { openGate, openGateOrNone } from './call-gate.ts'
 import type { Attachment } from './capability.ts'
 import { readClock } from './clock.ts'
 import type { InputOf, SchemaInput } from './define-tool.ts'
@@ -15,7 +16,6 @@ import { type Explanation, explainEntry, explainMetaTool, explainUnknown } from 
 import { ModeTracker } from './registry/mode-tracker.ts'
 import {
   type CompiledPolicy,
-  checkNames,
   checkPolicy,
   compilePolicy,
   type Policy,
@@ -29,7 +29,7 @@ import {
   type RegisterOptions,
   type SyncOptions,
 } from './registry/to-entry.ts'
-import { denialOf, type View, Viewer } from './registry/viewer.ts'
+import { type View, Viewer } from './registry/viewer.ts'
 import { Viewers } from './registry/viewers.ts'
 import {
   overrideSettings,
@@ -45,7 +45,7 @@ import type { SessionSettings } from './session/settings.ts'
 import { type Stats, statsOf } from './session/stats.ts'
 import { SessionOpener } from './session-opener.ts'
 import { type CallResult, sourceKey, type Tool, type ToolCall, type ToolDefinition } from './tool.ts'
-import { type CallGate, ToolCaller } from './tool-caller.ts'
+import { ToolCaller } from './tool-caller.ts'
 import { permitterOf, ToolFinder } from './tool-finder.ts'
 
 /** What holds unless a registry or a session says otherwise. No other file names a default of these. */
@@ -266,7 +266,7 @@ export class ToolRegistry {
 
   /** Every permitted and available definition, by name: the surface of full mode, narrowed by these gates. */
   toDefinitions(allowedTools?: readonly string[], filter?: ToolFilter): ToolDefinition[] {
-    const { denial } = this.#gate(allowedTools, filter)
+    const { denial } = openGate(this.#catalogue.snapshot(), this.#policy, { allowedTools, filter })
     const permitted = this.#entries().filter(
       (entry) => denial(entry) === undefined && this.#isAvailable(entry),
     )
@@ -281,8 +281,8 @@ export class ToolRegistry {
     filter?: ToolFilter,
     attachments?: readonly Attachment[],
   ): Promise<CallResult[]> {
-    const gate = this.#gateOrNone(allowedTools, filter)
     const snapshot = this.#catalogue.snapshot()
+    const gate = openGateOrNone(snapshot, this.#policy, { allowedTools, filter })
     return this.#caller.execute(calls, attachments ? { ...ctx, attachments } : ctx, { snapshot, gate })
   }
 
@@ -346,29 +346,6 @@ export class ToolRegistry {
     }
   }
 
-  /** The registry's policy, narrowed by these lists. Throws `config-invalid` for lists that are none. */
-  #gate(allowedTools: readonly string[] | null | undefined, filter: ToolFilter | null | undefined): CallGate {
-    const snapshot = this.#catalogue.snapshot()
-    checkNames(allowedTools ?? undefined, 'allowedTools')
-    const policy = filter ? { filter } : {}
-    checkPolicy(policy)
-    const given = compilePolicy({ ...policy, allowedTools: allowedTools ?? undefined })
-    return {
-      denial: (entry) => denialOf(entry, snapshot, this.#policy) ?? given.denial(entry),
-      denialOfMetaTool: (name) => this.#policy.denialOfMetaTool(name) ?? given.denialOfMetaTool(name),
-    }
-  }
-
-  /** The same, for calls: lists that cannot be read permit nothing, and the answers say why. */
-  #gateOrNone(...lists: Parameters<ToolRegistry['toDefinitions']>): CallGate {
-    try {
-      return this.#gate(...lists)
-    } catch (error) {
-      const reason = describeError(error)
-      return { denial: () => reason, denialOfMetaTool: () => reason }
-    }
-  }
-
   #override(settings: SessionSettings, options: SharedOptions): SessionSettings {
     return overrideSettings(settings, options, (given) => this.#finder.searcher(given))
   }
@@ -390,7 +367,7 @@ export class ToolRegistry {
 
   #toolCaller(): ToolCaller {
     const { capabilities = {}, hooks, reducers, spill, resultBudgetChars, maxIdenticalCalls } = this.#options
-    return new ToolCaller({
+    const settings = {
       backends: capabilities,
       hooks,
       reducers,
@@ -398,11 +375,11 @@ export class ToolRegistry {
       timeoutMs: DEFAULTS.timeoutMs,
       resultBudgetChars: resultBudgetChars ?? DEFAULTS.resultBudgetChars,
       maxIdenticalCalls: maxIdenticalCalls ?? DEFAULTS.maxIdenticalCalls,
-      now: this.#now,
-      isAvailable: (tool) => this.#isAvailable({ name: tool.name, tool }),
-      suggest: (name, isPermitted) => this.#finder.suggest(name, isPermitted),
+      isAvailable: (tool: Tool) => this.#isAvailable({ name: tool.name, tool }),
       emit: this.#emit,
-    })
+    }
+    const suggest: ToolFinder['suggest'] = (name, isPermitted) => this.#finder.suggest(name, isPermitted)
+    return new ToolCaller({ settings, suggest, now: this.#now })
   }
 
   #sessionOpener(): SessionOpener {

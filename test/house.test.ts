@@ -35,6 +35,7 @@ const FLOW_FILES = [
   'tool-registry',
   'tool-finder',
   'tool-caller',
+  'call-gate',
   'session-opener',
   'registry-options',
   'define-tool',

@@ -1,6 +1,6 @@
 import type { Attachment } from '../capability.ts'
 import type { Emit } from '../events.ts'
-import type { CallEnvironment, CallHooks } from './call-environment.ts'
+import type { CallEnvironment, CallHooks, CallSettings } from './call-environment.ts'
 import type { SchemaCache } from './check-arguments.ts'
 import type { BatchAbort, Schedule } from './deadline.ts'
 import type { Gate } from './gate.ts'
@@ -22,6 +22,7 @@ export interface CallState {
 /** What the calls of one batch share. */
 export interface Batch {
   readonly environment: CallEnvironment
+  readonly settings: CallSettings
   readonly state: CallState
   readonly sessionId: string
   readonly turnCount: number

@@ -43,12 +43,18 @@ export interface CallEnvironment {
   readonly searchToolName?: string | undefined
   /** Which gate refuses the target, as text for the model; undefined when it is permitted. */
   denial(target: CallTarget): string | undefined
-  /** False also when `isAvailable()` threw. */
-  isAvailable(tool: Tool): boolean
   /** Called once a call may run, before its arguments are looked at: the session notes the use, or checks the tool out. */
   onUse?(target: CallTarget): void
   /** True when the model has not seen the target's schema: an error about its arguments then carries it. */
   needsSchema?(target: CallTarget): boolean
+  /** Handed on as it is: copying it for each batch would cost more than the rest of a small call. */
+  readonly settings: CallSettings
+}
+
+/** What every call of a registry runs under. */
+export interface CallSettings {
+  /** False also when `isAvailable()` threw. */
+  isAvailable(tool: Tool): boolean
   readonly backends: CapabilityBackends
   readonly hooks?: CallHooks | readonly CallHooks[] | undefined
   readonly reducers?: ReducerLookup | undefined

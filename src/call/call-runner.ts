@@ -3,7 +3,7 @@ import type { Emit } from '../events.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
 import { failedWith, failure } from './answers.ts'
 import type { Batch, CallState } from './batch.ts'
-import type { CallContext, CallEnvironment } from './call-environment.ts'
+import type { CallContext, CallEnvironment, CallSettings } from './call-environment.ts'
 import { SchemaCache } from './check-arguments.ts'
 import { BatchAbort, type Schedule, scheduleWithTimers } from './deadline.ts'
 import { Gate } from './gate.ts'
@@ -51,17 +51,17 @@ export class CallRunner {
     try {
       return await this.#run(batchCalls, readContext(context), environment)
     } catch (thrown) {
-      const result = hiddenFailure(thrown, environment)
+      const result = hiddenFailure(thrown, environment.settings)
       return batchCalls.map(({ toolCallId, name }) => ({ toolCallId, name, result, durationMs: 0 }))
     }
   }
 
   async #run(
     calls: readonly ToolCall[],
-    context: Partial<CallContext>,
+    context: CallContext,
     environment: CallEnvironment,
   ): Promise<CallResult[]> {
-    const budgetChars = readBudget(context.resultBudgetChars, environment.resultBudgetChars)
+    const budgetChars = readBudget(context.resultBudgetChars, environment.settings.resultBudgetChars)
     const batch = this.#openBatch(context, environment, fairShare(budgetChars, calls.length))
     try {
       const answered = await Promise.all(calls.map((call) => runCall(call, batch)))
@@ -71,22 +71,24 @@ export class CallRunner {
     }
   }
 
-  #openBatch(context: Partial<CallContext>, environment: CallEnvironment, shareChars: number): Batch {
+  #openBatch(context: CallContext, environment: CallEnvironment, shareChars: number): Batch {
     const { maxParallel } = context
+    const { settings } = environment
     return {
       environment,
+      settings,
       state: this.#state,
-      sessionId: context.sessionId ?? '',
+      sessionId: context.sessionId,
       turnCount: context.turnCount ?? 0,
       isDryRun: context.dryRun === true,
-      timeoutMs: context.timeoutMs ?? environment.timeoutMs,
+      timeoutMs: context.timeoutMs ?? settings.timeoutMs,
       attachments: context.attachments ?? [],
-      hooks: hookList(environment.hooks),
+      hooks: hookList(settings.hooks),
       abort: new BatchAbort(context.signal),
       gate: maxParallel !== undefined && maxParallel >= 1 ? new Gate(Math.floor(maxParallel)) : undefined,
       shareChars,
-      mask: maskFor(environment.backends),
-      emit: quietly(environment.emit),
+      mask: maskFor(settings.backends),
+      emit: quietly(settings.emit),
     }
   }
 }
@@ -104,9 +106,9 @@ function steady(now: () => number): () => number {
 }
 
 // Nothing here is masked any more, and what failed may have been the masking: only the kind of failure is told.
-function hiddenFailure(thrown: unknown, environment: CallEnvironment) {
+function hiddenFailure(thrown: unknown, { backends }: CallSettings) {
   try {
-    const mask = maskFor(environment.backends)
+    const mask = maskFor(backends)
     return mask ? failure('execution_failed', mask(describeError(thrown))) : failedWith(thrown)
   } catch {
     return failure('execution_failed', 'the calls could not be run')

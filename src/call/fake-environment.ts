@@ -1,6 +1,6 @@
 import type { EventBody } from '../events.ts'
 import type { CallResult, Tool, ToolCall } from '../tool.ts'
-import type { CallContext, CallEnvironment } from './call-environment.ts'
+import type { CallContext, CallEnvironment, CallSettings } from './call-environment.ts'
 import { CallRunner } from './call-runner.ts'
 
 /** A tool for tests: takes anything and answers what it was asked, unless told otherwise. */
@@ -14,12 +14,24 @@ export function fakeTool(overrides: Partial<Tool> = {}): Tool {
   }
 }
 
+/** What a test has otherwise, of the environment and of its settings alike. */
+export type FakeOverrides = Partial<Omit<CallEnvironment, 'settings'> & CallSettings>
+
 /** An environment for tests in which the given tools exist and everything is permitted, unless told otherwise. */
 export function fakeEnvironment(
   tools: readonly Tool[],
-  overrides: Partial<CallEnvironment> = {},
+  overrides: FakeOverrides = {},
 ): CallEnvironment & { readonly events: EventBody[] } {
   const events: EventBody[] = []
+  const settings: CallSettings = {
+    isAvailable: () => true,
+    backends: {},
+    timeoutMs: 0,
+    resultBudgetChars: 80_000,
+    maxIdenticalCalls: 25,
+    emit: (event) => events.push(event),
+    ...overrides,
+  }
   return {
     resolve: ({ name, args }) => {
       const tool = tools.find((candidate) => candidate.name === name)
@@ -27,14 +39,9 @@ export function fakeEnvironment(
     },
     suggest: () => [],
     denial: () => undefined,
-    isAvailable: () => true,
-    backends: {},
-    timeoutMs: 0,
-    resultBudgetChars: 80_000,
-    maxIdenticalCalls: 25,
-    emit: (event) => events.push(event),
     events,
     ...overrides,
+    settings,
   }
 }
 
@@ -78,7 +85,7 @@ export async function runOne(
   args: unknown,
   options: {
     context?: Partial<CallContext>
-    environment?: Partial<CallEnvironment>
+    environment?: FakeOverrides
     runner?: CallRunner
   } = {},
 ): Promise<CallResult['result']> {

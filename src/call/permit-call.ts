@@ -16,13 +16,13 @@ export function permitCall(call: ToolCall, environment: CallEnvironment): Permis
   const gate = environment.denial(target)
   if (gate !== undefined)
     return { target, refusal: notAvailable(`"${tool.name}" is not permitted here: ${gate}`) }
-  if (!environment.isAvailable(tool)) {
+  if (!environment.settings.isAvailable(tool)) {
     return {
       target,
       refusal: notAvailable(`"${tool.name}" is not currently available`),
     }
   }
-  const missing = missingCapabilities(tool.capabilities, environment.backends)
+  const missing = missingCapabilities(tool.capabilities, environment.settings.backends)
   if (missing.length > 0) {
     return {
       target,

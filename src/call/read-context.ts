@@ -1,8 +1,7 @@
 import type { CallContext } from './call-environment.ts'
 
 /** What the host said about a batch, each part only if it is of its kind. Never throws. */
-export function readContext(context: unknown): Partial<CallContext> {
-  const sessionId = read(context, 'sessionId')
+export function readContext(context: unknown): CallContext {
   const turnCount = asNumber(read(context, 'turnCount'))
   const resultBudgetChars = asNumber(read(context, 'resultBudgetChars'))
   const timeoutMs = asNumber(read(context, 'timeoutMs'))
@@ -10,7 +9,7 @@ export function readContext(context: unknown): Partial<CallContext> {
   const signal = read(context, 'signal')
   const attachments = read(context, 'attachments')
   return {
-    sessionId: typeof sessionId === 'string' || typeof sessionId === 'number' ? String(sessionId) : '',
+    sessionId: readSessionId(context),
     dryRun: read(context, 'dryRun') === true,
     ...(turnCount === undefined ? undefined : { turnCount }),
     ...(resultBudgetChars === undefined ? undefined : { resultBudgetChars }),
@@ -19,6 +18,12 @@ export function readContext(context: unknown): Partial<CallContext> {
     ...(isSignal(signal) ? { signal } : undefined),
     ...(Array.isArray(attachments) ? { attachments } : undefined),
   }
+}
+
+/** Which session a batch is of; empty when the host does not say. Never throws. */
+export function readSessionId(context: unknown): string {
+  const sessionId = read(context, 'sessionId')
+  return typeof sessionId === 'string' || typeof sessionId === 'number' ? String(sessionId) : ''
 }
 
 function read(context: unknown, key: keyof CallContext): unknown {

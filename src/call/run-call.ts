@@ -80,7 +80,7 @@ function maskedFailure(batch: Batch, thrown: unknown): ToolResult {
 }
 
 function answer(call: ToolCall, batch: Batch, progress: Progress): ToolResult | Promise<ToolResult> {
-  const { environment, isDryRun } = batch
+  const { environment, settings, isDryRun } = batch
   const permission = permitCall(call, environment)
   progress.target = permission.target
   if ('refusal' in permission) {
@@ -90,7 +90,7 @@ function answer(call: ToolCall, batch: Batch, progress: Progress): ToolResult | 
   const { target } = permission
   const checked = check(target, target.args, call, batch)
   const times = noteCall(target.tool.name, checked.ok ? checked.args : readArguments(target.args), batch)
-  if (isTooOften(times, environment.maxIdenticalCalls)) return repeated(target.tool, times)
+  if (isTooOften(times, settings.maxIdenticalCalls)) return repeated(target.tool, times)
 
   // Asked first: using the tool may check it out, and then its schema counts as seen.
   const needsSchema = environment.needsSchema?.(target) === true
@@ -121,7 +121,7 @@ interface PermittedCall {
 function runPermitted(permitted: PermittedCall, args: unknown): ToolResult | Promise<ToolResult> {
   const { batch, target } = permitted
   if (batch.hooks.length > 0) return runHooked(permitted, args)
-  const isReduced = batch.environment.reducers !== undefined || target.tool.reduce !== undefined
+  const isReduced = batch.settings.reducers !== undefined || target.tool.reduce !== undefined
   return isReduced ? runReduced(permitted, args) : runOrRecall(permitted, args)
 }
 
@@ -157,7 +157,7 @@ function masked({ mask }: Batch, result: ToolResult): ToolResult {
 
 function reduce(permitted: PermittedCall, args: unknown, result: ToolResult): ToolResult {
   const { call, target, batch, progress } = permitted
-  const { reducers } = batch.environment
+  const { reducers } = batch.settings
   if (reducers === undefined && target.tool.reduce === undefined) return result
   // Before reducing too: a reducer cuts, and half a secret is not recognised.
   const whole = masked(batch, result)
@@ -184,7 +184,7 @@ function runOrRecall(permitted: PermittedCall, args: unknown): ToolResult | Prom
 function run({ call, target, batch }: PermittedCall, args: unknown): ToolResult | Promise<ToolResult> {
   // Its own copy: hooks and reducers are told what was asked, whatever the tool makes of its input.
   const isWatched =
-    batch.hooks.length > 0 || batch.environment.reducers !== undefined || target.tool.reduce !== undefined
+    batch.hooks.length > 0 || batch.settings.reducers !== undefined || target.tool.reduce !== undefined
   return runTool(target, isWatched ? copyJson(args) : args, call.toolCallId, batch)
 }
 

@@ -97,13 +97,13 @@ async function executeWithCapabilities(
   tool: Tool,
   args: unknown,
   context: ToolContext,
-  { environment, attachments }: Batch,
+  { settings, attachments }: Batch,
 ): Promise<ToolResult> {
   const { sessionId, signal } = context
   let handles: CapabilityHandles
   try {
     const scope = { tool: tool.name, sessionId, signal, attachments }
-    handles = await openCapabilities(tool.capabilities, environment.backends, scope)
+    handles = await openCapabilities(tool.capabilities, settings.backends, scope)
   } catch (thrown) {
     const code = thrown instanceof CapabilityError ? thrown.code : 'not_available'
     return failure(code, `"${tool.name}" was not granted what it needs: ${describeError(thrown)}`)

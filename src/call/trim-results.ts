@@ -64,8 +64,8 @@ async function trimmed(call: AnsweredCall, limitChars: number, batch: Batch): Pr
 }
 
 /** Whether a reducer left out so much that the whole is worth keeping aside. */
-function isKept({ result, unreduced }: AnsweredCall, { environment }: Batch): boolean {
-  if (environment.spill === undefined) return false
+function isKept({ result, unreduced }: AnsweredCall, { settings }: Batch): boolean {
+  if (settings.spill === undefined) return false
   return unreduced !== undefined && unreduced.length - textOf(result).length >= MIN_REDUCED_CHARS
 }
 
@@ -81,9 +81,9 @@ async function withPointer(call: AnsweredCall, limitChars: number, batch: Batch)
 }
 
 async function spill(text: string, call: AnsweredCall, batch: Batch): Promise<string | undefined> {
-  const { environment, abort, timeoutMs, state, sessionId } = batch
-  if (environment.spill === undefined) return undefined
-  const { spill } = environment
+  const { settings, abort, timeoutMs, state, sessionId } = batch
+  const { spill } = settings
+  if (spill === undefined) return undefined
   const limits = { abort, timeoutMs, schedule: state.schedule }
   const outcome = await runWithin<unknown>(() => spill.put(sessionId, text), limits)
   if (outcome.kind === 'returned') return typeof outcome.value === 'string' ? outcome.value : undefined
