@@ -10,6 +10,7 @@ export {
   type Environment,
   type LoadOptions,
   loadConfig,
+  type ReadOptions,
   readConfig,
 } from './config/load-config.ts'
 export type { ServerConfig } from './config/server-config.ts'

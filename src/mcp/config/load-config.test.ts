@@ -117,6 +117,44 @@ describe('loadConfig', () => {
     expect(config.files).toHaveLength(2)
   })
 
+  it.each([
+    ['lazy_mcp', 'mcp'],
+    ['deferred_tools', 'all'],
+  ])('lets a layer undo a %s of the layer below', async (key, defer) => {
+    const layers = (user: string, project: string) => ({
+      '/home/me/.config/toolcrib/toolcrib.toml': `[tools]\n${user}`,
+      '/project/toolcrib.toml': `[tools]\n${project}`,
+    })
+    const HOME = '/home/me'
+    const variable = `TOOLCRIB_${key.toUpperCase()}`
+    const off = layers(`${key} = true`, `${key} = false`)
+    expect((await load(off, { env: { HOME } })).tools).toEqual({})
+    expect((await load(off, { env: { HOME, [variable]: '1' } })).tools).toEqual({ mode: 'lazy', defer })
+    const on = layers(`${key} = false`, `${key} = true`)
+    expect((await load(on, { env: { HOME } })).tools).toEqual({ mode: 'lazy', defer })
+    expect((await load(on, { env: { HOME, [variable]: 'false' } })).tools).toEqual({})
+    const flags = { overrides: { [key]: true } }
+    expect((await load(on, { env: { HOME, [variable]: 'false' }, ...flags })).tools).toEqual({
+      mode: 'lazy',
+      defer,
+    })
+  })
+
+  it('lets a short form win over what the layer below spells out, and the other way round', async () => {
+    const layers = (user: string, project: string) =>
+      load(
+        {
+          '/home/me/.config/toolcrib/toolcrib.toml': `[tools]\n${user}`,
+          '/project/toolcrib.toml': `[tools]\n${project}`,
+        },
+        { env: { HOME: '/home/me' } },
+      )
+    const short = await layers('registry_mode = "full"\ndeferred_tools = true', 'lazy_mcp = true')
+    expect(short.tools).toEqual({ mode: 'lazy', defer: 'mcp' })
+    const spelled = await layers('lazy_mcp = true', 'registry_mode = "full"')
+    expect(spelled.tools).toEqual({ mode: 'full', defer: 'mcp' })
+  })
+
   it('reads only the file it is pointed to', async () => {
     const files = {
       '/project/toolcrib.toml': '[server.a]\ncommand = "a"',
@@ -164,6 +202,32 @@ describe('loadConfig', () => {
     ['/project/mcp.json', '{\n "mcpServers": {', 'mcp.json:2: close brace expected'],
     [
       '/project/mcp.json',
+      '{\n "mcpServer": { "a": { "command": "x" } } }',
+      'mcp.json:2: unknown key "mcpServer"; did you mean "mcpServers"?',
+    ],
+    ['/project/.mcp.json', '{\n\n "sever": {} }', '.mcp.json:3: unknown key "sever"; did you mean "server"?'],
+    [
+      '/project/mcp.json',
+      '{ "mcpServers": { "a": { "command": "x",\n "oauth": { "clientld": "y" } } } }',
+      'mcp.json:2: [mcpServers.a.oauth] unknown key "clientld"; did you mean "clientId"?',
+    ],
+    [
+      '/project/toolcrib.toml',
+      '[server.a]\ncommand = "x"\ntimeout = 5',
+      ':3: [server.a] unknown key "timeout"; did you mean "timeout_ms"?',
+    ],
+    [
+      '/project/toolcrib.toml',
+      '[server.a]\ncommand = "x"\nwhatever = 5',
+      'known keys: allow, args, command, connect_timeout_ms, cwd, deny, disabled, enabled, env, headers, idle_ms, lazy, oauth, pinned, start, timeout_ms, trust, type, url',
+    ],
+    [
+      '/project/toolcrib.toml',
+      `[tools]\ntool_threshold = "\${NONE}"`,
+      `:1: [tools] NONE has no value; set it, or write \${NONE:-default}`,
+    ],
+    [
+      '/project/mcp.json',
       '{ "mcpServers": { "a\\u202e": { "command": "x" } } }',
       'control or invisible characters',
     ],
@@ -181,6 +245,123 @@ describe('loadConfig', () => {
     const { servers } = await load({ '/project/mcp.json': text }, { env: { BIN: PORT_REFERENCE, EMPTY: '' } })
     expect(servers.a).toEqual({ command: PORT_REFERENCE, args: ['80', PORT_REFERENCE, '/project/x', 'full'] })
     expect(servers.b?.problem).toContain('SECRET has no value')
+  })
+
+  it('fills in defaults that hold variables themselves, and looks at no default it does not need', async () => {
+    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: variables of the config, not of this file
+    const nested = readConfig(
+      {
+        mcpServers: {
+          a: {
+            command: 'x',
+            args: [
+              '${A:-${HOME}/x}',
+              '${SET:-${NONE}}',
+              '${A:-${B:-${C:-deep}}}',
+              '${A:-{}}',
+              'no ${ variable',
+              '${A:-open',
+            ],
+          },
+          b: { command: 'x', args: ['${A:-${NONE}}'] },
+        },
+      },
+      { env: { HOME: '/home/me', SET: 'set' } },
+    )
+    expect(nested.servers.a?.args).toEqual(['/home/me/x', 'set', 'deep', '{}', 'no ${ variable', '${A:-open'])
+    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: variables of the config, not of this file
+    expect(nested.servers.b?.problem).toContain('NONE has no value')
+  })
+
+  it('takes numbers, flags and words from variables', async () => {
+    const text = `
+      [tools]
+      registry_mode = "\${MODE:-lazy}"
+      tool_threshold = "\${THRESHOLD:-7}"
+      [server.a]
+      command = "x"
+      timeout_ms = "\${T:-5000}"
+      lazy = "\${LAZY}"
+      start = "\${START:-eager}"
+      cwd = "\${FOLDER:-}"
+      [server.off]
+      command = "x"
+      disabled = "\${OFF:-true}"
+      [server.wrong]
+      command = "x"
+      idle_ms = "\${LAZY}"
+      [server.nowhere]
+      url = "\${LAZY}"`
+    const config = await load({ '/project/toolcrib.toml': text }, { env: { LAZY: 'false' } })
+    expect(config.tools).toEqual({ mode: 'lazy', toolThreshold: 7 })
+    expect(config.servers.a).toEqual({ command: 'x', timeoutMs: 5000, lazy: false, start: 'eager' })
+    expect(Object.keys(config.servers)).toEqual(['a', 'wrong', 'nowhere'])
+    expect(config.servers.wrong?.problem).toBe(
+      `"idle_ms" must be a number, 0 or more, and what \${LAZY} stands for is not`,
+    )
+    expect(config.servers.nowhere?.problem).toContain('"url" must be an http or https address')
+  })
+
+  it('passes over what other programs keep in their files', async () => {
+    const config = await load({
+      '/project/mcp.json': JSON.stringify({
+        $schema: 'https://example.com/schema.json',
+        inputs: [{ type: 'promptString', id: 'key' }],
+        'editor.fontSize': 12,
+        mcp: { enabled: true },
+        projects: {},
+        mcpServers: {
+          a: {
+            command: 'x',
+            auth: { type: 'none' },
+            comment: 'mine',
+            _comment: 'mine',
+            trusted: true,
+            autoApprove: ['read'],
+            alwaysAllow: [],
+            disabledTools: [],
+            envFile: '.env',
+            restart: true,
+          },
+        },
+      }),
+    })
+    expect(config.servers).toEqual({ a: { command: 'x' } })
+  })
+
+  it('takes what other programs call our keys', () => {
+    const { servers } = readConfig({
+      mcpServers: {
+        seconds: { command: 'x', timeout: 60 },
+        milliseconds: { command: 'x', timeout: 30_000 },
+        explicit: { command: 'x', timeoutSec: 90 },
+        ours: { command: 'x', timeout: 60, timeoutMs: 5 },
+        sse: { transportType: 'sse', serverUrl: 'https://x.example/sse' },
+        http: { httpUrl: 'https://x.example/mcp' },
+        off: { command: 'x', disabled: true },
+        oauth: {
+          url: 'https://x.example/mcp',
+          oauth: { clientId: 'me', clientSecret: 's', scopes: ['read', 'write'], callbackPort: 8080 },
+        },
+      },
+    })
+    expect(servers).toEqual({
+      seconds: { command: 'x', timeoutMs: 60_000 },
+      milliseconds: { command: 'x', timeoutMs: 30_000 },
+      explicit: { command: 'x', timeoutMs: 90_000 },
+      ours: { command: 'x', timeoutMs: 5 },
+      sse: { type: 'sse', url: 'https://x.example/sse' },
+      http: { url: 'https://x.example/mcp' },
+      oauth: {
+        url: 'https://x.example/mcp',
+        oauth: { client_id: 'me', client_secret: 's', scope: 'read write' },
+      },
+    })
+  })
+
+  it('reads the tables of a mcp_servers', async () => {
+    const config = await load({ '/project/toolcrib.toml': '[mcp_servers.a]\ncommand = "x"' })
+    expect(config.servers).toEqual({ a: { command: 'x' } })
   })
 
   it('reads its own result again to the same', async () => {

@@ -5,13 +5,23 @@ import { isRecord } from '../../json.ts'
 import { type ConfigFile, parseConfigFile } from './config-file.ts'
 import { invalid, type Place, readTable } from './read-table.ts'
 import { readServer, type ServerConfig, type ServerPlace } from './server-config.ts'
-import { overlayTools, readTools, type ToolsConfig, toolsFromEnvironment } from './tools-config.ts'
+import {
+  overlayTools,
+  readTools,
+  type ToolsConfig,
+  type ToolsTable,
+  toolsFromEnvironment,
+  toRegistryOptions,
+} from './tools-config.ts'
 
+/** Environment variables by name, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
+/** Where config is looked for, and what its variables stand for. */
 export interface LoadOptions {
-  /** Where the project is; relative paths start here. */
+  /** Where the project is; relative paths start here, and `${workspaceFolder}` stands for it. */
   readonly cwd: string
+  /** What `${NAME}` stands for, and where `TOOLCRIB_*` is looked for. */
   readonly env: Environment
   /** Read this file and no other. */
   readonly path?: string
@@ -19,12 +29,15 @@ export interface LoadOptions {
   readonly overrides?: Readonly<Record<string, unknown>>
   /** The user's config folder; see `configDirectory()`. */
   readonly userDirectory?: string
+  /** How files are read; one that is not there rejects with the code `ENOENT`. From the disk by default. */
   readonly readFile?: (path: string) => Promise<string>
 }
 
+/** A config that makes sense, of one file or several. */
 export interface Config {
   /** Options for `new ToolRegistry()`. */
   readonly tools: ToolsConfig
+  /** The servers that are not disabled, by name, with their variables filled in. */
   readonly servers: Readonly<Record<string, ServerConfig>>
   /** The files it was read from, the user's first. */
   readonly files: readonly string[]
@@ -39,18 +52,20 @@ const FILE_NAMES = ['toolcrib.toml', '.mcp.json', 'mcp.json']
  * file that makes no sense is `config-invalid` with the line.
  */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
-  const { env, overrides } = options
+  const { env, cwd, overrides = {} } = options
   const files = await readFiles(options)
-  let tools: ToolsConfig = {}
-  let servers: Readonly<Record<string, ServerConfig>> = {}
-  for (const file of files) {
-    const config = readLayer(file.data, { env, workspaceFolder: options.cwd, file })
-    tools = overlayTools(tools, config.tools)
-    servers = { ...servers, ...config.servers }
+  const layers = files.map((file) => readLayer(file.data, { env, workspaceFolder: cwd, file }))
+  const tools = [
+    ...layers.map((layer) => layer.tools),
+    toolsFromEnvironment(env),
+    readTools(overrides, placeOf(undefined, []), { env, workspaceFolder: cwd }),
+  ]
+  const servers = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.servers)))
+  return {
+    tools: toRegistryOptions(tools.reduce(overlayTools)),
+    servers: withoutDisabled(servers),
+    files: files.map(({ path }) => path),
   }
-  tools = overlayTools(tools, toolsFromEnvironment(env))
-  if (overrides) tools = overlayTools(tools, readTools(overrides, placeOf(undefined, [])))
-  return { tools, servers: withoutDisabled(servers), files: files.map(({ path }) => path) }
 }
 
 /** `$XDG_CONFIG_HOME/toolcrib`, `~/.config/toolcrib`, or `%APPDATA%\toolcrib`; undefined without any of them. */
@@ -60,8 +75,11 @@ export function configDirectory(env: Environment): string | undefined {
   return env.HOME ? join(env.HOME, '.config', 'toolcrib') : undefined
 }
 
+/** How parsed config is read. */
 export interface ReadOptions {
+  /** What `${NAME}` stands for; nothing by default. */
   readonly env?: Environment
+  /** What `${workspaceFolder}` stands for. */
   readonly workspaceFolder?: string
   /** Where the data was read from, for errors with lines. */
   readonly file?: ConfigFile
@@ -71,30 +89,34 @@ export interface ReadOptions {
 
 /** Reads config that has been parsed already: `mcpServers`, `servers` or `server` by name, and `tools`. */
 export function readConfig(data: unknown, options: ReadOptions = {}): Config {
-  const config = readLayer(data, options)
-  return { ...config, servers: withoutDisabled(config.servers) }
+  const { tools, servers } = readLayer(data, options)
+  const files = options.file ? [options.file.path] : []
+  return { tools: toRegistryOptions(tools), servers: withoutDisabled(servers), files }
 }
 
-/** With the servers that are disabled: in a file laid over another they disable those of the same name. */
-function readLayer(data: unknown, { env = {}, workspaceFolder, file, onBadServer }: ReadOptions): Config {
+/** One file, before others are laid over it. */
+interface Layer {
+  readonly tools: ToolsTable
+  /** With those that are disabled: laid over others, they disable the servers of their name. */
+  readonly servers: Readonly<Record<string, ServerConfig>>
+}
+
+function readLayer(data: unknown, { env = {}, workspaceFolder, file, onBadServer }: ReadOptions): Layer {
   const root = placeOf(file, [])
   if (!isRecord(data)) throw invalid(root, [], 'a config must be a table of keys')
+  const variables = { env, workspaceFolder }
   const servers: Record<string, ServerConfig> = {}
   for (const key of SERVER_KEYS) {
     if (data[key] === undefined) continue
     if (!isRecord(data[key])) throw invalid(root, [key], `"${key}" must hold servers by name`)
     for (const [name, table] of Object.entries(data[key])) {
-      const where = {
-        place: placeOf(file, [key, name]),
-        env,
-        ...(workspaceFolder ? { workspaceFolder } : {}),
-      }
+      const where = { place: placeOf(file, [key, name]), ...variables }
       define(servers, name, readOrReport(name, table, where, onBadServer))
     }
   }
-  if (file?.format === 'toml') checkRoot(data, root)
-  const tools = data.tools === undefined ? {} : readTools(data.tools, placeOf(file, ['tools']))
-  return { tools, servers, files: file ? [file.path] : [] }
+  checkRoot(data, root)
+  const tools = data.tools === undefined ? {} : readTools(data.tools, placeOf(file, ['tools']), variables)
+  return { tools, servers }
 }
 
 function readOrReport(
@@ -117,17 +139,18 @@ function withoutDisabled(
   return Object.fromEntries(Object.entries(servers).filter(([, { disabled }]) => disabled !== true))
 }
 
-const SERVER_KEYS = ['mcpServers', 'servers', 'server'] as const
+const SERVER_KEYS = ['mcpServers', 'mcp_servers', 'servers', 'server'] as const
 
 /** An own property, also for a server called `__proto__`. */
 function define(servers: Record<string, ServerConfig>, name: string, server: ServerConfig): void {
   Object.defineProperty(servers, name, { value: server, enumerable: true, configurable: true })
 }
 
-/** A file of our own has no keys of others, so an unknown table is a slip. */
+/** A file of our own has no keys of others, so an unknown table is a slip; elsewhere, one that is nearly ours. */
 function checkRoot(data: Record<string, unknown>, place: Place): void {
   const tables = Object.fromEntries(Object.keys(data).map((key) => [key, {}]))
-  readTable(tables, { tools: 'map', server: 'map', servers: 'map', mcpServers: 'map' }, place)
+  const known = { tools: 'table', server: 'table', servers: 'table', mcpServers: 'table' } as const
+  readTable(tables, known, place.style === 'snake' ? place : { ...place, foreignKeys: [] })
 }
 
 function placeOf(file: ConfigFile | undefined, keys: readonly string[]): Place {

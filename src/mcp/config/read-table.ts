@@ -1,9 +1,19 @@
 import { nearestName } from '../../call/nearest-name.ts'
 import { ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
+import { expandVariables, holdsVariable, type Variables } from './expand-variables.ts'
 
-/** What a key of a table may hold. `map`: texts by name. */
-export type FieldKind = 'text' | 'texts' | 'flag' | 'count' | 'map' | { readonly oneOf: readonly string[] }
+/** What a key of a table may hold. `map`: texts by name; `table`: keys of its own. */
+export type FieldKind =
+  | 'text'
+  | 'texts'
+  | 'flag'
+  | 'count'
+  | 'map'
+  | 'table'
+  | { readonly oneOf: readonly string[] }
+
+export type Fields = Readonly<Record<string, FieldKind>>
 
 /** Where a table stands, so that errors can point there. */
 export interface Place {
@@ -13,34 +23,85 @@ export interface Place {
   readonly keys: readonly string[]
   /** How keys are written there; both ways are read everywhere. */
   readonly style: 'snake' | 'camel'
+  /** Other names of keys: they are read, and suggested to nobody. */
+  readonly alsoRead?: Fields
   /** Keys that other programs keep in the same place. With it, only what looks like a slip is refused. */
   readonly foreignKeys?: readonly string[]
 }
 
 /**
  * Reads a table by its known keys, written in snake_case or camelCase, into camelCase. A key that is unknown or holds
- * something else than it should is `config-invalid`, with the place and the nearest known key.
+ * something else than it should is `config-invalid`, with the place and the nearest known key. A text with a variable
+ * may stand for anything that is written in one word; `fillTable()` looks at what it stands for.
  */
-export function readTable(
-  table: unknown,
-  fields: Readonly<Record<string, FieldKind>>,
-  place: Place,
-): Record<string, unknown> {
+export function readTable(table: unknown, fields: Fields, place: Place): Record<string, unknown> {
   if (!isRecord(table)) throw invalid(place, [], `must be a table of keys, not ${nameOf(table)}`)
+  const known: Fields = { ...fields, ...place.alsoRead }
   const read: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(table)) {
     const field = toCamel(key)
-    const kind = Object.hasOwn(fields, field) ? fields[field] : undefined
-    if (kind !== undefined && value !== undefined && value !== null) {
-      if (!fits(value, kind))
+    const kind = Object.hasOwn(known, field) ? known[field] : undefined
+    if (kind === undefined) checkUnknown(key, Object.keys(fields), place)
+    else if (value !== undefined && value !== null) {
+      if (!fits(value, kind) && !mayStandFor(value, kind))
         throw invalid(place, [key], `"${key}" must be ${expected(kind)}, not ${nameOf(value)}`)
       read[field] = value
     }
-    if (kind === undefined) checkUnknown(key, Object.keys(fields), place)
   }
   return read
 }
 
+/** A table with its variables filled in, and what is wrong with them, as texts for whoever set them. */
+export interface Filled {
+  readonly values: Record<string, unknown>
+  readonly faults: readonly string[]
+}
+
+/**
+ * Fills in the variables of a table that has been read. A text whose variable has no value stays as it is written, and
+ * what is no number or flag once it is filled in is left out; both are told. A text that comes out empty is left out.
+ */
+export function fillTable(
+  read: Record<string, unknown>,
+  fields: Fields,
+  { style }: Place,
+  variables: Variables,
+): Filled {
+  const values: Record<string, unknown> = {}
+  const missing = new Set<string>()
+  const faults: string[] = []
+  for (const [key, value] of Object.entries(read)) {
+    const kind = fields[key] ?? 'text'
+    let isMissing = false
+    const filled = fillValue(value, (text) => {
+      const expanded = expandVariables(text, variables)
+      if ('text' in expanded) return expanded.text
+      isMissing = true
+      missing.add(expanded.missing)
+      return text
+    })
+    const meant = typeof filled === 'string' ? fromText(filled, kind) : filled
+    if (typeof filled !== 'string' || fits(meant, kind)) values[key] = meant
+    else if (!isMissing && kind !== 'text')
+      // As it is written: what a variable stands for may be a secret.
+      faults.push(`"${writtenIn(style, key)}" must be ${expected(kind)}, and what ${value} stands for is not`)
+  }
+  if (missing.size > 0) {
+    const [first] = missing
+    faults.unshift(`${[...missing].join(', ')} has no value; set it, or write \${${first}:-default}`)
+  }
+  return { values, faults }
+}
+
+/** What a text stands for where a number or a flag belongs; the text itself when it is neither. */
+export function fromText(text: string, kind: FieldKind): unknown {
+  if (kind === 'count') return text.trim() === '' ? text : Number(text)
+  if (kind !== 'flag') return text
+  if (text === 'true' || text === '1') return true
+  return text === 'false' || text === '0' ? false : text
+}
+
+/** A `config-invalid` that points to a key of a table. */
 export function invalid(place: Place, keys: readonly string[], reason: string): ToolcribError {
   const path = [...place.keys, ...keys]
   const table = place.keys.length > 0 ? `[${place.keys.join('.')}] ` : ''
@@ -48,13 +109,15 @@ export function invalid(place: Place, keys: readonly string[], reason: string): 
 }
 
 function checkUnknown(key: string, known: readonly string[], place: Place): void {
-  if (place.foreignKeys?.includes(key)) return
+  if (place.foreignKeys?.includes(toCamel(key))) return
   const nearest = nearestName(key, known)
   if (nearest === undefined && place.foreignKeys) return
-  const written = (name: string) => (place.style === 'snake' ? toSnake(name) : name)
   const hint = nearest
-    ? `did you mean "${written(nearest)}"?`
-    : `known keys: ${known.map(written).sort().join(', ')}`
+    ? `did you mean "${writtenIn(place.style, nearest)}"?`
+    : `known keys: ${known
+        .map((name) => writtenIn(place.style, name))
+        .sort()
+        .join(', ')}`
   throw invalid(place, [key], `unknown key "${key}"; ${hint}`)
 }
 
@@ -71,7 +134,21 @@ function fits(value: unknown, kind: FieldKind): boolean {
       return typeof value === 'number' && Number.isFinite(value) && value >= 0
     case 'map':
       return isRecord(value) && Object.values(value).every(isScalar)
+    case 'table':
+      return isRecord(value)
   }
+}
+
+function mayStandFor(value: unknown, kind: FieldKind): boolean {
+  const isOneWord = kind === 'flag' || kind === 'count' || typeof kind === 'object'
+  return isOneWord && typeof value === 'string' && holdsVariable(value)
+}
+
+function fillValue(value: unknown, fill: (text: string) => string): unknown {
+  if (typeof value === 'string') return fill(value)
+  if (Array.isArray(value)) return value.map((item) => fill(String(item)))
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(String(item))]))
 }
 
 function isScalar(value: unknown): boolean {
@@ -86,6 +163,7 @@ function expected(kind: FieldKind): string {
     flag: 'true or false',
     count: 'a number, 0 or more',
     map: 'a table of texts',
+    table: 'a table of keys',
   }
   return names[kind]
 }
@@ -99,9 +177,9 @@ function nameOf(value: unknown): string {
 }
 
 function toCamel(key: string): string {
-  return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return key.replace(/(?<=.)_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function toSnake(key: string): string {
-  return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+function writtenIn(style: Place['style'], key: string): string {
+  return style === 'camel' ? key : key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

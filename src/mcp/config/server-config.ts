@@ -1,17 +1,20 @@
-import { ToolcribError } from '../../errors.ts'
+import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { checkName } from '../../names.ts'
-import { expandVariables } from './expand-variables.ts'
-import { type FieldKind, invalid, type Place, readTable } from './read-table.ts'
+import { holdsVariable, type Variables } from './expand-variables.ts'
+import { type Fields, fillTable, invalid, type Place, readTable } from './read-table.ts'
 
 /** One MCP server, as configured. Either `command` (stdio) or `url` (HTTP) is there. */
 export interface ServerConfig {
+  /** The program of a server over stdio, run without a shell. */
   readonly command?: string
   readonly args?: readonly string[]
   /** Added to the few variables that every server gets. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** The address of a server over HTTP. */
   readonly url?: string
+  /** Sent with each request. */
   readonly headers?: Readonly<Record<string, string>>
   /** `http` tries streamable HTTP and falls back to SSE; `sse` speaks only that. By `command` or `url` when absent. */
   readonly type?: 'stdio' | 'http' | 'sse'
@@ -30,9 +33,11 @@ export interface ServerConfig {
   /** The server's own tool names and globs: which to take, and which to leave out. */
   readonly allow?: readonly string[]
   readonly deny?: readonly string[]
+  /** Tools that are always shown, by the server's own names. */
   readonly pinned?: readonly string[]
-  /** A trusted server may pin its tools itself. */
+  /** A trusted server may pin its tools itself, and what it says is not marked as untrusted. */
   readonly trust?: boolean
+  /** Leaves it out, and one of its name in the user's config too. */
   readonly disabled?: boolean
   /** Why it cannot be connected as configured, a variable without a value say; it is told as failed. */
   readonly problem?: string
@@ -44,12 +49,9 @@ const FIELDS = {
   env: 'map',
   cwd: 'text',
   url: 'text',
-  serverUrl: 'text',
-  httpUrl: 'text',
   headers: 'map',
   type: 'text',
-  transport: 'text',
-  oauth: 'map',
+  oauth: 'table',
   lazy: 'flag',
   start: { oneOf: ['on-demand', 'eager'] },
   timeoutMs: 'count',
@@ -61,26 +63,25 @@ const FIELDS = {
   trust: 'flag',
   disabled: 'flag',
   enabled: 'flag',
-  problem: 'text',
-} as const satisfies Record<string, FieldKind>
+} as const satisfies Fields
 
-/** What clients and editors keep beside a server's command. */
-const FOREIGN_KEYS = [
-  'timeout',
-  'autoApprove',
-  'alwaysAllow',
-  'disabledTools',
-  'tools',
-  'envFile',
-  'description',
-  'name',
-  'id',
-  'version',
-  'gallery',
-  'dev',
-  'metadata',
-  'instructions',
-]
+/** What others call these keys, and what a config that was read before may hold. */
+const ALSO_READ = {
+  serverUrl: 'text',
+  httpUrl: 'text',
+  transport: 'text',
+  transportType: 'text',
+  problem: 'text',
+} as const satisfies Fields
+
+/** The same in the files of clients and editors; in ours, `timeout` is a slip for `timeout_ms`. */
+const ALSO_READ_IN_JSON = { ...ALSO_READ, timeout: 'count', timeoutSec: 'count' } as const satisfies Fields
+
+/** Keys of clients and editors that would be taken for slips. All that resembles none of ours is passed over anyway. */
+const FOREIGN_KEYS = ['auth', 'comment', '_comment', 'restart', 'startup', 'trusted', 'requestTimeoutMs']
+
+/** What `oauth` holds; clients write the scopes as a list, too. */
+const OAUTH_FIELDS = { clientId: 'text', clientSecret: 'text', scope: 'text' } as const satisfies Fields
 
 const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse'>> = {
   stdio: 'stdio',
@@ -104,85 +105,116 @@ export function asWritten(server: ServerConfig): ServerConfig {
   return Reflect.get(server, WRITTEN) ?? server
 }
 
-export interface ServerPlace {
+/** Where a server's table stands, and what its variables stand for. */
+export interface ServerPlace extends Variables {
   readonly place: Place
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly workspaceFolder?: string
 }
 
-/** Reads one server's table. Variables are filled in; one without a value makes that server fail, not the config. */
-export function readServer(
-  name: string,
-  table: unknown,
-  { place, env, workspaceFolder }: ServerPlace,
-): ServerConfig {
+/**
+ * Reads one server's table, with its variables filled in. What is wrong with a variable, that it has no value say,
+ * makes that server fail, and not the config.
+ */
+export function readServer(name: string, table: unknown, { place, ...variables }: ServerPlace): ServerConfig {
   try {
     checkName(name, 'server name')
   } catch (cause) {
-    throw new ToolcribError('config-invalid', `${place.at(place.keys)}${(cause as Error).message}`, { cause })
+    throw new ToolcribError('config-invalid', `${place.at(place.keys)}${describeError(cause)}`, { cause })
   }
   if (isRecord(table) && Reflect.has(table, WRITTEN)) return table
-  const foreign = place.style === 'camel' ? { foreignKeys: FOREIGN_KEYS } : {}
-  const read = readTable(table, FIELDS, { ...place, ...foreign })
-  const missing = new Set<string>()
-  const fill = (text: string) => {
-    const expanded = expandVariables(text, env, workspaceFolder)
-    if ('text' in expanded) return expanded.text
-    missing.add(expanded.missing)
-    return text
-  }
-  const filled = fillAll(read, fill)
-  const type = readType(filled.type ?? filled.transport, place)
-  const server = toServer(filled, type)
+  const read = readFields(table, place)
+  const { values, faults } = fillTable(read, { ...FIELDS, ...ALSO_READ_IN_JSON }, place, variables)
+  const type = readType(values, place)
   const written = toServer(read, type)
+  const server = toServer(values, type)
   // One that is switched off may be no more than that: it switches off its namesake in the user's config.
-  if (server.disabled !== true) checkTransport(server, place)
-  if (missing.size === 0) return remember(server, written)
-  const names = [...missing].join(', ')
-  const problem = `${names} has no value; set it, or write \${${[...missing][0]}:-default}`
-  return remember({ ...server, problem }, written)
+  if (server.disabled === true) return remember(server, written)
+  const fault = transportFault(written)
+  if (fault) throw invalid(place, fault.keys, fault.reason)
+  const problem = faults.length > 0 ? faults.join('; ') : transportFault(server)?.reason
+  return remember(problem === undefined ? server : { ...server, problem }, written)
+}
+
+function readFields(table: unknown, place: Place): Record<string, unknown> {
+  if (place.style === 'snake') {
+    const { oauth, ...read } = readTable(table, FIELDS, { ...place, alsoRead: ALSO_READ })
+    return oauth === undefined ? read : { ...read, oauth: readOAuth(oauth, within(place, 'oauth')) }
+  }
+  const lenient = { ...place, alsoRead: ALSO_READ_IN_JSON, foreignKeys: FOREIGN_KEYS }
+  const { oauth, ...read } = readTable(table, FIELDS, lenient)
+  if (oauth === undefined) return read
+  return { ...read, oauth: readOAuth(oauth, { ...within(place, 'oauth'), foreignKeys: [] }) }
+}
+
+function within(place: Place, key: string): Place {
+  return { ...place, keys: [...place.keys, key] }
+}
+
+/** In the keys of the OAuth protocol, with the scopes as one text. */
+function readOAuth(table: unknown, place: Place): Record<string, unknown> {
+  const { clientId, clientSecret, scope, scopes } = readTable(table, OAUTH_FIELDS, {
+    ...place,
+    alsoRead: { scopes: isRecord(table) && Array.isArray(table.scopes) ? 'texts' : 'text' },
+  })
+  const asked = scope ?? (Array.isArray(scopes) ? scopes.join(' ') : scopes)
+  return {
+    ...(clientId === undefined ? {} : { client_id: clientId }),
+    ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
+    ...(asked === undefined ? {} : { scope: asked }),
+  }
+}
+
+function readType(values: Record<string, unknown>, place: Place): Pick<ServerConfig, 'type'> {
+  const key = ['type', 'transport', 'transportType'].find((name) => values[name] !== undefined)
+  const type = key === undefined ? undefined : String(values[key])
+  if (key === undefined || type === undefined || holdsVariable(type)) return {}
+  const known = TYPES[type]
+  if (known) return { type: known }
+  throw invalid(place, [key], `"${key}" must be one of stdio, http, sse, not ${JSON.stringify(type)}`)
+}
+
+function toServer(read: Record<string, unknown>, type: Pick<ServerConfig, 'type'>): ServerConfig {
+  const { serverUrl, httpUrl, timeout, timeoutSec, enabled, ...rest } = read
+  const { transport: _, transportType: __, type: ___, ...own } = rest
+  const url = own.url ?? serverUrl ?? httpUrl
+  const timeoutMs = own.timeoutMs ?? toMilliseconds(timeout, timeoutSec)
+  return {
+    ...own,
+    ...(url === undefined ? {} : { url }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...type,
+    ...(enabled === false ? { disabled: true } : {}),
+  } as ServerConfig
+}
+
+/** Some clients count in seconds, an hour at most; the others in milliseconds, and nobody waits for under four seconds. */
+const MOST_SECONDS = 3_600
+
+function toMilliseconds(timeout: unknown, timeoutSec: unknown): number | undefined {
+  if (typeof timeoutSec === 'number') return timeoutSec * 1_000
+  if (typeof timeout !== 'number') return undefined
+  return timeout <= MOST_SECONDS ? timeout * 1_000 : timeout
 }
 
 function remember(server: ServerConfig, written: ServerConfig): ServerConfig {
   return Object.defineProperty(server, WRITTEN, { value: written })
 }
 
-function toServer(read: Record<string, unknown>, type: Pick<ServerConfig, 'type'>): ServerConfig {
-  const { serverUrl, httpUrl, transport: _, type: __, enabled, url = serverUrl ?? httpUrl, ...rest } = read
-  const address = url === undefined ? {} : { url }
-  return { ...rest, ...address, ...type, ...(enabled === false ? { disabled: true } : {}) } as ServerConfig
-}
-
-function fillAll(read: Record<string, unknown>, fill: (text: string) => string): Record<string, unknown> {
-  const filled: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(read)) {
-    if (typeof value === 'string') filled[key] = fill(value)
-    else if (Array.isArray(value)) filled[key] = value.map((item) => fill(String(item)))
-    else if (isRecord(value)) filled[key] = fillMap(value, fill)
-    else filled[key] = value
-  }
-  return filled
-}
-
-function fillMap(map: Record<string, unknown>, fill: (text: string) => string): Record<string, string> {
-  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, fill(String(value))]))
-}
-
-function readType(type: unknown, place: Place): Pick<ServerConfig, 'type'> {
-  if (type === undefined) return {}
-  const known = TYPES[String(type)]
-  if (known) return { type: known }
-  throw invalid(place, ['type'], `"type" must be one of stdio, http, sse, not ${JSON.stringify(type)}`)
-}
-
-function checkTransport({ command, url, type }: ServerConfig, place: Place): void {
+/** What keeps a server from being connected to, as far as its config tells. */
+function transportFault({
+  command,
+  url,
+  type,
+}: ServerConfig): { readonly keys: readonly string[]; readonly reason: string } | undefined {
   const asked = type ?? (command === undefined ? 'http' : 'stdio')
-  if (asked === 'stdio' && command === undefined) throw invalid(place, [], 'a "command" is missing')
-  if (asked !== 'stdio' && url === undefined) throw invalid(place, [], 'a "command" or a "url" is missing')
+  if (asked === 'stdio' && command === undefined) return { keys: [], reason: 'a "command" is missing' }
+  if (asked !== 'stdio' && url === undefined) return { keys: [], reason: 'a "command" or a "url" is missing' }
   if (command !== undefined && url !== undefined && type === undefined)
-    throw invalid(place, ['url'], 'there is both a "command" and a "url"; remove one, or say which by "type"')
-  if (asked !== 'stdio' && !isWebAddress(url) && !url?.includes('${'))
-    throw invalid(place, ['url'], `"url" must be an http or https address, not ${JSON.stringify(url)}`)
+    return {
+      keys: ['url'],
+      reason: 'there is both a "command" and a "url"; remove one, or say which by "type"',
+    }
+  if (asked === 'stdio' || isWebAddress(url) || holdsVariable(url ?? '')) return undefined
+  return { keys: ['url'], reason: `"url" must be an http or https address, not ${JSON.stringify(url)}` }
 }
 
 function isWebAddress(url: string | undefined): boolean {

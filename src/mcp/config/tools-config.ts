@@ -1,5 +1,6 @@
 import type { RegistryOptions } from '../../registry-options.ts'
-import { type FieldKind, type Place, readTable } from './read-table.ts'
+import type { Variables } from './expand-variables.ts'
+import { type FieldKind, fillTable, fromText, invalid, type Place, readTable } from './read-table.ts'
 
 /** The part of a registry's options that a config file decides. */
 export type ToolsConfig = Pick<
@@ -44,13 +45,31 @@ const FIELDS = {
   deny: 'texts',
 } as const satisfies Record<string, FieldKind>
 
-/** Reads a `[tools]` table into registry options. The short forms come first, so what is spelled out beside them wins. */
-export function readTools(table: unknown, place: Place): ToolsConfig {
-  const { registryMode, lazyMcp, deferredTools, maxActiveSchemas, allow, deny, ...rest } = readTable(
-    table,
-    FIELDS,
-    place,
-  )
+/** What one layer says about `[tools]`, by its keys. */
+export type ToolsTable = Readonly<Record<string, unknown>>
+
+/** Reads a `[tools]` table, with its variables filled in. */
+export function readTools(table: unknown, place: Place, variables: Variables): ToolsTable {
+  const { values, faults } = fillTable(readTable(table, FIELDS, place), FIELDS, place, variables)
+  if (faults.length > 0) throw invalid(place, [], faults.join('; '))
+  return values
+}
+
+/**
+ * One layer over another, key by key. A short form above does away with the mode and the deferral that are spelled out
+ * below, since that is what it stands for; one that is false does away with the same short form only.
+ */
+export function overlayTools(lower: ToolsTable, upper: ToolsTable): ToolsTable {
+  const isShort = upper.lazyMcp === true || upper.deferredTools === true
+  const kept = Object.entries(lower).filter(([key]) => !isShort || !SHORTENED.has(key))
+  return { ...Object.fromEntries(kept), ...upper }
+}
+
+const SHORTENED: ReadonlySet<string> = new Set(['registryMode', 'defer', 'lazyMcp', 'deferredTools'])
+
+/** All layers as registry options. The short forms come first, so what is spelled out beside them wins. */
+export function toRegistryOptions(table: ToolsTable): ToolsConfig {
+  const { registryMode, lazyMcp, deferredTools, maxActiveSchemas, allow, deny, ...rest } = table
   const policy = { ...(allow === undefined ? {} : { allow }), ...(deny === undefined ? {} : { deny }) }
   return {
     ...(lazyMcp === true ? { mode: 'lazy', defer: 'mcp' } : {}),
@@ -62,34 +81,21 @@ export function readTools(table: unknown, place: Place): ToolsConfig {
   } as ToolsConfig
 }
 
-/** One layer of options over another; `allow` and `deny` are taken over one by one. */
-export function overlayTools(lower: ToolsConfig, upper: ToolsConfig): ToolsConfig {
-  const policy = { ...lower.policy, ...upper.policy }
-  return { ...lower, ...upper, ...(Object.keys(policy).length > 0 ? { policy } : {}) }
-}
-
 /** What the environment says about `[tools]`: `TOOLCRIB_REGISTRY_MODE=lazy`, lists with commas. */
-export function toolsFromEnvironment(env: Readonly<Record<string, string | undefined>>): ToolsConfig {
+export function toolsFromEnvironment(env: Variables['env']): ToolsTable {
   const table: Record<string, unknown> = {}
   const variables = new Map<string, string>()
   for (const [field, kind] of Object.entries<FieldKind>(FIELDS)) {
     const variable = `TOOLCRIB_${field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
     const value = env[variable]
     if (value === undefined || value === '') continue
-    table[field] = readVariable(value, kind)
+    table[field] = kind === 'texts' ? value.split(',').map((item) => item.trim()) : fromText(value, kind)
     variables.set(field, variable)
   }
-  return readTools(table, {
+  const place: Place = {
     keys: [],
     style: 'snake',
     at: (keys) => `environment variable ${variables.get(keys[0] ?? '') ?? ''}: `,
-  })
-}
-
-function readVariable(value: string, kind: FieldKind): unknown {
-  if (kind === 'count') return Number(value)
-  if (kind === 'texts') return value.split(',').map((item) => item.trim())
-  if (kind !== 'flag') return value
-  if (value === 'true' || value === '1') return true
-  return value === 'false' || value === '0' ? false : value
+  }
+  return readTools(table, place, { env })
 }

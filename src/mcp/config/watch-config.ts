@@ -3,6 +3,7 @@ import { describeError } from '../../errors.ts'
 import { canonicalJson } from '../../json.ts'
 import { type Config, configPaths, type LoadOptions, loadConfig } from './load-config.ts'
 
+/** Where config is looked for, and who hears of it. */
 export interface WatchOptions extends LoadOptions {
   /** A new config that makes sense. */
   readonly onChange: (config: Config) => void
