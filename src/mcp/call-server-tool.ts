@@ -4,7 +4,7 @@ import { describeFaults } from '../call/describe-faults.ts'
 import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { ToolContext, ToolResult } from '../tool.ts'
-import type { Connection, ProgressNote } from './connection.ts'
+import { type Connection, type ProgressNote, TotalTimeoutError } from './connection.ts'
 import type { EmitMcp } from './mcp-event.ts'
 import type { ServerTool } from './server-tool.ts'
 import { toToolResult } from './to-tool-result.ts'
@@ -14,9 +14,9 @@ export interface ServerCall {
   readonly tool: ServerTool
   readonly input: unknown
   readonly ctx: Pick<ToolContext, 'toolCallId' | 'signal'>
+  /** How long the server may take without a word; with words of its progress, ten times that. */
   readonly timeoutMs: number
   readonly isTrusted: boolean
-  readonly wantsProgress: boolean
   /** Output schemas made ready, each once. */
   readonly outputSchemas: SchemaCache
 }
@@ -38,19 +38,25 @@ export async function callServerTool(
       ...(total === undefined ? {} : { total }),
       ...(message === undefined ? {} : { message }),
     })
-  const options = { timeoutMs, signal: ctx.signal, ...(call.wantsProgress ? { onProgress } : {}) }
+  const options = { timeoutMs, maxTotalMs: timeoutMs * PROGRESS_FACTOR, signal: ctx.signal, onProgress }
   const answer =
     connection.era === 'modern' && isRecord(tool.inputSchema) && isMirrored(tool.inputSchema)
       ? await connection.callMirrored(params, tool.inputSchema, options)
-      : await connection.request('tools/call', params, options)
+      : await connection.callTool(params, options)
   const { result, meta } = toToolResult(answer, (structured) => {
     const faults = outputFaults(tool, structured, call.outputSchemas)
     if (faults !== undefined) emit({ type: 'output-mismatch', ...place, faults })
     return faults
   })
+  if (tool.outputSchema !== undefined && result.ok && result.structured === undefined)
+    emit({ type: 'output-mismatch', ...place, faults: NOTHING_STRUCTURED })
   if (meta) emit({ type: 'result-meta', ...place, meta, isTrusted })
   return result
 }
+
+/** A server that keeps saying how far it has come is given so many times as long. */
+const PROGRESS_FACTOR = 10
+const NOTHING_STRUCTURED = 'there is no structured content, though its output schema promises some'
 
 /** Some servers want arguments repeated in headers; their schemas say so. */
 function isMirrored(inputSchema: Record<string, unknown>): boolean {
@@ -79,11 +85,13 @@ export function describeCallError(
   const { server, tool, ctx, timeoutMs } = call
   const fail = (code: string, reason: string): ToolResult => ({ ok: false, code, error: reason })
   if (ctx.signal.aborted) return fail('cancelled', `the call of "${tool.name}" was cancelled`)
-  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
+    const waitedMs = error instanceof TotalTimeoutError ? timeoutMs * PROGRESS_FACTOR : timeoutMs
     return fail(
       'timeout',
-      `"${tool.name}" of server "${server}" did not answer within ${timeoutMs} ms; ask it for less, or try later`,
+      `"${tool.name}" of server "${server}" did not answer within ${waitedMs} ms; ask it for less, or try later`,
     )
+  }
   if (closedBecause !== undefined)
     return fail(
       'execution_failed',

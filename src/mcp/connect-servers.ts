@@ -230,7 +230,6 @@ class ServerHub {
       onTools: (tools) => {
         for (const finding of this.#scanner.see(name, tools)) emit({ type: 'tool-suspicious', finding })
       },
-      wantsProgress: this.#options.onEvent !== undefined,
       now: this.#now,
       random: this.#options.random ?? Math.random,
       schedule: this.#schedule,

@@ -1,4 +1,11 @@
-import { Client, type ClientCapabilities, ProtocolError, type Transport } from '@modelcontextprotocol/client'
+import {
+  Client,
+  type ClientCapabilities,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  type Transport,
+} from '@modelcontextprotocol/client'
 import { isRecord } from '../json.ts'
 import { type MessageGuard, rawResult } from './message-guard.ts'
 import type { Schedule } from './schedule.ts'
@@ -28,9 +35,18 @@ export interface ProgressNote {
 }
 
 export interface RequestOptions {
+  /** How long the server may stay silent. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
-  readonly onProgress?: (progress: ProgressNote) => void
+  /** True for what keeps the connection up to date and serves nobody in particular. */
+  readonly isUpkeep?: boolean
+}
+
+export interface CallOptions extends RequestOptions {
+  /** Asks the server how far it has come. Each word of that starts its time anew. */
+  readonly onProgress: (progress: ProgressNote) => void
+  /** How long it may take in all, whatever it says of its progress. */
+  readonly maxTotalMs: number
 }
 
 /** A live connection to one server. */
@@ -40,6 +56,7 @@ export class Connection {
   readonly #schedule: Schedule
   readonly #closeListeners: (() => void)[] = []
   #isClosed = false
+  #isClosing = false
 
   private constructor(client: Client, transport: GuardedTransport, schedule: Schedule) {
     this.client = client
@@ -85,6 +102,16 @@ export class Connection {
     return this.#isClosed
   }
 
+  /** False as soon as it closes, or is being closed. */
+  get isOpen(): boolean {
+    return !this.#isClosed && !this.#isClosing
+  }
+
+  /** True while somebody waits for an answer; the connection's own upkeep counts for nothing. */
+  get isInUse(): boolean {
+    return this.#transport.guard.isInUse
+  }
+
   get closedBecause(): string {
     return this.#transport.closedBecause ?? 'the connection closed'
   }
@@ -93,29 +120,39 @@ export class Connection {
     this.#closeListeners.push(listener)
   }
 
+  /** Hears whenever somebody asks the server for something, and when that is answered. */
+  onUse(listener: () => void): void {
+    this.#transport.guard.onUse(listener)
+  }
+
   /** The result of a request as the server sent it. */
   async request(
     method: string,
     params: Record<string, unknown>,
-    { timeoutMs, signal, onProgress }: RequestOptions,
+    { timeoutMs, signal, isUpkeep = false }: RequestOptions,
   ): Promise<unknown> {
-    const options = {
-      timeout: timeoutMs,
-      ...(signal ? { signal } : {}),
-      ...(onProgress ? { onprogress: onProgress } : {}),
-    }
+    const options = { timeout: timeoutMs, ...(signal ? { signal } : {}) }
     const send = () => this.client.request({ method, params }, ANYTHING, options)
+    return rawResult(await this.#transport.guard.raw(send, { isUpkeep }))
+  }
+
+  /** Calls a tool; the result is as the server sent it. */
+  async callTool(params: ToolParams, options: CallOptions): Promise<unknown> {
+    const send = () =>
+      this.#inTime(options, (limits) =>
+        this.client.request({ method: 'tools/call', params: { ...params } }, ANYTHING, limits),
+      )
     return rawResult(await this.#transport.guard.raw(send))
   }
 
   /** Calls a tool whose arguments are mirrored in headers, which only the SDK's own call does. */
   async callMirrored(
-    params: { name: string; arguments: Record<string, unknown> },
+    params: ToolParams,
     inputSchema: Record<string, unknown>,
-    { timeoutMs, signal }: RequestOptions,
+    options: CallOptions,
   ): Promise<unknown> {
     const toolDefinition = { name: params.name, inputSchema: { ...inputSchema, type: 'object' as const } }
-    return this.client.callTool(params, { timeout: timeoutMs, toolDefinition, ...(signal ? { signal } : {}) })
+    return this.#inTime(options, (limits) => this.client.callTool(params, { ...limits, toolDefinition }))
   }
 
   /** Hears of changes of the server's list, from old servers unasked and from new ones by subscription. */
@@ -129,15 +166,35 @@ export class Connection {
   async ping(timeoutMs: number): Promise<void> {
     try {
       const method = this.era === 'modern' ? 'server/discover' : 'ping'
-      await this.request(method, {}, { timeoutMs })
+      await this.request(method, {}, { timeoutMs, isUpkeep: true })
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
     }
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true
     await this.client.close()
     await this.#transport.close()
+  }
+
+  /** Sends a call under its limits. The SDK's own limit in all would not tell the server that nobody waits any more. */
+  async #inTime<Answer>(
+    { timeoutMs, maxTotalMs, signal, onProgress }: CallOptions,
+    send: (limits: CallLimits) => Promise<Answer>,
+  ): Promise<Answer> {
+    const total = new AbortController()
+    const stopTimer = this.#schedule(maxTotalMs, () => total.abort(new TotalTimeoutError(maxTotalMs)))
+    try {
+      return await send({
+        timeout: timeoutMs,
+        resetTimeoutOnProgress: true,
+        onprogress: onProgress,
+        signal: signal ? AbortSignal.any([signal, total.signal]) : total.signal,
+      })
+    } finally {
+      stopTimer()
+    }
   }
 
   async #subscribe(listener: () => void, isAgain = false): Promise<void> {
@@ -151,6 +208,22 @@ export class Connection {
     }
     if (!this.#isClosed) this.#schedule(RESUBSCRIBE_MS, () => void this.#subscribe(listener, true))
   }
+}
+
+/** What a server says while it works extends its time, but not beyond this end. */
+export class TotalTimeoutError extends SdkError {
+  constructor(maxTotalMs: number) {
+    super(SdkErrorCode.RequestTimeout, `no answer within ${maxTotalMs} ms`)
+  }
+}
+
+type ToolParams = { readonly name: string; readonly arguments: Record<string, unknown> }
+
+interface CallLimits {
+  readonly timeout: number
+  readonly resetTimeoutOnProgress: true
+  readonly onprogress: (progress: ProgressNote) => void
+  readonly signal: AbortSignal
 }
 
 const RESUBSCRIBE_MS = 5_000

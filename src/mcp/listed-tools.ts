@@ -78,7 +78,7 @@ export class ListedTools {
   }
 
   #register(tools: readonly ServerTool[]): void {
-    const { lazy, pinned, trust, timeoutMs } = this.#config
+    const { lazy, pinned, trust } = this.#config
     const { guard, registry, call } = this.#around
     const taken = tools.filter(({ name }) => this.takes(name))
     const options = {
@@ -89,8 +89,9 @@ export class ListedTools {
     const callable = taken.map((tool) => ({
       ...tool,
       execute: (input: unknown, ctx: ToolContext) => call(tool, input, ctx),
-      // A deadline of the server's own rules alone: it does not count the time a cold server takes to start.
-      ...(timeoutMs === undefined ? {} : { timeoutMs: 0 }),
+      // The server's own deadline rules alone: it does not count the time a cold server takes to start, and
+      // progress extends it.
+      timeoutMs: 0,
     }))
     guard.sync(this.#server, taken, () => registry.syncMcp(this.#server, callable, options))
   }

@@ -23,28 +23,47 @@ const MAX_CANCELLED = 1_000
  * caller hears at once and nobody else hears anything.
  */
 export class MessageGuard {
-  readonly #waiting = new Map<Id, { readonly method: string; readonly isRaw: boolean }>()
+  readonly #waiting = new Map<Id, { readonly isRaw: boolean; readonly isUpkeep: boolean }>()
   readonly #cancelled = new Set<Id>()
   readonly #told = new Set<string>()
   #isRaw = false
+  #isUpkeep = false
+  #noteUse: () => void = () => {}
 
   /**
    * Marks what is sent within `send` as wanted raw. The protocol code refuses a whole list for one bad tool, and a
    * whole result for one block it does not know, so it is shown an empty answer; `rawResult()` finds the real one.
    */
-  raw<Answer>(send: () => Answer): Answer {
+  raw<Answer>(send: () => Answer, { isUpkeep = false } = {}): Answer {
     this.#isRaw = true
+    this.#isUpkeep = isUpkeep
     try {
       return send()
     } finally {
       this.#isRaw = false
+      this.#isUpkeep = false
     }
+  }
+
+  /** Hears of every request that somebody makes, and of its answer; not of a connection's own upkeep. */
+  onUse(listener: () => void): void {
+    this.#noteUse = listener
+  }
+
+  /** True while somebody waits for an answer. */
+  get isInUse(): boolean {
+    return [...this.#waiting.values()].some(({ isUpkeep }) => !isUpkeep)
   }
 
   /** Notes what goes out. */
   sent(message: JSONRPCMessage): void {
     if (!('method' in message)) return
-    if ('id' in message) this.#waiting.set(message.id, { method: message.method, isRaw: this.#isRaw })
+    if ('id' in message) {
+      // A subscription waits for as long as the connection lasts, used or not.
+      const isUpkeep = this.#isUpkeep || message.method === 'subscriptions/listen'
+      this.#waiting.set(message.id, { isRaw: this.#isRaw, isUpkeep })
+      if (!isUpkeep) this.#noteUse()
+    }
     if (message.method === 'notifications/cancelled') this.forget(message.params?.requestId)
   }
 
@@ -109,6 +128,7 @@ export class MessageGuard {
     if (fault !== undefined) return this.fail(id, `its answer ${fault}`)
     const waiting = isId(id) ? this.#waiting.get(id) : undefined
     if (isId(id)) this.#waiting.delete(id)
+    if (waiting && !waiting.isUpkeep) this.#noteUse()
     const answer = waiting?.isRaw && isRecord(message.result) ? standInFor(message, message.result) : message
     return { message: answer as unknown as JSONRPCMessage }
   }

@@ -12,6 +12,7 @@ import { concealerOf } from './conceal-values.ts'
 import type { Environment } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import { type ClientOptions, Connection, type GuardedTransport as Guarded } from './connection.ts'
+import type { Deadline } from './deadline.ts'
 import { describeUnreachable } from './http/describe-unreachable.ts'
 import { GuardedTransport } from './http/guarded-transport.ts'
 import { limitResponses } from './http/limit-responses.ts'
@@ -24,7 +25,8 @@ export interface OpenRequest {
   readonly config: ServerConfig
   /** What was agreed on last time. */
   readonly era: 'modern' | 'legacy' | undefined
-  readonly timeoutMs: number
+  /** For the attempt as a whole, however many ways of greeting it takes. */
+  readonly deadline: Deadline
   readonly onWarning: (warning: string) => void
   /** Gives the attempt up. */
   readonly signal: AbortSignal
@@ -63,7 +65,7 @@ async function openStdio(request: OpenRequest, options: OpenOptions): Promise<Co
     return await connect(stdioTransport(request, options), request, options, first)
   } catch (error) {
     const isAboutEra = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed
-    if ((!isAboutEra && first === 'auto') || request.signal.aborted) throw error
+    if ((!isAboutEra && first === 'auto') || request.signal.aborted || request.deadline.isOver) throw error
     return await connect(stdioTransport(request, options), request, options, second)
   }
 }
@@ -100,8 +102,11 @@ async function connect(
   era: 'auto' | 'legacy',
 ): Promise<Connection> {
   const { client, schedule } = options
-  const { server, timeoutMs, signal } = request
+  const { server, deadline, signal } = request
+  const timeoutMs = deadline.remainingMs
   const giveUp = () => void transport.close().catch(() => {})
+  // The SDK counts each of its steps by itself.
+  const stopTimer = schedule(timeoutMs, giveUp)
   try {
     signal.throwIfAborted()
     signal.addEventListener('abort', giveUp, { once: true })
@@ -114,6 +119,7 @@ async function connect(
       throw new Error(closedBecause, { cause: error })
     throw error
   } finally {
+    stopTimer()
     signal.removeEventListener('abort', giveUp)
   }
 }
@@ -136,6 +142,7 @@ async function openHttp(request: OpenRequest, options: OpenOptions): Promise<Con
     } catch (error) {
       if (!isUnauthorized(error)) throw error
       await authorize(server, session, options.oauth, inner)
+      request.deadline.restart()
       return connect(new GuardedTransport(create(), onWarning), request, options, 'auto')
     }
   }
@@ -152,6 +159,7 @@ async function openHttp(request: OpenRequest, options: OpenOptions): Promise<Con
   } catch (error) {
     // What an old server says to a POST it does not expect.
     if (!(error instanceof SdkHttpError) || ![400, 404, 405, 406].includes(error.status)) throw named(error)
+    if (request.deadline.isOver) throw error
     return await open(sse).catch(() => {
       throw error
     })

@@ -48,7 +48,11 @@ export class GuardedTransport implements Transport {
     this.guard.sent(message)
     const forget = () => this.guard.forget('id' in message ? message.id : undefined)
     options?.requestSignal?.addEventListener('abort', forget, { once: true })
-    return this.#inner.send(message, options)
+    return this.#inner.send(message, options).catch((error: unknown) => {
+      // What was not sent is answered by nobody.
+      forget()
+      throw error
+    })
   }
 
   setProtocolVersion(version: string): void {

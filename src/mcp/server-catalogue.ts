@@ -1,0 +1,171 @@
+import { describeError } from '../errors.ts'
+import { type CachedCatalogue, type CatalogueCache, fingerprintOf } from './catalogue-cache.ts'
+import type { ServerConfig } from './config/server-config.ts'
+import type { Connection } from './connection.ts'
+import { Deadline } from './deadline.ts'
+import { listTools } from './list-tools.ts'
+import { ListedTools, type ListingSurroundings } from './listed-tools.ts'
+import type { EmitMcp } from './mcp-event.ts'
+import type { Schedule } from './schedule.ts'
+import type { ServerReport } from './server-report.ts'
+import type { ServerTool } from './server-tool.ts'
+import { Timers } from './timers.ts'
+
+/** How long changes of a list are gathered before it is read. */
+const REFRESH_MS = 300
+
+export interface CatalogueSurroundings extends ListingSurroundings {
+  readonly cache: CatalogueCache | undefined
+  readonly emit: EmitMcp
+  readonly now: () => number
+  readonly schedule: Schedule
+}
+
+/** What one server offers: recalled, read from it, kept up to date, and remembered. */
+export class ServerCatalogue {
+  readonly #server: string
+  readonly #around: CatalogueSurroundings
+  readonly #report: ServerReport
+  readonly #refusal: () => string | undefined
+  readonly #readMs: number
+  readonly #fingerprint: string
+  readonly #listed: ListedTools
+  readonly #timers: Timers<'refresh'>
+  /** The connection to read the list over, once changes have been gathered. */
+  #stale: Connection | undefined
+  #reading: Promise<void> | undefined
+  #checking: Promise<void> | undefined
+  #isClosed = false
+
+  constructor(
+    server: string,
+    config: ServerConfig,
+    parts: {
+      readonly around: CatalogueSurroundings
+      readonly report: ServerReport
+      /** Why nothing of the server may be used, at this moment. */
+      readonly refusal: () => string | undefined
+      /** How long reading a list may take, with all its pages. */
+      readonly readMs: number
+    },
+  ) {
+    this.#server = server
+    this.#around = parts.around
+    this.#report = parts.report
+    this.#refusal = parts.refusal
+    this.#readMs = parts.readMs
+    this.#fingerprint = fingerprintOf(server, config)
+    this.#listed = new ListedTools(server, config, parts.around)
+    this.#timers = new Timers(parts.around.schedule)
+  }
+
+  /** All the server lists, before anything is left out; undefined until that is known. */
+  get tools(): readonly ServerTool[] | undefined {
+    return this.#listed.all
+  }
+
+  /** False for a tool that `allow` or `deny` leaves out. */
+  takes(tool: string): boolean {
+    return this.#listed.takes(tool)
+  }
+
+  /** Registers what is remembered of the server, and answers it. */
+  async recall(): Promise<CachedCatalogue | undefined> {
+    const cached = await this.#load()
+    if (!cached || this.#isClosed || this.#refusal() !== undefined) return undefined
+    this.#listed.sync(cached.tools)
+    return cached
+  }
+
+  /** Reads the list to its end, and swaps the registered tools for it. Rejects when it cannot be read or used. */
+  read(connection: Connection, deadline: Deadline = this.#deadline()): Promise<void> {
+    this.#reading = this.#read(connection, deadline)
+    return this.#reading
+  }
+
+  /** Reads the list in a moment, once for all that changes until then. */
+  refreshSoon(connection: Connection): void {
+    this.#stale = connection
+    if (this.#timers.isRunning('refresh') || this.#isClosed) return
+    this.#timers.start('refresh', REFRESH_MS, async () => {
+      // What changed while the list was being read is not in it.
+      await this.#reading?.catch(ignore)
+      if (this.#stale) await this.#refresh(this.#stale)
+    })
+  }
+
+  /**
+   * Why a tool must not be called. A lockfile covers what a tool is when it is called, not when it was found, so the
+   * list is read again; calls made at once share one reading.
+   */
+  async refusalOf(tool: string, connection: Connection): Promise<string | undefined> {
+    if (!this.#around.guard.isOn) return undefined
+    this.#checking ??= this.read(connection).finally(() => {
+      this.#checking = undefined
+    })
+    await this.#checking
+    return this.#listed.refusalOf(tool)
+  }
+
+  /** Holds what is registered to a lockfile that has just come into force. */
+  recheck(): void {
+    this.#listed.recheck()
+  }
+
+  /** Takes the server's tools out of the registry, and forgets them. */
+  drop(): void {
+    this.#listed.drop()
+  }
+
+  /** Leaves the registry alone from now on. */
+  close(): void {
+    this.#isClosed = true
+    this.#timers.stopAll()
+  }
+
+  async #load(): Promise<CachedCatalogue | undefined> {
+    try {
+      return await this.#around.cache?.load(this.#server, this.#fingerprint)
+    } catch (error) {
+      this.#report.warn(`its tools could not be recalled, so it is asked for them: ${describeError(error)}`)
+      return undefined
+    }
+  }
+
+  async #read(connection: Connection, deadline: Deadline): Promise<void> {
+    const hasTools = connection.client.getServerCapabilities()?.tools !== undefined
+    const page = (cursor: string | undefined) =>
+      connection.request('tools/list', cursor === undefined ? {} : { cursor }, {
+        timeoutMs: deadline.remainingMs,
+        isUpkeep: true,
+      })
+    const tools = hasTools ? await listTools(page, this.#around.emit) : []
+    const refusal = this.#refusal()
+    if (refusal !== undefined) throw new Error(refusal)
+    if (!this.#isClosed && this.#listed.sync(tools)) await this.#remember(tools, connection)
+  }
+
+  async #remember(tools: readonly ServerTool[], { era }: Connection): Promise<void> {
+    try {
+      await this.#around.cache?.save(this.#server, this.#fingerprint, { tools, era })
+    } catch (error) {
+      this.#report.warn(`its tools could not be remembered: ${describeError(error)}`)
+    }
+  }
+
+  async #refresh(connection: Connection): Promise<void> {
+    if (!connection.isOpen) return
+    try {
+      await this.read(connection)
+    } catch (error) {
+      if (connection.isOpen)
+        this.#report.warn(`its tools could not be listed, so the last list stays: ${describeError(error)}`)
+    }
+  }
+
+  #deadline(): Deadline {
+    return new Deadline(this.#around.now, this.#readMs)
+  }
+}
+
+function ignore(): void {}
