@@ -7,7 +7,7 @@ import {
   type ObservedServer,
   toolsByName,
 } from './lockfile.ts'
-import { commandOf } from './server-command.ts'
+import { commandOf, saltedDigest } from './server-command.ts'
 
 /** One place where something differs; `before` or `after` is absent where there was or is nothing. */
 export interface FieldChange {
@@ -50,16 +50,23 @@ export function compareWithLock(
     const locked = lockfile.servers.get(server)
     const now = observed.get(server)
     if (!now) return [{ kind: 'server-removed', server }]
-    if (!locked) return [{ kind: 'server-added', server, fields: fieldChanges({}, commandOf(now.config)) }]
+    if (!locked) return [{ kind: 'server-added', server, fields: newCommand(now) }]
     const fields = commandChanges(locked, now)
     if (fields.length > 0) return [{ kind: 'command-changed', server, fields }]
     return now.tools ? compareTools(server, locked, toolsByName(now.tools)) : []
   })
 }
 
+function newCommand({ config }: ObservedServer): FieldChange[] {
+  return fieldChanges(
+    {},
+    commandOf(config, () => '(secret)'),
+  )
+}
+
 /** Where a server's command differs from the approved one. */
 export function commandChanges(locked: LockedServer, { config }: ObservedServer): FieldChange[] {
-  const command = commandOf(config)
+  const command = commandOf(config, saltedDigest(locked.salt ?? ''))
   return locked.hash === sha256(command) ? [] : fieldChanges(locked.command, command)
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { canonicalJson } from '../../json.ts'
+import { canonicalJson, isRecord } from '../../json.ts'
 import type { ServerTool } from '../server-tool.ts'
 
 /** What an approval of a tool covers, beside its name. */
@@ -14,13 +14,23 @@ export const DEFINITION_FIELDS = [
 /** A tool's definition, as it is approved. */
 export type LockedDefinition = Pick<ServerTool, (typeof DEFINITION_FIELDS)[number]>
 
-/** The part of a listed tool that an approval covers, exactly as the server sent it. */
+/** The part of a listed tool that an approval covers, as the server sent it but for the order of lists that are sets. */
 export function definitionOf(tool: LockedDefinition): LockedDefinition {
+  const { inputSchema, outputSchema } = tool
+  return pickDefinition({
+    ...tool,
+    inputSchema: inSetOrder(inputSchema) as LockedDefinition['inputSchema'],
+    ...(isRecord(outputSchema) ? { outputSchema: inSetOrder(outputSchema) as typeof outputSchema } : {}),
+  })
+}
+
+/** The part of a listed tool that an approval covers, exactly as it is. */
+export function pickDefinition(tool: LockedDefinition): LockedDefinition {
   const present = DEFINITION_FIELDS.filter((field) => tool[field] !== undefined)
   return Object.fromEntries(present.map((field) => [field, tool[field]])) as unknown as LockedDefinition
 }
 
-/** SHA-256 over a tool's name and definition. The order of keys does not count; everything else does. */
+/** SHA-256 over a tool's name and definition. The order of keys and of sets does not count; everything else does. */
 export function hashDefinition(name: string, tool: LockedDefinition): string {
   return sha256({ name, ...definitionOf(tool) })
 }
@@ -28,4 +38,24 @@ export function hashDefinition(name: string, tool: LockedDefinition): string {
 /** SHA-256 over data in its canonical form. */
 export function sha256(data: unknown): string {
   return `sha256-${createHash('sha256').update(canonicalJson(data)).digest('hex')}`
+}
+
+/** Lists of a schema in which the order means nothing. */
+const SETS: ReadonlySet<string> = new Set(['required', 'enum', 'type'])
+/** Keywords whose values are data, whatever keys these have. */
+const DATA: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples'])
+
+function inSetOrder(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(inSetOrder)
+  if (!isRecord(schema)) return schema
+  const entries = Object.entries(schema).map(([keyword, value]) => {
+    if (SETS.has(keyword) && Array.isArray(value)) return [keyword, sortItems(value)]
+    return [keyword, DATA.has(keyword) ? value : inSetOrder(value)]
+  })
+  return Object.fromEntries(entries)
+}
+
+function sortItems(items: readonly unknown[]): unknown[] {
+  const keyed = items.map((item) => ({ item, key: canonicalJson(item) }))
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ item }) => item)
 }

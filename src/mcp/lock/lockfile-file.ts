@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describeError, ToolcribError } from '../../errors.ts'
 import type { Config } from '../config/load-config.ts'
+import { writeWhole } from '../write-whole.ts'
 import type { Lockfile } from './lockfile.ts'
 import { readLock, writeLock } from './lockfile-text.ts'
 
@@ -12,33 +12,38 @@ export function lockfilePath({ files }: Pick<Config, 'files'>, cwd: string): str
   return join(file === undefined ? cwd : dirname(file), 'toolcrib.lock')
 }
 
-/** The lockfile, undefined when there is none; one that cannot be read is `config-invalid`, never ignored. */
-export async function readLockfile(path: string): Promise<Lockfile | undefined> {
+/**
+ * The lockfile, undefined when there is none; one that cannot be read is `config-invalid`, never ignored. With
+ * `mustExist`, for a path that somebody named, so is one that is not there: a slip must not switch it off.
+ */
+export function readLockfile(path: string, options: { readonly mustExist: true }): Promise<Lockfile>
+export function readLockfile(
+  path: string,
+  options?: { readonly mustExist?: boolean },
+): Promise<Lockfile | undefined>
+export async function readLockfile(
+  path: string,
+  { mustExist = false }: { readonly mustExist?: boolean } = {},
+): Promise<Lockfile | undefined> {
   let text: string
   try {
     text = await readFile(path, 'utf8')
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
-    throw new ToolcribError('config-invalid', `${path} cannot be read: ${describeError(cause)}`, { cause })
+    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
+    if (isMissing && !mustExist) return undefined
+    const reason = isMissing
+      ? `there is no lockfile ${path}; name one that is there, or write it with "toolcrib lock"`
+      : `${path} cannot be read: ${describeError(cause)}`
+    throw new ToolcribError('config-invalid', reason, { cause })
   }
   return readLock(text, path)
 }
 
 /** Writes a lockfile whole or not at all. */
 export async function writeLockfile(path: string, lockfile: Lockfile): Promise<void> {
-  const draft = `${path}.${randomUUID()}`
   try {
-    const file = await open(draft, 'wx', 0o644)
-    try {
-      await file.writeFile(writeLock(lockfile))
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(draft, path)
+    await writeWhole(path, writeLock(lockfile), { mode: 0o644 })
   } catch (cause) {
     throw new ToolcribError('config-invalid', `${path} cannot be written: ${describeError(cause)}`, { cause })
-  } finally {
-    await rm(draft, { force: true })
   }
 }

@@ -8,12 +8,15 @@ import {
   definitionOf,
   hashDefinition,
   type LockedDefinition,
+  pickDefinition,
   sha256,
 } from './definition.ts'
 import type { LockedServer, LockedTool, Lockfile } from './lockfile.ts'
 import type { ServerCommand } from './server-command.ts'
 
-const VERSION = 1
+const VERSION = 2
+/** It had short digests, names of headers alone, and counted the order of sets; what it says of a tool still holds. */
+const OLD_VERSION = 1
 
 /**
  * A lockfile as text, made for review: names in order, one field a line, descriptions line by line, and characters
@@ -22,8 +25,9 @@ const VERSION = 1
 export function writeLock({ servers }: Lockfile): string {
   const data = {
     version: VERSION,
-    servers: sorted(servers, ({ hash, command, tools }) => ({
+    servers: sorted(servers, ({ hash, salt, command, tools }) => ({
       hash,
+      ...(salt === undefined ? {} : { salt }),
       command: inOrder(command),
       tools: sorted(tools, toolData),
     })),
@@ -31,14 +35,18 @@ export function writeLock({ servers }: Lockfile): string {
   return `${escapeHidden(JSON.stringify(data, null, 2))}\n`
 }
 
-/** Reads a lockfile's text. Whatever is wrong with it is `config-invalid`: it is never partly believed. */
+/**
+ * Reads a lockfile's text. Whatever is wrong with it is `config-invalid`: it is never partly believed. Of one in the
+ * old form, servers with digests or headers are approved no more: their commands do not compare.
+ */
 export function readLock(text: string, path: string): Lockfile {
   const data = parse(text, path)
-  if (data.version !== VERSION)
-    throw damaged(path, `its version is ${JSON.stringify(data.version)}, and this toolcrib knows ${VERSION}`)
+  const { version } = data
+  if (version !== VERSION && version !== OLD_VERSION)
+    throw damaged(path, `its version is ${JSON.stringify(version)}, and this toolcrib knows ${VERSION}`)
   if (!isRecord(data.servers)) throw damaged(path, 'it has no servers')
   const servers = Object.entries(data.servers).map(
-    ([name, server]) => [name, readServer(server, name, path)] as const,
+    ([name, server]) => [name, readServer(server, { name, path, version })] as const,
   )
   return { servers: new Map(servers) }
 }
@@ -104,31 +112,45 @@ function repeatedKey(text: string): string | undefined {
   return repeated
 }
 
-function readServer(data: unknown, server: string, path: string): LockedServer {
-  if (!isRecord(data) || !isRecord(data.command) || !isRecord(data.tools))
-    throw damaged(path, `its server "${server}" has no command or no tools`)
-  const command = data.command as unknown as ServerCommand
-  if (data.hash !== sha256(command))
-    throw damaged(path, `the hash of the server "${server}" is not that of its command`)
-  const tools = Object.entries(data.tools).map(
-    ([name, tool]) => [name, readTool(tool, name, `${server}.${name}`, path)] as const,
-  )
-  return { hash: data.hash, command, tools: new Map(tools) }
+/** Which server is read, from where. */
+interface Reading {
+  readonly name: string
+  readonly path: string
+  readonly version: number
 }
 
-function readTool(data: unknown, name: string, label: string, path: string): LockedTool {
-  const definition = isRecord(data) ? readDefinition(data, name) : undefined
-  if (!isRecord(data) || !definition) throw damaged(path, `its tool "${label}" has no definition`)
-  if (data.hash !== hashDefinition(name, definition))
+function readServer(data: unknown, reading: Reading): LockedServer {
+  const { name: server, path } = reading
+  if (!isRecord(data) || !isRecord(data.command) || !isRecord(data.tools))
+    throw damaged(path, `its server "${server}" has no command or no tools`)
+  const { hash, salt } = data
+  const command = data.command as unknown as ServerCommand
+  if (hash !== sha256(command))
+    throw damaged(path, `the hash of the server "${server}" is not that of its command`)
+  if (salt !== undefined && typeof salt !== 'string')
+    throw damaged(path, `the salt of the server "${server}" is no text`)
+  const tools = Object.entries(data.tools).map(
+    ([name, tool]) => [name, readTool(tool, name, reading)] as const,
+  )
+  return { hash, ...(salt === undefined ? {} : { salt }), command, tools: new Map(tools) }
+}
+
+function readTool(data: unknown, name: string, { name: server, path, version }: Reading): LockedTool {
+  const label = `${server}.${name}`
+  const read = isRecord(data) ? readDefinition(data, name) : undefined
+  if (!isRecord(data) || !read) throw damaged(path, `its tool "${label}" has no definition`)
+  const hash = hashDefinition(name, read)
+  const stated = version === OLD_VERSION ? sha256({ name, ...read }) : hash
+  if (data.hash !== stated)
     throw damaged(path, `the hash of the tool "${label}" is not that of its definition`)
-  return { hash: data.hash, definition }
+  return { hash, definition: definitionOf(read) }
 }
 
 function readDefinition(data: Record<string, unknown>, name: string): LockedDefinition | undefined {
   const { description } = data
   const joined = Array.isArray(description) ? description.join('\n') : description
   const tool = readServerTool({ ...data, name, description: joined })
-  return 'reason' in tool ? undefined : definitionOf(tool)
+  return 'reason' in tool ? undefined : pickDefinition(tool)
 }
 
 function damaged(path: string, reason: string, cause?: unknown): ToolcribError {

@@ -9,10 +9,11 @@ import type { ServerConfig } from '../config/server-config.ts'
 import { readServerTool, type ServerTool } from '../server-tool.ts'
 import { approveChanges, changeMatcher } from './approve.ts'
 import { compareWithLock } from './compare.ts'
+import { hashDefinition, sha256 } from './definition.ts'
 import { lockServers, type ObservedServer } from './lockfile.ts'
 import { lockfilePath, readLockfile, writeLockfile } from './lockfile-file.ts'
 import { readLock, writeLock } from './lockfile-text.ts'
-import { commandOf } from './server-command.ts'
+import { commandOf, saltedDigest } from './server-command.ts'
 
 const echo: ServerTool = { name: 'echo', description: 'Says it again.', inputSchema: { type: 'object' } }
 const NODE: ServerConfig = { command: 'node' }
@@ -64,9 +65,10 @@ describe('the text of a lockfile', () => {
     'is empty': '',
     'is cut off': good.slice(0, -40),
     'is no object': '[]',
-    'is of another version': good.replace('"version": 1', '"version": 2'),
-    'has no servers': '{ "version": 1 }',
-    'has servers that are none': '{ "version": 1, "servers": { "a": 1 } }',
+    'is of another version': good.replace('"version": 2', '"version": 3'),
+    'has no servers': '{ "version": 2 }',
+    'has servers that are none': '{ "version": 2, "servers": { "a": 1 } }',
+    'has a salt that is no text': good.replace('"command": {', '"salt": 1, "command": {'),
     'has a description that was edited by hand': good.replace('Says it again.', 'Says it once.'),
     'has a hash that was edited by hand': good.replace(/sha256-\w{4}/g, 'sha256-0000'),
     'has a command that was edited by hand': good.replace('"command": "node"', '"command": "bad"'),
@@ -78,6 +80,37 @@ describe('the text of a lockfile', () => {
     expect(text).not.toBe(good)
     expect(() => readLock(text, '/p/toolcrib.lock')).toThrow(ToolcribError)
     expect(() => readLock(text, '/p/toolcrib.lock')).toThrow(/\/p\/toolcrib\.lock is damaged/)
+  })
+})
+
+describe('a lockfile in the old form', () => {
+  const tool = { ...echo, inputSchema: { type: 'object', required: ['b', 'a'] } }
+  const old = (command: object) => {
+    const { name, ...definition } = tool
+    const tools = { echo: { hash: sha256({ name, ...definition }), ...definition } }
+    return JSON.stringify({ version: 1, servers: { a: { hash: sha256(command), command, tools } } })
+  }
+  const changesNow = (command: object, config: ServerConfig) =>
+    compareWithLock(readLock(old(command), 'toolcrib.lock'), new Map([['a', { config, tools: [tool] }]]))
+
+  it('still approves servers and tools', () => {
+    expect(changesNow({ transport: 'stdio', command: 'node' }, NODE)).toEqual([])
+    expect(hashDefinition('echo', tool)).not.toBe(sha256(tool))
+  })
+
+  it('approves no server by names of headers or short digests', () => {
+    const url = 'https://x.example/mcp'
+    const headers = { Authorization: 'Bearer s' }
+    expect(
+      changesNow({ transport: 'http', url, headers: ['Authorization'] }, { url, headers }),
+    ).toMatchObject([{ kind: 'command-changed' }])
+    const short = { transport: 'stdio', command: 'x', env: { A: '(secret 0123456789ab)' } }
+    expect(changesNow(short, { command: 'x', env: { A: 'v' } })).toMatchObject([{ kind: 'command-changed' }])
+  })
+
+  it('is refused when it was edited by hand', () => {
+    const text = old({ transport: 'stdio', command: 'node' })
+    expect(() => readLock(text.replace('Says it again.', 'Says it once.'), 'x.lock')).toThrow(/is damaged/)
   })
 })
 
@@ -101,6 +134,17 @@ describe('the file of a lockfile', () => {
     expect(await readdir(folder)).toEqual(['toolcrib.lock'])
   })
 
+  it('may be absent, unless somebody named it', async () => {
+    const path = join(folder, 'typo.lock')
+    expect(await readLockfile(path)).toBeUndefined()
+    await expect(readLockfile(path, { mustExist: true })).rejects.toMatchObject({
+      code: 'config-invalid',
+      message: `there is no lockfile ${path}; name one that is there, or write it with "toolcrib lock"`,
+    })
+    await writeLockfile(path, lockServers(observed(echo)))
+    expect((await readLockfile(path, { mustExist: true })).servers.size).toBe(1)
+  })
+
   it('is told when it cannot be read or written', async () => {
     await expect(readLockfile(folder)).rejects.toMatchObject({ code: 'config-invalid' })
     await expect(writeLockfile(join(folder, 'no', 'x.lock'), lockServers(observed()))).rejects.toMatchObject({
@@ -116,20 +160,70 @@ describe('the file of a lockfile', () => {
 describe('a command in a lockfile', () => {
   const command = (server: object) => {
     const { servers } = readConfig({ servers: { a: server } }, { env: { TOKEN: 'value' } })
-    return commandOf(servers.a ?? {})
+    return commandOf(servers.a ?? {}, saltedDigest('salt'))
   }
 
-  it('has the names of variables and headers without their values', () => {
+  it('has the names of variables and headers, and digests in place of their values', () => {
+    const digest = expect.stringMatching(/^\(secret [0-9a-f]{64}\)$/)
     expect(command({ command: 'x', env: { A: 'hunter2' } })).toEqual({
       transport: 'stdio',
       command: 'x',
-      env: { A: expect.stringMatching(/^\(secret [0-9a-f]{12}\)$/) },
+      env: { A: digest },
     })
     expect(command({ url: 'https://x.example/mcp', headers: { Authorization: 'Bearer s' } })).toEqual({
       transport: 'http',
       url: 'https://x.example/mcp',
-      headers: ['Authorization'],
+      headers: { Authorization: digest },
     })
+  })
+
+  it('has digests that mean nothing in another lockfile', () => {
+    const server = new Map([['a', { config: { command: 'x', env: { A: '1' } }, tools: [] }]])
+    const [one, two] = [lockServers(server), lockServers(server)]
+    expect(one.servers.get('a')?.command).not.toEqual(two.servers.get('a')?.command)
+    expect(compareWithLock(one, server)).toEqual([])
+    expect(compareWithLock(readLock(writeLock(two), 'x.lock'), server)).toEqual([])
+  })
+
+  it('is written the same again while nothing changes', () => {
+    const server = new Map([['a', { config: { command: 'x', env: { A: '1' } }, tools: [echo] }]])
+    const before = lockServers(server)
+    expect(writeLock(lockServers(server, before))).toBe(writeLock(before))
+    const changed = new Map([['a', { config: { command: 'x', env: { A: '1', B: '2' } }, tools: [echo] }]])
+    const { lockfile } = approveChanges(before, changed, () => true)
+    expect(lockfile.servers.get('a')?.command.env?.A).toBe(before.servers.get('a')?.command.env?.A)
+  })
+
+  it('changes with the value of a header, and not with what a variable in it stands for', () => {
+    const at = (token: string, value: string) => {
+      const server = { url: 'https://x.example/mcp', headers: { Authorization: value, 'X-Org': 'mine' } }
+      const { servers } = readConfig({ servers: { a: server } }, { env: { TOKEN: token } })
+      return new Map([['a', { config: servers.a ?? {}, tools: [] }]])
+    }
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
+    const written = 'Bearer ${TOKEN}'
+    const lockfile = lockServers(at('one', written))
+    expect(lockfile.servers.get('a')?.command.headers).toMatchObject({ Authorization: written })
+    expect(compareWithLock(lockfile, at('two', written))).toEqual([])
+    const literal = lockServers(at('', 'Bearer one'))
+    expect(writeLock(literal)).not.toContain('one')
+    expect(compareWithLock(literal, at('', 'Bearer two'))).toMatchObject([
+      { kind: 'command-changed', fields: [{ path: 'headers.Authorization' }] },
+    ])
+  })
+
+  it('shows no digest of a server that nobody approved', () => {
+    const now = new Map([['a', { config: { command: 'x', env: { A: '1' } }, tools: [] }]])
+    expect(compareWithLock({ servers: new Map() }, now)).toMatchObject([
+      {
+        kind: 'server-added',
+        fields: [
+          { path: 'command', after: 'x' },
+          { path: 'env', after: { A: '(secret)' } },
+          { path: 'transport' },
+        ],
+      },
+    ])
   })
 
   it('never holds what looks like a secret, and changes with it', () => {
@@ -152,6 +246,7 @@ describe('a command in a lockfile', () => {
       { command: 'docker', args: ['run', '-e', 'A=hunter2hunter2', 'image'] },
       { command: 'sudo', args: ['/usr/bin/podman', 'run', '-e', 'A=hunter2hunter2', 'image'] },
       { command: 'x', env: { A: 'hunter2hunter2' } },
+      { url: 'https://x.example/mcp', headers: { 'X-Org': 'hunter2hunter2' } },
       // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
       { command: 'x', args: ['--token', '${NONE:-hunter2hunter2}'] },
       { url: 'https://x.example/mcp?key=hunter2hunter2' },
@@ -168,7 +263,7 @@ describe('a command in a lockfile', () => {
     const args = ['--token', '${TOKEN}', '--header', 'Authorization: Bearer ${TOKEN}', '--folder', '/data']
     expect(command({ command: 'x', args }).args).toEqual(args)
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
-    const env = { A: '${TOKEN}', B: '${env:TOKEN}' }
+    const env = { A: '${TOKEN}', B: '${env:TOKEN}', C: '${NONE:-${TOKEN}}' }
     expect(command({ command: 'x', env }).env).toEqual(env)
   })
 
@@ -201,6 +296,37 @@ describe('comparing', () => {
     expect(fieldsOf(started('-y', 'pkg', '/data'), started('-y', 'pkg@2', '/data'))).toEqual([
       { path: 'args.1', before: 'pkg', after: 'pkg@2' },
     ])
+  })
+
+  it('takes another order of lists that are sets for no change', () => {
+    const taking = (...cities: string[]) => ({
+      config: NODE,
+      tools: [
+        {
+          ...echo,
+          inputSchema: {
+            type: cities[0] === 'Oslo' ? ['object', 'null'] : ['null', 'object'],
+            properties: { city: { enum: cities }, day: { default: 'today' } },
+            required: cities[0] === 'Oslo' ? ['city', 'day'] : ['day', 'city'],
+          },
+        },
+      ],
+    })
+    expect(fieldsOf(taking('Oslo', 'Rome'), taking('Rome', 'Oslo'))).toEqual([])
+    expect(fieldsOf(taking('Oslo', 'Rome'), taking('Oslo', 'Rome', 'Bern'))).toEqual([
+      { path: 'inputSchema.properties.city.enum.0', after: 'Bern' },
+    ])
+  })
+
+  it('counts the order where it means something', () => {
+    const taking = (schema: object) => ({ config: NODE, tools: [{ ...echo, inputSchema: { ...schema } }] })
+    const ordered: [object, object][] = [
+      [{ prefixItems: [{ type: 'string' }, {}] }, { prefixItems: [{}, { type: 'string' }] }],
+      [{ default: { enum: [1, 2] } }, { default: { enum: [2, 1] } }],
+      [{ examples: ['a', 'b'] }, { examples: ['b', 'a'] }],
+      [{ enum: [[1, 2]] }, { enum: [[2, 1]] }],
+    ]
+    for (const [before, after] of ordered) expect(fieldsOf(taking(before), taking(after))).not.toEqual([])
   })
 
   it('sees a null that comes in', () => {

@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import type { ServerConfig } from '../config/server-config.ts'
 import type { ServerTool } from '../server-tool.ts'
 import { definitionOf, hashDefinition, type LockedDefinition, sha256 } from './definition.ts'
-import { commandOf, type ServerCommand } from './server-command.ts'
+import { commandOf, type ServerCommand, saltedDigest } from './server-command.ts'
 
 /** A tool as it was approved. */
 export interface LockedTool {
@@ -12,6 +13,8 @@ export interface LockedTool {
 /** A server as it was approved: what starts it, and its tools by the server's own names. */
 export interface LockedServer {
   readonly hash: string
+  /** What the digests in its command were made with; random, and there only with digests. */
+  readonly salt?: string
   readonly command: ServerCommand
   readonly tools: ReadonlyMap<string, LockedTool>
 }
@@ -28,18 +31,32 @@ export interface ObservedServer {
   readonly tools?: readonly ServerTool[] | undefined
 }
 
-/** Approves servers as they are now. Those whose tools are not known are left out. */
-export function lockServers(observed: ReadonlyMap<string, ObservedServer>): Lockfile {
+/**
+ * Approves servers as they are now. Those whose tools are not known are left out. What stayed the same is written the
+ * same when the lockfile `before` is known.
+ */
+export function lockServers(observed: ReadonlyMap<string, ObservedServer>, before?: Lockfile): Lockfile {
   const servers = new Map<string, LockedServer>()
   for (const [name, { config, tools }] of observed) {
-    if (tools) servers.set(name, lockServer(config, toolsByName(tools)))
+    if (tools) servers.set(name, lockServer(config, toolsByName(tools), before?.servers.get(name)))
   }
   return { servers }
 }
 
-export function lockServer(config: ServerConfig, tools: ReadonlyMap<string, LockedTool>): LockedServer {
-  const command = commandOf(config)
-  return { hash: sha256(command), command, tools }
+/** Approves one server with these tools; digests are made with the salt it had, if it had one. */
+export function lockServer(
+  config: ServerConfig,
+  tools: ReadonlyMap<string, LockedTool>,
+  before: LockedServer | undefined,
+): LockedServer {
+  const salt = before?.salt ?? randomBytes(16).toString('hex')
+  const digest = saltedDigest(salt)
+  let hasDigests = false
+  const command = commandOf(config, (value) => {
+    hasDigests = true
+    return digest(value)
+  })
+  return { hash: sha256(command), ...(hasDigests ? { salt } : {}), command, tools }
 }
 
 /** The definitions of a list by name. Of two with one name the first counts, since only that one is registered. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { asWritten, type ServerConfig } from '../config/server-config.ts'
 
 /** What decides which program or address a server is. Values that may be secrets are there by their digest only. */
@@ -10,33 +10,51 @@ export interface ServerCommand {
   readonly url?: string
   /** By name: a `${VARIABLE}` as it is written, else a digest. A variable like `NODE_OPTIONS` decides what is run. */
   readonly env?: Readonly<Record<string, string>>
-  /** Names only, sorted. */
-  readonly headers?: readonly string[]
+  /** By name, likewise: a header may decide whose data a server gives. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Stands for a value that may be a secret. */
+export type Digest = (value: string) => string
+
+/**
+ * A SHA-256 digest under a salt. Whoever reads two lockfiles cannot tell that a value stands in both, and a list of
+ * digests made in advance is of no use. Short literals can still be guessed one by one: secrets belong in variables.
+ */
+export function saltedDigest(salt: string): Digest {
+  return (value) => `(secret ${createHmac('sha256', salt).update(value).digest('hex')})`
 }
 
 /**
  * A server's command as an approval covers it: as it was written, so that a lockfile means the same on another
  * machine. What looks like a secret all the same is replaced by a digest; it may still not change unnoticed.
  */
-export function commandOf(config: ServerConfig): ServerCommand {
+export function commandOf(config: ServerConfig, digest: Digest): ServerCommand {
   const { type, command, args = [], cwd, url, env = {}, headers = {} } = asWritten(config)
   const transport = type ?? (command === undefined ? 'http' : 'stdio')
+  const mask: Digest = (value) => (value === '' || isReference(value) ? value : digest(value))
   if (transport !== 'stdio') {
-    const names = Object.keys(headers).sort()
     return {
       transport,
-      ...(url === undefined ? {} : { url: maskUrl(url) }),
-      ...(names.length === 0 ? {} : { headers: names }),
+      ...(url === undefined ? {} : { url: maskUrl(url, mask) }),
+      ...(isEmpty(headers) ? {} : { headers: maskValues(headers, mask) }),
     }
   }
-  const variables = Object.entries(env).map(([name, value]) => [name, mask(String(value))] as const)
   return {
     transport,
     ...(command === undefined ? {} : { command }),
-    ...(args.length === 0 ? {} : { args: maskArguments([command ?? '', ...args]).slice(1) }),
+    ...(args.length === 0 ? {} : { args: maskArguments([command ?? '', ...args], mask).slice(1) }),
     ...(cwd === undefined ? {} : { cwd }),
-    ...(variables.length === 0 ? {} : { env: Object.fromEntries(variables) }),
+    ...(isEmpty(env) ? {} : { env: maskValues(env, mask) }),
   }
+}
+
+function isEmpty(map: Readonly<Record<string, string>>): boolean {
+  return Object.keys(map).length === 0
+}
+
+function maskValues(map: Readonly<Record<string, string>>, mask: Digest): Record<string, string> {
+  return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, mask(String(value))]))
 }
 
 const SECRET_NAME =
@@ -49,20 +67,28 @@ const HEADER_FLAG = /^(-H|--headers?)$/
 const VARIABLE_FLAG = /^(-e|--env)$/
 const CONTAINER_COMMAND = /(^|[/\\])(docker|podman|nerdctl)(\.exe)?$/
 
-function maskArguments(args: readonly string[]): string[] {
+function maskArguments(args: readonly string[], mask: Digest): string[] {
   // Elsewhere -e is code to run, which whoever approves it must see.
   const container = args.findIndex((arg) => CONTAINER_COMMAND.test(arg))
   return args.map((arg, index) => {
     const before = args[index - 1] ?? ''
     const isInContainer = container >= 0 && index > container
     const [, flag, value] = /^(--?[^=\s]*)=(.*)$/s.exec(arg) ?? []
-    if (flag !== undefined && value !== undefined) return `${flag}=${maskValueOf(flag, value, isInContainer)}`
+    if (flag !== undefined && value !== undefined)
+      return `${flag}=${maskArgument({ flag, value, isInContainer }, mask)}`
     const isValue = before.startsWith('-') && !arg.startsWith('-')
-    return maskValueOf(isValue ? before : '', arg, isInContainer)
+    return maskArgument({ flag: isValue ? before : '', value: arg, isInContainer }, mask)
   })
 }
 
-function maskValueOf(flag: string, value: string, isInContainer: boolean): string {
+interface Argument {
+  /** The option it is the value of; '' when it is none's. */
+  readonly flag: string
+  readonly value: string
+  readonly isInContainer: boolean
+}
+
+function maskArgument({ flag, value, isInContainer }: Argument, mask: Digest): string {
   if (HEADER_FLAG.test(flag))
     return value.replace(
       /^([\w-]+:\s*)(.+)$/s,
@@ -73,7 +99,7 @@ function maskValueOf(flag: string, value: string, isInContainer: boolean): strin
     const isVariable = flag === '--env' || (isInContainer && VARIABLE_FLAG.test(flag))
     if (isVariable || isSecret(name, content)) return `${name}=${mask(content)}`
   }
-  return isSecret(flag, value) ? mask(value) : maskUrl(value)
+  return isSecret(flag, value) ? mask(value) : maskUrl(value, mask)
 }
 
 function isSecret(name: string, value: string): boolean {
@@ -81,7 +107,7 @@ function isSecret(name: string, value: string): boolean {
 }
 
 /** An address without its password and without secrets among its parameters; other texts as they are. */
-function maskUrl(text: string): string {
+function maskUrl(text: string, mask: Digest): string {
   return text
     .replace(
       /^([a-z][\w+.-]*:\/\/[^/?#@\s:]*:)([^/?#@\s]+)(?=@)/i,
@@ -95,12 +121,14 @@ function maskUrl(text: string): string {
     )
 }
 
-function mask(secret: string): string {
-  if (secret === '' || isReference(secret)) return secret
-  return `(secret ${createHash('sha256').update(secret).digest('hex').slice(0, 12)})`
-}
-
 /** A variable stands for a value; it is none, unless it brings one along as its default. */
 function isReference(text: string): boolean {
-  return /^((bearer|basic|token) )?\$\{(?![^}]*:-[^}])[^}]*\}$/i.test(text)
+  const value = text.replace(/^(bearer|basic|token) /i, '')
+  let rest = value
+  // From the inside out: a default may be a variable.
+  for (let before = ''; before !== rest; ) {
+    before = rest
+    rest = rest.replace(/\$\{[\w.:]+(:-)?\}/g, '')
+  }
+  return rest === ''
 }
