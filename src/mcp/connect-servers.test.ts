@@ -1,12 +1,7 @@
-import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import { ToolRegistry } from '../tool-registry.ts'
-import type { CachedCatalogue } from './catalogue-cache.ts'
-import { type ConnectOptions, connectServers } from './connect-servers.ts'
-import { Connection } from './connection.ts'
-import { MessageGuard } from './message-guard.ts'
-import type { OpenConnection } from './open-connection.ts'
-import type { Schedule } from './schedule.ts'
+import { connectServers } from './connect-servers.ts'
+import { begin, call, World } from './fake-world.ts'
 
 describe('connectServers', () => {
   it('starts a remembered server with its first call, once for all who call', async () => {
@@ -221,152 +216,39 @@ describe('connectServers', () => {
     const { registry } = await begin({ config: { allow: ['e*', 'add'], deny: ['add'] } })
     expect(registry.listSchemas().map(({ name }) => name)).toEqual(['mcp__a__echo'])
   })
-})
 
-interface WorldOptions {
-  readonly isRemembered?: boolean
-  readonly failures?: number
-  readonly failure?: string
-  readonly config?: object
-}
-
-async function begin(options: WorldOptions) {
-  const world = new World(options)
-  const registry = new ToolRegistry()
-  const servers = connectServers(
-    registry,
-    { servers: { a: { command: 'x', ...options.config } } },
-    world.options,
-  )
-  await servers.ready()
-  return { world, registry, servers }
-}
-
-async function call(registry: ToolRegistry) {
-  const [answer] = await registry.executeParallel([{ toolCallId: '1', name: 'mcp__a__echo', args: {} }], {
-    sessionId: 's',
-  })
-  return answer?.result
-}
-
-const TOOLS = ['echo', 'add'].map((name) => ({ name, description: '', inputSchema: { type: 'object' } }))
-
-/** A world with a clock of its own and servers that do as told. */
-class World {
-  opened = 0
-  isDeaf = false
-  isHanging = false
-  wasGivenUp = false
-  calls = 0
-  callError: string | undefined
-  tools: unknown = TOOLS
-  readonly warnings: string[] = []
-  readonly options: ConnectOptions
-  readonly #timers = new Set<{ at: number; fire: () => void }>()
-  #now = 1_000
-  readonly #failure: string
-  #failures: number
-  #transport: FakeTransport | undefined
-
-  constructor({ isRemembered, failures = 0, failure = 'no such thing' }: WorldOptions) {
-    this.#failure = failure
-    this.#failures = failures
-    const catalogue: CachedCatalogue = { tools: TOOLS, era: 'legacy' }
-    this.options = {
-      open: this.#open,
-      schedule: this.#schedule,
-      clock: () => this.#now,
-      random: () => 1,
-      onEvent: (event) => event.type === 'server-warning' && this.warnings.push(event.warning),
-      ...(isRemembered ? { cache: { load: async () => catalogue, save: async () => {} } } : {}),
-    }
-  }
-
-  /** Lets time pass, and whatever is due happen. */
-  async pass(ms: number): Promise<void> {
-    const end = this.#now + ms
-    for (;;) {
-      await this.settle()
-      const [next] = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
-      if (!next) break
-      this.#timers.delete(next)
-      this.#now = Math.max(this.#now, next.at)
-      next.fire()
-    }
-    this.#now = end
-    await this.settle()
-  }
-
-  async settle(): Promise<void> {
-    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
-  }
-
-  notify(method: string): void {
-    this.#transport?.onmessage?.({ jsonrpc: '2.0', method })
-  }
-
-  readonly #schedule: Schedule = (delayMs, fire) => {
-    const timer = { at: this.#now + delayMs, fire }
-    this.#timers.add(timer)
-    return () => this.#timers.delete(timer)
-  }
-
-  readonly #open: OpenConnection = async ({ server, signal }) => {
-    this.opened++
-    if (this.isHanging) {
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-      this.wasGivenUp = true
-    }
-    signal.throwIfAborted()
-    if (this.#failures-- > 0) throw new Error(this.#failure)
-    this.#transport = new FakeTransport((method) => this.#answer(method))
-    const client = { name: 'test', version: '1' }
-    return Connection.open(server, this.#transport, {
-      client,
-      era: 'legacy',
-      timeoutMs: 5_000,
-      schedule: this.#schedule,
+  it('says which tools it leaves out for their names, and why, once for each list', async () => {
+    const { registry, world } = await begin({
+      tools: [{ name: 'echo' }, { name: 'Echo' }, { name: 'no\u0000name' }, { name: 'x', inputSchema: 7 }],
     })
-  }
+    expect(registry.listSchemas().map(({ name }) => name)).toEqual(['mcp__a__echo'])
+    const left = world.events.filter(({ type }) => type === 'tool-invalid')
+    expect(left).toMatchObject([
+      { server: 'a', tool: 'x', reason: 'its inputSchema is no schema' },
+      { server: 'a', tool: 'no\u0000name', reason: expect.stringContaining('name') },
+      { server: 'a', tool: 'Echo', reason: expect.stringContaining('too like "mcp__a__echo"') },
+    ])
+    world.notify('notifications/tools/list_changed')
+    await world.pass(300)
+    expect(world.events.filter(({ type }) => type === 'tool-invalid')).toEqual(left)
+  })
 
-  #answer(method: string): object {
-    if (this.isDeaf) throw new Error('it is deaf')
-    if (method === 'tools/list') return { tools: this.tools }
-    if (method === 'tools/call') {
-      this.calls++
-      if (this.callError !== undefined) throw new Error(this.callError)
-      return { content: [{ type: 'text', text: 'done' }] }
-    }
-    if (method !== 'initialize') return {}
-    const capabilities = { tools: { listChanged: true } }
-    return { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'fake', version: '1' } }
-  }
-}
+  it('says when structured content is missing that a tool promised, and hands on the rest', async () => {
+    const { registry, world } = await begin({ tools: [{ name: 'echo', outputSchema: { type: 'object' } }] })
+    expect(await call(registry)).toMatchObject({ ok: true, value: 'done' })
+    expect(world.events).toContainEqual(
+      expect.objectContaining({
+        type: 'output-mismatch',
+        tool: 'echo',
+        faults: expect.stringContaining('no structured content'),
+      }),
+    )
+  })
 
-class FakeTransport {
-  onclose?: () => void
-  onerror?: (error: Error) => void
-  onmessage?: (message: JSONRPCMessage) => void
-  readonly guard = new MessageGuard()
-  readonly #answer: (method: string) => object
-
-  constructor(answer: (method: string) => object) {
-    this.#answer = answer
-  }
-
-  async start(): Promise<void> {}
-
-  async send(sent: JSONRPCMessage): Promise<void> {
-    this.guard.sent(sent)
-    if (!('method' in sent) || !('id' in sent)) return
-    const result = this.#answer(sent.method)
-    const { message } = this.guard.received({ jsonrpc: '2.0', id: sent.id, result })
-    if (message) queueMicrotask(() => this.onmessage?.(message))
-  }
-
-  async close(): Promise<void> {
-    const { onclose } = this
-    delete this.onclose
-    onclose?.()
-  }
-}
+  it('does not ask for structured content of a call that failed', async () => {
+    const { registry, world } = await begin({ tools: [{ name: 'echo', outputSchema: { type: 'object' } }] })
+    world.result = { content: [{ type: 'text', text: 'no such city' }], isError: true }
+    expect(await call(registry)).toMatchObject({ ok: false, error: 'no such city' })
+    expect(world.events.map(({ type }) => type)).not.toContain('output-mismatch')
+  })
+})

@@ -1,15 +1,18 @@
+import type { SyncReport } from '../events.ts'
 import { canonicalJson, hashText } from '../json.ts'
 import { matcher } from '../registry/policy.ts'
 import type { ToolContext, ToolResult } from '../tool.ts'
 import type { ToolRegistry } from '../tool-registry.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { LockGuard } from './lock/lock-guard.ts'
+import type { EmitMcp } from './mcp-event.ts'
 import type { ServerTool } from './server-tool.ts'
 
 export interface ListingSurroundings {
   readonly registry: Pick<ToolRegistry, 'syncMcp' | 'unregisterMcp'>
   /** Holds the server to the lockfile, where there is one. */
   readonly guard: LockGuard
+  readonly emit: EmitMcp
   /** Looks at its tools whenever they are other ones. */
   readonly onTools: (tools: readonly ServerTool[]) => void
   /** Runs a call on whichever server bears this one's name when the call comes. */
@@ -43,7 +46,8 @@ export class ListedTools {
   sync(tools: readonly ServerTool[]): boolean {
     const hash = hashText(canonicalJson(tools))
     if (hash === this.#hash) return false
-    this.#register(tools)
+    for (const { name, reason } of this.#register(tools))
+      this.#around.emit({ type: 'tool-invalid', tool: this.#ownName(name), reason })
     this.#tools = tools
     this.#hash = hash
     this.#around.onTools(tools)
@@ -77,7 +81,8 @@ export class ListedTools {
     return reason && `calling "${tool}" of server "${this.#server}" is not permitted: ${reason}`
   }
 
-  #register(tools: readonly ServerTool[]): void {
+  /** Answers what could not be registered: names that make no sense, or are taken. */
+  #register(tools: readonly ServerTool[]): SyncReport['skipped'] {
     const { lazy, pinned, trust } = this.#config
     const { guard, registry, call } = this.#around
     const taken = tools.filter(({ name }) => this.takes(name))
@@ -93,6 +98,15 @@ export class ListedTools {
       // progress extends it.
       timeoutMs: 0,
     }))
-    guard.sync(this.#server, taken, () => registry.syncMcp(this.#server, callable, options))
+    let skipped: SyncReport['skipped'] = []
+    guard.sync(this.#server, taken, () => {
+      skipped = registry.syncMcp(this.#server, callable, options).skipped
+    })
+    return skipped
+  }
+
+  #ownName(name: string): string {
+    const prefix = `mcp__${this.#server}__`
+    return name.startsWith(prefix) ? name.slice(prefix.length) : name
   }
 }

@@ -1,4 +1,5 @@
 import { describeError } from '../errors.ts'
+import { canonicalJson } from '../json.ts'
 import { type CachedCatalogue, type CatalogueCache, fingerprintOf } from './catalogue-cache.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { Connection } from './connection.ts'
@@ -16,7 +17,6 @@ const REFRESH_MS = 300
 
 export interface CatalogueSurroundings extends ListingSurroundings {
   readonly cache: CatalogueCache | undefined
-  readonly emit: EmitMcp
   readonly now: () => number
   readonly schedule: Schedule
 }
@@ -35,6 +35,8 @@ export class ServerCatalogue {
   #stale: Connection | undefined
   #reading: Promise<void> | undefined
   #checking: Promise<void> | undefined
+  /** What was wrong with the list as it was read last; it is not told again with each reading. */
+  #told: ReadonlySet<string> = new Set()
   #isClosed = false
 
   constructor(
@@ -139,7 +141,14 @@ export class ServerCatalogue {
         timeoutMs: deadline.remainingMs,
         isUpkeep: true,
       })
-    const tools = hasTools ? await listTools(page, this.#around.emit) : []
+    const told = new Set<string>()
+    const tellNews: EmitMcp = (event) => {
+      const text = canonicalJson(event)
+      told.add(text)
+      if (!this.#told.has(text)) this.#around.emit(event)
+    }
+    const tools = hasTools ? await listTools(page, tellNews) : []
+    this.#told = told
     const refusal = this.#refusal()
     if (refusal !== undefined) throw new Error(refusal)
     if (!this.#isClosed && this.#listed.sync(tools)) await this.#remember(tools, connection)
