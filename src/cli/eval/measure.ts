@@ -104,7 +104,8 @@ async function find(catalogue: CatalogueSearch, query: string): Promise<Listing[
   }
 }
 
-function score(
+/** How much of what is relevant was found, and how far up. */
+export function score(
   found: readonly string[],
   relevant: ReadonlySet<string>,
 ): Pick<QueryOutcome, 'recall' | 'ndcg' | 'reciprocalRank'> {
