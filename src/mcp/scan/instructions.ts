@@ -40,30 +40,44 @@ const RULES: readonly Rule[] = [
   {
     kind: 'override',
     severity: 'high',
+    message: 'tells the model to forget what came before',
+    pattern:
+      /\b(?:ignore|disregard|forget) (?:all|everything|anything|whatever|the)(?: \w+){0,3}? ?(?:above|before this|previously|were told|have been told)\b|\b(?:this|these|the following) (?:rules?|instructions?|polic(?:y|ies)) (?:overrides?|supersedes?)\b/,
+  },
+  {
+    kind: 'override',
+    severity: 'high',
     message: 'gives the model another role',
     pattern:
-      /\b(?:you are (?:now|no longer)|from now on,? you|new system prompt|your new (?:instructions|role))\b/,
+      /\b(?:you are (?:now|no longer)|from now on,? you|new system prompt|your new (?:instructions|role))\b|\b(?:new|updated|real|hidden|secret) instructions?:|\bsystem: ?(?:you|the (?:assistant|model|ai))\b/,
   },
   {
     kind: 'secrecy',
     severity: 'high',
     message: 'tells the model to keep something from the user',
     pattern:
-      /\b(?:do not|don't|never|must not|should not|without)(?: \w+){0,2}? (?:tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|mention(?:ing)?|alert(?:ing)?|reveal(?:ing)?|disclos(?:e|ing))\b[^.\n]{0,50}?\b(?:users?|humans?|anyone|operator|customer)\b/,
+      /\b(?:do not|don't|never|must not|should not|not to|without)(?: \w+){0,2}? (?:tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|mention(?:ing)?|alert(?:ing)?|reveal(?:ing)?|disclos(?:e|ing))\b[^.\n]{0,50}?\b(?:users?|humans?|anyone|operator|customer)\b/,
   },
   {
     kind: 'secrecy',
     severity: 'high',
     message: 'tells the model to act unnoticed',
     pattern:
-      /\b(?:keep (?:this|it) (?:a )?secret|(?:silently|secretly|covertly|quietly) (?:send|forward|read|upload|copy|include|call|execute|run|append|bcc)|without the user(?:'s)? (?:knowing|knowledge|noticing|consent)|hide (?:this|it) from the user)\b/,
+      /\b(?:keep (?:this|it) (?:a )?(?:secret|confidential|hidden)|(?:silently|secretly|covertly|quietly) (?:send|forward|read|upload|copy|include|call|execute|run|append|bcc)|without the user(?:'s)? (?:knowing|knowledge|noticing|consent)|hide (?:this|it) from the user)\b|\b(?:do not|don't|never) (?:let (?:the )?(?:users?|humans?|anyone) (?:know|see|notice)|(?:show|display) (?:this|these|it)(?: \w+){0,2}? to (?:the )?(?:users?|humans?|anyone))\b|\b(?:users?|humans?) (?:must|should|may|need) not (?:be (?:told|informed|notified|aware)|know|see this|notice)\b|\bthis is hidden from the user\b/,
+  },
+  {
+    kind: 'secrecy',
+    severity: 'medium',
+    message: 'tells the model to act without asking the user',
+    pattern:
+      /\b(?:without asking (?:the )?(?:users?|humans?)|(?:do not|don't|never) ask (?:the )?(?:users?|humans?) (?:for|about|to) (?:\w+ )?(?:confirm|confirmation|permission|approval|consent|approve))\b/,
   },
   {
     kind: 'fake-markup',
     severity: 'high',
     message: 'passes itself off as the words of the host',
     pattern:
-      /<\|?\/?(?:im_start|im_end|system|assistant|system[-_ ](?:prompt|message|reminder|instructions?)|sys|admin)\|?>|\[\/?inst\]|<<\/?sys>>|\[system\]|^#{1,4} ?system(?: prompt| message)?:?$/m,
+      /<\|?\/?(?:im_start|im_end|system|assistant|system[-_ ](?:prompt|message|reminder|instructions?)|sys|admin)\|?>|```system\b|\n\n(?:human|assistant): |\[\/?inst\]|<<\/?sys>>|\[system\]|^#{1,4} ?system(?: prompt| message)?:?$/m,
   },
   {
     kind: 'fake-markup',
@@ -82,9 +96,29 @@ const RULES: readonly Rule[] = [
   {
     kind: 'exfiltration',
     severity: 'high',
+    message: 'asks for variables, keys or passwords',
+    pattern:
+      /\b(?:send|forward|include|pass|append|provide|upload|put|copy|post|insert|leak)\b[^.\n]{0,60}?(?:\bprocess\.env\b|\b(?:all|the|any) (?:of the )?environment variables in\b|\bthe user's (?:\w+ )?(?:api keys?|passwords?|credentials|private keys?|secrets|tokens))|\bread\b[^.\n]{0,30}?\.env\b[^.\n]{0,60}?\b(?:include|pass|send|append|put)\b/,
+  },
+  {
+    kind: 'exfiltration',
+    severity: 'medium',
+    message: 'names files that hold keys or passwords',
+    pattern:
+      /\bid_(?:rsa|ed25519|ecdsa)\b(?!\.pub)|\.ssh\/(?![\w-]{1,40}\.pub)|\.aws\/credentials|\/etc\/shadow\b|\.bash_history\b|\.gnupg\/|\bwallet\.dat\b|\.cursor\/mcp\.json|claude_desktop_config/,
+  },
+  {
+    kind: 'exfiltration',
+    severity: 'medium',
+    message: 'has a script fetched and run',
+    pattern: /\b(?:curl|wget) [^\n|]{0,200}\| ?(?:sudo )?(?:ba|z)?sh\b/,
+  },
+  {
+    kind: 'exfiltration',
+    severity: 'high',
     message: 'asks for the conversation or the system prompt',
     pattern:
-      /\b(?:send|forward|include|pass|append|provide|upload|put|copy|post|insert|paste|leak|repeat)\b[^.\n]{0,50}?\b(?:(?:entire|full|whole|complete|all|previous|prior|earlier)(?: \w+){0,2}? (?:conversation|chat|messages|context|history|dialog(?:ue)?)(?: history)?|conversation history|chat history|system prompt|initial prompt)\b/,
+      /\b(?:send|forward|include|pass|append|provide|upload|put|copy|post|insert|paste|leak|repeat)\b[^.\n]{0,50}?\b(?:(?:entire|full|whole|complete|all|previous|prior|earlier)(?: \w+){0,2}? (?:conversation|chat|messages|context|history|dialog(?:ue)?)(?: history)?|conversation history|chat history|user's conversation|system prompt|initial prompt)\b/,
   },
   {
     kind: 'exfiltration',
@@ -102,9 +136,16 @@ const RULES: readonly Rule[] = [
   {
     kind: 'precedence',
     severity: 'medium',
+    message: 'says what to do with other tools',
+    pattern:
+      /\bwhen(?:ever)? (?:this tool is available|you (?:\([^)\n]{0,20}\) )?see this tool)\b|\bthe [\w`'"-]{2,60} tool (?:must|shall) (?:change|use|set|add|include|send|always|first|never)\b/,
+  },
+  {
+    kind: 'precedence',
+    severity: 'medium',
     message: 'talks the model out of other tools',
     pattern:
-      /\b(?:do not|don't|never) (?:use|call|invoke|trust) (?:any )?other (?:tools?|functions?|servers?)\b|\b(?:all )?other (?:tools?|functions?|servers?) (?:are|is) (?:deprecated|broken|unsafe|outdated|insecure|obsolete|malicious)\b/,
+      /\bprefer this (?:tool|function) (?:over|to) (?:any|all|every)\b|\bmust be used instead of (?:any|all|every)\b|\b(?:do not|don't|never) (?:use|call|invoke|trust) (?:any )?other (?:tools?|functions?|servers?)\b|\b(?:all )?other (?:tools?|functions?|servers?) (?:are|is) (?:deprecated|broken|unsafe|outdated|insecure|obsolete|malicious)\b/,
   },
   {
     kind: 'concealment',

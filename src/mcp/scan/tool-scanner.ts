@@ -8,9 +8,8 @@ import { scanTool } from './scan-tool.ts'
 export class ToolScanner {
   readonly #looks = new Map<string, readonly ToolLook[]>()
   readonly #findings = new Map<string, readonly Finding[]>()
-  readonly #told = new Set<string>()
 
-  /** Takes a server's tools in place of those it had; answers what was not told before. */
+  /** Takes a server's tools in place of those it had; answers what was not told of those. */
   see(server: string, tools: readonly ServerTool[]): readonly Finding[] {
     this.#looks.delete(server)
     const looks = tools.map((tool) => toolLook(server, tool))
@@ -18,16 +17,18 @@ export class ToolScanner {
       ...tools.flatMap((tool) => scanTool(server, tool)),
       ...compareServers(server, looks, this.#looks),
     ]
+    const told = new Set(this.#findings.get(server)?.map(canonicalJson))
     this.#looks.set(server, looks)
     this.#findings.set(server, findings)
     return findings.filter((finding) => {
       const key = canonicalJson(finding)
-      if (this.#told.has(key)) return false
-      this.#told.add(key)
-      return true
+      const isNew = !told.has(key)
+      told.add(key)
+      return isNew
     })
   }
 
+  /** Takes a server's tools away. Should it come back, what there is to say about it is told anew. */
   forget(server: string): void {
     this.#looks.delete(server)
     this.#findings.delete(server)
