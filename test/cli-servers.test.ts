@@ -1,78 +1,23 @@
-import { spawn, spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { buildCommandLine } from './cli-process.ts'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { appeared, RAIN, useCommandLine } from './cli-folder.ts'
 import { referenceServer } from './mcp/reference-servers.ts'
-
-const SERVER = join(import.meta.dirname, 'fixtures', 'changing-server.mjs')
-const RAIN = {
-  name: 'get_rain',
-  description: 'Tells how much rain fell in a city.',
-  inputSchema: {
-    type: 'object',
-    properties: { city: { type: 'string' }, days: { type: 'number' } },
-    required: ['city'],
-  },
-}
 
 // Every step is a process of its own, and some tests take many.
 vi.setConfig({ testTimeout: 60_000 })
 
-let cli: Awaited<ReturnType<typeof buildCommandLine>>
-beforeAll(async () => {
-  cli = await buildCommandLine()
-})
-afterAll(() => cli.remove())
-
-let folder = ''
-beforeEach(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'toolcrib-cli-')))
-  mkdirSync(join(folder, 'home'))
-})
-afterEach(() => rmSync(folder, { recursive: true }))
-
-const environment = () => ({
-  ...process.env,
-  HOME: join(folder, 'home'),
-  XDG_CONFIG_HOME: join(folder, 'home', '.config'),
-  NO_COLOR: '1',
-})
-
-/** Runs the command line in the folder of the test, as a separate process. */
-function toolcrib(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli.main, ...args], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: environment(),
-    input: '{"city": "Oslo"}',
-  })
-  return { status, stdout, stderr, json: () => JSON.parse(stdout) }
-}
-
-const list = (...tools: object[]) => writeFileSync(join(folder, 'tools.json'), JSON.stringify(tools))
-const server = (...args: string[]) => ({
-  command: process.execPath,
-  args: [SERVER, join(folder, 'tools.json'), ...args],
-})
-const configure = (mcpServers: object) =>
-  writeFileSync(join(folder, '.mcp.json'), JSON.stringify({ mcpServers }))
+const { path, main, environment, toolcrib, start, list, server, configure, silentServer, ...line } =
+  useCommandLine()
+const { wasStarted, forgetStart } = line
 
 describe('commands over servers', () => {
   beforeEach(() => {
     list(RAIN)
     configure({
       weather: server(),
-      files: { command: process.execPath, args: [referenceServer('filesystem'), folder] },
+      files: { command: process.execPath, args: [referenceServer('filesystem'), path()] },
       gone: { command: 'no-such-command-anywhere' },
     })
   })
@@ -81,7 +26,7 @@ describe('commands over servers', () => {
     const listed = toolcrib('list', '--json')
     expect(listed.status).toBe(0)
     const { servers, tools, tokens, files } = listed.json()
-    expect(files).toEqual([join(folder, '.mcp.json')])
+    expect(files).toEqual([path('.mcp.json')])
     expect(servers).toMatchObject([
       {
         server: 'weather',
@@ -101,7 +46,7 @@ describe('commands over servers', () => {
     expect(shown.stdout).not.toContain('\u001b')
     expect(toolcrib('list', 'gone').status).toBe(1)
     expect(shown.stdout).toMatch(/1 tool from 1 server, \d+ tokens\n$/)
-    expect(toolcrib('list').stdout).toMatch(/from 2 servers, [\d,]+ tokens; 1 server failed\n$/)
+    expect(toolcrib('list').stdout).toMatch(/from 2 servers, [\d,]+ tokens; 1 server missing\n$/)
     expect(toolcrib('list', 'weather', 'nowhere')).toMatchObject({
       status: 2,
       stdout: '',
@@ -129,30 +74,30 @@ describe('commands over servers', () => {
     const shown = toolcrib('search', 'read', 'a', 'text', 'file', '--limit', '1')
     expect(shown.status).toBe(0)
     expect(shown.stdout).toMatch(/mcp__files__read_text_file[\s\S]*because "read" in name/)
-    expect(shown.stdout).toContain('not searched: gone')
+    expect(shown.stderr).toMatch(/note gone is not searched: it failed: .*not found/)
     expect(toolcrib('search', 'zebra')).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('nothing fits'),
     })
-    rmSync(join(folder, 'tools.json.started'))
+    forgetStart()
     expect(toolcrib('search', '+').status).toBe(2)
     expect(toolcrib('search', '/(/')).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('/(/ is not a pattern: missing closing ): `(`'),
     })
-    expect(existsSync(join(folder, 'tools.json.started'))).toBe(false)
+    expect(wasStarted()).toBe(false)
     expect(toolcrib('search', 'x', '--limit', 'many').status).toBe(2)
   })
 
   it('call takes arguments as JSON, as pairs and from stdin, and starts only the server it needs', () => {
-    writeFileSync(join(folder, 'note.txt'), 'rain at noon\nsun at one\n')
-    const path = join(folder, 'note.txt')
-    expect(toolcrib('call', 'files.read_text_file', JSON.stringify({ path }))).toMatchObject({
+    writeFileSync(path('note.txt'), 'rain at noon\nsun at one\n')
+    const note = path('note.txt')
+    expect(toolcrib('call', 'files.read_text_file', JSON.stringify({ path: note }))).toMatchObject({
       status: 0,
       stdout: 'rain at noon\nsun at one\n\n',
     })
-    expect(existsSync(join(folder, 'tools.json.started'))).toBe(false)
-    const pairs = toolcrib('call', 'read_text_file', '--arg', `path=${path}`, '--arg', 'head=1', '--json')
+    expect(wasStarted()).toBe(false)
+    const pairs = toolcrib('call', 'read_text_file', '--arg', `path=${note}`, '--arg', 'head=1', '--json')
     expect(pairs.json()).toMatchObject({
       name: 'mcp__files__read_text_file',
       result: { ok: true, value: 'rain at noon' },
@@ -162,7 +107,7 @@ describe('commands over servers', () => {
       stdout: 'get_rain ran\n',
     })
     expect(toolcrib('call', 'weather.get_rain', '--arg', 'city=Oslo', '--dry-run').status).toBe(0)
-    expect(readFileSync(join(folder, 'tools.json.called'), 'utf8')).toBe('get_rain\n')
+    expect(readFileSync(path('tools.json.called'), 'utf8')).toBe('get_rain\n')
   })
 
   it('call tells a failure of the tool from a mistake of its user', () => {
@@ -204,7 +149,7 @@ describe('commands over servers', () => {
     const shown = toolcrib('stats')
     expect(shown).toMatchObject({ status: 0, stdout: expect.stringContaining('tokens a turn') })
     expect(shown.stdout).toMatch(/weather +1 tool +\d+ tokens\n/)
-    expect(shown.stderr).toMatch(/gone is not counted: failed: .*not found/)
+    expect(shown.stderr).toMatch(/note gone is not counted: it failed: .*not found/)
   })
 
   it('doctor says what is wrong and what to do', () => {
@@ -213,7 +158,7 @@ describe('commands over servers', () => {
     expect(report.status).toBe(1)
     expect(report.json()).toMatchObject({
       healthy: false,
-      files: [join(folder, '.mcp.json')],
+      files: [path('.mcp.json')],
       servers: [
         { server: 'weather', state: 'ready', tools: 1, connectMs: expect.any(Number) },
         { server: 'files', state: 'ready' },
@@ -236,30 +181,21 @@ describe('commands over servers', () => {
   it('end quietly when nobody reads on', () => {
     const { stdout, stderr } = spawnSync(
       'sh',
-      ['-c', '"$0" "$1" list files --schema | head -n 1', process.execPath, cli.main],
-      { cwd: folder, encoding: 'utf8', env: environment() },
+      ['-c', '"$0" "$1" list files --schema | head -n 1', process.execPath, main()],
+      { cwd: path(), encoding: 'utf8', env: environment() },
     )
-    expect(stdout).toBe(`${join(folder, '.mcp.json')}\n`)
+    expect(stdout).toBe(`${path('.mcp.json')}\n`)
     expect(stderr).toBe('')
   })
 
   it('end their servers on Ctrl-C', async () => {
-    configure({
-      weather: server(),
-      stuck: { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1e6)'] },
-    })
-    const running = spawn(process.execPath, [cli.main, 'list'], {
-      cwd: folder,
-      env: environment(),
-      stdio: 'ignore',
-    })
-    const exited = new Promise<number | null>((resolve) => running.once('exit', resolve))
-    while (!existsSync(join(folder, 'tools.json.started')))
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    running.kill('SIGINT')
-    expect(await exited).toBe(130)
+    configure({ weather: server(), stuck: silentServer() })
+    const { child, ended } = start(['list'])
+    await appeared(path('tools.json.started'))
+    child.kill('SIGINT')
+    expect(await ended).toEqual({ status: 130, stdout: '', stderr: 'cancelled ended by SIGINT\n' })
     const { stdout } = spawnSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
-    expect(stdout).not.toContain(join(folder, 'tools.json'))
+    expect(stdout).not.toContain(path('tools.json'))
   })
 })
 
@@ -272,7 +208,7 @@ describe('lock, diff and approve', () => {
   it('go together: what changes is shown, held back and approved', () => {
     expect(toolcrib('diff')).toMatchObject({ status: 2, stderr: expect.stringContaining('toolcrib lock') })
     expect(toolcrib('lock', '--json').json()).toMatchObject({
-      lockfile: join(folder, 'toolcrib.lock'),
+      lockfile: path('toolcrib.lock'),
       servers: 1,
       tools: 1,
       failed: [],
@@ -315,21 +251,21 @@ describe('lock, diff and approve', () => {
 
   it('run no command that nobody approved, but by name', () => {
     toolcrib('lock')
-    rmSync(join(folder, 'tools.json.started'))
+    forgetStart()
     configure({ weather: server('--quiet'), other: server() })
     const diff = toolcrib('diff')
     expect(diff.status).toBe(1)
     expect(diff.stdout).toMatch(/\+ server other[\s\S]*~ server weather[\s\S]*args\.2\n\s+\+ --quiet/)
     expect(toolcrib('list').status).toBe(1)
     expect(toolcrib('doctor').status).toBe(1)
-    expect(existsSync(join(folder, 'tools.json.started'))).toBe(false)
+    expect(wasStarted()).toBe(false)
     expect(toolcrib('approve', 'weather').status).toBe(0)
-    expect(readFileSync(join(folder, 'tools.json.started'), 'utf8')).toBe('started\n')
+    expect(readFileSync(path('tools.json.started'), 'utf8')).toBe('started\n')
     expect(toolcrib('list', 'weather').status).toBe(0)
   })
 
   it('refuse a damaged lockfile, everywhere', () => {
-    writeFileSync(join(folder, 'toolcrib.lock'), '{ "version": 1')
+    writeFileSync(path('toolcrib.lock'), '{ "version": 1')
     for (const command of [
       ['list'],
       ['search', 'rain'],
@@ -345,14 +281,14 @@ describe('lock, diff and approve', () => {
     expect(toolcrib('doctor', '--json').json()).toMatchObject({
       healthy: false,
       servers: [{ server: 'weather', state: 'cold', reason: expect.stringContaining('not started') }],
-      lockfile: { state: 'damaged', path: join(folder, 'toolcrib.lock') },
+      lockfile: { state: 'damaged', path: path('toolcrib.lock') },
     })
     expect(toolcrib('doctor').stdout).toMatch(/Lockfile\n.*is damaged/)
-    expect(existsSync(join(folder, 'tools.json.started'))).toBe(false)
+    expect(wasStarted()).toBe(false)
   })
 
   it('replace a damaged lockfile by lock, and say so', () => {
-    writeFileSync(join(folder, 'toolcrib.lock'), '{ "version": 1')
+    writeFileSync(path('toolcrib.lock'), '{ "version": 1')
     expect(toolcrib('lock')).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('locked 1 server'),
@@ -363,10 +299,10 @@ describe('lock, diff and approve', () => {
 
   it('keep what was approved of a server that cannot be asked', () => {
     toolcrib('lock')
-    const before = readFileSync(join(folder, 'toolcrib.lock'), 'utf8')
-    writeFileSync(join(folder, 'tools.json'), 'not json')
+    const before = readFileSync(path('toolcrib.lock'), 'utf8')
+    writeFileSync(path('tools.json'), 'not json')
     expect(toolcrib('lock', '--timeout', '2000').status).toBe(1)
-    expect(readFileSync(join(folder, 'toolcrib.lock'), 'utf8')).toBe(before)
+    expect(readFileSync(path('toolcrib.lock'), 'utf8')).toBe(before)
   })
 })
 
@@ -388,8 +324,8 @@ describe('without a config', () => {
   })
 
   it('commands name the line of a broken one, once', () => {
-    writeFileSync(join(folder, 'toolcrib.toml'), '[tools]\n[server.files\n')
-    const place = `${join(folder, 'toolcrib.toml')}:2: `
+    writeFileSync(path('toolcrib.toml'), '[tools]\n[server.files\n')
+    const place = `${path('toolcrib.toml')}:2: `
     expect(toolcrib('list')).toMatchObject({ status: 2, stderr: expect.stringContaining(place) })
     expect(toolcrib('import')).toMatchObject({ status: 2, stderr: expect.stringContaining(place) })
     const { status, stdout } = toolcrib('doctor')
@@ -398,11 +334,8 @@ describe('without a config', () => {
   })
 
   it('import makes one of what other programs use', () => {
-    mkdirSync(join(folder, 'home', '.cursor'))
-    writeFileSync(
-      join(folder, 'home', '.cursor', 'mcp.json'),
-      JSON.stringify({ mcpServers: { weather: server() } }),
-    )
+    mkdirSync(path('home', '.cursor'))
+    writeFileSync(path('home', '.cursor', 'mcp.json'), JSON.stringify({ mcpServers: { weather: server() } }))
     list(RAIN)
     expect(toolcrib('import', '--dry-run', '--json').json()).toMatchObject({
       added: ['weather'],

@@ -64,6 +64,13 @@ describe('toolcrib tour', () => {
     expect(figures.evicted.length).toBeGreaterThan(0)
   })
 
+  it('has one figure for the whole catalogue, wherever it is told', () => {
+    const { stdout } = toolcrib('tour')
+    const [, full] = /37 tools on the surface, ([\d,]+) tokens a turn/.exec(stdout) ?? []
+    expect(full).toMatch(/\d/)
+    expect(stdout).toContain(`all tools would be ${full} tokens`)
+  })
+
   it('makes do with a made-up catalogue where those servers are not installed', async () => {
     const registry = new ToolRegistry()
     const scene = await openScene(registry, { from: join(folder, 'elsewhere.js') })

@@ -1,47 +1,36 @@
-import { Command } from 'commander'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { approveChanges, changeMatcher, compareWithLock, type LockChange, writeLockfile } from 'toolcrib/mcp'
+import type { ServerFlags } from './commands/flags.ts'
 import { observeServers, requireLockfile, unapprovedServers } from './observe-servers.ts'
-import { type ServerFlags, withServerFlags } from './open-registry.ts'
 import { showChanges, summarise } from './show-changes.ts'
 import { plain, print, printJson } from './terminal.ts'
 
-interface ApproveFlags extends ServerFlags {
+export interface ApproveFlags extends ServerFlags {
   readonly all?: boolean
 }
 
 /** `toolcrib approve`: takes changes over into the lockfile. */
-export function approveCommand(): Command {
-  return withServerFlags(new Command('approve'))
-    .description('Take over what changed, so that it is found and callable again.')
-    .argument('[names...]', 'servers, tools (mcp__files__read_file or files.read_file), or globs')
-    .option('--all', 'everything that changed')
-    .addHelpText('after', HELP)
-    .action(async (names: string[], flags: ApproveFlags) => {
-      if (names.length === 0 && !flags.all)
-        throw new ToolcribError(
-          'config-invalid',
-          'say what to approve, by names or --all; see "toolcrib diff"',
-        )
-      const { lockfile, lockPath } = await requireLockfile(flags)
-      const isMeant = flags.all ? () => true : changeMatcher(names)
-      const { observed, failed } = await observeServers(flags, (server, found) => {
-        const unapproved = unapprovedServers(found).get(server)
-        return unapproved === undefined || isMeant(unapproved) || namesToolOf(server, names)
-      })
-      const { lockfile: next, approved } = approveChanges(lockfile, observed, isMeant)
-      if (approved.length > 0) await writeLockfile(lockPath, next)
-      const waiting = compareWithLock(next, observed)
-      const changes = [...approved, ...waiting]
-      const unmatched = names.filter((name) => !changes.some(changeMatcher([name])))
-      if (flags.json) printJson({ lockfile: lockPath, approved, waiting, unmatched, failed })
-      else show(approved, waiting, failed)
-      for (const name of unmatched)
-        console.error(`${pc.yellow('note')} "${name}" fits nothing that changed; see "toolcrib diff"`)
-      const isDone = approved.length > 0 || (flags.all === true && waiting.length === 0)
-      process.exitCode = isDone && failed.length + unmatched.length === 0 ? 0 : 1
-    })
+export async function runApprove(names: readonly string[], flags: ApproveFlags): Promise<void> {
+  if (names.length === 0 && !flags.all)
+    throw new ToolcribError('config-invalid', 'say what to approve, by names or --all; see "toolcrib diff"')
+  const { lockfile, lockPath } = await requireLockfile(flags)
+  const isMeant = flags.all ? () => true : changeMatcher(names)
+  const { observed, failed } = await observeServers(flags, (server, found) => {
+    const unapproved = unapprovedServers(found).get(server)
+    return unapproved === undefined || isMeant(unapproved) || namesToolOf(server, names)
+  })
+  const { lockfile: next, approved } = approveChanges(lockfile, observed, isMeant)
+  if (approved.length > 0) await writeLockfile(lockPath, next)
+  const waiting = compareWithLock(next, observed)
+  const changes = [...approved, ...waiting]
+  const unmatched = names.filter((name) => !changes.some(changeMatcher([name])))
+  if (flags.json) printJson({ lockfile: lockPath, approved, waiting, unmatched, failed })
+  else show(approved, waiting, failed)
+  for (const name of unmatched)
+    console.error(`${pc.yellow('note')} "${name}" fits nothing that changed; see "toolcrib diff"`)
+  const isDone = approved.length > 0 || (flags.all === true && waiting.length === 0)
+  process.exitCode = isDone && failed.length + unmatched.length === 0 ? 0 : 1
 }
 
 /** A tool can only be approved with the server it is of, so naming one means to run that server. */
@@ -59,14 +48,3 @@ function show(
   if (waiting.length > 0) print(pc.yellow(`still waiting: ${summarise(waiting)}; see "toolcrib diff"`))
   for (const { server, reason } of failed) console.error(`${pc.red('failed')} ${server}: ${plain(reason)}`)
 }
-
-const HELP = `
-A server's name means the server with its command and all its tools. Approving a server, or a tool of one that is new
-or has another command, starts it.
-
-Examples:
-  toolcrib approve files                       a server
-  toolcrib approve mcp__files__read_file       one tool
-  toolcrib approve 'mcp__github__list_*'       by glob
-  toolcrib approve --all
-Exit codes: 0 done, 1 a name fits nothing or a server could not be asked, 2 wrong usage, no lockfile or a damaged one.`

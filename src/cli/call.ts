@@ -1,5 +1,4 @@
 import { text } from 'node:stream/consumers'
-import { Command } from 'commander'
 import pc from 'picocolors'
 import {
   type CallResult,
@@ -9,61 +8,41 @@ import {
   type ToolRegistry,
   type ToolSchema,
 } from 'toolcrib'
-import { type ServerFlags, withRegistry, withServerFlags } from './open-registry.ts'
+import { callProgress } from './call-progress.ts'
+import type { ModeFlags, ServerFlags } from './commands/flags.ts'
+import { withRegistry } from './open-registry.ts'
 import { plain, plainLines, print, printJson } from './terminal.ts'
 
-interface CallFlags extends ServerFlags {
+export interface CallFlags extends ServerFlags, ModeFlags {
   readonly arg: readonly string[]
   readonly dryRun?: boolean
 }
 
 /** `toolcrib call`: one call, through the same gates as a model's. */
-export function callCommand(): Command {
-  return withServerFlags(new Command('call'))
-    .description('Call a tool, through the same checks as a model would.')
-    .argument('<tool>', 'mcp__files__read_file, files.read_file, or read_file when only one fits')
-    .argument('[json]', 'the arguments as a JSON object; - reads them from stdin')
-    .option('--arg <key=value>', 'one argument; may be given again', gather, [])
-    .option('--dry-run', 'check the call, and run nothing')
-    .addHelpText('after', HELP)
-    .action(async (name: string, json: string | undefined, flags: CallFlags) => {
-      const given = await readArguments(json)
-      const pairs = flags.arg.map(readPair)
-      const isWanted = (server: string, { config }: { config: { servers: object } }) =>
-        serverOf(name, Object.keys(config.servers))?.includes(server) ?? true
-      await withRegistry(flags, { isWanted }, async ({ registry, statuses }) => {
-        const tool = findTool(registry, name)
-        const args = { ...given, ...typedPairs(pairs, tool?.parameters) }
-        const call = { toolCallId: 'call-1', name: tool?.name ?? name, args }
-        const signal = AbortSignal.timeout(flags.timeout)
-        const context = { sessionId: 'cli', resultBudgetChars: ENOUGH, dryRun: flags.dryRun === true, signal }
-        const [answer] = await registry.executeParallel([call], context)
-        if (!answer) throw new Error('a call was not answered')
-        const explained = withNextStep(answer, name, tool, statuses)
-        if (flags.json) printJson(explained)
-        else show(explained)
-        process.exitCode = exitCodeOf(explained, tool !== undefined)
-      })
-    })
+export async function runCall(name: string, json: string | undefined, flags: CallFlags): Promise<void> {
+  const given = await readArguments(json)
+  const pairs = flags.arg.map(readPair)
+  const isWanted = (server: string, { config }: { config: { servers: object } }) =>
+    serverOf(name, Object.keys(config.servers))?.includes(server) ?? true
+  const progress = callProgress(name)
+  await withRegistry(flags, { isWanted, onEvent: progress.note }, async ({ registry, statuses, signal }) => {
+    const tool = findTool(registry, name)
+    const args = { ...given, ...typedPairs(pairs, tool?.parameters) }
+    const call = { toolCallId: 'call-1', name: tool?.name ?? name, args }
+    // How long the server may take is its own matter, or that of --timeout; no other deadline cuts it short.
+    const context = { sessionId: 'cli', resultBudgetChars: ENOUGH, dryRun: flags.dryRun === true, signal }
+    const [answer] = await progress.during(registry.executeParallel([call], context))
+    signal.throwIfAborted()
+    if (!answer) throw new Error('a call was not answered')
+    const explained = withNextStep(answer, name, tool, statuses)
+    if (flags.json) printJson(explained)
+    else show(explained)
+    process.exitCode = exitCodeOf(explained, tool !== undefined)
+  })
 }
 
 /** People scroll; nothing is trimmed for them. */
 const ENOUGH = 100_000_000
-
-const HELP = `
-Examples:
-  toolcrib call files.read_text_file '{"path": "README.md"}'
-  toolcrib call files.read_text_file --arg path=README.md --arg head=10
-  echo '{"message": "hi"}' | toolcrib call echo -
-  toolcrib call github.create_issue --arg title=Bug --dry-run
-
-A value given by --arg is read as the tool's schema says: text where it wants text, JSON elsewhere.
-Only the server that has the tool is started, when the name tells which.
-Exit codes: 0 done, 1 the tool failed, 2 wrong usage, an unknown tool or arguments that do not fit.`
-
-function gather(value: string, before: readonly string[]): string[] {
-  return [...before, value]
-}
 
 async function readArguments(json: string | undefined): Promise<Record<string, unknown>> {
   if (json === undefined) return {}
@@ -142,6 +121,7 @@ function withNextStep(
   if (result.ok) return answer
   const explained = (error: string): CallResult => ({ ...answer, result: { ...result, error } })
   if (!tool) return explained(unknownTool(name, statuses))
+  if (result.code === 'timeout') return explained(`${result.error}\ngive it more with --timeout <ms>`)
   if (result.code !== 'input_invalid' || tool.mcpServer === undefined) return answer
   return explained(`${result.error}\nsee its schema with "toolcrib list ${tool.mcpServer} --schema"`)
 }

@@ -1,38 +1,27 @@
-import { Command } from 'commander'
 import pc from 'picocolors'
-import { ToolcribError } from 'toolcrib'
+import { exactTokenCounter, type TokenCounter, ToolcribError } from 'toolcrib'
 import { compareWithLock, type Finding, type LockChange } from 'toolcrib/mcp'
+import type { ModeFlags, ServerFlags } from './commands/flags.ts'
+import { definitionTokens } from './definition-tokens.ts'
 import {
   type FoundConfig,
   findConfigAndDamage,
   type OpenedRegistry,
-  type ServerFlags,
+  requireUnnamed,
   withRegistry,
-  withServerFlags,
 } from './open-registry.ts'
 import { summarise } from './show-changes.ts'
 import { columns, figure, plain, plural, print, printJson } from './terminal.ts'
 
+export interface DoctorFlags extends ServerFlags, ModeFlags {}
+
 /** `toolcrib doctor`: how config, servers and lockfile are doing, and what to do next. */
-export function doctorCommand(): Command {
-  return withServerFlags(new Command('doctor'))
-    .description('Check config, servers, definitions and lockfile, and say what to do next.')
-    .addHelpText('after', HELP)
-    .action(async (flags: ServerFlags) => {
-      const report = await examine(flags)
-      if (flags.json) printJson(report)
-      else show(report)
-      process.exitCode = report.healthy ? 0 : 1
-    })
+export async function runDoctor(flags: DoctorFlags): Promise<void> {
+  const report = await examine(flags)
+  if (flags.json) printJson(report)
+  else show(report)
+  process.exitCode = report.healthy ? 0 : 1
 }
-
-const HELP = `
-Starts the configured servers, except those that the lockfile does not approve.
-
-Examples:
-  toolcrib doctor
-  toolcrib doctor --json | jq '.findings'
-Exit codes: 0 all is well, 1 something needs attention, 2 wrong usage.`
 
 interface ServerReport {
   readonly server: string
@@ -58,11 +47,13 @@ interface Report {
   readonly nextSteps: readonly string[]
 }
 
-async function examine(flags: ServerFlags): Promise<Report> {
+async function examine(flags: DoctorFlags): Promise<Report> {
   const found = await orProblem(findConfigAndDamage(flags))
   if (typeof found === 'string') return withoutConfig(found)
   if (found.damage !== undefined) return withDamagedLock(found, found.damage)
-  return withRegistry(flags, { found }, async (opened) => diagnose(opened))
+  if (found.lockfile === undefined) requireUnnamed(flags)
+  const countTokens = await exactTokenCounter()
+  return withRegistry(flags, { found }, async (opened) => diagnose(opened, countTokens))
 }
 
 /** What was found, or what is wrong with it. */
@@ -100,9 +91,9 @@ function withDamagedLock({ config, lockPath }: FoundConfig, problem: string): Re
   }
 }
 
-function diagnose(opened: OpenedRegistry): Report {
+function diagnose(opened: OpenedRegistry, countTokens: TokenCounter): Report {
   const { config, lockfile, lockPath, servers, events } = opened
-  const reports = opened.statuses.map((status) => serverReport(status.server, opened))
+  const reports = opened.statuses.map((status) => serverReport(status.server, opened, countTokens))
   const findings = servers.findings()
   const changes = changesOf(opened)
   const state = lockfile ? (changes.length > 0 ? 'changed' : 'unchanged') : 'none'
@@ -124,13 +115,11 @@ function diagnose(opened: OpenedRegistry): Report {
 
 function serverReport(
   server: string,
-  { registry, servers, statuses, connectMs, events, countTokens }: OpenedRegistry,
+  { registry, servers, statuses, connectMs, events }: OpenedRegistry,
+  countTokens: TokenCounter,
 ): ServerReport {
   const status = statuses.find((each) => each.server === server)
   const own = registry.listSchemas().filter(({ mcpServer }) => mcpServer === server)
-  const tokens = own.map(({ name, description, parameters }) =>
-    countTokens(JSON.stringify({ name, description, parameters })),
-  )
   const took = connectMs.get(server)
   const warnings = events.flatMap((event) => {
     if (event.server !== server) return []
@@ -143,7 +132,7 @@ function serverReport(
     ...(status?.state === 'failed' ? { reason: status.reason } : {}),
     ...(took === undefined ? {} : { connectMs: Math.round(took) }),
     tools: servers.tools(server)?.length ?? 0,
-    tokens: tokens.reduce((sum, count) => sum + count, 0),
+    tokens: definitionTokens(own, countTokens),
     warnings: [...new Set(warnings)].slice(0, 5),
   }
 }

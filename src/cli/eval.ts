@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises'
-import { Command } from 'commander'
 import pc from 'picocolors'
 import { hybrid, lexical, regex, type Searcher, semantic, ToolcribError, weighted } from 'toolcrib'
 import { staticEmbedder } from 'toolcrib/embedders'
@@ -31,41 +30,15 @@ export async function evaluate({
   return (await measure(searcherNamed(searcher), await loadCase(files), onProgress)).report
 }
 
-interface EvalFlags extends EvalFiles {
+export interface EvalFlags extends EvalFiles {
   readonly searcher: string
   readonly compare?: string
   readonly misses?: string
   readonly json?: boolean
 }
 
-/** `toolcrib eval` */
-export function evalCommand(): Command {
-  return new Command('eval')
-    .description('Measure how well and how fast search finds the right tools, on your own tools and queries.')
-    .requiredOption('--tools <file>', 'lines of { id, server?, name, description, inputSchema }')
-    .requiredOption('--queries <file>', 'lines of { id, query, relevant: [ids] }')
-    .option(
-      '--distractors <file>',
-      'more tools, to make it harder; those that bear a relevant tool’s name are left out',
-    )
-    .option('--searcher <name>', `${Object.keys(SEARCHERS).join(', ')}, or all`, 'lexical')
-    .option('--compare <a,b>', 'put two searchers side by side, query by query')
-    .option(
-      '--misses <file>',
-      'write the queries whose tools are not all among the first five, as lines of JSON',
-    )
-    .option('--json', 'print the figures as JSON')
-    .addHelpText('after', EXAMPLES)
-    .action(run)
-}
-
-const EXAMPLES = `
-Examples:
-  toolcrib eval --tools tools.jsonl --queries queries.jsonl --searcher all
-  toolcrib eval --tools tools.jsonl --queries queries.jsonl --compare lexical,hybrid
-  toolcrib eval --tools tools.jsonl --queries queries.jsonl --searcher hybrid --misses misses.jsonl`
-
-async function run(flags: EvalFlags): Promise<void> {
+/** `toolcrib eval`: how well and how fast search finds the right tools. */
+export async function runEval(flags: EvalFlags): Promise<void> {
   const names = wantedSearchers(flags)
   const labelled = await loadCase(flags)
   const measured: Measurement[] = []
@@ -109,7 +82,13 @@ async function writeMisses(path: string, measured: readonly Measurement[]): Prom
         JSON.stringify({ searcher: report.searcher, id, query, relevant, found }),
       ),
   )
-  await writeFile(path, lines.map((line) => `${line}\n`).join(''))
+  try {
+    await writeFile(path, lines.map((line) => `${line}\n`).join(''))
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const step = 'pass another file by --misses'
+    throw new ToolcribError('config-invalid', `${path} cannot be written: ${reason}; ${step}`, { cause })
+  }
 }
 
 function table(reports: readonly EvalReport[]): string {

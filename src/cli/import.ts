@@ -1,67 +1,47 @@
-import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
-import { Command } from 'commander'
+import { join, resolve } from 'node:path'
 import pc from 'picocolors'
-import { parse, stringify, TomlError } from 'smol-toml'
 import { ToolcribError } from 'toolcrib'
-import { configDirectory, readConfig } from 'toolcrib/mcp'
+import { configDirectory } from 'toolcrib/mcp'
 import { type ClientFile, clientFiles, type Surroundings } from './import/client-files.ts'
 import { type ImportPlan, type PlannedServer, planImport } from './import/plan-import.ts'
-import { type ImportedServer, serversUnder } from './import/read-servers.ts'
-import { plain, plural, print, printJson } from './terminal.ts'
+import type { ImportedServer } from './import/read-servers.ts'
+import { openTarget } from './import/target-file.ts'
+import { figure, plain, plural, print, printJson } from './terminal.ts'
 
-interface ImportFlags {
+export interface ImportFlags {
   readonly to?: string
   readonly user?: boolean
   readonly dryRun?: boolean
+  readonly force?: boolean
   readonly json?: boolean
 }
 
 /** `toolcrib import`: takes over the servers that other programs are configured with. */
-export function importCommand(): Command {
-  return new Command('import')
-    .description('Find the MCP servers that your editors and assistants use, and add them to toolcrib.toml.')
-    .argument(
-      '[clients...]',
-      'only these: claude-desktop, claude-code, cursor, vscode, windsurf, zed, codex, …',
-    )
-    .option('--to <file>', 'the file to add to (default: toolcrib.toml here)')
-    .option('--user', 'add to the toolcrib.toml of your config folder, for every project')
-    .option('--dry-run', 'show what would be added, and write nothing')
-    .option('--json', 'print the result as JSON')
-    .addHelpText('after', HELP)
-    .action(async (clients: string[], flags: ImportFlags) => {
-      const around = { home: homedir(), platform: process.platform, env: process.env, cwd: process.cwd() }
-      const outcome = await importServers({
-        ...around,
-        clients,
-        target: targetOf(flags),
-        isDry: flags.dryRun === true,
-      })
-      if (flags.json) printJson(outcome)
-      else show(outcome)
-      process.exitCode = outcome.files.length === 0 ? 1 : 0
-    })
+export async function runImport(clients: readonly string[], flags: ImportFlags): Promise<void> {
+  const outcome = await importServers({
+    home: homedir(),
+    platform: process.platform,
+    env: process.env,
+    cwd: process.cwd(),
+    clients,
+    target: targetOf(flags),
+    isDry: flags.dryRun === true,
+    isAnew: flags.force === true,
+  })
+  if (flags.json) printJson(outcome)
+  else show(outcome)
+  process.exitCode = outcome.files.length === 0 ? 1 : 0
 }
-
-const HELP = `
-What is in toolcrib.toml already stays as it is: new servers are added behind it, others are left alone. The files of
-the other programs are only read.
-
-Examples:
-  toolcrib import --dry-run         look first
-  toolcrib import                   everything that is found
-  toolcrib import cursor codex      two programs
-  toolcrib import --user            into your own config, for every project
-Exit codes: 0 done, 1 nothing was found, 2 wrong usage or a config that cannot be read.`
 
 export interface ImportOptions extends Surroundings {
   /** Names of programs; all, when empty. */
   readonly clients: readonly string[]
   readonly target: string
   readonly isDry: boolean
+  /** true: what the target holds is lost. */
+  readonly isAnew?: boolean
 }
 
 export interface ImportOutcome {
@@ -69,7 +49,11 @@ export interface ImportOutcome {
   readonly files: ImportPlan['files']
   /** Names under which servers were added, or would be. */
   readonly added: readonly string[]
+  /** Names of the servers that were in the target, and stay. */
+  readonly kept: readonly string[]
   readonly written: boolean
+  /** True when the target is written anew, or would be: what it held is lost. */
+  readonly replaced: boolean
   /** Where servers were looked for, whether a file was there or not. */
   readonly looked: readonly string[]
   /** Variables and headers whose values were copied along. */
@@ -81,6 +65,7 @@ export async function importServers({
   clients,
   target,
   isDry,
+  isAnew = false,
   ...around
 }: ImportOptions): Promise<ImportOutcome> {
   const files = clientFiles(around)
@@ -92,15 +77,17 @@ export async function importServers({
       `"${unknown}" is no known program; known are ${[...known].join(', ')}`,
     )
   const wanted = files.filter(({ client }) => clients.length === 0 || clients.includes(client))
-  const before = await readTarget(target)
-  const plan = planImport(await readExisting(wanted), presentServers(before ?? '', target))
+  const file = await openTarget(target, { isAnew })
+  const plan = planImport(await readExisting(wanted), file.present)
   const isWritten = !isDry && plan.added.size > 0
-  if (isWritten) await writeServers(target, before, plan.added)
+  if (isWritten) await file.add(plan.added)
   return {
     target,
     files: plan.files.filter(({ servers, problem }) => servers.length > 0 || problem !== undefined),
     added: [...plan.added.keys()],
+    kept: [...file.present.keys()],
     written: isWritten,
+    replaced: file.isReplaced && plan.added.size > 0,
     looked: wanted.map(({ path }) => path),
     copiedValues: [...plan.added.values()].reduce((sum, server) => sum + literalValues(server), 0),
   }
@@ -119,15 +106,6 @@ async function readExisting(files: readonly ClientFile[]): Promise<{ file: Clien
   return read.flatMap(({ file, text }) => (text === undefined ? [] : [{ file, text }]))
 }
 
-async function readTarget(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
-    throw new ToolcribError('config-invalid', `${path} cannot be read; pass another file by --to`, { cause })
-  }
-}
-
 async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
@@ -137,51 +115,13 @@ async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-function presentServers(text: string, target: string): ReadonlyMap<string, ImportedServer> {
-  try {
-    return serversUnder('server', 'servers', 'mcpServers')(parse(text))
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)
-    const place = cause instanceof TomlError ? `${target}:${cause.line}` : target
-    const step = 'mend it there, or import to another file with --to'
-    throw new ToolcribError('config-invalid', `${place}: ${reason}; ${step}`, { cause })
-  }
-}
-
-/** Adds tables behind what is there, so that comments and order stay; the whole is checked before it takes its place. */
-async function writeServers(
-  target: string,
-  before: string | undefined,
-  added: ReadonlyMap<string, ImportedServer>,
-): Promise<void> {
-  const tables = stringify({ server: Object.fromEntries(added) })
-  const text =
-    before === undefined || before.trim() === '' ? `${tables}\n` : `${before.trimEnd()}\n\n${tables}\n`
-  try {
-    readConfig(parse(text))
-  } catch (cause) {
-    const step = 'import to another file with --to, and join them by hand'
-    throw new ToolcribError('config-invalid', `${target} cannot be added to; ${step}`, { cause })
-  }
-  const draft = `${target}.${randomUUID()}`
-  // Values of variables may be secrets: a new file is for its owner alone.
-  const mode = before === undefined ? 0o600 : (await stat(target)).mode & 0o777
-  await mkdir(dirname(target), { recursive: true })
-  try {
-    await writeFile(draft, text, { mode })
-    await rename(draft, target)
-  } finally {
-    await rm(draft, { force: true })
-  }
-}
-
 function literalValues({ env, headers }: ImportedServer): number {
   const values = [...Object.values(env ?? {}), ...Object.values(headers ?? {})]
   return values.filter((value) => !String(value).includes('${')).length
 }
 
 function show(outcome: ImportOutcome): void {
-  const { files, target, added, written, copiedValues } = outcome
+  const { files, target, added, kept, written, replaced, copiedValues } = outcome
   if (files.length === 0) showNothingFound(outcome)
   for (const { title, path, servers, problem } of files) {
     print(`${pc.bold(pc.cyan(title))}  ${pc.dim(path)}`)
@@ -190,10 +130,11 @@ function show(outcome: ImportOutcome): void {
   }
   if (files.length === 0) return
   print()
+  const beside = kept.length > 0 ? `, beside the ${figure(kept.length)} that it has` : ''
+  const what = `${plural(added.length, 'server')} to ${target}${replaced ? ', written anew' : beside}`
   if (added.length === 0) print(`nothing new for ${target}`)
-  else if (written)
-    print(`${pc.green('added')} ${plural(added.length, 'server')} to ${target}; check with "toolcrib doctor"`)
-  else print(`would add ${plural(added.length, 'server')} to ${target}; leave out --dry-run to do so`)
+  else if (written) print(`${pc.green('added')} ${what}; check with "toolcrib doctor"`)
+  else print(`would add ${what}; leave out --dry-run to do so`)
   if (written && copiedValues > 0)
     print(
       pc.yellow(

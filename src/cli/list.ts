@@ -1,13 +1,14 @@
-import { Command } from 'commander'
 import pc from 'picocolors'
-import { type JsonSchema, type ServerStatus, ToolcribError } from 'toolcrib'
 import {
-  findConfig,
-  type OpenedRegistry,
-  type ServerFlags,
-  withRegistry,
-  withServerFlags,
-} from './open-registry.ts'
+  exactTokenCounter,
+  type JsonSchema,
+  type ServerStatus,
+  type TokenCounter,
+  ToolcribError,
+} from 'toolcrib'
+import type { ModeFlags, RefreshFlags, ServerFlags } from './commands/flags.ts'
+import { noteMissing } from './missing-servers.ts'
+import { findConfig, type OpenedRegistry, withRegistry } from './open-registry.ts'
 import {
   columns,
   cut,
@@ -20,29 +21,22 @@ import {
   terminalWidth,
 } from './terminal.ts'
 
-interface ListFlags extends ServerFlags {
+export interface ListFlags extends ServerFlags, ModeFlags, RefreshFlags {
   readonly schema?: boolean
 }
 
 /** `toolcrib list`: servers and their tools, with what each costs in tokens. */
-export function listCommand(): Command {
-  return withServerFlags(new Command('list'))
-    .description('List servers and their tools, with what each definition costs the model.')
-    .argument('[servers...]', 'only these servers')
-    .option('--schema', "show each tool's description and input schema in full")
-    .addHelpText('after', HELP)
-    .action(async (names: string[], flags: ListFlags) => {
-      const found = await findConfig(flags)
-      requireServers(names, Object.keys(found.config.servers))
-      const isWanted = (server: string) => names.length === 0 || names.includes(server)
-      await withRegistry(flags, { found, isWanted }, async (opened) => {
-        const listing = toListing(opened)
-        if (flags.json) printJson(listing)
-        else show(listing, flags.schema === true)
-        if (listing.servers.length > 0 && listing.servers.every(({ state }) => state === 'failed'))
-          process.exitCode = 1
-      })
-    })
+export async function runList(names: readonly string[], flags: ListFlags): Promise<void> {
+  const found = await findConfig(flags)
+  requireServers(names, Object.keys(found.config.servers))
+  const isWanted = (server: string) => names.length === 0 || names.includes(server)
+  const countTokens = await exactTokenCounter()
+  await withRegistry(flags, { found, isWanted, isRemembered: !flags.refresh }, async (opened) => {
+    const listing = toListing(opened, countTokens)
+    if (flags.json) printJson(listing)
+    else show(listing, flags.schema === true)
+    process.exitCode = noteMissing(opened.statuses, 'listed')
+  })
 }
 
 function requireServers(names: readonly string[], known: readonly string[]): void {
@@ -51,16 +45,6 @@ function requireServers(names: readonly string[], known: readonly string[]): voi
   const configured = known.length > 0 ? `configured are ${known.join(', ')}` : 'none is configured'
   throw new ToolcribError('config-invalid', `there is no server ${unknown.join(' or ')}; ${configured}`)
 }
-
-const HELP = `
-Examples:
-  toolcrib list                    every server of the config
-  toolcrib list github files       two of them
-  toolcrib list files --schema     what their tools take
-  toolcrib list --json | jq '.servers[].tools[].name'
-
-Tokens are exact (o200k), counted over name, description and parameters: what a model pays on every turn in full mode.
-Exit codes: 0 done, 1 no server answered, 2 wrong usage, no config or no such server.`
 
 interface ListedTool {
   readonly name: string
@@ -78,7 +62,7 @@ interface Listing {
   readonly tokens: number
 }
 
-function toListing({ registry, statuses, config, countTokens }: OpenedRegistry): Listing {
+function toListing({ registry, statuses, config }: OpenedRegistry, countTokens: TokenCounter): Listing {
   const schemas = registry.listSchemas()
   const servers = statuses.map((status) => {
     const own = schemas.filter(({ mcpServer }) => mcpServer === status.server)
@@ -104,16 +88,15 @@ function sum(items: readonly { readonly tokens: number }[]): number {
 
 function show({ files, servers, tools, tokens }: Listing, isFull: boolean): void {
   print(pc.dim(files.join('\n')))
-  if (servers.length === 0) print('\nno servers are configured; add one, or run "toolcrib import"')
   for (const server of servers) {
     print()
     print(heading(server))
     if (isFull) for (const tool of server.tools) showInFull(tool)
     else showInLines(server.tools)
   }
-  const failed = servers.filter(({ state }) => state === 'failed').length
-  const from = `from ${plural(servers.length - failed, 'server')}`
-  const missing = failed > 0 ? pc.red(`; ${plural(failed, 'server')} failed`) : ''
+  const absent = servers.filter(({ state }) => state === 'failed' || state === 'connecting').length
+  const from = `from ${plural(servers.length - absent, 'server')}`
+  const missing = absent > 0 ? pc.red(`; ${plural(absent, 'server')} missing`) : ''
   print(`\n${pc.bold(plural(tools, 'tool'))} ${from}, ${pc.bold(plural(tokens, 'token'))}${missing}`)
 }
 
@@ -141,8 +124,8 @@ function showInLines(tools: readonly ListedTool[]): void {
 
 function heading(server: Listing['servers'][number]): string {
   const name = pc.bold(pc.cyan(server.server))
-  if (server.state === 'failed') return `${name}  ${pc.red('failed')}  ${plain(server.reason)}`
-  if (server.state === 'connecting')
-    return `${name}  ${pc.yellow('still connecting; give it more with --timeout')}`
+  // Why is told on stderr, as every command tells it.
+  if (server.state === 'failed') return `${name}  ${pc.red('failed')}`
+  if (server.state === 'connecting') return `${name}  ${pc.yellow('still connecting')}`
   return `${name}  ${pc.dim(`${plural(server.tools.length, 'tool')}, ${plural(server.tokens, 'token')}`)}`
 }

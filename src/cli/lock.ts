@@ -1,55 +1,55 @@
-import { Command } from 'commander'
 import pc from 'picocolors'
-import { compareWithLock, type Lockfile, lockServers, writeLockfile } from 'toolcrib/mcp'
-import { observeServers } from './observe-servers.ts'
-import { findConfigAndDamage, type ServerFlags, withServerFlags } from './open-registry.ts'
+import { ToolcribError } from 'toolcrib'
+import { compareWithLock, type LockChange, type Lockfile, lockServers, writeLockfile } from 'toolcrib/mcp'
+import type { ServerFlags } from './commands/flags.ts'
+import { type Observation, observeServers } from './observe-servers.ts'
+import { findConfigAndDamage } from './open-registry.ts'
 import { showChanges } from './show-changes.ts'
 import { plain, plural, print, printJson } from './terminal.ts'
 
 /** `toolcrib lock`: approves the servers as they are now. */
-export function lockCommand(): Command {
-  return withServerFlags(new Command('lock'))
-    .description(
-      'Write toolcrib.lock from what the servers list now; from then on, nothing changes unnoticed.',
+export async function runLock(flags: ServerFlags): Promise<void> {
+  const { damage, ...found } = await findConfigAndDamage(flags)
+  const { lockPath, lockfile: before } = found
+  const { observed, failed } = await observeServers(flags, () => true, found)
+  requireAnswers(observed.size, failed, lockPath)
+  const lockfile = keepUnreachable(lockServers(observed), before, failed)
+  const changes = before ? compareWithLock(before, observed) : []
+  await writeLockfile(lockPath, lockfile)
+  const outcome = {
+    lockfile: lockPath,
+    servers: lockfile.servers.size,
+    tools: [...lockfile.servers.values()].reduce((sum, server) => sum + server.tools.size, 0),
+    changes,
+    failed: failed.map((failure) => ({ ...failure, kept: lockfile.servers.has(failure.server) })),
+    replaced: damage !== undefined,
+  }
+  if (flags.json) printJson(outcome)
+  else show(outcome)
+  process.exitCode = failed.length > 0 ? 1 : 0
+}
+
+/** An empty lockfile would hold back every server, and one that was there is worth more. */
+function requireAnswers(configured: number, failed: Observation['failed'], lockPath: string): void {
+  if (configured === 0)
+    throw new ToolcribError(
+      'config-invalid',
+      'no servers are configured, so there is nothing to lock; add one, or run "toolcrib import"',
     )
-    .addHelpText('after', HELP)
-    .action(async (flags: ServerFlags) => {
-      const { damage, ...found } = await findConfigAndDamage(flags)
-      const { lockPath, lockfile: before } = found
-      const { observed, failed } = await observeServers(flags, () => true, found)
-      const lockfile = keepUnreachable(lockServers(observed), before, failed)
-      const changes = before ? compareWithLock(before, observed) : []
-      await writeLockfile(lockPath, lockfile)
-      const tools = [...lockfile.servers.values()].reduce((sum, server) => sum + server.tools.size, 0)
-      if (flags.json)
-        printJson({
-          lockfile: lockPath,
-          servers: lockfile.servers.size,
-          tools,
-          changes,
-          failed,
-          replaced: damage !== undefined,
-        })
-      else {
-        if (damage !== undefined)
-          console.error(`${pc.yellow('note')} ${lockPath} was damaged, and is written anew: review all of it`)
-        showChanges(changes)
-        const what = `${plural(lockfile.servers.size, 'server')}, ${plural(tools, 'tool')}`
-        print(`${pc.green('locked')} ${what} in ${lockPath}`)
-        for (const { server, reason } of failed) {
-          const kept = lockfile.servers.has(server) ? 'its old approval stays' : 'it is not in the lockfile'
-          console.error(`${pc.red('failed')} ${server}: ${plain(reason)}; ${kept}`)
-        }
-      }
-      process.exitCode = failed.length > 0 ? 1 : 0
-    })
+  if (failed.length < configured) return
+  const reasons = failed.map(({ server, reason }) => `${server}: ${plain(reason)}`)
+  const step = `mend them with "toolcrib doctor", then lock again`
+  throw new ToolcribError(
+    'source-unavailable',
+    [`no server answered, so ${lockPath} is left as it was; ${step}`, ...reasons].join('\n'),
+  )
 }
 
 /** A server that cannot be asked today loses nothing that was approved before. */
 function keepUnreachable(
   { servers }: Lockfile,
   before: Lockfile | undefined,
-  failed: readonly { readonly server: string }[],
+  failed: Observation['failed'],
 ): Lockfile {
   const kept = new Map(servers)
   for (const { server } of failed) {
@@ -59,15 +59,24 @@ function keepUnreachable(
   return { servers: kept }
 }
 
-const HELP = `
-Starts every configured server and approves all it lists: look at "toolcrib diff" first, once there is a lockfile.
-Commit toolcrib.lock; it is made for review. It holds names of variables, never their values.
+interface Outcome {
+  readonly lockfile: string
+  readonly servers: number
+  readonly tools: number
+  readonly changes: readonly LockChange[]
+  /** Servers that could not be asked; `kept` says whether an earlier approval of theirs stays. */
+  readonly failed: readonly { readonly server: string; readonly reason: string; readonly kept: boolean }[]
+  /** True when a damaged lockfile was written anew. */
+  readonly replaced: boolean
+}
 
-From then on a tool whose name, title, description, schemas or annotations change is in quarantine, neither found nor
-callable, and a server whose command changes is not started, until "toolcrib approve". A damaged lockfile is written
-anew; what it held is not believed.
-
-Examples:
-  toolcrib lock
-  toolcrib lock --config team/toolcrib.toml --json
-Exit codes: 0 done, 1 some server could not be asked, 2 wrong usage or no config.`
+function show({ lockfile, servers, tools, changes, failed, replaced }: Outcome): void {
+  if (replaced)
+    console.error(`${pc.yellow('note')} ${lockfile} was damaged, and is written anew: review all of it`)
+  showChanges(changes)
+  print(`${pc.green('locked')} ${plural(servers, 'server')}, ${plural(tools, 'tool')} in ${lockfile}`)
+  for (const { server, reason, kept } of failed) {
+    const outcome = kept ? 'its old approval stays' : 'it is not in the lockfile'
+    console.error(`${pc.red('failed')} ${server}: ${plain(reason)}; ${outcome}`)
+  }
+}

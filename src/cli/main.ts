@@ -1,21 +1,21 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
-import { Command, CommanderError } from 'commander'
-import pc from 'picocolors'
-import { ToolcribError } from 'toolcrib'
-import { approveCommand } from './approve.ts'
-import { callCommand } from './call.ts'
-import { chatCommand } from './chat.ts'
-import { diffCommand } from './diff.ts'
-import { doctorCommand } from './doctor.ts'
-import { evalCommand } from './eval.ts'
-import { importCommand } from './import.ts'
-import { listCommand } from './list.ts'
-import { lockCommand } from './lock.ts'
-import { searchCommand } from './search.ts'
-import { statsCommand } from './stats.ts'
-import { tourCommand } from './tour.ts'
+import { Command } from 'commander'
+import { approveCommand } from './commands/approve.ts'
+import { callCommand } from './commands/call.ts'
+import { chatCommand } from './commands/chat.ts'
+import { diffCommand } from './commands/diff.ts'
+import { doctorCommand } from './commands/doctor.ts'
+import { evalCommand } from './commands/eval.ts'
+import { importCommand } from './commands/import.ts'
+import { listCommand } from './commands/list.ts'
+import { lockCommand } from './commands/lock.ts'
+import { searchCommand } from './commands/search.ts'
+import { statsCommand } from './commands/stats.ts'
+import { tourCommand } from './commands/tour.ts'
+import { reportFailure } from './report-failure.ts'
 
+// Commands are described here and loaded when they run: `--help` need not wait for what it does not use.
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
 const program = new Command('toolcrib')
@@ -37,7 +37,7 @@ const program = new Command('toolcrib')
   .addCommand(evalCommand())
   .addHelpText(
     'after',
-    '\nStart with: toolcrib tour, then toolcrib doctor\nExit codes: 0 done, 1 failed, 2 wrong usage or bad input.',
+    '\nStart with: toolcrib tour, then toolcrib doctor\nExit codes: 0 done, 1 failed, 2 wrong usage or bad input, 130 cancelled.',
   )
 
 program.exitOverride().showHelpAfterError('see "toolcrib --help"')
@@ -52,9 +52,13 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 try {
   await program.parseAsync()
 } catch (error) {
-  // What the user can mend gets one line; anything else is a bug and keeps its stack.
-  if (!(error instanceof ToolcribError) && !(error instanceof CommanderError)) throw error
-  if (error instanceof ToolcribError)
-    console.error(`${pc.red('error')} ${error.message} ${pc.dim(`(${error.code})`)}`)
-  process.exitCode = error instanceof CommanderError && error.exitCode === 0 ? 0 : 2
+  const given = process.argv.slice(2)
+  const command = program.commands.find((each) => given.includes(each.name()))?.name()
+  process.exitCode = await reportFailure(error, { isJson: asksForJson(given), command })
+}
+
+/** Told by the words alone: a command line that makes no sense has no flags yet. */
+function asksForJson(given: readonly string[]): boolean {
+  const end = given.indexOf('--')
+  return (end === -1 ? given : given.slice(0, end)).includes('--json')
 }

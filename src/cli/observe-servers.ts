@@ -1,6 +1,7 @@
 import { ToolcribError } from 'toolcrib'
 import { compareWithLock, type LockChange, type Lockfile, type ObservedServer } from 'toolcrib/mcp'
-import { type FoundConfig, findConfig, type ServerFlags, withRegistry } from './open-registry.ts'
+import type { ServerFlags } from './commands/flags.ts'
+import { type FoundConfig, findConfig, withRegistry } from './open-registry.ts'
 
 /** What the configured servers are now, and what became of those that could not be asked. */
 export interface Observation extends FoundConfig {

@@ -1,11 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander'
-import {
-  exactTokenCounter,
-  type ServerStatus,
-  type TokenCounter,
-  ToolcribError,
-  ToolRegistry,
-} from 'toolcrib'
+import { type ServerStatus, ToolcribError, ToolRegistry } from 'toolcrib'
 import {
   type Config,
   type ConnectedServers,
@@ -15,24 +8,25 @@ import {
   lockfilePath,
   type McpEvent,
   readLockfile,
+  type ServerConfig,
 } from 'toolcrib/mcp'
+import { openCatalogueCache } from './catalogue-cache.ts'
+import type { ModeFlags, ServerFlags } from './commands/flags.ts'
+import { orAborted, untilSignal } from './interrupt.ts'
 import { progressLine } from './terminal.ts'
 
-/** Flags that every command over servers has. */
-export interface ServerFlags {
-  readonly config?: string
-  readonly lockfile?: string
-  readonly timeout: number
-  readonly json?: boolean
-}
+type OpenFlags = ServerFlags & ModeFlags
 
 export interface OpenOptions {
   /** Which of the configured servers to connect; all, when absent. */
   readonly isWanted?: (server: string, found: FoundConfig) => boolean
   /** false: nothing is held back, for commands that look at what changed. */
   readonly isLocked?: boolean
+  /** true: servers whose tools are remembered are not started. */
+  readonly isRemembered?: boolean
   /** Config and lockfile, when they have been read already. */
   readonly found?: FoundConfig
+  readonly onEvent?: (event: McpEvent) => void
 }
 
 /** A config with the lockfile that goes with it. */
@@ -50,28 +44,24 @@ export interface OpenedRegistry extends FoundConfig {
   /** How long each server took until it was ready or failed. */
   readonly connectMs: ReadonlyMap<string, number>
   readonly events: readonly McpEvent[]
-  readonly countTokens: TokenCounter
+  /** Aborted when the user wants the command to stop. */
+  readonly signal: AbortSignal
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000
+/** A server that takes too long says so itself, if it is given the time. */
+const GRACE_MS = 500
 
-/** Adds the flags that every command over servers has. */
-export function withServerFlags(command: Command): Command {
-  return command
-    .option('--config <file>', 'read this config and no other')
-    .option('--lockfile <file>', 'the lockfile (default: toolcrib.lock beside the config)')
-    .option('--timeout <ms>', 'how long servers may take', toMilliseconds, DEFAULT_TIMEOUT_MS)
-    .option('--json', 'print the result as JSON')
-}
-
-/** Finds and reads config and lockfile. */
-export async function findConfig(flags: ServerFlags): Promise<FoundConfig> {
+/** Finds and reads config and lockfile. A lockfile that was asked for by name must be there. */
+export async function findConfig(flags: OpenFlags): Promise<FoundConfig> {
   const found = await findFiles(flags)
-  return { ...found, lockfile: await readLockfile(found.lockPath) }
+  const lockfile = await readLockfile(found.lockPath)
+  if (lockfile === undefined) requireUnnamed(flags)
+  return { ...found, lockfile }
 }
 
 /** The same for commands that can do without a lockfile that is damaged; `damage` says what is wrong with it. */
-export async function findConfigAndDamage(flags: ServerFlags): Promise<FoundConfig & { damage?: string }> {
+export async function findConfigAndDamage(flags: OpenFlags): Promise<FoundConfig & { damage?: string }> {
   const found = await findFiles(flags)
   try {
     return { ...found, lockfile: await readLockfile(found.lockPath) }
@@ -81,8 +71,20 @@ export async function findConfigAndDamage(flags: ServerFlags): Promise<FoundConf
   }
 }
 
+/** Throws when a lockfile was named that is not there: to go on without it would hold servers to nothing. */
+export function requireUnnamed({ lockfile }: Pick<ServerFlags, 'lockfile'>): void {
+  if (lockfile === undefined) return
+  const step = `write it with "toolcrib lock --lockfile ${lockfile}", or mend the path`
+  throw new ToolcribError('config-invalid', `there is no lockfile ${lockfile}; ${step}`)
+}
+
+/** What mode flags say, as a config says it. */
+export function overridesOf({ mode, defer }: ModeFlags): Readonly<Record<string, unknown>> {
+  return { ...(mode ? { registryMode: mode } : {}), ...(defer ? { defer } : {}) }
+}
+
 /** Reads the config. None at all is `config-invalid`: there is nothing to work on. */
-export async function findFiles(flags: ServerFlags): Promise<Omit<FoundConfig, 'lockfile'>> {
+async function findFiles(flags: OpenFlags): Promise<Omit<FoundConfig, 'lockfile'>> {
   const cwd = process.cwd()
   const config = await readConfigFiles(cwd, flags)
   if (config.files.length === 0) {
@@ -93,9 +95,15 @@ export async function findFiles(flags: ServerFlags): Promise<Omit<FoundConfig, '
   return { config, lockPath: flags.lockfile ?? lockfilePath(config, cwd) }
 }
 
-async function readConfigFiles(cwd: string, { config: path }: ServerFlags): Promise<Config> {
+async function readConfigFiles(cwd: string, flags: OpenFlags): Promise<Config> {
+  const { config: path } = flags
   try {
-    return await loadConfig({ cwd, env: process.env, ...(path ? { path } : {}) })
+    return await loadConfig({
+      cwd,
+      env: process.env,
+      overrides: overridesOf(flags),
+      ...(path ? { path } : {}),
+    })
   } catch (error) {
     if (!(error instanceof ToolcribError)) throw error
     const step = 'mend the config, or pass another by --config'
@@ -108,73 +116,69 @@ async function readConfigFiles(cwd: string, { config: path }: ServerFlags): Prom
  * signal to stop.
  */
 export async function withRegistry<Result>(
-  flags: ServerFlags,
+  flags: OpenFlags,
   options: OpenOptions,
   use: (opened: OpenedRegistry) => Promise<Result>,
 ): Promise<Result> {
-  const { isWanted = () => true, isLocked = true } = options
+  const { isWanted = () => true, isLocked = true, isRemembered = false } = options
   const found = options.found ?? (await findConfig(flags))
-  const { config } = found
-  const wanted = Object.entries(config.servers).filter(([name]) => isWanted(name, found))
-  const countTokens = await exactTokenCounter()
-  const registry = new ToolRegistry({ ...config.tools, countTokens })
-  const events: McpEvent[] = []
-  const progress = progressLine()
-  const servers = connectServers(
-    registry,
-    { servers: Object.fromEntries(wanted) },
-    {
-      ...(isLocked ? { lockfile: found.lockfile } : {}),
-      onEvent: (event) => {
-        events.push(event)
-        if (event.type === 'server-state') showWaiting()
-      },
-    },
-  )
-  const showWaiting = () => {
-    const waiting = servers.status().filter(({ state }) => state === 'connecting')
-    if (waiting.length === 0) progress.clear()
-    else progress.show(`waiting for ${waiting.map(({ server }) => server).join(', ')} …`)
-  }
-  const stopListening = onSignal(async () => {
-    progress.clear()
-    await servers.close()
-  })
-  try {
-    showWaiting()
-    const statuses = await servers.ready({ timeoutMs: flags.timeout })
-    progress.clear()
-    return await use({
-      ...found,
+  const wanted = Object.entries(found.config.servers).filter(([name]) => isWanted(name, found))
+  const configs = wanted.map(([name, server]) => [name, withFlags(server, flags, isRemembered)] as const)
+  const cache = await openCatalogueCache(process.env, { isRead: isRemembered, now: Date.now() })
+  const registry = new ToolRegistry(found.config.tools)
+  return untilSignal(async (signal) => {
+    const events: McpEvent[] = []
+    const progress = progressLine()
+    const servers = connectServers(
       registry,
-      servers,
-      statuses,
-      connectMs: connectTimes(events),
-      events,
-      countTokens,
-    })
-  } finally {
-    progress.clear()
-    stopListening()
-    await servers.close()
+      { servers: Object.fromEntries(configs) },
+      {
+        ...(isLocked ? { lockfile: found.lockfile } : {}),
+        ...(cache ? { cache } : {}),
+        onEvent: (event) => {
+          events.push(event)
+          if (event.type === 'server-state') showWaiting()
+          options.onEvent?.(event)
+        },
+      },
+    )
+    const showWaiting = () => {
+      if (isSettled) return
+      const waiting = servers.status().filter(({ state }) => state === 'connecting')
+      if (waiting.length === 0) progress.clear()
+      else progress.show(`waiting for ${waiting.map(({ server }) => server).join(', ')} …`)
+    }
+    let isSettled = false
+    try {
+      showWaiting()
+      const statuses = await orAborted(servers.ready({ timeoutMs: patience(configs, flags) }), signal)
+      isSettled = true
+      progress.clear()
+      const connectMs = connectTimes(events)
+      return await orAborted(
+        use({ ...found, registry, servers, statuses, connectMs, events, signal }),
+        signal,
+      )
+    } finally {
+      isSettled = true
+      progress.clear()
+      await servers.close()
+    }
+  })
+}
+
+/** `--timeout` goes before what the config says. Tools that are remembered are reason enough to start nothing. */
+function withFlags(server: ServerConfig, { timeout }: ServerFlags, isRemembered: boolean): ServerConfig {
+  return {
+    ...server,
+    ...(timeout === undefined ? {} : { connectTimeoutMs: timeout, timeoutMs: timeout }),
+    ...(isRemembered ? { start: 'on-demand' } : {}),
   }
 }
 
-/** Cleans up before a signal ends the process, once; a second signal ends it at once. */
-export function onSignal(cleanUp: () => Promise<void>): () => void {
-  const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
-  const handlers = Object.entries(codes).map(([signal, code]) => {
-    const handler = () => {
-      for (const stop of stops) stop()
-      void cleanUp().finally(() => process.exit(code))
-    }
-    process.on(signal, handler)
-    return () => process.off(signal, handler)
-  })
-  const stops: readonly (() => void)[] = handlers
-  return () => {
-    for (const stop of stops) stop()
-  }
+function patience(configs: readonly (readonly [string, ServerConfig])[], { timeout }: ServerFlags): number {
+  const longest = configs.map(([, { connectTimeoutMs = DEFAULT_TIMEOUT_MS }]) => connectTimeoutMs)
+  return (timeout ?? Math.max(DEFAULT_TIMEOUT_MS, ...longest)) + GRACE_MS
 }
 
 function connectTimes(events: readonly McpEvent[]): Map<string, number> {
@@ -189,10 +193,4 @@ function connectTimes(events: readonly McpEvent[]): Map<string, number> {
       times.set(server, at - start)
   }
   return times
-}
-
-function toMilliseconds(value: string): number {
-  const count = Number(value)
-  if (Number.isFinite(count) && count > 0) return count
-  throw new InvalidArgumentError('It must be a number of milliseconds, more than 0.')
 }

@@ -70,12 +70,29 @@ export function plural(count: number, noun: string): string {
   return `${figure(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** Where progress is written. */
+export interface ProgressStream {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  write(text: string): unknown
+}
+
 /** One line on stderr that changes as work goes on; nothing when stderr is no terminal. */
-export function progressLine(): { show(text: string): void; clear(): void } {
-  if (!process.stderr.isTTY) return { show: () => {}, clear: () => {} }
+export function progressLine(stream: ProgressStream = process.stderr): {
+  show(text: string): void
+  clear(): void
+} {
+  if (!stream.isTTY) return { show: () => {}, clear: () => {} }
   const erase = '\r\u001B[K'
+  let isShown = false
   return {
-    show: (text) => void process.stderr.write(erase + pc.dim(cut(text, (process.stderr.columns ?? 80) - 1))),
-    clear: () => void process.stderr.write(erase),
+    show: (text) => {
+      isShown = true
+      stream.write(erase + pc.dim(cut(text, (stream.columns ?? 80) - 1)))
+    },
+    clear: () => {
+      if (isShown) stream.write(erase)
+      isShown = false
+    },
   }
 }

@@ -1,7 +1,13 @@
-import { Command } from 'commander'
 import pc from 'picocolors'
-import { exactTokenCounter, type Session, type ToolcribEvent, ToolRegistry } from 'toolcrib'
-import { onSignal } from './open-registry.ts'
+import {
+  exactTokenCounter,
+  type Session,
+  type ToolcribEvent,
+  type ToolDefinition,
+  ToolRegistry,
+} from 'toolcrib'
+import { definitionTokens } from './definition-tokens.ts'
+import { orAborted, untilSignal } from './interrupt.ts'
 import {
   columns,
   cut,
@@ -16,24 +22,14 @@ import {
 import { openScene, type Scene } from './tour-scenes.ts'
 
 /** `toolcrib tour`: one turn after the other, on servers that are there for it. */
-export function tourCommand(): Command {
-  return new Command('tour')
-    .description('Walk through one conversation: full and lazy surfaces, a search, real calls, an eviction.')
-    .option('--json', 'print the figures as JSON')
-    .addHelpText('after', HELP)
-    .action(async (options: { json?: boolean }) => {
-      const figures = await runTour(options.json ? () => {} : print)
-      if (options.json) printJson(figures)
-    })
+export async function runTour({ json }: { readonly json?: boolean }): Promise<void> {
+  const figures = await untilSignal((signal) =>
+    openAndWalk(signal, (line) => {
+      if (!json && !signal.aborted) print(line)
+    }),
+  )
+  if (json) printJson(figures)
 }
-
-const HELP = `
-Runs on the reference servers of MCP when they are installed beside toolcrib, and on a made-up catalogue otherwise.
-Needs no account, key or network. Token counts are exact (o200k).
-
-Examples:
-  toolcrib tour
-  toolcrib tour --json | jq .fullTokens`
 
 /** What the tour measured. */
 export interface TourFigures {
@@ -51,21 +47,20 @@ export interface TourFigures {
 /** How many tools the tour's session keeps: few, so that one has to go before the end. */
 const MAX_ACTIVE = 4
 
-async function runTour(say: (line?: string) => void): Promise<TourFigures> {
+async function openAndWalk(signal: AbortSignal, say: (line?: string) => void): Promise<TourFigures> {
   const countTokens = await exactTokenCounter()
   const events: ToolcribEvent[] = []
   const registry = new ToolRegistry({ countTokens, onEvent: (event) => events.push(event) })
   const progress = progressLine()
   progress.show('starting servers …')
   const opening = openScene(registry)
-  const stopListening = onSignal(async () => (await opening).close())
-  const scene = await opening
-  progress.clear()
   try {
-    return await walk(scene, { registry, events, say, countTokens })
+    const scene = await orAborted(opening, signal)
+    progress.clear()
+    return await orAborted(walk(scene, { registry, events, say, countTokens }), signal)
   } finally {
-    stopListening()
-    await scene.close()
+    progress.clear()
+    await (await opening).close()
   }
 }
 
@@ -77,7 +72,7 @@ interface Walk {
 }
 
 async function walk(scene: Scene, { registry, events, say, countTokens }: Walk): Promise<TourFigures> {
-  const costOf = (session: Session) => countTokens(JSON.stringify(session.surface().tools))
+  const costOf = (tools: readonly ToolDefinition[]) => definitionTokens(tools, countTokens)
   let step = 0
   const heading = (text: string) => say(`\n${pc.bold(pc.cyan(`${++step}. ${text}`))}`)
 
@@ -88,14 +83,14 @@ async function walk(scene: Scene, { registry, events, say, countTokens }: Walk):
 
   heading('Full mode: every schema, every turn')
   const full = await registry.openSession({ mode: 'full' })
-  const fullTokens = costOf(full)
-  const metaTools = full.surface().tools.filter(({ name }) => !registry.has(name))
-  const also = metaTools.length > 0 ? ` and ${metaTools.map(({ name }) => name).join(', ')}` : ''
-  say(`   ${plural(registry.size, 'tool')}${also} on the surface, ${tokens(fullTokens)} a turn`)
+  const fullTokens = costOf(registry.toDefinitions())
+  say(`   ${plural(registry.size, 'tool')} on the surface, ${tokens(fullTokens)} a turn`)
+  for (const metaTool of full.surface().tools.filter(({ name }) => !registry.has(name)))
+    say(pc.dim(`   (and ${metaTool.name}, a tool about tools: ${figure(costOf([metaTool]))} tokens)`))
 
   heading('Lazy mode: a search tool, and what is checked out')
   const lazy = await registry.openSession({ mode: 'lazy', maxActive: MAX_ACTIVE })
-  const lazyTokens = costOf(lazy)
+  const lazyTokens = costOf(lazy.surface().tools)
   say(
     `   ${plural(lazy.surface().tools.length, 'tool')} on the surface, ${tokens(lazyTokens)} a turn ${saved(lazyTokens, fullTokens)}`,
   )
@@ -107,7 +102,7 @@ async function walk(scene: Scene, { registry, events, say, countTokens }: Walk):
   if (first) say(pc.dim(`   why the first: ${first.reasons.join('; ')}`))
 
   heading('What it found is on the next surface')
-  const afterSearchTokens = costOf(lazy)
+  const afterSearchTokens = costOf(lazy.surface().tools)
   say(
     `   ${lazy
       .surface()

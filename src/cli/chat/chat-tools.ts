@@ -3,17 +3,13 @@ import { exactTokenCounter, hybrid, type RegistryOptions, ToolRegistry } from 't
 import { builtinTools } from 'toolcrib/builtin-tools'
 import { fsReachBackend, networkBackend, processBackend, storageBackend } from 'toolcrib/capabilities'
 import { staticEmbedder } from 'toolcrib/embedders'
-import {
-  type ConnectedServers,
-  configDirectory,
-  connectServers,
-  loadConfig,
-  lockfilePath,
-  readLockfile,
-} from 'toolcrib/mcp'
+import { type ConnectedServers, connectServers, loadConfig, lockfilePath, readLockfile } from 'toolcrib/mcp'
+import { openCatalogueCache } from '../catalogue-cache.ts'
+import type { ModeFlags } from '../commands/flags.ts'
+import { overridesOf, requireUnnamed } from '../open-registry.ts'
 import type { Environment } from './choose-model.ts'
 
-export interface ToolSources {
+export interface ToolSources extends ModeFlags {
   readonly config?: string
   /** `toolcrib.lock` beside the config when absent. */
   readonly lockfile?: string
@@ -31,10 +27,13 @@ export interface ChatTools {
 
 /** The registry of a chat: MCP servers from the config, and the built-in tools if asked for. */
 export async function openChatTools(
-  { config: path, lockfile: lockPath, builtin, commands = [] }: ToolSources,
+  { config: path, lockfile: lockPath, builtin, commands = [], ...flags }: ToolSources,
   { env, cwd }: { env: Environment; cwd: string },
 ): Promise<ChatTools> {
-  const config = await loadConfig({ cwd, env, ...(path === undefined ? {} : { path }) })
+  const overrides = overridesOf(flags)
+  const config = await loadConfig({ cwd, env, overrides, ...(path === undefined ? {} : { path }) })
+  const lockfile = await readLockfile(lockPath ?? lockfilePath(config, cwd))
+  if (lockfile === undefined) requireUnnamed({ ...(lockPath === undefined ? {} : { lockfile: lockPath }) })
   const registry = new ToolRegistry({
     ...config.tools,
     countTokens: await exactTokenCounter(),
@@ -45,13 +44,15 @@ export async function openChatTools(
   if (commands.length > 0) registry.registerAll(builtinTools({ only: ['exec'] }))
   const serverCount = Object.keys(config.servers).length
   if (serverCount === 0) return { registry, serverCount }
-  const lockfile = await readLockfile(lockPath ?? lockfilePath(config, cwd))
-  const directory = configDirectory(env)
-  const cache = directory === undefined ? {} : { cacheDirectory: join(directory, 'catalogues') }
+  const cache = await openCatalogueCache(env, { isRead: true, now: Date.now() })
   return {
     registry,
     serverCount,
-    servers: connectServers(registry, { servers: config.servers }, { env, lockfile, ...cache }),
+    servers: connectServers(
+      registry,
+      { servers: config.servers },
+      { env, lockfile, ...(cache ? { cache } : {}) },
+    ),
   }
 }
 

@@ -7,6 +7,7 @@ import {
   openaiChatModel,
   openaiResponsesModel,
 } from 'toolcrib/agent'
+import { PROVIDER_NAMES, type ProviderName } from './provider-names.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -32,7 +33,7 @@ interface Provider {
   open(access: Access): Model
 }
 
-const PROVIDERS: Readonly<Record<string, Provider>> = {
+const PROVIDERS: Readonly<Record<ProviderName, Provider>> = {
   anthropic: { keys: ['ANTHROPIC_API_KEY'], open: anthropicModel },
   openai: { keys: ['OPENAI_API_KEY'], open: openaiResponsesModel },
   'openai-responses': { keys: ['OPENAI_API_KEY'], open: openaiResponsesModel },
@@ -41,17 +42,15 @@ const PROVIDERS: Readonly<Record<string, Provider>> = {
   minimax: { keys: ['MINIMAX_API_KEY'], open: minimaxModel },
 }
 
-export const PROVIDER_NAMES: readonly string[] = Object.keys(PROVIDERS)
-
 /**
  * The model that flags and environment ask for. What is missing is `config-invalid`, with the variable or flag that
  * gives it. Keys come from the environment alone: on a command line every user of the machine could read them.
  */
 export function chooseModel(choice: ModelChoice, env: Environment): Model {
   const providerName = choice.provider ?? env.TOOLCRIB_PROVIDER ?? providerWithKey(choice, env)
-  const provider = Object.hasOwn(PROVIDERS, providerName) ? PROVIDERS[providerName] : undefined
-  if (!provider)
+  if (!isProvider(providerName))
     throw invalid(`there is no provider "${providerName}"; use one of ${PROVIDER_NAMES.join(', ')}`)
+  const provider = PROVIDERS[providerName]
   const model = choice.model ?? env.TOOLCRIB_MODEL
   if (model === undefined || model === '')
     throw invalid(`which model of ${providerName}? Give --model <id>, or set TOOLCRIB_MODEL`)
@@ -71,10 +70,14 @@ export function chooseModel(choice: ModelChoice, env: Environment): Model {
   })
 }
 
+function isProvider(name: string): name is ProviderName {
+  return (PROVIDER_NAMES as readonly string[]).includes(name)
+}
+
 function providerWithKey({ baseUrl }: ModelChoice, env: Environment): string {
   // Nearly every server that is not a provider's own speaks Chat Completions.
   if (baseUrl !== undefined) return 'openai-chat'
-  const found = PROVIDER_NAMES.find((name) => PROVIDERS[name]?.keys.some((key) => env[key]))
+  const found = PROVIDER_NAMES.find((name) => PROVIDERS[name].keys.some((key) => env[key]))
   if (found !== undefined) return found
   const keys = [...new Set(Object.values(PROVIDERS).flatMap((provider) => provider.keys))]
   throw invalid(

@@ -1,0 +1,11 @@
+/** The providers that a chat can talk to, in the order in which their keys are looked for. */
+export const PROVIDER_NAMES = [
+  'anthropic',
+  'openai',
+  'openai-responses',
+  'openai-chat',
+  'gemini',
+  'minimax',
+] as const
+
+export type ProviderName = (typeof PROVIDER_NAMES)[number]

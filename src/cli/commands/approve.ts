@@ -1,0 +1,27 @@
+import { Command } from 'commander'
+import type { ApproveFlags } from '../approve.ts'
+import { withServerFlags } from './flags.ts'
+
+/** `toolcrib approve`: takes changes over into the lockfile. */
+export function approveCommand(): Command {
+  return withServerFlags(new Command('approve'))
+    .description('Take over what changed, so that it is found and callable again.')
+    .argument('[names...]', 'servers, tools (mcp__files__read_file or files.read_file), or globs')
+    .option('--all', 'everything that changed')
+    .addHelpText('after', HELP)
+    .action(async (names: string[], flags: ApproveFlags) => {
+      const { runApprove } = await import('../approve.ts')
+      await runApprove(names, flags)
+    })
+}
+
+const HELP = `
+A server's name means the server with its command and all its tools. Approving a server, or a tool of one that is new
+or has another command, starts it.
+
+Examples:
+  toolcrib approve files                       a server
+  toolcrib approve mcp__files__read_file       one tool
+  toolcrib approve 'mcp__github__list_*'       by glob
+  toolcrib approve --all
+Exit codes: 0 done, 1 a name fits nothing or a server could not be asked, 2 wrong usage, no lockfile or a damaged one.`

@@ -1,0 +1,37 @@
+import { Command } from 'commander'
+import type { CallFlags } from '../call.ts'
+import { MODE_HELP, withModeFlags, withServerFlags } from './flags.ts'
+
+/** `toolcrib call`: one call, through the same gates as a model's. */
+export function callCommand(): Command {
+  return withModeFlags(withServerFlags(new Command('call')))
+    .description('Call a tool, through the same checks as a model would.')
+    .argument('<tool>', 'mcp__files__read_file, files.read_file, or read_file when only one fits')
+    .argument('[json]', 'the arguments as a JSON object; - reads them from stdin')
+    .option('--arg <key=value>', 'one argument; may be given again', gather, [])
+    .option('--dry-run', 'check the call, and run nothing')
+    .addHelpText('after', HELP)
+    .action(async (name: string, json: string | undefined, flags: CallFlags) => {
+      const { runCall } = await import('../call.ts')
+      await runCall(name, json, flags)
+    })
+}
+
+const HELP = `
+Examples:
+  toolcrib call files.read_text_file '{"path": "README.md"}'
+  toolcrib call files.read_text_file --arg path=README.md --arg head=10
+  echo '{"message": "hi"}' | toolcrib call echo -
+  toolcrib call github.create_issue --arg title=Bug --dry-run
+
+A value given by --arg is read as the tool's schema says: text where it wants text, JSON elsewhere.
+Only the server that has the tool is started, when the name tells which.
+--timeout is how long the server may take to start, and then the call; without it a call may take what its server's
+timeout_ms says, or a minute. Progress is shown on a terminal, and Ctrl-C cancels the call.
+${MODE_HELP}
+Exit codes: 0 done, 1 the tool failed or took too long, 2 wrong usage, an unknown tool or arguments that do not fit,
+130 cancelled.`
+
+function gather(value: string, before: readonly string[]): string[] {
+  return [...before, value]
+}

@@ -1,0 +1,21 @@
+import { Command } from 'commander'
+import { type ServerFlags, withServerFlags } from './flags.ts'
+
+/** `toolcrib diff`: what is not as it was approved. */
+export function diffCommand(): Command {
+  return withServerFlags(new Command('diff'))
+    .description('Show what changed since it was approved, field by field.')
+    .addHelpText('after', HELP)
+    .action(async (flags: ServerFlags) => {
+      const { runDiff } = await import('../diff.ts')
+      await runDiff(flags)
+    })
+}
+
+const HELP = `
+A server that is new or has another command is not started just to be looked at.
+
+Examples:
+  toolcrib diff
+  toolcrib diff --json | jq '.changes[].kind'
+Exit codes: 0 nothing changed, 1 something did or a server could not be asked, 2 wrong usage, no lockfile or a damaged one.`

@@ -1,0 +1,23 @@
+import { Command } from 'commander'
+import type { DoctorFlags } from '../doctor.ts'
+import { MODE_HELP, withModeFlags, withServerFlags } from './flags.ts'
+
+/** `toolcrib doctor`: how config, servers and lockfile are doing, and what to do next. */
+export function doctorCommand(): Command {
+  return withModeFlags(withServerFlags(new Command('doctor')))
+    .description('Check config, servers, definitions and lockfile, and say what to do next.')
+    .addHelpText('after', HELP)
+    .action(async (flags: DoctorFlags) => {
+      const { runDoctor } = await import('../doctor.ts')
+      await runDoctor(flags)
+    })
+}
+
+const HELP = `
+Starts the configured servers, except those that the lockfile does not approve.
+${MODE_HELP}
+
+Examples:
+  toolcrib doctor
+  toolcrib doctor --json | jq '.findings'
+Exit codes: 0 all is well, 1 something needs attention, 2 wrong usage.`

@@ -1,0 +1,34 @@
+import { Command } from 'commander'
+import type { ImportFlags } from '../import.ts'
+
+/** `toolcrib import`: takes over the servers that other programs are configured with. */
+export function importCommand(): Command {
+  return new Command('import')
+    .description('Find the MCP servers that your editors and assistants use, and add them to toolcrib.toml.')
+    .argument(
+      '[clients...]',
+      'only these: claude-desktop, claude-code, cursor, vscode, windsurf, zed, codex, …',
+    )
+    .option('--to <file>', 'the .toml or .json file to add to (default: toolcrib.toml here)')
+    .option('--user', 'add to the toolcrib.toml of your config folder, for every project')
+    .option('--dry-run', 'show what would be added, and write nothing')
+    .option('--force', 'write the file anew; what it held is lost')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', HELP)
+    .action(async (clients: string[], flags: ImportFlags) => {
+      const { runImport } = await import('../import.ts')
+      await runImport(clients, flags)
+    })
+}
+
+const HELP = `
+What is in the file already stays as it is, unless --force is given: new servers are added behind it, others are left
+alone. The files of the other programs are only read. A .json file is written as editors read it, under mcpServers.
+
+Examples:
+  toolcrib import --dry-run            look first
+  toolcrib import                      everything that is found
+  toolcrib import cursor codex         two programs
+  toolcrib import --user               into your own config, for every project
+  toolcrib import --to team/mcp.json   as JSON
+Exit codes: 0 done, 1 nothing was found, 2 wrong usage or a config that cannot be read.`

@@ -1,0 +1,29 @@
+import { Command } from 'commander'
+import { type ServerFlags, withServerFlags } from './flags.ts'
+
+/** `toolcrib lock`: approves the servers as they are now. */
+export function lockCommand(): Command {
+  return withServerFlags(new Command('lock'))
+    .description(
+      'Write toolcrib.lock from what the servers list now; from then on, nothing changes unnoticed.',
+    )
+    .addHelpText('after', HELP)
+    .action(async (flags: ServerFlags) => {
+      const { runLock } = await import('../lock.ts')
+      await runLock(flags)
+    })
+}
+
+const HELP = `
+Starts every configured server and approves all it lists: look at "toolcrib diff" first, once there is a lockfile.
+Commit toolcrib.lock; it is made for review. It holds names of variables, never their values.
+
+From then on a tool whose name, title, description, schemas or annotations change is in quarantine, neither found nor
+callable, and a server whose command changes is not started, until "toolcrib approve". A damaged lockfile is written
+anew; what it held is not believed. A server that cannot be asked keeps what was approved of it before; when none can
+be asked, nothing is written.
+
+Examples:
+  toolcrib lock
+  toolcrib lock --config team/toolcrib.toml --json
+Exit codes: 0 done, 1 some server could not be asked, 2 wrong usage, no config or no servers in it.`

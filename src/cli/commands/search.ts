@@ -1,0 +1,42 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { SearchFlags } from '../search.ts'
+import { MODE_HELP, REFRESH_HELP, withModeFlags, withRefreshFlag, withServerFlags } from './flags.ts'
+
+/** `toolcrib search`: what a model would find, and why. */
+export function searchCommand(): Command {
+  return withRefreshFlag(withModeFlags(withServerFlags(new Command('search'))))
+    .description('Search the tools of your servers, as a model would, and say why each was found.')
+    .argument('<query...>', 'words, or the query language below')
+    .option('--limit <count>', 'how many matches, 1 to 50', toLimit, 5)
+    .addOption(
+      new Option('--searcher <name>', 'how tools are ranked')
+        .choices(['lexical', 'weighted', 'regex', 'hybrid'])
+        .default('hybrid'),
+    )
+    .addHelpText('after', HELP)
+    .action(async (words: string[], flags: SearchFlags) => {
+      const { runSearch } = await import('../search.ts')
+      await runSearch(words.join(' '), flags)
+    })
+}
+
+const HELP = `
+Examples:
+  toolcrib search read a file
+  toolcrib search '+github issues -delete'     a word that must be there, one that must not
+  toolcrib search 'server:files write'         one server
+  toolcrib search 'select:mcp__files__read_file'
+  toolcrib search '/^list_/' --limit 20        a regular expression
+  toolcrib search --searcher lexical tidy up   by words alone, not by meaning
+Quote what your shell would read. Finding nothing is no failure.
+
+${MODE_HELP}
+${REFRESH_HELP}
+Servers that are missing are told on stderr, with the reason.
+Exit codes: 0 done, 1 no server answered, 2 a query or config that makes no sense.`
+
+function toLimit(value: string): number {
+  const count = Number(value)
+  if (Number.isInteger(count) && count >= 1 && count <= 50) return count
+  throw new InvalidArgumentError('It must be a whole number from 1 to 50.')
+}

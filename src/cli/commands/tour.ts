@@ -1,0 +1,21 @@
+import { Command } from 'commander'
+
+/** `toolcrib tour`: one turn after the other, on servers that are there for it. */
+export function tourCommand(): Command {
+  return new Command('tour')
+    .description('Walk through one conversation: full and lazy surfaces, a search, real calls, an eviction.')
+    .option('--json', 'print the figures as JSON')
+    .addHelpText('after', HELP)
+    .action(async (flags: { json?: boolean }) => {
+      const { runTour } = await import('../tour.ts')
+      await runTour(flags)
+    })
+}
+
+const HELP = `
+Runs on the reference servers of MCP when they are installed beside toolcrib, and on a made-up catalogue otherwise.
+Needs no account, key or network. Token counts are exact (o200k), counted definition by definition.
+
+Examples:
+  toolcrib tour
+  toolcrib tour --json | jq .fullTokens`

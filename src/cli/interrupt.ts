@@ -1,0 +1,53 @@
+/** Work that a signal ended. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+  /** What shells expect of a process that the signal ended. */
+  readonly exitCode: number
+
+  constructor(signal: string, exitCode: number) {
+    super(`ended by ${signal}`)
+    this.exitCode = exitCode
+  }
+}
+
+const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
+
+/**
+ * Runs work that cleans up after itself. The first signal to stop aborts its `AbortSignal` with `Interrupted`; a second
+ * one ends the process at once.
+ */
+export async function untilSignal<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const controller = new AbortController()
+  const listeners = Object.entries(EXIT_CODES).map(([name, exitCode]) => {
+    const listener = () => {
+      stopListening()
+      controller.abort(new Interrupted(name, exitCode))
+    }
+    process.on(name, listener)
+    return () => process.off(name, listener)
+  })
+  const stopListening = () => {
+    for (const stop of listeners) stop()
+  }
+  try {
+    return await work(controller.signal)
+  } finally {
+    stopListening()
+  }
+}
+
+/** What the promise comes to, or the signal's reason as soon as it is aborted. */
+export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  let stop = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    const fail = () => reject(signal.reason)
+    if (signal.aborted) fail()
+    signal.addEventListener('abort', fail, { once: true })
+    stop = () => signal.removeEventListener('abort', fail)
+  })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    stop()
+  }
+}

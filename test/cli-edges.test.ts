@@ -1,0 +1,326 @@
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { appeared, RAIN, useCommandLine } from './cli-folder.ts'
+
+// Every step is a process of its own, and some tests take many.
+vi.setConfig({ testTimeout: 60_000 })
+
+const { path, toolcrib, toolcribWith, start, write, list, configure, ...servers } = useCommandLine()
+const { server, slowServer, silentServer, wasStarted, forgetStart } = servers
+const gone = { command: 'no-such-command-anywhere' }
+
+describe('mode flags', () => {
+  beforeEach(() => {
+    list(RAIN)
+    write('toolcrib.toml', `[tools]\nregistry_mode = "full"\n[server.weather]\n${tomlOf(server())}`)
+  })
+
+  const deferred = (run: { json(): { deferred: number } }) => run.json().deferred
+
+  it('go before the environment, and that before the config', () => {
+    expect(deferred(toolcrib('stats', '--json'))).toBe(0)
+    const env = { TOOLCRIB_REGISTRY_MODE: 'lazy' }
+    expect(deferred(toolcribWith(env, 'stats', '--json'))).toBe(1)
+    expect(deferred(toolcribWith(env, 'stats', '--json', '--mode', 'full'))).toBe(0)
+    expect(deferred(toolcrib('stats', '--json', '--mode', 'lazy'))).toBe(1)
+    expect(deferred(toolcrib('stats', '--json', '--mode', 'lazy', '--defer', 'flagged'))).toBe(0)
+    const [{ tools }] = toolcrib('list', '--json', '--mode', 'lazy').json().servers
+    expect(tools).toMatchObject([{ state: 'deferred' }])
+  })
+
+  it.each(['list', 'search', 'call', 'stats', 'doctor', 'chat'])(
+    'are taught and checked by %s',
+    (command) => {
+      const { stdout } = toolcrib(command, '--help')
+      for (const words of [
+        '--mode <mode>',
+        '"full", "lazy", "auto"',
+        '--defer <what>',
+        'TOOLCRIB_REGISTRY_MODE',
+      ])
+        expect(stdout.replace(/\s+/g, ' ')).toContain(words)
+      const misused = toolcrib(command, 'x', '--mode', 'sometimes')
+      expect(misused).toMatchObject({ status: 2, stderr: expect.stringContaining('full, lazy, auto') })
+    },
+  )
+})
+
+describe('servers that are missing', () => {
+  const commands = [['list'], ['search', 'rain'], ['stats']]
+
+  it.each(commands)('are told with their reasons by %s, which goes on without them', (...command) => {
+    list(RAIN)
+    configure({ weather: server(), gone })
+    for (const args of [command, [...command, '--json']]) {
+      const { status, stdout, stderr } = toolcrib(...args)
+      expect(status).toBe(0)
+      expect(stdout).toContain('weather')
+      expect(stderr).toMatch(/^note gone is not \w+: it failed: .*not found.*\n$/)
+    }
+  })
+
+  it.each(commands)('fail %s when they are all there is', (...command) => {
+    configure({ gone, lost: gone })
+    for (const args of [command, [...command, '--json']]) {
+      const { status, stderr } = toolcrib(...args)
+      expect(status).toBe(1)
+      expect(stderr).toMatch(/note gone .*\nnote lost .*\nerror no server answered; .*toolcrib doctor/)
+    }
+  })
+
+  it('do not keep anybody waiting for longer than they may take', () => {
+    configure({ stuck: silentServer() })
+    const { status, stderr } = toolcrib('search', 'rain', '--timeout', '300')
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/note stuck is not searched: /)
+  })
+
+  it('are no failure where none is configured, and the next step is told', () => {
+    configure({})
+    for (const command of commands)
+      expect(toolcrib(...command)).toMatchObject({
+        status: 0,
+        stderr: expect.stringContaining('toolcrib import'),
+      })
+  })
+})
+
+describe('a call that takes long', () => {
+  beforeEach(() => configure({ slow: slowServer() }))
+
+  it('is answered as a timeout after the time it was given, and leaves stdout empty', () => {
+    const { status, stdout, stderr } = toolcrib('call', 'slow.wait', '--timeout', '1500')
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect(stderr).toMatch(/^timeout .*did not answer within 1500 ms.*\ngive it more with --timeout/)
+    const { result } = toolcrib('call', 'slow.wait', '--timeout', '1500', '--json').json()
+    expect(result).toMatchObject({ ok: false, code: 'timeout' })
+  })
+
+  it.each([
+    [[], ''],
+    [['--json'], { error: { code: 'cancelled', message: 'ended by SIGINT' } }],
+  ])('is cancelled at its server by Ctrl-C %j', async (flags, said) => {
+    const { child, ended } = start(['call', 'slow.wait', ...flags])
+    await appeared(path('calls.txt'))
+    child.kill('SIGINT')
+    const { status, stdout, stderr } = await ended
+    expect({ status, stderr }).toEqual({ status: 130, stderr: 'cancelled ended by SIGINT\n' })
+    expect(stdout === '' ? '' : JSON.parse(stdout)).toEqual(said)
+    expect(readFileSync(path('calls.txt'), 'utf8')).toBe('called\ncancelled\n')
+  })
+})
+
+describe('a lockfile by name', () => {
+  beforeEach(() => {
+    list(RAIN)
+    configure({ weather: server() })
+  })
+
+  it.each([
+    ['list'],
+    ['search', 'rain'],
+    ['stats'],
+    ['call', 'get_rain'],
+    ['doctor'],
+    ['diff'],
+    ['approve', '--all'],
+    ['chat', '--prompt', 'hello', '--provider', 'anthropic', '--model', 'm'],
+  ])('must be there for %s', (...command) => {
+    const { status, stderr } = toolcribWith(
+      { ANTHROPIC_API_KEY: 'key' },
+      ...command,
+      '--lockfile',
+      'typo.lock',
+    )
+    expect(status).toBe(2)
+    expect(stderr).toMatch(
+      /there is no lockfile typo\.lock; .*toolcrib lock --lockfile typo\.lock.*config-invalid/,
+    )
+    expect(wasStarted()).toBe(false)
+  })
+
+  it('is written by lock', () => {
+    expect(toolcrib('lock', '--lockfile', 'new.lock').status).toBe(0)
+    expect(toolcrib('list', '--lockfile', 'new.lock').status).toBe(0)
+  })
+})
+
+describe('lock', () => {
+  it('writes nothing when no server answers', () => {
+    configure({ gone })
+    const refused = toolcrib('lock')
+    expect(refused.status).toBe(1)
+    expect(refused.stderr).toMatch(
+      /no server answered, .*left as it was; .*toolcrib doctor[\s\S]*gone: .*not found/,
+    )
+    expect(existsSync(path('toolcrib.lock'))).toBe(false)
+    configure({})
+    expect(toolcrib('lock')).toMatchObject({ status: 2, stderr: expect.stringContaining('nothing to lock') })
+    expect(existsSync(path('toolcrib.lock'))).toBe(false)
+  })
+
+  it('keeps what was approved of servers that do not answer, and says so', () => {
+    list(RAIN)
+    configure({ weather: server(), other: server('--quiet') })
+    expect(toolcrib('lock').status).toBe(0)
+    const approved = () => JSON.parse(readFileSync(path('toolcrib.lock'), 'utf8')).servers
+    const before = approved()
+    configure({ weather: server(), other: gone, never: gone })
+    const { status, stderr } = toolcrib('lock')
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/failed other: .*; its old approval stays\n/)
+    expect(stderr).toMatch(/failed never: .*; it is not in the lockfile\n/)
+    expect(approved()).toEqual(before)
+    expect(toolcrib('lock', '--json').json().failed).toMatchObject([
+      { server: 'other', kept: true },
+      { server: 'never', kept: false },
+    ])
+  })
+})
+
+describe('import --to', () => {
+  const imported = { weather: { command: 'weather-server', args: ['--fast'] } }
+  beforeEach(() => {
+    mkdirSync(path('home', '.cursor'))
+    writeFileSync(path('home', '.cursor', 'mcp.json'), JSON.stringify({ mcpServers: imported }))
+  })
+
+  it('writes JSON to a .json file, as the other commands read it', () => {
+    expect(toolcrib('import', '--to', 'out.json').status).toBe(0)
+    expect(JSON.parse(readFileSync(path('out.json'), 'utf8'))).toEqual({ mcpServers: imported })
+    const listed = toolcrib('list', '--config', 'out.json', '--json')
+    expect(listed.json().servers).toMatchObject([{ server: 'weather' }])
+  })
+
+  it('refuses a file that is neither', () => {
+    expect(toolcrib('import', '--to', 'out.yaml')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('neither .toml nor .json'),
+    })
+    expect(existsSync(path('out.yaml'))).toBe(false)
+  })
+
+  it('adds beside what is there, and says so', () => {
+    write('out.json', '{\n  // mine\n  "mcpServers": { "own": { "command": "x" } }\n}\n')
+    const { stdout } = toolcrib('import', '--to', 'out.json')
+    expect(stdout).toContain(`added 1 server to ${path('out.json')}, beside the 1 that it has`)
+    const text = readFileSync(path('out.json'), 'utf8')
+    expect(text).toContain('// mine')
+    expect(JSON.parse(text.replace('// mine', ''))).toEqual({
+      mcpServers: { own: { command: 'x' }, ...imported },
+    })
+    expect(toolcrib('import', '--to', 'out.json', '--json').json()).toMatchObject({
+      added: [],
+      kept: ['own', 'weather'],
+      written: false,
+    })
+  })
+
+  it('writes over a file only with --force', () => {
+    write('out.json', '{ "mcpServers": ')
+    const refused = toolcrib('import', '--to', 'out.json')
+    expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('--force') })
+    expect(readFileSync(path('out.json'), 'utf8')).toBe('{ "mcpServers": ')
+    const forced = toolcrib('import', '--to', 'out.json', '--force')
+    expect(forced).toMatchObject({ status: 0, stdout: expect.stringContaining('written anew') })
+    expect(JSON.parse(readFileSync(path('out.json'), 'utf8'))).toEqual({ mcpServers: imported })
+  })
+})
+
+describe('--json', () => {
+  const usage = { code: 'usage-invalid', message: expect.stringContaining('--no-such-flag') }
+
+  it.each([
+    ['list'],
+    ['search', 'rain'],
+    ['stats'],
+    ['call', 'get_rain'],
+    ['lock'],
+    ['diff'],
+    ['approve', '--all'],
+    ['import', 'emacs'],
+    ['eval', '--tools', 'none.jsonl', '--queries', 'none.jsonl'],
+    ['chat', '--prompt', 'hello'],
+  ])('tells an error of %s as JSON, with the exit code it has without', (...command) => {
+    const { status, stdout, stderr } = toolcrib(...command, '--json')
+    expect(JSON.parse(stdout)).toEqual({ error: { code: 'config-invalid', message: expect.any(String) } })
+    expect(stderr).toContain('config-invalid')
+    expect(toolcrib(...command)).toMatchObject({ status, stdout: '', stderr })
+  })
+
+  it.each(['list', 'tour', 'doctor', 'import', 'chat'])('tells wrong usage of %s as JSON', (command) => {
+    const { status, stdout } = toolcrib(command, '--no-such-flag', '--json')
+    expect(status).toBe(2)
+    expect(JSON.parse(stdout)).toEqual({ error: { ...usage, hint: `see "toolcrib ${command} --help"` } })
+  })
+
+  it('tells a query that makes no sense as JSON, and where the language is taught', () => {
+    const { error } = toolcrib('search', '+', '--json').json()
+    expect(error).toMatchObject({ code: 'query-invalid', hint: 'see "toolcrib search --help"' })
+  })
+
+  it('of doctor is its report, whatever is wrong', () => {
+    expect(toolcrib('doctor', '--json')).toMatchObject({ status: 1 })
+    expect(toolcrib('doctor', '--json').json()).toMatchObject({ healthy: false, files: [] })
+  })
+})
+
+describe('what servers listed before', () => {
+  beforeEach(() => {
+    list(RAIN)
+    configure({ weather: { ...server(), start: 'eager' } })
+  })
+  const commands = [['list'], ['search', 'rain'], ['stats']]
+  const cached = path.bind(undefined, 'home', '.cache', 'toolcrib', 'catalogues')
+
+  it('is remembered, so that nothing is started again', () => {
+    expect(toolcrib('search', 'rain').stdout).toContain('mcp__weather__get_rain')
+    expect(wasStarted()).toBe(true)
+    forgetStart()
+    for (const command of commands) expect(toolcrib(...command).status).toBe(0)
+    expect(toolcrib('search', 'rain', '--json').json().matches).toMatchObject([
+      { name: 'mcp__weather__get_rain' },
+    ])
+    expect(wasStarted()).toBe(false)
+  })
+
+  it.each(commands)('is asked anew by %s with --refresh', (...command) => {
+    toolcrib('list')
+    forgetStart()
+    toolcrib(...command, '--refresh')
+    expect(wasStarted()).toBe(true)
+  })
+
+  it('is asked anew when the config of the server changes, or a day has gone by', async () => {
+    toolcrib('list')
+    forgetStart()
+    configure({ weather: server('--quiet') })
+    toolcrib('list')
+    expect(wasStarted()).toBe(true)
+    forgetStart()
+    const yesterday = Date.now() / 1000 - 25 * 60 * 60
+    for (const name of await readdir(cached())) utimesSync(join(cached(), name), yesterday, yesterday)
+    toolcrib('list')
+    expect(wasStarted()).toBe(true)
+    expect(await readdir(cached())).toHaveLength(1)
+  })
+
+  it.each([['doctor'], ['lock'], ['diff'], ['approve', '--all'], ['call', 'get_rain', '-']])(
+    'counts for nothing to %s, which tells the others what it learnt',
+    (...command) => {
+      toolcrib('lock')
+      toolcrib('list')
+      list(RAIN, { ...RAIN, name: 'get_snow' })
+      forgetStart()
+      toolcrib(...command)
+      expect(wasStarted()).toBe(true)
+      expect(toolcrib('list', '--json').json().tools).toBe(2)
+    },
+  )
+})
+
+function tomlOf({ command, args }: { command: string; args: readonly string[] }): string {
+  return `command = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\n`
+}
