@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs'
 
-/** `npm run bench [-- names…] [-- --smoke]`: one file a question; all of them when none is named. */
+/** `npm run bench [-- names…] [-- --smoke]`: one file a question; all of them when none is named. `--plot` draws what can be. */
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const smoke = process.argv.includes('--smoke')
+const plot = process.argv.includes('--plot')
 
 const isQuestion = (file: string) =>
   file.endsWith('.ts') && !['run.ts', 'report.ts'].includes(file) && !file.endsWith('.test.ts')
@@ -18,5 +19,5 @@ if (unknown.length > 0) {
 
 for (const question of questions.filter((name) => names.length === 0 || names.includes(name))) {
   const { run } = await import(`./${question}.ts`)
-  await run({ smoke })
+  await run({ smoke, plot })
 }

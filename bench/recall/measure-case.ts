@@ -1,0 +1,68 @@
+import { confidenceInterval, type Interval, mean } from '../../src/cli/eval/figures.ts'
+import type { EvalQuery, EvalTool } from '../../src/cli/eval/load-case.ts'
+import { type QueryOutcome, score } from '../../src/cli/eval/measure.ts'
+import { staticEmbedder } from '../../src/embedders/static-embedder.ts'
+import { hybrid } from '../../src/search/hybrid.ts'
+import { lexical } from '../../src/search/lexical.ts'
+import { weighted } from '../../src/search/weighted.ts'
+import type { LabelledCase } from './labelled-case.ts'
+import { boostedMiniSearch, miniSearch, ours, type Ranker } from './rankers.ts'
+
+/** What one way of searching reached on a case. Shares are between 0 and 1. */
+export interface Figures {
+  readonly searcher: string
+  readonly queries: number
+  readonly recall: QueryOutcome['recall']
+  /** Where recall@5 lies with 95 % confidence, had other queries of this kind been asked. */
+  readonly recall5Interval: Interval
+  readonly ndcg10: number
+}
+
+/** Names of the figures of `hybrid` that training had no part in. */
+export const KEPT_ASIDE = 'hybrid, kept aside'
+export const LEFT_OUT = 'hybrid, left out'
+
+const CONTENDERS: Readonly<Record<string, (tools: readonly EvalTool[]) => Ranker>> = {
+  weighted: (tools) => ours(tools, weighted()),
+  MiniSearch: miniSearch,
+  'MiniSearch, boosted': boostedMiniSearch,
+  lexical: (tools) => ours(tools, lexical()),
+  hybrid: (tools) => ours(tools, hybrid({ embedder: staticEmbedder() })),
+}
+
+/** Lets every contender answer the same queries. */
+export async function measureCase(labelled: LabelledCase): Promise<readonly Figures[]> {
+  const { tools, queries, isKeptAside, leftOutTable } = labelled
+  const figures: Figures[] = []
+  for (const [name, build] of Object.entries(CONTENDERS)) {
+    const outcomes = await outcomesOf(build(tools), queries)
+    figures.push(figuresOf(name, outcomes))
+    if (name !== 'hybrid' || isKeptAside === undefined) continue
+    const aside = outcomes.filter((_, at) => isKeptAside(queries[at]?.query ?? ''))
+    if (aside.length > 0) figures.push(figuresOf(KEPT_ASIDE, aside))
+  }
+  if (leftOutTable !== undefined) {
+    const embedder = staticEmbedder({ path: leftOutTable })
+    figures.push(figuresOf(LEFT_OUT, await outcomesOf(ours(tools, hybrid({ embedder })), queries)))
+  }
+  return figures
+}
+
+type Outcome = ReturnType<typeof score>
+
+async function outcomesOf(rank: Ranker, queries: readonly EvalQuery[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  for (const { query, relevant } of queries) outcomes.push(score(await rank(query), new Set(relevant)))
+  return outcomes
+}
+
+function figuresOf(searcher: string, outcomes: readonly Outcome[]): Figures {
+  const at = (cutoff: keyof QueryOutcome['recall']) => outcomes.map(({ recall }) => recall[cutoff])
+  return {
+    searcher,
+    queries: outcomes.length,
+    recall: { '1': mean(at('1')), '3': mean(at('3')), '5': mean(at('5')), '10': mean(at('10')) },
+    recall5Interval: confidenceInterval(at('5')),
+    ndcg10: mean(outcomes.map(({ ndcg }) => ndcg)),
+  }
+}

@@ -1,0 +1,4 @@
+import type { CaseResult } from '../recall.ts'
+export function recallPlot(_results: readonly CaseResult[]): string {
+  return ''
+}
