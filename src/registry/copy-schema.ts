@@ -9,14 +9,16 @@ const MAX_DEPTH = 200
 const MAX_VALUES = 200_000
 
 /**
- * A frozen copy of a schema, so that nobody changes it after registration. Hidden characters are stripped from
- * the texts a model reads; what is not JSON, too deep or cyclic is refused with `config-invalid`.
+ * A frozen copy of a schema, so that nobody changes it after registration, and without hidden characters, since a
+ * model reads all of it. They are stripped from texts and escaped in patterns. Where a tool takes its input by the
+ * letter, in names of properties and in values to choose from, nothing can be stripped: such a schema is refused with
+ * `config-invalid`, as is what is not JSON, too deep or cyclic.
  */
 export function copySchema(schema: unknown, owner: string): JsonSchema {
   if (typeof schema === 'boolean') return schema
   if (!isRecord(schema)) throw refuse(owner, 'must be a JSON Schema: an object or a boolean')
   if ('~standard' in schema) throw refuse(owner, 'is a Standard Schema; wrap the tool with defineTool()')
-  const copy = copyValue(schema, { owner, values: 0 }, 0, '')
+  const copy = copyValue(schema, { owner, values: 0 }, 0, 'schema')
   return isRecord(copy) ? copy : true
 }
 
@@ -25,19 +27,74 @@ interface Walk {
   values: number
 }
 
-function copyValue(value: unknown, walk: Walk, depth: number, key: string): unknown {
+/** What a value is in its schema. names: schemas by names of the tool's own; exact: taken by the letter. */
+type Role = 'schema' | 'names' | 'exact' | 'pattern'
+
+const ROLES: ReadonlyMap<string, Role> = new Map([
+  ['properties', 'names'],
+  ['patternProperties', 'names'],
+  ['dependentSchemas', 'names'],
+  ['dependencies', 'names'],
+  ['$defs', 'names'],
+  ['definitions', 'names'],
+  ['enum', 'exact'],
+  ['const', 'exact'],
+  ['required', 'exact'],
+  ['dependentRequired', 'exact'],
+  ['$ref', 'exact'],
+  ['pattern', 'pattern'],
+])
+
+function copyValue(value: unknown, walk: Walk, depth: number, role: Role): unknown {
   if (depth > MAX_DEPTH) throw refuse(walk.owner, `is cyclic or more than ${MAX_DEPTH} levels deep`)
   if (++walk.values > MAX_VALUES) throw refuse(walk.owner, `holds more than ${MAX_VALUES} values`)
-  if (typeof value === 'string')
-    return key === 'description' || key === 'title' ? withoutHidden(value) : value
+  if (typeof value === 'string') return copyText(value, walk, role)
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value
   if (Array.isArray(value)) {
-    return Object.freeze(value.map((item) => copyValue(item, walk, depth + 1, '') ?? null))
+    return Object.freeze(value.map((item) => copyValue(item, walk, depth + 1, role) ?? null))
   }
   if (!isRecord(value)) throw refuse(walk.owner, `holds a ${typeof value}, which is not JSON`)
   const entries = Object.entries(value).filter(([, nested]) => nested !== undefined)
-  const copies = entries.map(([name, nested]) => [name, copyValue(nested, walk, depth + 1, name)] as const)
+  const copies = entries.map(([name, nested]) => {
+    if (hidesSomething(name)) throw refuseHidden(walk.owner, 'the name', name)
+    return [name, copyValue(nested, walk, depth + 1, innerRole(role, name))] as const
+  })
   return Object.freeze(Object.fromEntries(copies))
+}
+
+function innerRole(role: Role, key: string): Role {
+  if (role === 'exact') return 'exact'
+  return role === 'names' ? 'schema' : (ROLES.get(key) ?? 'schema')
+}
+
+function copyText(text: string, { owner }: Walk, role: Role): string {
+  if (role === 'pattern') return escapeHidden(text)
+  if (role !== 'exact') return withoutHidden(text)
+  if (hidesSomething(text)) throw refuseHidden(owner, 'the value', text)
+  return text
+}
+
+/** What emoji are put together with hides nothing. */
+const EMOJI_JOINTS =
+  /(?<=[\p{S}\p{N}#*])\uFE0F|(?<=\p{Extended_Pictographic}[\uFE0F\p{Emoji_Modifier}]?)\u200D(?=\p{Extended_Pictographic})/gu
+
+function hidesSomething(text: string): boolean {
+  return withoutHidden(text) !== text && withoutHidden(text) !== text.replace(EMOJI_JOINTS, '')
+}
+
+/** The same pattern with its hidden characters written out. */
+function escapeHidden(pattern: string): string {
+  if (withoutHidden(pattern) === pattern) return pattern
+  return pattern.replace(/(\\?)(.)/gsu, (whole, _backslash, character: string) => {
+    if (withoutHidden(character) !== '') return whole
+    const code = (character.codePointAt(0) ?? 0).toString(16)
+    return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`
+  })
+}
+
+function refuseHidden(owner: string, what: string, text: string): ToolcribError {
+  const shown = JSON.stringify(withoutHidden(text).slice(0, 80))
+  return refuse(owner, `has control or invisible characters in ${what} ${shown}; remove them`)
 }
 
 function refuse(owner: string, reason: string): ToolcribError {
