@@ -153,7 +153,7 @@ describe('lock', () => {
     const refused = toolcrib('lock')
     expect(refused.status).toBe(1)
     expect(refused.stderr).toMatch(
-      /no server answered, .*left as it was; .*toolcrib doctor[\s\S]*gone: .*not found/,
+      /no server answered, so nothing is written to .*; .*toolcrib doctor[\s\S]*gone: .*not found/,
     )
     expect(existsSync(path('toolcrib.lock'))).toBe(false)
     configure({})

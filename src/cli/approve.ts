@@ -4,7 +4,7 @@ import { approveChanges, changeMatcher, compareWithLock, type LockChange, writeL
 import type { ServerFlags } from './commands/flags.ts'
 import { observeServers, requireLockfile, unapprovedServers } from './observe-servers.ts'
 import { showChanges, summarise } from './show-changes.ts'
-import { plain, print, printJson } from './terminal.ts'
+import { note, plain, printJson, say } from './terminal.ts'
 
 export interface ApproveFlags extends ServerFlags {
   readonly all?: boolean
@@ -28,7 +28,7 @@ export async function runApprove(names: readonly string[], flags: ApproveFlags):
   if (flags.json) printJson({ lockfile: lockPath, approved, waiting, unmatched, failed })
   else show(approved, waiting, failed)
   for (const name of unmatched)
-    console.error(`${pc.yellow('note')} "${name}" fits nothing that changed; see "toolcrib diff"`)
+    note(`${pc.yellow('note')} "${name}" fits nothing that changed; see "toolcrib diff"`)
   const isDone = approved.length > 0 || (flags.all === true && waiting.length === 0)
   process.exitCode = isDone && failed.length + unmatched.length === 0 ? 0 : 1
 }
@@ -44,7 +44,7 @@ function show(
   failed: readonly { readonly server: string; readonly reason: string }[],
 ): void {
   showChanges(approved)
-  print(approved.length > 0 ? `\n${pc.green('approved')} ${summarise(approved)}` : 'nothing to approve')
-  if (waiting.length > 0) print(pc.yellow(`still waiting: ${summarise(waiting)}; see "toolcrib diff"`))
-  for (const { server, reason } of failed) console.error(`${pc.red('failed')} ${server}: ${plain(reason)}`)
+  say(approved.length > 0 ? `\n${pc.green('approved')} ${summarise(approved)}` : 'nothing to approve')
+  if (waiting.length > 0) say(pc.yellow(`still waiting: ${summarise(waiting)}; see "toolcrib diff"`))
+  for (const { server, reason } of failed) note(`${pc.red('failed')} ${server}: ${plain(reason)}`)
 }

@@ -11,7 +11,7 @@ import {
 import { callProgress } from './call-progress.ts'
 import type { ModeFlags, ServerFlags } from './commands/flags.ts'
 import { withRegistry } from './open-registry.ts'
-import { plain, plainLines, print, printJson } from './terminal.ts'
+import { note, plain, plainLines, print, printJson } from './terminal.ts'
 
 export interface CallFlags extends ServerFlags, ModeFlags {
   readonly arg: readonly string[]
@@ -127,6 +127,10 @@ function withNextStep(
 }
 
 function unknownTool(name: string, statuses: readonly ServerStatus[]): string {
+  if (statuses.length === 0) {
+    const step = 'add one, or take over those of other programs with "toolcrib import"'
+    return `"${name}" cannot be called: no servers are configured; ${step}`
+  }
   const missing = statuses.flatMap((status) => {
     if (status.state === 'failed') return [`the server "${status.server}" failed: ${plain(status.reason)}`]
     return status.state === 'connecting'
@@ -141,14 +145,14 @@ function unknownTool(name: string, statuses: readonly ServerStatus[]): string {
 
 function show({ result, durationMs }: CallResult): void {
   if (!result.ok) {
-    console.error(`${pc.red(result.code)} ${plainLines(result.error)}`)
+    note(`${pc.red(result.code)} ${plainLines(result.error)}`)
     return
   }
   print(process.stdout.isTTY ? plainLines(result.value) : result.value)
   const others = result.content?.filter(({ type }) => type !== 'text') ?? []
   if (others.length > 0)
-    console.error(pc.dim(`also: ${others.map(({ type }) => type).join(', ')}; see them with --json`))
-  if (process.stderr.isTTY) console.error(pc.dim(`${Math.round(durationMs)} ms`))
+    note(pc.dim(`also: ${others.map(({ type }) => type).join(', ')}; see them with --json`))
+  if (process.stderr.isTTY) note(pc.dim(`${Math.round(durationMs)} ms`))
 }
 
 function exitCodeOf({ result }: CallResult, isKnown: boolean): number {

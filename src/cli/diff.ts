@@ -3,7 +3,7 @@ import { compareWithLock } from 'toolcrib/mcp'
 import type { ServerFlags } from './commands/flags.ts'
 import { observeServers, requireLockfile, unapprovedServers } from './observe-servers.ts'
 import { showChanges, summarise } from './show-changes.ts'
-import { plain, print, printJson } from './terminal.ts'
+import { note, plain, printJson, say } from './terminal.ts'
 
 /** `toolcrib diff`: what is not as it was approved. */
 export async function runDiff(flags: ServerFlags): Promise<void> {
@@ -16,11 +16,10 @@ export async function runDiff(flags: ServerFlags): Promise<void> {
   if (flags.json) printJson({ lockfile: lockPath, changed: changes.length > 0, changes, failed })
   else {
     showChanges(changes)
-    if (changes.length === 0 && failed.length === 0)
-      print(`${pc.green('unchanged')} all is as in ${lockPath}`)
+    if (changes.length === 0 && failed.length === 0) say(`${pc.green('unchanged')} all is as in ${lockPath}`)
     if (changes.length > 0)
-      print(`\n${summarise(changes)}; take over with "toolcrib approve <names>" or "toolcrib approve --all"`)
-    for (const { server, reason } of failed) console.error(`${pc.red('failed')} ${server}: ${plain(reason)}`)
+      say(`\n${summarise(changes)}; take over with "toolcrib approve <names>" or "toolcrib approve --all"`)
+    for (const { server, reason } of failed) note(`${pc.red('failed')} ${server}: ${plain(reason)}`)
   }
   process.exitCode = changes.length > 0 || failed.length > 0 ? 1 : 0
 }

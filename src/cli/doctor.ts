@@ -11,7 +11,7 @@ import {
   withRegistry,
 } from './open-registry.ts'
 import { summarise } from './show-changes.ts'
-import { columns, figure, plain, plural, print, printJson } from './terminal.ts'
+import { columns, figure, plain, plural, printJson, say } from './terminal.ts'
 
 export interface DoctorFlags extends ServerFlags, ModeFlags {}
 
@@ -166,7 +166,7 @@ function nextSteps(
     steps.push(
       'read the definitions with high findings; leave such tools out with deny = ["…"], or the server altogether',
     )
-  if (lock.state === 'none' && servers.length > 0)
+  if (lock.state === 'none' && servers.some(({ state }) => state === 'ready'))
     steps.push('approve the definitions as they are with "toolcrib lock"')
   if (broken > 0) steps.push(`tell the authors of ${plural(broken, 'tool')} that cannot be used`)
   return steps
@@ -176,8 +176,8 @@ function show(report: Report): void {
   const { files, servers, findings, lockfile, problem } = report
   section('Config')
   const isLockDamaged = lockfile.state === 'damaged'
-  if (problem !== undefined && !isLockDamaged) print(`  ${pc.red('✗')} ${plain(problem)}`)
-  for (const file of files) print(`  ${pc.green('✓')} ${file}`)
+  if (problem !== undefined && !isLockDamaged) say(`  ${pc.red('✗')} ${plain(problem)}`)
+  for (const file of files) say(`  ${pc.green('✓')} ${file}`)
   if (servers.length > 0) section('Servers')
   const rows = servers.map(({ server, state, reason, connectMs, tools, tokens }) => [
     `  ${markOf(state, reason)} ${pc.bold(server)}`,
@@ -186,27 +186,26 @@ function show(report: Report): void {
     reason !== undefined ? plain(reason) : pc.dim(`${plural(tools, 'tool')}, ${plural(tokens, 'token')}`),
   ])
   for (const [at, line] of columns(rows, { rightAligned: [2] }).entries()) {
-    print(line)
-    for (const warning of servers[at]?.warnings ?? []) print(pc.dim(`      ${plain(warning)}`))
+    say(line)
+    for (const warning of servers[at]?.warnings ?? []) say(pc.dim(`      ${plain(warning)}`))
   }
   if (findings.length > 0) section('Definitions')
   for (const finding of findings) showFinding(finding)
-  if (servers.length > 0 && findings.length === 0 && !isLockDamaged) {
+  if (findings.length === 0 && servers.some(({ tools }) => tools > 0)) {
     section('Definitions')
-    print(`  ${pc.green('✓')} nothing suspicious`)
+    say(`  ${pc.green('✓')} nothing suspicious`)
   }
   if (lockfile.path !== undefined) {
     section('Lockfile')
     if (lockfile.state === 'none')
-      print(`  ${pc.yellow('–')} there is no ${lockfile.path}: changes go unnoticed`)
-    if (lockfile.state === 'unchanged') print(`  ${pc.green('✓')} ${lockfile.path}: all is as approved`)
-    if (isLockDamaged) print(`  ${pc.red('✗')} ${plain(problem ?? '')}`)
-    if (lockfile.state === 'changed')
-      print(`  ${pc.red('✗')} ${lockfile.path}: ${summarise(lockfile.changes)}`)
+      say(`  ${pc.yellow('–')} there is no ${lockfile.path}: changes go unnoticed`)
+    if (lockfile.state === 'unchanged') say(`  ${pc.green('✓')} ${lockfile.path}: all is as approved`)
+    if (isLockDamaged) say(`  ${pc.red('✗')} ${plain(problem ?? '')}`)
+    if (lockfile.state === 'changed') say(`  ${pc.red('✗')} ${lockfile.path}: ${summarise(lockfile.changes)}`)
   }
   section('Next')
-  for (const step of report.nextSteps) print(`  → ${step}`)
-  if (report.nextSteps.length === 0) print('  nothing to do')
+  for (const step of report.nextSteps) say(`  → ${step}`)
+  if (report.nextSteps.length === 0) say('  nothing to do')
 }
 
 function markOf(state: string, reason: string | undefined): string {
@@ -219,12 +218,10 @@ const COLOURS = { high: pc.red, medium: pc.yellow, low: pc.dim } as const
 
 function showFinding({ severity, server, tool, place, message, excerpt }: Finding): void {
   const where = pc.dim(`(${plain(place)})`)
-  print(
-    `  ${COLOURS[severity](severity.padEnd(6))} ${pc.bold(plain(`${server}.${tool}`))} ${message} ${where}`,
-  )
-  print(pc.dim(`         “${plain(excerpt)}”`))
+  say(`  ${COLOURS[severity](severity.padEnd(6))} ${pc.bold(plain(`${server}.${tool}`))} ${message} ${where}`)
+  say(pc.dim(`         “${plain(excerpt)}”`))
 }
 
 function section(title: string): void {
-  print(`\n${pc.bold(pc.cyan(title))}`)
+  say(`\n${pc.bold(pc.cyan(title))}`)
 }

@@ -8,7 +8,7 @@ import { type ClientFile, clientFiles, type Surroundings } from './import/client
 import { type ImportPlan, type PlannedServer, planImport } from './import/plan-import.ts'
 import type { ImportedServer } from './import/read-servers.ts'
 import { openTarget } from './import/target-file.ts'
-import { figure, plain, plural, print, printJson } from './terminal.ts'
+import { figure, plain, plural, printJson, say } from './terminal.ts'
 
 export interface ImportFlags {
   readonly to?: string
@@ -124,19 +124,19 @@ function show(outcome: ImportOutcome): void {
   const { files, target, added, kept, written, replaced, copiedValues } = outcome
   if (files.length === 0) showNothingFound(outcome)
   for (const { title, path, servers, problem } of files) {
-    print(`${pc.bold(pc.cyan(title))}  ${pc.dim(path)}`)
-    if (problem !== undefined) print(`  ${pc.red('✗')} ${plain(problem)}`)
-    for (const server of servers) print(`  ${describe(server)}`)
+    say(`${pc.bold(pc.cyan(title))}  ${pc.dim(path)}`)
+    if (problem !== undefined) say(`  ${pc.red('✗')} ${plain(problem)}`)
+    for (const server of servers) say(`  ${describe(server)}`)
   }
   if (files.length === 0) return
-  print()
+  say()
   const beside = kept.length > 0 ? `, beside the ${figure(kept.length)} that it has` : ''
   const what = `${plural(added.length, 'server')} to ${target}${replaced ? ', written anew' : beside}`
-  if (added.length === 0) print(`nothing new for ${target}`)
-  else if (written) print(`${pc.green('added')} ${what}; check with "toolcrib doctor"`)
-  else print(`would add ${what}; leave out --dry-run to do so`)
+  if (added.length === 0) say(`nothing new for ${target}`)
+  else if (written) say(`${pc.green('added')} ${what}; check with "toolcrib doctor"`)
+  else say(`would add ${what}; leave out --dry-run to do so`)
   if (written && copiedValues > 0)
-    print(
+    say(
       pc.yellow(
         `${plural(copiedValues, 'value')} of variables or headers came along: keep the file private, or write \${NAME} instead`,
       ),
@@ -144,9 +144,9 @@ function show(outcome: ImportOutcome): void {
 }
 
 function showNothingFound({ looked, target }: ImportOutcome): void {
-  print('no servers were found; these files were looked for:')
-  for (const path of looked) print(pc.dim(`  ${path}`))
-  print(
+  say('no servers were found; these files were looked for:')
+  for (const path of looked) say(pc.dim(`  ${path}`))
+  say(
     `\nTo configure one by hand, write ${target}:\n\n${MINIMAL_CONFIG}\nthen check it with "toolcrib doctor"`,
   )
 }

@@ -5,7 +5,7 @@ import type { ServerFlags } from './commands/flags.ts'
 import { type Observation, observeServers } from './observe-servers.ts'
 import { findConfigAndDamage } from './open-registry.ts'
 import { showChanges } from './show-changes.ts'
-import { plain, plural, print, printJson } from './terminal.ts'
+import { note, plain, plural, printJson, say } from './terminal.ts'
 
 /** `toolcrib lock`: approves the servers as they are now. */
 export async function runLock(flags: ServerFlags): Promise<void> {
@@ -41,7 +41,7 @@ function requireAnswers(configured: number, failed: Observation['failed'], lockP
   const step = `mend them with "toolcrib doctor", then lock again`
   throw new ToolcribError(
     'source-unavailable',
-    [`no server answered, so ${lockPath} is left as it was; ${step}`, ...reasons].join('\n'),
+    [`no server answered, so nothing is written to ${lockPath}; ${step}`, ...reasons].join('\n'),
   )
 }
 
@@ -71,12 +71,11 @@ interface Outcome {
 }
 
 function show({ lockfile, servers, tools, changes, failed, replaced }: Outcome): void {
-  if (replaced)
-    console.error(`${pc.yellow('note')} ${lockfile} was damaged, and is written anew: review all of it`)
+  if (replaced) note(`${pc.yellow('note')} ${lockfile} was damaged, and is written anew: review all of it`)
   showChanges(changes)
-  print(`${pc.green('locked')} ${plural(servers, 'server')}, ${plural(tools, 'tool')} in ${lockfile}`)
+  say(`${pc.green('locked')} ${plural(servers, 'server')}, ${plural(tools, 'tool')} in ${lockfile}`)
   for (const { server, reason, kept } of failed) {
     const outcome = kept ? 'its old approval stays' : 'it is not in the lockfile'
-    console.error(`${pc.red('failed')} ${server}: ${plain(reason)}; ${outcome}`)
+    note(`${pc.red('failed')} ${server}: ${plain(reason)}; ${outcome}`)
   }
 }

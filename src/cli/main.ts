@@ -53,7 +53,8 @@ try {
   await program.parseAsync()
 } catch (error) {
   const given = process.argv.slice(2)
-  const command = program.commands.find((each) => given.includes(each.name()))?.name()
+  const names = new Set(program.commands.map((each) => each.name()))
+  const command = given.find((word) => names.has(word))
   process.exitCode = await reportFailure(error, { isJson: asksForJson(given), command })
 }
 

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import pc from 'picocolors'
 import { Interrupted } from './interrupt.ts'
-import { plainLines, printJson } from './terminal.ts'
+import { note, plainLines, printJson } from './terminal.ts'
 
 /** What went wrong, as `--json` prints it under `error`. */
 interface Failure {
@@ -58,5 +58,5 @@ function showFailure({ code, message, hint }: Failure): void {
   const next = hint === undefined ? '' : `\n${hint}`
   const label = code === 'cancelled' ? pc.yellow('cancelled') : pc.red('error')
   const suffix = code === 'cancelled' ? '' : ` ${pc.dim(`(${code})`)}`
-  console.error(`${label} ${plainLines(message)}${suffix}${next}`)
+  note(`${label} ${plainLines(message)}${suffix}${next}`)
 }

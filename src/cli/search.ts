@@ -2,7 +2,7 @@ import pc from 'picocolors'
 import { hybrid, type Searcher, type SearcherName, type SearchResult, ToolRegistry } from 'toolcrib'
 import { staticEmbedder } from 'toolcrib/embedders'
 import type { ModeFlags, RefreshFlags, ServerFlags } from './commands/flags.ts'
-import { noteMissing } from './missing-servers.ts'
+import { isNoneThere, noteMissing } from './missing-servers.ts'
 import { withRegistry } from './open-registry.ts'
 import { cut, figure, plain, plural, print, printJson, terminalWidth } from './terminal.ts'
 
@@ -18,7 +18,7 @@ export async function runSearch(query: string, { limit, searcher, ...flags }: Se
     const result = await registry.search(query, { limit, searcher: searcherNamed(searcher) })
     signal.throwIfAborted()
     if (flags.json) printJson(result)
-    else show(result)
+    else if (!isNoneThere(statuses)) show(result)
     process.exitCode = noteMissing(statuses, 'searched')
   })
 }

@@ -1,11 +1,11 @@
 import pc from 'picocolors'
 import type { FieldChange, LockChange } from 'toolcrib/mcp'
-import { plain, plural, print } from './terminal.ts'
+import { plain, plural, say } from './terminal.ts'
 
 /** Changes for a terminal: what is new, gone or different, field by field. */
 export function showChanges(changes: readonly LockChange[]): void {
   for (const change of changes) {
-    print(titleOf(change))
+    say(titleOf(change))
     if ('fields' in change) for (const field of change.fields) showField(field)
   }
 }
@@ -43,10 +43,10 @@ function titleOf(change: LockChange): string {
 }
 
 function showField({ path, before, after }: FieldChange): void {
-  print(`    ${pc.cyan(plain(path))}`)
+  say(`    ${pc.cyan(plain(path))}`)
   const [old, now] = part(write(before), write(after))
-  if (before !== undefined) print(pc.red(`      - ${old}`))
-  if (after !== undefined) print(pc.green(`      + ${now}`))
+  if (before !== undefined) say(pc.red(`      - ${old}`))
+  if (after !== undefined) say(pc.green(`      + ${now}`))
 }
 
 /** Values as JSON writes them; texts as they are, with what is hidden in them made visible. */

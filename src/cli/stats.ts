@@ -9,7 +9,7 @@ import {
 } from 'toolcrib'
 import type { ModeFlags, RefreshFlags, ServerFlags } from './commands/flags.ts'
 import { definitionTokens } from './definition-tokens.ts'
-import { noteMissing } from './missing-servers.ts'
+import { isNoneThere, noteMissing } from './missing-servers.ts'
 import { type OpenedRegistry, withRegistry } from './open-registry.ts'
 import { columns, figure, plural, print, printJson } from './terminal.ts'
 
@@ -22,13 +22,21 @@ export async function runStats(flags: StatsFlags): Promise<void> {
     const figures = await measure(opened, countTokens)
     opened.signal.throwIfAborted()
     if (flags.json) printJson(figures)
-    else show(figures)
+    else if (!isNoneThere(opened.statuses)) show(figures)
     process.exitCode = noteMissing(opened.statuses, 'counted')
   })
 }
 
 interface Figures extends Stats {
-  readonly tokens: { readonly full: number; readonly turn: number; readonly saved_percent: number }
+  readonly tokens: {
+    /** All tools, without those about tools. */
+    readonly full: number
+    /** What the first turn shows. */
+    readonly turn: number
+    /** What of it goes to tools about tools, by name. */
+    readonly meta_tools: Readonly<Record<string, number>>
+    readonly saved_percent: number
+  }
   /** Also those that failed, whose tools are not counted. */
   readonly servers: readonly ServerStatus[]
   readonly sources: readonly { readonly source: string; readonly tools: number; readonly tokens: number }[]
@@ -46,10 +54,20 @@ async function measure({ registry, statuses }: OpenedRegistry, countTokens: Toke
     tools: tools.length,
     tokens: costOf(tools),
   }))
-  const session = await registry.openSession()
-  const [full, turn] = [costOf(registry.toDefinitions()), costOf(session.surface().tools)]
-  const saved_percent = full === 0 ? 0 : Number((100 * (1 - turn / full)).toFixed(1))
-  return { ...registry.stats(), tokens: { full, turn, saved_percent }, servers: statuses, sources }
+  const shown = (await registry.openSession()).surface().tools
+  const metaTools = shown.filter(({ name }) => !registry.has(name))
+  const [full, turn] = [costOf(registry.toDefinitions()), costOf(shown)]
+  return {
+    ...registry.stats(),
+    tokens: {
+      full,
+      turn,
+      meta_tools: Object.fromEntries(metaTools.map((tool) => [tool.name, costOf([tool])])),
+      saved_percent: full === 0 ? 0 : Number((100 * (1 - turn / full)).toFixed(1)),
+    },
+    servers: statuses,
+    sources,
+  }
 }
 
 function show({ total_registered, loaded, deferred, deferred_mode, tokens, sources }: Figures): void {
@@ -69,4 +87,6 @@ function show({ total_registered, loaded, deferred, deferred_mode, tokens, sourc
   print(
     `  as configured          ${pc.bold(figure(tokens.turn))} tokens a turn${tokens.saved_percent > 0 ? pc.green(`  ${tokens.saved_percent} % less`) : ''}`,
   )
+  for (const [name, cost] of Object.entries(tokens.meta_tools))
+    print(pc.dim(`    of these ${figure(cost)} are for ${name}`))
 }

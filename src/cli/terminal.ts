@@ -1,8 +1,18 @@
 import pc from 'picocolors'
 
-/** A line for people on stdout. */
+/** A line on stdout, as it is. */
 export function print(line = ''): void {
   process.stdout.write(`${line}\n`)
+}
+
+/** Prose for people on stdout: broken between words where a terminal would break inside them. */
+export function say(line = ''): void {
+  print(process.stdout.isTTY ? wrap(line, terminalWidth()) : line)
+}
+
+/** The same on stderr, for what is no part of the result. */
+export function note(line: string): void {
+  console.error(process.stderr.isTTY ? wrap(line, process.stderr.columns ?? 80) : line)
 }
 
 /** Data for programs on stdout. */
@@ -33,6 +43,27 @@ export function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 }
 
+/** Text broken into lines of a width, between words; lines go on where the first began. Colours take no room. */
+export function wrap(text: string, lineWidth: number): string {
+  return text
+    .split('\n')
+    .map((line) => wrapLine(line, lineWidth))
+    .join('\n')
+}
+
+function wrapLine(line: string, lineWidth: number): string {
+  if (width(line) <= lineWidth) return line
+  const indent = /^ */.exec(withoutColours(line))?.[0] ?? ''
+  const [first = '', ...words] = line.split(' ')
+  const lines = [first]
+  for (const word of words) {
+    const last = lines.at(-1) ?? ''
+    if (width(last) + 1 + width(word) <= lineWidth) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(indent + word)
+  }
+  return lines.map((each) => each.trimEnd()).join('\n')
+}
+
 /** How many characters a line may take; those who need all of a text ask for JSON. */
 export function terminalWidth(): number {
   return process.stdout.isTTY ? (process.stdout.columns ?? 100) : 120
@@ -58,8 +89,12 @@ export function columns(
 }
 
 function width(cell: string): number {
+  return withoutColours(cell).length
+}
+
+function withoutColours(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours are escapes.
-  return cell.replace(/\u001B\[\d+m/g, '').length
+  return text.replace(/\u001B\[\d+m/g, '')
 }
 
 export function figure(count: number): string {

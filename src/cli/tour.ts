@@ -14,9 +14,9 @@ import {
   figure,
   plain,
   plural,
-  print,
   printJson,
   progressLine,
+  say,
   terminalWidth,
 } from './terminal.ts'
 import { openScene, type Scene } from './tour-scenes.ts'
@@ -25,7 +25,7 @@ import { openScene, type Scene } from './tour-scenes.ts'
 export async function runTour({ json }: { readonly json?: boolean }): Promise<void> {
   const figures = await untilSignal((signal) =>
     openAndWalk(signal, (line) => {
-      if (!json && !signal.aborted) print(line)
+      if (!json && !signal.aborted) say(line)
     }),
   )
   if (json) printJson(figures)

@@ -22,8 +22,9 @@ export interface Surroundings {
 /** The files in which well-known MCP clients and editors keep their servers, whether they exist or not. */
 export function clientFiles({ home, platform, env, cwd }: Surroundings): ClientFile[] {
   const { join } = platform === 'win32' ? win32 : posix
-  const roaming = env.APPDATA ?? join(home, 'AppData', 'Roaming')
-  const dotConfig = env.XDG_CONFIG_HOME ?? join(home, '.config')
+  // A variable that is set to nothing counts as not set.
+  const roaming = env.APPDATA || join(home, 'AppData', 'Roaming')
+  const dotConfig = env.XDG_CONFIG_HOME || join(home, '.config')
   const applications =
     platform === 'win32'
       ? roaming
@@ -73,7 +74,7 @@ export function clientFiles({ home, platform, env, cwd }: Surroundings): ClientF
     file('windsurf', 'Windsurf', join(home, '.codeium', 'windsurf', 'mcp_config.json')),
     file('zed', 'Zed', join(zed, 'settings.json'), fromZed),
     file('zed', 'Zed', join(cwd, '.zed', 'settings.json'), fromZed),
-    file('codex', 'Codex', join(env.CODEX_HOME ?? join(home, '.codex'), 'config.toml'), fromCodex),
+    file('codex', 'Codex', join(env.CODEX_HOME || join(home, '.codex'), 'config.toml'), fromCodex),
     file('gemini', 'Gemini CLI', join(home, '.gemini', 'settings.json')),
     file('opencode', 'opencode', join(dotConfig, 'opencode', 'opencode.json'), fromOpencode),
     file('lmstudio', 'LM Studio', join(home, '.lmstudio', 'mcp.json')),
