@@ -74,20 +74,21 @@ export type { SessionState, SessionStore } from './session/state.ts'
 export type { Stats } from './session/stats.ts'
 export type { Strategy, Surface } from './session/surface.ts'
 export { estimateTokens, exactTokenCounter, type TokenCounter } from './tokens.ts'
-export type {
-  CallErrorCode,
-  CallResult,
-  ContentBlock,
-  JsonSchema,
-  Listing,
-  ReduceContext,
-  Tool,
-  ToolAnnotations,
-  ToolCall,
-  ToolContext,
-  ToolDefinition,
-  ToolResult,
-  ToolSource,
+export {
+  type CallErrorCode,
+  type CallResult,
+  type ContentBlock,
+  type JsonSchema,
+  type Listing,
+  type ReduceContext,
+  type Tool,
+  type ToolAnnotations,
+  type ToolCall,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolResult,
+  type ToolSource,
+  UNTRUSTED_NOTE,
 } from './tool.ts'
 export {
   type RegistrySearchOptions,

@@ -16,7 +16,8 @@ import type { MetaTools, SessionHost } from './session/session-host.ts'
 import type { SessionSettings } from './session/settings.ts'
 import { readState, type SessionState, type SessionStore } from './session/state.ts'
 import type { Strategy } from './session/surface.ts'
-import type { Tool } from './tool.ts'
+import { estimateTokens } from './tokens.ts'
+import { type Tool, UNTRUSTED_NOTE } from './tool.ts'
 
 /** What opening a session takes from the registry. */
 export interface OpenerPorts extends Omit<SessionHost, 'fork'> {
@@ -129,7 +130,7 @@ export class SessionOpener {
 
   /** Sessions that see the catalogue alike share one description of it. */
   #describe(view: View): string {
-    const note = this.#notes.get(view) ?? describeDeferred(view.deferred.values(), this.#ports.noteTokens)
+    const note = this.#notes.get(view) ?? describeBehind(view, this.#ports.noteTokens)
     this.#notes.set(view, note)
     return note
   }
@@ -150,6 +151,14 @@ interface MetaToolParts {
   readonly policy: CompiledPolicy
   readonly limit: SearchLimit
   readonly servers: ServerDirectory | undefined
+}
+
+/** What lies behind the search, and how far to believe it; '' when nothing is deferred. */
+function describeBehind({ deferred, untrustedServers }: View, maxTokens: number): string {
+  if (deferred.size === 0 || untrustedServers.length === 0)
+    return describeDeferred(deferred.values(), maxTokens)
+  const listed = describeDeferred(deferred.values(), maxTokens - estimateTokens(UNTRUSTED_NOTE))
+  return `${listed}\n${UNTRUSTED_NOTE}`
 }
 
 /** A meta-tool as an entry: always shown, and never trimmed. */

@@ -1,10 +1,10 @@
-import type { CallContext, CallSettings } from './call/call-environment.ts'
+import type { CallContext, CallEnvironment, CallSettings } from './call/call-environment.ts'
 import { CallRunner } from './call/call-runner.ts'
 import { readSessionId } from './call/read-context.ts'
 import type { CallGate } from './call-gate.ts'
 import { readResult } from './meta-tools/read-result.ts'
 import type { Snapshot } from './registry/catalogue.ts'
-import type { Entry } from './registry/entry.ts'
+import { Entry } from './registry/entry.ts'
 import type { CallSession } from './session/session-host.ts'
 import { metaToolEntry } from './session-opener.ts'
 import type { CallResult, Tool, ToolCall } from './tool.ts'
@@ -40,7 +40,7 @@ export class ToolCaller {
     const sessionId = readSessionId(ctx)
     const reader = this.#resultReader(sessionId)
     const canRead = gate.denialOfMetaTool('read_result') === undefined
-    return this.#runner.execute(calls, ctx, {
+    return this.#run(calls, ctx, {
       settings: this.#settingsFor(canRead),
       resolve: ({ name, args }) => {
         const entry = snapshot.get(name) ?? (name === 'read_result' ? reader : undefined)
@@ -65,7 +65,31 @@ export class ToolCaller {
     const reader = this.#resultReader(ctx.sessionId)
     const canRead = reader !== undefined && session.denial({ ...reader, args: {} }) === undefined
     const suggest = (name: string) => this.#suggest(name, (entry) => view.denial(entry) === undefined)
-    return this.#runner.execute(calls, ctx, { ...session, suggest, settings: this.#settingsFor(canRead) })
+    return this.#run(calls, ctx, { ...session, suggest, settings: this.#settingsFor(canRead) })
+  }
+
+  /** Results that hold the words of a server that nobody vouches for are marked. */
+  async #run(
+    calls: readonly ToolCall[],
+    ctx: CallContext,
+    environment: CallEnvironment,
+  ): Promise<CallResult[]> {
+    const servers = new Map<string, string>()
+    const results = await this.#runner.execute(calls, ctx, {
+      ...environment,
+      resolve: (call) => {
+        const target = environment.resolve(call)
+        const entry = target?.registration
+        if (entry instanceof Entry && entry.untrustedServer !== undefined)
+          servers.set(callKey(call), entry.untrustedServer)
+        return target
+      },
+    })
+    if (servers.size === 0) return results
+    return results.map((result) => {
+      const server = servers.get(callKey(result))
+      return server === undefined ? result : { ...result, untrusted: { server } }
+    })
   }
 
   /** Nobody is pointed to a reader that may not be used. */
@@ -78,4 +102,9 @@ export class ToolCaller {
     const { spill } = this.#settings
     return spill && metaToolEntry(readResult({ spill, sessionId }) as Tool)
   }
+}
+
+/** Of two calls with one id and one name, what holds for one is taken to hold for both. */
+function callKey({ toolCallId, name }: Pick<ToolCall, 'toolCallId' | 'name'>): string {
+  return `${toolCallId} ${name}`
 }

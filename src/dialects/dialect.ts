@@ -1,5 +1,5 @@
 import type { Strategy, Surface } from '../session/surface.ts'
-import type { CallResult, ToolCall } from '../tool.ts'
+import { type CallResult, type ToolCall, UNTRUSTED_NOTE } from '../tool.ts'
 import type { SchemaLoss } from './schema/schema-node.ts'
 
 /**
@@ -91,7 +91,16 @@ export interface ToolLoss extends SchemaLoss {
 
 export const NO_USAGE: Usage = { inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 }
 
-/** The host's system prompt and the session's note, as one text; `''` when there is neither. */
-export function systemText({ system, note }: Pick<Turn<unknown>, 'system' | 'note'>): string {
-  return [system, note].filter((text) => text !== undefined && text !== '').join('\n\n')
+/**
+ * The host's system prompt and the session's note, as one text; `''` when there is neither. A surface with tools of
+ * servers without `trust` and no search tool to say so is explained here.
+ */
+export function systemText({ system, note, surface }: Omit<Turn<unknown>, 'messages'>): string {
+  const texts = [system, note, ...(isExplained(surface, note) ? [] : [UNTRUSTED_NOTE])]
+  return texts.filter((text) => text !== undefined && text !== '').join('\n\n')
+}
+
+function isExplained({ untrustedServers = [], tools }: Surface, note = ''): boolean {
+  if (untrustedServers.length === 0 || note.includes(UNTRUSTED_NOTE)) return true
+  return tools.some(({ description }) => description.endsWith(UNTRUSTED_NOTE))
 }

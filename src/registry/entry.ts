@@ -15,6 +15,8 @@ export interface EntryOptions {
   readonly deferral: Deferral
   readonly searchHint?: string | undefined
   readonly trust: number
+  /** True for a tool of a server that nobody vouches for. */
+  readonly isUntrusted?: boolean
   /** Keeps its own answers short, so they are never trimmed. For meta-tools only: no tool can claim it. */
   readonly isSelfLimiting?: boolean
 }
@@ -29,6 +31,8 @@ export class Entry {
   readonly source: ToolSource
   readonly deferral: Deferral
   readonly isSelfLimiting: boolean
+  /** The server whose words its description and results are, when nobody vouches for that server. */
+  readonly untrustedServer: string | undefined
   readonly listing: Listing
   readonly definition: ToolDefinition
   /** What its name collides by. */
@@ -46,6 +50,8 @@ export class Entry {
     this.source = Object.freeze(options.source)
     this.deferral = options.deferral
     this.isSelfLimiting = options.isSelfLimiting === true
+    this.untrustedServer =
+      options.isUntrusted === true && options.source.kind === 'mcp' ? options.source.server : undefined
     this.tool = tool.name === options.name ? tool : renamed(tool, options.name)
     this.definition = Object.freeze({ name: options.name, description, parameters })
     this.listing = Object.freeze({

@@ -24,7 +24,10 @@ export interface SyncOptions {
   readonly lazy?: boolean
   /** Tools to pin, by the server's own names or the registered ones. */
   readonly pinned?: readonly string[]
-  /** A trusted server may pin its tools itself (`_meta` alwaysLoad) and ranks before others at equal scores. */
+  /**
+   * A trusted server may pin its tools itself (`_meta` alwaysLoad), ranks before others at equal scores, and its
+   * descriptions and results are not marked as untrusted.
+   */
   readonly trust?: boolean
 }
 
@@ -63,6 +66,7 @@ export function mcpEntry(tool: Tool, server: string, options: SyncOptions = {}):
     source: { kind: 'mcp', server },
     deferral: isPinned ? 'pinned' : deferralOf(tool.deferred),
     trust: options.trust === true ? TRUST.trustedServer : TRUST.server,
+    isUntrusted: options.trust !== true,
   })
 }
 

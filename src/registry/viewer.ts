@@ -16,6 +16,8 @@ export interface View {
   readonly deferred: ReadonlyMap<string, Entry>
   /** All that is deferred, as a provider that defers by itself is told. */
   readonly deferredList: DeferredList
+  /** Servers that nobody vouches for and that have a permitted tool, shown or deferred, by name. */
+  readonly untrustedServers: readonly string[]
   /** True when every registered tool is permitted. */
   readonly permitsAll: boolean
   /** Which gate holds a tool back, or undefined when it is permitted. */
@@ -68,9 +70,11 @@ export class Viewer {
     const shown: Entry[] = []
     const deferred = new Map<string, Entry>()
     const permitted = new Set<Listing>()
+    const untrusted = new Set<string>()
     for (const entry of snapshot.sorted) {
       if (denialOf(entry, snapshot, policy) !== undefined) continue
       permitted.add(entry.listing)
+      if (entry.untrustedServer !== undefined) untrusted.add(entry.untrustedServer)
       const isHidden = canSearch && isDeferred(entry, deferral) && !this.#isPinned(entry.name)
       if (isHidden) deferred.set(entry.name, entry)
       else shown.push(entry)
@@ -81,6 +85,7 @@ export class Viewer {
       mode,
       shown,
       deferred,
+      untrustedServers: Object.freeze([...untrusted].sort()),
       permitsAll: permitted.size === snapshot.size,
       get deferredList() {
         deferredList ??= listDeferred(deferred)

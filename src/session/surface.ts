@@ -18,6 +18,8 @@ export interface Surface {
   readonly strategy: Strategy
   /** Changes exactly when the bytes of `tools` (or, under native, of `deferredTools`) change. */
   readonly fingerprint: string
+  /** Servers without `trust` that have a tool here, shown or deferred: what these say is not to be obeyed. */
+  readonly untrustedServers?: readonly string[]
   /** Under native only: every permitted deferred tool by name, available or not, for the provider to hold back. */
   readonly deferredTools?: readonly ToolDefinition[]
 }
@@ -41,6 +43,7 @@ export function buildSurface(parts: SurfaceParts): Surface {
     deferredCount: hiddenCount(parts),
     strategy,
     fingerprint: hashText(fingerprints.join(' ')),
+    ...(view.untrustedServers.length > 0 ? { untrustedServers: view.untrustedServers } : {}),
     ...(deferred ? { deferredTools: deferred.definitions } : {}),
   })
 }

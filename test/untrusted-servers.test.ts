@@ -1,0 +1,143 @@
+import { anthropic } from 'toolcrib/anthropic'
+import { gemini } from 'toolcrib/gemini'
+import { openaiChat } from 'toolcrib/openai-chat'
+import { openaiResponses } from 'toolcrib/openai-responses'
+import { describe, expect, it } from 'vitest'
+import {
+  estimateTokens,
+  type SessionOptions,
+  type Tool,
+  type ToolcribEvent,
+  ToolRegistry,
+  UNTRUSTED_NOTE,
+} from '../src/index.ts'
+import { ToolScanner } from '../src/mcp/index.ts'
+
+const echo = (name = 'echo'): Tool => ({
+  name,
+  description: 'Says it again.',
+  inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
+  execute: (input) => ({ ok: true, value: `Echo: ${(input as { text?: string }).text}` }),
+})
+
+const call = (name: string, toolCallId = 'c') => ({ toolCallId, name, args: { text: 'hi' } })
+
+const LAZY: SessionOptions = { mode: 'lazy' }
+const FULL: SessionOptions = { mode: 'full' }
+
+describe('what servers say', () => {
+  it.each(['tool_search', 'tool_search_regex', 'ToolSearch'] as const)(
+    'is called untrusted by the prompt note and by %s, always in the same words',
+    async (searchTool) => {
+      const registry = new ToolRegistry({ searchTool })
+      registry.syncMcp('a', [echo()])
+      registry.syncMcp('b', [echo('other')])
+      const session = await registry.openSession(LAZY)
+      const search = () => session.surface().tools.find(({ name }) => name === searchTool)?.description
+      const before = [session.promptNote(), search()]
+      for (const text of before) expect(text?.split(UNTRUSTED_NOTE)).toHaveLength(2)
+      await session.activate(['mcp__a__echo'])
+      expect([session.promptNote(), search()]).toEqual(before)
+    },
+  )
+
+  it('keeps the list of what is behind the search within its budget', async () => {
+    const registry = new ToolRegistry()
+    const trusting = new ToolRegistry()
+    const many = Array.from({ length: 500 }, (_, index) => echo(`tool_number_${index}`))
+    registry.syncMcp('a', many)
+    trusting.syncMcp('a', many, { trust: true })
+    const cost = async (of: ToolRegistry) => estimateTokens((await of.openSession(LAZY)).promptNote())
+    const difference = (await cost(registry)) - (await cost(trusting))
+    expect(Math.abs(difference)).toBeLessThan(estimateTokens(UNTRUSTED_NOTE) / 2)
+  })
+
+  it('is believed of trusted servers, plugins and the host itself', async () => {
+    const registry = new ToolRegistry({ defer: 'all' })
+    registry.syncMcp('a', [echo()], { trust: true })
+    registry.register(echo(), { pluginId: 'p' })
+    registry.register(echo('mcp__fake__name'))
+    const session = await registry.openSession(LAZY)
+    expect(session.promptNote()).not.toContain(UNTRUSTED_NOTE)
+    expect(session.surface()).not.toHaveProperty('untrustedServers')
+    const calls = ['mcp__a__echo', 'echo', 'mcp__fake__name'].map((name) => call(name, name))
+    for (const result of await session.execute(calls)) expect(result).not.toHaveProperty('untrusted')
+  })
+
+  it('is marked on results and left as it is in them, whoever runs the call', async () => {
+    const registry = new ToolRegistry()
+    registry.syncMcp('a', [echo()])
+    registry.registerMcp(echo(), 'b')
+    registry.register(echo())
+    const calls = [call('mcp__a__echo', '1'), call('echo', '2'), call('mcp__b__echo', '3'), call('none', '4')]
+    const session = await registry.openSession()
+    const answers = [await registry.executeParallel(calls, { sessionId: 's' }), await session.execute(calls)]
+    for (const results of answers) {
+      expect(results.map(({ untrusted }) => untrusted?.server)).toEqual(['a', undefined, 'b', undefined])
+      expect(results[0]?.result).toEqual({ ok: true, value: 'Echo: hi' })
+    }
+  })
+
+  it('is marked on what call_tool answers', async () => {
+    const registry = new ToolRegistry({ strategy: 'dispatch' })
+    registry.syncMcp('a', [echo()])
+    const session = await registry.openSession(LAZY)
+    const args = { name: 'mcp__a__echo', arguments: { text: 'hi' } }
+    const [result] = await session.execute([{ toolCallId: 'c', name: 'call_tool', args }])
+    expect(result).toMatchObject({ name: 'call_tool', untrusted: { server: 'a' } })
+  })
+
+  it('is marked on the surface for servers that a session may use', async () => {
+    const registry = new ToolRegistry()
+    for (const server of ['b', 'a']) registry.syncMcp(server, [echo()])
+    registry.syncMcp('c', [echo()], { trust: true })
+    for (const options of [LAZY, FULL])
+      expect((await registry.openSession(options)).surface().untrustedServers).toEqual(['a', 'b'])
+    const policy = { filter: { allowedMcpServers: ['b', 'c'] } }
+    expect((await registry.openSession({ policy })).surface().untrustedServers).toEqual(['b'])
+  })
+
+  const dialects = { anthropic, gemini, openaiChat, openaiResponses }
+
+  it.each(Object.entries(dialects))('is explained once in every request of %s', async (_, dialect) => {
+    const registry = new ToolRegistry()
+    registry.syncMcp('a', [echo()])
+    for (const options of [LAZY, FULL]) {
+      const session = await registry.openSession(options)
+      const turn = { surface: session.surface(), messages: [], system: 'Be kind.' }
+      const note = session.promptNote()
+      const withNote = JSON.stringify(dialect().toRequest({ ...turn, note }))
+      // With a search tool the note stands in its description, too.
+      expect(withNote.split(UNTRUSTED_NOTE)).toHaveLength(options === LAZY ? 3 : 2)
+      expect(JSON.stringify(dialect().toRequest(turn)).split(UNTRUSTED_NOTE)).toHaveLength(2)
+    }
+    const trusting = new ToolRegistry()
+    trusting.syncMcp('a', [echo()], { trust: true })
+    const surface = (await trusting.openSession(FULL)).surface()
+    expect(JSON.stringify(dialect().toRequest({ surface, messages: [] }))).not.toContain(UNTRUSTED_NOTE)
+  })
+})
+
+describe('a tool that hides something where the letter counts', () => {
+  it('is left out and told, and its neighbours are not', () => {
+    const events: ToolcribEvent[] = []
+    const registry = new ToolRegistry({ onEvent: (event) => events.push(event) })
+    const hiding = {
+      ...echo('hiding'),
+      inputSchema: { type: 'object', properties: { city: { enum: ['Os\u200blo'] } } },
+    }
+    const { skipped } = registry.syncMcp('a', [hiding, echo()])
+    expect(registry.has('mcp__a__echo')).toBe(true)
+    expect(skipped).toEqual([
+      {
+        name: 'hiding',
+        reason:
+          'the schema of "mcp__a__hiding" has control or invisible characters in the value "Oslo"; remove them',
+      },
+    ])
+    expect(events).toContainEqual(expect.objectContaining({ type: 'tool-skipped', name: 'hiding' }))
+    expect(new ToolScanner().see('a', [hiding])).toMatchObject([
+      { kind: 'hidden-characters', place: 'inputSchema.properties.city.enum.0' },
+    ])
+  })
+})
