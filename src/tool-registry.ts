@@ -225,6 +225,11 @@ export class ToolRegistry {
     return this.#finder.attachServers(directory)
   }
 
+  /** What ranks the matches of a search that names no other. */
+  get searcher(): Searcher {
+    return this.#settings.searcher
+  }
+
   /** The tool registered under a name. */
   get(name: string): Tool | undefined {
     return this.#catalogue.get(name)?.tool

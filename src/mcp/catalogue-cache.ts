@@ -1,9 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { canonicalJson, isRecord } from '../json.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import { readServerTool, type ServerTool } from './server-tool.ts'
+import { writeWhole } from './write-whole.ts'
 
 /** What is remembered of a server, so that its tools are known before its process runs. */
 export interface CachedCatalogue {
@@ -16,12 +17,27 @@ export interface CachedCatalogue {
 export interface CatalogueCache {
   load(server: string, fingerprint: string): Promise<CachedCatalogue | undefined>
   save(server: string, fingerprint: string, catalogue: CachedCatalogue): Promise<void>
+  /** What a search index made of all catalogues, as bytes under a name of its own. A cache need not keep it. */
+  loadIndex?(name: string): Promise<Uint8Array | undefined>
+  saveIndex?(name: string, bytes: Uint8Array): Promise<void>
 }
 
-/** Catalogues as files of a directory, one a server and fingerprint. A file that makes no sense counts as none. */
+/**
+ * Catalogues as files of a directory, one a server and fingerprint, and indexes beside them. A file that makes no sense
+ * counts as none.
+ */
 export function fileCatalogueCache(directory: string): CatalogueCache {
   const pathOf = (server: string, fingerprint: string) =>
-    join(directory, `${server.replace(/[^\w-]/g, '_').slice(0, 60)}-${fingerprint.slice(0, 32)}.json`)
+    join(directory, `${toFileName(server)}-${fingerprint.slice(0, 32)}.json`)
+  const indexPathOf = (name: string) =>
+    join(
+      directory,
+      `${toFileName(name)}-${createHash('sha256').update(name).digest('hex').slice(0, 32)}.index`,
+    )
+  const write = async (path: string, content: string | Uint8Array) => {
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    await writeWhole(path, content, { mode: 0o600 })
+  }
   return {
     async load(server, fingerprint) {
       try {
@@ -30,18 +46,22 @@ export function fileCatalogueCache(directory: string): CatalogueCache {
         return undefined
       }
     },
-    async save(server, fingerprint, catalogue) {
-      const path = pathOf(server, fingerprint)
-      const draft = `${path}.${randomUUID()}`
-      await mkdir(directory, { recursive: true, mode: 0o700 })
+    save(server, fingerprint, catalogue) {
+      return write(pathOf(server, fingerprint), JSON.stringify({ version: VERSION, ...catalogue }))
+    },
+    async loadIndex(name) {
       try {
-        await writeFile(draft, JSON.stringify({ version: VERSION, ...catalogue }), { mode: 0o600 })
-        await rename(draft, path)
-      } finally {
-        await rm(draft, { force: true })
+        return await readFile(indexPathOf(name))
+      } catch {
+        return undefined
       }
     },
+    saveIndex: (name, bytes) => write(indexPathOf(name), bytes),
   }
+}
+
+function toFileName(name: string): string {
+  return name.replace(/[^\w-]/g, '_').slice(0, 60)
 }
 
 /** A hash over all that decides what a server is and offers, its secrets included. */

@@ -9,6 +9,7 @@ import { type Environment, readConfig } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { ClientOptions } from './connection.ts'
 import type { OAuthOptions } from './http/oauth-session.ts'
+import { type KeptVectors, keepVectors } from './kept-vectors.ts'
 import { LockGuard } from './lock/lock-guard.ts'
 import type { Lockfile } from './lock/lockfile.ts'
 import { ManagedServer } from './managed-server.ts'
@@ -30,7 +31,10 @@ export interface ServersConfig {
 export interface ConnectOptions {
   /** What variables in the config mean, and where servers inherit their few from; the process's own. */
   readonly env?: Environment
-  /** Remembers what servers offer, so that they need not run until called. None by default. */
+  /**
+   * Remembers what servers offer, so that they need not run until called, and the vectors that the registry's searcher
+   * made of it. None by default.
+   */
   readonly cache?: CatalogueCache
   /** Short for `cache: fileCatalogueCache(cacheDirectory)`. */
   readonly cacheDirectory?: string
@@ -73,7 +77,8 @@ export interface ConnectedServers {
 export type ServersRegistry = Pick<
   ToolRegistry,
   'syncMcp' | 'unregisterMcp' | 'attachServers' | 'quarantine' | 'release'
->
+> &
+  Partial<Pick<ToolRegistry, 'searcher'>>
 
 /**
  * Connects a registry to MCP servers, all at once. It answers before they are connected: `ready()` waits, and so do
@@ -117,6 +122,7 @@ class ServerHub {
   readonly #schedule: Schedule
   readonly #open: OpenConnection
   readonly #cache: CatalogueCache | undefined
+  readonly #vectors: KeptVectors | undefined
   readonly #servers = new Map<string, ManagedServer>()
   readonly #guard: LockGuard
   readonly #scanner = new ToolScanner()
@@ -133,6 +139,7 @@ class ServerHub {
     this.#schedule = options.schedule ?? scheduleWithTimers
     this.#cache =
       options.cache ?? (options.cacheDirectory ? fileCatalogueCache(options.cacheDirectory) : undefined)
+    this.#vectors = keepVectors(registry.searcher, this.#cache, this.#schedule)
     this.#open = options.open ?? this.#opener()
     this.#detach = registry.attachServers({
       statuses: () => [...this.#servers.values()].map(seenBySearch),
@@ -207,10 +214,12 @@ class ServerHub {
     this.#isClosed = true
     await this.#turn
     this.#detach()
+    // Before the tools go: of what is not there nothing is written.
+    const written = this.#vectors?.close()
     const servers = [...this.#servers.values()]
     this.#servers.clear()
     for (const { name } of servers) this.#remove(name)
-    await Promise.all(servers.map((server) => server.close()))
+    await Promise.all([written, ...servers.map((server) => server.close())])
   }
 
   #remove(name: string): void {
@@ -240,7 +249,8 @@ class ServerHub {
       },
     })
     this.#servers.set(name, server)
-    server.start(forerunner)
+    // Vectors first, or the tools would be embedded before it is known that they need not be.
+    server.start(this.#vectors ? Promise.all([forerunner, this.#vectors.loaded]).then(ignore) : forerunner)
   }
 
   #emitterOf(server: string): EmitMcp {

@@ -13,6 +13,13 @@ export interface Likeness {
   readonly similarity: number
 }
 
+export interface ListingVectorsOptions {
+  /** Vectors by the text they stand for: what is among them is not embedded. */
+  readonly saved: ReadonlyMap<TextKey, SavedVector>
+  /** Called when vectors were made. */
+  onEmbedded(): void
+}
+
 interface Waiting {
   readonly number: number
   readonly listing: Listing
@@ -25,7 +32,7 @@ interface Waiting {
  */
 export class ListingVectors {
   readonly #embedder: Embedder
-  readonly #saved: ReadonlyMap<TextKey, SavedVector>
+  readonly #options: ListingVectorsOptions
   readonly #vectors: VectorIndex
   readonly #listings: (Listing | undefined)[] = []
   readonly #keys: TextKey[] = []
@@ -37,9 +44,9 @@ export class ListingVectors {
   readonly #waiting: Waiting[] = []
   #running: Promise<void> | undefined
 
-  constructor(embedder: Embedder, saved: ReadonlyMap<TextKey, SavedVector>) {
+  constructor(embedder: Embedder, options: ListingVectorsOptions) {
     this.#embedder = embedder
-    this.#saved = saved
+    this.#options = options
     this.#vectors = new VectorIndex(embedder.dimensions)
   }
 
@@ -105,13 +112,9 @@ export class ListingVectors {
     this.#numbers.set(listing, number)
     this.#holders[number] = 1
     this.#keys[number] = key
-    const saved = this.#saved.get(key)
+    const saved = this.#options.saved.get(key)
     if (saved === undefined) this.#waiting.push({ number, listing, text })
-    else
-      this.#vectors.set(
-        number,
-        Float32Array.from(saved.values, (value) => value * saved.scale),
-      )
+    else this.#vectors.restore(number, saved)
   }
 
   #release(listing: Listing): void {
@@ -168,6 +171,7 @@ export class ListingVectors {
       const vector = vectors[at]
       if (vector !== undefined && this.#isHeld(waiting)) this.#vectors.set(waiting.number, vector)
     }
+    this.#options.onEmbedded()
   }
 
   /** Whether a number still belongs to the listing that it was given to. */

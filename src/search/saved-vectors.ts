@@ -71,10 +71,10 @@ export function unpackVectors(
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let entry = 0; entry < header.count; entry++) {
     const at = start + entry * entryBytes
-    vectors.set(view.getFloat64(at, true), {
-      scale: view.getFloat32(at + 8, true),
-      values: new Int8Array(bytes.buffer, bytes.byteOffset + at + 12, dimensions),
-    })
+    const scale = view.getFloat32(at + 8, true)
+    if (!(scale > 0 && scale < 1)) throw notVectors()
+    const values = new Int8Array(bytes.buffer, bytes.byteOffset + at + 12, dimensions)
+    vectors.set(view.getFloat64(at, true), { scale, values })
   }
   return vectors
 }

@@ -52,6 +52,16 @@ export class VectorIndex {
     this.#end = Math.max(this.#end, number + 1)
   }
 
+  /** Sets the vector of a number as `get` gave it. */
+  restore(number: number, { values, scale }: { readonly values: Int8Array; readonly scale: number }): void {
+    this.#reserve(number)
+    this.#values.set(values, number * this.dimensions)
+    // A sketch knows no scale.
+    this.#sketches.set(signBits(Float32Array.from(values)), number * this.#wordsPerSketch)
+    this.#scales[number] = scale
+    this.#end = Math.max(this.#end, number + 1)
+  }
+
   delete(number: number): void {
     if (number >= this.#end) return
     this.#scales[number] = 0
