@@ -13,6 +13,7 @@ export type FieldKind =
   | 'table'
   | { readonly oneOf: readonly string[] }
 
+/** The keys of a table, in camelCase, and what each may hold. */
 export type Fields = Readonly<Record<string, FieldKind>>
 
 /** Where a table stands, so that errors can point there. */

@@ -16,6 +16,7 @@ export interface ToolLook {
   readonly words: string | undefined
 }
 
+/** Looks at a tool like a hasty reader. */
 export function toolLook(server: string, tool: ServerTool): ToolLook {
   const words = folded(tool.description).match(/[\p{L}\p{N}]+/gu) ?? []
   return {
@@ -41,6 +42,7 @@ export function compareServers(
       ...mixedLetters(look),
       ...lookAlikes(look, byName.get(look.name) ?? []),
       ...clones(look, look.words === undefined ? undefined : byWords.get(look.words)),
+      ...nearClones(look, byName.get(look.name) ?? []),
     ]),
   ]
 }
@@ -106,6 +108,19 @@ function clones(look: ToolLook, original: ToolLook | undefined): Finding[] {
   const message = `it describes itself word for word like "${name}" of the server "${original.server}"`
   const excerpt = look.tool.description.replace(/\s+/g, ' ').slice(0, 80)
   return [finding(look, 'clone', 'low', 'description', message, excerpt)]
+}
+
+/** One that was copied, name and all, and then added to: what was added may be what it was copied for. */
+function nearClones(look: ToolLook, namesakes: readonly ToolLook[]): Finding[] {
+  const original = namesakes.find(({ words }) => words !== look.words && holds(look.words, words))
+  if (!original) return []
+  const message = `it bears the name of a tool of the server "${original.server}", and adds to its description`
+  const excerpt = look.tool.description.replace(/\s+/g, ' ').slice(-80)
+  return [finding(look, 'clone', 'medium', 'description', message, excerpt)]
+}
+
+function holds(words = '', original: string | undefined): boolean {
+  return original !== undefined && ` ${words} `.includes(` ${original} `)
 }
 
 function finding(

@@ -1,6 +1,7 @@
 /** How much a finding should worry: `high` is hardly ever innocent, `low` is worth knowing. */
 export type Severity = 'high' | 'medium' | 'low'
 
+/** What is the matter with a definition. */
 export type FindingKind =
   /** Characters that people do not see and models read. */
   | 'hidden-characters'

@@ -10,6 +10,7 @@ export interface PlacedText {
 const MAX_DEPTH = 40
 const MAX_TEXTS = 20_000
 
+/** The texts of a definition, as far as they were read. */
 export interface ToolTexts {
   readonly texts: readonly PlacedText[]
   /** Where the definition goes on deeper or longer than anyone needs, and was not read. */
