@@ -1,9 +1,11 @@
 import type { CallHooks } from './call/call-environment.ts'
+import { nearestName } from './call/nearest-name.ts'
 import type { Spill } from './call/spill.ts'
 import type { CapabilityBackends } from './capability.ts'
 import type { Clock } from './clock.ts'
 import { ToolcribError } from './errors.ts'
 import type { ToolcribEvent } from './events.ts'
+import { isRecord } from './json.ts'
 import type { ReducerLookup } from './reduce/reducer.ts'
 import type { Defer, Mode } from './registry/mode.ts'
 import { checkNames, checkPolicy, type Policy } from './registry/policy.ts'
@@ -102,6 +104,69 @@ const COUNTS = [
   'maxActiveTokens',
   'searchesPerMinute',
 ] as const satisfies readonly (keyof SharedOptions)[]
+
+const SHARED_KEYS: Record<keyof SharedOptions, true> = {
+  mode: true,
+  defer: true,
+  toolThreshold: true,
+  thresholdPercent: true,
+  contextWindow: true,
+  pinned: true,
+  maxActive: true,
+  maxActiveTokens: true,
+  searchTool: true,
+  searchStyle: true,
+  searchesPerMinute: true,
+  searcher: true,
+  strategy: true,
+  dialect: true,
+  policy: true,
+}
+
+const REGISTRY_KEYS: Record<keyof RegistryOptions, true> = {
+  ...SHARED_KEYS,
+  capabilities: true,
+  reducers: true,
+  hooks: true,
+  onEvent: true,
+  resultBudgetChars: true,
+  spill: true,
+  maxIdenticalCalls: true,
+  serverWaitMs: true,
+  countTokens: true,
+  clock: true,
+  newId: true,
+}
+
+const SESSION_KEYS: Record<keyof SessionOptions, true> = {
+  ...SHARED_KEYS,
+  id: true,
+  state: true,
+  store: true,
+}
+
+/** Throws `config-invalid` for options of a registry that are none, or that it does not know. */
+export function checkRegistryOptions(options: RegistryOptions): void {
+  checkKeys(options, 'a registry', Object.keys(REGISTRY_KEYS))
+}
+
+/** Throws `config-invalid` for options of a session that are none, or that it does not know. */
+export function checkSessionOptions(options: SessionOptions): void {
+  checkKeys(options, 'a session', Object.keys(SESSION_KEYS))
+}
+
+function checkKeys(options: unknown, what: string, known: readonly string[]): void {
+  if (!isRecord(options))
+    throw new ToolcribError(
+      'config-invalid',
+      `${what} takes its options as an object, such as { mode: 'lazy' }`,
+    )
+  const unknown = Object.keys(options).find((key) => options[key] !== undefined && !known.includes(key))
+  if (unknown === undefined) return
+  const nearest = nearestName(unknown, known)
+  const step = nearest === undefined ? `it takes ${known.join(', ')}` : `did you mean "${nearest}"?`
+  throw new ToolcribError('config-invalid', `${what} has no option "${unknown}"; ${step}`)
+}
 
 /** Settings with the given options laid over them; an option that makes no sense is `config-invalid`. */
 export function overrideSettings(

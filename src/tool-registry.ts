@@ -5,7 +5,7 @@ import { openGate, openGateOrNone } from './call-gate.ts'
 import type { Attachment } from './capability.ts'
 import { readClock } from './clock.ts'
 import type { InputOf, SchemaInput } from './define-tool.ts'
-import { describeError } from './errors.ts'
+import { describeError, ToolcribError } from './errors.ts'
 import type { Emit, SyncReport } from './events.ts'
 import { type FunctionOptions, functionTool } from './function-tool.ts'
 import { META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
@@ -32,6 +32,8 @@ import {
 import { type View, Viewer } from './registry/viewer.ts'
 import { Viewers } from './registry/viewers.ts'
 import {
+  checkRegistryOptions,
+  checkSessionOptions,
   overrideSettings,
   type RegistryOptions,
   type SearcherName,
@@ -114,6 +116,7 @@ export class ToolRegistry {
   readonly #mask: Mask | undefined
 
   constructor(options: RegistryOptions = {}) {
+    checkRegistryOptions(options)
     this.#options = options
     this.#now = readClock(options.clock ?? Date)
     this.#mask = maskFor(options.capabilities ?? {})
@@ -149,6 +152,7 @@ export class ToolRegistry {
 
   /** Registers all of them or, when one cannot be registered, none. */
   registerAll(tools: readonly Tool[]): void {
+    requireList(tools, 'registerAll')
     const entries = tools.map((tool) => localEntry(tool, {}))
     this.#catalogue.addAll(entries)
     for (const { name, source } of entries) this.#emit({ type: 'tool-registered', name, source })
@@ -170,6 +174,7 @@ export class ToolRegistry {
 
   /** Swaps all tools of one server at once. A tool that collides or cannot be registered is skipped and told. */
   syncMcp(server: string, tools: readonly Tool[], options: SyncOptions = {}): SyncReport {
+    requireList(tools, 'syncMcp')
     const { entries, skipped } = mcpEntries(tools, server, options)
     const swapped = this.#catalogue.replaceSource(sourceKey({ kind: 'mcp', server }), entries)
     const report = { ...swapped, skipped: [...skipped, ...swapped.skipped] }
@@ -310,6 +315,7 @@ export class ToolRegistry {
 
   /** Opens a conversation's session, anew or from saved state. */
   async openSession(options: SessionOptions = {}): Promise<Session> {
+    checkSessionOptions(options)
     return this.#sessions.open(options, this.#override(this.#settings, options))
   }
 
@@ -427,4 +433,9 @@ export class ToolRegistry {
       // A listener that fails is no reason for a call to.
     }
   }
+}
+
+function requireList(tools: unknown, method: string): void {
+  if (Array.isArray(tools)) return
+  throw new ToolcribError('config-invalid', `${method}() takes a list of tools; pass them as an array`)
 }
