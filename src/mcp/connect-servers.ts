@@ -1,4 +1,5 @@
 import type { Client } from '@modelcontextprotocol/client'
+import { version } from '../../package.json'
 import { type Clock, readClock } from '../clock.ts'
 import { ToolcribError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
@@ -266,7 +267,7 @@ class ServerHub {
   #opener(): OpenConnection {
     const { client, oauth, maxMessageBytes = 16 * 1024 * 1024 } = this.#options
     return connectionOpener({
-      client: { name: 'toolcrib', version: '0.1.0', ...client },
+      client: { name: 'toolcrib', version, ...client },
       env: this.#env,
       maxMessageBytes,
       fetch: this.#options.fetch ?? fetch,

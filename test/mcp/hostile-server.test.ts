@@ -1,14 +1,16 @@
-import { execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import manifest from '../../package.json'
 import { type ConnectedServers, connectServers, type McpEvent } from '../../src/mcp/index.ts'
 import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 import { HOSTILE_SERVER, script } from './reference-servers.ts'
 
+const isLinux = process.platform === 'linux'
 const HOST = fileURLToPath(new URL('./host.ts', import.meta.url))
 
 describe('a hostile server', () => {
@@ -16,6 +18,7 @@ describe('a hostile server', () => {
   let registry = new ToolRegistry()
   let servers: ConnectedServers | undefined
   let events: McpEvent[] = []
+  const hosts: ChildProcess[] = []
 
   beforeEach(() => {
     marker = `--marker=${randomUUID()}`
@@ -25,7 +28,8 @@ describe('a hostile server', () => {
 
   afterEach(async () => {
     await servers?.close()
-    expect(await processesOf(marker)).toEqual([])
+    for (const host of hosts.splice(0)) host.kill('SIGKILL')
+    await expect.poll(() => processesOf(marker), { timeout: 5_000 }).toEqual([])
   })
 
   async function connect(...args: string[]): Promise<ConnectedServers> {
@@ -129,6 +133,7 @@ describe('a hostile server', () => {
   it('that has just died is gone with all it started once it is closed', async () => {
     await connect()
     await call('mcp__hostile__grandchild')
+    expect(await idlersOf(marker)).toHaveLength(1)
     await call('mcp__hostile__die')
     await servers?.close()
     expect(await processesOf(marker)).toEqual([])
@@ -186,6 +191,41 @@ describe('a hostile server', () => {
     expect(events.filter(({ type }) => type === 'tool-invalid')).toHaveLength(3)
   })
 
+  it('is told who calls it', async () => {
+    await connect()
+    const told = await call('mcp__hostile__client')
+    expect(told.ok && JSON.parse(told.value)).toEqual({ name: 'toolcrib', version: manifest.version })
+  })
+
+  it('that says how far it has come may take longer, and is heard', async () => {
+    await connect()
+    expect(await call('mcp__hostile__progress')).toMatchObject({ ok: true, value: 'done at last' })
+    expect(events.filter(({ type }) => type === 'call-progress')).toMatchObject([
+      { toolCallId: 'c', tool: 'progress', progress: 1, total: 4 },
+      { progress: 2 },
+      { progress: 3 },
+      { progress: 4 },
+    ])
+  })
+
+  it('that makes progress for ever is given up in the end, and told so', async () => {
+    await connect()
+    await servers?.reload({ mcpServers: { hostile: { ...script(HOSTILE_SERVER, marker), timeout_ms: 100 } } })
+    await servers?.ready()
+    const [endless, sibling] = await Promise.all([
+      call('mcp__hostile__progress', { steps: 1_000, everyMs: 30 }),
+      echo('hostile'),
+    ])
+    expect(endless).toMatchObject({
+      ok: false,
+      code: 'timeout',
+      error: expect.stringContaining('within 1000 ms'),
+    })
+    expect(sibling).toMatchObject(WELL)
+    const told = await call('mcp__hostile__cancellations')
+    expect(told.ok && JSON.parse(told.value)).toHaveLength(1)
+  })
+
   it('is told when a call is cancelled, and its late answer harms nobody', async () => {
     await connect()
     const abort = new AbortController()
@@ -216,21 +256,33 @@ describe('a hostile server', () => {
     )
   })
 
-  it('takes its grandchildren with it when it is closed, killed or gone with its host', async () => {
+  it('takes its grandchildren with it when it is killed, and when it is closed', async () => {
     await connect()
     await call('mcp__hostile__grandchild')
-    expect((await processesOf(marker)).length).toBeGreaterThan(2)
-    await call('mcp__hostile__die')
-    expect((await processesOf(marker)).filter((line) => line.includes('setInterval'))).toEqual([])
     await call('mcp__calm__grandchild')
+    expect(await idlersOf(marker)).toHaveLength(2)
+    await call('mcp__hostile__die')
+    await expect.poll(() => idlersOf(marker)).toHaveLength(1)
+    await servers?.close()
+    expect(await processesOf(marker)).toEqual([])
+  })
+
+  it.runIf(isLinux)('takes those with it, too, that left its process group', async () => {
+    await connect()
+    await call('mcp__hostile__daemon')
+    await call('mcp__calm__daemon')
+    expect(await idlersOf(marker)).toHaveLength(2)
+    await call('mcp__hostile__die')
+    await expect.poll(() => idlersOf(marker)).toHaveLength(1)
     await servers?.close()
     expect(await processesOf(marker)).toEqual([])
   })
 
   it('leaves nothing behind when its host is killed', async () => {
-    const host = startHost(['grandchild'])
+    const calls = isLinux ? ['grandchild', 'daemon'] : ['grandchild']
+    const host = startHost(calls)
     await host.untilSaid('ready')
-    expect((await processesOf(marker)).length).toBeGreaterThan(2)
+    expect(await idlersOf(marker)).toHaveLength(calls.length)
     host.child.kill('SIGKILL')
     await expect.poll(() => processesOf(marker), { timeout: 10_000 }).toEqual([])
   })
@@ -255,6 +307,7 @@ describe('a hostile server', () => {
     const child = spawn(process.execPath, ['--import', 'tsx', HOST, marker, ...calls], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
+    hosts.push(child)
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     return {
       child,
@@ -275,6 +328,11 @@ describe('a hostile server', () => {
 async function processesOf(marker: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid,stat,args'], { maxBuffer: 10_000_000 })
   return stdout.split('\n').filter((line) => line.includes(marker) && !/^\s*\d+ Z/.test(line))
+}
+
+/** Those of them that the server started and that do nothing by themselves. */
+async function idlersOf(marker: string): Promise<string[]> {
+  return (await processesOf(marker)).filter((line) => line.includes('setInterval'))
 }
 
 /** Asks until the answer is an error with this text. */

@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SERVER_ID, signalMarked } from './marked-processes.ts'
 import { TailBuffer } from './tail-buffer.ts'
 
 export interface ServerCommand {
@@ -18,11 +20,26 @@ export interface ServerExit {
 
 /**
  * Before the server takes this shell's place, a second shell is left in its process group. It holds the reading end
- * of a pipe whose other end only the host has, so it wakes when the host is gone, however it went, and ends the group.
- * It is nobody's child, lest the server waits for it.
+ * of a pipe whose other end only the host has, so it wakes when the host is gone, however it went, and ends the group
+ * and whatever else bears the server's mark, itself last. It is nobody's child, lest the server waits for it.
  */
 const GUARDED_START = `
-( ( trap '' TERM; read -r line <&3; kill -s TERM 0; sleep 1; kill -s KILL 0 ) </dev/null >/dev/null 2>&1 & )
+( (
+  trap '' TERM
+  read -r line <&3
+  self=$(exec sh -c 'echo $PPID')
+  signal_marked() {
+    for file in $(grep -lsF "${SERVER_ID}=$${SERVER_ID}" /proc/[0-9]*/environ); do
+      pid=\${file#/proc/}
+      [ "\${pid%/environ}" = "$self" ] || kill -s "$1" "\${pid%/environ}"
+    done
+  }
+  kill -s TERM 0
+  signal_marked TERM
+  sleep 1
+  signal_marked KILL
+  kill -s KILL 0
+) </dev/null >/dev/null 2>&1 & )
 exec 3<&-
 exec "$@"`
 
@@ -30,10 +47,17 @@ const STDERR_BYTES = 8_192
 /** How long a server is given after its stdin closed, after SIGTERM, after its leader has gone, and to vanish. */
 const GRACE_MS = { stdin: 500, term: 700, group: 100, reap: 60 }
 const POLL_MS = 5
+const MAX_ROUNDS = 20
+
+interface Pipes {
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+}
 
 /**
- * A server's process with everything it starts, in a process group of their own. None of them outlives `stop()`, the
- * end of the server itself, or the end of the host.
+ * A server's process with everything it starts, in a process group of their own and under a mark of their own. None of
+ * them outlives `stop()`, the end of the server itself, or the end of the host.
  */
 export class ServerProcess {
   readonly stdin: Writable
@@ -41,12 +65,14 @@ export class ServerProcess {
   /** Resolves once the process is gone and what it wrote has been read. */
   readonly ended: Promise<ServerExit>
   readonly #child: ChildProcess
+  readonly #id: string
   readonly #exited: Promise<ServerExit>
   readonly #stderr = new TailBuffer(STDERR_BYTES)
   #groupEnd: Promise<void> | undefined
 
-  private constructor(child: ChildProcess, stdin: Writable, stdout: Readable, stderr: Readable) {
+  private constructor(child: ChildProcess, id: string, { stdin, stdout, stderr }: Pipes) {
     this.#child = child
+    this.#id = id
     this.stdin = stdin
     this.stdout = stdout
     stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk))
@@ -63,8 +89,9 @@ export class ServerProcess {
     // Left to the system, the reason would be that there is no shell.
     if (cwd !== undefined && !(await isFolder(cwd)))
       throw new Error(`its folder "${cwd}" does not exist; create it, or set another "cwd"`)
+    const id = randomUUID()
     const child = spawn('/bin/sh', ['-c', GUARDED_START, 'toolcrib', command, ...args], {
-      env,
+      env: { ...env, [SERVER_ID]: id },
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
       detached: true,
       ...(cwd === undefined ? {} : { cwd }),
@@ -75,7 +102,7 @@ export class ServerProcess {
     })
     const { stdin, stdout, stderr } = child
     if (!stdin || !stdout || !stderr) throw new Error('its pipes did not open')
-    return new ServerProcess(child, stdin, stdout, stderr)
+    return new ServerProcess(child, id, { stdin, stdout, stderr })
   }
 
   get pid(): number | null {
@@ -107,8 +134,11 @@ export class ServerProcess {
   // The guarding shell ignores SIGTERM, so the group, and with it the group's number, is ours until SIGKILL.
   async #clearGroup(): Promise<void> {
     this.#signal('SIGTERM')
+    await signalMarked(this.#id, 'SIGTERM')
     await sleep(GRACE_MS.group)
     this.#signal('SIGKILL')
+    // Whoever starts processes faster than they are found gets no further than this.
+    for (let round = 0; round < MAX_ROUNDS && (await signalMarked(this.#id, 'SIGKILL')) > 0; round++);
     // The system takes a moment over it, and where nobody reaps orphans their entries stay; so this is bounded.
     for (let waited = 0; waited < GRACE_MS.reap && this.#signal(0); waited += POLL_MS) await sleep(POLL_MS)
   }
