@@ -5,20 +5,34 @@ import { type CatalogueCache, type Environment, fileCatalogueCache } from 'toolc
 /** A server may list other tools tomorrow, under the same command. */
 const MAX_AGE_MS = 24 * 60 * 60 * 1000
 
+export interface CatalogueCacheOptions {
+  /** false only writes, for commands that must ask: those that follow then know what these learnt. */
+  readonly isRead: boolean
+  /** The config whose servers they are: what a search index holds of them is kept apart from that of others. */
+  readonly files: readonly string[]
+  readonly now: number
+}
+
 /**
  * What servers listed, as files of the user's cache folder; undefined where there is none. What is older than a day is
- * forgotten. `isRead: false` only writes, for commands that must ask: those that follow then know what these learnt.
+ * forgotten.
  */
 export async function openCatalogueCache(
   env: Environment,
-  { isRead, now }: { readonly isRead: boolean; readonly now: number },
+  { isRead, files, now }: CatalogueCacheOptions,
 ): Promise<CatalogueCache | undefined> {
   const folder = cacheDirectory(env)
   if (folder === undefined) return undefined
   const directory = join(folder, 'catalogues')
   await forgetBefore(directory, now - MAX_AGE_MS)
   const cache = fileCatalogueCache(directory)
-  return isRead ? cache : { ...cache, load: async () => undefined }
+  const ownName = (name: string) => [name, ...files].join(' ')
+  return {
+    ...cache,
+    ...(isRead ? {} : { load: async () => undefined }),
+    loadIndex: async (name) => cache.loadIndex?.(ownName(name)),
+    saveIndex: async (name, bytes) => cache.saveIndex?.(ownName(name), bytes),
+  }
 }
 
 /** `$XDG_CACHE_HOME/toolcrib`, `~/.cache/toolcrib`, or `%LOCALAPPDATA%\toolcrib\cache`; undefined without any of them. */

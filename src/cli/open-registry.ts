@@ -1,4 +1,4 @@
-import { type ServerStatus, ToolcribError, ToolRegistry } from 'toolcrib'
+import { type RegistryOptions, type ServerStatus, ToolcribError, ToolRegistry } from 'toolcrib'
 import {
   type Config,
   type ConnectedServers,
@@ -26,6 +26,8 @@ export interface OpenOptions {
   readonly isRemembered?: boolean
   /** Config and lockfile, when they have been read already. */
   readonly found?: FoundConfig
+  /** How tools are ranked; the registry's own way, when absent. */
+  readonly searcher?: RegistryOptions['searcher']
   readonly onEvent?: (event: McpEvent) => void
 }
 
@@ -124,8 +126,10 @@ export async function withRegistry<Result>(
   const found = options.found ?? (await findConfig(flags))
   const wanted = Object.entries(found.config.servers).filter(([name]) => isWanted(name, found))
   const configs = wanted.map(([name, server]) => [name, withFlags(server, flags, isRemembered)] as const)
-  const cache = await openCatalogueCache(process.env, { isRead: isRemembered, now: Date.now() })
-  const registry = new ToolRegistry(found.config.tools)
+  const { files, tools } = found.config
+  const cache = await openCatalogueCache(process.env, { isRead: isRemembered, files, now: Date.now() })
+  const { searcher } = options
+  const registry = new ToolRegistry({ ...tools, ...(searcher === undefined ? {} : { searcher }) })
   return untilSignal(async (signal) => {
     const events: McpEvent[] = []
     const progress = progressLine()

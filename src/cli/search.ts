@@ -14,8 +14,9 @@ export interface SearchFlags extends ServerFlags, ModeFlags, RefreshFlags {
 /** `toolcrib search`: what a model would find, and why. */
 export async function runSearch(query: string, { limit, searcher, ...flags }: SearchFlags): Promise<void> {
   await checkQuery(query, searcher)
-  await withRegistry(flags, { isRemembered: !flags.refresh }, async ({ registry, statuses, signal }) => {
-    const result = await registry.search(query, { limit, searcher: searcherNamed(searcher) })
+  const options = { isRemembered: !flags.refresh, searcher: searcherNamed(searcher) }
+  await withRegistry(flags, options, async ({ registry, statuses, signal }) => {
+    const result = await registry.search(query, { limit })
     signal.throwIfAborted()
     if (flags.json) printJson(result)
     else if (!isNoneThere(statuses)) show(result)

@@ -44,7 +44,7 @@ export async function openChatTools(
   if (commands.length > 0) registry.registerAll(builtinTools({ only: ['exec'] }))
   const serverCount = Object.keys(config.servers).length
   if (serverCount === 0) return { registry, serverCount }
-  const cache = await openCatalogueCache(env, { isRead: true, now: Date.now() })
+  const cache = await openCatalogueCache(env, { isRead: true, files: config.files, now: Date.now() })
   return {
     registry,
     serverCount,
