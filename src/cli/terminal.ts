@@ -7,7 +7,12 @@ export function print(line = ''): void {
 
 /** Prose for people on stdout: broken between words where a terminal would break inside them. */
 export function say(line = ''): void {
-  print(process.stdout.isTTY ? wrap(line, terminalWidth()) : line)
+  print(fitted(line))
+}
+
+/** Prose as it fits the terminal; as it is, where no terminal is. */
+export function fitted(text: string): string {
+  return process.stdout.isTTY ? wrap(text, terminalWidth()) : text
 }
 
 /** The same on stderr, for what is no part of the result. */

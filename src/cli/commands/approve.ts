@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { ApproveFlags } from '../approve.ts'
+import { fitted } from '../terminal.ts'
 import { withServerFlags } from './flags.ts'
 
 /** `toolcrib approve`: takes changes over into the lockfile. */
@@ -8,7 +9,7 @@ export function approveCommand(): Command {
     .description('Take over what changed, so that it is found and callable again.')
     .argument('[names...]', 'servers, tools (mcp__files__read_file or files.read_file), or globs')
     .option('--all', 'everything that changed')
-    .addHelpText('after', HELP)
+    .addHelpText('after', () => fitted(HELP))
     .action(async (names: string[], flags: ApproveFlags) => {
       const { runApprove } = await import('../approve.ts')
       await runApprove(names, flags)

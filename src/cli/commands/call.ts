@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { CallFlags } from '../call.ts'
+import { fitted } from '../terminal.ts'
 import { MODE_HELP, withModeFlags, withServerFlags } from './flags.ts'
 
 /** `toolcrib call`: one call, through the same gates as a model's. */
@@ -10,7 +11,7 @@ export function callCommand(): Command {
     .argument('[json]', 'the arguments as a JSON object; - reads them from stdin')
     .option('--arg <key=value>', 'one argument; may be given again', gather, [])
     .option('--dry-run', 'check the call, and run nothing')
-    .addHelpText('after', HELP)
+    .addHelpText('after', () => fitted(HELP))
     .action(async (name: string, json: string | undefined, flags: CallFlags) => {
       const { runCall } = await import('../call.ts')
       await runCall(name, json, flags)

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { PROVIDER_NAMES } from '../chat/provider-names.ts'
 import type { ChatOptions } from '../chat/run-chat.ts'
+import { fitted } from '../terminal.ts'
 import { MODE_HELP, withModeFlags } from './flags.ts'
 
 /** `toolcrib chat`: the agent loop in a terminal. */
@@ -37,7 +38,7 @@ export function chatCommand(): Command {
     .option('--yes', 'run every tool without asking')
     .option('--prompt <text>', 'say this, print the answer and leave')
     .option('--json', 'with --prompt: print the answer, why it stopped and what it took as JSON')
-    .addHelpText('after', HELP)
+    .addHelpText('after', () => fitted(HELP))
     .action(async (options: ChatOptions, command: Command) => {
       if (options.json && options.prompt === undefined)
         command.error('error: --json needs --prompt', { exitCode: 2 })

@@ -1,11 +1,12 @@
 import { Command } from 'commander'
+import { fitted } from '../terminal.ts'
 import { type ServerFlags, withServerFlags } from './flags.ts'
 
 /** `toolcrib diff`: what is not as it was approved. */
 export function diffCommand(): Command {
   return withServerFlags(new Command('diff'))
     .description('Show what changed since it was approved, field by field.')
-    .addHelpText('after', HELP)
+    .addHelpText('after', () => fitted(HELP))
     .action(async (flags: ServerFlags) => {
       const { runDiff } = await import('../diff.ts')
       await runDiff(flags)

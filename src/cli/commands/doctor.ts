@@ -1,12 +1,13 @@
 import { Command } from 'commander'
 import type { DoctorFlags } from '../doctor.ts'
+import { fitted } from '../terminal.ts'
 import { MODE_HELP, withModeFlags, withServerFlags } from './flags.ts'
 
 /** `toolcrib doctor`: how config, servers and lockfile are doing, and what to do next. */
 export function doctorCommand(): Command {
   return withModeFlags(withServerFlags(new Command('doctor')))
     .description('Check config, servers, definitions and lockfile, and say what to do next.')
-    .addHelpText('after', HELP)
+    .addHelpText('after', () => fitted(HELP))
     .action(async (flags: DoctorFlags) => {
       const { runDoctor } = await import('../doctor.ts')
       await runDoctor(flags)

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { EvalFlags } from '../eval.ts'
+import { fitted } from '../terminal.ts'
 
 /** `toolcrib eval`: how well and how fast search finds the right tools. */
 export function evalCommand(): Command {
@@ -18,7 +19,7 @@ export function evalCommand(): Command {
       'write the queries whose tools are not all among the first five, as lines of JSON',
     )
     .option('--json', 'print the figures as JSON')
-    .addHelpText('after', HELP)
+    .addHelpText('after', () => fitted(HELP))
     .action(async (flags: EvalFlags) => {
       const { runEval } = await import('../eval.ts')
       await runEval(flags)

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { ImportFlags } from '../import.ts'
+import { fitted } from '../terminal.ts'
 
 /** `toolcrib import`: takes over the servers that other programs are configured with. */
 export function importCommand(): Command {
@@ -14,7 +15,7 @@ export function importCommand(): Command {
     .option('--dry-run', 'show what would be added, and write nothing')
     .option('--force', 'write the file anew; what it held is lost')
     .option('--json', 'print the result as JSON')
-    .addHelpText('after', HELP)
+    .addHelpText('after', () => fitted(HELP))
     .action(async (clients: string[], flags: ImportFlags) => {
       const { runImport } = await import('../import.ts')
       await runImport(clients, flags)

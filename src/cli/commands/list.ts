@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { ListFlags } from '../list.ts'
+import { fitted } from '../terminal.ts'
 import { MODE_HELP, REFRESH_HELP, withModeFlags, withRefreshFlag, withServerFlags } from './flags.ts'
 
 /** `toolcrib list`: servers and their tools, with what each costs in tokens. */
@@ -8,7 +9,7 @@ export function listCommand(): Command {
     .description('List servers and their tools, with what each definition costs the model.')
     .argument('[servers...]', 'only these servers')
     .option('--schema', "show each tool's description and input schema in full")
-    .addHelpText('after', HELP)
+    .addHelpText('after', () => fitted(HELP))
     .action(async (names: string[], flags: ListFlags) => {
       const { runList } = await import('../list.ts')
       await runList(names, flags)

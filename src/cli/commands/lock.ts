@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { fitted } from '../terminal.ts'
 import { type ServerFlags, withServerFlags } from './flags.ts'
 
 /** `toolcrib lock`: approves the servers as they are now. */
@@ -7,7 +8,7 @@ export function lockCommand(): Command {
     .description(
       'Write toolcrib.lock from what the servers list now; from then on, nothing changes unnoticed.',
     )
-    .addHelpText('after', HELP)
+    .addHelpText('after', () => fitted(HELP))
     .action(async (flags: ServerFlags) => {
       const { runLock } = await import('../lock.ts')
       await runLock(flags)

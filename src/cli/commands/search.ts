@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { SearchFlags } from '../search.ts'
+import { fitted } from '../terminal.ts'
 import { MODE_HELP, REFRESH_HELP, withModeFlags, withRefreshFlag, withServerFlags } from './flags.ts'
 
 /** `toolcrib search`: what a model would find, and why. */
@@ -13,7 +14,7 @@ export function searchCommand(): Command {
         .choices(['lexical', 'weighted', 'regex', 'hybrid'])
         .default('hybrid'),
     )
-    .addHelpText('after', HELP)
+    .addHelpText('after', () => fitted(HELP))
     .action(async (words: string[], flags: SearchFlags) => {
       const { runSearch } = await import('../search.ts')
       await runSearch(words.join(' '), flags)

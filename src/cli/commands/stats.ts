@@ -1,12 +1,13 @@
 import { Command } from 'commander'
 import type { StatsFlags } from '../stats.ts'
+import { fitted } from '../terminal.ts'
 import { MODE_HELP, REFRESH_HELP, withModeFlags, withRefreshFlag, withServerFlags } from './flags.ts'
 
 /** `toolcrib stats`: how many tools there are, and what a turn costs with and without deferral. */
 export function statsCommand(): Command {
   return withRefreshFlag(withModeFlags(withServerFlags(new Command('stats'))))
     .description('Count tools, and what a turn costs with everything shown and with tools deferred.')
-    .addHelpText('after', HELP)
+    .addHelpText('after', () => fitted(HELP))
     .action(async (flags: StatsFlags) => {
       const { runStats } = await import('../stats.ts')
       await runStats(flags)

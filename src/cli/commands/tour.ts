@@ -1,11 +1,12 @@
 import { Command } from 'commander'
+import { fitted } from '../terminal.ts'
 
 /** `toolcrib tour`: one turn after the other, on servers that are there for it. */
 export function tourCommand(): Command {
   return new Command('tour')
     .description('Walk through one conversation: full and lazy surfaces, a search, real calls, an eviction.')
     .option('--json', 'print the figures as JSON')
-    .addHelpText('after', HELP)
+    .addHelpText('after', () => fitted(HELP))
     .action(async (flags: { json?: boolean }) => {
       const { runTour } = await import('../tour.ts')
       await runTour(flags)
