@@ -17,7 +17,7 @@ export function approveCommand(): Command {
 }
 
 const HELP = `
-A server's name means the server with its command and all its tools. Approving a server, or a tool of one that is new
+A server's name means the server with its command and all its tools. Approving a server, or a tool of one that is new \
 or has another command, starts it.
 
 Examples:

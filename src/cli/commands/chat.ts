@@ -49,7 +49,7 @@ export function chatCommand(): Command {
 
 const HELP = `
 Keys are read from ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or MINIMAX_API_KEY.
-You are asked before each call of a tool that does not call itself read-only; with --prompt and no terminal such
+You are asked before each call of a tool that does not call itself read-only; with --prompt and no terminal such \
 calls are refused unless --yes is given.
 ${MODE_HELP}
 

@@ -50,7 +50,7 @@ export function withRefreshFlag(command: Command): Command {
 }
 
 /** What `--help` says of mode flags. */
-export const MODE_HELP = `--mode and --defer go before TOOLCRIB_REGISTRY_MODE and TOOLCRIB_DEFER, those before the project's config, and that
+export const MODE_HELP = `--mode and --defer go before TOOLCRIB_REGISTRY_MODE and TOOLCRIB_DEFER, those before the project's config, and that \
 before your own.`
 
 /** What `--help` says of catalogues that are remembered. */

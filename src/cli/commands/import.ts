@@ -23,7 +23,7 @@ export function importCommand(): Command {
 }
 
 const HELP = `
-What is in the file already stays as it is, unless --force is given: new servers are added behind it, others are left
+What is in the file already stays as it is, unless --force is given: new servers are added behind it, others are left \
 alone. The files of the other programs are only read. A .json file is written as editors read it, under mcpServers.
 
 Examples:

@@ -19,9 +19,9 @@ const HELP = `
 Starts every configured server and approves all it lists: look at "toolcrib diff" first, once there is a lockfile.
 Commit toolcrib.lock; it is made for review. It holds names of variables, never their values.
 
-From then on a tool whose name, title, description, schemas or annotations change is in quarantine, neither found nor
-callable, and a server whose command changes is not started, until "toolcrib approve". A damaged lockfile is written
-anew; what it held is not believed. A server that cannot be asked keeps what was approved of it before; when none can
+From then on a tool whose name, title, description, schemas or annotations change is in quarantine, neither found nor \
+callable, and a server whose command changes is not started, until "toolcrib approve". A damaged lockfile is written \
+anew; what it held is not believed. A server that cannot be asked keeps what was approved of it before; when none can \
 be asked, nothing is written.
 
 Examples:

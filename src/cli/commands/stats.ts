@@ -20,7 +20,7 @@ Examples:
   toolcrib stats --mode lazy --defer all        what if everything were deferred
   toolcrib stats --json | jq .tokens
 
-Tokens are exact (o200k), counted definition by definition. "a turn" is what a new conversation pays before anything is
+Tokens are exact (o200k), counted definition by definition. "a turn" is what a new conversation pays before anything is \
 checked out.
 ${MODE_HELP}
 ${REFRESH_HELP}
