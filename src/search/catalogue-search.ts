@@ -6,7 +6,7 @@ import { lexical } from './lexical.ts'
 import { parseQuery, type Query } from './query.ts'
 import { filtered, holds, isOfServer } from './query-filters.ts'
 import { regex } from './regex.ts'
-import { acceptEvery, type Ranked, type Ranking, type Searcher, type SearchIndex } from './searcher.ts'
+import { acceptEvery, type Ranked, type Searcher, type SearchIndex } from './searcher.ts'
 import { wordsOf } from './text-words.ts'
 import { compareNames } from './top-matches.ts'
 
@@ -15,6 +15,9 @@ const MAX_LIMIT = 1000
 
 /** Matches fetched beyond what is asked for, to take the place of those that are folded or not ready. */
 const SPARE_MATCHES = 3
+
+/** Matches ranked beyond those, looked at only when too few are left: ranking anew costs far more. */
+const MATCHES_AT_HAND = 14
 
 /** How far apart in the ranking clones are looked for. They score alike, so they stand close together. */
 const CLONE_DISTANCE = 50
@@ -177,13 +180,19 @@ export class CatalogueSearch {
     const exact = this.#exactNames(query, accepts)
     const isReady = rememberAnswers(options.isReady)
     let window = offset + limit + SPARE_MATCHES
+    let atHand = window + MATCHES_AT_HAND
+    let ranking = await index.rank(query, { limit: atHand, accepts })
     for (;;) {
-      const ranking = await index.rank(query, { limit: window, accepts })
-      const candidates = withExactFirst(ranking, exact)
+      const candidates = withExactFirst(ranking.matches.slice(0, window), exact)
       const { kept, dropped } = this.#pick(candidates, query, exact, isReady, offset + limit)
       const isWhole = ranking.matches.length < window
       if (kept.length < offset + limit && !isWhole) {
-        window *= 4
+        if (window < atHand) window = atHand
+        else {
+          window *= 4
+          atHand = window
+          ranking = await index.rank(query, { limit: window, accepts })
+        }
         continue
       }
       const total = Math.max(ranking.total, isWhole ? candidates.length : 0) - dropped
@@ -312,7 +321,7 @@ function rememberAnswers(isReady: Accepts | undefined): Accepts {
   }
 }
 
-function withExactFirst({ matches }: Ranking, exact: ReadonlySet<Listing>): readonly Ranked[] {
+function withExactFirst(matches: readonly Ranked[], exact: ReadonlySet<Listing>): readonly Ranked[] {
   if (exact.size === 0) return matches
   const best = matches[0]?.score ?? 1
   const byListing = new Map(matches.map((match) => [match.listing, match]))

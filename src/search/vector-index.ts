@@ -1,12 +1,7 @@
-import { signBits } from './sign-bits.ts'
+import { Sketcher } from './sign-bits.ts'
 
 /** Steps of a byte on each side of zero. */
 const STEPS = 127
-
-/** By 16 bits: how many of them are set. */
-const BIT_COUNTS: Uint8Array = new Uint8Array(1 << 16)
-for (let bits = 1; bits < BIT_COUNTS.length; bits++)
-  BIT_COUNTS[bits] = (BIT_COUNTS[bits >>> 1] as number) + (bits & 1)
 
 /**
  * Vectors by number, in bytes, with a sketch of signs for each. A search compares sketches first, which takes
@@ -14,9 +9,9 @@ for (let bits = 1; bits < BIT_COUNTS.length; bits++)
  */
 export class VectorIndex {
   readonly dimensions: number
-  readonly #wordsPerSketch: number
+  readonly #sketcher: Sketcher
   #values: Int8Array
-  #sketches: Uint32Array
+  #sketches: Int32Array
   /** By number: what a byte is worth; 0 where there is no vector. */
   #scales: Float32Array
   #end = 0
@@ -24,9 +19,9 @@ export class VectorIndex {
 
   constructor(dimensions: number) {
     this.dimensions = dimensions
-    this.#wordsPerSketch = signBits(new Float32Array(dimensions)).length
+    this.#sketcher = new Sketcher(dimensions)
     this.#values = new Int8Array(0)
-    this.#sketches = new Uint32Array(0)
+    this.#sketches = new Int32Array(0)
     this.#scales = new Float32Array(0)
   }
 
@@ -37,29 +32,26 @@ export class VectorIndex {
 
   /** Sets the vector of a number; one of zeros is not kept. */
   set(number: number, vector: Float32Array): void {
-    const largest = vector.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+    let largest = 0
+    for (let at = 0; at < vector.length; at++) largest = Math.max(largest, Math.abs(vector[at] as number))
     if (!(largest > 0)) {
       this.delete(number)
       return
     }
     this.#reserve(number)
+    const values = this.#values
     const scale = largest / STEPS
     const start = number * this.dimensions
-    for (let at = 0; at < this.dimensions; at++)
-      this.#values[start + at] = Math.round((vector[at] ?? 0) / scale)
-    this.#sketches.set(signBits(vector), number * this.#wordsPerSketch)
-    this.#scales[number] = scale
-    this.#end = Math.max(this.#end, number + 1)
+    for (let at = 0; at < this.dimensions; at++) values[start + at] = Math.round((vector[at] ?? 0) / scale)
+    this.#place(number, vector, scale)
   }
 
   /** Sets the vector of a number as `get` gave it. */
   restore(number: number, { values, scale }: { readonly values: Int8Array; readonly scale: number }): void {
     this.#reserve(number)
     this.#values.set(values, number * this.dimensions)
-    // A sketch knows no scale.
-    this.#sketches.set(signBits(Float32Array.from(values)), number * this.#wordsPerSketch)
-    this.#scales[number] = scale
-    this.#end = Math.max(this.#end, number + 1)
+    // The signs of a vector do not hang on its scale.
+    this.#place(number, values, scale)
   }
 
   delete(number: number): void {
@@ -100,11 +92,26 @@ export class VectorIndex {
    */
   nearest(vector: Float32Array, count: number, accepts?: (number: number) => boolean): number[] {
     const end = this.#end
-    const scales = this.#scales
-    if (this.#distances.length < end) this.#distances = new Uint16Array(scales.length)
+    const { words } = this.#sketcher
+    if (this.#distances.length < end) this.#distances = new Uint16Array(this.#scales.length)
     const distances = this.#distances
-    measure(this.#sketches, signBits(vector), distances, end)
-    const byDistance = new Uint32Array(this.#wordsPerSketch * 32 + 1)
+    const sketch = new Int32Array(words)
+    this.#sketcher.sketch(vector, sketch, 0)
+    for (let word = 0; word < words; word += WORDS_AT_A_TIME)
+      addDistances(this.#sketches, sketch.subarray(word), distances, end, word, words)
+    const limit = this.#refuseAndLimit(count, accepts)
+    const found: number[] = []
+    for (let number = 0; number < end; number++)
+      if ((distances[number] as number) <= limit) found.push(number)
+    return found
+  }
+
+  /** Marks what is not to be found; the distance within which there are `count` others. */
+  #refuseAndLimit(count: number, accepts: ((number: number) => boolean) | undefined): number {
+    const scales = this.#scales
+    const distances = this.#distances
+    const end = this.#end
+    const byDistance = new Uint32Array(this.#sketcher.words * 32 + 1)
     for (let number = 0; number < end; number++) {
       const distance = distances[number] as number
       if (scales[number] === 0 || (accepts !== undefined && !accepts(number))) distances[number] = REFUSED
@@ -113,17 +120,20 @@ export class VectorIndex {
     let limit = 0
     for (let seen = byDistance[0] as number; seen < count && limit < byDistance.length - 1; )
       seen += byDistance[++limit] as number
-    const found: number[] = []
-    for (let number = 0; number < end; number++)
-      if ((distances[number] as number) <= limit) found.push(number)
-    return found
+    return limit
+  }
+
+  #place(number: number, vector: Float32Array | Int8Array, scale: number): void {
+    this.#sketcher.sketch(vector, this.#sketches, number * this.#sketcher.words)
+    this.#scales[number] = scale
+    this.#end = Math.max(this.#end, number + 1)
   }
 
   #reserve(number: number): void {
     if (number < this.#scales.length) return
     const room = Math.max(64, number + 1 + (number >>> 2))
     this.#values = grown(this.#values, new Int8Array(room * this.dimensions))
-    this.#sketches = grown(this.#sketches, new Uint32Array(room * this.#wordsPerSketch))
+    this.#sketches = grown(this.#sketches, new Int32Array(room * this.#sketcher.words))
     this.#scales = grown(this.#scales, new Float32Array(room))
   }
 }
@@ -132,55 +142,49 @@ export class VectorIndex {
 const REFUSED = 0xffff
 const WORDS_AT_A_TIME = 8
 
-/** Counts for each sketch the signs in which it differs from one, eight words of each at a time. */
-function measure(sketches: Uint32Array, sketch: Uint32Array, distances: Uint16Array, end: number): void {
-  const words = sketch.length
-  for (let word = 0; word < words; word += WORDS_AT_A_TIME)
-    addDistances(sketches, sketch.subarray(word), distances, end, word, words)
-}
-
-/** Written out, since a loop within the loop takes half as long again. */
+/**
+ * Counts for each sketch the signs in which eight of its numbers differ from those of another. Each number becomes eight
+ * counts of four bits; as many are summed as have room, then they are summed across. Written out, since a loop within
+ * the loop takes half as long again.
+ */
 function addDistances(
-  sketches: Uint32Array,
-  sketch: Uint32Array,
+  sketches: Int32Array,
+  sketch: Int32Array,
   distances: Uint16Array,
   end: number,
   start: number,
   stride: number,
 ): void {
-  const counts = BIT_COUNTS
   const [s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0] = sketch
   for (let number = 0, at = start; number < end; number++, at += stride) {
-    const d0 = (sketches[at] as number) ^ s0
-    const d1 = (sketches[at + 1] as number) ^ s1
-    const d2 = (sketches[at + 2] as number) ^ s2
-    const d3 = (sketches[at + 3] as number) ^ s3
-    const d4 = (sketches[at + 4] as number) ^ s4
-    const d5 = (sketches[at + 5] as number) ^ s5
-    const d6 = (sketches[at + 6] as number) ^ s6
-    const d7 = (sketches[at + 7] as number) ^ s7
-    const differing =
-      (counts[d0 & 0xffff] as number) +
-      (counts[d0 >>> 16] as number) +
-      (counts[d1 & 0xffff] as number) +
-      (counts[d1 >>> 16] as number) +
-      (counts[d2 & 0xffff] as number) +
-      (counts[d2 >>> 16] as number) +
-      (counts[d3 & 0xffff] as number) +
-      (counts[d3 >>> 16] as number) +
-      (counts[d4 & 0xffff] as number) +
-      (counts[d4 >>> 16] as number) +
-      (counts[d5 & 0xffff] as number) +
-      (counts[d5 >>> 16] as number) +
-      (counts[d6 & 0xffff] as number) +
-      (counts[d6 >>> 16] as number) +
-      (counts[d7 & 0xffff] as number) +
-      (counts[d7 >>> 16] as number)
+    const first =
+      bitsByFour((sketches[at] as number) ^ s0) +
+      bitsByFour((sketches[at + 1] as number) ^ s1) +
+      bitsByFour((sketches[at + 2] as number) ^ s2)
+    const second =
+      bitsByFour((sketches[at + 3] as number) ^ s3) +
+      bitsByFour((sketches[at + 4] as number) ^ s4) +
+      bitsByFour((sketches[at + 5] as number) ^ s5)
+    const third =
+      bitsByFour((sketches[at + 6] as number) ^ s6) + bitsByFour((sketches[at + 7] as number) ^ s7)
+    const byEight = foursToEights(first | 0) + foursToEights(second | 0) + foursToEights(third | 0)
+    const bySixteen = (byEight & 0x00ff00ff) + ((byEight >>> 8) & 0x00ff00ff)
+    const differing = (bySixteen + (bySixteen >>> 16)) & 0xffff
     distances[number] = start === 0 ? differing : (distances[number] as number) + differing
   }
 }
 
-function grown<Numbers extends Int8Array | Uint32Array | Float32Array>(from: Numbers, to: Numbers): Numbers {
+/** How many bits are set in each four. */
+function bitsByFour(bits: number): number {
+  const byTwo = bits - ((bits >>> 1) & 0x55555555)
+  return ((byTwo & 0x33333333) + ((byTwo >>> 2) & 0x33333333)) | 0
+}
+
+function foursToEights(counts: number): number {
+  return (counts & 0x0f0f0f0f) + ((counts >>> 4) & 0x0f0f0f0f)
+}
+
+function grown<Numbers extends Int8Array | Int32Array | Float32Array>(from: Numbers, to: Numbers): Numbers {
   to.set(from)
   return to
 }
