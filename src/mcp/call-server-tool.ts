@@ -5,6 +5,7 @@ import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { ToolContext, ToolResult } from '../tool.ts'
 import { type Connection, type ProgressNote, TotalTimeoutError } from './connection.ts'
+import { describeHttpError } from './http/describe-http-error.ts'
 import type { EmitMcp } from './mcp-event.ts'
 import type { ServerTool } from './server-tool.ts'
 import { toToolResult } from './to-tool-result.ts'
@@ -101,10 +102,8 @@ export function describeCallError(
     const code = error.code === INVALID_PARAMS ? 'input_invalid' : 'execution_failed'
     return fail(code, `server "${server}" did not answer "${tool.name}": ${describeError(error)}`)
   }
-  return fail(
-    'execution_failed',
-    `the call of "${tool.name}" on server "${server}" failed: ${describeError(error)}`,
-  )
+  const reason = error instanceof SdkHttpError ? describeHttpError(error) : describeError(error)
+  return fail('execution_failed', `the call of "${tool.name}" on server "${server}" failed: ${reason}`)
 }
 
 const INVALID_PARAMS = -32_602

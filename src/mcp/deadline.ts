@@ -1,11 +1,11 @@
 /** Until when something with several steps must be done, however the time is spent among them. */
 export class Deadline {
-  readonly timeoutMs: number
+  readonly #timeoutMs: number
   readonly #now: () => number
   #end: number
 
   constructor(now: () => number, timeoutMs: number) {
-    this.timeoutMs = timeoutMs
+    this.#timeoutMs = timeoutMs
     this.#now = now
     this.#end = now() + timeoutMs
   }
@@ -21,6 +21,6 @@ export class Deadline {
 
   /** Starts anew: what went before was somebody else's time, a person's who had to consent say. */
   restart(): void {
-    this.#end = this.#now() + this.timeoutMs
+    this.#end = this.#now() + this.#timeoutMs
   }
 }

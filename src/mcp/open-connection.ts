@@ -13,6 +13,7 @@ import type { Environment } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import { type ClientOptions, Connection, type GuardedTransport as Guarded } from './connection.ts'
 import type { Deadline } from './deadline.ts'
+import { describeHttpRefusal } from './http/describe-http-error.ts'
 import { describeUnreachable } from './http/describe-unreachable.ts'
 import { GuardedTransport } from './http/guarded-transport.ts'
 import { limitResponses } from './http/limit-responses.ts'
@@ -105,15 +106,21 @@ async function connect(
   const { server, deadline, signal } = request
   const timeoutMs = deadline.remainingMs
   const giveUp = () => void transport.close().catch(() => {})
+  let isTooLate = false
   // The SDK counts each of its steps by itself.
-  const stopTimer = schedule(timeoutMs, giveUp)
+  const stopTimer = schedule(timeoutMs, () => {
+    isTooLate = true
+    giveUp()
+  })
   try {
     signal.throwIfAborted()
     signal.addEventListener('abort', giveUp, { once: true })
     return await Connection.open(server, transport, { client, schedule, timeoutMs, era })
   } catch (error) {
     const closedBecause = transport.closedBecause
+    stopTimer()
     await transport.close().catch(() => {})
+    if (isTooLate) throw new SdkError(SdkErrorCode.RequestTimeout, `no greeting within ${timeoutMs} ms`)
     if (error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed) throw error
     if (closedBecause !== undefined && closedBecause !== 'it was stopped')
       throw new Error(closedBecause, { cause: error })
@@ -133,7 +140,8 @@ async function openHttp(request: OpenRequest, options: OpenOptions): Promise<Con
     fetch: limitResponses(options.fetch, options.maxMessageBytes),
     ...(session ? { authProvider: session } : {}),
   }
-  const streamable = () => new StreamableHTTPClientTransport(url, settings)
+  const streamable = () =>
+    new StreamableHTTPClientTransport(url, { ...settings, reconnectionOptions: RECONNECTION })
   const sse = () => new SSEClientTransport(url, settings)
   const open = async (create: typeof streamable | typeof sse): Promise<Connection> => {
     const inner = create()
@@ -147,7 +155,8 @@ async function openHttp(request: OpenRequest, options: OpenOptions): Promise<Con
     }
   }
   const named = (error: unknown) => {
-    const reason = describeUnreachable(url, error)
+    const reason =
+      error instanceof SdkHttpError ? describeHttpRefusal(error) : describeUnreachable(url, error)
     return reason === undefined ? error : new Error(reason, { cause: error })
   }
   if (config.type === 'sse')
@@ -159,11 +168,19 @@ async function openHttp(request: OpenRequest, options: OpenOptions): Promise<Con
   } catch (error) {
     // What an old server says to a POST it does not expect.
     if (!(error instanceof SdkHttpError) || ![400, 404, 405, 406].includes(error.status)) throw named(error)
-    if (request.deadline.isOver) throw error
+    if (request.deadline.isOver) throw named(error)
     return await open(sse).catch(() => {
-      throw error
+      throw named(error)
     })
   }
+}
+
+/** How an answer that broke off is asked for again: soon, and not for long, because somebody waits for it. */
+const RECONNECTION = {
+  initialReconnectionDelay: 250,
+  reconnectionDelayGrowFactor: 2,
+  maxReconnectionDelay: 30_000,
+  maxRetries: 3,
 }
 
 function isUnauthorized(error: unknown): boolean {

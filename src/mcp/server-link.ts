@@ -1,3 +1,4 @@
+import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import { describeError } from '../errors.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { Connection } from './connection.ts'
@@ -137,9 +138,10 @@ export class ServerLink {
       const refused = refusal()
       if (refused !== undefined) throw new Error(refused)
     } catch (error) {
+      // That the connection closed says less than why it did.
+      const cause = opened?.isClosed ? new Error(opened.closedBecause, { cause: error }) : error
       await opened?.close().catch(ignore)
-      const reason = this.#noteFailure(error, deadline)
-      throw new Error(reason, { cause: error })
+      throw new Error(this.#noteFailure(cause), { cause })
     }
     this.#adopt(opened, startedAt)
     return opened
@@ -187,15 +189,16 @@ export class ServerLink {
     if (connection.isClosed) throw new Error(connection.closedBecause)
   }
 
-  #noteFailure(error: unknown, deadline: Deadline): string {
-    const { report, refusal } = this.#parts
+  #noteFailure(error: unknown): string {
+    const { report, refusal, connectMs } = this.#parts
     const refused = this.isClosed ? undefined : refusal()
     if (refused !== undefined) {
       void this.refuse(refused)
       return refused
     }
-    const tooLate = `it was not connected within ${deadline.timeoutMs} ms; see what it waits for, or raise connect_timeout_ms`
-    const reason = report.tellable(deadline.isOver ? tooLate : describeError(error))
+    const isTooLate = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout
+    const tooLate = `it was not connected within ${connectMs} ms; see what it waits for, or raise connect_timeout_ms`
+    const reason = report.tellable(isTooLate ? tooLate : describeError(error))
     this.#failed(reason, { upMs: 0 })
     return reason
   }

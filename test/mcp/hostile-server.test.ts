@@ -3,9 +3,15 @@ import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import manifest from '../../package.json'
-import { type ConnectedServers, connectServers, type McpEvent } from '../../src/mcp/index.ts'
+import {
+  type ConnectedServers,
+  type ConnectOptions,
+  connectServers,
+  type McpEvent,
+} from '../../src/mcp/index.ts'
 import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 import { HOSTILE_SERVER, script } from './reference-servers.ts'
@@ -33,14 +39,23 @@ describe('a hostile server', () => {
   })
 
   async function connect(...args: string[]): Promise<ConnectedServers> {
-    const hostile = { ...script(HOSTILE_SERVER, marker, ...args), timeout_ms: 1_000 }
+    const opened = open(args)
+    await opened.ready()
+    return opened
+  }
+
+  function open(
+    args: readonly string[],
+    settings: object = {},
+    options: ConnectOptions = {},
+  ): ConnectedServers {
+    const hostile = { ...script(HOSTILE_SERVER, marker, ...args), timeout_ms: 1_000, ...settings }
     const calm = { ...script(HOSTILE_SERVER, marker), timeout_ms: 20_000 }
     servers = connectServers(
       registry,
       { mcpServers: { hostile, calm } },
-      { onEvent: (event) => events.push(event) },
+      { onEvent: (event) => events.push(event), ...options },
     )
-    await servers.ready()
     return servers
   }
 
@@ -53,6 +68,12 @@ describe('a hostile server', () => {
 
   const echo = (server: string, args: object = {}) => call(`mcp__${server}__echo`, { text: 'well', ...args })
   const WELL = { ok: true, value: 'well' }
+
+  /** The server is of use again, or was all along: its next call is answered, and not after a long pause. */
+  async function expectWell(server: string): Promise<void> {
+    const tooLate = new Promise((resolve) => setTimeout(resolve, 2_000, 'no answer within two seconds'))
+    expect(await Promise.race([echo(server), tooLate])).toMatchObject(WELL)
+  }
 
   it.each([
     ['hang', { code: 'timeout', error: expect.stringContaining('did not answer within 1000 ms') }],
@@ -84,7 +105,7 @@ describe('a hostile server', () => {
     expect(bad).toMatchObject({ ok: false, ...failure })
     expect(sibling).toMatchObject(WELL)
     expect(other).toMatchObject(WELL)
-    expect(await echo('hostile')).toMatchObject(WELL)
+    await expectWell('hostile')
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined()
   })
 
@@ -101,7 +122,22 @@ describe('a hostile server', () => {
     ])
     expect(answer).toMatchObject({ ok: true, value })
     expect([sibling, other]).toMatchObject([WELL, WELL])
-    expect(await echo('hostile')).toMatchObject(WELL)
+    await expectWell('hostile')
+  })
+
+  it.each([
+    ['junk_flood', 'after the flood'],
+    ['stderr_flood', 'after the noise'],
+  ])('that lets loose a %s of 200 MB delays nobody for good', async (tool, value) => {
+    await open([], { timeout_ms: 15_000 }).ready()
+    const [answer, sibling, other] = await Promise.all([
+      call(`mcp__hostile__${tool}`, { megabytes: 200 }),
+      echo('hostile', { afterMs: 100 }),
+      echo('calm'),
+    ])
+    expect(answer).toMatchObject({ ok: true, value })
+    expect([sibling, other]).toMatchObject([WELL, WELL])
+    await expectWell('hostile')
   })
 
   it('is warned of for its junk', async () => {
@@ -126,7 +162,7 @@ describe('a hostile server', () => {
     expect([first, sibling]).toMatchObject([gone, gone])
     expect(other).toMatchObject(WELL)
     expect(servers?.status()[0]).toMatchObject({ state: 'failed', reason })
-    expect(await echo('hostile')).toMatchObject(WELL)
+    await expectWell('hostile')
     expect(servers?.status()[0]).toMatchObject({ state: 'ready' })
   })
 
@@ -141,8 +177,49 @@ describe('a hostile server', () => {
 
   it('that is stuck for good is ended, and started anew for the next call', async () => {
     await connect()
-    expect(await call('mcp__hostile__stuck')).toMatchObject({ ok: false, code: 'timeout' })
+    const [stuck, other] = await Promise.all([call('mcp__hostile__stuck'), echo('calm')])
+    expect(stuck).toMatchObject({ ok: false, code: 'timeout' })
+    expect(other).toMatchObject(WELL)
     expect(await echo('hostile')).toMatchObject(WELL)
+  })
+
+  it.each([
+    ['die-listing', 'it was ended by SIGKILL'],
+    ['late-crash', 'it exited with code 3'],
+    ['hang-start', 'it was not connected within 600 ms'],
+    ['hang-listing', 'it was not connected within 600 ms'],
+  ])(
+    'that never gets as far as its tools, by %s, is told as failed, and a search is not held up',
+    async (mode, reason) => {
+      const opened = open([`--mode=${mode}`], { connect_timeout_ms: 600 })
+      const found = await registry.search('echo')
+      expect(found.matches.map(({ name }) => name)).toEqual(['mcp__calm__echo'])
+      expect(found.servers).toMatchObject([
+        { server: 'hostile', state: 'failed', reason: expect.stringContaining(reason) },
+      ])
+      expect(opened.status()).toMatchObject([{ state: 'failed' }, { state: 'ready' }])
+      expect(await echo('calm')).toMatchObject(WELL)
+    },
+  )
+
+  it('that dies while its list is read again keeps its tools, and is back for the next call', async () => {
+    await connect()
+    await call('mcp__hostile__die_at_next_list')
+    await expect.poll(() => servers?.status()[0]?.state, { timeout: 5_000 }).toBe('failed')
+    expect(registry.has('mcp__hostile__echo')).toBe(true)
+    await expectWell('hostile')
+  })
+
+  it('may take back what it asks of its host', async () => {
+    const asked: AbortSignal[] = []
+    const prepare = (client: Client) =>
+      client.setRequestHandler('sampling/createMessage', (_request, ctx) => {
+        asked.push(ctx.mcpReq.signal)
+        return new Promise(() => {})
+      })
+    await open([], {}, { client: { capabilities: { sampling: {} }, prepare } }).ready()
+    expect(await call('mcp__hostile__ask')).toMatchObject({ ok: true, value: 'asked' })
+    await expect.poll(() => asked.map(({ aborted }) => aborted)).toEqual([true])
   })
 
   it('that crashes at start is held back by the breaker, with what it said', async () => {

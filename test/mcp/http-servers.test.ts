@@ -106,6 +106,23 @@ describe('servers over HTTP', () => {
     expect(await call('mcp__web__echo', { message: 'back' })).toMatchObject({ ok: true, value: 'back' })
   })
 
+  it.each([
+    ['streamableHttp', '/mcp'],
+    ['sse', '/sse'],
+  ] as const)('that are killed during a call over %s fail it soon', async (transport, path) => {
+    const port = await freePort()
+    const child = await startEverything(transport, port)
+    await connect({ url: `http://127.0.0.1:${port}${path}` }).ready()
+    const long = call('mcp__web__trigger-long-running-operation', { duration: 60, steps: 2 })
+    await call('mcp__web__echo', { message: 'beside it' })
+    child.kill('SIGKILL')
+    expect(await long).toMatchObject({
+      ok: false,
+      code: 'execution_failed',
+      error: expect.stringContaining('broke off'),
+    })
+  })
+
   it('that answer endlessly are cut off, and their call alone fails', async () => {
     const url = await listen(speak({ echo: (args) => (args.huge ? 'x'.repeat(200_000) : 'short') }))
     await connect({ url, timeout_ms: 3_000 }, { maxMessageBytes: 100_000 }).ready()
@@ -146,6 +163,121 @@ describe('servers over HTTP', () => {
     expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining('authorization') })
   })
 
+  it.each([
+    [401, 'it asks for authorization'],
+    [403, '403'],
+    [404, '404'],
+    [500, '500'],
+    [503, '503'],
+  ])('that answer everything with %i are failed with that reason', async (status, reason) => {
+    const url = await listen((_request, response) => response.writeHead(status).end('out of order'))
+    const statuses = await connect({ url }).ready()
+    expect(statuses).toMatchObject([{ state: 'failed', reason: expect.stringContaining(reason) }])
+  })
+
+  it('that send elsewhere are not followed there, and nobody there learns a header', async () => {
+    const seen: unknown[] = []
+    const elsewhere = await listen(({ headers }, response) => {
+      seen.push(headers)
+      response.writeHead(200).end()
+    })
+    const url = await listen((_request, response) => response.writeHead(307, { location: elsewhere }).end())
+    const statuses = await connect({ url, headers: { 'X-Api-Key': 'secret-key' } }).ready()
+    expect(statuses).toMatchObject([{ state: 'failed', reason: expect.stringContaining('not followed') }])
+    expect(seen).toEqual([])
+  })
+
+  it('that send to another place of their own are followed', async () => {
+    const handle = speak({ echo: () => 'moved' })
+    const url = await listen((request, response) =>
+      request.url === '/new'
+        ? handle(request, response)
+        : response.writeHead(308, { location: '/new' }).end(),
+    )
+    expect(await connect({ url }).ready()).toMatchObject([{ state: 'ready' }])
+    expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'moved' })
+  })
+
+  it('that answer a call with 500 fail that call alone', async () => {
+    const handle = speak({ echo: () => 'well' })
+    const url = await listen(
+      breaking(handle, ({ params }, response) => {
+        if (params?.arguments?.isBroken !== true) return false
+        response.writeHead(500).end('out of order')
+        return true
+      }),
+    )
+    await connect({ url }).ready()
+    const [broken, well] = await Promise.all([
+      call('mcp__web__echo', { isBroken: true }),
+      call('mcp__web__echo'),
+    ])
+    expect(broken).toMatchObject({
+      ok: false,
+      code: 'execution_failed',
+      error: expect.stringContaining('500'),
+    })
+    expect(well).toMatchObject({ ok: true, value: 'well' })
+    expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'well' })
+  })
+
+  it('that begin a stream and stall fail that call alone, in time', async () => {
+    const handle = speak({ echo: () => 'well' })
+    const url = await listen(
+      breaking(handle, ({ params }, response) => {
+        if (params?.arguments?.isStalled !== true) return false
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(': wait a moment\n\n')
+        return true
+      }),
+    )
+    await connect({ url, timeout_ms: 1_000 }).ready()
+    const [stalled, well] = await Promise.all([
+      call('mcp__web__echo', { isStalled: true }),
+      call('mcp__web__echo'),
+    ])
+    expect(stalled).toMatchObject({ ok: false, code: 'timeout' })
+    expect(well).toMatchObject({ ok: true, value: 'well' })
+    expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'well' })
+  })
+
+  it('that end a stream without an answer fail that call alone', async () => {
+    const handle = speak({ echo: () => 'well' })
+    const url = await listen(
+      breaking(handle, ({ params }, response) => {
+        if (params?.arguments?.isCut !== true) return false
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.end(': that was it\n\n')
+        return true
+      }),
+    )
+    await connect({ url }).ready()
+    const [cut, well] = await Promise.all([call('mcp__web__echo', { isCut: true }), call('mcp__web__echo')])
+    expect(cut).toMatchObject({
+      ok: false,
+      code: 'execution_failed',
+      error: expect.stringContaining('its answer broke off'),
+    })
+    expect(well).toMatchObject({ ok: true, value: 'well' })
+    expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'well' })
+  })
+
+  it('that forget every session are greeted anew once a call, not for ever', async () => {
+    let greetings = 0
+    const handle = speak({ echo: () => 'never' }, { session: 'short' })
+    const url = await listen(
+      breaking(handle, ({ method }, response) => {
+        if (method === 'initialize') greetings++
+        if (method !== 'tools/call') return false
+        response.writeHead(404).end()
+        return true
+      }),
+    )
+    await connect({ url }).ready()
+    expect(await call('mcp__web__echo')).toMatchObject({ ok: false, code: 'execution_failed' })
+    expect(greetings).toBe(2)
+  })
+
   /** A server that knows no session but those it gave out itself. */
   async function startForgetful(port: number): Promise<void> {
     const server = createServer(speak({ echo: ({ message }) => String(message) }, { session: 'second' }))
@@ -162,9 +294,9 @@ type Answers = Record<string, (args: Record<string, unknown>) => string>
 
 /** A small MCP server over streamable HTTP, by hand: plain JSON answers, an older revision. */
 function speak(tools: Answers, { session }: { session?: string } = {}) {
-  return async (request: IncomingMessage, response: ServerResponse) => {
+  return async (request: IncomingMessage, response: ServerResponse, body?: string) => {
     if (request.method !== 'POST') return response.writeHead(405).end()
-    const { id, method, params } = JSON.parse(await bodyOf(request))
+    const { id, method, params } = JSON.parse(body ?? (await bodyOf(request)))
     const isGreeting = method === 'initialize' || method === 'server/discover'
     if (session && !isGreeting && request.headers['mcp-session-id'] !== session)
       return response.writeHead(404).end()
@@ -188,6 +320,23 @@ function speak(tools: Answers, { session }: { session?: string } = {}) {
       ...(session && isGreeting ? { 'mcp-session-id': session } : {}),
     })
     response.end(JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) }))
+  }
+}
+
+interface Asked {
+  readonly method?: string
+  readonly params?: { readonly arguments?: Record<string, unknown> }
+}
+
+/** Lets `misbehave` answer a request before the server does; it says whether it did. */
+function breaking(
+  handle: (request: IncomingMessage, response: ServerResponse, body?: string) => unknown,
+  misbehave: (asked: Asked, response: ServerResponse) => boolean,
+) {
+  return async (request: IncomingMessage, response: ServerResponse) => {
+    const body = await bodyOf(request)
+    const asked = body === '' ? {} : JSON.parse(body)
+    return misbehave(asked, response) ? undefined : handle(request, response, body)
   }
 }
 

@@ -174,6 +174,21 @@ describe('published servers over stdio', () => {
     expect((await registry.search('echo')).servers).toHaveLength(2)
   })
 
+  it.each([['legacy'], ['modern']] as const)(
+    'greets one of the %s era that stays silent within one deadline, however often it would try',
+    async (era) => {
+      const starts = join(directory, 'starts')
+      const silent = { command: 'sh', args: ['-c', `echo started >> ${starts}; exec sleep 100`] }
+      const cache = { load: async () => ({ tools: [], era }), save: async () => {} }
+      const [status] = await connect(
+        { silent: { ...silent, start: 'eager', connect_timeout_ms: 500 } },
+        { cache },
+      ).ready()
+      expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining('within 500 ms') })
+      expect(await readFile(starts, 'utf8')).toBe('started\n')
+    },
+  )
+
   it('gives a server only its own few variables', async () => {
     const everything = { ...script(referenceServer('everything')), env: { OWN: 'yes' } }
     await connect({ everything }, { env: { ...process.env, HOST_SECRET: 'no' } }).ready()

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type JSONRPCMessage,
+  SseError,
   StreamableHTTPClientTransport,
   type Transport,
   type TransportSendOptions,
 } from '@modelcontextprotocol/client'
-import { handOn, MessageGuard } from '../message-guard.ts'
+import { handOn, MessageGuard, type Verdict } from '../message-guard.ts'
 
 /** Another transport, with a guard between it and the protocol code. */
 export class GuardedTransport implements Transport {
@@ -14,22 +15,29 @@ export class GuardedTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
   readonly guard = new MessageGuard()
   readonly #inner: Transport
+  readonly #onWarning: (warning: string) => void
   #closing: Promise<void> | undefined
+  #closedBecause: string | undefined
 
   constructor(inner: Transport, onWarning: (warning: string) => void) {
     this.#inner = inner
-    inner.onmessage = (received) => {
-      const { message, warning } = this.guard.received(received)
-      if (warning !== undefined) onWarning(warning)
-      if (message !== undefined) handOn(message, (handed) => this.onmessage?.(handed))
+    this.#onWarning = onWarning
+    inner.onmessage = (received) => this.#deliver(this.guard.received(received))
+    inner.onerror = (error) => {
+      this.onerror?.(error)
+      if (error instanceof SseError) this.#lost(error)
     }
-    inner.onerror = (error) => this.onerror?.(error)
     inner.onclose = () => {
       const { onclose } = this
       // Once only: what listens may close the transport again.
       delete this.onclose
       onclose?.()
     }
+  }
+
+  /** Why it closed, where it did so by itself. */
+  get closedBecause(): string | undefined {
+    return this.#closedBecause
   }
 
   get sessionId(): string | undefined {
@@ -46,9 +54,15 @@ export class GuardedTransport implements Transport {
 
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     this.guard.sent(message)
-    const forget = () => this.guard.forget('id' in message ? message.id : undefined)
+    const id = 'id' in message ? message.id : undefined
+    const forget = () => this.guard.forget(id)
     options?.requestSignal?.addEventListener('abort', forget, { once: true })
-    return this.#inner.send(message, options).catch((error: unknown) => {
+    const onRequestStreamEnd = () => {
+      options?.onRequestStreamEnd?.()
+      // Nobody sends on another stream what belongs on this one.
+      if (this.guard.isWaiting(id)) this.#deliver(this.guard.fail(id, 'its answer broke off'))
+    }
+    return this.#inner.send(message, { ...options, onRequestStreamEnd }).catch((error: unknown) => {
       // What was not sent is answered by nobody.
       forget()
       throw error
@@ -66,6 +80,17 @@ export class GuardedTransport implements Transport {
   close(): Promise<void> {
     this.#closing ??= this.#end()
     return this.#closing
+  }
+
+  #deliver({ message, warning }: Verdict): void {
+    if (warning !== undefined) this.#onWarning(warning)
+    if (message !== undefined) handOn(message, (handed) => this.onmessage?.(handed))
+  }
+
+  /** Old servers answer everything on one stream. A new one would be of a session that knows nothing of this one. */
+  #lost(error: SseError): void {
+    this.#closedBecause ??= `its stream of events broke off: ${error.message}`
+    void this.close().catch(() => {})
   }
 
   /** A session that nobody will use again is given back, if the server takes it quickly. */

@@ -1,0 +1,120 @@
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { type ConnectedServers, connectServers, type McpEvent } from '../../src/mcp/index.ts'
+import type { ToolResult } from '../../src/tool.ts'
+import { ToolRegistry } from '../../src/tool-registry.ts'
+
+/** A minute of silence, as audio. */
+const SILENCE = Buffer.alloc(64).toString('base64')
+
+const RICH_CONTENT = [
+  { type: 'text', text: 'rain', annotations: { audience: ['user'], priority: 0.5 }, _meta: { 'x/part': 1 } },
+  { type: 'audio', data: SILENCE, mimeType: 'audio/wav', _meta: { 'x/part': 2 } },
+  {
+    type: 'resource_link',
+    uri: 'file:///rain.csv',
+    name: 'rain',
+    title: 'Rain by hour',
+    mimeType: 'text/csv',
+    size: 10,
+    annotations: { audience: ['assistant'], lastModified: '2026-01-01T00:00:00Z' },
+    _meta: { 'x/part': 3 },
+  },
+  {
+    type: 'resource',
+    resource: { uri: 'file:///map.bin', blob: SILENCE, mimeType: 'image/x-map', _meta: { 'x/part': 4 } },
+    annotations: { priority: 1 },
+  },
+] as const
+
+describe('a server of the stateless revision over HTTP', () => {
+  let registry = new ToolRegistry()
+  let servers: ConnectedServers | undefined
+  let events: McpEvent[] = []
+  let headers: Headers[] = []
+  let cancelled = 0
+
+  beforeEach(async () => {
+    registry = new ToolRegistry()
+    events = []
+    headers = []
+    cancelled = 0
+    const handler = createMcpHandler(serverWithRain)
+    servers = connectServers(
+      registry,
+      { mcpServers: { web: { url: 'http://rain.example/mcp', timeout_ms: 600 } } },
+      {
+        onEvent: (event) => events.push(event),
+        fetch: (url, init) => {
+          const request = new Request(url, init)
+          headers.push(request.headers)
+          return handler.fetch(request)
+        },
+      },
+    )
+    expect(await servers.ready()).toEqual([{ server: 'web', state: 'ready' }])
+  })
+
+  afterEach(() => servers?.close())
+
+  function serverWithRain(): McpServer {
+    const server = new McpServer({ name: 'rain', version: '1' }, { capabilities: { tools: {} } })
+    const mirrored = z.object({ city: z.string().meta({ 'x-mcp-header': 'City' }) })
+    server.registerTool('mirrored', { description: '', inputSchema: mirrored }, async ({ city }, ctx) => {
+      const progressToken = ctx.mcpReq._meta?.progressToken
+      for (const progress of [1, 2, 3, 4]) {
+        await new Promise((resolve) => setTimeout(resolve, 250))
+        if (progressToken !== undefined)
+          await ctx.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress } })
+      }
+      return { content: [{ type: 'text', text: `rain in ${city}` }] }
+    })
+    server.registerTool('rich', { description: '', inputSchema: z.object({}) }, async () => ({
+      content: RICH_CONTENT.map((block) => structuredClone(block) as never),
+      _meta: { 'x/trace': 'abc' },
+    }))
+    server.registerTool('wait', { description: '', inputSchema: z.object({}) }, async (_args, ctx) => {
+      await new Promise((resolve) => ctx.mcpReq.signal.addEventListener('abort', resolve, { once: true }))
+      cancelled++
+      return { content: [] }
+    })
+    return server
+  }
+
+  async function call(name: string, args: unknown = {}, signal?: AbortSignal): Promise<ToolResult> {
+    const context = { sessionId: 's', ...(signal ? { signal } : {}) }
+    const [answer] = await registry.executeParallel(
+      [{ toolCallId: 'c', name: `mcp__web__${name}`, args }],
+      context,
+    )
+    if (!answer) throw new Error('no answer')
+    return answer.result
+  }
+
+  it('is told arguments in headers where it wants that, and its progress is heard then too', async () => {
+    expect(await call('mirrored', { city: 'Rome' })).toMatchObject({ ok: true, value: 'rain in Rome' })
+    expect(headers.at(-1)?.get('mcp-param-city')).toBe('Rome')
+    const progress = events.filter(({ type }) => type === 'call-progress')
+    expect(progress).toMatchObject([{ progress: 1 }, { progress: 2 }, { progress: 3 }, { progress: 4 }])
+  })
+
+  it('has its results handed on without loss', async () => {
+    const result = await call('rich')
+    expect(result).toEqual({ ok: true, value: 'rain', content: RICH_CONTENT })
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'result-meta', meta: expect.objectContaining({ 'x/trace': 'abc' }) }),
+    )
+  })
+
+  it('is told when a call is cancelled, and when it takes too long', async () => {
+    const abort = new AbortController()
+    const waiting = call('wait', {}, abort.signal)
+    await call('rich')
+    abort.abort()
+    expect(await waiting).toMatchObject({ ok: false, code: 'cancelled' })
+    await expect.poll(() => cancelled).toBe(1)
+    expect(await call('wait')).toMatchObject({ ok: false, code: 'timeout' })
+    await expect.poll(() => cancelled).toBe(2)
+  })
+})
