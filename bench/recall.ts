@@ -14,6 +14,7 @@
  */
 import { writeFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
+import { mean } from '../src/cli/eval/figures.ts'
 import { staticEmbedder } from '../src/embedders/static-embedder.ts'
 import { hybrid } from '../src/search/hybrid.ts'
 import { harvestedCase, UNANSWERABLE } from './recall/harvested-case.ts'
@@ -84,29 +85,25 @@ function toRow({ searcher, queries, recall, recall5Interval, ndcg10 }: Figures) 
 }
 
 function printSummary(results: readonly CaseResult[]): void {
-  const names = results[0]?.figures.map(({ searcher }) => searcher) ?? []
+  const names = [...new Set(results.flatMap(({ figures }) => figures.map(({ searcher }) => searcher)))]
   const recall5 = ({ figures }: CaseResult, name: string) =>
-    figures.find(({ searcher }) => searcher === name)?.recall['5'] ?? Number.NaN
+    figures.find(({ searcher }) => searcher === name)?.recall['5']
+  const toCells = (cell: (name: string) => number | undefined) =>
+    Object.fromEntries(names.map((name) => [name, percent(cell(name))]))
+  const meanOf = (name: string) => {
+    const shares = results.flatMap((result) => recall5(result, name) ?? [])
+    // Means over different sets would tell nothing.
+    return shares.length === results.length ? mean(shares) : undefined
+  }
   console.log('recall: R@5 in %')
   printTable([
-    ...results.map((result) => ({
-      set: result.name,
-      ...Object.fromEntries(names.map((name) => [name, percent(recall5(result, name))])),
-    })),
-    {
-      set: 'mean',
-      ...Object.fromEntries(
-        names.map((name) => [
-          name,
-          percent(results.reduce((sum, result) => sum + recall5(result, name), 0) / results.length),
-        ]),
-      ),
-    },
+    ...results.map((result) => ({ set: result.name, ...toCells((name) => recall5(result, name)) })),
+    { set: 'mean', ...toCells(meanOf) },
   ])
 }
 
-function percent(share: number): string {
-  return (100 * share).toFixed(1)
+function percent(share: number | undefined): string {
+  return share === undefined ? '' : (100 * share).toFixed(1)
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)

@@ -1,0 +1,54 @@
+import { toWireName } from '../../src/dialects/wire-names.ts'
+import type { Surface } from '../../src/session/surface.ts'
+
+/** A piece of what the model reads. */
+export interface Segment {
+  readonly text: string
+  /** A tool's definition, wherever it stands: shown, referred to, or in a search's answer. */
+  readonly isTool: boolean
+}
+
+/** What the model reads of a request, in order: tools, system prompt, messages. Deferred tools are not read. */
+export function toSegments(request: object, surface: Surface): readonly Segment[] {
+  const { tools, config, system, instructions, messages, contents, input } = request as Record<
+    string,
+    unknown
+  >
+  const settings = config as
+    | { tools?: { functionDeclarations: unknown[] }[]; systemInstruction?: string }
+    | undefined
+  const shown = (tools ?? settings?.tools?.flatMap((tool) => tool.functionDeclarations) ?? []) as object[]
+  const definitions = new Map(
+    [...surface.tools, ...(surface.deferredTools ?? [])].map((tool) => [
+      toWireName(tool.name),
+      JSON.stringify(tool),
+    ]),
+  )
+  return [
+    ...shown
+      .filter((tool) => !('defer_loading' in tool))
+      .map((tool) => ({ text: render(tool), isTool: true })),
+    ...[system, instructions, settings?.systemInstruction]
+      .filter((text) => text !== undefined)
+      .map((text) => ({ text: render(text), isTool: false })),
+    ...((messages ?? contents ?? input) as unknown[]).flatMap((message) =>
+      messageSegments(message, definitions),
+    ),
+  ]
+}
+
+/** A message; what a search answered counts as tools, and references as the definitions put in their place. */
+function messageSegments(message: unknown, definitions: ReadonlyMap<string, string>): readonly Segment[] {
+  const text = render(message)
+  const isSearchAnswer = text.includes('tool_search_output') || text.includes('"activated":')
+  const referred = [...text.matchAll(/"tool_reference","tool_name":"([^"]+)"/g)].map(([, name = '']) => ({
+    text: definitions.get(name) ?? '',
+    isTool: true,
+  }))
+  return [{ text, isTool: isSearchAnswer }, ...referred]
+}
+
+/** About what the model reads: a text inside a message is read as it is, not as JSON escapes it. */
+function render(value: unknown): string {
+  return JSON.stringify(value).replaceAll('\\"', '"').replaceAll('\\n', '\n')
+}
