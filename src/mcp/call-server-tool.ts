@@ -10,6 +10,7 @@ import type { EmitMcp } from './mcp-event.ts'
 import type { ServerTool } from './server-tool.ts'
 import { toToolResult } from './to-tool-result.ts'
 
+/** One call of a server's tool. */
 export interface ServerCall {
   readonly server: string
   readonly tool: ServerTool

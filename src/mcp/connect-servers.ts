@@ -23,12 +23,15 @@ import type { ServerTool } from './server-tool.ts'
 
 /** Servers by name, as `loadConfig()` gives them or as clients and editors write them. */
 export interface ServersConfig {
+  /** As `loadConfig()` and `readConfig()` give them. */
   readonly servers?: Readonly<Record<string, ServerConfig>>
+  /** As clients and editors write them in their JSON. */
   readonly mcpServers?: Readonly<Record<string, unknown>>
   /** As in a `toolcrib.toml` that has been parsed. */
   readonly server?: Readonly<Record<string, unknown>>
 }
 
+/** How servers are connected. Everything has a default that suits a host on Node. */
 export interface ConnectOptions {
   /** What variables in the config mean, and where servers inherit their few from; the process's own. */
   readonly env?: Environment
@@ -39,18 +42,25 @@ export interface ConnectOptions {
   readonly cache?: CatalogueCache
   /** Short for `cache: fileCatalogueCache(cacheDirectory)`. */
   readonly cacheDirectory?: string
+  /** How servers that ask for authorization get it; without it they fail with that reason. */
   readonly oauth?: OAuthOptions
   /** What was approved; see `readLockfile()`. Whatever differs from it is not started, or held in quarantine. */
   readonly lockfile?: Lockfile | undefined
+  /** Hears what happens to servers and on their behalf. One that throws harms nobody. */
   readonly onEvent?: (event: McpEvent) => void
   /** Longer messages are dropped, and their calls fail; 16 MiB. */
   readonly maxMessageBytes?: number
+  /** Who servers are told is calling, and what the host can do for them; toolcrib by itself, which can do nothing. */
   readonly client?: Partial<ClientOptions>
+  /** Reaches servers over HTTP; the platform's own. */
   readonly fetch?: typeof fetch
+  /** The time, for pauses, idle servers and events; the system's. */
   readonly clock?: Clock
+  /** Spreads restarts, so that many servers do not come back at once; `Math.random`. */
   readonly random?: () => number
+  /** Timers; the platform's, which keep no process alive. */
   readonly schedule?: Schedule
-  /** How connections are made; over stdio and HTTP. */
+  /** How connections are made; over stdio and HTTP, as a server's config says. */
   readonly open?: OpenConnection
 }
 
@@ -68,7 +78,11 @@ export interface ConnectedServers {
   relock(lockfile: Lockfile | undefined): Promise<void>
   /** Takes another config: what changed is restarted, the rest goes on. */
   reload(config: ServersConfig): Promise<void>
-  /** The SDK's client of one server, for what goes beyond tools; starts the server if need be. */
+  /**
+   * The SDK's client of one server, for what goes beyond tools; starts the server if need be, and its use keeps the
+   * server from being stopped as idle. Ask again rather than keep it: a server that was away has another client.
+   * Rejects with `source-unavailable` when there is no such server, or it cannot be started.
+   */
   client(server: string): Promise<Client>
   /** Ends every server and takes their tools out of the registry. Nothing is left running. */
   close(): Promise<void>

@@ -7,6 +7,7 @@ const PING_MS = 30_000
 const PING_TIMEOUT_MS = 10_000
 const DOUBT_TIMEOUT_MS = 1_000
 
+/** When a connection counts as idle, and who hears of it. */
 export interface WatchOptions {
   /** Without use for so long, a connection is let go; 0 = never. */
   readonly idleMs: number

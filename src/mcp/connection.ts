@@ -19,6 +19,7 @@ export interface GuardedTransport extends Transport {
 
 /** What a client is, and says it is, on every connection. */
 export interface ClientOptions {
+  /** What servers see of it in their logs. */
   readonly name: string
   readonly version: string
   /** What the host can do for servers: sampling, elicitation, roots. */
@@ -34,6 +35,7 @@ export interface ProgressNote {
   readonly message?: string | undefined
 }
 
+/** The limits of one request. */
 export interface RequestOptions {
   /** How long the server may stay silent. */
   readonly timeoutMs: number
@@ -42,6 +44,7 @@ export interface RequestOptions {
   readonly isUpkeep?: boolean
 }
 
+/** The limits of one call, which may take long and say so. */
 export interface CallOptions extends RequestOptions {
   /** Asks the server how far it has come. Each word of that starts its time anew. */
   readonly onProgress: (progress: ProgressNote) => void

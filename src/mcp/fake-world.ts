@@ -9,6 +9,7 @@ import { MessageGuard } from './message-guard.ts'
 import type { OpenConnection } from './open-connection.ts'
 import type { Schedule } from './schedule.ts'
 
+/** What is so from the start. */
 export interface WorldOptions {
   readonly isRemembered?: boolean
   readonly failures?: number

@@ -23,7 +23,8 @@ export {
   type ServersConfig,
   type ServersRegistry,
 } from './connect-servers.ts'
-export type { ClientOptions } from './connection.ts'
+export type { CallOptions, ClientOptions, Connection, ProgressNote, RequestOptions } from './connection.ts'
+export type { Deadline } from './deadline.ts'
 export type { OAuthOptions } from './http/oauth-session.ts'
 export { type Authorization, fileTokenStore, type TokenStore } from './http/token-store.ts'
 export { type Approval, approveChanges, changeMatcher } from './lock/approve.ts'
@@ -38,6 +39,7 @@ export {
 export { lockfilePath, readLockfile, writeLockfile } from './lock/lockfile-file.ts'
 export type { ServerCommand } from './lock/server-command.ts'
 export type { McpEvent } from './mcp-event.ts'
+export type { OpenConnection, OpenRequest } from './open-connection.ts'
 export type { Finding, FindingKind, Severity } from './scan/finding.ts'
 export { ToolScanner } from './scan/tool-scanner.ts'
 export type { Schedule } from './schedule.ts'

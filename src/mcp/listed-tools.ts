@@ -8,6 +8,7 @@ import type { LockGuard } from './lock/lock-guard.ts'
 import type { EmitMcp } from './mcp-event.ts'
 import type { ServerTool } from './server-tool.ts'
 
+/** What a server's tools are registered with. */
 export interface ListingSurroundings {
   readonly registry: Pick<ToolRegistry, 'syncMcp' | 'unregisterMcp'>
   /** Holds the server to the lockfile, where there is one. */

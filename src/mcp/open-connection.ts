@@ -21,13 +21,15 @@ import { type OAuthOptions, OAuthSession } from './http/oauth-session.ts'
 import type { Schedule } from './schedule.ts'
 import { StdioTransport } from './stdio/stdio-transport.ts'
 
+/** A connection that is wanted. */
 export interface OpenRequest {
   readonly server: string
   readonly config: ServerConfig
-  /** What was agreed on last time. */
+  /** The protocol era that was agreed on last time. */
   readonly era: 'modern' | 'legacy' | undefined
   /** For the attempt as a whole, however many ways of greeting it takes. */
   readonly deadline: Deadline
+  /** Told what the server does wrong and is got over. */
   readonly onWarning: (warning: string) => void
   /** Gives the attempt up. */
   readonly signal: AbortSignal
@@ -36,6 +38,7 @@ export interface OpenRequest {
 /** Connects to one server; rejects with the reason, in words. */
 export type OpenConnection = (request: OpenRequest) => Promise<Connection>
 
+/** What connections are made with. */
 export interface OpenOptions {
   readonly client: ClientOptions
   readonly env: Environment

@@ -13,6 +13,7 @@ import type { ServerTool } from './server-tool.ts'
 
 const TIMEOUT_MS = 60_000
 
+/** What a call goes through. */
 export interface CallParts {
   readonly link: ServerLink
   readonly catalogue: ServerCatalogue

@@ -15,6 +15,7 @@ import { Timers } from './timers.ts'
 /** How long changes of a list are gathered before it is read. */
 const REFRESH_MS = 300
 
+/** What a catalogue is registered with, remembered in and timed by. */
 export interface CatalogueSurroundings extends ListingSurroundings {
   readonly cache: CatalogueCache | undefined
   readonly now: () => number

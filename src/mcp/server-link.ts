@@ -13,6 +13,7 @@ import { Timers } from './timers.ts'
 
 const IDLE_MS = 300_000
 
+/** What connections are made and timed by. */
 export interface LinkSurroundings {
   readonly open: OpenConnection
   readonly now: () => number
@@ -20,6 +21,7 @@ export interface LinkSurroundings {
   readonly schedule: Schedule
 }
 
+/** What a link has to do with. */
 export interface LinkParts {
   readonly around: LinkSurroundings
   readonly report: ServerReport

@@ -39,12 +39,16 @@ export function toToolResult(
 }
 
 function toFailure(text: string, blocks: readonly ContentBlock[], structured: unknown): ToolResult {
-  const more = blocks.filter(({ type }) => type !== 'text')
-  const kept = more.length === 0 ? structured : withBlocks(structured, blocks)
+  const kept = blocks.every(isPlainText) ? structured : withBlocks(structured, blocks)
   return {
     ...failed(text || 'it failed and did not say why'),
     ...(kept === undefined ? {} : { structured: kept }),
   }
+}
+
+/** True for a block of which nothing is lost when only its text is kept. */
+function isPlainText(block: ContentBlock): boolean {
+  return block.type === 'text' && Object.keys(block).every((key) => key === 'type' || key === 'text')
 }
 
 /** A failure has no place for blocks, so they are kept beside its structured content. */

@@ -11,6 +11,7 @@ import type { Authorization, TokenStore } from './token-store.ts'
 
 /** How servers that ask for authorization get it. */
 export interface OAuthOptions {
+  /** Where tokens rest; see `fileTokenStore()`. */
   readonly store: TokenStore
   /** Where the authorization server sends the user back to; needed with `authorize`. */
   readonly redirectUrl?: string

@@ -1,3 +1,4 @@
+/** How long a line may be, and who gets it. */
 export interface FramerOptions {
   /** Longer lines are dropped as they come in. */
   readonly maxBytes: number

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SERVER_ID, signalMarked } from './marked-processes.ts'
 import { TailBuffer } from './tail-buffer.ts'
 
+/** What starts a server. */
 export interface ServerCommand {
   readonly command: string
   readonly args: readonly string[]
@@ -13,6 +14,7 @@ export interface ServerCommand {
   readonly cwd?: string | undefined
 }
 
+/** How a server's process ended. */
 export interface ServerExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null

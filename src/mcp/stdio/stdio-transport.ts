@@ -5,6 +5,7 @@ import { describeExit } from './describe-exit.ts'
 import { LineFramer, type OverlongLine } from './line-framer.ts'
 import { type ServerCommand, ServerProcess } from './server-process.ts'
 
+/** What starts a server, and what becomes of what it writes. */
 export interface StdioTransportOptions extends ServerCommand {
   /** Longer messages are dropped, and the call they answer fails. */
   readonly maxMessageBytes: number
