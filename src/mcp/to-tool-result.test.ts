@@ -88,6 +88,20 @@ describe('toToolResult', () => {
     })
   })
 
+  it('keeps what stands beside the text of a failure', () => {
+    const plain = { type: 'text', text: 'no' }
+    const annotated = { ...plain, annotations: { audience: ['user'] }, _meta: { 'x/line': 3 } }
+    expect(toToolResult({ content: [plain], isError: true }, fine).result).toEqual({
+      ok: false,
+      code: 'execution_failed',
+      error: 'no',
+    })
+    expect(toToolResult({ content: [annotated], isError: true }, fine).result).toMatchObject({
+      error: 'no',
+      structured: { content: [annotated] },
+    })
+  })
+
   it.each([[null], [7], ['text'], [[]]])('takes %j for a failure', (answer) => {
     expect(toToolResult(answer, fine).result.ok).toBe(false)
   })

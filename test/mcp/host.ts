@@ -3,14 +3,16 @@ import { connectServers } from '../../src/mcp/index.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 import { HOSTILE_SERVER, script } from './reference-servers.ts'
 
-const [marker = '', ...calls] = process.argv.slice(2)
+const [marker = '', ...given] = process.argv.slice(2)
+const calls = given.filter((name) => !name.startsWith('--'))
+const flags = given.filter((name) => name.startsWith('--') && name !== '--exit')
 const registry = new ToolRegistry()
-const hostile = { ...script(HOSTILE_SERVER, marker), timeoutMs: 10_000 }
+const hostile = { ...script(HOSTILE_SERVER, marker, ...flags), timeoutMs: 10_000 }
 const servers = connectServers(registry, { servers: { hostile } })
 await servers.ready()
 
 const answers: unknown[] = []
-for (const call of calls.filter((name) => !name.startsWith('--'))) {
+for (const call of calls) {
   const [name, megabytes] = call.split(':')
   const args = megabytes === undefined ? {} : { megabytes: Number(megabytes) }
   const request = { toolCallId: call, name: `mcp__hostile__${name}`, args }
@@ -19,11 +21,12 @@ for (const call of calls.filter((name) => !name.startsWith('--'))) {
 }
 
 const peakMegabytes = process.resourceUsage().maxRSS / 1024
-if (calls.includes('--exit')) {
+const tools = registry.size
+if (given.includes('--exit')) {
   await servers.close()
-  tell({ what: 'done', answers, peakMegabytes })
+  tell({ what: 'done', answers, tools, peakMegabytes })
 } else {
-  tell({ what: 'ready', answers, peakMegabytes })
+  tell({ what: 'ready', answers, tools, peakMegabytes })
   setInterval(() => {}, 1_000_000)
 }
 

@@ -367,15 +367,32 @@ describe('a hostile server', () => {
   it('takes no memory of its host by floods of junk, of stderr and of one line', {
     timeout: 60_000,
   }, async () => {
-    const host = startHost(['junk_flood', 'stderr_flood', 'huge', 'endless_line:100', 'echo', '--exit'])
+    const floods = ['junk_flood', 'stderr_flood', 'huge', 'huge_id_last', 'endless_line:100']
+    const oddities = ['list_changed_flood', 'deep', 'proto_keys', 'broken_utf8', 'malformed_error', 'twice']
+    const host = startHost([...floods, ...oddities, 'echo', '--exit'])
     const said = await host.untilSaid('done')
     expect(said.answers).toMatchObject([
       { ok: true },
       { ok: true },
       { ok: false, code: 'execution_failed' },
+      { ok: false, code: 'execution_failed' },
       { ok: false },
       { ok: true },
+      { ok: false, code: 'execution_failed' },
+      { ok: false, code: 'execution_failed' },
+      { ok: false, code: 'execution_failed' },
+      { ok: false, code: 'execution_failed' },
+      { ok: true },
+      { ok: true },
     ])
+    expect(said.peakMegabytes).toBeLessThan(256)
+    await host.ended
+  })
+
+  it('takes little memory of its host with 10,000 tools', async () => {
+    const host = startHost(['--tools=10000', '--exit'])
+    const said = await host.untilSaid('done')
+    expect(said.tools).toBe(10_000)
     expect(said.peakMegabytes).toBeLessThan(256)
     await host.ended
   })
@@ -389,7 +406,9 @@ describe('a hostile server', () => {
     return {
       child,
       ended: new Promise((resolve) => child.once('exit', resolve)),
-      async untilSaid(what: string): Promise<{ answers: ToolResult[]; peakMegabytes: number }> {
+      async untilSaid(
+        what: string,
+      ): Promise<{ answers: ToolResult[]; tools: number; peakMegabytes: number }> {
         for (;;) {
           const { value, done } = await lines.next()
           if (done) throw new Error(`the host ended before it said ${what}`)
