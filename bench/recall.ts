@@ -19,9 +19,9 @@ import { staticEmbedder } from '../src/embedders/static-embedder.ts'
 import { hybrid } from '../src/search/hybrid.ts'
 import { harvestedCase, UNANSWERABLE } from './recall/harvested-case.ts'
 import type { LabelledCase } from './recall/labelled-case.ts'
-import { type Figures, measureCase } from './recall/measure-case.ts'
+import { type Figures, keptAside, measureCase } from './recall/measure-case.ts'
 import { PUBLIC_DATA, publicSets } from './recall/public-sets.ts'
-import { recallPlot } from './recall/recall-plot.ts'
+import { type CaseResult, recallPlot } from './recall/recall-plot.ts'
 import { doubted } from './recall/unanswerable.ts'
 import { printTable } from './report.ts'
 
@@ -29,19 +29,13 @@ const PLOT = 'docs/recall.svg'
 const SMOKE_SETS = 2
 const SMOKE_QUERIES = 40
 
-/** What every searcher reached on one case. */
-export interface CaseResult {
-  readonly name: string
-  readonly figures: readonly Figures[]
-}
-
 export async function run({ smoke, plot = false }: { smoke: boolean; plot?: boolean }): Promise<void> {
   const results: CaseResult[] = []
   for (const labelled of await loadCases(smoke)) {
     const figures = await measureCase(labelled)
     results.push({ name: labelled.name, figures })
     console.log(`recall: ${labelled.name}, ${labelled.tools.length} tools, in %`)
-    printTable(figures.map(toRow))
+    printTable(figures.filter(isTold).map(toRow))
   }
   printSummary(results)
   if (!plot) return
@@ -71,6 +65,11 @@ async function tellDoubts({ tools }: LabelledCase): Promise<void> {
   )
 }
 
+/** Queries kept aside are told of `hybrid` only: the others learned from none. */
+function isTold({ searcher }: Figures): boolean {
+  return searcher.startsWith('hybrid') || !searcher.endsWith(keptAside(''))
+}
+
 function toRow({ searcher, queries, recall, recall5Interval, ndcg10 }: Figures) {
   return {
     searcher,
@@ -85,7 +84,8 @@ function toRow({ searcher, queries, recall, recall5Interval, ndcg10 }: Figures) 
 }
 
 function printSummary(results: readonly CaseResult[]): void {
-  const names = [...new Set(results.flatMap(({ figures }) => figures.map(({ searcher }) => searcher)))]
+  const told = results.flatMap(({ figures }) => figures.filter(isTold))
+  const names = [...new Set(told.map(({ searcher }) => searcher))]
   const recall5 = ({ figures }: CaseResult, name: string) =>
     figures.find(({ searcher }) => searcher === name)?.recall['5']
   const toCells = (cell: (name: string) => number | undefined) =>

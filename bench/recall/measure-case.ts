@@ -18,9 +18,13 @@ export interface Figures {
   readonly ndcg10: number
 }
 
-/** Names of the figures of `hybrid` that training had no part in. */
-export const KEPT_ASIDE = 'hybrid, kept aside'
+/** The figures of `hybrid` with an embedder that learned without the set. */
 export const LEFT_OUT = 'hybrid, left out'
+
+/** The figures of a searcher on the queries that were kept from the embedder. */
+export function keptAside(searcher: string): string {
+  return `${searcher}, kept aside`
+}
 
 const CONTENDERS: Readonly<Record<string, (tools: readonly EvalTool[]) => Ranker>> = {
   weighted: (tools) => ours(tools, weighted()),
@@ -37,9 +41,9 @@ export async function measureCase(labelled: LabelledCase): Promise<readonly Figu
   for (const [name, build] of Object.entries(CONTENDERS)) {
     const outcomes = await outcomesOf(build(tools), queries)
     figures.push(figuresOf(name, outcomes))
-    if (name !== 'hybrid' || isKeptAside === undefined) continue
+    if (isKeptAside === undefined) continue
     const aside = outcomes.filter((_, at) => isKeptAside(queries[at]?.query ?? ''))
-    if (aside.length > 0) figures.push(figuresOf(KEPT_ASIDE, aside))
+    if (aside.length > 0) figures.push(figuresOf(keptAside(name), aside))
   }
   if (leftOutTable !== undefined) {
     const embedder = staticEmbedder({ path: leftOutTable })
