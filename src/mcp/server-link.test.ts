@@ -30,6 +30,18 @@ describe('a server that a lockfile refuses while it connects', () => {
     expect(await call(registry)).toMatchObject({ ok: true })
   })
 
+  it('is not started, though it was allowed when its pause began', async () => {
+    const { world, servers } = await begin({ failures: 1 })
+    const client = expect(servers.client('a')).rejects.toMatchObject({
+      message: expect.stringContaining('not in toolcrib.lock'),
+    })
+    await servers.relock(NOTHING_APPROVED)
+    await world.pass(60_000)
+    await client
+    expect(world.opened).toBe(1)
+    expect(servers.status()).toMatchObject([REFUSED])
+  })
+
   it('does not register what it lists meanwhile', async () => {
     const world = new World({})
     const registry = new ToolRegistry()

@@ -127,18 +127,17 @@ export class ServerLink {
 
   async #connect(): Promise<Connection> {
     await this.#waitForTurn()
-    const { around, report, connectMs, refusal } = this.#parts
+    const { around, report, connectMs } = this.#parts
     // One that failed counts as failed until it is back: nobody waits for it again and again.
     if (report.status.state !== 'failed') report.setState('connecting')
     const startedAt = around.now()
     const deadline = new Deadline(around.now, connectMs)
     let opened: Connection | undefined
     try {
+      this.#throwIfRefused()
       opened = await this.#open(deadline)
       await this.#prepare(opened, deadline)
-      // A lockfile may have come into force meanwhile.
-      const refused = refusal()
-      if (refused !== undefined) throw new Error(refused)
+      this.#throwIfRefused()
     } catch (error) {
       // That the connection closed says less than why it did.
       const cause = opened?.isClosed ? new Error(opened.closedBecause, { cause: error }) : error
@@ -165,6 +164,12 @@ export class ServerLink {
       signal.addEventListener('abort', () => resolve(), { once: true })
     })
     signal.throwIfAborted()
+  }
+
+  /** Asked again after every wait: a lockfile may have come into force meanwhile. */
+  #throwIfRefused(): void {
+    const refusal = this.#parts.refusal()
+    if (refusal !== undefined) throw new Error(refusal)
   }
 
   #open(deadline: Deadline): Promise<Connection> {
