@@ -66,6 +66,7 @@ export {
   type SearchIndex,
 } from './search/searcher.ts'
 export { type SemanticOptions, semantic } from './search/semantic.ts'
+export type { VectorSearcher } from './search/vector-searcher.ts'
 export { weighted } from './search/weighted.ts'
 export type { Activation } from './session/activations.ts'
 export type { ActivationReport, ForkOptions, Session } from './session/session.ts'
