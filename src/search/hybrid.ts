@@ -88,76 +88,88 @@ class HybridIndex implements SearchIndex {
     const ready = this.#vectors.ready()
     if (ready !== undefined) await ready
 
-    const board = this.#fuse(whole, byWords, options, MEANING_CANDIDATES)
-    for (const [at, part] of parts.entries()) {
-      const words = part.split(/\s+/)
+    const wholeView = this.#look(whole, byWords, options, MEANING_CANDIDATES)
+    const partViews: PartView[] = []
+    for (const [at, text] of parts.entries()) {
+      const words = text.split(/\s+/)
       const partByWords = await this.#lexical.rank({ ...query, words }, pool(options, PART_CANDIDATES))
-      const fused = this.#fuse(others[at] ?? nothing, partByWords, options, PART_CANDIDATES)
-      this.#takePart(board, fused, part, whole)
+      const view = this.#look(others[at] ?? nothing, partByWords, options, PART_CANDIDATES)
+      partViews.push({ text, view })
     }
-    const best = topOf(board, options.limit, parts.length > 0)
+    const candidates = this.#judge(wholeView, partViews)
+    const best = candidates.sort(byFit).slice(0, options.limit)
     const unmatchedTerms = byWords.unmatchedTerms.filter((_, at) => {
       const vector = others[parts.length + at]
       return vector === undefined || !this.#isMeant(vector, best)
     })
     const confidence = confidenceOf(best[0], query, this.#relatedFrom / 2)
     return {
-      total: Math.max(byWords.total, board.size),
+      total: Math.max(byWords.total, candidates.length),
       matches: best.map((candidate, place) => toRanked(candidate, confidence, place)),
       unmatchedTerms,
     }
   }
 
-  /** Joins what words and meaning put forward. Each counts in proportion to its best, so that neither needs a scale. */
-  #fuse(vector: Float32Array, byWords: Ranking, { limit, accepts }: RankOptions, count: number): Board {
-    const board: Board = new Map()
+  /** What words and meaning put forward for one text. Each counts in proportion to its best: neither needs a scale. */
+  #look(vector: Float32Array, byWords: Ranking, { limit, accepts }: RankOptions, count: number): View {
+    const seen = new Map<Listing, Seen>()
     const filter = accepts === acceptEvery ? undefined : accepts
-    let bestSimilarity = 0
+    let nearest = 0
     for (const { listing, score, reasons } of byWords.matches) {
       const similarity = this.#vectors.similarity(vector, listing)
-      bestSimilarity = Math.max(bestSimilarity, similarity)
-      board.set(listing, { listing, words: score, similarity, reasons, fit: 0, partFit: 0, part: undefined })
+      nearest = Math.max(nearest, similarity)
+      seen.set(listing, { words: score, similarity, reasons })
     }
     const near = this.#vectors.nearest(vector, Math.max(count, limit), filter)
-    for (const { similarity } of near) bestSimilarity = Math.max(bestSimilarity, similarity)
-    const from = Math.max(this.#relatedFrom, NEAR_THE_NEAREST * bestSimilarity)
-    for (const { listing, similarity } of near) {
-      if (similarity < from || board.has(listing)) continue
-      board.set(listing, {
-        listing,
-        words: 0,
-        similarity,
-        reasons: NO_REASONS,
-        fit: 0,
-        partFit: 0,
-        part: undefined,
-      })
+    for (const { similarity } of near) nearest = Math.max(nearest, similarity)
+    const from = Math.max(this.#relatedFrom, NEAR_THE_NEAREST * nearest)
+    for (const { listing, similarity } of near)
+      if (similarity >= from && !seen.has(listing))
+        seen.set(listing, { words: 0, similarity, reasons: NO_REASONS })
+    return {
+      vector,
+      seen,
+      wordsUnit: WORDS_WEIGHT / (byWords.matches[0]?.score ?? 1),
+      meaningUnit: (1 - WORDS_WEIGHT) / Math.max(nearest, this.#relatedFrom),
+      agreesFrom: WORDS_AGREE_FROM * nearest,
     }
-    const wordsUnit = WORDS_WEIGHT / (byWords.matches[0]?.score ?? 1)
-    const meaningUnit = (1 - WORDS_WEIGHT) / Math.max(bestSimilarity, this.#relatedFrom)
-    const agreesFrom = WORDS_AGREE_FROM * bestSimilarity
-    for (const candidate of board.values()) {
-      const similarity = Math.max(0, candidate.similarity)
-      const agreement = similarity < agreesFrom ? similarity / agreesFrom : 1
-      const fit = candidate.words * wordsUnit * agreement + similarity * meaningUnit
-      candidate.fit = this.#wordLists.has(candidate.listing) ? WORD_LIST_WEIGHT * fit : fit
-    }
-    return board
   }
 
-  /** Notes for each listing how well it fits a part. What only a part put forward fits nothing but that part. */
-  #takePart(board: Board, fused: Board, part: string, whole: Float32Array): void {
-    for (const candidate of fused.values()) {
-      let known = board.get(candidate.listing)
-      if (known === undefined) {
-        const similarity = this.#vectors.similarity(whole, candidate.listing)
-        known = { ...candidate, similarity, fit: 0, partFit: 0 }
-        board.set(candidate.listing, known)
+  /** All that any view put forward, each judged by the whole request and by the part that it fits best. */
+  #judge(whole: View, parts: readonly PartView[]): Candidate[] {
+    const listings = new Set(whole.seen.keys())
+    for (const { view } of parts) for (const listing of view.seen.keys()) listings.add(listing)
+    return Array.from(listings, (listing) => {
+      const seen = this.#see(listing, whole)
+      const wholeFit = this.#fit(listing, seen, whole)
+      if (parts.length === 0) return { listing, ...seen, fit: wholeFit, part: undefined }
+      let { reasons } = seen
+      let partFit = -1
+      let part: string | undefined
+      for (const { text, view } of parts) {
+        const seenHere = this.#see(listing, view)
+        const fit = this.#fit(listing, seenHere, view)
+        if (fit <= partFit) continue
+        partFit = fit
+        part = text
+        if (seen.reasons.length === 0) reasons = seenHere.reasons
       }
-      if (candidate.fit <= known.partFit) continue
-      known.partFit = candidate.fit
-      known.part = part
-    }
+      const fit = (1 - PART_WEIGHT) * wholeFit + PART_WEIGHT * partFit
+      return { listing, similarity: seen.similarity, reasons, fit, part }
+    })
+  }
+
+  #see(listing: Listing, { vector, seen }: View): Seen {
+    const known = seen.get(listing)
+    if (known !== undefined) return known
+    return { words: 0, similarity: this.#vectors.similarity(vector, listing), reasons: NO_REASONS }
+  }
+
+  #fit(listing: Listing, { words, similarity }: Seen, { wordsUnit, meaningUnit, agreesFrom }: View): number {
+    const meaning = Math.max(0, similarity)
+    const agreement = meaning < agreesFrom ? meaning / agreesFrom : 1
+    const fit = words * wordsUnit * agreement + meaning * meaningUnit
+    return this.#wordLists.has(listing) ? WORD_LIST_WEIGHT * fit : fit
   }
 
   /** Whether a term that no listing holds is what one of the matches is about. */
@@ -167,19 +179,37 @@ class HybridIndex implements SearchIndex {
   }
 }
 
-interface Candidate {
-  readonly listing: Listing
+/** One text, the whole request or a part of it, and how listings look from there. */
+interface View {
+  readonly vector: Float32Array
+  readonly seen: ReadonlyMap<Listing, Seen>
+  /** What the best of each way of ranking is worth. */
+  readonly wordsUnit: number
+  readonly meaningUnit: number
+  readonly agreesFrom: number
+}
+
+interface PartView {
+  readonly text: string
+  readonly view: View
+}
+
+/** What one view knows of a listing. */
+interface Seen {
   readonly words: number
   readonly similarity: number
   readonly reasons: readonly string[]
-  /** How well it fits the whole request. */
-  fit: number
-  /** How well it fits the part that it fits best, and which that is. */
-  partFit: number
-  part: string | undefined
 }
 
-type Board = Map<Listing, Candidate>
+interface Candidate {
+  readonly listing: Listing
+  /** To the whole request. */
+  readonly similarity: number
+  readonly reasons: readonly string[]
+  readonly fit: number
+  /** The part of the request that it fits best, if there are several. */
+  readonly part: string | undefined
+}
 
 const NO_REASONS: readonly string[] = []
 
@@ -189,14 +219,6 @@ function hasFilters({ required, excluded, servers, phrases }: Query): boolean {
 
 function pool({ limit, accepts }: RankOptions, count: number): RankOptions {
   return { limit: Math.max(limit, count), accepts }
-}
-
-function topOf(board: Board, limit: number, hasParts: boolean): Candidate[] {
-  const candidates = [...board.values()]
-  if (hasParts)
-    for (const candidate of candidates)
-      candidate.fit = (1 - PART_WEIGHT) * candidate.fit + PART_WEIGHT * candidate.partFit
-  return candidates.sort(byFit).slice(0, limit)
 }
 
 function byFit(a: Candidate, b: Candidate): number {
