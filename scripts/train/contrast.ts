@@ -1,3 +1,4 @@
+import { rowProducts } from './row-products.ts'
 import type { TrainableTable } from './trainable-table.ts'
 
 /** What someone may ask, and the text that answers it. */
@@ -26,14 +27,14 @@ export function contrast(table: TrainableTable, pairs: readonly Pair[], strength
   const askedLengths = pairs.map((pair, at) => table.embed(pair.asked, asked, at * size))
   const answerLengths = pairs.map((pair, at) => table.embed(pair.answer, answers, at * size))
 
-  const scores = products(asked, answers, count, size)
+  const scores = rowProducts(asked, answers, size)
   const pulls = new Float32Array(count * count)
   const loss = softmaxPulls(scores, pulls, pairs)
   for (let at = 0; at < pulls.length; at++)
     pulls[at] = ((pulls[at] as number) * strength) / (TEMPERATURE * count)
 
-  const askedPull = weightedSums(pulls, answers, count, size, false)
-  const answerPull = weightedSums(pulls, asked, count, size, true)
+  const askedPull = rowProducts(pulls, transposed(answers, count, size), count)
+  const answerPull = rowProducts(transposed(pulls, count, count), transposed(asked, count, size), count)
   for (const [at, pair] of pairs.entries()) {
     table.learn(pair.asked, asked, at * size, askedLengths[at] as number, askedPull, at * size)
     table.learn(pair.answer, answers, at * size, answerLengths[at] as number, answerPull, at * size)
@@ -83,54 +84,10 @@ function maskOf(pairs: readonly Pair[]): Uint8Array {
   return mask
 }
 
-function products(a: Float32Array, b: Float32Array, count: number, size: number): Float32Array {
-  const scores = new Float32Array(count * count)
-  for (let row = 0; row < count; row++) {
-    const left = row * size
-    // Four columns at once: each value of the row is read once for all of them.
-    for (let column = 0; column < count; column += 4) {
-      const first = column * size
-      const second = Math.min(column + 1, count - 1) * size
-      const third = Math.min(column + 2, count - 1) * size
-      const fourth = Math.min(column + 3, count - 1) * size
-      let sum1 = 0
-      let sum2 = 0
-      let sum3 = 0
-      let sum4 = 0
-      for (let at = 0; at < size; at++) {
-        const value = a[left + at] as number
-        sum1 += value * (b[first + at] as number)
-        sum2 += value * (b[second + at] as number)
-        sum3 += value * (b[third + at] as number)
-        sum4 += value * (b[fourth + at] as number)
-      }
-      const to = row * count + column
-      scores[to] = sum1
-      if (column + 1 < count) scores[to + 1] = sum2
-      if (column + 2 < count) scores[to + 2] = sum3
-      if (column + 3 < count) scores[to + 3] = sum4
-    }
-  }
-  return scores
-}
-
-function weightedSums(
-  weights: Float32Array,
-  vectors: Float32Array,
-  count: number,
-  size: number,
-  isTransposed: boolean,
-): Float32Array {
-  const sums = new Float32Array(count * size)
-  for (let row = 0; row < count; row++) {
-    for (let column = 0; column < count; column++) {
-      const weight = weights[isTransposed ? column * count + row : row * count + column] as number
-      if (Math.abs(weight) < 1e-6) continue
-      const from = column * size
-      const to = row * size
-      for (let at = 0; at < size; at++)
-        sums[to + at] = (sums[to + at] as number) + weight * (vectors[from + at] as number)
-    }
-  }
-  return sums
+function transposed(matrix: Float32Array, rows: number, columns: number): Float32Array {
+  const turned = new Float32Array(matrix.length)
+  for (let row = 0; row < rows; row++)
+    for (let column = 0; column < columns; column++)
+      turned[column * rows + row] = matrix[row * columns + column] as number
+  return turned
 }

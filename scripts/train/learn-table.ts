@@ -4,7 +4,7 @@ import type { Gloss } from './corpora.ts'
 import type { DataSet } from './datasets.ts'
 import { distill, readModels } from './distill.ts'
 import { imitate, type Model } from './imitate.ts'
-import { glossPair, keepNeighbours, namePair, questionPairs } from './pairs.ts'
+import { glossPair, keepNeighbours, listingPairs, questionPairs, withNoise } from './pairs.ts'
 import { seededRandom, shuffled } from './random.ts'
 import type { Teacher } from './teacher.ts'
 import { TrainableTable } from './trainable-table.ts'
@@ -14,12 +14,14 @@ export interface LearnOptions {
   /** Epochs of imitation alone, then of contrast with imitation beside it. */
   readonly imitationEpochs: number
   readonly epochs: number
-  /** How large the first steps are; those of contrast shrink to about a fifth. */
+  /** How large the first steps are; those of contrast shrink to a tenth. */
   readonly rate: number
   /** How much imitation counts beside contrast. Too little, and the table forgets what no pair speaks of. */
   readonly imitation: number
   /** One large set should not drown the others. */
   readonly maxQueriesPerSet: number
+  /** How often labelled queries come in an epoch: each is worth more than a name. */
+  readonly queryTurns: number
   readonly glossesPerEpoch: number
   readonly seed: number
 }
@@ -31,7 +33,8 @@ export const DEFAULTS: LearnOptions = {
   epochs: 5,
   rate: 0.003,
   imitation: 10,
-  maxQueriesPerSet: 1_000,
+  maxQueriesPerSet: 3_000,
+  queryTurns: 8,
   glossesPerEpoch: 6_000,
   seed: 7,
 }
@@ -58,21 +61,25 @@ export async function learnTable(
   const tokens = new TextTokens(new Map(vocabulary.map((token, row) => [token, row])))
   const read = (text: string): number[] => tokens.read(text, MAX_TOKENS)
   const models = await readModels(sets, glosses, teacher, axes, read)
-  const names = sets.flatMap(({ listings }) => listings.flatMap((listing) => namePair(listing, read) ?? []))
+  const told = sets.flatMap(({ listings }) => listings.flatMap((listing) => listingPairs(listing, read)))
   const meanings = glosses.map((gloss, at) => glossPair(gloss, at, read))
 
   for (let epoch = 1; epoch <= options.imitationEpochs; epoch++) {
     const likeness = imitateAll(table, shuffled(models, random), options.rate)
     console.log(`  imitation ${epoch}: cosine ${likeness.toFixed(3)}`)
   }
-  const batches = options.epochs * Math.ceil(names.length / BATCH)
-  let step = 0
-  const nextRate = (): number => options.rate * (1 - 0.9 * Math.min(1, step++ / (batches * 1.15)))
+  const trained = sets.flatMap(({ queries }) => queries.filter(({ isHeldOut }) => !isHeldOut))
+  const requestWords = trained.flatMap(({ text }) => read(text))
   for (let epoch = 1; epoch <= options.epochs; epoch++) {
-    const asked = sets.flatMap((set) => questionPairs(set, read, options.maxQueriesPerSet, random))
+    const asked = Array.from({ length: options.queryTurns }, () =>
+      sets.flatMap((set) => questionPairs(set, read, options.maxQueriesPerSet, random)),
+    )
     const meant = shuffled(meanings, random).slice(0, options.glossesPerEpoch)
-    const pairs = keepNeighbours([...names, ...asked, ...meant], random)
-    const loss = contrastAll(table, pairs, shuffled(models, random), options.imitation, nextRate)
+    const pairs = keepNeighbours([...told, ...asked.flat(), ...meant], random)
+    const progress = (share: number): number => (epoch - 1 + share) / options.epochs
+    const rateAt = (share: number): number => options.rate * (1 - 0.9 * progress(share))
+    const noisy = withNoise(pairs, requestWords, random)
+    const loss = contrastAll(table, noisy, shuffled(models, random), options.imitation, rateAt)
     console.log(`  epoch ${epoch}: loss ${loss.toFixed(3)} over ${pairs.length} pairs`)
   }
   return { vocabulary, rows }
@@ -94,15 +101,14 @@ function contrastAll(
   pairs: readonly Pair[],
   models: readonly Model[],
   imitation: number,
-  nextRate: () => number,
+  rateAt: (share: number) => number,
 ): number {
   let loss = 0
   for (let start = 0; start < pairs.length; start += BATCH) {
-    const rate = nextRate()
     loss += contrast(table, pairs.slice(start, start + BATCH), 1)
-    const from = (start * 7) % Math.max(1, models.length - BATCH)
+    const from = start % Math.max(1, models.length - BATCH)
     imitate(table, models.slice(from, from + BATCH), imitation)
-    table.step(rate)
+    table.step(rateAt(start / pairs.length))
   }
   return loss / Math.ceil(pairs.length / BATCH)
 }

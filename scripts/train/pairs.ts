@@ -1,5 +1,6 @@
 import { splitName } from '../../src/names.ts'
 import { listingText } from '../../src/search/listing-text.ts'
+import { parameterTexts } from '../../src/search/parameter-texts.ts'
 import type { Listing } from '../../src/tool.ts'
 import type { Pair } from './contrast.ts'
 import type { Gloss } from './corpora.ts'
@@ -9,6 +10,20 @@ import { shuffled } from './random.ts'
 /** Pairs of one source that stay together in a batch, where they are each other's hardest negatives. */
 const NEIGHBOURS = 8
 
+/** Characters read of a description, of its first sentence, and of what is said of the parameters. */
+const MAX_ANSWER = 400
+const MAX_FIRST = 200
+const MAX_PARAMETER_TEXT = 200
+const MAX_PARAMETERS = 12
+
+/** What is shorter tells too little to be asked for. */
+const MIN_REST = 40
+const MIN_PARAMETERS = 12
+const MIN_ANSWER_TOKENS = 3
+
+/** Every other question gets up to this many words from other people's requests. */
+const MAX_NOISE = 6
+
 /** A pair, and what it is a neighbour of. */
 export interface GroupedPair extends Pair {
   readonly group: string
@@ -16,20 +31,34 @@ export interface GroupedPair extends Pair {
 
 type Read = (text: string) => number[]
 
-/** A listing's name asks for its description. */
-export function namePair(listing: Listing, read: Read): GroupedPair | undefined {
-  const group = groupOf(listing)
-  const named = splitName(listing.ownName)
-  const origin = listing.source.kind === 'mcp' ? splitName(listing.source.server) : []
-  const asked = read([...origin.filter((word) => !named.includes(word)), ...named].join(' '))
-  const answer = read(listing.description.slice(0, 400))
-  if (asked.length === 0 || answer.length < 3) return undefined
-  return {
-    asked,
-    answer,
-    group,
-    keys: [keyOf(listing), `text ${listing.description.slice(0, 60)}`],
+/**
+ * What a listing tells about itself, piece by piece: its name asks for its description, the first sentence for the rest,
+ * and both for the parameters. Pieces seldom share their words, as requests and listings seldom do.
+ */
+export function listingPairs(listing: Listing, read: Read): GroupedPair[] {
+  const { ownName, source, description, inputSchema } = listing
+  const named = splitName(ownName)
+  const origin = source.kind === 'mcp' ? splitName(source.server) : []
+  const name = [...origin.filter((word) => !named.includes(word)), ...named].join(' ')
+  const [first = '', rest = ''] = firstSentence(description.trim())
+  const parameters = parameterTexts(inputSchema)
+  const parameterNames = parameters.names.slice(0, MAX_PARAMETERS).flatMap(splitName).join(' ')
+  const pieces: [asked: string, answer: string][] = [[name, description.slice(0, MAX_ANSWER)]]
+  if (rest.length > MIN_REST) pieces.push([first, rest])
+  if (parameterNames.length > MIN_PARAMETERS) {
+    const parameterText = parameters.texts.join(' ').slice(0, MAX_PARAMETER_TEXT)
+    pieces.push([`${name} ${first}`, `${parameterNames} ${parameterText}`])
   }
+  const keys = [keyOf(listing), `text ${description.slice(0, 60)}`]
+  return pieces
+    .map(([asked, answer]) => ({ asked: read(asked), answer: read(answer), group: groupOf(listing), keys }))
+    .filter(({ asked, answer }) => asked.length > 0 && answer.length >= MIN_ANSWER_TOKENS)
+}
+
+function firstSentence(text: string): [first: string, rest: string] {
+  const end = text.search(/(?<=[.!?])\s|\n/)
+  if (end < 0) return [text.slice(0, MAX_FIRST), '']
+  return [text.slice(0, Math.min(end, MAX_FIRST)), text.slice(end).trim().slice(0, MAX_ANSWER)]
 }
 
 /** Words ask for what they mean. */
@@ -57,6 +86,20 @@ export function questionPairs(
     const answer = read(listingText(listing))
     if (asked.length === 0 || answer.length === 0) return []
     return [{ asked, answer, group: groupOf(listing), keys: query.relevant.map(keyOf) }]
+  })
+}
+
+/**
+ * Adds words from requests at random to every other question, which must find its answer all the same: courtesies,
+ * places, dates and names come to count little.
+ */
+export function withNoise(pairs: readonly Pair[], noise: readonly number[], random: () => number): Pair[] {
+  if (noise.length === 0) return [...pairs]
+  const word = (): number => noise[Math.floor(random() * noise.length)] as number
+  return pairs.map((pair) => {
+    if (random() < 0.5) return pair
+    const count = 1 + Math.floor(random() * MAX_NOISE)
+    return { ...pair, asked: [...pair.asked, ...Array.from({ length: count }, word)] }
   })
 }
 

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { contrast, type Pair } from '../../scripts/train/contrast.ts'
 import { imitate } from '../../scripts/train/imitate.ts'
+import { listingPairs, withNoise } from '../../scripts/train/pairs.ts'
 import { principalAxes, projected } from '../../scripts/train/principal-axes.ts'
 import { seededRandom } from '../../scripts/train/random.ts'
+import { rowProducts } from '../../scripts/train/row-products.ts'
 import { TrainableTable } from '../../scripts/train/trainable-table.ts'
+import { sampleListing } from '../search/searcher-contract.ts'
 
 const SIZE = 16
 
@@ -42,6 +45,58 @@ describe('training', () => {
       table.step(0.01)
     }
     expect(imitate(table, models, 1)).toBeGreaterThan(0.99)
+  })
+
+  it.each([
+    [1, 1],
+    [2, 4],
+    [5, 7],
+  ])('multiplies each of %i rows with each of %i', (rows, columns) => {
+    const random = seededRandom(9)
+    const a = Float32Array.from({ length: rows * 3 }, random)
+    const b = Float32Array.from({ length: columns * 3 }, random)
+    const products = rowProducts(a, b, 3)
+    expect(products).toHaveLength(rows * columns)
+    for (const [at, product] of products.entries()) {
+      const left = a.subarray(3 * Math.floor(at / columns))
+      const right = b.subarray(3 * (at % columns))
+      const expected = [0, 1, 2].reduce((sum, place) => sum + (left[place] ?? 0) * (right[place] ?? 0), 0)
+      expect(product).toBeCloseTo(expected, 5)
+    }
+  })
+
+  it('lets a name ask for its description, a first sentence for the rest, and both for the parameters', () => {
+    const listing = sampleListing(
+      'mcp__sky__get_forecast',
+      'Tells the weather of a place. Temperatures are in degrees, and wind comes in knots.',
+      'sky',
+      { inputSchema: { type: 'object', properties: { latitude: {}, longitude: {}, days: {} } } },
+    )
+    const words: string[] = []
+    const read = (text: string): number[] => (text.match(/\w+/g) ?? []).map((word) => words.push(word) - 1)
+    const told = (tokens: readonly number[]): string => tokens.map((token) => words[token]).join(' ')
+    const pairs = listingPairs(listing, read).map(({ asked, answer }) => [told(asked), told(answer)])
+    expect(pairs.map(([asked]) => asked)).toEqual([
+      'sky get forecast',
+      'Tells the weather of a place',
+      'sky get forecast Tells the weather of a place',
+    ])
+    expect(pairs.map(([, answer]) => answer)).toEqual([
+      'Tells the weather of a place Temperatures are in degrees and wind comes in knots',
+      'Temperatures are in degrees and wind comes in knots',
+      'latitude longitude days',
+    ])
+  })
+
+  it('adds words of requests to some questions, and to no answer', () => {
+    const pairs: Pair[] = Array.from({ length: 40 }, (_, at) => ({ asked: [at], answer: [at], keys: [] }))
+    const noisy = withNoise(pairs, [77], seededRandom(2))
+    expect(noisy.map(({ asked }) => asked[0])).toEqual(pairs.map(({ asked }) => asked[0]))
+    expect(noisy.map(({ answer }) => answer)).toEqual(pairs.map(({ answer }) => answer))
+    const lengths = noisy.map(({ asked }) => asked.length)
+    expect(Math.min(...lengths)).toBe(1)
+    expect(Math.max(...lengths)).toBeGreaterThan(1)
+    expect(noisy.flatMap(({ asked }) => asked.slice(1)).every((token) => token === 77)).toBe(true)
   })
 
   it('finds the axes along which vectors lie', () => {
