@@ -16,13 +16,8 @@ export {
 export type { ServerConfig } from './config/server-config.ts'
 export type { ToolsConfig } from './config/tools-config.ts'
 export { type WatchOptions, watchConfig } from './config/watch-config.ts'
-export {
-  type ConnectedServers,
-  type ConnectOptions,
-  connectServers,
-  type ServersConfig,
-  type ServersRegistry,
-} from './connect-servers.ts'
+export type { ConnectOptions, ServersRegistry } from './connect-options.ts'
+export { type ConnectedServers, connectServers, type ServersConfig } from './connect-servers.ts'
 export type { CallOptions, ClientOptions, Connection, ProgressNote, RequestOptions } from './connection.ts'
 export type { Deadline } from './deadline.ts'
 export type { OAuthOptions } from './http/oauth-session.ts'
