@@ -5,6 +5,7 @@ import { readServerTool, type ServerTool } from './server-tool.ts'
 /** More than any real server lists; a server that goes on is making them up. */
 const MAX_PAGES = 5_000
 const MAX_TOOLS = 50_000
+const MAX_CHARACTERS = 32 * 1024 * 1024
 
 /**
  * Every tool of a server, page by page. A tool that cannot be used is left out and told; a cursor that comes again
@@ -16,11 +17,15 @@ export async function listTools(
 ): Promise<ServerTool[]> {
   const tools: ServerTool[] = []
   const cursors = new Set<string>()
+  let characters = 0
   let cursor: string | undefined
   do {
     const page = await requestPage(cursor)
     if (!isRecord(page) || !Array.isArray(page.tools))
       throw new Error('its tools/list answered without tools')
+    characters += JSON.stringify(page).length
+    if (characters > MAX_CHARACTERS)
+      throw new Error(`its tools/list is longer than ${MAX_CHARACTERS} characters`)
     for (const listed of page.tools) take(listed, tools, emit)
     cursor = typeof page.nextCursor === 'string' && page.nextCursor !== '' ? page.nextCursor : undefined
     if (cursor === undefined) break

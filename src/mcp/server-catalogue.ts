@@ -1,3 +1,4 @@
+import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import { describeError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import { type CachedCatalogue, type CatalogueCache, fingerprintOf } from './catalogue-cache.ts'
@@ -137,11 +138,13 @@ export class ServerCatalogue {
 
   async #read(connection: Connection, deadline: Deadline): Promise<void> {
     const hasTools = connection.client.getServerCapabilities()?.tools !== undefined
-    const page = (cursor: string | undefined) =>
-      connection.request('tools/list', cursor === undefined ? {} : { cursor }, {
-        timeoutMs: deadline.remainingMs,
-        isUpkeep: true,
-      })
+    const page = (cursor: string | undefined) => {
+      // A server that answers at once could go on for ever, a millisecond at a time.
+      if (deadline.isOver)
+        throw new SdkError(SdkErrorCode.RequestTimeout, 'its tools/list does not end in time')
+      const limits = { timeoutMs: deadline.remainingMs, isUpkeep: true }
+      return connection.request('tools/list', cursor === undefined ? {} : { cursor }, limits)
+    }
     const told = new Set<string>()
     const tellNews: EmitMcp = (event) => {
       const text = canonicalJson(event)

@@ -140,6 +140,15 @@ describe('a hostile server', () => {
     await expectWell('hostile')
   })
 
+  it('whose list changes 20,000 times at once is asked for it but a few times', async () => {
+    await connect()
+    await call('mcp__hostile__list_changed_flood')
+    await call('mcp__hostile__change_tools')
+    await expect.poll(() => registry.has('mcp__hostile__newcomer'), { timeout: 5_000 }).toBe(true)
+    const lists = await call('mcp__hostile__lists')
+    expect(lists.ok && Number(lists.value)).toBeLessThan(6)
+  })
+
   it('is warned of for its junk', async () => {
     await connect()
     await call('mcp__hostile__junk')
@@ -188,6 +197,7 @@ describe('a hostile server', () => {
     ['late-crash', 'it exited with code 3'],
     ['hang-start', 'it was not connected within 600 ms'],
     ['hang-listing', 'it was not connected within 600 ms'],
+    ['endless-pages', 'it was not connected within 600 ms'],
   ])(
     'that never gets as far as its tools, by %s, is told as failed, and a search is not held up',
     async (mode, reason) => {
@@ -385,6 +395,14 @@ describe('a hostile server', () => {
       { ok: true },
       { ok: true },
     ])
+    expect(said.peakMegabytes).toBeLessThan(256)
+    await host.ended
+  })
+
+  it('takes no memory of its host by a list that goes on and on', async () => {
+    const host = startHost(['--mode=heavy-pages', '--exit'])
+    const said = await host.untilSaid('done')
+    expect(said.tools).toBe(0)
     expect(said.peakMegabytes).toBeLessThan(256)
     await host.ended
   })
