@@ -222,10 +222,14 @@ describe('servers over HTTP', () => {
   })
 
   it('that begin a stream and stall fail that call alone, in time', async () => {
+    let isLetGo = false
     const handle = speak({ echo: () => 'well' })
     const url = await listen(
       breaking(handle, ({ params }, response) => {
         if (params?.arguments?.isStalled !== true) return false
+        response.once('close', () => {
+          isLetGo = true
+        })
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         response.write(': wait a moment\n\n')
         return true
@@ -238,6 +242,8 @@ describe('servers over HTTP', () => {
     ])
     expect(stalled).toMatchObject({ ok: false, code: 'timeout' })
     expect(well).toMatchObject({ ok: true, value: 'well' })
+    // Streams that nobody reads would pile up.
+    await expect.poll(() => isLetGo).toBe(true)
     expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'well' })
   })
 

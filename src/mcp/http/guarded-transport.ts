@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type JSONRPCMessage,
+  type RequestId,
   SseError,
   StreamableHTTPClientTransport,
   type Transport,
@@ -16,13 +17,18 @@ export class GuardedTransport implements Transport {
   readonly guard = new MessageGuard()
   readonly #inner: Transport
   readonly #onWarning: (warning: string) => void
+  /** Lets go of the stream on which a request waits for its answer. */
+  readonly #streams = new Map<unknown, AbortController>()
   #closing: Promise<void> | undefined
   #closedBecause: string | undefined
 
   constructor(inner: Transport, onWarning: (warning: string) => void) {
     this.#inner = inner
     this.#onWarning = onWarning
-    inner.onmessage = (received) => this.#deliver(this.guard.received(received))
+    inner.onmessage = (received) => {
+      if (!('method' in received)) this.#streams.delete(received.id)
+      this.#deliver(this.guard.received(received))
+    }
     inner.onerror = (error) => {
       this.onerror?.(error)
       if (error instanceof SseError) this.#lost(error)
@@ -54,19 +60,10 @@ export class GuardedTransport implements Transport {
 
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     this.guard.sent(message)
-    const id = 'id' in message ? message.id : undefined
-    const forget = () => this.guard.forget(id)
-    options?.requestSignal?.addEventListener('abort', forget, { once: true })
-    const onRequestStreamEnd = () => {
-      options?.onRequestStreamEnd?.()
-      // Nobody sends on another stream what belongs on this one.
-      if (this.guard.isWaiting(id)) this.#deliver(this.guard.fail(id, 'its answer broke off'))
-    }
-    return this.#inner.send(message, { ...options, onRequestStreamEnd }).catch((error: unknown) => {
-      // What was not sent is answered by nobody.
-      forget()
-      throw error
-    })
+    if (!('method' in message)) return this.#inner.send(message, options)
+    if ('id' in message) return this.#ask(message.id, message, options)
+    if (message.method === 'notifications/cancelled') this.#letGo(message.params?.requestId)
+    return this.#inner.send(message, options)
   }
 
   setProtocolVersion(version: string): void {
@@ -80,6 +77,38 @@ export class GuardedTransport implements Transport {
   close(): Promise<void> {
     this.#closing ??= this.#end()
     return this.#closing
+  }
+
+  async #ask(id: RequestId, message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
+    const stream = new AbortController()
+    this.#streams.set(id, stream)
+    const forget = () => {
+      this.#streams.delete(id)
+      this.guard.forget(id)
+    }
+    options.requestSignal?.addEventListener('abort', forget, { once: true })
+    const onRequestStreamEnd = () => {
+      options.onRequestStreamEnd?.()
+      this.#streams.delete(id)
+      // Nobody sends on another stream what belongs on this one.
+      if (this.guard.isWaiting(id)) this.#deliver(this.guard.fail(id, 'its answer broke off'))
+    }
+    const requestSignal = options.requestSignal
+      ? AbortSignal.any([options.requestSignal, stream.signal])
+      : stream.signal
+    try {
+      await this.#inner.send(message, { ...options, requestSignal, onRequestStreamEnd })
+    } catch (error) {
+      // What was not sent is answered by nobody.
+      forget()
+      throw error
+    }
+  }
+
+  /** An older server may go on with a call that was cancelled; its stream is not waited for. */
+  #letGo(id: unknown): void {
+    this.#streams.get(id)?.abort()
+    this.#streams.delete(id)
   }
 
   #deliver({ message, warning }: Verdict): void {
