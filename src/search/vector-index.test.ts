@@ -48,6 +48,30 @@ describe('a vector index', () => {
     )
   })
 
+  it('asks whether a number is accepted only where it comes close', () => {
+    const index = new VectorIndex(SIZE)
+    for (let number = 0; number < SIZE; number++) index.set(number, unit(number))
+    const asked: number[] = []
+    const accepts = (number: number): boolean => asked.push(number) > 0
+    expect(index.nearest(unit(7), 1, accepts)).toContain(7)
+    expect(asked.length).toBeLessThan(SIZE / 2)
+  })
+
+  it('gives vectors back as they were held', () => {
+    fc.assert(
+      fc.property(vector, vector, (a, b) => {
+        const index = new VectorIndex(SIZE)
+        index.set(0, a)
+        const copy = new VectorIndex(SIZE)
+        const held = index.get(0)
+        if (held) copy.restore(5, held)
+        expect(copy.get(5)).toEqual(held)
+        expect(copy.similarity(b, 5)).toBe(index.similarity(b, 0))
+        expect(copy.nearest(a, 1)).toEqual([5])
+      }),
+    )
+  })
+
   it('forgets what was deleted, and takes its number again', () => {
     const index = new VectorIndex(SIZE)
     const [a, b] = [unit(0), unit(1)]

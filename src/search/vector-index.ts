@@ -88,39 +88,43 @@ export class VectorIndex {
 
   /**
    * At least `count` numbers whose sketches are closest to a vector's, in no order: more where sketches tie, all when
-   * there are no more. A number that `accepts` refuses is not counted.
+   * there are no more. A number that `accepts` refuses is not counted; it is asked only of those that come close.
    */
   nearest(vector: Float32Array, count: number, accepts?: (number: number) => boolean): number[] {
-    const end = this.#end
-    const { words } = this.#sketcher
-    if (this.#distances.length < end) this.#distances = new Uint16Array(this.#scales.length)
-    const distances = this.#distances
-    const sketch = new Int32Array(words)
-    this.#sketcher.sketch(vector, sketch, 0)
-    for (let word = 0; word < words; word += WORDS_AT_A_TIME)
-      addDistances(this.#sketches, sketch.subarray(word), distances, end, word, words)
-    const limit = this.#refuseAndLimit(count, accepts)
-    const found: number[] = []
-    for (let number = 0; number < end; number++)
-      if ((distances[number] as number) <= limit) found.push(number)
-    return found
-  }
-
-  /** Marks what is not to be found; the distance within which there are `count` others. */
-  #refuseAndLimit(count: number, accepts: ((number: number) => boolean) | undefined): number {
-    const scales = this.#scales
-    const distances = this.#distances
+    const distances = this.#measure(vector)
     const end = this.#end
     const byDistance = new Uint32Array(this.#sketcher.words * 32 + 1)
     for (let number = 0; number < end; number++) {
       const distance = distances[number] as number
-      if (scales[number] === 0 || (accepts !== undefined && !accepts(number))) distances[number] = REFUSED
-      else byDistance[distance] = (byDistance[distance] as number) + 1
+      byDistance[distance] = (byDistance[distance] as number) + 1
     }
-    let limit = 0
-    for (let seen = byDistance[0] as number; seen < count && limit < byDistance.length - 1; )
-      seen += byDistance[++limit] as number
-    return limit
+    const found: number[] = []
+    // Rings around the vector, each with several times as many as were looked at: most often the first is enough.
+    let inner = 0
+    for (let wanted = count; found.length < count && inner < byDistance.length; wanted *= 4) {
+      const outer = Math.max(inner + 1, distanceOf(wanted, byDistance))
+      for (let number = 0; number < end; number++) {
+        const distance = distances[number] as number
+        if (distance < outer && distance >= inner && this.#isFound(number, accepts)) found.push(number)
+      }
+      inner = outer
+    }
+    return found
+  }
+
+  /** How far each sketch is from a vector's, by number. */
+  #measure(vector: Float32Array): Uint16Array {
+    const { words } = this.#sketcher
+    if (this.#distances.length < this.#end) this.#distances = new Uint16Array(this.#scales.length)
+    const sketch = new Int32Array(words)
+    this.#sketcher.sketch(vector, sketch, 0)
+    for (let word = 0; word < words; word += WORDS_AT_A_TIME)
+      addDistances(this.#sketches, sketch.subarray(word), this.#distances, this.#end, word, words)
+    return this.#distances
+  }
+
+  #isFound(number: number, accepts: ((number: number) => boolean) | undefined): boolean {
+    return this.#scales[number] !== 0 && (accepts === undefined || accepts(number))
   }
 
   #place(number: number, vector: Float32Array | Int8Array, scale: number): void {
@@ -138,9 +142,15 @@ export class VectorIndex {
   }
 }
 
-/** The distance of a number that is not to be found. */
-const REFUSED = 0xffff
 const WORDS_AT_A_TIME = 8
+
+/** The distance below which there are so many; past the last when there are not. */
+function distanceOf(wanted: number, byDistance: Uint32Array): number {
+  let distance = 0
+  for (let seen = 0; seen < wanted && distance < byDistance.length; distance++)
+    seen += byDistance[distance] as number
+  return distance
+}
 
 /**
  * Counts for each sketch the signs in which eight of its numbers differ from those of another. Each number becomes eight
