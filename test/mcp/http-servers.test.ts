@@ -268,6 +268,45 @@ describe('servers over HTTP', () => {
     expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'well' })
   })
 
+  const NESTED = '['.repeat(20_000) + ']'.repeat(20_000)
+
+  describe.each(['application/json', 'text/event-stream'])('that answer with %s', (type) => {
+    it.each([
+      ['nothing but a text', () => 'hello'],
+      ['half a message', (id: number) => `{"jsonrpc":"2.0","id":${id},"result":{"content":[`],
+      ['a malformed error', (id: number) => `{"jsonrpc":"2.0","id":${id},"error":"boom"}`],
+      ['no result', (id: number) => `{"jsonrpc":"2.0","id":${id}}`],
+      ['an id of another type', (id: number) => `{"jsonrpc":"2.0","id":"${id}","result":{"content":[]}}`],
+      [
+        'a key __proto__',
+        (id: number) =>
+          `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":{"__proto__":{"isAdmin":true}}}}`,
+      ],
+      [
+        'twenty thousand levels',
+        (id: number) =>
+          `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":{"deep":${NESTED}}}}`,
+      ],
+    ])('and %s fail that call alone', async (_what, write) => {
+      const handle = speak({ echo: () => 'well' })
+      const url = await listen(
+        breaking(handle, ({ id = 0, params }, response) => {
+          if (params?.arguments?.isOdd !== true) return false
+          const text = write(id)
+          response.writeHead(200, { 'content-type': type })
+          response.end(type === 'application/json' ? text : `event: message\ndata: ${text}\n\n`)
+          return true
+        }),
+      )
+      await connect({ url, timeout_ms: 2_000 }).ready()
+      const [odd, well] = await Promise.all([call('mcp__web__echo', { isOdd: true }), call('mcp__web__echo')])
+      expect(odd).toMatchObject({ ok: false, code: 'execution_failed' })
+      expect(well).toMatchObject({ ok: true, value: 'well' })
+      expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'well' })
+      expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined()
+    })
+  })
+
   it('that forget every session are greeted anew once a call, not for ever', async () => {
     let greetings = 0
     const handle = speak({ echo: () => 'never' }, { session: 'short' })
@@ -330,6 +369,7 @@ function speak(tools: Answers, { session }: { session?: string } = {}) {
 }
 
 interface Asked {
+  readonly id?: number
   readonly method?: string
   readonly params?: { readonly arguments?: Record<string, unknown> }
 }
