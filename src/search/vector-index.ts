@@ -92,21 +92,14 @@ export class VectorIndex {
    */
   nearest(vector: Float32Array, count: number, accepts?: (number: number) => boolean): number[] {
     const distances = this.#measure(vector)
-    const end = this.#end
-    const byDistance = new Uint32Array(this.#sketcher.words * 32 + 1)
-    for (let number = 0; number < end; number++) {
-      const distance = distances[number] as number
-      byDistance[distance] = (byDistance[distance] as number) + 1
-    }
+    const byDistance = countedByDistance(distances, this.#end, this.#sketcher.words * 32)
     const found: number[] = []
     // Rings around the vector, each with several times as many as were looked at: most often the first is enough.
     let inner = 0
     for (let wanted = count; found.length < count && inner < byDistance.length; wanted *= 4) {
       const outer = Math.max(inner + 1, distanceOf(wanted, byDistance))
-      for (let number = 0; number < end; number++) {
-        const distance = distances[number] as number
-        if (distance < outer && distance >= inner && this.#isFound(number, accepts)) found.push(number)
-      }
+      for (const number of numbersWithin(distances, this.#end, inner, outer))
+        if (this.#scales[number] !== 0 && (accepts === undefined || accepts(number))) found.push(number)
       inner = outer
     }
     return found
@@ -118,13 +111,10 @@ export class VectorIndex {
     if (this.#distances.length < this.#end) this.#distances = new Uint16Array(this.#scales.length)
     const sketch = new Int32Array(words)
     this.#sketcher.sketch(vector, sketch, 0)
+    this.#distances.fill(0, 0, this.#end)
     for (let word = 0; word < words; word += WORDS_AT_A_TIME)
       addDistances(this.#sketches, sketch.subarray(word), this.#distances, this.#end, word, words)
     return this.#distances
-  }
-
-  #isFound(number: number, accepts: ((number: number) => boolean) | undefined): boolean {
-    return this.#scales[number] !== 0 && (accepts === undefined || accepts(number))
   }
 
   #place(number: number, vector: Float32Array | Int8Array, scale: number): void {
@@ -143,6 +133,26 @@ export class VectorIndex {
 }
 
 const WORDS_AT_A_TIME = 8
+
+/** How many numbers there are at each distance. On its own, as are the loops below: they compile better for it. */
+function countedByDistance(distances: Uint16Array, end: number, farthest: number): Uint32Array {
+  const counts = new Uint32Array(farthest + 1)
+  for (let number = 0; number < end; number++) {
+    const distance = distances[number] as number
+    counts[distance] = (counts[distance] as number) + 1
+  }
+  return counts
+}
+
+/** The numbers at a distance of `inner` or more, but less than `outer`. */
+function numbersWithin(distances: Uint16Array, end: number, inner: number, outer: number): number[] {
+  const numbers: number[] = []
+  for (let number = 0; number < end; number++) {
+    const distance = distances[number] as number
+    if (distance < outer && distance >= inner) numbers.push(number)
+  }
+  return numbers
+}
 
 /** The distance below which there are so many; past the last when there are not. */
 function distanceOf(wanted: number, byDistance: Uint32Array): number {
@@ -180,7 +190,7 @@ function addDistances(
     const byEight = foursToEights(first | 0) + foursToEights(second | 0) + foursToEights(third | 0)
     const bySixteen = (byEight & 0x00ff00ff) + ((byEight >>> 8) & 0x00ff00ff)
     const differing = (bySixteen + (bySixteen >>> 16)) & 0xffff
-    distances[number] = start === 0 ? differing : (distances[number] as number) + differing
+    distances[number] = (distances[number] as number) + differing
   }
 }
 
