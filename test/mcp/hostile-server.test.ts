@@ -140,6 +140,23 @@ describe('a hostile server', () => {
     await expectWell('hostile')
   })
 
+  it('that asks and asks, and reads no answer, is ended, and is back for the next call', async () => {
+    const warnings: Error[] = []
+    const onWarning = (warning: Error) => warnings.push(warning)
+    process.on('warning', onWarning)
+    await open([], { timeout_ms: 15_000 }).ready()
+    const [flood, other] = await Promise.all([call('mcp__hostile__deaf_ping_flood'), echo('calm')])
+    expect(flood).toMatchObject({
+      ok: false,
+      code: 'execution_failed',
+      error: expect.stringContaining('it does not read what it is sent'),
+    })
+    expect(other).toMatchObject(WELL)
+    await expectWell('hostile')
+    process.off('warning', onWarning)
+    expect(warnings).toEqual([])
+  })
+
   it('whose list changes 20,000 times at once is asked for it but a few times', async () => {
     await connect()
     await call('mcp__hostile__list_changed_flood')

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { handOn, MessageGuard, type Verdict } from '../message-guard.ts'
 import { describeExit } from './describe-exit.ts'
@@ -17,6 +18,8 @@ export interface StdioTransportOptions extends ServerCommand {
 
 const OPEN_BRACE = 0x7b
 const OPEN_BRACKET = 0x5b
+/** A server that lets more than this wait unread is not going to read it. */
+const MAX_UNREAD_BYTES = 32 * 1024 * 1024
 /** How many places of a line that makes no sense are tried as the start of a message. */
 const MAX_JOINTS = 8
 
@@ -33,6 +36,7 @@ export class StdioTransport implements Transport {
   readonly #framer: LineFramer
   #process: ServerProcess | undefined
   #closing: Promise<void> | undefined
+  #draining: Promise<void> | undefined
   #closedBecause: string | undefined
   #junkLines = 0
 
@@ -67,7 +71,7 @@ export class StdioTransport implements Transport {
     process.stdout.on('data', (chunk: Buffer) => this.#framer.push(chunk))
     process.ended.then((exit) => {
       const { command, conceal } = this.#options
-      this.#closedBecause = describeExit(exit, command, conceal(process.lastWords))
+      this.#closedBecause ??= describeExit(exit, command, conceal(process.lastWords))
       this.#closed()
     })
     if (this.#closing) await this.#stop()
@@ -76,18 +80,31 @@ export class StdioTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#process?.stdin
     if (!stdin?.writable) throw new Error(this.#closedBecause ?? 'it is not connected')
-    this.guard.sent(message)
-    if (!stdin.write(`${JSON.stringify(message)}\n`)) {
-      await new Promise<void>((resolve) => {
-        stdin.once('drain', resolve)
-        stdin.once('close', resolve)
-      })
+    if (stdin.writableLength > MAX_UNREAD_BYTES) {
+      this.#closedBecause ??= 'it does not read what it is sent'
+      await this.close()
+      throw new Error(this.#closedBecause)
     }
+    this.guard.sent(message)
+    if (!stdin.write(`${JSON.stringify(message)}\n`)) await this.#drain(stdin)
   }
 
   close(): Promise<void> {
     this.#closing ??= this.#stop()
     return this.#closing
+  }
+
+  /** Resolves once the server has read on; all who write meanwhile wait for the same. */
+  #drain(stdin: Writable): Promise<void> {
+    this.#draining ??= new Promise((resolve) => {
+      const done = () => {
+        stdin.off('drain', done).off('close', done)
+        this.#draining = undefined
+        resolve()
+      }
+      stdin.once('drain', done).once('close', done)
+    })
+    return this.#draining
   }
 
   async #stop(): Promise<void> {
