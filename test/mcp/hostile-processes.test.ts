@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { HostilePair } from './hostile-pair.ts'
+
+const isLinux = process.platform === 'linux'
+
+describe('the processes of a hostile server, and the memory it takes', () => {
+  let pair = new HostilePair()
+
+  beforeEach(() => {
+    pair = new HostilePair()
+  })
+
+  afterEach(() => pair.end())
+
+  it('that has just died is gone with all it started once it is closed', async () => {
+    await pair.connect()
+    await pair.call('mcp__hostile__grandchild')
+    expect(await pair.idlers()).toHaveLength(1)
+    await pair.call('mcp__hostile__die')
+    await pair.servers?.close()
+    expect(await pair.processes()).toEqual([])
+  })
+
+  it('takes its grandchildren with it when it is killed, and when it is closed', async () => {
+    await pair.connect()
+    await pair.call('mcp__hostile__grandchild')
+    await pair.call('mcp__calm__grandchild')
+    expect(await pair.idlers()).toHaveLength(2)
+    await pair.call('mcp__hostile__die')
+    await expect.poll(() => pair.idlers()).toHaveLength(1)
+    await pair.servers?.close()
+    expect(await pair.processes()).toEqual([])
+  })
+
+  it.runIf(isLinux)('takes those with it, too, that left its process group', async () => {
+    await pair.connect()
+    await pair.call('mcp__hostile__daemon')
+    await pair.call('mcp__calm__daemon')
+    expect(await pair.idlers()).toHaveLength(2)
+    await pair.call('mcp__hostile__die')
+    await expect.poll(() => pair.idlers()).toHaveLength(1)
+    await pair.servers?.close()
+    expect(await pair.processes()).toEqual([])
+  })
+
+  it('leaves nothing behind when its host is killed', async () => {
+    const calls = isLinux ? ['grandchild', 'daemon'] : ['grandchild']
+    const host = pair.startHost(calls)
+    await host.untilSaid('ready')
+    expect(await pair.idlers()).toHaveLength(calls.length)
+    host.child.kill('SIGKILL')
+    await expect.poll(() => pair.processes(), { timeout: 10_000 }).toEqual([])
+  })
+
+  it('takes no memory of its host by floods of junk, of stderr and of one line', {
+    timeout: 60_000,
+  }, async () => {
+    const floods = ['junk_flood', 'stderr_flood', 'huge', 'huge_id_last', 'endless_line:100']
+    const oddities = ['list_changed_flood', 'deep', 'proto_keys', 'broken_utf8', 'malformed_error', 'twice']
+    const host = pair.startHost([...floods, ...oddities, 'echo', '--exit'])
+    const said = await host.untilSaid('done')
+    expect(said.answers).toMatchObject([
+      { ok: true },
+      { ok: true },
+      { ok: false, code: 'execution_failed' },
+      { ok: false, code: 'execution_failed' },
+      { ok: false },
+      { ok: true },
+      { ok: false, code: 'execution_failed' },
+      { ok: false, code: 'execution_failed' },
+      { ok: false, code: 'execution_failed' },
+      { ok: false, code: 'execution_failed' },
+      { ok: true },
+      { ok: true },
+    ])
+    expect(said.peakMegabytes).toBeLessThan(256)
+    await host.ended
+  })
+
+  it('takes no memory of its host by a list that goes on and on', async () => {
+    const host = pair.startHost(['--mode=heavy-pages', '--exit'])
+    const said = await host.untilSaid('done')
+    expect(said.tools).toBe(0)
+    expect(said.peakMegabytes).toBeLessThan(256)
+    await host.ended
+  })
+
+  it('takes little memory of its host with 10,000 tools', async () => {
+    const host = pair.startHost(['--tools=10000', '--exit'])
+    const said = await host.untilSaid('done')
+    expect(said.tools).toBe(10_000)
+    expect(said.peakMegabytes).toBeLessThan(256)
+    await host.ended
+  })
+})

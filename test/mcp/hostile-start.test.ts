@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { HostilePair, WELL } from './hostile-pair.ts'
+
+describe('a hostile server and its list', () => {
+  let pair = new HostilePair()
+
+  beforeEach(() => {
+    pair = new HostilePair()
+  })
+
+  afterEach(() => pair.end())
+
+  it('whose list changes 20,000 times at once is asked for it but a few times', async () => {
+    await pair.connect()
+    await pair.call('mcp__hostile__list_changed_flood')
+    await pair.call('mcp__hostile__change_tools')
+    await expect.poll(() => pair.registry.has('mcp__hostile__newcomer'), { timeout: 5_000 }).toBe(true)
+    const lists = await pair.call('mcp__hostile__lists')
+    expect(lists.ok && Number(lists.value)).toBeLessThan(6)
+  })
+
+  it.each([
+    ['die-listing', 'it was ended by SIGKILL'],
+    ['late-crash', 'it exited with code 3'],
+    ['hang-start', 'it was not connected within 600 ms'],
+    ['hang-listing', 'it was not connected within 600 ms'],
+    ['endless-pages', 'it was not connected within 600 ms'],
+  ])(
+    'that never gets as far as its tools, by %s, is told as failed, and a search is not held up',
+    async (mode, reason) => {
+      const opened = pair.open([`--mode=${mode}`], { connect_timeout_ms: 600 })
+      const found = await pair.registry.search('echo')
+      expect(found.matches.map(({ name }) => name)).toEqual(['mcp__calm__echo'])
+      expect(found.servers).toMatchObject([
+        { server: 'hostile', state: 'failed', reason: expect.stringContaining(reason) },
+      ])
+      expect(opened.status()).toMatchObject([{ state: 'failed' }, { state: 'ready' }])
+      expect(await pair.echo('calm')).toMatchObject(WELL)
+    },
+  )
+
+  it('that dies while its list is read again keeps its tools, and is back for the next call', async () => {
+    await pair.connect()
+    await pair.call('mcp__hostile__die_at_next_list')
+    await expect.poll(() => pair.servers?.status()[0]?.state, { timeout: 5_000 }).toBe('failed')
+    expect(pair.registry.has('mcp__hostile__echo')).toBe(true)
+    await pair.expectWell('hostile')
+  })
+
+  it('that crashes at start is held back by the breaker, with what it said', async () => {
+    await pair.connect('--mode=crash')
+    const failed = () =>
+      pair.events.filter(({ type, server }) => type === 'server-state' && server === 'hostile')
+    const [status] = pair.servers?.status() ?? []
+    expect(status).toMatchObject({
+      state: 'failed',
+      reason: expect.stringContaining('cannot find my settings'),
+    })
+    expect(await pair.echo('calm')).toMatchObject(WELL)
+    await expect(
+      waitUntil(() => pair.servers?.client('hostile'), /failed too often/),
+    ).resolves.toBeUndefined()
+    const before = failed().length
+    await expect(pair.servers?.client('hostile')).rejects.toMatchObject({ code: 'source-unavailable' })
+    expect(failed()).toHaveLength(before)
+  })
+
+  it('whose tools change mid-session is listed anew, at once as a whole', async () => {
+    await pair.connect()
+    expect(pair.registry.has('mcp__hostile__newcomer')).toBe(false)
+    await pair.call('mcp__hostile__change_tools')
+    await expect.poll(() => pair.registry.has('mcp__hostile__newcomer'), { timeout: 5_000 }).toBe(true)
+    expect(await pair.echo('hostile')).toMatchObject(WELL)
+  })
+
+  it('with 10,000 tools in pages is listed to the end', async () => {
+    await pair.connect('--tools=10000')
+    expect(pair.registry.listSchemas().filter(({ mcpServer }) => mcpServer === 'hostile')).toHaveLength(
+      10_000,
+    )
+  })
+
+  it('that pages in a circle is listed once round', async () => {
+    await pair.connect('--mode=loop')
+    const names = pair.registry
+      .listSchemas()
+      .flatMap(({ name, mcpServer }) => (mcpServer === 'hostile' ? [name] : []))
+    expect(names).toEqual(['mcp__hostile__at-again', 'mcp__hostile__at-start'])
+    expect(pair.events).toContainEqual(
+      expect.objectContaining({ type: 'server-warning', warning: expect.stringContaining('circle') }),
+    )
+  })
+
+  it('with bad tools in its list keeps the good ones, and each bad one is told', async () => {
+    await pair.connect('--mode=bad-tools')
+    expect(pair.registry.has('mcp__hostile__good')).toBe(true)
+    expect(pair.registry.has('mcp__hostile__fine')).toBe(true)
+    expect(pair.events.filter(({ type }) => type === 'tool-invalid')).toHaveLength(3)
+  })
+})
+
+/** Asks until the answer is an error with this text. */
+async function waitUntil(ask: () => Promise<unknown> | undefined, text: RegExp): Promise<void> {
+  for (;;) {
+    const message = await ask()?.then(
+      () => '',
+      (error: Error) => error.message,
+    )
+    if (message !== undefined && text.test(message)) return
+  }
+}
