@@ -63,8 +63,8 @@ async function compareSpeed(
   smoke: boolean,
 ): Promise<Record<Contender, Speed>> {
   const tools = catalogueOf(cases, count)
-  const real = await realQueries(cases, smoke ? 5 : 60)
-  const queries = { short: shortQueries(tools, smoke ? 50 : 500), real, long: longQueries(real) }
+  const real = await realQueries(cases, smoke ? 5 : 12)
+  const queries = { short: shortQueries(tools, smoke ? 50 : 300), real, long: longQueries(real) }
   const speeds = {
     hybrid: await measure(() => ours(tools, hybrid({ embedder: staticEmbedder() })), queries),
     lexical: await measure(() => ours(tools, lexical()), queries),
@@ -102,10 +102,10 @@ async function measure(
   }
 }
 
-/** The first of three passes warms up. */
+/** The first of two passes warms up. */
 async function medianMicros(rank: Ranker, queries: readonly string[]): Promise<number> {
   const times: number[] = []
-  for (let pass = 0; pass < 3; pass++) {
+  for (let pass = 0; pass < 2; pass++) {
     for (const query of queries) {
       const start = performance.now()
       await rank(query)
