@@ -34,22 +34,25 @@ describe('a server of the stateless revision over HTTP', () => {
   let events: McpEvent[] = []
   let headers: Headers[] = []
   let cancelled = 0
+  let hangUp: (() => void) | undefined
 
   beforeEach(async () => {
     registry = new ToolRegistry()
     events = []
     headers = []
     cancelled = 0
+    hangUp = undefined
     const handler = createMcpHandler(serverWithRain)
     servers = connectServers(
       registry,
       { mcpServers: { web: { url: 'http://rain.example/mcp', timeout_ms: 600 } } },
       {
         onEvent: (event) => events.push(event),
-        fetch: (url, init) => {
+        fetch: async (url, init) => {
           const request = new Request(url, init)
           headers.push(request.headers)
-          return handler.fetch(request)
+          const response = await handler.fetch(request)
+          return request.headers.get('mcp-method') === 'subscriptions/listen' ? endable(response) : response
         },
       },
     )
@@ -58,8 +61,21 @@ describe('a server of the stateless revision over HTTP', () => {
 
   afterEach(() => servers?.close())
 
+  /** A response that ends when the server hangs up. */
+  function endable(response: Response): Response {
+    const stream = new TransformStream<Uint8Array, Uint8Array>({
+      start: (controller) => {
+        hangUp = () => controller.terminate()
+      },
+    })
+    return new Response(response.body?.pipeThrough(stream) ?? null, response)
+  }
+
   function serverWithRain(): McpServer {
-    const server = new McpServer({ name: 'rain', version: '1' }, { capabilities: { tools: {} } })
+    const server = new McpServer(
+      { name: 'rain', version: '1' },
+      { capabilities: { tools: { listChanged: true } } },
+    )
     const mirrored = z.object({ city: z.string().meta({ 'x-mcp-header': 'City' }) })
     server.registerTool('mirrored', { description: '', inputSchema: mirrored }, async ({ city }, ctx) => {
       const progressToken = ctx.mcpReq._meta?.progressToken
@@ -105,6 +121,14 @@ describe('a server of the stateless revision over HTTP', () => {
     expect(events).toContainEqual(
       expect.objectContaining({ type: 'result-meta', meta: expect.objectContaining({ 'x/trace': 'abc' }) }),
     )
+  })
+
+  it('may end its subscription without being taken to task for it', async () => {
+    await expect.poll(() => hangUp).toBeDefined()
+    await call('rich')
+    hangUp?.()
+    expect(await call('rich')).toMatchObject({ ok: true })
+    expect(events.map(({ type }) => type)).not.toContain('server-warning')
   })
 
   it('is told when a call is cancelled, and when it takes too long', async () => {
