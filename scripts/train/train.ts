@@ -2,7 +2,7 @@
  * Trains the token table of `staticEmbedder()`.
  *
  *   npm run train -- --data <sets> --apis <OpenAPI folder> --glosses <WordNet dict folder>
- *                    --minilm <model folder> --runtime <folder> [--out models/tool-table-v1.bin]
+ *                    --minilm <model folder> --runtime <folder> [--out models/tool-table-v2.bin]
  *
  * `--data` holds one folder a set (scripts/train/datasets.ts says how they look); `--apis` and `--glosses` are broader
  * texts, and may be left out; `--minilm` has the all-MiniLM-L6-v2 files as `minilm()` takes them, `--runtime` is a folder
@@ -28,8 +28,8 @@ const { values } = parseArgs({
     minilm: { type: 'string' },
     runtime: { type: 'string', default: '.' },
     cache: { type: 'string', default: '.bench/teacher' },
-    out: { type: 'string', default: 'models/tool-table-v1.bin' },
-    name: { type: 'string', default: 'tool-table-v1' },
+    out: { type: 'string', default: 'models/tool-table-v2.bin' },
+    name: { type: 'string', default: 'tool-table-v2' },
     without: { type: 'string', default: '' },
     seed: { type: 'string', default: String(DEFAULTS.seed) },
   },

@@ -5,11 +5,11 @@ import { ToolcribError } from '../errors.ts'
 import type { Embedder } from '../search/embedder.ts'
 import { TokenTable } from './token-table.ts'
 
-const MODEL_PATH = join('models', 'tool-table-v1.bin')
+const MODEL_PATH = join('models', 'tool-table-v2.bin')
 const DIMENSIONS = 256
 const MAX_LEVELS = 4
 /** Of requests that a catalogue cannot serve, half stay below this with every tool; of those it can, hardly any. */
-const RELATED_FROM = 0.25
+const RELATED_FROM = 0.2
 
 export interface StaticEmbedderOptions {
   /** A model file made by `npm run train`; the one that comes with the package unless told. */
@@ -29,7 +29,7 @@ export function staticEmbedder(options: StaticEmbedderOptions = {}): Embedder {
   }
   return {
     get name() {
-      return options.path === undefined && table === undefined ? 'tool-table-v1' : open().header.name
+      return options.path === undefined && table === undefined ? 'tool-table-v2' : open().header.name
     },
     get dimensions() {
       return options.path === undefined && table === undefined ? DIMENSIONS : open().header.dimensions

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { staticEmbedder } from '../embedders/static-embedder.ts'
+import type { Embedder } from './embedder.ts'
 import { fakeEmbedder, slowEmbedder } from './fake-embedder.ts'
 import { hybrid } from './hybrid.ts'
 import { parseQuery } from './query.ts'
@@ -47,6 +48,20 @@ describe('hybrid', () => {
     const { matches } = await rank(open(), query, 2)
     expect(matches.map(({ listing }) => listing.ownName).sort()).toEqual(['get_forecast', 'send_email'])
     expect(matches.flatMap(({ reasons }) => reasons).join()).toContain('fits the part "')
+  })
+
+  it('trusts meaning in a short request, and words in a long one', async () => {
+    // Whatever is asked means the same as `near`, and somewhat the same as `worded`, which alone holds the word.
+    const embed = (text: string): Float32Array =>
+      Float32Array.from(text.includes('worded') ? [0.6, 0.8] : [1, 0])
+    const toy: Embedder = { name: 'toy', dimensions: 2, embed: (texts) => texts.map(embed) }
+    const index = hybrid({ embedder: toy }).open()
+    index.update('a', [sampleListing('near', 'Something else'), sampleListing('worded', 'About a quince')])
+    const first = async (query: string): Promise<string | undefined> =>
+      (await rank(index, query)).matches[0]?.listing.name
+    const others = Array.from({ length: 15 }, (_, at) => 'xyz'.repeat(at + 1))
+    expect(await first('quince')).toBe('near')
+    expect(await first(`quince ${others.join(' ')}`)).toBe('worded')
   })
 
   it('gives reasons for words and for meaning', async () => {

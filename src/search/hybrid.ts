@@ -12,10 +12,13 @@ import { type VectorSearcher, vectorSearcher } from './vector-searcher.ts'
 import { isWordList } from './word-list.ts'
 
 /**
- * How much the words count, and the meaning the rest. Tuned on sets that the embedder had not seen (bench/hybrid.ts);
- * recall is flat around it.
+ * How much the words count, and the meaning the rest: the vector of a long request is vague, while its words stay exact.
+ * Between the two lengths, in words that are no grammar, it grows steadily. Tuned on sets that the embedder had not seen
+ * (bench/recall.ts); recall is flat around it.
  */
-const WORDS_WEIGHT = 0.3
+const WORDS_WEIGHT = { short: 0.25, long: 0.5 }
+const SHORT_REQUEST = 4
+const LONG_REQUEST = 16
 
 /** How much the best-fitting part of a request counts, and the whole request the rest. */
 const PART_WEIGHT = 0.4
@@ -25,8 +28,11 @@ const WORD_CANDIDATES = 48
 const MEANING_CANDIDATES = 96
 const PART_CANDIDATES = 48
 
-/** A listing that shares no word with the query must come this close to the nearest one in meaning. */
-const NEAR_THE_NEAREST = 0.6
+/**
+ * A listing that shares no word with the query must come this close to the nearest one in meaning, which in turn must
+ * have something to do with it.
+ */
+const NEAR_THE_NEAREST = 0.45
 
 /** Words count in full when the meaning comes this close to the nearest: words alone may be chosen to be found. */
 const WORDS_AGREE_FROM = 0.7
@@ -41,7 +47,7 @@ const SURE_FROM = 0.6
 const WEAK_BELOW = 0.3
 
 /** A single term is what a tool is about when they are this many times as alike as texts that are merely related. */
-const MEANT_FROM = 1.5
+const MEANT_FROM = 1.8
 
 /** Terms without a word in the catalogue that are looked up by meaning. */
 const MAX_TERMS_BY_MEANING = 8
@@ -88,12 +94,12 @@ class HybridIndex implements SearchIndex {
     const ready = this.#vectors.ready()
     if (ready !== undefined) await ready
 
-    const wholeView = this.#look(whole, byWords, options, MEANING_CANDIDATES)
+    const wholeView = this.#look(whole, query.words, byWords, pool(options, MEANING_CANDIDATES))
     const partViews: PartView[] = []
     for (const [at, text] of parts.entries()) {
       const words = text.split(/\s+/)
       const partByWords = await this.#lexical.rank({ ...query, words }, pool(options, PART_CANDIDATES))
-      const view = this.#look(others[at] ?? nothing, partByWords, options, PART_CANDIDATES)
+      const view = this.#look(others[at] ?? nothing, words, partByWords, pool(options, PART_CANDIDATES))
       partViews.push({ text, view })
     }
     const candidates = this.#judge(wholeView, partViews)
@@ -111,7 +117,13 @@ class HybridIndex implements SearchIndex {
   }
 
   /** What words and meaning put forward for one text. Each counts in proportion to its best: neither needs a scale. */
-  #look(vector: Float32Array, byWords: Ranking, { limit, accepts }: RankOptions, count: number): View {
+  #look(
+    vector: Float32Array,
+    words: readonly string[],
+    byWords: Ranking,
+    { limit, accepts }: RankOptions,
+  ): View {
+    const wordsWeight = wordsWeightOf(words)
     const seen = new Map<Listing, Seen>()
     const filter = accepts === acceptEvery ? undefined : accepts
     let nearest = 0
@@ -120,17 +132,17 @@ class HybridIndex implements SearchIndex {
       nearest = Math.max(nearest, similarity)
       seen.set(listing, { words: score, similarity, reasons })
     }
-    const near = this.#vectors.nearest(vector, Math.max(count, limit), filter)
+    const near = this.#vectors.nearest(vector, limit, filter)
     for (const { similarity } of near) nearest = Math.max(nearest, similarity)
-    const from = Math.max(this.#relatedFrom, NEAR_THE_NEAREST * nearest)
+    const from = nearest < this.#relatedFrom ? Number.POSITIVE_INFINITY : NEAR_THE_NEAREST * nearest
     for (const { listing, similarity } of near)
       if (similarity >= from && !seen.has(listing))
         seen.set(listing, { words: 0, similarity, reasons: NO_REASONS })
     return {
       vector,
       seen,
-      wordsUnit: WORDS_WEIGHT / (byWords.matches[0]?.score ?? 1),
-      meaningUnit: (1 - WORDS_WEIGHT) / Math.max(nearest, this.#relatedFrom),
+      wordsUnit: wordsWeight / (byWords.matches[0]?.score ?? 1),
+      meaningUnit: (1 - wordsWeight) / Math.max(nearest, this.#relatedFrom),
       agreesFrom: WORDS_AGREE_FROM * nearest,
     }
   }
@@ -142,7 +154,7 @@ class HybridIndex implements SearchIndex {
     return Array.from(listings, (listing) => {
       const seen = this.#see(listing, whole)
       const wholeFit = this.#fit(listing, seen, whole)
-      if (parts.length === 0) return { listing, ...seen, fit: wholeFit, part: undefined }
+      if (parts.length === 0) return { listing, ...seen, fit: rounded(wholeFit), part: undefined }
       let { reasons } = seen
       let partFit = -1
       let part: string | undefined
@@ -155,7 +167,7 @@ class HybridIndex implements SearchIndex {
         if (seen.reasons.length === 0) reasons = seenHere.reasons
       }
       const fit = (1 - PART_WEIGHT) * wholeFit + PART_WEIGHT * partFit
-      return { listing, similarity: seen.similarity, reasons, fit, part }
+      return { listing, similarity: seen.similarity, reasons, fit: rounded(fit), part }
     })
   }
 
@@ -221,6 +233,22 @@ function pool({ limit, accepts }: RankOptions, count: number): RankOptions {
   return { limit: Math.max(limit, count), accepts }
 }
 
+function wordsWeightOf(words: readonly string[]): number {
+  const length = (tellingWords(words) - SHORT_REQUEST) / (LONG_REQUEST - SHORT_REQUEST)
+  return WORDS_WEIGHT.short + (WORDS_WEIGHT.long - WORDS_WEIGHT.short) * Math.min(1, Math.max(0, length))
+}
+
+function tellingWords(words: readonly string[]): number {
+  let count = 0
+  for (const word of words) if (!STOP_WORDS.has(word.toLowerCase())) count++
+  return count
+}
+
+/** What differs by less fits alike: names decide then, and no tool is first by a hair that nobody sees. */
+function rounded(fit: number): number {
+  return Math.round(1_000 * Math.min(1, fit)) / 1_000
+}
+
 function byFit(a: Candidate, b: Candidate): number {
   if (a.fit !== b.fit) return b.fit - a.fit
   return b.listing.trust - a.listing.trust || compareNames(a.listing.name, b.listing.name)
@@ -229,8 +257,7 @@ function byFit(a: Candidate, b: Candidate): number {
 /** How sure the best match is, 0 to 1: it means what was asked, or it holds the words. */
 function confidenceOf(best: Candidate | undefined, { words }: Query, doubtfulAt: number): number {
   if (best === undefined) return 0
-  const telling = words.filter((word) => !STOP_WORDS.has(word.toLowerCase())).length
-  const coverage = best.reasons.length / Math.max(1, telling)
+  const coverage = best.reasons.length / Math.max(1, tellingWords(words))
   const meaning = (best.similarity - doubtfulAt) / (SURE_FROM - doubtfulAt)
   return Math.min(1, Math.max(0, meaning, coverage))
 }
@@ -244,5 +271,5 @@ function toRanked(
   if (similarity > 0) told.push(meaningReason(similarity))
   if (part !== undefined) told.push(`fits the part "${part}"`)
   if (place === 0 && confidence < WEAK_BELOW) told.push('weak: nothing here fits the request well')
-  return { listing, score: Math.round(1000 * Math.min(1, fit) * confidence) / 1000, reasons: told }
+  return { listing, score: Math.round(10_000 * fit * confidence) / 10_000, reasons: told }
 }
