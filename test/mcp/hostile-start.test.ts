@@ -20,15 +20,15 @@ describe('a hostile server and its list', () => {
   })
 
   it.each([
-    ['die-listing', 'it was ended by SIGKILL'],
-    ['late-crash', 'it exited with code 3'],
-    ['hang-start', 'it was not connected within 600 ms'],
-    ['hang-listing', 'it was not connected within 600 ms'],
-    ['endless-pages', 'it was not connected within 600 ms'],
+    ['die-listing', 2_500, 'it was ended by SIGKILL'],
+    ['late-crash', 2_500, 'it exited with code 3'],
+    ['hang-start', 600, 'it was not connected within 600 ms'],
+    ['hang-listing', 600, 'it was not connected within 600 ms'],
+    ['endless-pages', 600, 'it was not connected within 600 ms'],
   ])(
     'that never gets as far as its tools, by %s, is told as failed, and a search is not held up',
-    async (mode, reason) => {
-      const opened = pair.open([`--mode=${mode}`], { connect_timeout_ms: 600 })
+    async (mode, connect_timeout_ms, reason) => {
+      const opened = pair.open([`--mode=${mode}`], { connect_timeout_ms })
       const found = await pair.registry.search('echo')
       expect(found.matches.map(({ name }) => name)).toEqual(['mcp__calm__echo'])
       expect(found.servers).toMatchObject([
