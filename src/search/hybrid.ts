@@ -147,7 +147,7 @@ class HybridIndex implements SearchIndex {
     }
   }
 
-  /** All that any view put forward, each judged by the whole request and by the part that it fits best. */
+  /** All that any view put forward, each judged by the whole request and by the part that put it forward best. */
   #judge(whole: View, parts: readonly PartView[]): Candidate[] {
     const listings = new Set(whole.seen.keys())
     for (const { view } of parts) for (const listing of view.seen.keys()) listings.add(listing)
@@ -156,10 +156,11 @@ class HybridIndex implements SearchIndex {
       const wholeFit = this.#fit(listing, seen, whole)
       if (parts.length === 0) return { listing, ...seen, fit: rounded(wholeFit), part: undefined }
       let { reasons } = seen
-      let partFit = -1
+      let partFit = 0
       let part: string | undefined
       for (const { text, view } of parts) {
-        const seenHere = this.#see(listing, view)
+        const seenHere = view.seen.get(listing)
+        if (seenHere === undefined) continue
         const fit = this.#fit(listing, seenHere, view)
         if (fit <= partFit) continue
         partFit = fit

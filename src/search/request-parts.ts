@@ -4,7 +4,7 @@ import { STOP_WORDS } from './stop-words.ts'
 const MIN_TELLING_WORDS = 3
 
 /** Parts beyond these are read as part of the whole only. */
-const MAX_PARTS = 10
+const MAX_PARTS = 6
 
 /** What follows in a pasted novel is not parted any more; it also keeps the pattern below from long work. */
 const MAX_CHARACTERS = 2_000
