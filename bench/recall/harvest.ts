@@ -139,6 +139,8 @@ async function listTools(
 
 function reasonOf(failure: unknown): string {
   const message = failure instanceof Error ? failure.message : String(failure)
-  const told = message.split('\n').find((line) => line.startsWith('npm error') || line.trim() !== '')
+  const lines = message.split('\n').filter((line) => line.trim() !== '')
+  // npm tells the cause in a line of its own, below the command.
+  const told = lines.find((line) => /^npm error (?!code)/.test(line)) ?? lines[0]
   return (told ?? 'it says nothing').slice(0, 200)
 }
