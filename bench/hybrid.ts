@@ -96,20 +96,21 @@ async function measure(
   const buildMs = performance.now() - start
   return {
     buildMs,
-    short: await medianMicros(rank, queries.short),
-    real: await medianMicros(rank, queries.real),
-    long: await medianMicros(rank, queries.long),
+    short: await medianMicros(rank, queries.short, 4),
+    real: await medianMicros(rank, queries.real, 2),
+    long: await medianMicros(rank, queries.long, 2),
   }
 }
 
-/** The first of two passes warms up. */
-async function medianMicros(rank: Ranker, queries: readonly string[]): Promise<number> {
-  const times: number[] = []
-  for (let pass = 0; pass < 2; pass++) {
+/** The last pass counts, those before it warm up: few where a query takes long. */
+async function medianMicros(rank: Ranker, queries: readonly string[], passes: number): Promise<number> {
+  let times: number[] = []
+  for (let pass = 0; pass < passes; pass++) {
+    times = []
     for (const query of queries) {
       const start = performance.now()
       await rank(query)
-      if (pass > 0) times.push((performance.now() - start) * 1000)
+      times.push((performance.now() - start) * 1000)
     }
   }
   return times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN
