@@ -26,7 +26,7 @@ export interface LearnOptions {
   readonly seed: number
 }
 
-/** Chosen on sets that were left out of training. */
+/** Chosen on sets that were left out of training; `queryTurns` by the queries kept aside. */
 export const DEFAULTS: LearnOptions = {
   dimensions: 256,
   imitationEpochs: 4,

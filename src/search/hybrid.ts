@@ -13,7 +13,7 @@ import { isWordList } from './word-list.ts'
 
 /**
  * How much the words count, and the meaning the rest: the vector of a long request is vague, while its words stay exact.
- * Between the two lengths, in words that are no grammar, it grows steadily. Tuned on sets that the embedder had not seen
+ * Between the two lengths, in words that are no grammar, it grows steadily. Tuned on sets left out of the embedder
  * (bench/recall.ts); recall is flat around it.
  */
 const WORDS_WEIGHT = { short: 0.25, long: 0.5 }
