@@ -167,7 +167,7 @@ function readType(values: Record<string, unknown>, place: Place): Pick<ServerCon
   const key = ['type', 'transport', 'transportType'].find((name) => values[name] !== undefined)
   const type = key === undefined ? undefined : String(values[key])
   if (key === undefined || type === undefined || holdsVariable(type)) return {}
-  const known = TYPES[type]
+  const known = Object.hasOwn(TYPES, type) ? TYPES[type] : undefined
   if (known) return { type: known }
   throw invalid(place, [key], `"${key}" must be one of stdio, http, sse, not ${JSON.stringify(type)}`)
 }
@@ -195,8 +195,9 @@ function toMilliseconds(timeout: unknown, timeoutSec: unknown): number | undefin
   return timeout <= MOST_SECONDS ? timeout * 1_000 : timeout
 }
 
+// Enumerable, so that a copy made by spreading is still known to be filled in; as a symbol it stays out of JSON.
 function remember(server: ServerConfig, written: ServerConfig): ServerConfig {
-  return Object.defineProperty(server, WRITTEN, { value: written })
+  return Object.defineProperty(server, WRITTEN, { value: written, enumerable: true })
 }
 
 /** What keeps a server from being connected to, as far as its config tells. */
