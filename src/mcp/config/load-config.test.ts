@@ -14,7 +14,7 @@ describe('loadConfig', () => {
         disabled: { command: 'x', disabled: true },
       },
     })
-    expect(config.servers).toEqual({ on: { command: 'x' } })
+    expect(plain(config.servers)).toEqual({ on: { command: 'x' } })
   })
 
   it("lets the project disable a server of the user's, by its name alone", async () => {
@@ -61,7 +61,7 @@ describe('loadConfig', () => {
       pinned: ['mcp__github__search'],
       policy: { allow: ['*'], deny: [] },
     })
-    expect(config.servers).toEqual({
+    expect(plain(config.servers)).toEqual({
       github: {
         command: 'npx',
         args: ['-y', 'some-server'],
@@ -243,7 +243,10 @@ describe('loadConfig', () => {
       "a": { "command": "\${BIN}", "args": ["\${PORT:-80}", "\${env:BIN}", "\${workspaceFolder}/x", "\${EMPTY:-full}"] },
       "b": { "command": "node", "env": { "KEY": "\${SECRET}" } } } }`
     const { servers } = await load({ '/project/mcp.json': text }, { env: { BIN: PORT_REFERENCE, EMPTY: '' } })
-    expect(servers.a).toEqual({ command: PORT_REFERENCE, args: ['80', PORT_REFERENCE, '/project/x', 'full'] })
+    expect(plain(servers.a)).toEqual({
+      command: PORT_REFERENCE,
+      args: ['80', PORT_REFERENCE, '/project/x', 'full'],
+    })
     expect(servers.b?.problem).toContain('SECRET has no value')
   })
 
@@ -294,7 +297,7 @@ describe('loadConfig', () => {
       url = "\${LAZY}"`
     const config = await load({ '/project/toolcrib.toml': text }, { env: { LAZY: 'false' } })
     expect(config.tools).toEqual({ mode: 'lazy', toolThreshold: 7 })
-    expect(config.servers.a).toEqual({ command: 'x', timeoutMs: 5000, lazy: false, start: 'eager' })
+    expect(plain(config.servers.a)).toEqual({ command: 'x', timeoutMs: 5000, lazy: false, start: 'eager' })
     expect(Object.keys(config.servers)).toEqual(['a', 'wrong', 'nowhere'])
     expect(config.servers.wrong?.problem).toBe(
       `"idle_ms" must be a number, 0 or more, and what \${LAZY} stands for is not`,
@@ -326,7 +329,7 @@ describe('loadConfig', () => {
         },
       }),
     })
-    expect(config.servers).toEqual({ a: { command: 'x' } })
+    expect(plain(config.servers)).toEqual({ a: { command: 'x' } })
   })
 
   it('takes what other programs call our keys', () => {
@@ -345,7 +348,7 @@ describe('loadConfig', () => {
         },
       },
     })
-    expect(servers).toEqual({
+    expect(plain(servers)).toEqual({
       seconds: { command: 'x', timeoutMs: 60_000 },
       milliseconds: { command: 'x', timeoutMs: 30_000 },
       explicit: { command: 'x', timeoutMs: 90_000 },
@@ -361,7 +364,7 @@ describe('loadConfig', () => {
 
   it('reads the tables of a mcp_servers', async () => {
     const config = await load({ '/project/toolcrib.toml': '[mcp_servers.a]\ncommand = "x"' })
-    expect(config.servers).toEqual({ a: { command: 'x' } })
+    expect(plain(config.servers)).toEqual({ a: { command: 'x' } })
   })
 
   it('reads its own result again to the same', async () => {
@@ -446,4 +449,9 @@ function load(files: Record<string, string>, options: Partial<Parameters<typeof 
     },
     ...options,
   })
+}
+
+/** As a reader sees it: without what a config remembers of how it was written. */
+function plain(servers: unknown): unknown {
+  return JSON.parse(JSON.stringify(servers))
 }
