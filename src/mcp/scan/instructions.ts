@@ -9,17 +9,23 @@ const MIN_CHARACTERS = 8
 export function findInstructions(text: string): Trace[] {
   if (text.length < MIN_CHARACTERS) return []
   const read = text.slice(0, MAX_CHARACTERS)
-  // Letters of other scripts and hidden characters between letters must not help anyone past the rules.
-  const folded = nameSkeletons(withoutHidden(read).replaceAll('’', "'")).at(-1) ?? ''
-  const traces = RULES.flatMap(({ kind, severity, pattern, message }): Trace[] => {
-    const found = pattern.exec(folded)
+  // Letters of other scripts, hidden characters between letters and blanks between words must not help anyone past
+  // the rules.
+  const lines = nameSkeletons(withoutHidden(read.replace(LINE_ENDS, '\n')).replaceAll('’', "'")).at(-1) ?? ''
+  const words = lines.replace(/\s+/g, ' ')
+  const traces = RULES.flatMap(({ kind, severity, pattern, message, reads }): Trace[] => {
+    const text = reads === 'lines' ? lines : words
+    const found = pattern.exec(text)
     if (!found) return []
-    return [{ kind, severity, message, excerpt: excerptAt(folded, found.index, found[0].length) }]
+    return [{ kind, severity, message, excerpt: excerptAt(text, found.index, found[0].length) }]
   })
   if (text.length <= MAX_CHARACTERS) return traces
   const message = `is ${text.length} characters long; only the first ${MAX_CHARACTERS} were looked at`
   return [...traces, { kind: 'concealment', severity: 'medium', message, excerpt: excerptAt(text, 0, 40) }]
 }
+
+/** Some of them count as hidden characters, and would leave the words around them as one. */
+const LINE_ENDS = /\r\n?|[\v\f\u0085\u2028\u2029]/g
 
 interface Rule {
   readonly kind: FindingKind
@@ -27,6 +33,8 @@ interface Rule {
   /** Over lower-case text. Repetitions are bounded, so that no text can make it slow. */
   readonly pattern: RegExp
   readonly message: string
+  /** Whether it goes by lines and blanks as they stand; otherwise every run of blanks is one. */
+  readonly reads?: 'lines'
 }
 
 const RULES: readonly Rule[] = [
@@ -49,7 +57,7 @@ const RULES: readonly Rule[] = [
     severity: 'high',
     message: 'gives the model another role',
     pattern:
-      /\b(?:you are (?:now|no longer)|from now on,? you|new system prompt|your new (?:instructions|role))\b|\b(?:new|updated|real|hidden|secret) instructions?:|\bsystem: ?(?:you|the (?:assistant|model|ai))\b/,
+      /\b(?:you are (?:now|no longer)|from now on,? you|new system prompt|your new (?:instructions|role)|(?:pretend|act as if) (?:that )?you(?: are|'re| were))\b|\b(?:new|updated|real|hidden|secret) instructions?:|\bsystem: ?(?:you|the (?:assistant|model|ai))\b/,
   },
   {
     kind: 'secrecy',
@@ -77,14 +85,21 @@ const RULES: readonly Rule[] = [
     severity: 'high',
     message: 'passes itself off as the words of the host',
     pattern:
-      /<\|?\/?(?:im_start|im_end|system|assistant|system[-_ ](?:prompt|message|reminder|instructions?)|sys|admin)\|?>|```system\b|\n\n(?:human|assistant): |\[\/?inst\]|<<\/?sys>>|\[system\]|^#{1,4} ?system(?: prompt| message)?:?$/m,
+      /<\|?\/?(?:im_start|im_end|system|assistant|system[-_ ](?:prompt|message|reminder|instructions?)|sys|admin)\|?>|```system\b|\[\/?inst\]|<<\/?sys>>|\[system\]/,
+  },
+  {
+    kind: 'fake-markup',
+    severity: 'high',
+    message: 'passes lines off as a turn of the conversation',
+    reads: 'lines',
+    pattern: /\n\n(?:human|assistant): |^#{1,4} ?system(?: prompt| message)?:?$/m,
   },
   {
     kind: 'fake-markup',
     severity: 'medium',
     message: 'marks a passage as an order to the model',
     pattern:
-      /<\/?(?:important|critical|override|priority|mandatory|instructions?_to_(?:ai|model|assistant))\s?>|<\/(?:secret|hidden)>/,
+      /<\/?(?:important|critical|override|priority|mandatory|instructions?(?:_to_(?:ai|model|assistant))?)\s?>|<\/(?:secret|hidden)>/,
   },
   {
     kind: 'exfiltration',
@@ -145,12 +160,13 @@ const RULES: readonly Rule[] = [
     severity: 'medium',
     message: 'talks the model out of other tools',
     pattern:
-      /\bprefer this (?:tool|function) (?:over|to) (?:any|all|every)\b|\bmust be used instead of (?:any|all|every)\b|\b(?:do not|don't|never) (?:use|call|invoke|trust) (?:any )?other (?:tools?|functions?|servers?)\b|\b(?:all )?other (?:tools?|functions?|servers?) (?:are|is) (?:deprecated|broken|unsafe|outdated|insecure|obsolete|malicious)\b/,
+      /\bprefer this (?:tool|function) (?:over|to) (?:any|all|every)\b|\bmust be used instead of (?:any|all|every)\b|\b(?:always )?use this (?:tool|function|one) (?:instead of|in place of|rather than)\b|\b(?:do not|don't|never) (?:use|call|invoke|trust) (?:any )?other (?:tools?|functions?|servers?)\b|\b(?:all )?other (?:tools?|functions?|servers?) (?:are|is) (?:deprecated|broken|unsafe|outdated|insecure|obsolete|malicious)\b/,
   },
   {
     kind: 'concealment',
     severity: 'medium',
     message: 'pushes text out of sight',
+    reads: 'lines',
     // Looking back from what is pushed away, rather than on from every blank, is quick in a text of blanks.
     pattern: /\S(?<=\n{20}\s{0,40}\S)|\S(?<=[ \t]{200}\S)|<!--[^>]{20}/,
   },
