@@ -52,7 +52,7 @@ export class LockGuard {
     this.#held.set(server, held)
     sync()
     for (const tool of before?.keys() ?? []) {
-      if (!held.has(tool)) this.#registry.release(registeredName(server, tool))
+      if (!held.has(tool)) this.#release(server, tool)
     }
   }
 
@@ -63,9 +63,20 @@ export class LockGuard {
 
   /** Ends what is held of a server that goes. */
   forget(server: string): void {
-    for (const tool of this.#held.get(server)?.keys() ?? [])
-      this.#registry.release(registeredName(server, tool))
+    const held = this.#held.get(server)
     this.#held.delete(server)
+    for (const tool of held?.keys() ?? []) this.#release(server, tool)
+  }
+
+  /** Two servers may have tools of one registered name (`a` with `b__c`, `a__b` with `c`): either hold keeps it in. */
+  #release(server: string, tool: string): void {
+    const name = registeredName(server, tool)
+    for (const [other, held] of this.#held) {
+      const prefix = registeredName(other, '')
+      const reason = name.startsWith(prefix) ? held.get(name.slice(prefix.length)) : undefined
+      if (reason !== undefined) return this.#registry.quarantine(name, reason)
+    }
+    this.#registry.release(name)
   }
 
   #reasons(server: string, tools: readonly ServerTool[]): Map<string, string> {
