@@ -90,6 +90,20 @@ describe('the copy of a schema', () => {
     expect(() => copySchema({ enum: ['✔\u200d'] }, 'a')).toThrow('invisible')
   })
 
+  it('leaves ends of lines and the joiners of scripts where the letter counts, and in defaults', () => {
+    const texts = ['\n', '\r\n', '\t', 'a\r\nb', 'می\u200Cخواهم', 'क्\u200Dष', '👩‍💻']
+    const schema = { enum: texts, default: texts[1], examples: texts, properties: { 'می\u200Cخواهم': {} } }
+    expect(copySchema(schema, 'a')).toEqual(schema)
+    expect(copySchema({ default: `\r\n\r${TAG}a\u200Db` }, 'a')).toEqual({ default: '\r\nab' })
+    for (const text of ['a\rb', 'a\u200Cb', '\u200Cمی', `\r${ZERO_WIDTH}\n`])
+      expect(() => copySchema({ enum: [text] }, 'a')).toThrow('invisible')
+  })
+
+  it('shows where a value hides something', () => {
+    expect(() => copySchema({ enum: [`Os${ZERO_WIDTH}lo${TAG}`] }, 'a')).toThrow('"Os\\u200blo\\u{e0041}"')
+    expect(() => copySchema({ enum: ['a\rb'] }, 'a')).toThrow('"a\\rb"')
+  })
+
   it('writes hidden characters of patterns out, and they match as before', () => {
     const patterns: [string, string, string][] = [
       [`^a${ZERO_WIDTH}b$`, '^a\\u200bb$', `a${ZERO_WIDTH}b`],

@@ -12,7 +12,8 @@ const MAX_VALUES = 200_000
  * A frozen copy of a schema, so that nobody changes it after registration, and without hidden characters, since a
  * model reads all of it. They are stripped from texts and escaped in patterns. Where a tool takes its input by the
  * letter, in names of properties and in values to choose from, nothing can be stripped: such a schema is refused with
- * `config-invalid`, as is what is not JSON, too deep or cyclic.
+ * `config-invalid`, as is what is not JSON, too deep or cyclic. What writing needs (ends of lines, joints of emoji and
+ * of scripts that join their letters) hides nothing, and stays in names and values.
  */
 export function copySchema(schema: unknown, owner: string): JsonSchema {
   if (typeof schema === 'boolean') return schema
@@ -27,8 +28,8 @@ interface Walk {
   values: number
 }
 
-/** What a value is in its schema. names: schemas by names of the tool's own; exact: taken by the letter. */
-type Role = 'schema' | 'names' | 'exact' | 'pattern'
+/** What a value is in its schema. names: schemas by names of the tool's own; exact: taken by the letter; value: one for it. */
+type Role = 'schema' | 'names' | 'exact' | 'value' | 'pattern'
 
 const ROLES: ReadonlyMap<string, Role> = new Map([
   ['properties', 'names'],
@@ -42,6 +43,8 @@ const ROLES: ReadonlyMap<string, Role> = new Map([
   ['required', 'exact'],
   ['dependentRequired', 'exact'],
   ['$ref', 'exact'],
+  ['default', 'value'],
+  ['examples', 'value'],
   ['pattern', 'pattern'],
 ])
 
@@ -56,44 +59,64 @@ function copyValue(value: unknown, walk: Walk, depth: number, role: Role): unkno
   if (!isRecord(value)) throw refuse(walk.owner, `holds a ${typeof value}, which is not JSON`)
   const entries = Object.entries(value).filter(([, nested]) => nested !== undefined)
   const copies = entries.map(([name, nested]) => {
-    if (hidesSomething(name)) throw refuseHidden(walk.owner, 'the name', name)
+    if (withoutHiding(name) !== name) throw refuseHidden(walk.owner, 'the name', name)
     return [name, copyValue(nested, walk, depth + 1, innerRole(role, name))] as const
   })
   return Object.freeze(Object.fromEntries(copies))
 }
 
 function innerRole(role: Role, key: string): Role {
-  if (role === 'exact') return 'exact'
+  if (role === 'exact' || role === 'value') return role
   return role === 'names' ? 'schema' : (ROLES.get(key) ?? 'schema')
 }
 
 function copyText(text: string, { owner }: Walk, role: Role): string {
   if (role === 'pattern') return escapeHidden(text)
+  if (role === 'value') return withoutHiding(text)
   if (role !== 'exact') return withoutHidden(text)
-  if (hidesSomething(text)) throw refuseHidden(owner, 'the value', text)
+  if (withoutHiding(text) !== text) throw refuseHidden(owner, 'the value', text)
   return text
 }
 
-/** What emoji are put together with hides nothing. */
-const EMOJI_JOINTS =
-  /(?<=[\p{S}\p{N}#*])\uFE0F|(?<=\p{Extended_Pictographic}[\uFE0F\p{Emoji_Modifier}]?)\u200D(?=\p{Extended_Pictographic})/gu
-
-function hidesSomething(text: string): boolean {
-  return withoutHidden(text) !== text && withoutHidden(text) !== text.replace(EMOJI_JOINTS, '')
+/** Text without hidden characters, but with those that writing needs. */
+function withoutHiding(text: string): string {
+  let kept = ''
+  let end = 0
+  for (const { 0: needed, index } of text.matchAll(NEEDED)) {
+    kept += withoutHidden(text.slice(end, index)) + needed
+    end = index + needed.length
+  }
+  return kept + withoutHidden(text.slice(end))
 }
+
+const LINE_END = /\r(?=\n)/u
+const EMOJI_JOINT =
+  /(?<=[\p{S}\p{N}#*])\uFE0F|(?<=\p{Extended_Pictographic}[\uFE0F\p{Emoji_Modifier}]?)\u200D(?=\p{Extended_Pictographic})/u
+/** A letter, or a mark on one, of a script that may join letters or keep them apart, as Persian and Hindi do. */
+const JOINING_LETTER =
+  /(?!\p{Script=Latin}|\p{Script=Greek}|\p{Script=Cyrillic}|\p{Script=Inherited})[\p{L}\p{M}]/u.source
+const NEEDED = new RegExp(
+  `${LINE_END.source}|${EMOJI_JOINT.source}|(?<=${JOINING_LETTER})[\\u200C\\u200D](?=${JOINING_LETTER})`,
+  'gu',
+)
 
 /** The same pattern with its hidden characters written out. */
 function escapeHidden(pattern: string): string {
   if (withoutHidden(pattern) === pattern) return pattern
   return pattern.replace(/(\\?)(.)/gsu, (whole, _backslash, character: string) => {
-    if (withoutHidden(character) !== '') return whole
-    const code = (character.codePointAt(0) ?? 0).toString(16)
-    return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`
+    return withoutHidden(character) === '' ? escaped(character) : whole
   })
 }
 
+function escaped(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16)
+  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`
+}
+
+const MAX_SHOWN = 80
+
 function refuseHidden(owner: string, what: string, text: string): ToolcribError {
-  const shown = JSON.stringify(withoutHidden(text).slice(0, 80))
+  const shown = escapeHidden(JSON.stringify(text.slice(0, MAX_SHOWN)))
   return refuse(owner, `has control or invisible characters in ${what} ${shown}; remove them`)
 }
 
