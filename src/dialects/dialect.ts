@@ -1,3 +1,4 @@
+import type { SearchToolName } from '../session/settings.ts'
 import type { Strategy, Surface } from '../session/surface.ts'
 import { type CallResult, type ToolCall, UNTRUSTED_NOTE } from '../tool.ts'
 import type { SchemaLoss } from './schema/schema-node.ts'
@@ -102,5 +103,12 @@ export function systemText({ system, note, surface }: Omit<Turn<unknown>, 'messa
 
 function isExplained({ untrustedServers = [], tools }: Surface, note = ''): boolean {
   if (untrustedServers.length === 0 || note.includes(UNTRUSTED_NOTE)) return true
-  return tools.some(({ description }) => description.endsWith(UNTRUSTED_NOTE))
+  return tools.some(({ name, description }) => SEARCH_TOOLS.has(name) && description.endsWith(UNTRUSTED_NOTE))
 }
+
+/** Only these explain: their names are reserved, while any other description may be a server's own words. */
+const SEARCH_TOOLS: ReadonlySet<string> = new Set<SearchToolName>([
+  'tool_search',
+  'tool_search_regex',
+  'ToolSearch',
+])
