@@ -18,7 +18,8 @@ export async function runApprove(names: readonly string[], flags: ApproveFlags):
   const isMeant = flags.all ? () => true : changeMatcher(names)
   const { observed, failed } = await observeServers(flags, (server, found) => {
     const unapproved = unapprovedServers(found).get(server)
-    return unapproved === undefined || isMeant(unapproved) || namesToolOf(server, names)
+    if (unapproved === undefined || isMeant(unapproved)) return true
+    return namesToolOf(server, Object.keys(found.config.servers), names)
   })
   const { lockfile: next, approved } = approveChanges(lockfile, observed, isMeant)
   if (approved.length > 0) await writeLockfile(lockPath, next)
@@ -33,9 +34,17 @@ export async function runApprove(names: readonly string[], flags: ApproveFlags):
   process.exitCode = isDone && failed.length + unmatched.length === 0 ? 0 : 1
 }
 
-/** A tool can only be approved with the server it is of, so naming one means to run that server. */
-function namesToolOf(server: string, names: readonly string[]): boolean {
-  return names.some((name) => name.startsWith(`mcp__${server}__`) || name.startsWith(`${server}.`))
+/**
+ * A tool can only be approved with the server it is of, so naming one means to run that server. Where the names of
+ * several servers fit, it is of the longest: `mcp__a__b__sun` does not mean to run `a` when there is an `a__b`.
+ */
+function namesToolOf(server: string, servers: readonly string[], names: readonly string[]): boolean {
+  const fits = (name: string) => (each: string) =>
+    name.startsWith(`mcp__${each}__`) || name.startsWith(`${each}.`)
+  return names.some((name) => {
+    const longest = servers.filter(fits(name)).sort((a, b) => b.length - a.length)[0]
+    return longest === server
+  })
 }
 
 function show(

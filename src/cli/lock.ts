@@ -13,7 +13,7 @@ export async function runLock(flags: ServerFlags): Promise<void> {
   const { lockPath, lockfile: before } = found
   const { observed, failed } = await observeServers(flags, () => true, found)
   requireAnswers(observed.size, failed, lockPath)
-  const lockfile = keepUnreachable(lockServers(observed), before, failed)
+  const lockfile = keepUnreachable(lockServers(observed, before), before, failed)
   const changes = before ? compareWithLock(before, observed) : []
   await writeLockfile(lockPath, lockfile)
   const outcome = {

@@ -74,7 +74,9 @@ export class LockGuard {
     for (const [other, held] of this.#held) {
       const prefix = registeredName(other, '')
       const reason = name.startsWith(prefix) ? held.get(name.slice(prefix.length)) : undefined
-      if (reason !== undefined) return this.#registry.quarantine(name, reason)
+      if (reason === undefined) continue
+      this.#registry.quarantine(name, reason)
+      return
     }
     this.#registry.release(name)
   }

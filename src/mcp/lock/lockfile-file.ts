@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { chmod, readFile, realpath, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describeError, ToolcribError } from '../../errors.ts'
 import type { Config } from '../config/load-config.ts'
@@ -29,9 +29,9 @@ export async function readLockfile(
   try {
     text = await readFile(path, 'utf8')
   } catch (cause) {
-    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
-    if (isMissing && !mustExist) return undefined
-    const reason = isMissing
+    const isAbsent = isMissing(cause)
+    if (isAbsent && !mustExist) return undefined
+    const reason = isAbsent
       ? `there is no lockfile ${path}; name one that is there, or write it with "toolcrib lock"`
       : `${path} cannot be read: ${describeError(cause)}`
     throw new ToolcribError('config-invalid', reason, { cause })
@@ -39,11 +39,29 @@ export async function readLockfile(
   return readLock(text, path)
 }
 
-/** Writes a lockfile whole or not at all. */
+/** Writes a lockfile whole or not at all. One that is there keeps its mode, and one that is linked to its place. */
 export async function writeLockfile(path: string, lockfile: Lockfile): Promise<void> {
   try {
-    await writeWhole(path, writeLock(lockfile), { mode: 0o644 })
+    const there = await placeOf(path)
+    await writeWhole(there?.path ?? path, writeLock(lockfile), { mode: there?.mode ?? 0o644 })
+    // A new file has no more than the umask allows.
+    if (there) await chmod(there.path, there.mode)
   } catch (cause) {
     throw new ToolcribError('config-invalid', `${path} cannot be written: ${describeError(cause)}`, { cause })
   }
+}
+
+/** Where a file lies, links followed, and its mode; undefined when there is none. */
+async function placeOf(link: string): Promise<{ readonly path: string; readonly mode: number } | undefined> {
+  try {
+    const path = await realpath(link)
+    return { path, mode: (await stat(path)).mode & 0o777 }
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -132,6 +132,18 @@ describe('the file of a lockfile', () => {
     await Promise.all(Array.from({ length: 20 }, () => writeLockfile(path, lockfile)))
     expect(await readFile(path, 'utf8')).toBe(writeLock(lockfile))
     expect(await readdir(folder)).toEqual(['toolcrib.lock'])
+  })
+
+  it('stays where it is linked to, with the mode it has', async () => {
+    const [path, link] = [join(folder, 'kept.lock'), join(folder, 'toolcrib.lock')]
+    await writeFile(path, '')
+    await chmod(path, 0o600)
+    await symlink(path, link)
+    const lockfile = lockServers(observed(echo))
+    await writeLockfile(link, lockfile)
+    expect((await lstat(link)).isSymbolicLink()).toBe(true)
+    expect(await readFile(path, 'utf8')).toBe(writeLock(lockfile))
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
   })
 
   it('may be absent, unless somebody named it', async () => {
