@@ -12,15 +12,22 @@ export class Interrupted extends Error {
 
 const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
+/** More than servers take that must be killed. */
+const CLEAN_UP_MS = 5_000
+
 /**
  * Runs work that cleans up after itself. The first signal to stop aborts its `AbortSignal` with `Interrupted`; a second
- * one ends the process at once.
+ * one ends the process at once, and so does cleaning up that takes longer than a few seconds.
  */
-export async function untilSignal<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+export async function untilSignal<Result>(
+  work: (signal: AbortSignal) => Promise<Result>,
+  exitIn: (ms: number, exitCode: number) => void = exitProcessIn,
+): Promise<Result> {
   const controller = new AbortController()
   const listeners = Object.entries(EXIT_CODES).map(([name, exitCode]) => {
     const listener = () => {
       stopListening()
+      exitIn(CLEAN_UP_MS, exitCode)
       controller.abort(new Interrupted(name, exitCode))
     }
     process.on(name, listener)
@@ -34,6 +41,11 @@ export async function untilSignal<Result>(work: (signal: AbortSignal) => Promise
   } finally {
     stopListening()
   }
+}
+
+/** Keeps no process alive that is done sooner. */
+function exitProcessIn(ms: number, exitCode: number): void {
+  setTimeout(() => process.exit(exitCode), ms).unref()
 }
 
 /** What the promise comes to, or the signal's reason as soon as it is aborted. */

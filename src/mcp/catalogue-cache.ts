@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { canonicalJson, isRecord } from '../json.ts'
 import type { ServerConfig } from './config/server-config.ts'
+import { makeFolder } from './make-folder.ts'
 import { readServerTool, type ServerTool } from './server-tool.ts'
 import { writeWhole } from './write-whole.ts'
 
@@ -35,7 +36,7 @@ export function fileCatalogueCache(directory: string): CatalogueCache {
       `${toFileName(name)}-${createHash('sha256').update(name).digest('hex').slice(0, 32)}.index`,
     )
   const write = async (path: string, content: string | Uint8Array) => {
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    await makeFolder(directory, { mode: 0o700 })
     await writeWhole(path, content, { mode: 0o600 })
   }
   return {

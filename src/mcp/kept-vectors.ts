@@ -2,9 +2,12 @@ import type { Searcher } from '../search/searcher.ts'
 import { isVectorSearcher, type VectorSearcher } from '../search/vector-searcher.ts'
 import type { CatalogueCache } from './catalogue-cache.ts'
 import type { Schedule } from './schedule.ts'
+import { waitAtMost } from './wait-at-most.ts'
 
 /** How long vectors are gathered before they are written. */
 const SAVE_AFTER_MS = 2_000
+/** How long writing them may hold up the end. */
+const CLOSE_MS = 1_000
 
 /**
  * The vectors of a searcher, kept with the catalogues that they were made of: a known catalogue is not embedded again.
@@ -15,22 +18,24 @@ export class KeptVectors {
   readonly loaded: Promise<void>
   readonly #searcher: VectorSearcher
   readonly #cache: IndexCache
+  readonly #schedule: Schedule
   readonly #stopListening: () => void
   #cancelSave: (() => void) | undefined
 
   constructor(searcher: VectorSearcher, cache: IndexCache, schedule: Schedule) {
     this.#searcher = searcher
     this.#cache = cache
+    this.#schedule = schedule
     this.loaded = this.#load().catch(ignore)
     this.#stopListening = searcher.onEmbedded(() => {
       this.#cancelSave ??= schedule(SAVE_AFTER_MS, () => void this.#save())
     })
   }
 
-  /** Writes what has not been written, and listens no more. */
+  /** Writes what has not been written, unless that takes too long, and listens no more. */
   async close(): Promise<void> {
     this.#stopListening()
-    if (this.#cancelSave !== undefined) await this.#save()
+    if (this.#cancelSave !== undefined) await waitAtMost(CLOSE_MS, [this.#save()], this.#schedule)
   }
 
   async #load(): Promise<void> {

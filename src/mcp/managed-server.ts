@@ -88,8 +88,7 @@ export class ManagedServer {
 
   /** Ends it for good. Its tools stay registered: that is the owner's to decide. */
   async close(): Promise<void> {
-    this.#catalogue.close()
-    await this.#link.close()
+    await Promise.all([this.#catalogue.close(), this.#link.close()])
   }
 
   async #start(): Promise<void> {

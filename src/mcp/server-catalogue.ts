@@ -12,9 +12,12 @@ import type { Schedule } from './schedule.ts'
 import type { ServerReport } from './server-report.ts'
 import type { ServerTool } from './server-tool.ts'
 import { Timers } from './timers.ts'
+import { waitAtMost } from './wait-at-most.ts'
 
 /** How long changes of a list are gathered before it is read. */
 const REFRESH_MS = 300
+/** How long what is being remembered may hold up the end. */
+const REMEMBER_MS = 1_000
 
 /** What a catalogue is registered with, remembered in and timed by. */
 export interface CatalogueSurroundings extends ListingSurroundings {
@@ -37,6 +40,9 @@ export class ServerCatalogue {
   #stale: Connection | undefined
   #reading: Promise<void> | undefined
   #checking: Promise<void> | undefined
+  /** The newest list that has not been written. */
+  #unwritten: CachedCatalogue | undefined
+  #remembering: Promise<void> | undefined
   /** What was wrong with the list as it was read last; it is not told again with each reading. */
   #told: ReadonlySet<string> = new Set()
   #isClosed = false
@@ -121,10 +127,11 @@ export class ServerCatalogue {
     this.#listed.drop()
   }
 
-  /** Leaves the registry alone from now on. */
-  close(): void {
+  /** Leaves the registry alone from now on, and answers once its list is remembered, or that takes too long. */
+  async close(): Promise<void> {
     this.#isClosed = true
     this.#timers.stopAll()
+    await waitAtMost(REMEMBER_MS, [this.#remembering], this.#around.schedule)
   }
 
   async #load(): Promise<CachedCatalogue | undefined> {
@@ -155,14 +162,29 @@ export class ServerCatalogue {
     this.#told = told
     const refusal = this.#refusal()
     if (refusal !== undefined) throw new Error(refusal)
-    if (!this.#isClosed && this.#listed.sync(tools)) await this.#remember(tools, connection)
+    if (!this.#isClosed && this.#listed.sync(tools)) this.#remember({ tools, era: connection.era })
   }
 
-  async #remember(tools: readonly ServerTool[], { era }: Connection): Promise<void> {
-    try {
-      await this.#around.cache?.save(this.#server, this.#fingerprint, { tools, era })
-    } catch (error) {
-      this.#report.warn(`its tools could not be remembered: ${describeError(error)}`)
+  /** Beside everything else: nobody waits for a disk to use tools that are known. */
+  #remember(catalogue: CachedCatalogue): void {
+    const { cache } = this.#around
+    if (!cache) return
+    this.#unwritten = catalogue
+    this.#remembering ??= this.#write(cache).finally(() => {
+      this.#remembering = undefined
+    })
+  }
+
+  /** One list after the other, so that the newest is what stays. */
+  async #write(cache: CatalogueCache): Promise<void> {
+    while (this.#unwritten) {
+      const catalogue = this.#unwritten
+      this.#unwritten = undefined
+      try {
+        await cache.save(this.#server, this.#fingerprint, catalogue)
+      } catch (error) {
+        this.#report.warn(`its tools could not be remembered: ${describeError(error)}`)
+      }
     }
   }
 

@@ -18,6 +18,7 @@ import type { Finding } from './scan/finding.ts'
 import { ToolScanner } from './scan/tool-scanner.ts'
 import { type Schedule, scheduleWithTimers } from './schedule.ts'
 import type { ServerTool } from './server-tool.ts'
+import { waitAtMost } from './wait-at-most.ts'
 
 /** The servers of a registry, each under its name. */
 export class ServerHub {
@@ -72,12 +73,11 @@ export class ServerHub {
 
   async settled({ servers, timeoutMs }: { servers?: readonly string[]; timeoutMs: number }): Promise<void> {
     const awaited = [...this.#servers.values()].filter(({ name }) => servers?.includes(name) !== false)
-    let stop = ignore
-    const expired = new Promise<void>((resolve) => {
-      stop = this.#schedule(timeoutMs, resolve)
-    })
-    await Promise.race([Promise.all(awaited.map((server) => server.settled())), expired])
-    stop()
+    await waitAtMost(
+      timeoutMs,
+      awaited.map((server) => server.settled()),
+      this.#schedule,
+    )
   }
 
   /** Starts what is new or changed, and answers once what it replaced has ended. */

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { untilSignal } from './interrupt.ts'
+
+describe('untilSignal', () => {
+  it('aborts the work with the first signal, and ends the process when cleaning up takes too long', async () => {
+    const exits: [ms: number, exitCode: number][] = []
+    let cleanUp = () => {}
+    const ended = untilSignal(
+      async (signal) => {
+        await new Promise<void>((resolve) => {
+          cleanUp = resolve
+        })
+        signal.throwIfAborted()
+      },
+      (ms, exitCode) => exits.push([ms, exitCode]),
+    )
+    const listening = process.listenerCount('SIGTERM')
+    process.emit('SIGTERM')
+    expect(exits).toEqual([[5_000, 143]])
+    // The next one is the system's to handle: it ends the process.
+    expect(process.listenerCount('SIGTERM')).toBe(listening - 1)
+    cleanUp()
+    await expect(ended).rejects.toMatchObject({ name: 'Interrupted', exitCode: 143 })
+  })
+
+  it('lets work that no signal meets go on as long as it likes', async () => {
+    const exits: number[] = []
+    expect(
+      await untilSignal(
+        async () => 'done',
+        (ms) => exits.push(ms),
+      ),
+    ).toBe('done')
+    expect(exits).toEqual([])
+  })
+})
