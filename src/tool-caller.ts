@@ -1,7 +1,8 @@
-import type { CallContext, CallEnvironment, CallSettings } from './call/call-environment.ts'
+import type { CallContext, CallEnvironment, CallSettings, CallTarget } from './call/call-environment.ts'
 import { CallRunner } from './call/call-runner.ts'
 import { readSessionId } from './call/read-context.ts'
 import type { CallGate } from './call-gate.ts'
+import { isRecord } from './json.ts'
 import { readResult } from './meta-tools/read-result.ts'
 import type { Snapshot } from './registry/catalogue.ts'
 import { Entry } from './registry/entry.ts'
@@ -68,27 +69,36 @@ export class ToolCaller {
     return this.#run(calls, ctx, { ...session, suggest, settings: this.#settingsFor(canRead) })
   }
 
-  /** Results that hold the words of a server that nobody vouches for are marked. */
+  /** Results that hold the words of servers that nobody vouches for are marked. */
   async #run(
     calls: readonly ToolCall[],
     ctx: CallContext,
     environment: CallEnvironment,
   ): Promise<CallResult[]> {
-    const servers = new Map<string, string>()
+    const keys = new Map<CallTarget, string>()
+    const used = new Map<string, Entry>()
     const results = await this.#runner.execute(calls, ctx, {
       ...environment,
       resolve: (call) => {
         const target = environment.resolve(call)
-        const entry = target?.registration
-        if (entry instanceof Entry && entry.untrustedServer !== undefined)
-          servers.set(callKey(call), entry.untrustedServer)
+        if (target) keys.set(target, callKey(call))
         return target
       },
+      // Before that, and in a dry run, the answer is ours; after it even an error about arguments quotes the schema.
+      onUse: (target) => {
+        const { registration } = target
+        if (registration instanceof Entry) used.set(keys.get(target) ?? '', registration)
+        environment.onUse?.(target)
+      },
     })
-    if (servers.size === 0) return results
     return results.map((result) => {
-      const server = servers.get(callKey(result))
-      return server === undefined ? result : { ...result, untrusted: { server } }
+      const entry = used.get(callKey(result))
+      const [server, ...more] = entry ? untrustedServers(entry, result, environment) : []
+      if (server === undefined) return result
+      return {
+        ...result,
+        untrusted: more.length === 0 ? { server } : { server, servers: [server, ...more] },
+      }
     })
   }
 
@@ -107,4 +117,29 @@ export class ToolCaller {
 /** Of two calls with one id and one name, what holds for one is taken to hold for both. */
 function callKey({ toolCallId, name }: Pick<ToolCall, 'toolCallId' | 'name'>): string {
   return `${toolCallId} ${name}`
+}
+
+/** The servers whose words an answer holds: the tool's own, or those whose tools a meta-tool describes. */
+function untrustedServers(
+  entry: Entry,
+  { result }: CallResult,
+  { resolve }: Pick<CallEnvironment, 'resolve'>,
+): readonly string[] {
+  if (entry.untrustedServer !== undefined) return [entry.untrustedServer]
+  if (!entry.isSelfLimiting || !result.ok) return []
+  const servers = new Set<string>()
+  for (const name of describedNames(result.structured)) {
+    const described = resolve({ toolCallId: '', name, args: {} })?.registration
+    if (described instanceof Entry && described.untrustedServer !== undefined)
+      servers.add(described.untrustedServer)
+  }
+  return [...servers].sort()
+}
+
+/** The tools that the answer of a search tool describes, whichever form of search it is. */
+function describedNames(answer: unknown): readonly string[] {
+  if (!isRecord(answer)) return []
+  const listed = answer.matches ?? answer.tools ?? (answer.activated === true ? [answer] : [])
+  if (!Array.isArray(listed)) return []
+  return listed.flatMap((item) => (isRecord(item) && typeof item.name === 'string' ? [item.name] : []))
 }

@@ -128,8 +128,11 @@ export interface CallResult {
   readonly name: string
   readonly result: ToolResult
   readonly durationMs: number
-  /** Whose words the result holds, when that is an MCP server without `trust`: data to look at, never to obey. */
-  readonly untrusted?: { readonly server: string }
+  /**
+   * Whose words the result holds, when that is an MCP server without `trust`: data to look at, never to obey. A search
+   * may quote several: `servers` are all of them, by name, and `server` is the first.
+   */
+  readonly untrusted?: { readonly server: string; readonly servers?: readonly string[] }
 }
 
 /** What a model is told of MCP servers without `trust`, once and always in these words: prompt caches keep it. */

@@ -87,6 +87,39 @@ describe('what servers say', () => {
     expect(result).toMatchObject({ name: 'call_tool', untrusted: { server: 'a' } })
   })
 
+  it('is marked only on calls that were let through to the tool', async () => {
+    const strict = { type: 'object', properties: { text: { type: 'number' } } } as const
+    const registry = new ToolRegistry({ mode: 'full' })
+    registry.syncMcp('a', [echo(), { ...echo('strict'), inputSchema: strict }])
+    const session = await registry.openSession({ policy: { deny: ['mcp__a__echo'] } })
+    const calls = [call('mcp__a__echo', '1'), call('mcp__a__strict', '2')]
+    const [denied, invalid] = await session.execute(calls)
+    expect(denied).not.toHaveProperty('untrusted')
+    // An error about arguments may quote the schema, which is the server's.
+    expect(invalid).toMatchObject({ result: { code: 'input_invalid' }, untrusted: { server: 'a' } })
+    for (const dry of await registry.executeParallel(calls, { sessionId: 's', dryRun: true }))
+      expect(dry).not.toHaveProperty('untrusted')
+  })
+
+  it.each([
+    ['tool_search', { query: 'parcel' }, ['a', 'b']],
+    ['tool_search', { name: 'mcp__b__echo' }, ['b']],
+    ['tool_search', { query: 'nothing_like_it' }, []],
+    ['tool_search_regex', { pattern: 'parcel' }, ['a', 'b']],
+    ['ToolSearch', { query: 'select:mcp__a__echo,mcp__c__echo' }, ['a']],
+  ] as const)('is marked on what %s answers to %j', async (searchTool, args, servers) => {
+    const registry = new ToolRegistry({ searchTool })
+    const named = (description: string) => ({ ...echo(), description })
+    registry.syncMcp('b', [named('Weighs a parcel on the scales of a depot.')])
+    registry.syncMcp('a', [named('Shows where the driver left your parcel.')])
+    registry.syncMcp('c', [named('Prints a label with the address of any parcel.')], { trust: true })
+    const session = await registry.openSession(LAZY)
+    const [result] = await session.execute([{ toolCallId: 'c', name: searchTool, args }])
+    const { server, servers: several = server === undefined ? [] : [server] } = result?.untrusted ?? {}
+    expect(several).toEqual(servers)
+    expect(server).toBe(servers[0])
+  })
+
   it('is marked on the surface for servers that a session may use', async () => {
     const registry = new ToolRegistry()
     for (const server of ['b', 'a']) registry.syncMcp(server, [echo()])
