@@ -1,6 +1,6 @@
 import pc from 'picocolors'
 import type { FieldChange, LockChange } from 'toolcrib/mcp'
-import { plain, plural, say } from './terminal.ts'
+import { exact, plural, say } from './terminal.ts'
 
 /** Changes for a terminal: what is new, gone or different, field by field. */
 export function showChanges(changes: readonly LockChange[]): void {
@@ -25,7 +25,7 @@ export function summarise(changes: readonly LockChange[]): string {
 const WORDS: Readonly<Record<string, string>> = { added: 'new', removed: 'missing' }
 
 function titleOf(change: LockChange): string {
-  const name = pc.bold('tool' in change ? change.name : change.server)
+  const name = pc.bold(exact('tool' in change ? change.name : change.server))
   switch (change.kind) {
     case 'server-added':
       return `${pc.green('+')} server ${name} ${pc.dim('is new: not started before it is approved')}`
@@ -43,16 +43,16 @@ function titleOf(change: LockChange): string {
 }
 
 function showField({ path, before, after }: FieldChange): void {
-  say(`    ${pc.cyan(plain(path))}`)
+  say(`    ${pc.cyan(exact(path))}`)
   const [old, now] = part(write(before), write(after))
   if (before !== undefined) say(pc.red(`      - ${old}`))
   if (after !== undefined) say(pc.green(`      + ${now}`))
 }
 
-/** Values as JSON writes them; texts as they are, with what is hidden in them made visible. */
+/** Values as JSON writes them; texts to the letter, with what is hidden in them made visible. */
 function write(value: unknown): string {
   if (value === undefined) return ''
-  return plain(typeof value === 'string' ? value : JSON.stringify(value))
+  return exact(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
 const CONTEXT = 40

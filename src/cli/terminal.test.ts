@@ -2,7 +2,8 @@ import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import pc from 'picocolors'
 import { describe, expect, it } from 'vitest'
-import { wrap } from './terminal.ts'
+import { withoutHidden } from '../names.ts'
+import { exact, plain, plainLines, wrap } from './terminal.ts'
 
 describe('prose on a terminal', () => {
   it('is broken between words, and goes on where it began', () => {
@@ -30,5 +31,35 @@ describe('prose on a terminal', () => {
         },
       ),
     )
+  })
+})
+
+describe('text of a server', () => {
+  it('hides nothing that never reaches the model', () => {
+    const hidden = Array.from({ length: 0x110000 }, (_, code) => String.fromCodePoint(code)).filter(
+      (character) => withoutHidden(character) === '',
+    )
+    expect(hidden).toEqual(
+      expect.arrayContaining(['\u{e0101}', '\ufe0f', '\u3164', '\u034f', '\ufeff', '\r']),
+    )
+    for (const show of [plain, plainLines, exact]) {
+      const silent = hidden.filter((character) => {
+        const code = `\\u{${character.codePointAt(0)?.toString(16)}}`
+        return show(`${character}one ${character} two`) !== `${code}one ${code} two`
+      })
+      expect(silent).toEqual([])
+    }
+  })
+
+  it('is one line, and emoji stay what they are', () => {
+    expect(plain(' one\r\n  two\t❤️ ')).toBe('one two ❤️')
+    expect(plainLines('one\r\ntwo')).toBe('one\ntwo')
+  })
+
+  it('differs where texts do, down to their blanks', () => {
+    expect(exact('one\ntwo')).toBe('one⏎two')
+    expect(exact('one\u00a0two\t ')).toBe('one\\u{a0}two\\u{9}\\u{20}')
+    expect(exact(`one${' '.repeat(300)}two`)).toBe('one(300 spaces)two')
+    expect(exact('one  two')).toBe('one  two')
   })
 })

@@ -27,17 +27,33 @@ export function printJson(data: unknown): void {
 
 /** Text of a server as one line that cannot move the cursor, change colours or hide anything. */
 export function plain(text: string): string {
-  return text.replace(/\s+/g, ' ').replace(HIDDEN, showCode).trim()
+  return visible(text.replace(/\r\n/g, '\n')).replace(/\s+/g, ' ').trim()
 }
 
 /** The same for text of several lines. */
 export function plainLines(text: string): string {
-  return text
-    .replace(/\r\n/g, '\n')
-    .replace(HIDDEN, (hidden) => (/[\n\t]/.test(hidden) ? hidden : showCode(hidden)))
+  return visible(text.replace(/\r\n/g, '\n'))
 }
 
-const HIDDEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
+/** What hides is written out; but for the selector that makes an emoji of a sign, which hides nothing. */
+function visible(text: string): string {
+  return showHidden(text).replace(/(?<=\p{Extended_Pictographic})\\u\{fe0f\}/gu, '\uFE0F')
+}
+
+/** Text of a server to the letter, on one line: line breaks as ⏎, and blanks other than a few spaces spelled out. */
+export function exact(text: string): string {
+  return showHidden(text)
+    .replace(/ {4,}/g, (blanks) => `(${blanks.length} spaces)`)
+    .replace(/[^\S ]/g, (blank) => (blank === '\n' ? '⏎' : showCode(blank)))
+    .replace(/^ | $/g, showCode)
+}
+
+/** All that Unicode says is not seen. It is said here once more, since `--help` need not wait for the library. */
+const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu
+
+function showHidden(text: string): string {
+  return text.replace(HIDDEN, (hidden) => (hidden === '\n' || hidden === '\t' ? hidden : showCode(hidden)))
+}
 
 function showCode(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`
