@@ -1,5 +1,5 @@
 // What MCP servers cost: the time to the first search, with servers remembered and with servers connected, and what a
-// call through the registry adds to one by the bare SDK. `npx tsx bench/mcp.ts`
+// call through the registry adds to one by the bare SDK. `npm run bench -- mcp`
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'

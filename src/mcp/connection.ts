@@ -186,17 +186,22 @@ export class Connection {
     { timeoutMs, maxTotalMs, signal, onProgress }: CallOptions,
     send: (limits: CallLimits) => Promise<Answer>,
   ): Promise<Answer> {
-    const total = new AbortController()
-    const stopTimer = this.#schedule(maxTotalMs, () => total.abort(new TotalTimeoutError(maxTotalMs)))
+    const stop = new AbortController()
+    const stopTimer = this.#schedule(maxTotalMs, () => stop.abort(new TotalTimeoutError(maxTotalMs)))
+    // By hand: `AbortSignal.any()` takes longer than all else here.
+    const cancel = () => stop.abort(signal?.reason)
+    if (signal?.aborted) cancel()
+    signal?.addEventListener('abort', cancel, { once: true })
     try {
       return await send({
         timeout: timeoutMs,
         resetTimeoutOnProgress: true,
         onprogress: onProgress,
-        signal: signal ? AbortSignal.any([signal, total.signal]) : total.signal,
+        signal: stop.signal,
       })
     } finally {
       stopTimer()
+      signal?.removeEventListener('abort', cancel)
     }
   }
 
