@@ -32,7 +32,7 @@ export {
   type ObservedServer,
 } from './lock/lockfile.ts'
 export { lockfilePath, readLockfile, writeLockfile } from './lock/lockfile-file.ts'
-export type { ServerCommand } from './lock/server-command.ts'
+export { literalSecrets, type ServerCommand } from './lock/server-command.ts'
 export type { McpEvent } from './mcp-event.ts'
 export type { OpenConnection, OpenRequest } from './open-connection.ts'
 export type { Finding, FindingKind, Severity } from './scan/finding.ts'

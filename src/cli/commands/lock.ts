@@ -17,7 +17,8 @@ export function lockCommand(): Command {
 
 const HELP = `
 Starts every configured server and approves all it lists: look at "toolcrib diff" first, once there is a lockfile.
-Commit toolcrib.lock; it is made for review. It holds names of variables, never their values.
+Commit toolcrib.lock; it is made for review. Variables stand in it by name. A literal that looks like a secret stands in it \
+as a digest, and is told: it is better off in a \${VARIABLE}.
 
 From then on a tool whose name, title, description, schemas or annotations change is in quarantine, neither found nor \
 callable, and a server whose command changes is not started, until "toolcrib approve". A damaged lockfile is written \

@@ -13,7 +13,7 @@ import { hashDefinition, sha256 } from './definition.ts'
 import { lockServers, type ObservedServer } from './lockfile.ts'
 import { lockfilePath, readLockfile, writeLockfile } from './lockfile-file.ts'
 import { readLock, writeLock } from './lockfile-text.ts'
-import { commandOf, saltedDigest } from './server-command.ts'
+import { commandOf, literalSecrets, saltedDigest } from './server-command.ts'
 
 const echo: ServerTool = { name: 'echo', description: 'Says it again.', inputSchema: { type: 'object' } }
 const NODE: ServerConfig = { command: 'node' }
@@ -262,6 +262,22 @@ describe('a command in a lockfile', () => {
       // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
       { command: 'x', args: ['--token', '${NONE:-hunter2hunter2}'] },
       { url: 'https://x.example/mcp?key=hunter2hunter2' },
+      { url: 'https://x.example/s/hunter2hunter2a1b2/mcp' },
+      { url: 'https://x.example/mcp#access_token=hunter2hunter2' },
+      { command: 'x', args: ['{"apiKey": "a\\"b,hunter2hunter2", "n": 1}'] },
+      { command: 'x', args: ['--config', '{"auth":{"clientSecret": "hunter2hunter2"}}'] },
+      { command: 'x', args: [JSON.stringify({ inner: JSON.stringify({ token: 'hunter2hunter2' }) })] },
+      { command: 'x', args: ["{'password': 'hunter2hunter2'}"] },
+      { command: 'x', args: ['postgres://u:pa/ss@hunter2hunter2@h/db'] },
+      { command: 'x', args: ['postgres://u:pa?ss#hunter2hunter2@h/db'] },
+      { command: 'x', args: ['--dsn', 'DSN=postgres://u:hunter2hunter2@h/db'] },
+      { command: 'x', args: ['--clientsecret', 'hunter2hunter2'] },
+      { command: 'x', args: ['--accesstoken', 'hunter2hunter2'] },
+      { command: 'x', args: ['--access-token', '-hunter2hunter2'] },
+      { command: 'x', args: ['--access-token', '--hunter2hunter2'] },
+      { command: 'x', args: ['Server=h;Password=hun ter2 hunter2hunter2;Database=d'] },
+      { command: 'x', args: ['--with', 'Authorization: Bearer hunter2hunter2'] },
+      { command: 'sh', args: ['-c', 'API_KEY=hunter2hunter2 npx x'] },
     ]
     for (const secret of secrets) {
       const other = JSON.parse(JSON.stringify(secret).replaceAll('hunter2hunter2', 'hunter3hunter3'))
@@ -280,8 +296,42 @@ describe('a command in a lockfile', () => {
   })
 
   it('shows code to run to whoever approves it', () => {
-    const args = ['-e', 'x=require("./evil")']
-    expect(command({ command: 'node', args }).args).toEqual(args)
+    for (const code of ['x=require("./evil")', 'key=require("./evil")', 'const token=evil.of(key)']) {
+      const args = ['-e', code]
+      expect(command({ command: 'node', args }).args).toEqual(args)
+    }
+  })
+
+  it('shows what only resembles a secret', () => {
+    const args = [
+      '-y',
+      '@scope/monkey-server@1.2.3',
+      '--use-auth',
+      '--read-only',
+      '--tokenizer',
+      'cl100k',
+      'https://x.example:8080/pkg@1.2/readme',
+      'https://x.example/my-long-server-name-v2-production/mcp?user=a@b.example',
+      'C:\\Users\\me',
+      '{"mode": "fast", "keys": 3}',
+    ]
+    expect(command({ command: 'npx', args }).args).toEqual(args)
+  })
+
+  it('says where a literal looks like a secret, and not what it is', () => {
+    const { servers } = readConfig({
+      servers: {
+        a: {
+          command: 'x',
+          args: ['--token', 'abc', '--mode', 'fast'],
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
+          env: { API_KEY: 'abc', SECRET: '${TOKEN:-}', NODE_ENV: 'production' },
+        },
+        b: { url: 'https://u:abc@x.example/mcp', headers: { Authorization: 'Bearer abc' } },
+      },
+    })
+    expect(literalSecrets(servers.a ?? {})).toEqual(['args.1', 'env.API_KEY'])
+    expect(literalSecrets(servers.b ?? {})).toEqual(['url', 'headers.Authorization'])
   })
 
   it('tells a folder or a way to connect from another', () => {

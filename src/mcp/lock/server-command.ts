@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { asWritten, type ServerConfig } from '../config/server-config.ts'
+import { maskSecrets } from './mask-secrets.ts'
+import { isSecretName } from './secret-signs.ts'
 
 /** What decides which program or address a server is. Values that may be secrets are there by their digest only. */
 export interface ServerCommand {
@@ -36,7 +38,7 @@ export function commandOf(config: ServerConfig, digest: Digest): ServerCommand {
   if (transport !== 'stdio') {
     return {
       transport,
-      ...(url === undefined ? {} : { url: maskUrl(url, mask) }),
+      ...(url === undefined ? {} : { url: maskSecrets(url, mask) }),
       ...(isEmpty(headers) ? {} : { headers: maskValues(headers, mask) }),
     }
   }
@@ -49,6 +51,24 @@ export function commandOf(config: ServerConfig, digest: Digest): ServerCommand {
   }
 }
 
+/**
+ * Where a config holds what looks like a secret and is no variable: `args.2`, `env.TOKEN`, `url`. Never the values.
+ */
+export function literalSecrets(config: ServerConfig): string[] {
+  const MARK = '\0'
+  const { args = [], url, env = {}, headers = {} } = commandOf(config, () => MARK)
+  const named = (group: string, map: Readonly<Record<string, string>>) =>
+    Object.keys(map)
+      .filter((name) => map[name] === MARK && isSecretName(name))
+      .map((name) => `${group}.${name}`)
+  return [
+    ...args.flatMap((arg, at) => (arg.includes(MARK) ? [`args.${at}`] : [])),
+    ...(url?.includes(MARK) ? ['url'] : []),
+    ...named('env', env),
+    ...named('headers', headers),
+  ]
+}
+
 function isEmpty(map: Readonly<Record<string, string>>): boolean {
   return Object.keys(map).length === 0
 }
@@ -57,14 +77,9 @@ function maskValues(map: Readonly<Record<string, string>>, mask: Digest): Record
   return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, mask(String(value))]))
 }
 
-const SECRET_NAME =
-  /(^|[-_.])(token|secret|password|passwd|passphrase|pwd|pass|pat|jwt|auth|authorization|bearer|credentials?|signature|sig|key|apikey)$/i
-const SECRET_CAMEL_NAME = /[a-z](Token|Secret|Password|Key)$/
-const SECRET_VALUE =
-  /^(gh[pousr]_|github_pat_|glpat-|sk-|sk_live_|xox[abprs]-|AKIA|AIza|npm_|eyJ[\w-]+\.)[\w.-]{12,}$/
-
 const HEADER_FLAG = /^(-H|--headers?)$/
 const VARIABLE_FLAG = /^(-e|--env)$/
+const CODE_FLAG = /^(-e|-c|-p|--eval|--print|--command)$/
 const CONTAINER_COMMAND = /(^|[/\\])(docker|podman|nerdctl)(\.exe)?$/
 
 function maskArguments(args: readonly string[], mask: Digest): string[] {
@@ -76,9 +91,22 @@ function maskArguments(args: readonly string[], mask: Digest): string[] {
     const [, flag, value] = /^(--?[^=\s]*)=(.*)$/s.exec(arg) ?? []
     if (flag !== undefined && value !== undefined)
       return `${flag}=${maskArgument({ flag, value, isInContainer }, mask)}`
-    const isValue = before.startsWith('-') && !arg.startsWith('-')
+    const isValue = before.startsWith('-') && (isNoFlag(arg) || (isSecretFlag(before) && isHardlyFlag(arg)))
     return maskArgument({ flag: isValue ? before : '', value: arg, isInContainer }, mask)
   })
+}
+
+function isNoFlag(arg: string): boolean {
+  return !arg.startsWith('-')
+}
+
+/** A secret may begin with a dash; after an option that takes one, only what is clearly an option is none. */
+function isHardlyFlag(arg: string): boolean {
+  return !/^(-\w{0,2}|--[a-z][a-z-]*)$/.test(arg)
+}
+
+function isSecretFlag(flag: string): boolean {
+  return flag.startsWith('-') && !flag.includes('=') && isSecretName(flag)
 }
 
 interface Argument {
@@ -95,30 +123,10 @@ function maskArgument({ flag, value, isInContainer }: Argument, mask: Digest): s
       (_, name: string, content: string) => `${name}${mask(content)}`,
     )
   const [, name, content] = /^(\w+)=(.*)$/s.exec(value) ?? []
-  if (name !== undefined && content !== undefined) {
-    const isVariable = flag === '--env' || (isInContainer && VARIABLE_FLAG.test(flag))
-    if (isVariable || isSecret(name, content)) return `${name}=${mask(content)}`
-  }
-  return isSecret(flag, value) ? mask(value) : maskUrl(value, mask)
-}
-
-function isSecret(name: string, value: string): boolean {
-  return SECRET_NAME.test(name) || SECRET_CAMEL_NAME.test(name) || SECRET_VALUE.test(value)
-}
-
-/** An address without its password and without secrets among its parameters; other texts as they are. */
-function maskUrl(text: string, mask: Digest): string {
-  return text
-    .replace(
-      /^([a-z][\w+.-]*:\/\/[^/?#@\s:]*:)([^/?#@\s]+)(?=@)/i,
-      (_, start: string, password: string) => `${start}${mask(password)}`,
-    )
-    .replace(/^([a-z][\w+.-]*:\/\/)([^/?#@\s:]+)(?=@)/i, (whole, start: string, user: string) =>
-      SECRET_VALUE.test(user) ? `${start}${mask(user)}` : whole,
-    )
-    .replace(/([?&])([\w.-]+)=([^&#\s]+)/g, (whole, sign: string, name: string, value: string) =>
-      isSecret(name, value) ? `${sign}${name}=${mask(value)}` : whole,
-    )
+  const isVariable = flag === '--env' || (isInContainer && VARIABLE_FLAG.test(flag))
+  if (isVariable && name !== undefined && content !== undefined) return `${name}=${mask(content)}`
+  if (isSecretFlag(flag)) return mask(value)
+  return maskSecrets(value, mask, { isCode: !isInContainer && CODE_FLAG.test(flag) })
 }
 
 /** A variable stands for a value; it is none, unless it brings one along as its default. */

@@ -1,0 +1,97 @@
+import { isSecretName, looksRandom, SECRET_TOKEN } from './secret-signs.ts'
+
+/** How a text is to be read. */
+export interface MaskOptions {
+  /** Code to run must be seen by whoever approves it: only what can be nothing but a value is masked in it. */
+  readonly isCode?: boolean
+}
+
+/** A text in which every passage that looks like a secret is replaced. */
+export function maskSecrets(
+  text: string,
+  mask: (secret: string) => string,
+  { isCode = false }: MaskOptions = {},
+): string {
+  const rules = isCode ? CODE_RULES : RULES
+  const spans = [...rules.flatMap((rule) => spansOf(text, rule)), ...addressSpans(text)]
+  let masked = ''
+  let at = 0
+  for (const { from, to } of joined(spans)) {
+    masked += text.slice(at, from) + mask(text.slice(from, to))
+    at = to
+  }
+  return masked + text.slice(at)
+}
+
+interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+/** A pattern with a group `value`, which is a secret if its group `name` says so, or `isMeant`. */
+interface Rule {
+  readonly pattern: RegExp
+  readonly isMeant?: (value: string) => boolean
+}
+
+const SHARED_RULES: readonly Rule[] = [
+  { pattern: SECRET_TOKEN, isMeant: () => true },
+  { pattern: /\bbearer\s+(?<value>[\w.~+/=-]{8,})/dgi, isMeant: () => true },
+  // In JSON, in JSON inside of JSON, and without quotes.
+  { pattern: /"(?<name>[\w.-]+)"\s*:\s*"(?<value>(?:[^"\\]|\\.)*)"/dgs },
+  { pattern: /\\"(?<name>[\w.-]+)\\"\s*:\s*\\"(?<value>.*?)\\"/dgs },
+  { pattern: /'(?<name>[\w.-]+)'\s*:\s*'(?<value>[^']*)'/dg },
+  { pattern: /["'](?<name>[\w.-]+)\\?["']\s*:\s*(?<value>[^\s"'\\,{}[\]]+)/dg },
+]
+
+const RULES: readonly Rule[] = [
+  ...SHARED_RULES,
+  { pattern: /^(?<name>\w+)=(?<value>.*)$/dgs },
+  // A connection string goes on to the next semicolon, other settings to the next blank.
+  { pattern: /(?<name>[A-Za-z][\w.-]*)\s*=\s*["']?(?<value>[^;&"']+(?=;)|[^;&\s"']+)/dg },
+  { pattern: /^(?<name>[\w-]+):\s*(?<value>[^\s/].*)$/dgs },
+]
+
+const CODE_RULES: readonly Rule[] = [
+  ...SHARED_RULES,
+  { pattern: /(?<name>[A-Za-z]\w*)=["']?(?<value>[\w+/=~-]+)(?![\w+/=~.([-])/dg },
+]
+
+function spansOf(text: string, { pattern, isMeant = () => false }: Rule, offset = 0): Span[] {
+  return [...text.matchAll(pattern)].flatMap(({ groups, indices }) => {
+    const [from, to] = indices?.groups?.value ?? []
+    const { name, value = '' } = groups ?? {}
+    if (from === undefined || to === undefined || value === '') return []
+    const isSecret = (name !== undefined && isSecretName(name)) || isMeant(value)
+    return isSecret ? [{ from: from + offset, to: to + offset }] : []
+  })
+}
+
+const ADDRESS = /\b[a-z][\w+.-]*:\/\/[^\s"'`<>]+/gi
+
+/** Passwords of addresses, and keys in their paths and parameters. */
+const ADDRESS_RULES: readonly Rule[] = [
+  // A password may hold a slash; a port is none, and neither is all up to an @ among the parameters.
+  { pattern: /^[^/]+\/\/[^/?#@:]*:(?!\d+(?:[/?#]|$))(?<value>[^?#]+)@/dg, isMeant: () => true },
+  { pattern: /^[^/]+\/\/[^/?#@:]*:(?!\d+(?:[/?#]|$))(?<value>[^@]*[?#].*)@/dg, isMeant: () => true },
+  { pattern: /^[^/]+\/\/(?<value>[^/?#@:]+)@/dg, isMeant: looksRandom },
+  { pattern: /(?<=\/\/[^?#]*\/)(?<value>[^/?#]+)/dg, isMeant: looksRandom },
+  { pattern: /[?&#](?<name>[\w.-]+)=(?<value>[^&#]+)/dg, isMeant: looksRandom },
+]
+
+function addressSpans(text: string): Span[] {
+  return [...text.matchAll(ADDRESS)].flatMap(({ 0: address, index }) =>
+    ADDRESS_RULES.flatMap((rule) => spansOf(address, rule, index)),
+  )
+}
+
+/** In order, and those that overlap as one. */
+function joined(spans: readonly Span[]): Span[] {
+  const whole: Span[] = []
+  for (const span of [...spans].sort((a, b) => a.from - b.from)) {
+    const last = whole.at(-1)
+    if (!last || span.from >= last.to) whole.push(span)
+    else whole[whole.length - 1] = { from: last.from, to: Math.max(last.to, span.to) }
+  }
+  return whole
+}
