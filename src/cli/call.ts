@@ -25,16 +25,25 @@ export async function runCall(name: string, json: string | undefined, flags: Cal
   const isWanted = (server: string, { config }: { config: { servers: object } }) =>
     serverOf(name, Object.keys(config.servers))?.includes(server) ?? true
   const progress = callProgress(name)
-  await withRegistry(flags, { isWanted, onEvent: progress.note }, async ({ registry, statuses, signal }) => {
+  const isEnough = (registry: ToolRegistry) => toolsNamed(name, registry).length > 0
+  const options = { isWanted, isEnough, onEvent: progress.note }
+  await withRegistry(flags, options, async ({ registry, statuses, signal }) => {
     const tool = findTool(registry, name)
     const args = { ...given, ...typedPairs(pairs, tool?.parameters) }
     const call = { toolCallId: 'call-1', name: tool?.name ?? name, args }
-    // How long the server may take is its own matter, or that of --timeout; no other deadline cuts it short.
-    const context = { sessionId: 'cli', resultBudgetChars: ENOUGH, dryRun: flags.dryRun === true, signal }
+    // How long the server may take is its own matter; --timeout ends the call whatever is heard of its progress.
+    const deadline = flags.timeout === undefined ? undefined : AbortSignal.timeout(flags.timeout)
+    const context = {
+      sessionId: 'cli',
+      resultBudgetChars: ENOUGH,
+      dryRun: flags.dryRun === true,
+      signal: deadline ? AbortSignal.any([signal, deadline]) : signal,
+    }
     const [answer] = await progress.during(registry.executeParallel([call], context))
     signal.throwIfAborted()
     if (!answer) throw new Error('a call was not answered')
-    const explained = withNextStep(answer, name, tool, statuses)
+    const timely = deadline?.aborted ? asTimeout(answer, flags.timeout) : answer
+    const explained = withNextStep(timely, name, tool, statuses)
     if (flags.json) printJson(explained)
     else show(explained)
     process.exitCode = exitCodeOf(explained, tool !== undefined)
@@ -74,16 +83,21 @@ function serverOf(name: string, servers: readonly string[]): readonly string[] |
 }
 
 function findTool(registry: ToolRegistry, name: string): ToolSchema | undefined {
-  const schemas = registry.listSchemas()
-  const exact = schemas.find((schema) => schema.name === name)
-  if (exact) return exact
-  const fitting = schemas.filter((schema) => {
-    const own = schema.name.replace(`mcp__${schema.mcpServer}__`, '')
-    return own === name || `${schema.mcpServer}.${own}` === name
-  })
+  const fitting = toolsNamed(name, registry)
   if (fitting.length < 2) return fitting[0]
   const names = fitting.map((schema) => schema.name).join(', ')
   throw new ToolcribError('name-invalid', `"${name}" may mean ${names}; say which`)
+}
+
+/** The tool of that very name, else those whose server calls them so. */
+function toolsNamed(name: string, registry: ToolRegistry): readonly ToolSchema[] {
+  const schemas = registry.listSchemas()
+  const exact = schemas.find((schema) => schema.name === name)
+  if (exact) return [exact]
+  return schemas.filter((schema) => {
+    const own = schema.name.replace(`mcp__${schema.mcpServer}__`, '')
+    return own === name || `${schema.mcpServer}.${own}` === name
+  })
 }
 
 function typedPairs(
@@ -108,6 +122,14 @@ function asJson(value: string): unknown {
   } catch {
     return value
   }
+}
+
+/** A call that was given up because its time was over did not end as its user wished. */
+function asTimeout(answer: CallResult, timeoutMs: number | undefined): CallResult {
+  const { result, name } = answer
+  if (result.ok || result.code !== 'cancelled') return answer
+  const error = `"${name}" did not answer within ${timeoutMs} ms`
+  return { ...answer, result: { ...result, code: 'timeout', error } }
 }
 
 /** What a model is told to do next is nothing that a person at a terminal can do. */

@@ -8,7 +8,7 @@ import {
 } from 'toolcrib'
 import type { ModeFlags, RefreshFlags, ServerFlags } from './commands/flags.ts'
 import { noteMissing } from './missing-servers.ts'
-import { findConfig, type OpenedRegistry, withRegistry } from './open-registry.ts'
+import { findConfig, type OpenedRegistry, remembering, withRegistry } from './open-registry.ts'
 import {
   columns,
   cut,
@@ -31,7 +31,7 @@ export async function runList(names: readonly string[], flags: ListFlags): Promi
   requireServers(names, Object.keys(found.config.servers))
   const isWanted = (server: string) => names.length === 0 || names.includes(server)
   const countTokens = await exactTokenCounter()
-  await withRegistry(flags, { found, isWanted, isRemembered: !flags.refresh }, async (opened) => {
+  await withRegistry(flags, { found, isWanted, ...remembering(flags) }, async (opened) => {
     const listing = toListing(opened, countTokens)
     if (flags.json) printJson(listing)
     else show(listing, flags.schema === true)

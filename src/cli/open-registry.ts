@@ -11,7 +11,8 @@ import {
   type ServerConfig,
 } from 'toolcrib/mcp'
 import { openCatalogueCache } from './catalogue-cache.ts'
-import type { ModeFlags, ServerFlags } from './commands/flags.ts'
+import type { ModeFlags, RefreshFlags, ServerFlags } from './commands/flags.ts'
+import { type EnoughServers, enoughServers } from './enough-servers.ts'
 import { orAborted, untilSignal } from './interrupt.ts'
 import { progressLine } from './terminal.ts'
 
@@ -24,6 +25,11 @@ export interface OpenOptions {
   readonly isLocked?: boolean
   /** true: servers whose tools are remembered are not started. */
   readonly isRemembered?: boolean
+  /**
+   * Whether the command can do its work with what is there already. Servers that are still connecting are then waited
+   * for a few seconds only; without it, and with `--timeout`, as long as they may take.
+   */
+  readonly isEnough?: (registry: ToolRegistry) => boolean
   /** Config and lockfile, when they have been read already. */
   readonly found?: FoundConfig
   /** How tools are ranked; the registry's own way, when absent. */
@@ -85,6 +91,16 @@ export function overridesOf({ mode, defer }: ModeFlags): Readonly<Record<string,
   return { ...(mode ? { registryMode: mode } : {}), ...(defer ? { defer } : {}) }
 }
 
+/**
+ * For commands that go by what is remembered, and by what is there: one server that hangs does not keep them from
+ * telling of the others. `--refresh` wants them all asked, so all are waited for.
+ */
+export function remembering({
+  refresh = false,
+}: RefreshFlags): Pick<OpenOptions, 'isRemembered' | 'isEnough'> {
+  return refresh ? {} : { isRemembered: true, isEnough: (registry) => registry.size > 0 }
+}
+
 /** Reads the config. None at all is `config-invalid`: there is nothing to work on. */
 async function findFiles(flags: OpenFlags): Promise<Omit<FoundConfig, 'lockfile'>> {
   const cwd = process.cwd()
@@ -129,10 +145,17 @@ export async function withRegistry<Result>(
   const { files, tools } = found.config
   const cache = await openCatalogueCache(process.env, { isRead: isRemembered, files, now: Date.now() })
   const { searcher } = options
-  const registry = new ToolRegistry({ ...tools, ...(searcher === undefined ? {} : { searcher }) })
+  // Whoever searches has waited for servers already.
+  const registry = new ToolRegistry({
+    ...tools,
+    serverWaitMs: 0,
+    ...(searcher === undefined ? {} : { searcher }),
+  })
   return untilSignal(async (signal) => {
     const events: McpEvent[] = []
     const progress = progressLine()
+    const { isEnough = () => false } = flags.timeout === undefined ? options : {}
+    const enough = enoughServers(() => isEnough(registry))
     const servers = connectServers(
       registry,
       { servers: Object.fromEntries(configs) },
@@ -141,6 +164,7 @@ export async function withRegistry<Result>(
         ...(cache ? { cache } : {}),
         onEvent: (event) => {
           events.push(event)
+          enough.note(event)
           if (event.type === 'server-state') showWaiting()
           options.onEvent?.(event)
         },
@@ -155,7 +179,9 @@ export async function withRegistry<Result>(
     let isSettled = false
     try {
       showWaiting()
-      const statuses = await orAborted(servers.ready({ timeoutMs: patience(configs, flags) }), signal)
+      const timeoutMs = patience(configs, flags)
+      const statuses = await orAborted(readyOrEnough(servers, enough, timeoutMs), signal)
+      enough.stop()
       isSettled = true
       progress.clear()
       const connectMs = connectTimes(events)
@@ -165,6 +191,7 @@ export async function withRegistry<Result>(
       )
     } finally {
       isSettled = true
+      enough.stop()
       progress.clear()
       await servers.close()
     }
@@ -178,6 +205,14 @@ function withFlags(server: ServerConfig, { timeout }: ServerFlags, isRemembered:
     ...(timeout === undefined ? {} : { connectTimeoutMs: timeout, timeoutMs: timeout }),
     ...(isRemembered ? { start: 'on-demand' } : {}),
   }
+}
+
+function readyOrEnough(
+  servers: ConnectedServers,
+  enough: EnoughServers,
+  timeoutMs: number,
+): Promise<readonly ServerStatus[]> {
+  return Promise.race([servers.ready({ timeoutMs }), enough.reached.then(() => servers.status())])
 }
 
 function patience(configs: readonly (readonly [string, ServerConfig])[], { timeout }: ServerFlags): number {

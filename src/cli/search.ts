@@ -3,7 +3,7 @@ import { hybrid, type Searcher, type SearcherName, type SearchResult, ToolRegist
 import { staticEmbedder } from 'toolcrib/embedders'
 import type { ModeFlags, RefreshFlags, ServerFlags } from './commands/flags.ts'
 import { isNoneThere, noteMissing } from './missing-servers.ts'
-import { withRegistry } from './open-registry.ts'
+import { remembering, withRegistry } from './open-registry.ts'
 import { cut, figure, plain, plural, print, printJson, terminalWidth } from './terminal.ts'
 
 export interface SearchFlags extends ServerFlags, ModeFlags, RefreshFlags {
@@ -14,7 +14,7 @@ export interface SearchFlags extends ServerFlags, ModeFlags, RefreshFlags {
 /** `toolcrib search`: what a model would find, and why. */
 export async function runSearch(query: string, { limit, searcher, ...flags }: SearchFlags): Promise<void> {
   await checkQuery(query, searcher)
-  const options = { isRemembered: !flags.refresh, searcher: searcherNamed(searcher) }
+  const options = { ...remembering(flags), searcher: searcherNamed(searcher) }
   await withRegistry(flags, options, async ({ registry, statuses, signal }) => {
     const result = await registry.search(query, { limit })
     signal.throwIfAborted()

@@ -10,7 +10,7 @@ import {
 import type { ModeFlags, RefreshFlags, ServerFlags } from './commands/flags.ts'
 import { definitionTokens } from './definition-tokens.ts'
 import { isNoneThere, noteMissing } from './missing-servers.ts'
-import { type OpenedRegistry, withRegistry } from './open-registry.ts'
+import { type OpenedRegistry, remembering, withRegistry } from './open-registry.ts'
 import { columns, figure, plural, print, printJson } from './terminal.ts'
 
 export interface StatsFlags extends ServerFlags, ModeFlags, RefreshFlags {}
@@ -18,7 +18,7 @@ export interface StatsFlags extends ServerFlags, ModeFlags, RefreshFlags {}
 /** `toolcrib stats`: how many tools there are, and what a turn costs with and without deferral. */
 export async function runStats(flags: StatsFlags): Promise<void> {
   const countTokens = await exactTokenCounter()
-  await withRegistry(flags, { isRemembered: !flags.refresh }, async (opened) => {
+  await withRegistry(flags, remembering(flags), async (opened) => {
     const figures = await measure(opened, countTokens)
     opened.signal.throwIfAborted()
     if (flags.json) printJson(figures)

@@ -27,8 +27,8 @@ Examples:
 
 A value given by --arg is read as the tool's schema says: text where it wants text, JSON elsewhere.
 Only the server that has the tool is started, when the name tells which.
---timeout is how long the server may take to start, and then the call; without it a call may take what its server's \
-timeout_ms says, or a minute. Progress is shown on a terminal, and Ctrl-C cancels the call.
+--timeout is how long the server may take to start, and then how long the call may take in all; without it a call may \
+take what its server's timeout_ms says, or a minute, and longer while it tells of its progress. Progress is shown on a terminal, and Ctrl-C cancels the call.
 ${MODE_HELP}
 Exit codes: 0 done, 1 the tool failed or took too long, 2 wrong usage, an unknown tool or arguments that do not fit, \
 130 cancelled.`

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { RAIN, useCommandLine } from './cli-folder.ts'
+
+// Every step is a process of its own, and some wait for servers.
+vi.setConfig({ testTimeout: 60_000 })
+
+const { path, toolcrib, toolcribWith, list, server, configure, silentServer, write } = useCommandLine()
+
+describe('commands that wait', () => {
+  beforeEach(() => list(RAIN))
+
+  it('tell of the servers that are there when another hangs', () => {
+    configure({ weather: server(), stuck: silentServer() })
+    const missing = 'it is still connecting; give it more with --timeout'
+    expect(toolcrib('search', 'rain')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('mcp__weather__get_rain'),
+      stderr: expect.stringContaining(`note stuck is not searched: ${missing}`),
+    })
+    expect(toolcrib('call', 'get_rain', '{"city": "Oslo"}')).toMatchObject({ status: 0, stderr: '' })
+  })
+
+  it('give a call no more than --timeout, whatever it tells of its progress', () => {
+    write('chatty.mjs', CHATTY)
+    configure({ chatty: { command: process.execPath, args: [path('chatty.mjs')] } })
+    expect(toolcrib('call', 'chatty.work', '--timeout', '1500')).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringContaining('did not answer within 1500 ms\ngive it more with --timeout <ms>'),
+    })
+    expect(toolcrib('call', 'chatty.work', '--timeout', '20000')).toMatchObject({
+      status: 0,
+      stdout: 'done\n',
+    })
+  })
+
+  it.runIf(existsSync('/proc/self'))('do without a cache folder that cannot be made', () => {
+    configure({ weather: server() })
+    const listed = toolcribWith({ XDG_CACHE_HOME: '/proc/nope' }, 'list')
+    expect(listed).toMatchObject({ status: 0, stdout: expect.stringContaining('mcp__weather__get_rain') })
+  })
+})
+
+/** A server whose tool takes three seconds, and says every 200 ms that it is at work. */
+const CHATTY = `
+import { createInterface } from 'node:readline'
+const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')
+const answers = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion,
+    capabilities: { tools: {} },
+    serverInfo: { name: 'chatty', version: '1' },
+  }),
+  ping: () => ({}),
+  'tools/list': () => ({ tools: [{ name: 'work', description: '', inputSchema: { type: 'object' } }] }),
+}
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params = {} } = JSON.parse(line)
+  if (id === undefined) return
+  if (method === 'tools/call') return work(id, params._meta?.progressToken)
+  if (answers[method]) send({ id, result: answers[method](params) })
+  else send({ id, error: { code: -32601, message: 'no such method' } })
+}).on('close', () => process.exit())
+function work(id, progressToken) {
+  let progress = 0
+  const timer = setInterval(() => {
+    progress++
+    send({ method: 'notifications/progress', params: { progressToken, progress, total: 15 } })
+    if (progress < 15) return
+    clearInterval(timer)
+    send({ id, result: { content: [{ type: 'text', text: 'done' }] } })
+  }, 200)
+}
+`
