@@ -51,6 +51,16 @@ function splitKeys(dotted: string): string[] {
 }
 
 function readJson(text: string, path: string): ConfigFile {
+  try {
+    return readTree(text, path)
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause
+    const reason = 'is nested too deeply; take out what is no config'
+    throw new ToolcribError('config-invalid', `${path}: ${reason}`, { cause })
+  }
+}
+
+function readTree(text: string, path: string): ConfigFile {
   const errors: ParseError[] = []
   const root = parseTree(text, errors, { allowTrailingComma: true })
   const [error] = errors
@@ -61,19 +71,31 @@ function readJson(text: string, path: string): ConfigFile {
       `${path}:${lineAt(text, error.offset)}: ${reason.toLowerCase()}`,
     )
   }
-  const data = root && toValue(root)
+  const data =
+    root &&
+    toValue(root, (key, first) => {
+      const reason = `the key ${JSON.stringify(key.value)} is in line ${lineAt(text, first.offset)} already`
+      const place = `${path}:${lineAt(text, key.offset)}`
+      throw new ToolcribError('config-invalid', `${place}: ${reason}; rename or remove one of them`)
+    })
   if (!root || !isRecord(data))
     throw new ToolcribError('config-invalid', `${path}:1: must hold a JSON object`)
   return { path, format: 'json', data, lineOf: (keys) => lineAt(text, offsetOf(root, keys)) }
 }
 
 /** The value of a node. Objects have no prototype, so that `__proto__` is a key like any other. */
-function toValue(node: Node): unknown {
-  if (node.type === 'array') return (node.children ?? []).map(toValue)
+function toValue(node: Node, onTwice: (key: Node, first: Node) => void): unknown {
+  if (node.type === 'array') return (node.children ?? []).map((item) => toValue(item, onTwice))
   if (node.type !== 'object') return node.value
   const record: Record<string, unknown> = Object.create(null)
+  const keys = new Map<string, Node>()
   for (const { children: [key, value] = [] } of node.children ?? []) {
-    if (key && value) record[String(key.value)] = toValue(value)
+    if (!key || !value) continue
+    const name = String(key.value)
+    const first = keys.get(name)
+    if (first) onTwice(key, first)
+    keys.set(name, key)
+    record[name] = toValue(value, onTwice)
   }
   return record
 }
