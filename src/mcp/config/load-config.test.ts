@@ -202,6 +202,16 @@ describe('loadConfig', () => {
     ['/project/mcp.json', '{\n "mcpServers": {', 'mcp.json:2: close brace expected'],
     [
       '/project/mcp.json',
+      '{ "mcpServers": {\n "a": { "command": "x" },\n\n "a": { "command": "y" } } }',
+      'mcp.json:4: the key "a" is in line 2 already; rename or remove one of them',
+    ],
+    [
+      '/project/mcp.json',
+      `{ "mcpServers": ${'['.repeat(50_000)}${']'.repeat(50_000)} }`,
+      'mcp.json: is nested too deeply',
+    ],
+    [
+      '/project/mcp.json',
       '{\n "mcpServer": { "a": { "command": "x" } } }',
       'mcp.json:2: unknown key "mcpServer"; did you mean "mcpServers"?',
     ],
@@ -225,6 +235,21 @@ describe('loadConfig', () => {
       '/project/toolcrib.toml',
       `[tools]\ntool_threshold = "\${NONE}"`,
       `:1: [tools] NONE has no value; set it, or write \${NONE:-default}`,
+    ],
+    [
+      '/project/mcp.json',
+      '{ "mcpServers": { "a": { "command": "x",\n "args": ["x", {}] } } }',
+      'mcp.json:2: [mcpServers.a] "args.1" must be a text, not a table',
+    ],
+    [
+      '/project/mcp.json',
+      '{ "mcpServers": { "a": { "command": "x", "env": {\n "A": "b",\n "B": [] } } } }',
+      'mcp.json:3: [mcpServers.a] "env.B" must be a text, not a list',
+    ],
+    [
+      '/project/toolcrib.toml',
+      '[server.a]\ncommand = "x"\ntimeout_ms = 99999999999',
+      ':3: [server.a] "timeout_ms" must be a number of milliseconds, 0 to 2147483647, not 99999999999',
     ],
     [
       '/project/mcp.json',
@@ -276,6 +301,23 @@ describe('loadConfig', () => {
     expect(nested.servers.b?.problem).toContain('NONE has no value')
   })
 
+  it('lets a server that makes no sense stand alone, if asked to', async () => {
+    const text = '[server.a]\ncomand = "x"\n[server.b]\ncommand = "x"'
+    const { servers } = await load(
+      { '/project/toolcrib.toml': text },
+      { onBadServer: ({ message }) => ({ problem: message }) },
+    )
+    expect(servers.a?.problem).toContain('toolcrib.toml:2: [server.a] unknown key "comand"')
+    expect(servers.b).not.toHaveProperty('problem')
+  })
+
+  it('names the variable of the environment that makes no sense, and its text', async () => {
+    await expect(load({}, { env: { TOOLCRIB_TOOL_THRESHOLD: 'x' } })).rejects.toMatchObject({
+      code: 'config-invalid',
+      message: 'the environment variable TOOLCRIB_TOOL_THRESHOLD must be a number, 0 or more, not "x"',
+    })
+  })
+
   it('takes numbers, flags and words from variables', async () => {
     const text = `
       [tools]
@@ -300,7 +342,7 @@ describe('loadConfig', () => {
     expect(plain(config.servers.a)).toEqual({ command: 'x', timeoutMs: 5000, lazy: false, start: 'eager' })
     expect(Object.keys(config.servers)).toEqual(['a', 'wrong', 'nowhere'])
     expect(config.servers.wrong?.problem).toBe(
-      `"idle_ms" must be a number, 0 or more, and what \${LAZY} stands for is not`,
+      `"idle_ms" must be a number of milliseconds, 0 to 2147483647, and what \${LAZY} stands for is not`,
     )
     expect(config.servers.nowhere?.problem).toContain('"url" must be an http or https address')
   })
@@ -323,7 +365,6 @@ describe('loadConfig', () => {
             autoApprove: ['read'],
             alwaysAllow: [],
             disabledTools: [],
-            envFile: '.env',
             restart: true,
           },
         },
@@ -338,6 +379,7 @@ describe('loadConfig', () => {
         seconds: { command: 'x', timeout: 60 },
         milliseconds: { command: 'x', timeout: 30_000 },
         explicit: { command: 'x', timeoutSec: 90 },
+        endless: { command: 'x', timeout: 99_999_999_999 },
         ours: { command: 'x', timeout: 60, timeoutMs: 5 },
         sse: { transportType: 'sse', serverUrl: 'https://x.example/sse' },
         http: { httpUrl: 'https://x.example/mcp' },
@@ -352,6 +394,7 @@ describe('loadConfig', () => {
       seconds: { command: 'x', timeoutMs: 60_000 },
       milliseconds: { command: 'x', timeoutMs: 30_000 },
       explicit: { command: 'x', timeoutMs: 90_000 },
+      endless: { command: 'x', timeoutMs: 2 ** 31 - 1 },
       ours: { command: 'x', timeoutMs: 5 },
       sse: { type: 'sse', url: 'https://x.example/sse' },
       http: { url: 'https://x.example/mcp' },

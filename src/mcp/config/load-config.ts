@@ -29,6 +29,8 @@ export interface LoadOptions {
   readonly overrides?: Readonly<Record<string, unknown>>
   /** The user's config folder; see `configDirectory()`. */
   readonly userDirectory?: string
+  /** What stands in for a server that makes no sense; without it, one such server fails the whole config. */
+  readonly onBadServer?: (error: ToolcribError) => ServerConfig
   /** How files are read; one that is not there rejects with the code `ENOENT`. From the disk by default. */
   readonly readFile?: (path: string) => Promise<string>
 }
@@ -41,6 +43,14 @@ export interface Config {
   readonly servers: Readonly<Record<string, ServerConfig>>
   /** The files it was read from, the user's first. */
   readonly files: readonly string[]
+  /** Which servers each of these files names; absent where there are no files. */
+  readonly layers?: readonly ConfigLayer[]
+}
+
+/** The servers that one file names: those that are disabled, and those that a later file redefines, are among them. */
+export interface ConfigLayer {
+  readonly file: string
+  readonly servers: readonly string[]
 }
 
 const FILE_NAMES = ['toolcrib.toml', '.mcp.json', 'mcp.json']
@@ -52,9 +62,10 @@ const FILE_NAMES = ['toolcrib.toml', '.mcp.json', 'mcp.json']
  * file that makes no sense is `config-invalid` with the line.
  */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
-  const { env, cwd, overrides = {} } = options
+  const { env, cwd, overrides = {}, onBadServer } = options
   const files = await readFiles(options)
-  const layers = files.map((file) => readLayer(file.data, { env, workspaceFolder: cwd, file }))
+  const bad = onBadServer ? { onBadServer } : {}
+  const layers = files.map((file) => readLayer(file.data, { env, workspaceFolder: cwd, file, ...bad }))
   const tools = [
     ...layers.map((layer) => layer.tools),
     toolsFromEnvironment(env),
@@ -64,7 +75,7 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   return {
     tools: toRegistryOptions(tools.reduce(overlayTools)),
     servers: withoutDisabled(servers),
-    files: files.map(({ path }) => path),
+    ...originOf(layers),
   }
 }
 
@@ -90,8 +101,16 @@ export interface ReadOptions {
 /** Reads config that has been parsed already: `mcpServers`, `servers` or `server` by name, and `tools`. */
 export function readConfig(data: unknown, options: ReadOptions = {}): Config {
   const { tools, servers } = readLayer(data, options)
-  const files = options.file ? [options.file.path] : []
-  return { tools: toRegistryOptions(tools), servers: withoutDisabled(servers), files }
+  const layers = options.file ? [{ file: options.file.path, servers }] : []
+  return { tools: toRegistryOptions(tools), servers: withoutDisabled(servers), ...originOf(layers) }
+}
+
+function originOf(
+  layers: readonly (Pick<Layer, 'servers'> & { readonly file: string })[],
+): Pick<Config, 'files' | 'layers'> {
+  const files = layers.map(({ file }) => file)
+  if (files.length === 0) return { files }
+  return { files, layers: layers.map(({ file, servers }) => ({ file, servers: Object.keys(servers) })) }
 }
 
 /** One file, before others are laid over it. */
@@ -110,7 +129,8 @@ function readLayer(data: unknown, { env = {}, workspaceFolder, file, onBadServer
     if (data[key] === undefined) continue
     if (!isRecord(data[key])) throw invalid(root, [key], `"${key}" must hold servers by name`)
     for (const [name, table] of Object.entries(data[key])) {
-      const where = { place: placeOf(file, [key, name]), ...variables }
+      const place = placeOf(file, [key, name])
+      const where = { place, isForeign: file?.format === 'json', ...variables }
       define(servers, name, readOrReport(name, table, where, onBadServer))
     }
   }

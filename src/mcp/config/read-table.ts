@@ -3,12 +3,13 @@ import { ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { expandVariables, holdsVariable, type Variables } from './expand-variables.ts'
 
-/** What a key of a table may hold. `map`: texts by name; `table`: keys of its own. */
+/** What a key of a table may hold. `milliseconds`: what a timer can wait for; `map`: texts by name; `table`: keys of its own. */
 export type FieldKind =
   | 'text'
   | 'texts'
   | 'flag'
   | 'count'
+  | 'milliseconds'
   | 'map'
   | 'table'
   | { readonly oneOf: readonly string[] }
@@ -44,12 +45,30 @@ export function readTable(table: unknown, fields: Fields, place: Place): Record<
     const kind = Object.hasOwn(known, field) ? known[field] : undefined
     if (kind === undefined) checkUnknown(key, Object.keys(fields), place)
     else if (value !== undefined && value !== null) {
-      if (!fits(value, kind) && !mayStandFor(value, kind))
-        throw invalid(place, [key], `"${key}" must be ${expected(kind)}, not ${nameOf(value)}`)
-      read[field] = value
+      const plain = plainValue(value, kind)
+      const fault = fieldFault(plain, kind)
+      if (fault)
+        throw invalid(place, [key, ...fault.keys], `"${[key, ...fault.keys].join('.')}" ${fault.reason}`)
+      read[field] = plain
     }
   }
   return read
+}
+
+/** What is wrong with a value, and where in it. */
+export interface FieldFault {
+  readonly keys: readonly string[]
+  readonly reason: string
+}
+
+/** What is wrong with a value where such a field belongs; undefined when it fits, or may once it is filled in. */
+export function fieldFault(value: unknown, kind: FieldKind): FieldFault | undefined {
+  if (fits(value, kind) || mayStandFor(value, kind)) return undefined
+  const isList = kind === 'texts' && Array.isArray(value)
+  const entries = isList || (kind === 'map' && isRecord(value)) ? Object.entries(value) : []
+  const bad = entries.find(([, item]) => !isScalar(item))
+  const [expectation, given] = bad ? [expected('text'), bad[1]] : [expected(kind), value]
+  return { keys: bad ? [bad[0]] : [], reason: `must be ${expectation}, not ${nameOf(given)}` }
 }
 
 /** A table with its variables filled in, and what is wrong with them, as texts for whoever set them. */
@@ -70,20 +89,22 @@ export function fillTable(
 ): Filled {
   const values: Record<string, unknown> = {}
   const missing = new Set<string>()
+  const unknown = new Set<string>()
   const faults: string[] = []
   for (const [key, value] of Object.entries(read)) {
     const kind = fields[key] ?? 'text'
-    let isMissing = false
+    let isUnfilled = false
     const filled = fillValue(value, (text) => {
       const expanded = expandVariables(text, variables)
       if ('text' in expanded) return expanded.text
-      isMissing = true
-      missing.add(expanded.missing)
+      isUnfilled = true
+      if ('missing' in expanded) missing.add(expanded.missing)
+      else unknown.add(expanded.unknown)
       return text
     })
     const meant = typeof filled === 'string' ? fromText(filled, kind) : filled
     if (typeof filled !== 'string' || fits(meant, kind)) values[key] = meant
-    else if (!isMissing && kind !== 'text')
+    else if (!isUnfilled && kind !== 'text')
       // As it is written: what a variable stands for may be a secret.
       faults.push(`"${writtenIn(style, key)}" must be ${expected(kind)}, and what ${value} stands for is not`)
   }
@@ -91,12 +112,17 @@ export function fillTable(
     const [first] = missing
     faults.unshift(`${[...missing].join(', ')} has no value; set it, or write \${${first}:-default}`)
   }
+  if (unknown.size > 0) {
+    const step = `write \${NAME}, and set that variable in the environment`
+    faults.unshift(`${[...unknown].join(', ')} cannot be filled in here; ${step}`)
+  }
   return { values, faults }
 }
 
 /** What a text stands for where a number or a flag belongs; the text itself when it is neither. */
 export function fromText(text: string, kind: FieldKind): unknown {
-  if (kind === 'count') return text.trim() === '' ? text : Number(text)
+  if (kind === 'count' || kind === 'milliseconds')
+    return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text)
   if (kind !== 'flag') return text
   if (text === 'true' || text === '1') return true
   return text === 'false' || text === '0' ? false : text
@@ -128,11 +154,13 @@ function fits(value: unknown, kind: FieldKind): boolean {
     case 'text':
       return typeof value === 'string' && value !== ''
     case 'texts':
-      return Array.isArray(value) && value.every((item) => typeof item === 'string')
+      return Array.isArray(value) && value.every(isScalar)
     case 'flag':
       return typeof value === 'boolean'
     case 'count':
       return typeof value === 'number' && Number.isFinite(value) && value >= 0
+    case 'milliseconds':
+      return typeof value === 'number' && value >= 0 && value <= MAX_MILLISECONDS
     case 'map':
       return isRecord(value) && Object.values(value).every(isScalar)
     case 'table':
@@ -140,8 +168,19 @@ function fits(value: unknown, kind: FieldKind): boolean {
   }
 }
 
+/** A timer that is to wait for longer fires at once. */
+export const MAX_MILLISECONDS = 2 ** 31 - 1
+
+/** Some programs write null for what is not there, and numbers and flags as such. */
+function plainValue(value: unknown, kind: FieldKind): unknown {
+  if (kind === 'texts' && Array.isArray(value))
+    return value.filter((item) => item !== null).map((item) => (isScalar(item) ? String(item) : item))
+  if (kind !== 'map' || !isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null))
+}
+
 function mayStandFor(value: unknown, kind: FieldKind): boolean {
-  const isOneWord = kind === 'flag' || kind === 'count' || typeof kind === 'object'
+  const isOneWord = kind === 'flag' || kind === 'count' || kind === 'milliseconds' || typeof kind === 'object'
   return isOneWord && typeof value === 'string' && holdsVariable(value)
 }
 
@@ -163,6 +202,7 @@ function expected(kind: FieldKind): string {
     texts: 'a list of texts',
     flag: 'true or false',
     count: 'a number, 0 or more',
+    milliseconds: `a number of milliseconds, 0 to ${MAX_MILLISECONDS}`,
     map: 'a table of texts',
     table: 'a table of keys',
   }

@@ -2,7 +2,7 @@ import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { checkName } from '../../names.ts'
 import { holdsVariable, type Variables } from './expand-variables.ts'
-import { type Fields, fillTable, invalid, type Place, readTable } from './read-table.ts'
+import { type Fields, fillTable, invalid, MAX_MILLISECONDS, type Place, readTable } from './read-table.ts'
 
 /** One MCP server, as configured. Either `command` (stdio) or `url` (HTTP) is there. */
 export interface ServerConfig {
@@ -54,9 +54,9 @@ const FIELDS = {
   oauth: 'table',
   lazy: 'flag',
   start: { oneOf: ['on-demand', 'eager'] },
-  timeoutMs: 'count',
-  connectTimeoutMs: 'count',
-  idleMs: 'count',
+  timeoutMs: 'milliseconds',
+  connectTimeoutMs: 'milliseconds',
+  idleMs: 'milliseconds',
   allow: 'texts',
   deny: 'texts',
   pinned: 'texts',
@@ -75,7 +75,16 @@ const ALSO_READ = {
 } as const satisfies Fields
 
 /** The same in the files of clients and editors; in ours, `timeout` is a slip for `timeout_ms`. */
-const ALSO_READ_IN_JSON = { ...ALSO_READ, timeout: 'count', timeoutSec: 'count' } as const satisfies Fields
+const ALSO_READ_IN_JSON = {
+  ...ALSO_READ,
+  timeout: 'count',
+  timeoutSec: 'count',
+  includeTools: 'texts',
+  enabledTools: 'texts',
+  excludeTools: 'texts',
+  disabledTools: 'texts',
+  envFile: 'text',
+} as const satisfies Fields
 
 /** Keys of clients and editors that would be taken for slips. All that resembles none of ours is passed over anyway. */
 const FOREIGN_KEYS = ['auth', 'comment', '_comment', 'restart', 'startup', 'trusted', 'requestTimeoutMs']
@@ -108,20 +117,27 @@ export function asWritten(server: ServerConfig): ServerConfig {
 /** Where a server's table stands, and what its variables stand for. */
 export interface ServerPlace extends Variables {
   readonly place: Place
+  /** Whether other programs write there, too: what they mean by `trust` is not what we do. */
+  readonly isForeign: boolean
 }
 
 /**
  * Reads one server's table, with its variables filled in. What is wrong with a variable, that it has no value say,
  * makes that server fail, and not the config.
  */
-export function readServer(name: string, table: unknown, { place, ...variables }: ServerPlace): ServerConfig {
+export function readServer(
+  name: string,
+  table: unknown,
+  { place, isForeign, ...variables }: ServerPlace,
+): ServerConfig {
   try {
     checkName(name, 'server name')
   } catch (cause) {
     throw new ToolcribError('config-invalid', `${place.at(place.keys)}${describeError(cause)}`, { cause })
   }
   if (isRecord(table) && Reflect.has(table, WRITTEN)) return table
-  const read = readFields(table, place)
+  const { envFile, ...read } = readFields(table, place)
+  if (isForeign) delete read.trust
   const { values, faults } = fillTable(read, { ...FIELDS, ...ALSO_READ_IN_JSON }, place, variables)
   const type = readType(values, place)
   const written = toServer(read, type)
@@ -130,9 +146,14 @@ export function readServer(name: string, table: unknown, { place, ...variables }
   if (server.disabled === true) return remember(server, written)
   const fault = transportFault(written)
   if (fault) throw invalid(place, fault.keys, fault.reason)
-  const problem = faults.length > 0 ? faults.join('; ') : transportFault(server)?.reason
+  const unread = envFile === undefined ? [] : [ENV_FILE_UNREAD]
+  const problems = [...faults, ...unread]
+  const problem = problems.length > 0 ? problems.join('; ') : transportFault(server)?.reason
   return remember(problem === undefined ? server : { ...server, problem }, written)
 }
+
+/** Without the keys that it keeps there, a server would fail in its own words, or work for nobody. */
+const ENV_FILE_UNREAD = `"envFile" is not read here; write its variables into "env", as \${NAME}`
 
 function readFields(table: unknown, place: Place): Record<string, unknown> {
   if (place.style === 'snake') {
@@ -173,12 +194,15 @@ function readType(values: Record<string, unknown>, place: Place): Pick<ServerCon
 }
 
 function toServer(read: Record<string, unknown>, type: Pick<ServerConfig, 'type'>): ServerConfig {
-  const { serverUrl, httpUrl, timeout, timeoutSec, enabled, ...rest } = read
+  const { serverUrl, httpUrl, timeout, timeoutSec, enabled, allow, deny, ...others } = read
+  const { includeTools, enabledTools, excludeTools, disabledTools, ...rest } = others
   const { transport: _, transportType: __, type: ___, ...own } = rest
   const url = own.url ?? serverUrl ?? httpUrl
   const timeoutMs = own.timeoutMs ?? toMilliseconds(timeout, timeoutSec)
   return {
     ...own,
+    ...joined('allow', [allow, includeTools, enabledTools]),
+    ...joined('deny', [deny, excludeTools, disabledTools]),
     ...(url === undefined ? {} : { url }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...type,
@@ -186,13 +210,20 @@ function toServer(read: Record<string, unknown>, type: Pick<ServerConfig, 'type'
   } as ServerConfig
 }
 
+/** One list of several. An empty one of tools to take means none; one of tools to leave out says nothing. */
+function joined(key: 'allow' | 'deny', lists: readonly unknown[]): Record<string, unknown> {
+  const given = lists.filter((names) => Array.isArray(names))
+  const isSaid = key === 'allow' ? given.length > 0 : given.flat().length > 0 || lists[0] !== undefined
+  return isSaid ? { [key]: given.flat() } : {}
+}
+
 /** Some clients count in seconds, an hour at most; the others in milliseconds, and nobody waits for under four seconds. */
 const MOST_SECONDS = 3_600
 
 function toMilliseconds(timeout: unknown, timeoutSec: unknown): number | undefined {
-  if (typeof timeoutSec === 'number') return timeoutSec * 1_000
+  if (typeof timeoutSec === 'number') return Math.min(timeoutSec * 1_000, MAX_MILLISECONDS)
   if (typeof timeout !== 'number') return undefined
-  return timeout <= MOST_SECONDS ? timeout * 1_000 : timeout
+  return Math.min(timeout <= MOST_SECONDS ? timeout * 1_000 : timeout, MAX_MILLISECONDS)
 }
 
 // Enumerable, so that a copy made by spreading is still known to be filled in; as a symbol it stays out of JSON.

@@ -1,6 +1,15 @@
+import { ToolcribError } from '../../errors.ts'
 import type { RegistryOptions } from '../../registry-options.ts'
 import type { Variables } from './expand-variables.ts'
-import { type FieldKind, fillTable, fromText, invalid, type Place, readTable } from './read-table.ts'
+import {
+  type FieldKind,
+  fieldFault,
+  fillTable,
+  fromText,
+  invalid,
+  type Place,
+  readTable,
+} from './read-table.ts'
 
 /** The part of a registry's options that a config file decides. */
 export type ToolsConfig = Pick<
@@ -39,7 +48,7 @@ const FIELDS = {
   strategy: { oneOf: ['append', 'dispatch', 'native', 'auto'] },
   resultBudgetChars: 'count',
   maxIdenticalCalls: 'count',
-  serverWaitMs: 'count',
+  serverWaitMs: 'milliseconds',
   pinned: 'texts',
   allow: 'texts',
   deny: 'texts',
@@ -84,18 +93,15 @@ export function toRegistryOptions(table: ToolsTable): ToolsConfig {
 /** What the environment says about `[tools]`: `TOOLCRIB_REGISTRY_MODE=lazy`, lists with commas. */
 export function toolsFromEnvironment(env: Variables['env']): ToolsTable {
   const table: Record<string, unknown> = {}
-  const variables = new Map<string, string>()
   for (const [field, kind] of Object.entries<FieldKind>(FIELDS)) {
     const variable = `TOOLCRIB_${field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
-    const value = env[variable]
-    if (value === undefined || value === '') continue
-    table[field] = kind === 'texts' ? value.split(',').map((item) => item.trim()) : fromText(value, kind)
-    variables.set(field, variable)
+    const text = env[variable]
+    if (text === undefined || text === '') continue
+    const value = kind === 'texts' ? text.split(',').map((item) => item.trim()) : fromText(text, kind)
+    const fault = fieldFault(value, kind)
+    if (fault)
+      throw new ToolcribError('config-invalid', `the environment variable ${variable} ${fault.reason}`)
+    table[field] = value
   }
-  const place: Place = {
-    keys: [],
-    style: 'snake',
-    at: (keys) => `environment variable ${variables.get(keys[0] ?? '') ?? ''}: `,
-  }
-  return readTools(table, place, { env })
+  return readTools(table, { keys: [], style: 'snake', at: () => 'environment: ' }, { env })
 }
