@@ -65,7 +65,10 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   const { env, cwd, overrides = {}, onBadServer } = options
   const files = await readFiles(options)
   const bad = onBadServer ? { onBadServer } : {}
-  const layers = files.map((file) => readLayer(file.data, { env, workspaceFolder: cwd, file, ...bad }))
+  const layers = files.map((file) => ({
+    file: file.path,
+    ...readLayer(file.data, { env, workspaceFolder: cwd, file, ...bad }),
+  }))
   const tools = [
     ...layers.map((layer) => layer.tools),
     toolsFromEnvironment(env),
