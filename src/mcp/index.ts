@@ -6,6 +6,7 @@ export {
 } from './catalogue-cache.ts'
 export {
   type Config,
+  type ConfigLayer,
   configDirectory,
   type Environment,
   type LoadOptions,
@@ -24,6 +25,13 @@ export type { OAuthOptions } from './http/oauth-session.ts'
 export { type Authorization, fileTokenStore, type TokenStore } from './http/token-store.ts'
 export { type Approval, approveChanges, changeMatcher } from './lock/approve.ts'
 export { compareWithLock, type FieldChange, type LockChange } from './lock/compare.ts'
+export {
+  type LockLayer,
+  lockInForce,
+  lockPlaces,
+  readLocks,
+  writeLocks,
+} from './lock/lock-layers.ts'
 export {
   type LockedServer,
   type LockedTool,

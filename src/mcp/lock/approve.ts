@@ -55,7 +55,7 @@ export function approveChanges(
       if (server && approveTool(change, now, server, servers)) approved.push(change)
     }
   }
-  return { lockfile: { servers }, approved }
+  return { lockfile: { ...lockfile, servers }, approved }
 }
 
 function approveServer(

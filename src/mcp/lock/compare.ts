@@ -49,6 +49,7 @@ export function compareWithLock(
   return [...names].sort().flatMap((server): LockChange[] => {
     const locked = lockfile.servers.get(server)
     const now = observed.get(server)
+    if (lockfile.exempt?.has(server)) return []
     if (!now) return [{ kind: 'server-removed', server }]
     if (!locked) return [{ kind: 'server-added', server, fields: newCommand(now) }]
     const fields = commandChanges(locked, now)

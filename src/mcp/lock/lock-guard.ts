@@ -30,7 +30,7 @@ export class LockGuard {
 
   /** Why a server must not be started; undefined when it may. */
   refusal(server: string, config: ServerConfig): string | undefined {
-    if (!this.#lockfile) return undefined
+    if (!this.#lockfile || this.#lockfile.exempt?.has(server)) return undefined
     const locked = this.#lockfile.servers.get(server)
     const step = `see "toolcrib diff", then "toolcrib approve ${server}"`
     if (!locked) return `it is not in toolcrib.lock, so it was not started; ${step}`
@@ -83,7 +83,7 @@ export class LockGuard {
 
   #reasons(server: string, tools: readonly ServerTool[]): Map<string, string> {
     const reasons = new Map<string, string>()
-    if (!this.#lockfile) return reasons
+    if (!this.#lockfile || this.#lockfile.exempt?.has(server)) return reasons
     const locked = this.#lockfile.servers.get(server)
     for (const [name, tool] of toolsByName(tools)) {
       const reason = reasonAgainst(server, name, tool, locked)

@@ -22,6 +22,8 @@ export interface LockedServer {
 /** The approved servers, by name. What is not in it is not approved. */
 export interface Lockfile {
   readonly servers: ReadonlyMap<string, LockedServer>
+  /** Servers that are held to nothing all the same: those of a config file without a lockfile beside it. */
+  readonly exempt?: ReadonlySet<string>
 }
 
 /** A server as it is now: its config, and what it lists. */

@@ -1,0 +1,114 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Config, loadConfig } from '../config/load-config.ts'
+import type { ServerTool } from '../server-tool.ts'
+import { approveChanges, changeMatcher } from './approve.ts'
+import { compareWithLock } from './compare.ts'
+import { LockGuard } from './lock-guard.ts'
+import { lockInForce, lockPlaces, readLocks, writeLocks } from './lock-layers.ts'
+import { lockServers, type ObservedServer } from './lockfile.ts'
+import { readLockfile, writeLockfile } from './lockfile-file.ts'
+
+const echo: ServerTool = { name: 'echo', description: 'Says it again.', inputSchema: { type: 'object' } }
+
+describe('the lockfiles of a user and a project', () => {
+  let user = ''
+  let cwd = ''
+  beforeEach(async () => {
+    user = await mkdtemp(join(tmpdir(), 'toolcrib-user-'))
+    cwd = await mkdtemp(join(tmpdir(), 'toolcrib-project-'))
+  })
+  afterEach(() => Promise.all([user, cwd].map((folder) => rm(folder, { recursive: true }))))
+
+  async function configure(users: object, projects: object): Promise<Config> {
+    await writeFile(join(user, 'mcp.json'), JSON.stringify({ mcpServers: users }))
+    await writeFile(join(cwd, 'mcp.json'), JSON.stringify({ mcpServers: projects }))
+    return loadConfig({ cwd, env: {}, userDirectory: user })
+  }
+
+  const observe = (config: Config, tools = [echo]): Map<string, ObservedServer> =>
+    new Map(Object.entries(config.servers).map(([name, server]) => [name, { config: server, tools }]))
+  const userLock = () => join(user, 'toolcrib.lock')
+  const projectLock = () => join(cwd, 'toolcrib.lock')
+  const lock = (path: string, ...names: string[]) =>
+    writeLockfile(
+      path,
+      lockServers(new Map(names.map((name) => [name, { config: { command: name }, tools: [echo] }]))),
+    )
+  const inForce = async (config: Config) => lockInForce(await readLocks(lockPlaces(config, { cwd })))
+  const refusals = async (config: Config) => {
+    const guard = new LockGuard({ quarantine: () => {}, release: () => true }, await inForce(config))
+    return Object.entries(config.servers)
+      .filter(([name, server]) => guard.refusal(name, server) !== undefined)
+      .map(([name]) => name)
+  }
+
+  it('hold each server to the one beside the file that defines it', async () => {
+    await lock(userLock(), 'mine')
+    const config = await configure({ mine: { command: 'other' } }, { ours: { command: 'ours' } })
+    expect(await refusals(config)).toEqual(['mine'])
+    await lock(projectLock(), 'ours')
+    expect(await refusals(config)).toEqual(['mine'])
+    await lock(projectLock(), 'ours', 'mine')
+    expect(await refusals(config)).toEqual(['mine'])
+  })
+
+  it('hold a project to its own where the user has none', async () => {
+    await lock(projectLock(), 'ours')
+    const config = await configure({ mine: { command: 'mine' } }, { ours: { command: 'other' } })
+    expect(await refusals(config)).toEqual(['ours'])
+  })
+
+  it('miss no server that is disabled, or another file’s now', async () => {
+    await lock(userLock(), 'mine', 'taken', 'gone')
+    await lock(projectLock(), 'ours', 'off', 'taken')
+    const config = await configure(
+      { mine: { command: 'mine' }, taken: { command: 'old' } },
+      {
+        mine: { disabled: true },
+        ours: { command: 'ours' },
+        off: { command: 'x', disabled: true },
+        taken: { command: 'taken' },
+      },
+    )
+    const lockfile = (await inForce(config)) ?? { servers: new Map() }
+    expect(compareWithLock(lockfile, observe(config))).toEqual([{ kind: 'server-removed', server: 'gone' }])
+  })
+
+  it('take over what is approved where it belongs, and keep what rests', async () => {
+    await lock(userLock(), 'mine', 'resting')
+    await lock(projectLock(), 'ours')
+    const config = await configure(
+      { mine: { command: 'mine' }, resting: { command: 'resting', disabled: true } },
+      { ours: { command: 'ours' } },
+    )
+    const layers = await readLocks(lockPlaces(config, { cwd }))
+    const lockfile = lockInForce(layers) ?? { servers: new Map() }
+    const now = observe(config, [{ ...echo, title: 'Echo' }])
+    const untouched = await readFile(projectLock(), 'utf8')
+    const next = approveChanges(lockfile, now, changeMatcher(['mine']))
+    expect(await writeLocks(layers, next.lockfile)).toEqual([userLock()])
+    expect(await readFile(projectLock(), 'utf8')).toBe(untouched)
+    const written = await readLockfile(userLock(), { mustExist: true })
+    expect([...written.servers.keys()]).toEqual(['mine', 'resting'])
+    expect(written.servers.get('mine')?.tools.get('echo')?.definition.title).toBe('Echo')
+  })
+
+  it('are one where one is named', async () => {
+    const config = await configure(
+      { mine: { command: 'x' } },
+      { ours: { command: 'x' }, off: { disabled: true } },
+    )
+    expect(lockPlaces(config, { cwd, path: 'all.lock' })).toEqual([
+      { path: 'all.lock', servers: new Set(['mine', 'ours']), resting: new Set(['off']) },
+    ])
+  })
+
+  it('are not in force when one of them is damaged', async () => {
+    await writeFile(userLock(), '{')
+    const config = await configure({ mine: { command: 'x' } }, {})
+    await expect(inForce(config)).rejects.toMatchObject({ code: 'config-invalid' })
+  })
+})

@@ -1,0 +1,111 @@
+import { dirname, join } from 'node:path'
+import { ToolcribError } from '../../errors.ts'
+import type { Config } from '../config/load-config.ts'
+import type { LockedServer, Lockfile } from './lockfile.ts'
+import { readLockfile, writeLockfile } from './lockfile-file.ts'
+
+/** Where a lockfile lies, and which servers are held to it. */
+export interface LockPlace {
+  readonly path: string
+  readonly servers: ReadonlySet<string>
+  /** Servers that its config names and that are not in use: disabled, or another file's now. Their approval stays. */
+  readonly resting: ReadonlySet<string>
+}
+
+/** A lockfile with its place. */
+export interface LockLayer extends LockPlace {
+  /** undefined when there is none, or none that can be believed. */
+  readonly lockfile: Lockfile | undefined
+  /** What is wrong with it. */
+  readonly damage?: ToolcribError
+}
+
+/**
+ * The lockfiles of a config, that which counts most last: each server is held to `toolcrib.lock` beside the file that
+ * defines it, so that a project neither takes in the user's servers nor lets them go. With a `path`, all are held to
+ * that one.
+ */
+export function lockPlaces(config: Config, { cwd, path }: { cwd: string; path?: string }): LockPlace[] {
+  const inUse = Object.keys(config.servers)
+  const layers = config.layers ?? [{ file: join(cwd, 'toolcrib.toml'), servers: inUse }]
+  const ownerOf = new Map<string, string>()
+  const named = new Map<string, string[]>()
+  for (const { file, servers } of layers) {
+    const lock = path ?? join(dirname(file), 'toolcrib.lock')
+    named.set(lock, [...(named.get(lock) ?? []), ...servers])
+    for (const server of servers) ownerOf.set(server, lock)
+  }
+  return [...named].map(([lock, names]) => {
+    const isOwn = (name: string) => ownerOf.get(name) === lock && Object.hasOwn(config.servers, name)
+    return {
+      path: lock,
+      servers: new Set(names.filter(isOwn)),
+      resting: new Set(names.filter((name) => !isOwn(name))),
+    }
+  })
+}
+
+/** Reads lockfiles where they lie. One that is damaged is told by its layer: whoever goes on must look. */
+export function readLocks(places: readonly LockPlace[]): Promise<LockLayer[]> {
+  return Promise.all(
+    places.map(async (place) => {
+      try {
+        return { ...place, lockfile: await readLockfile(place.path) }
+      } catch (damage) {
+        if (!(damage instanceof ToolcribError)) throw damage
+        return { ...place, lockfile: undefined, damage }
+      }
+    }),
+  )
+}
+
+/**
+ * All lockfiles as the one that servers are held to; undefined when there is none. Throws what is wrong with one that
+ * is damaged.
+ */
+export function lockInForce(layers: readonly LockLayer[]): Lockfile | undefined {
+  for (const { damage } of layers) if (damage) throw damage
+  if (layers.every(({ lockfile }) => lockfile === undefined)) return undefined
+  const owned = new Set(layers.flatMap(({ servers }) => [...servers]))
+  const servers = layers.flatMap((layer) =>
+    [...(layer.lockfile?.servers ?? [])].filter(
+      ([name]) => layer.servers.has(name) || isGone(name, layer, owned),
+    ),
+  )
+  const exempt = new Set(layers.flatMap((layer) => (layer.lockfile ? [] : [...layer.servers])))
+  return { servers: new Map(servers), ...(exempt.size > 0 ? { exempt } : {}) }
+}
+
+/** Writes what was approved of the lockfile in force back to where each server belongs; what stayed is not written. */
+export async function writeLocks(layers: readonly LockLayer[], approved: Lockfile): Promise<string[]> {
+  const owned = new Set(layers.flatMap(({ servers }) => [...servers]))
+  const written: string[] = []
+  for (const layer of layers) {
+    const { lockfile, path } = layer
+    if (!lockfile) continue
+    const servers = new Map<string, LockedServer>()
+    for (const [name, server] of lockfile.servers)
+      if (!isGone(name, layer, owned) || approved.servers.has(name)) servers.set(name, server)
+    for (const name of layer.servers) {
+      const server = approved.servers.get(name)
+      if (server) servers.set(name, server)
+      else servers.delete(name)
+    }
+    if (isSame(lockfile.servers, servers)) continue
+    await writeLockfile(path, { servers })
+    written.push(path)
+  }
+  return written
+}
+
+/** Whether a server is in a lockfile and in no config any more. */
+function isGone(name: string, { servers, resting }: LockPlace, owned: ReadonlySet<string>): boolean {
+  return !servers.has(name) && !resting.has(name) && !owned.has(name)
+}
+
+function isSame(
+  before: ReadonlyMap<string, LockedServer>,
+  after: ReadonlyMap<string, LockedServer>,
+): boolean {
+  return before.size === after.size && [...after].every(([name, server]) => before.get(name) === server)
+}
