@@ -56,8 +56,13 @@ before your own.`
 /** What `--help` says of catalogues that are remembered. */
 export const REFRESH_HELP = `What a server lists is remembered for a day, so that the next time nothing need be started; --refresh asks anew.`
 
+/** A timer that is to wait for longer fires at once. */
+const MAX_MILLISECONDS = 2 ** 31 - 1
+
 function toMilliseconds(value: string): number {
   const count = Number(value)
-  if (Number.isFinite(count) && count > 0) return count
-  throw new InvalidArgumentError('It must be a number of milliseconds, more than 0.')
+  if (count > 0 && count <= MAX_MILLISECONDS) return count
+  throw new InvalidArgumentError(
+    `It must be a number of milliseconds, more than 0 and at most ${MAX_MILLISECONDS}.`,
+  )
 }

@@ -1,0 +1,21 @@
+import { Command } from 'commander'
+import { describe, expect, it } from 'vitest'
+import { withServerFlags } from './flags.ts'
+
+describe('--timeout', () => {
+  const read = (text: string) => {
+    const command = withServerFlags(new Command())
+      .exitOverride()
+      .configureOutput({ writeErr: () => {} })
+    return command.parse(['--timeout', text], { from: 'user' }).opts().timeout
+  }
+
+  it('takes milliseconds, as far as a timer can wait', () => {
+    expect(read('1500')).toBe(1500)
+    expect(read('2147483647')).toBe(2 ** 31 - 1)
+  })
+
+  it.each(['0', '-1', 'soon', '', 'NaN', 'Infinity', '2147483648', '99999999999'])('refuses %j', (text) => {
+    expect(() => read(text)).toThrow('more than 0 and at most 2147483647')
+  })
+})
