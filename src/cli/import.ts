@@ -32,7 +32,12 @@ export async function runImport(clients: readonly string[], flags: ImportFlags):
   })
   if (flags.json) printJson(outcome)
   else show(outcome)
-  process.exitCode = outcome.files.length === 0 ? 1 : 0
+  process.exitCode = exitCodeOf(outcome)
+}
+
+/** 1 when nothing was found, or a file cannot be read: who asked for all of it did not get all of it. */
+export function exitCodeOf({ files }: Pick<ImportOutcome, 'files'>): 0 | 1 {
+  return files.length === 0 || files.some(({ problem }) => problem !== undefined) ? 1 : 0
 }
 
 export interface ImportOptions extends Surroundings {
@@ -156,10 +161,11 @@ const MINIMAL_CONFIG = `  [server.files]
   args = ["-y", "@modelcontextprotocol/server-filesystem", "."]
 `
 
-function describe({ name, outcome, as, reason }: PlannedServer): string {
+function describe({ name, outcome, as, reason, leftBehind = [] }: PlannedServer): string {
   const shown = plain(name)
+  const left = leftBehind.length === 0 ? '' : pc.yellow(` without ${plain(leftBehind.join(', '))}`)
   if (outcome === 'added')
-    return `${pc.green('+')} ${shown}${as === name ? '' : pc.yellow(` as ${as}, since the name is taken`)}`
+    return `${pc.green('+')} ${shown}${as === name ? '' : pc.yellow(` as ${as}, since the name is taken`)}${left}`
   if (outcome === 'present')
     return `${pc.dim('=')} ${shown} ${pc.dim(as === name ? 'is there already' : `is there already as ${as}`)}`
   if (outcome === 'disabled') return `${pc.dim('–')} ${shown} ${pc.dim('is switched off there')}`

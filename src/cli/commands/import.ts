@@ -24,7 +24,8 @@ export function importCommand(): Command {
 
 const HELP = `
 What is in the file already stays as it is, unless --force is given: new servers are added behind it, others are left \
-alone. The files of the other programs are only read. A .json file is written as editors read it, under mcpServers.
+alone. The files of the other programs are only read. A .json file is written as editors read it, under mcpServers. Keys \
+of other programs that mean nothing here (envFile, autoApprove, trust, …) are left behind, and named.
 
 Examples:
   toolcrib import --dry-run            look first
@@ -32,4 +33,5 @@ Examples:
   toolcrib import cursor codex         two programs
   toolcrib import --user               into your own config, for every project
   toolcrib import --to team/mcp.json   as JSON
-Exit codes: 0 done, 1 nothing was found, 2 wrong usage or a config that cannot be read.`
+Exit codes: 0 done, 1 nothing was found or a file of another program makes no sense (the rest is taken over), 2 wrong \
+usage or a target that cannot be read.`

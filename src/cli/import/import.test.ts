@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parse } from 'smol-toml'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type ImportOptions, importServers } from '../import.ts'
+import { exitCodeOf, type ImportOptions, importServers } from '../import.ts'
 import { clientFiles } from './client-files.ts'
 
 let root = ''
@@ -169,7 +169,70 @@ describe('importing servers', () => {
       'invalid',
       'added',
     ])
-    expect(found[1]).toMatchObject({ client: 'gemini', problem: expect.stringContaining('no JSON') })
+    expect(found[1]).toMatchObject({
+      client: 'gemini',
+      problem: expect.stringContaining('line 1: it is no JSON'),
+    })
+  })
+
+  it('takes over which tools to leave out and which variables to hand on, and names what it leaves behind', async () => {
+    await write(join(home, '.gemini', 'settings.json'), {
+      mcpServers: { gemini: { ...files, includeTools: ['a'], excludeTools: ['b'], trust: true, timeout: 5 } },
+    })
+    await write(
+      join(home, '.codex', 'config.toml'),
+      `[mcp_servers.codex]
+      url = "https://x.example"
+      env_vars = ["A", { name = "B" }]
+      env_http_headers = { "X-Key" = "KEY" }
+      http_headers = { "X-Plain" = "1" }
+      enabled_tools = ["a"]
+      disabled_tools = ["b"]
+      tool_timeout_sec = 5`,
+    )
+    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: variables of configs, not of this file
+    await write(join(home, '.cursor', 'mcp.json'), {
+      mcpServers: {
+        cursor: {
+          command: '${userHome}/${input:my-tool}',
+          cwd: '${userHome}',
+          envFile: '.env',
+          autoApprove: [],
+          disabledTools: [],
+        },
+      },
+    })
+    const { files: found } = await run()
+    const left = found.flatMap(({ servers }) => servers.map(({ name, leftBehind }) => [name, leftBehind]))
+    expect(Object.fromEntries(left)).toEqual({
+      gemini: ['trust', 'timeout'],
+      codex: ['tool_timeout_sec'],
+      cursor: ['envFile'],
+    })
+    expect(await written()).toEqual({
+      server: {
+        gemini: { ...files, allow: ['a'], deny: ['b'] },
+        codex: {
+          url: 'https://x.example',
+          env: { A: '${A:-}', B: '${B:-}' },
+          headers: { 'X-Plain': '1', 'X-Key': '${KEY}' },
+          allow: ['a'],
+          deny: ['b'],
+        },
+        cursor: { command: '${HOME}/${MY_TOOL}', cwd: '${HOME}' },
+      },
+    })
+    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: variables of configs, not of this file
+  })
+
+  it('ends well only if every file that was found could be read', async () => {
+    expect(exitCodeOf(await run())).toBe(1)
+    await write(join(home, '.cursor', 'mcp.json'), { mcpServers: { files } })
+    expect(exitCodeOf(await run())).toBe(0)
+    await write(join(home, '.codex', 'config.toml'), 'model = "x"\n[mcp_servers')
+    const outcome = await run()
+    expect(exitCodeOf(outcome)).toBe(1)
+    expect(outcome.files.at(-1)?.problem).toMatch(/^line 2: .*; mend it there, or/)
   })
 
   it('keeps a new file to its owner, and tells how many values came along', async () => {

@@ -1,5 +1,5 @@
 import { type ParseError, parse as parseJson, printParseErrorCode } from 'jsonc-parser'
-import { parse as parseToml } from 'smol-toml'
+import { parse as parseToml, TomlError } from 'smol-toml'
 import { ToolcribError } from 'toolcrib'
 import { readConfig } from 'toolcrib/mcp'
 import type { ClientFile } from './client-files.ts'
@@ -12,6 +12,8 @@ export interface PlannedServer {
   readonly outcome: 'added' | 'present' | 'disabled' | 'invalid'
   readonly as?: string
   readonly reason?: string
+  /** What the program says of it that is not taken over, by its keys. */
+  readonly leftBehind?: readonly string[]
 }
 
 export interface PlannedFile {
@@ -47,11 +49,11 @@ export function planImport(
     } catch (error) {
       return {
         ...place,
-        problem: error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error),
+        problem: `${describe(error, text)}; mend it there, or import from others by their names`,
         servers: [],
       }
     }
-    const outcomes = [...servers].map(([name, { disabled, ...server }]): PlannedServer => {
+    const outcomes = [...servers].map(([name, { disabled, leftBehind, ...server }]): PlannedServer => {
       if (disabled) return { name, outcome: 'disabled' }
       const reason = faultOf(name, server)
       if (reason !== undefined) return { name, outcome: 'invalid', reason }
@@ -60,7 +62,7 @@ export function planImport(
       const as = freeName(name, client, known)
       known.set(as, server)
       added.set(as, server)
-      return { name, outcome: 'added', as }
+      return { name, outcome: 'added', as, ...(leftBehind ? { leftBehind } : {}) }
     })
     return { ...place, servers: outcomes }
   })
@@ -70,11 +72,29 @@ export function planImport(
 function parse(text: string, path: string): unknown {
   if (path.endsWith('.toml')) return parseToml(text)
   const errors: ParseError[] = []
-  const data: unknown = parseJson(text, errors, { allowTrailingComma: true })
+  const data: unknown = parseJson(text.replace(/^\uFEFF/, ' '), errors, { allowTrailingComma: true })
   const [error] = errors
-  if (error)
-    throw new Error(`it is no JSON: ${printParseErrorCode(error.error)} at character ${error.offset}`)
+  if (error) throw new JsonFault(error)
   return data
+}
+
+class JsonFault extends Error {
+  readonly offset: number
+
+  constructor({ error, offset }: ParseError) {
+    const reason = printParseErrorCode(error).replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    super(`it is no JSON: ${reason.toLowerCase()}`)
+    this.offset = offset
+  }
+}
+
+/** What is wrong with a file, with the line where that is known. */
+function describe(error: unknown, text: string): string {
+  const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
+  if (error instanceof TomlError) return `line ${error.line}: ${reason}`
+  if (error instanceof RangeError) return 'it is nested too deeply'
+  if (error instanceof JsonFault) return `line ${text.slice(0, error.offset).split('\n').length}: ${reason}`
+  return reason
 }
 
 function faultOf(name: string, server: ImportedServer): string | undefined {

@@ -7,7 +7,11 @@ export interface ImportedServer {
   readonly url?: unknown
   readonly headers?: unknown
   readonly type?: unknown
+  readonly allow?: unknown
+  readonly deny?: unknown
   readonly disabled?: boolean
+  /** Keys of the program's own that say something, and are not taken over. */
+  readonly leftBehind?: readonly string[]
 }
 
 /** Takes the servers out of a program's parsed config. */
@@ -35,17 +39,37 @@ export const fromZed: ReadServers = (data) =>
 
 export const fromCodex: ReadServers = (data) =>
   mapServers(fieldOf(data, 'mcp_servers'), (server) => {
-    const { bearer_token_env_var: token, http_headers: headers } = server
-    const authorization = typeof token === 'string' ? { Authorization: `Bearer \${${token}}` } : {}
-    const all = { ...(isTable(headers) ? headers : {}), ...authorization }
-    return toServer({ ...server, ...(Object.keys(all).length > 0 ? { headers: all } : {}) })
+    const { bearer_token_env_var: token, http_headers, env_http_headers, env_vars, ...rest } = server
+    const authorization = typeof token === 'string' ? { Authorization: reference(token, 'Bearer ') } : {}
+    const fromEnv = Object.entries(tableOf(env_http_headers)).map(([name, variable]) => [
+      name,
+      reference(String(variable)),
+    ])
+    const headers = { ...tableOf(http_headers), ...Object.fromEntries(fromEnv), ...authorization }
+    return toServer({
+      ...rest,
+      env: { ...handedOn(env_vars), ...tableOf(server.env) },
+      ...(Object.keys(headers).length > 0 ? { headers } : {}),
+    })
   })
+
+/** Variables that a server gets from the environment, those of them that have a value there. */
+function handedOn(names: unknown): Record<string, string> {
+  const listed = Array.isArray(names) ? names : []
+  const variables = listed.map((item) => (isTable(item) ? item.name : item))
+  return Object.fromEntries(variables.map((name) => [String(name), `\${${name}:-}`]))
+}
+
+function reference(variable: string, prefix = ''): string {
+  return `${prefix}\${${variable}}`
+}
 
 /** opencode writes command and arguments as one list. */
 export const fromOpencode: ReadServers = (data) =>
   mapServers(fieldOf(data, 'mcp'), (server) => {
     const [command, ...args] = Array.isArray(server.command) ? server.command : [server.command]
-    return toServer({ ...server, command, args, env: server.environment })
+    const { environment: env, ...rest } = server
+    return toServer({ ...rest, command, args, env })
   })
 
 function mapServers(
@@ -62,16 +86,59 @@ function toServer(server: Readonly<Record<string, unknown>>): ImportedServer {
   const url = server.url ?? server.serverUrl ?? server.httpUrl
   const isOff = server.disabled === true || server.enabled === false
   const isList = Array.isArray(args) && args.length > 0
+  const deny = listOf(server, DENY_KEYS)
+  const left = leftBehind(server)
   return {
-    ...(typeof command === 'string' ? { command } : {}),
-    ...(isList ? { args: args.map((arg) => toVariable(String(arg))) } : {}),
+    ...(typeof command === 'string' ? { command: toVariable(command) } : {}),
+    ...(isList ? { args: args.filter((arg) => arg !== null).map((arg) => toVariable(String(arg))) } : {}),
     ...(isTable(env) && Object.keys(env).length > 0 ? { env: texts(env) } : {}),
-    ...(typeof cwd === 'string' ? { cwd } : {}),
+    ...(typeof cwd === 'string' ? { cwd: toVariable(cwd) } : {}),
     ...(typeof url === 'string' ? { url: toVariable(url) } : {}),
     ...(isTable(headers) && Object.keys(headers).length > 0 ? { headers: texts(headers) } : {}),
     ...(typeof type === 'string' && TYPES.includes(type) ? { type } : {}),
+    ...(ALLOW_KEYS.some((key) => Array.isArray(server[key])) ? { allow: listOf(server, ALLOW_KEYS) } : {}),
+    ...(deny.length > 0 ? { deny } : {}),
     ...(isOff ? { disabled: true } : {}),
+    ...(left.length > 0 ? { leftBehind: left } : {}),
   }
+}
+
+const ALLOW_KEYS = ['allow', 'includeTools', 'enabledTools', 'enabled_tools']
+const DENY_KEYS = ['deny', 'excludeTools', 'disabledTools', 'disabled_tools']
+
+function listOf(server: Readonly<Record<string, unknown>>, keys: readonly string[]): string[] {
+  return keys.flatMap((key) => server[key] ?? []).map(String)
+}
+
+const TAKEN = new Set([
+  ...[
+    'command',
+    'args',
+    'env',
+    'cwd',
+    'headers',
+    'type',
+    'url',
+    'serverUrl',
+    'httpUrl',
+    'disabled',
+    'enabled',
+  ],
+  ...ALLOW_KEYS,
+  ...DENY_KEYS,
+])
+/** Notes, and what says the same as what is taken. */
+const IDLE = new Set(['name', 'description', 'comment', '_comment', 'transport', 'transportType', 'source'])
+
+function leftBehind(server: Readonly<Record<string, unknown>>): string[] {
+  const left = Object.entries(server).filter(([key]) => !TAKEN.has(key) && !IDLE.has(key))
+  return left.filter(([, value]) => !isSilent(value)).map(([key]) => key)
+}
+
+/** What is switched off, or holds nothing, says nothing. */
+function isSilent(value: unknown): boolean {
+  if (value === null || value === undefined || value === false || value === '') return true
+  return typeof value === 'object' && Object.keys(value).length === 0
 }
 
 function texts(table: Readonly<Record<string, unknown>>): Record<string, string> {
@@ -99,6 +166,10 @@ function entriesOf(table: unknown): [string, Record<string, unknown>][] {
   return Object.entries(table).filter((entry): entry is [string, Record<string, unknown>] =>
     isTable(entry[1]),
   )
+}
+
+function tableOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isTable(value) ? value : {}
 }
 
 function fieldOf(table: unknown, key: string): unknown {
