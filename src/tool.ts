@@ -40,10 +40,26 @@ export type CallErrorCode =
   | 'timeout'
   | 'cancelled'
 
-/** What a call is answered with. `value` is the text the model reads; `structured` and `content` go along unchanged. */
+/**
+ * What a call is answered with. `value` is the text the model reads; `structured` and `content` go along unchanged. So
+ * does `meta`, which is for the host alone: what is said beside the answer, an MCP server's `_meta` say.
+ */
 export type ToolResult =
-  | { ok: true; value: string; content?: ContentBlock[]; structured?: unknown; costUsd?: number }
-  | { ok: false; error: string; code: CallErrorCode | (string & {}); structured?: unknown }
+  | {
+      ok: true
+      value: string
+      content?: ContentBlock[]
+      structured?: unknown
+      costUsd?: number
+      meta?: Readonly<Record<string, unknown>>
+    }
+  | {
+      ok: false
+      error: string
+      code: CallErrorCode | (string & {})
+      structured?: unknown
+      meta?: Readonly<Record<string, unknown>>
+    }
 
 /** What a tool learns of the call it serves. Capability handles are there only when declared and granted. */
 export interface ToolContext extends CapabilityHandles {

@@ -1,5 +1,6 @@
 import { CapabilityError } from '../capability.ts'
 import { describeError } from '../errors.ts'
+import { isRecord } from '../json.ts'
 import type { CallErrorCode, ToolResult } from '../tool.ts'
 
 /** The answer of a call that failed. */
@@ -45,7 +46,7 @@ export function readResult(returned: unknown): ToolResult | string {
 }
 
 function readSuccess(returned: object): ToolResult | string {
-  const { value, content, structured, costUsd } = returned as { [key: string]: unknown }
+  const { value, content, structured, costUsd, meta } = returned as { [key: string]: unknown }
   if (typeof value !== 'string') return `"value" is ${nameOf(value)} instead of a text`
   if (content !== undefined && !Array.isArray(content)) return '"content" is no array'
   if (costUsd !== undefined && typeof costUsd !== 'number') return '"costUsd" is no number'
@@ -53,15 +54,19 @@ function readSuccess(returned: object): ToolResult | string {
   if (content !== undefined) result.content = [...content]
   if (structured !== undefined) result.structured = structured
   if (costUsd !== undefined) result.costUsd = costUsd
+  if (isRecord(meta)) result.meta = meta
   return result
 }
 
 function readFailure(returned: object): ToolResult | string {
-  const { error, code, structured } = returned as { [key: string]: unknown }
+  const { error, code, structured, meta } = returned as { [key: string]: unknown }
   if (typeof error !== 'string') return `"error" is ${nameOf(error)} instead of a text`
   // The reason is what the model needs; a code of the wrong kind must not cost it.
   const known = typeof code === 'string' && code !== '' ? code : 'execution_failed'
-  return { ok: false, error, code: known, ...(structured === undefined ? {} : { structured }) }
+  const result: ToolResult = { ok: false, error, code: known }
+  if (structured !== undefined) result.structured = structured
+  if (isRecord(meta)) result.meta = meta
+  return result
 }
 
 function nameOf(value: unknown): string {

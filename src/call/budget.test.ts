@@ -131,6 +131,7 @@ describe('the results of a batch', () => {
       content: [{ type: 'text', text: 'y'.repeat(500) }],
       structured: { z: 'z'.repeat(500) },
       costUsd: 1,
+      meta: { 'x/trace': 'm'.repeat(500) },
     }
     const result = await runOne(
       fakeTool({ execute: () => full }),

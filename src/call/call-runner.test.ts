@@ -281,9 +281,16 @@ describe('whatever a tool does, its call is answered', () => {
       content: [{ type: 'image', data: 'AA==', mimeType: 'image/png' }],
       structured: { n: 1 },
       costUsd: 0.5,
+      meta: { 'x/trace': 't' },
     }
     expect(await runOne(fakeTool({ execute: () => full }), {})).toEqual(full)
-    const failed: ToolResult = { ok: false, error: 'e', code: 'quota', structured: { left: 0 } }
+    const failed: ToolResult = {
+      ok: false,
+      error: 'e',
+      code: 'quota',
+      structured: { left: 0 },
+      meta: { a: 1 },
+    }
     expect(await runOne(fakeTool({ execute: () => failed }), {})).toEqual(failed)
   })
 

@@ -23,7 +23,7 @@ export function maskFor(backends: CapabilityBackends): Mask | undefined {
   }
 }
 
-/** A result with every text in it masked: its code, and `structured` and `content` however deep. */
+/** A result with every text in it masked: its code, and `structured`, `content` and `meta` however deep. */
 export function maskResult(result: ToolResult, mask: Mask): ToolResult {
   const copy = copyResult(result, mask)
   if (copy.ok) copy.value = mask(copy.value)
@@ -41,5 +41,6 @@ export function copyResult(result: ToolResult, change: Mask = (text) => text): T
   if (copy.ok && copy.content !== undefined) {
     copy.content = mapTexts(copy.content, change) as ContentBlock[]
   }
+  if (copy.meta !== undefined) copy.meta = mapTexts(copy.meta, change) as Record<string, unknown>
   return copy
 }

@@ -76,6 +76,24 @@ describe('maskArguments', () => {
   })
 })
 
+describe('what is said beside a result', () => {
+  const tool = fakeTool({
+    execute: () => ({ ok: true, value: 'long', meta: { 'x/key': ['hunter2'] } }),
+    reduce: () => ({ ok: true, value: 'short' }),
+  })
+
+  test('stays when a reducer leaves it out', async () => {
+    expect(await runOne(tool, {})).toEqual({ ok: true, value: 'short', meta: { 'x/key': ['hunter2'] } })
+  })
+
+  test('is masked like the rest', async () => {
+    const mask = (text: string) => text.replaceAll('hunter2', '***')
+    const secrets = { open: () => ({ get: () => '' }), mask }
+    const result = await runOne(tool, {}, { environment: { backends: { secrets } as never } })
+    expect(result).toEqual({ ok: true, value: 'short', meta: { 'x/key': ['***'] } })
+  })
+})
+
 describe('what is handed around a call', () => {
   test('hooks and reducers get copies, however deep', async () => {
     const structured = { deep: { list: [1] } }

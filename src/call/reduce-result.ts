@@ -6,7 +6,8 @@ import { copyResult } from './mask.ts'
 
 /**
  * The result as the tool's reducer leaves it: the host's for that name, else the tool's own. One that throws, returns
- * nothing or something that is no result leaves the original, also when it has changed what it was given.
+ * nothing or something that is no result leaves the original, also when it has changed what it was given. `meta` stays,
+ * unless the reducer gives another: no model reads it, so there is nothing to shorten.
  */
 export function reduceResult(
   tool: Tool,
@@ -21,7 +22,10 @@ export function reduceResult(
     const reduced: unknown = reducer.reduce(copyResult(result), context)
     if (reduced === undefined || reduced === null) return result
     const read = readResult(reduced)
-    if (typeof read !== 'string') return read
+    if (typeof read !== 'string') {
+      if (result.meta !== undefined) read.meta ??= result.meta
+      return read
+    }
     onFailure(`not a tool result: ${read}`)
   } catch (thrown) {
     onFailure(describeError(thrown))

@@ -45,14 +45,14 @@ export async function callServerTool(
     connection.era === 'modern' && isRecord(tool.inputSchema) && isMirrored(tool.inputSchema)
       ? await connection.callMirrored(params, tool.inputSchema, options)
       : await connection.callTool(params, options)
-  const { result, meta } = toToolResult(answer, (structured) => {
+  const result = toToolResult(answer, (structured) => {
     const faults = outputFaults(tool, structured, call.outputSchemas)
     if (faults !== undefined) emit({ type: 'output-mismatch', ...place, faults })
     return faults
   })
   if (tool.outputSchema !== undefined && result.ok && result.structured === undefined)
     emit({ type: 'output-mismatch', ...place, faults: NOTHING_STRUCTURED })
-  if (meta) emit({ type: 'result-meta', ...place, meta, isTrusted })
+  if (result.meta) emit({ type: 'result-meta', ...place, meta: result.meta, isTrusted })
   return result
 }
 

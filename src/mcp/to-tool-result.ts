@@ -2,40 +2,43 @@ import { isRecord } from '../json.ts'
 import { withoutHidden } from '../names.ts'
 import type { ContentBlock, ToolResult } from '../tool.ts'
 
-/** What is known of a result besides the result itself. */
-export interface ReadResult {
-  readonly result: ToolResult
-  readonly meta?: Readonly<Record<string, unknown>>
-}
-
 /**
  * A server's answer as a tool result: `value` is its text, `content` its blocks, `structured` its structured content,
- * all of it as it came but for hidden characters, which never reach the model. An answer with `isError` is a failure
- * with that text.
+ * `meta` its `_meta`, all of it as it came but for hidden characters, which never reach the model. An answer with
+ * `isError` is a failure with that text.
  */
 export function toToolResult(
   answer: unknown,
   outputFaults: (structured: unknown) => string | undefined,
-): ReadResult {
-  if (!isRecord(answer)) return { result: failed('it answered with something that is no result') }
+): ToolResult {
+  if (!isRecord(answer)) return failed('it answered with something that is no result')
   const blocks = Array.isArray(answer.content) ? answer.content.filter(isBlock).map(cleanBlock) : []
-  const meta = isRecord(answer._meta) && Object.keys(answer._meta).length > 0 ? { meta: answer._meta } : {}
+  const meta = metaOf(answer)
   // The first protocol revision called the whole result toolResult.
   const structured = cleanData(answer.structuredContent ?? answer.toolResult)
   const text = textOf(blocks, structured)
-  if (answer.isError === true) return { result: toFailure(text, blocks, structured), ...meta }
+  if (answer.isError === true) return { ...toFailure(text, blocks, structured), ...meta }
   const faults = structured === undefined ? undefined : outputFaults(structured)
   const note = faults === undefined ? undefined : `[structured content does not match its schema: ${faults}]`
   const content = note === undefined ? blocks : [...blocks, { type: 'text', text: note } as const]
   return {
-    result: {
-      ok: true,
-      value: [text, note].filter((part) => part !== undefined && part !== '').join('\n'),
-      ...(content.length > 0 ? { content } : {}),
-      ...(structured === undefined ? {} : { structured }),
-    },
+    ok: true,
+    value: [text, note].filter((part) => part !== undefined && part !== '').join('\n'),
+    ...(content.length > 0 ? { content } : {}),
+    ...(structured === undefined ? {} : { structured }),
     ...meta,
   }
+}
+
+/** The protocol's own mark of who answered: the same on every result of a server, and known of it anyway. */
+const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
+
+function metaOf({ _meta }: Record<string, unknown>): Pick<ToolResult, 'meta'> {
+  if (!isRecord(_meta)) return {}
+  const { [SERVER_INFO]: _, ...rest } = _meta
+  if (Object.keys(rest).length === 0) return {}
+  const meta = cleanData(rest)
+  return isRecord(meta) ? { meta } : {}
 }
 
 function toFailure(text: string, blocks: readonly ContentBlock[], structured: unknown): ToolResult {

@@ -194,12 +194,14 @@ describe('a hostile server', () => {
     expect(pair.events).toContainEqual(expect.objectContaining({ type: 'output-mismatch', tool: 'mismatch' }))
   })
 
-  it('with blocks nobody knows has them handed on, and its _meta told', async () => {
+  it('with blocks nobody knows has them handed on, and its _meta too', async () => {
     await pair.connect()
     const result = await pair.call('mcp__hostile__odd_blocks')
-    expect(result).toEqual({ ok: true, value: '[hologram]', content: [{ type: 'hologram', depth: 3 }] })
+    const content = [{ type: 'hologram', depth: 3 }]
+    const meta = { 'x/trace': 'abc' }
+    expect(result).toEqual({ ok: true, value: '[hologram]', content, meta })
     expect(pair.events).toContainEqual(
-      expect.objectContaining({ type: 'result-meta', meta: { 'x/trace': 'abc' }, isTrusted: false }),
+      expect.objectContaining({ type: 'result-meta', meta, isTrusted: false }),
     )
   })
 })
