@@ -77,10 +77,12 @@ export type { Strategy, Surface } from './session/surface.ts'
 export { estimateTokens, exactTokenCounter, type TokenCounter } from './tokens.ts'
 export {
   type CallErrorCode,
+  type CallProgress,
   type CallResult,
   type ContentBlock,
   type JsonSchema,
   type Listing,
+  type ProgressNote,
   type ReduceContext,
   type Tool,
   type ToolAnnotations,

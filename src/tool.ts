@@ -61,6 +61,19 @@ export type ToolResult =
       meta?: Readonly<Record<string, unknown>>
     }
 
+/** How far a call has come. */
+export interface ProgressNote {
+  /** Grows as the work goes on, up to `total` where that is known. */
+  readonly progress: number
+  readonly total?: number
+  readonly message?: string
+}
+
+/** A note of progress, with the call that it is about. */
+export interface CallProgress extends ProgressNote {
+  readonly toolCallId: string
+}
+
 /** What a tool learns of the call it serves. Capability handles are there only when declared and granted. */
 export interface ToolContext extends CapabilityHandles {
   readonly sessionId: string
@@ -70,6 +83,8 @@ export interface ToolContext extends CapabilityHandles {
   readonly signal: AbortSignal
   /** How many characters of `value` will survive; a tool that can say less may use it. */
   readonly resultLimitChars: number
+  /** Tells the host how far the work has come; absent when nobody listens. Never throws. */
+  readonly onProgress?: (note: ProgressNote) => void
 }
 
 /** What a reducer may know of the call whose result it shortens. */

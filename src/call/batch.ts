@@ -1,6 +1,6 @@
 import type { Attachment } from '../capability.ts'
 import type { Emit } from '../events.ts'
-import type { CallEnvironment, CallHooks, CallSettings } from './call-environment.ts'
+import type { CallContext, CallEnvironment, CallHooks, CallSettings } from './call-environment.ts'
 import type { SchemaCache } from './check-arguments.ts'
 import type { BatchAbort, Schedule } from './deadline.ts'
 import type { Gate } from './gate.ts'
@@ -30,6 +30,8 @@ export interface Batch {
   /** For tools without a deadline of their own, for each hook and for the spill; 0 = none. */
   readonly timeoutMs: number
   readonly attachments: readonly Attachment[]
+  /** The host's, which may throw. */
+  readonly onProgress: CallContext['onProgress'] | undefined
   readonly hooks: readonly CallHooks[]
   readonly abort: BatchAbort
   /** For batches with `maxParallel`. */

@@ -1,7 +1,7 @@
 import type { Attachment, CapabilityBackends } from '../capability.ts'
 import type { Emit } from '../events.ts'
 import type { ReducerLookup } from '../reduce/reducer.ts'
-import type { Tool, ToolCall, ToolDefinition, ToolResult, ToolSource } from '../tool.ts'
+import type { CallProgress, Tool, ToolCall, ToolDefinition, ToolResult, ToolSource } from '../tool.ts'
 import type { Spill } from './spill.ts'
 
 /** What the host says about a batch of calls. */
@@ -19,6 +19,8 @@ export interface CallContext {
   readonly maxParallel?: number
   /** The files of the turn, for tools that declared `attachments`. */
   readonly attachments?: readonly Attachment[]
+  /** Hears how far the calls of the batch have come, from tools that tell, until each is answered. One that throws harms nobody. */
+  readonly onProgress?: (note: CallProgress) => void
 }
 
 /** What a call resolves to; a call through `call_tool` resolves to the tool it names and the arguments for it. */

@@ -83,6 +83,7 @@ export class CallRunner {
       isDryRun: context.dryRun === true,
       timeoutMs: context.timeoutMs ?? settings.timeoutMs,
       attachments: context.attachments ?? [],
+      onProgress: context.onProgress,
       hooks: hookList(settings.hooks),
       abort: new BatchAbort(context.signal),
       gate: maxParallel !== undefined && maxParallel >= 1 ? new Gate(Math.floor(maxParallel)) : undefined,

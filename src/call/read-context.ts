@@ -8,6 +8,7 @@ export function readContext(context: unknown): CallContext {
   const maxParallel = asNumber(read(context, 'maxParallel'))
   const signal = read(context, 'signal')
   const attachments = read(context, 'attachments')
+  const onProgress = read(context, 'onProgress')
   return {
     sessionId: readSessionId(context),
     dryRun: read(context, 'dryRun') === true,
@@ -17,6 +18,7 @@ export function readContext(context: unknown): CallContext {
     ...(maxParallel === undefined ? undefined : { maxParallel }),
     ...(isSignal(signal) ? { signal } : undefined),
     ...(Array.isArray(attachments) ? { attachments } : undefined),
+    ...(isListener(onProgress) ? { onProgress } : undefined),
   }
 }
 
@@ -36,6 +38,10 @@ function read(context: unknown, key: keyof CallContext): unknown {
 
 function asNumber(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined
+}
+
+function isListener(value: unknown): value is NonNullable<CallContext['onProgress']> {
+  return typeof value === 'function'
 }
 
 function isSignal(value: unknown): value is AbortSignal {

@@ -7,6 +7,7 @@ import type { CallTarget } from './call-environment.ts'
 import { type Outcome, runWithin, type Stop } from './deadline.ts'
 import { Gate } from './gate.ts'
 import { openCapabilities } from './open-capabilities.ts'
+import { ProgressReport } from './progress-report.ts'
 
 /**
  * Executes the tool with what it was granted, within its deadline and its turn at the gates. Waiting for a turn does
@@ -62,18 +63,22 @@ function execute(
   toolCallId: string,
   batch: Batch,
 ): ToolResult | Promise<ToolResult> {
-  const { abort, state } = batch
+  const { abort, state, onProgress } = batch
+  const report = onProgress && new ProgressReport(toolCallId, onProgress, batch.mask)
   const timeoutMs = tool.timeoutMs ?? batch.timeoutMs
   const outcome = runWithin<unknown>(
     (stop) => {
-      const context = contextOf(tool, toolCallId, batch, stop)
+      const context = contextOf(tool, toolCallId, batch, stop, report)
       if (tool.capabilities === undefined) return tool.execute(args, context)
       return executeWithCapabilities(tool, args, context, batch)
     },
     { abort, timeoutMs, schedule: state.schedule },
   )
-  if (!(outcome instanceof Promise)) return answerOf(outcome, tool, timeoutMs)
-  return outcome.then((ended) => answerOf(ended, tool, timeoutMs))
+  const answer = (ended: Outcome<unknown>) => {
+    report?.end()
+    return answerOf(ended, tool, timeoutMs)
+  }
+  return outcome instanceof Promise ? outcome.then(answer) : answer(outcome)
 }
 
 function contextOf(
@@ -81,6 +86,7 @@ function contextOf(
   toolCallId: string,
   { sessionId, turnCount, shareChars }: Batch,
   stop: Stop,
+  report: ProgressReport | undefined,
 ): ToolContext {
   return {
     sessionId,
@@ -90,6 +96,7 @@ function contextOf(
     get signal() {
       return stop.signal
     },
+    ...(report ? { onProgress: report.tell } : undefined),
   }
 }
 

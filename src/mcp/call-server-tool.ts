@@ -3,6 +3,7 @@ import type { SchemaCache } from '../call/check-arguments.ts'
 import { describeFaults } from '../call/describe-faults.ts'
 import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
+import { withoutHidden } from '../names.ts'
 import type { ToolContext, ToolResult } from '../tool.ts'
 import { type Connection, type ProgressNote, TotalTimeoutError } from './connection.ts'
 import { describeHttpError } from './http/describe-http-error.ts'
@@ -15,7 +16,7 @@ export interface ServerCall {
   readonly server: string
   readonly tool: ServerTool
   readonly input: unknown
-  readonly ctx: Pick<ToolContext, 'toolCallId' | 'signal'>
+  readonly ctx: Pick<ToolContext, 'toolCallId' | 'signal' | 'onProgress'>
   /** How long the server may take without a word; with words of its progress, ten times that. */
   readonly timeoutMs: number
   readonly isTrusted: boolean
@@ -32,14 +33,15 @@ export async function callServerTool(
   const { tool, ctx, timeoutMs, isTrusted } = call
   const place = { tool: tool.name, toolCallId: ctx.toolCallId }
   const params = { name: tool.name, arguments: isRecord(call.input) ? call.input : {} }
-  const onProgress = ({ progress, total, message }: ProgressNote) =>
-    emit({
-      type: 'call-progress',
-      ...place,
+  const onProgress = ({ progress, total, message }: ProgressNote) => {
+    const note = {
       progress,
       ...(total === undefined ? {} : { total }),
-      ...(message === undefined ? {} : { message }),
-    })
+      ...(message === undefined ? {} : { message: withoutHidden(message) }),
+    }
+    emit({ type: 'call-progress', ...place, ...note })
+    ctx.onProgress?.(note)
+  }
   const options = { timeoutMs, maxTotalMs: timeoutMs * PROGRESS_FACTOR, signal: ctx.signal, onProgress }
   const answer =
     connection.era === 'modern' && isRecord(tool.inputSchema) && isMirrored(tool.inputSchema)

@@ -1,8 +1,8 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import type { CallContext, CallProgress } from '../../src/index.ts'
 import { type ConnectedServers, connectServers, type McpEvent } from '../../src/mcp/index.ts'
-import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 
 /** A minute of silence, as audio. */
@@ -98,18 +98,20 @@ describe('a server of the stateless revision over HTTP', () => {
     return server
   }
 
-  async function call(name: string, args: unknown = {}, signal?: AbortSignal): Promise<ToolResult> {
-    const context = { sessionId: 's', ...(signal ? { signal } : {}) }
-    const [answer] = await registry.executeParallel(
-      [{ toolCallId: 'c', name: `mcp__web__${name}`, args }],
-      context,
-    )
+  async function call(name: string, args: unknown = {}, context: Partial<CallContext> = {}) {
+    const [answer] = await registry.executeParallel([{ toolCallId: 'c', name: `mcp__web__${name}`, args }], {
+      sessionId: 's',
+      ...context,
+    })
     if (!answer) throw new Error('no answer')
     return answer.result
   }
 
   it('is told arguments in headers where it wants that, and its progress is heard then too', async () => {
-    expect(await call('mirrored', { city: 'Rome' })).toMatchObject({ ok: true, value: 'rain in Rome' })
+    const notes: CallProgress[] = []
+    const answer = await call('mirrored', { city: 'Rome' }, { onProgress: (note) => notes.push(note) })
+    expect(answer).toMatchObject({ ok: true, value: 'rain in Rome' })
+    expect(notes).toEqual([1, 2, 3, 4].map((progress) => ({ toolCallId: 'c', progress })))
     expect(headers.at(-1)?.get('mcp-param-city')).toBe('Rome')
     const progress = events.filter(({ type }) => type === 'call-progress')
     expect(progress).toMatchObject([{ progress: 1 }, { progress: 2 }, { progress: 3 }, { progress: 4 }])
@@ -132,7 +134,7 @@ describe('a server of the stateless revision over HTTP', () => {
 
   it('is told when a call is cancelled, and when it takes too long', async () => {
     const abort = new AbortController()
-    const waiting = call('wait', {}, abort.signal)
+    const waiting = call('wait', {}, { signal: abort.signal })
     await call('rich')
     abort.abort()
     expect(await waiting).toMatchObject({ ok: false, code: 'cancelled' })
