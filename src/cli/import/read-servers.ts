@@ -53,7 +53,7 @@ export const fromCodex: ReadServers = (data) =>
     })
   })
 
-/** Variables that a server gets from the environment, those of them that have a value there. */
+/** Variables that a server gets from the environment; one that is not set there is empty. */
 function handedOn(names: unknown): Record<string, string> {
   const listed = Array.isArray(names) ? names : []
   const variables = listed.map((item) => (isTable(item) ? item.name : item))
