@@ -49,7 +49,7 @@ const REFERENCE =
 function meaningOf(reference: string, variables: Variables): Expanded {
   const { plain, named, input, fallback } = REFERENCE.exec(reference)?.groups ?? {}
   const name = plain ?? named ?? (input === undefined ? undefined : inputName(input))
-  if (name === undefined) return { unknown: `\${${reference}}` }
+  if (name === undefined) return { unknown: reference }
   const value = lookUp(name, variables)
   if (fallback !== undefined && (value === undefined || value === ''))
     return expandVariables(fallback, variables)

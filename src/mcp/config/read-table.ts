@@ -113,8 +113,9 @@ export function fillTable(
     faults.unshift(`${[...missing].join(', ')} has no value; set it, or write \${${first}:-default}`)
   }
   if (unknown.size > 0) {
-    const step = `write \${NAME}, and set that variable in the environment`
-    faults.unshift(`${[...unknown].join(', ')} cannot be filled in here; ${step}`)
+    // Without the braces: the value itself is masked wherever it is told.
+    const names = [...unknown].map((name) => JSON.stringify(name)).join(', ')
+    faults.unshift(`no variable ${names} is known here; write \${NAME}, and set that in the environment`)
   }
   return { values, faults }
 }

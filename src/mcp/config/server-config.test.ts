@@ -28,7 +28,7 @@ describe('the table of a server', () => {
       const { servers } = readConfig({
         mcpServers: { a: { command: 'x', args: [text] }, b: { command: 'x' } },
       })
-      expect(servers.a?.problem).toMatch(/^\$\{.*\} cannot be filled in here; write \$\{NAME\}/)
+      expect(servers.a?.problem).toMatch(/^no variable ".*" is known here; write \$\{NAME\}/)
       expect(servers.b).not.toHaveProperty('problem')
     },
   )
