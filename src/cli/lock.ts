@@ -1,32 +1,68 @@
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
-import { compareWithLock, type LockChange, type Lockfile, lockServers, writeLockfile } from 'toolcrib/mcp'
+import {
+  compareWithLock,
+  type Finding,
+  type LockChange,
+  type LockedServer,
+  type Lockfile,
+  type LockLayer,
+  literalSecrets,
+  lockServers,
+  type ObservedServer,
+  writeLockfile,
+} from 'toolcrib/mcp'
 import type { ServerFlags } from './commands/flags.ts'
 import { type Observation, observeServers } from './observe-servers.ts'
 import { findConfigAndDamage } from './open-registry.ts'
-import { showChanges } from './show-changes.ts'
+import { showChanges, showFinding, withDigests } from './show-changes.ts'
 import { note, plain, plural, printJson, say } from './terminal.ts'
 
-/** `toolcrib lock`: approves the servers as they are now. */
+/** `toolcrib lock`: approves the servers of the config that counts most, as they are now. */
 export async function runLock(flags: ServerFlags): Promise<void> {
-  const { damage, ...found } = await findConfigAndDamage(flags)
-  const { lockPath, lockfile: before } = found
-  const { observed, failed } = await observeServers(flags, () => true, found)
-  requireAnswers(observed.size, failed, lockPath)
-  const lockfile = keepUnreachable(lockServers(observed, before), before, failed)
-  const changes = before ? compareWithLock(before, observed) : []
-  await writeLockfile(lockPath, lockfile)
-  const outcome = {
-    lockfile: lockPath,
-    servers: lockfile.servers.size,
-    tools: [...lockfile.servers.values()].reduce((sum, server) => sum + server.tools.size, 0),
+  const found = await findConfigAndDamage(flags)
+  const layer = found.locks.findLast(({ servers }) => servers.size > 0)
+  const observation = await observeServers(flags, (server) => layer?.servers.has(server) === true, found)
+  const observed = new Map([...observation.observed].filter(([server]) => layer?.servers.has(server)))
+  const { failed, findings } = observation
+  requireAnswers(observed.size, failed, layer?.path ?? found.lockPath)
+  if (!layer) return
+  const { kept, inUse } = approvedBefore(layer)
+  const locked = keepUnreachable(lockServers(observed, inUse), inUse, failed)
+  const changes = inUse ? compareWithLock(inUse, observed) : []
+  await writeLockfile(layer.path, { servers: new Map([...kept, ...locked.servers]) })
+  const outcome: Outcome = {
+    lockfile: layer.path,
+    servers: locked.servers.size,
+    tools: [...locked.servers.values()].reduce((sum, server) => sum + server.tools.size, 0),
     changes,
-    failed: failed.map((failure) => ({ ...failure, kept: lockfile.servers.has(failure.server) })),
-    replaced: damage !== undefined,
+    findings,
+    literals: literalsOf(observed),
+    others: [...observation.observed.keys()].filter((server) => !layer.servers.has(server)),
+    failed: failed.map((failure) => ({ ...failure, kept: locked.servers.has(failure.server) })),
+    replaced: layer.damage !== undefined,
   }
-  if (flags.json) printJson(outcome)
+  if (flags.json) printJson({ ...outcome, changes: withDigests(changes) })
   else show(outcome)
   process.exitCode = failed.length > 0 ? 1 : 0
+}
+
+/** What was approved of servers that are in use, and of those that are disabled, which stays as it is. */
+function approvedBefore({ lockfile, resting }: LockLayer): {
+  readonly kept: ReadonlyMap<string, LockedServer>
+  readonly inUse: Lockfile | undefined
+} {
+  const servers = [...(lockfile?.servers ?? [])]
+  return {
+    kept: new Map(servers.filter(([name]) => resting.has(name))),
+    inUse: lockfile && { servers: new Map(servers.filter(([name]) => !resting.has(name))) },
+  }
+}
+
+function literalsOf(observed: ReadonlyMap<string, ObservedServer>): Outcome['literals'] {
+  return [...observed]
+    .map(([server, { config }]) => ({ server, places: literalSecrets(config) }))
+    .filter(({ places }) => places.length > 0)
 }
 
 /** An empty lockfile would hold back every server, and one that was there is worth more. */
@@ -64,16 +100,33 @@ interface Outcome {
   readonly servers: number
   readonly tools: number
   readonly changes: readonly LockChange[]
+  /** What the scanner says of what was locked. */
+  readonly findings: readonly Finding[]
+  /** Where the config holds what looks like a secret and is no variable. */
+  readonly literals: readonly { readonly server: string; readonly places: readonly string[] }[]
+  /** Servers of other config files, which have lockfiles of their own. */
+  readonly others: readonly string[]
   /** Servers that could not be asked; `kept` says whether an earlier approval of theirs stays. */
   readonly failed: readonly { readonly server: string; readonly reason: string; readonly kept: boolean }[]
   /** True when a damaged lockfile was written anew. */
   readonly replaced: boolean
 }
 
-function show({ lockfile, servers, tools, changes, failed, replaced }: Outcome): void {
+function show(outcome: Outcome): void {
+  const { lockfile, servers, tools, changes, findings, literals, others, failed, replaced } = outcome
   if (replaced) note(`${pc.yellow('note')} ${lockfile} was damaged, and is written anew: review all of it`)
   showChanges(changes)
+  if (findings.length > 0) say('worth a look, before others go by what is locked:')
+  for (const finding of findings) showFinding(finding)
   say(`${pc.green('locked')} ${plural(servers, 'server')}, ${plural(tools, 'tool')} in ${lockfile}`)
+  for (const { server, places } of literals)
+    note(
+      `${pc.yellow('note')} ${server}: ${places.map(plain).join(', ')} looks like a secret: better as \${VARIABLE}`,
+    )
+  if (others.length > 0)
+    note(
+      `${pc.yellow('note')} not locked: ${others.join(', ')}, of another config file; lock these with --config and that file`,
+    )
   for (const { server, reason, kept } of failed) {
     const outcome = kept ? 'its old approval stays' : 'it is not in the lockfile'
     note(`${pc.red('failed')} ${server}: ${plain(reason)}; ${outcome}`)

@@ -1,12 +1,22 @@
+import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
-import { compareWithLock, type LockChange, type Lockfile, type ObservedServer } from 'toolcrib/mcp'
+import {
+  compareWithLock,
+  type Finding,
+  type LockChange,
+  type Lockfile,
+  type ObservedServer,
+} from 'toolcrib/mcp'
 import type { ServerFlags } from './commands/flags.ts'
 import { type FoundConfig, findConfig, withRegistry } from './open-registry.ts'
+import { note } from './terminal.ts'
 
 /** What the configured servers are now, and what became of those that could not be asked. */
 export interface Observation extends FoundConfig {
   readonly observed: ReadonlyMap<string, ObservedServer>
   readonly failed: readonly { readonly server: string; readonly reason: string }[]
+  /** What the scanner says of what they list. */
+  readonly findings: readonly Finding[]
 }
 
 /**
@@ -36,7 +46,8 @@ export async function observeServers(
             ? status.reason
             : 'it did not answer in time; give it more with --timeout',
       }))
-    return { config, lockPath: opened.lockPath, lockfile: opened.lockfile, observed, failed }
+    const { locks, lockPath, lockfile } = opened
+    return { config, locks, lockPath, lockfile, observed, failed, findings: servers.findings() }
   })
 }
 
@@ -45,6 +56,21 @@ export function unapprovedServers({ config, lockfile }: FoundConfig): Map<string
   const commands = new Map(Object.entries(config.servers).map(([name, server]) => [name, { config: server }]))
   const changes = compareWithLock(lockfile ?? { servers: new Map() }, commands)
   return new Map(changes.map((change) => [change.server, change]))
+}
+
+/** Servers that no lockfile holds, by the path where theirs would lie. */
+export function unlockedServers({ locks }: FoundConfig): { lockfile: string; servers: string[] }[] {
+  return locks
+    .filter(({ lockfile, servers }) => lockfile === undefined && servers.size > 0)
+    .map(({ path, servers }) => ({ lockfile: path, servers: [...servers] }))
+}
+
+/** Says so to people: servers that nothing holds should not pass for approved. */
+export function noteUnlocked(found: FoundConfig): void {
+  for (const { lockfile, servers } of unlockedServers(found)) {
+    const step = `there is no ${lockfile}; "toolcrib lock --config" with the config beside it writes it`
+    note(`${pc.yellow('note')} held to nothing: ${servers.join(', ')} (${step})`)
+  }
 }
 
 /** The lockfile, for commands that make no sense without one. */

@@ -4,10 +4,13 @@ import {
   type ConnectedServers,
   connectServers,
   type Lockfile,
+  type LockLayer,
   loadConfig,
   lockfilePath,
+  lockInForce,
+  lockPlaces,
   type McpEvent,
-  readLockfile,
+  readLocks,
   type ServerConfig,
 } from 'toolcrib/mcp'
 import { openCatalogueCache } from './catalogue-cache.ts'
@@ -37,11 +40,15 @@ export interface OpenOptions {
   readonly onEvent?: (event: McpEvent) => void
 }
 
-/** A config with the lockfile that goes with it. */
+/** A config with the lockfiles that go with it. */
 export interface FoundConfig {
   readonly config: Config
-  readonly lockPath: string
+  /** One for each config file, that which counts most last. */
+  readonly locks: readonly LockLayer[]
+  /** All of them as the one that servers are held to. */
   readonly lockfile: Lockfile | undefined
+  /** Where that lies, for people; of several, the one that counts most. */
+  readonly lockPath: string
 }
 
 /** A registry with its servers connected, or told why not. */
@@ -60,10 +67,10 @@ const DEFAULT_TIMEOUT_MS = 30_000
 /** A server that takes too long says so itself, if it is given the time. */
 const GRACE_MS = 500
 
-/** Finds and reads config and lockfile. A lockfile that was asked for by name must be there. */
+/** Finds and reads config and lockfiles. A lockfile that was asked for by name must be there. */
 export async function findConfig(flags: OpenFlags): Promise<FoundConfig> {
   const found = await findFiles(flags)
-  const lockfile = await readLockfile(found.lockPath)
+  const lockfile = lockInForce(found.locks)
   if (lockfile === undefined) requireUnnamed(flags)
   return { ...found, lockfile }
 }
@@ -71,12 +78,9 @@ export async function findConfig(flags: OpenFlags): Promise<FoundConfig> {
 /** The same for commands that can do without a lockfile that is damaged; `damage` says what is wrong with it. */
 export async function findConfigAndDamage(flags: OpenFlags): Promise<FoundConfig & { damage?: string }> {
   const found = await findFiles(flags)
-  try {
-    return { ...found, lockfile: await readLockfile(found.lockPath) }
-  } catch (error) {
-    if (!(error instanceof ToolcribError)) throw error
-    return { ...found, lockfile: undefined, damage: error.message }
-  }
+  const damaged = found.locks.find(({ damage }) => damage !== undefined)
+  if (!damaged?.damage) return { ...found, lockfile: lockInForce(found.locks) }
+  return { ...found, lockfile: undefined, lockPath: damaged.path, damage: damaged.damage.message }
 }
 
 /** Throws when a lockfile was named that is not there: to go on without it would hold servers to nothing. */
@@ -110,7 +114,10 @@ async function findFiles(flags: OpenFlags): Promise<Omit<FoundConfig, 'lockfile'
     const step = 'write one, or take over what other programs use with "toolcrib import"'
     throw new ToolcribError('config-invalid', `no config was found (looked for ${looked}); ${step}`)
   }
-  return { config, lockPath: flags.lockfile ?? lockfilePath(config, cwd) }
+  const path = flags.lockfile === undefined ? {} : { path: flags.lockfile }
+  const locks = await readLocks(lockPlaces(config, { cwd, ...path }))
+  const main = locks.findLast(({ lockfile }) => lockfile !== undefined) ?? locks.at(-1)
+  return { config, locks, lockPath: main?.path ?? lockfilePath(config, cwd) }
 }
 
 async function readConfigFiles(cwd: string, flags: OpenFlags): Promise<Config> {

@@ -1,13 +1,40 @@
 import pc from 'picocolors'
-import type { FieldChange, LockChange } from 'toolcrib/mcp'
-import { exact, plural, say } from './terminal.ts'
+import { changeDigest, type FieldChange, type Finding, type LockChange } from 'toolcrib/mcp'
+import { exact, plain, plural, say } from './terminal.ts'
 
-/** Changes for a terminal: what is new, gone or different, field by field. */
-export function showChanges(changes: readonly LockChange[]): void {
+/** Changes for a terminal: what is new, gone or different, field by field, and what the scanner says of it. */
+export function showChanges(changes: readonly LockChange[], findings: readonly Finding[] = []): void {
   for (const change of changes) {
     say(titleOf(change))
-    if ('fields' in change) for (const field of change.fields) showField(field)
+    for (const field of fieldsOf(change)) showField(field)
+    for (const finding of findingsOf([change], findings)) showFinding(finding)
   }
+}
+
+/** What the scanner says of tools that are new or changed. */
+export function findingsOf(changes: readonly LockChange[], findings: readonly Finding[]): Finding[] {
+  return findings.filter(({ server, tool }) =>
+    changes.some(
+      (change) =>
+        (change.kind === 'tool-added' || change.kind === 'tool-changed') &&
+        change.server === server &&
+        change.tool === tool,
+    ),
+  )
+}
+
+const COLOURS = { high: pc.red, medium: pc.yellow, low: pc.dim } as const
+
+/** One finding, under the change or the tool it is about. */
+export function showFinding({ severity, server, tool, place, message, excerpt }: Finding): void {
+  const where = pc.dim(`(${plain(`${server}.${tool}`)}, ${plain(place)})`)
+  say(`    ${COLOURS[severity](`! ${severity}`)} ${plain(message)} ${where}`)
+  if (excerpt !== '') say(pc.dim(`      “${plain(excerpt)}”`))
+}
+
+/** Changes with their digests, for programs. */
+export function withDigests(changes: readonly LockChange[]): (LockChange & { readonly digest: string })[] {
+  return changes.map((change) => ({ ...change, digest: changeDigest(change) }))
 }
 
 /** `2 changed tools, 1 new server`. */
@@ -25,7 +52,8 @@ export function summarise(changes: readonly LockChange[]): string {
 const WORDS: Readonly<Record<string, string>> = { added: 'new', removed: 'missing' }
 
 function titleOf(change: LockChange): string {
-  const name = pc.bold(exact('tool' in change ? change.name : change.server))
+  const name =
+    pc.bold(exact('tool' in change ? change.name : change.server)) + pc.dim(`@${changeDigest(change)}`)
   switch (change.kind) {
     case 'server-added':
       return `${pc.green('+')} server ${name} ${pc.dim('is new: not started before it is approved')}`
@@ -40,6 +68,21 @@ function titleOf(change: LockChange): string {
     case 'tool-changed':
       return `${pc.yellow('~')} tool ${name}`
   }
+}
+
+/** Of a new tool everything is new: its parameters one by one, so that each can be read. */
+function fieldsOf(change: LockChange): readonly FieldChange[] {
+  if ('fields' in change) return change.fields
+  if (change.kind !== 'tool-added') return []
+  const { inputSchema, ...rest } = change.definition
+  const { properties, ...schema }: Readonly<Record<string, unknown>> = { ...Object(inputSchema) }
+  const added = (path: string, fields: unknown) =>
+    Object.entries(Object(fields)).map(([key, after]): FieldChange => ({ path: `${path}${key}`, after }))
+  return [
+    ...added('', rest),
+    ...added('inputSchema.', schema),
+    ...added('inputSchema.properties.', properties),
+  ]
 }
 
 function showField({ path, before, after }: FieldChange): void {

@@ -23,8 +23,8 @@ export type { CallOptions, ClientOptions, Connection, ProgressNote, RequestOptio
 export type { Deadline } from './deadline.ts'
 export type { OAuthOptions } from './http/oauth-session.ts'
 export { type Authorization, fileTokenStore, type TokenStore } from './http/token-store.ts'
-export { type Approval, approveChanges, changeMatcher } from './lock/approve.ts'
-export { compareWithLock, type FieldChange, type LockChange } from './lock/compare.ts'
+export { type Approval, approveChanges, changeMatcher, splitDigest } from './lock/approve.ts'
+export { changeDigest, compareWithLock, type FieldChange, type LockChange } from './lock/compare.ts'
 export {
   type LockLayer,
   lockInForce,

@@ -3,7 +3,14 @@ import { exactTokenCounter, hybrid, type RegistryOptions, ToolRegistry } from 't
 import { builtinTools } from 'toolcrib/builtin-tools'
 import { fsReachBackend, networkBackend, processBackend, storageBackend } from 'toolcrib/capabilities'
 import { staticEmbedder } from 'toolcrib/embedders'
-import { type ConnectedServers, connectServers, loadConfig, lockfilePath, readLockfile } from 'toolcrib/mcp'
+import {
+  type ConnectedServers,
+  connectServers,
+  loadConfig,
+  lockInForce,
+  lockPlaces,
+  readLocks,
+} from 'toolcrib/mcp'
 import { openCatalogueCache } from '../catalogue-cache.ts'
 import type { ModeFlags } from '../commands/flags.ts'
 import { overridesOf, requireUnnamed } from '../open-registry.ts'
@@ -32,7 +39,8 @@ export async function openChatTools(
 ): Promise<ChatTools> {
   const overrides = overridesOf(flags)
   const config = await loadConfig({ cwd, env, overrides, ...(path === undefined ? {} : { path }) })
-  const lockfile = await readLockfile(lockPath ?? lockfilePath(config, cwd))
+  const places = lockPlaces(config, { cwd, ...(lockPath === undefined ? {} : { path: lockPath }) })
+  const lockfile = lockInForce(await readLocks(places))
   if (lockfile === undefined) requireUnnamed({ ...(lockPath === undefined ? {} : { lockfile: lockPath }) })
   const registry = new ToolRegistry({
     ...config.tools,

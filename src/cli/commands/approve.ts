@@ -7,8 +7,12 @@ import { withServerFlags } from './flags.ts'
 export function approveCommand(): Command {
   return withServerFlags(new Command('approve'))
     .description('Take over what changed, so that it is found and callable again.')
-    .argument('[names...]', 'servers, tools (mcp__files__read_file or files.read_file), or globs')
+    .argument(
+      '[names...]',
+      'servers, tools (mcp__files__read_file or files.read_file), or globs; with @digest, as "toolcrib diff" shows it',
+    )
     .option('--all', 'everything that changed')
+    .option('--yes', 'do not ask, on a terminal either')
     .addHelpText('after', () => fitted(HELP))
     .action(async (names: string[], flags: ApproveFlags) => {
       const { runApprove } = await import('../approve.ts')
@@ -20,7 +24,11 @@ const HELP = `
 A server's name means the server with its command and all its tools. Approving a server, or a tool of one that is new \
 or has another command, starts it.
 
+Servers are asked anew. With the digest that "toolcrib diff" prints, just that change is taken, and only if it is still the \
+same; of a new server, its command without its tools. Without one, a terminal shows what is to be taken and asks.
+
 Examples:
+  toolcrib approve files.read_file@3fa9c01d77e2b456   as diff showed it
   toolcrib approve files                       a server
   toolcrib approve mcp__files__read_file       one tool
   toolcrib approve 'mcp__github__list_*'       by glob

@@ -14,7 +14,9 @@ export function diffCommand(): Command {
 }
 
 const HELP = `
-A server that is new or has another command is not started just to be looked at.
+Of a new tool all is shown, and of each tool what the scanner finds suspicious. The digest after a name stands for the \
+change as it is shown: "toolcrib approve name@digest" takes that and nothing else. A server that is new or has another \
+command is not started just to be looked at. Servers are held to toolcrib.lock beside the config file that defines them.
 
 Examples:
   toolcrib diff

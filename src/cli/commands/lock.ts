@@ -16,7 +16,8 @@ export function lockCommand(): Command {
 }
 
 const HELP = `
-Starts every configured server and approves all it lists: look at "toolcrib diff" first, once there is a lockfile.
+Starts the servers of the project's config and approves all they list: look at "toolcrib diff" first, once there is a \
+lockfile. Servers of your own config have a lockfile beside that; lock them with --config.
 Commit toolcrib.lock; it is made for review. Variables stand in it by name. A literal that looks like a secret stands in it \
 as a digest, and is told: it is better off in a \${VARIABLE}.
 

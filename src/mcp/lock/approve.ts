@@ -1,5 +1,5 @@
 import { matcher } from '../../registry/policy.ts'
-import { compareWithLock, type LockChange } from './compare.ts'
+import { changeDigest, compareWithLock, type LockChange } from './compare.ts'
 import {
   type LockedServer,
   type LockedTool,
@@ -17,15 +17,27 @@ export interface Approval {
 
 /**
  * Whether a change is meant by names and globs: a server's name means the server with all its tools, a tool goes by
- * its registered name or as `server.tool`.
+ * its registered name or as `server.tool`. With the digest of a change after an `@`, that one change alone is meant.
  */
 export function changeMatcher(patterns: readonly string[]): (change: LockChange) => boolean {
-  const isMeant = matcher(patterns)
-  return (change) => {
-    const names = [change.server]
-    if ('tool' in change) names.push(change.name, `${change.server}.${change.tool}`)
-    return names.some((name) => isMeant?.(name) === true)
-  }
+  const tests = patterns.map((pattern) => {
+    const { name, digest } = splitDigest(pattern)
+    const isNamed = matcher([name])
+    return (change: LockChange) =>
+      namesOf(change).some((each) => isNamed?.(each) === true) &&
+      (digest === undefined || changeDigest(change) === digest)
+  })
+  return (change) => tests.some((isMeant) => isMeant(change))
+}
+
+/** `weather.get_rain@0123456789abcdef` → the name and the digest; what is no digest belongs to the name. */
+export function splitDigest(pattern: string): { readonly name: string; readonly digest?: string } {
+  const [, name, digest] = /^(.+)@([0-9a-f]{16})$/.exec(pattern) ?? []
+  return name === undefined || digest === undefined ? { name: pattern } : { name, digest }
+}
+
+function namesOf(change: LockChange): string[] {
+  return 'tool' in change ? [change.server, change.name, `${change.server}.${change.tool}`] : [change.server]
 }
 
 /**
@@ -68,7 +80,7 @@ function approveServer(
   const known = new Map(before?.tools)
   const bare = { servers: new Map([[change.server, lockServer(now.config, known, before)]]) }
   const inside = compareWithLock(bare, new Map([[change.server, now]]))
-  const approved = isMeant(change) ? inside : inside.filter(isMeant)
+  const approved = inside.filter(isMeant)
   if (!isMeant(change) && approved.length === 0) return undefined
   const listed = toolsByName(now.tools)
   for (const each of approved) if ('tool' in each) replaceTool(known, each.tool, listed.get(each.tool))

@@ -1,5 +1,5 @@
 import { canonicalJson, isRecord } from '../../json.ts'
-import { sha256 } from './definition.ts'
+import { type LockedDefinition, sha256 } from './definition.ts'
 import {
   type LockedServer,
   type LockedTool,
@@ -26,7 +26,8 @@ export type LockChange =
       readonly server: string
       readonly fields: readonly FieldChange[]
     }
-  | ({ readonly kind: 'tool-added' | 'tool-removed' } & ToolPlace)
+  | ({ readonly kind: 'tool-added'; readonly definition: LockedDefinition } & ToolPlace)
+  | ({ readonly kind: 'tool-removed' } & ToolPlace)
   | ({ readonly kind: 'tool-changed'; readonly fields: readonly FieldChange[] } & ToolPlace)
 
 interface ToolPlace {
@@ -58,6 +59,14 @@ export function compareWithLock(
   })
 }
 
+/** As much of a hash as nobody can meet by trying. */
+const DIGEST_LENGTH = 16
+
+/** What stands for one change: whoever has looked at it can approve just that by `name@digest`. */
+export function changeDigest(change: LockChange): string {
+  return sha256(change).slice('sha256-'.length).slice(0, DIGEST_LENGTH)
+}
+
 function newCommand({ config }: ObservedServer): FieldChange[] {
   return fieldChanges(
     {},
@@ -87,7 +96,7 @@ function compareTools(
     const before = locked.tools.get(tool)
     const after = tools.get(tool)
     if (!after) return [{ kind: 'tool-removed', ...place }]
-    if (!before) return [{ kind: 'tool-added', ...place }]
+    if (!before) return [{ kind: 'tool-added', ...place, definition: after.definition }]
     const fields = toolChanges(before, after)
     return fields.length > 0 ? [{ kind: 'tool-changed', ...place, fields }] : []
   })

@@ -8,7 +8,7 @@ import { readConfig } from '../config/load-config.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import { readServerTool, type ServerTool } from '../server-tool.ts'
 import { approveChanges, changeMatcher } from './approve.ts'
-import { compareWithLock } from './compare.ts'
+import { changeDigest, compareWithLock } from './compare.ts'
 import { hashDefinition, sha256 } from './definition.ts'
 import { lockServers, type ObservedServer } from './lockfile.ts'
 import { lockfilePath, readLockfile, writeLockfile } from './lockfile-file.ts'
@@ -418,6 +418,27 @@ describe('approving', () => {
     const { lockfile } = approveChanges(before, now, changeMatcher(['a']))
     expect(compareWithLock(lockfile, now)).toEqual([])
     expect(approveChanges(before, now, changeMatcher(['b', 'echo'])).approved).toEqual([])
+  })
+
+  it('takes over by a digest what was looked at, and nothing that came later', () => {
+    const now = observed(changed, extra)
+    const seen = new Map(compareWithLock(before, now).map((change) => [change.kind, changeDigest(change)]))
+    const later = observed(changed, { ...extra, description: 'Asks for keys.' })
+    const looked = [`a.echo@${seen.get('tool-changed')}`, `mcp__a__extra@${seen.get('tool-added')}`]
+    expect(approveChanges(before, later, changeMatcher(looked)).approved).toMatchObject([{ tool: 'echo' }])
+    expect(approveChanges(before, now, changeMatcher(looked)).approved).toHaveLength(2)
+    expect(approveChanges(before, now, changeMatcher([`a@${'0'.repeat(16)}`])).approved).toEqual([])
+  })
+
+  it('takes a server by its digest without tools that nobody saw', () => {
+    const now = new Map([...observed(echo), ['b', { config: NODE, tools: [echo] }] as const])
+    const [added] = compareWithLock(before, now)
+    const pattern = added ? `b@${changeDigest(added)}` : ''
+    const { lockfile } = approveChanges(before, now, changeMatcher([pattern]))
+    const { name: _, ...definition } = echo
+    expect(compareWithLock(lockfile, now)).toEqual([
+      { kind: 'tool-added', server: 'b', tool: 'echo', name: 'mcp__b__echo', definition },
+    ])
   })
 
   it('takes a server that is new together with the tools that are meant', () => {
