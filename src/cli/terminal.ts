@@ -17,7 +17,7 @@ export function fitted(text: string): string {
 
 /** The same on stderr, for what is no part of the result. */
 export function note(line: string): void {
-  console.error(process.stderr.isTTY ? wrap(line, process.stderr.columns ?? 80) : line)
+  console.error(process.stderr.isTTY ? wrap(line, process.stderr.columns || 80) : line)
 }
 
 /** Data for programs on stdout. */
@@ -85,9 +85,9 @@ function wrapLine(line: string, lineWidth: number): string {
   return lines.map((each) => each.trimEnd()).join('\n')
 }
 
-/** How many characters a line may take; those who need all of a text ask for JSON. */
+/** How many characters a line may take; those who need all of a text ask for JSON. Some terminals say 0. */
 export function terminalWidth(): number {
-  return process.stdout.isTTY ? (process.stdout.columns ?? 100) : 120
+  return process.stdout.isTTY ? process.stdout.columns || 100 : 120
 }
 
 /** Rows with their columns under each other; widths are measured without colours. */
