@@ -11,6 +11,8 @@ interface Import {
   readonly from: string
   readonly to: string
   readonly isType: boolean
+  /** true: loaded only when it is needed. */
+  readonly isDynamic: boolean
 }
 
 const sources = listFiles('src').filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
@@ -55,6 +57,7 @@ describe('the house', () => {
       from: 'src/tool-finder.ts',
       to: 'src/search/catalogue-search.ts',
       isType: false,
+      isDynamic: false,
     })
   })
 
@@ -93,6 +96,16 @@ describe('the house', () => {
       /\b(process|Buffer|__dirname|require)\b(?=[.(])/.test(withoutComments(codeOf(path))),
     )
     expect(globals).toEqual([])
+  })
+
+  it('loads the MCP SDK with the first connection: that takes longer than a search of what is remembered', () => {
+    const atOnce = imports.filter(({ isDynamic }) => !isDynamic)
+    const reached = reachableFrom('src/mcp/index.ts', atOnce)
+    expect(reached).toContain('src/mcp/server-link.ts')
+    const loading = atOnce.filter(
+      ({ from, to, isType }) => reached.has(from) && !isType && to.startsWith('@modelcontextprotocol/'),
+    )
+    expect(loading).toEqual([])
   })
 
   it('exports only what exists, with types, under the same name everywhere', () => {
@@ -134,7 +147,8 @@ function readImports(path: string): Import[] {
   return [...statements].map(([, type, names = '', specifier, dynamic]) => {
     const target = specifier ?? dynamic ?? ''
     const to = target.startsWith('.') ? normalize(join(dirname(path), target)) : target
-    return { from: path, to, isType: type !== undefined || bringsOnlyTypes(names) }
+    const isType = type !== undefined || bringsOnlyTypes(names)
+    return { from: path, to, isType, isDynamic: dynamic !== undefined }
   })
 }
 
@@ -172,10 +186,10 @@ function ringOf(path: string): Ring {
   return 'api'
 }
 
-function reachableFrom(entry: string): ReadonlySet<string> {
+function reachableFrom(entry: string, among: readonly Import[] = imports): ReadonlySet<string> {
   const reached = new Set([entry])
   for (const path of reached) {
-    for (const { from, to, isType } of imports) if (from === path && !isType && isOwn(to)) reached.add(to)
+    for (const { from, to, isType } of among) if (from === path && !isType && isOwn(to)) reached.add(to)
   }
   return reached
 }

@@ -1,12 +1,9 @@
-import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
 import type { SchemaCache } from '../call/check-arguments.ts'
 import { describeFaults } from '../call/describe-faults.ts'
-import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import { withoutHidden } from '../names.ts'
 import type { ToolContext, ToolResult } from '../tool.ts'
-import { type Connection, type ProgressNote, TotalTimeoutError } from './connection.ts'
-import { describeHttpError } from './http/describe-http-error.ts'
+import type { Connection, ProgressNote } from './connection.ts'
 import type { EmitMcp } from './mcp-event.ts'
 import type { ServerTool } from './server-tool.ts'
 import { toToolResult } from './to-tool-result.ts'
@@ -24,7 +21,7 @@ export interface ServerCall {
   readonly outputSchemas: SchemaCache
 }
 
-/** Calls a tool over a connection. Rejects when there is no answer; see `describeCallError()`. */
+/** Calls a tool over a connection. Rejects when there is no answer; see describe-call-error.ts. */
 export async function callServerTool(
   connection: Connection,
   call: ServerCall,
@@ -59,7 +56,7 @@ export async function callServerTool(
 }
 
 /** A server that keeps saying how far it has come is given so many times as long. */
-const PROGRESS_FACTOR = 10
+export const PROGRESS_FACTOR = 10
 const NOTHING_STRUCTURED = 'there is no structured content, though its output schema promises some'
 
 /** Some servers want arguments repeated in headers; their schemas say so. */
@@ -78,40 +75,4 @@ function outputFaults(
   if (schema.unusable !== undefined) return undefined
   const verdict = schema.validate(structured)
   return verdict.kind === 'invalid' ? describeFaults(verdict.errors, structured, schema) : undefined
-}
-
-/** The answer for the model when a call got none. */
-export function describeCallError(
-  error: unknown,
-  call: ServerCall,
-  closedBecause: string | undefined,
-): ToolResult {
-  const { server, tool, ctx, timeoutMs } = call
-  const fail = (code: string, reason: string): ToolResult => ({ ok: false, code, error: reason })
-  if (ctx.signal.aborted) return fail('cancelled', `the call of "${tool.name}" was cancelled`)
-  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
-    const waitedMs = error instanceof TotalTimeoutError ? timeoutMs * PROGRESS_FACTOR : timeoutMs
-    return fail(
-      'timeout',
-      `"${tool.name}" of server "${server}" did not answer within ${waitedMs} ms; ask it for less, or try later`,
-    )
-  }
-  if (closedBecause !== undefined)
-    return fail(
-      'execution_failed',
-      `server "${server}" went away during the call: ${closedBecause}. Whether "${tool.name}" took effect is not known; check before calling it again`,
-    )
-  if (error instanceof ProtocolError) {
-    const code = error.code === INVALID_PARAMS ? 'input_invalid' : 'execution_failed'
-    return fail(code, `server "${server}" did not answer "${tool.name}": ${describeError(error)}`)
-  }
-  const reason = error instanceof SdkHttpError ? describeHttpError(error) : describeError(error)
-  return fail('execution_failed', `the call of "${tool.name}" on server "${server}" failed: ${reason}`)
-}
-
-const INVALID_PARAMS = -32_602
-
-/** True when the server no longer knows the session, so that it cannot have looked at the call. */
-export function isSessionLost(error: unknown): boolean {
-  return error instanceof SdkHttpError && error.status === 404
 }

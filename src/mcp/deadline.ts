@@ -1,3 +1,19 @@
+import type { SdkErrorCode } from '@modelcontextprotocol/client'
+
+/** Written out: to load the SDK for it takes longer than a search. */
+const TOO_LATE: `${SdkErrorCode.RequestTimeout}` = 'REQUEST_TIMEOUT'
+
+/** Something that was not done in time. */
+export class TooLateError extends Error {
+  override readonly name = 'TooLateError'
+  readonly code = TOO_LATE
+}
+
+/** True of what was not done in time, by our own clock or by the SDK's. */
+export function isTooLate(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === TOO_LATE
+}
+
 /** Until when something with several steps must be done, however the time is spent among them. */
 export class Deadline {
   readonly #timeoutMs: number

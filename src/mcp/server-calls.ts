@@ -1,8 +1,7 @@
-import { ProtocolError } from '@modelcontextprotocol/client'
 import { SchemaCache } from '../call/check-arguments.ts'
 import { describeError } from '../errors.ts'
 import type { ToolContext, ToolResult } from '../tool.ts'
-import { callServerTool, describeCallError, isSessionLost, type ServerCall } from './call-server-tool.ts'
+import { callServerTool, type ServerCall } from './call-server-tool.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { Connection } from './connection.ts'
 import type { EmitMcp } from './mcp-event.ts'
@@ -72,17 +71,24 @@ export class ServerCalls {
       if (refusal !== undefined) return unavailable(refusal)
       return await callServerTool(connection, call, emit)
     } catch (error) {
-      if (!isSessionLost(error) || isAgain) return this.#failed(error, call, connection)
+      // It needs the SDK, which came with the connection and not before.
+      const describe = await import('./describe-call-error.ts')
+      if (!describe.isSessionLost(error) || isAgain) return this.#failed(error, call, connection, describe)
       await link.drop(connection)
       return this.#callOnce(call, { isAgain: true })
     }
   }
 
-  #failed(error: unknown, call: ServerCall, connection: Connection): ToolResult {
+  #failed(
+    error: unknown,
+    call: ServerCall,
+    connection: Connection,
+    describe: typeof import('./describe-call-error.ts'),
+  ): ToolResult {
     const closedBecause = connection.isClosed ? connection.closedBecause : undefined
-    const isSilent = closedBecause === undefined && !(error instanceof ProtocolError)
+    const isSilent = closedBecause === undefined && !describe.isAnswer(error)
     if (isSilent) this.#parts.link.doubt(connection)
-    const answer = describeCallError(error, call, closedBecause)
+    const answer = describe.describeCallError(error, call, closedBecause)
     return answer.ok ? answer : { ...answer, error: this.#parts.report.tellable(answer.error) }
   }
 }

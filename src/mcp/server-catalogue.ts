@@ -1,10 +1,9 @@
-import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import { describeError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import { type CachedCatalogue, type CatalogueCache, fingerprintOf } from './catalogue-cache.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { Connection } from './connection.ts'
-import { Deadline } from './deadline.ts'
+import { Deadline, TooLateError } from './deadline.ts'
 import { listTools } from './list-tools.ts'
 import { ListedTools, type ListingSurroundings } from './listed-tools.ts'
 import type { EmitMcp } from './mcp-event.ts'
@@ -147,8 +146,7 @@ export class ServerCatalogue {
     const hasTools = connection.client.getServerCapabilities()?.tools !== undefined
     const page = (cursor: string | undefined) => {
       // A server that answers at once could go on for ever, a millisecond at a time.
-      if (deadline.isOver)
-        throw new SdkError(SdkErrorCode.RequestTimeout, 'its tools/list does not end in time')
+      if (deadline.isOver) throw new TooLateError('its tools/list does not end in time')
       const limits = { timeoutMs: deadline.remainingMs, isUpkeep: true }
       return connection.request('tools/list', cursor === undefined ? {} : { cursor }, limits)
     }

@@ -13,7 +13,7 @@ import { LockGuard } from './lock/lock-guard.ts'
 import type { Lockfile } from './lock/lockfile.ts'
 import { ManagedServer } from './managed-server.ts'
 import type { EmitMcp } from './mcp-event.ts'
-import { connectionOpener, type OpenConnection } from './open-connection.ts'
+import type { OpenConnection } from './open-connection.ts'
 import type { Finding } from './scan/finding.ts'
 import { ToolScanner } from './scan/tool-scanner.ts'
 import { type Schedule, scheduleWithTimers } from './schedule.ts'
@@ -170,7 +170,17 @@ export class ServerHub {
   }
 
   #opener(): OpenConnection {
+    let opener: Promise<OpenConnection> | undefined
+    return async (request) => {
+      opener ??= this.#loadOpener()
+      return (await opener)(request)
+    }
+  }
+
+  /** Loaded with the first connection: the SDK takes longer than searching what is remembered. */
+  async #loadOpener(): Promise<OpenConnection> {
     const { client, oauth, maxMessageBytes = 16 * 1024 * 1024 } = this.#options
+    const { connectionOpener } = await import('./open-connection.ts')
     return connectionOpener({
       client: { name: 'toolcrib', version, ...client },
       env: this.#env,

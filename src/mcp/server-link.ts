@@ -1,9 +1,8 @@
-import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import { describeError } from '../errors.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionWatch } from './connection-watch.ts'
-import { Deadline } from './deadline.ts'
+import { Deadline, isTooLate } from './deadline.ts'
 import type { OpenConnection } from './open-connection.ts'
 import { RestartPolicy } from './restart-policy.ts'
 import type { Schedule } from './schedule.ts'
@@ -203,9 +202,8 @@ export class ServerLink {
       void this.refuse(refused)
       return refused
     }
-    const isTooLate = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout
     const tooLate = `it was not connected within ${connectMs} ms; see what it waits for, or raise connect_timeout_ms`
-    const reason = report.tellable(isTooLate ? tooLate : describeError(error))
+    const reason = report.tellable(isTooLate(error) ? tooLate : describeError(error))
     this.#failed(reason, { upMs: 0 })
     return reason
   }
