@@ -127,6 +127,8 @@ async function readConfigFiles(cwd: string, flags: OpenFlags): Promise<Config> {
       cwd,
       env: process.env,
       overrides: overridesOf(flags),
+      // It is told as failed, beside those that work.
+      onBadServer: ({ message }) => ({ problem: message }),
       ...(path ? { path } : {}),
     })
   } catch (error) {

@@ -309,6 +309,7 @@ describe('loadConfig', () => {
     )
     expect(servers.a?.problem).toContain('toolcrib.toml:2: [server.a] unknown key "comand"')
     expect(servers.b).not.toHaveProperty('problem')
+    expect(readConfig({ servers }).servers.a?.problem).toBe(servers.a?.problem)
   })
 
   it('names the variable of the environment that makes no sense, and its text', async () => {

@@ -4,7 +4,7 @@ import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { type ConfigFile, parseConfigFile } from './config-file.ts'
 import { invalid, type Place, readTable } from './read-table.ts'
-import { readServer, type ServerConfig, type ServerPlace } from './server-config.ts'
+import { asRead, readServer, type ServerConfig, type ServerPlace } from './server-config.ts'
 import {
   overlayTools,
   readTools,
@@ -152,7 +152,7 @@ function readOrReport(
     return readServer(name, table, where)
   } catch (error) {
     if (!onBadServer || !(error instanceof ToolcribError)) throw error
-    return onBadServer(error)
+    return asRead(onBadServer(error))
   }
 }
 

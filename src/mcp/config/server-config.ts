@@ -114,6 +114,11 @@ export function asWritten(server: ServerConfig): ServerConfig {
   return Reflect.get(server, WRITTEN) ?? server
 }
 
+/** What stands in for a server that makes no sense, so that it is not looked into again for what it lacks. */
+export function asRead(server: ServerConfig): ServerConfig {
+  return Reflect.has(server, WRITTEN) ? server : remember(server, server)
+}
+
 /** Where a server's table stands, and what its variables stand for. */
 export interface ServerPlace extends Variables {
   readonly place: Place
@@ -228,7 +233,7 @@ function toMilliseconds(timeout: unknown, timeoutSec: unknown): number | undefin
 
 // Enumerable, so that a copy made by spreading is still known to be filled in; as a symbol it stays out of JSON.
 function remember(server: ServerConfig, written: ServerConfig): ServerConfig {
-  return Object.defineProperty(server, WRITTEN, { value: written, enumerable: true })
+  return Object.defineProperty({ ...server }, WRITTEN, { value: written, enumerable: true })
 }
 
 /** What keeps a server from being connected to, as far as its config tells. */
