@@ -48,13 +48,13 @@ const RULES: readonly Rule[] = [
   ...SHARED_RULES,
   { pattern: /^(?<name>\w+)=(?<value>.*)$/dgs },
   // A connection string goes on to the next semicolon, other settings to the next blank.
-  { pattern: /(?<name>[A-Za-z][\w.-]*)\s*=\s*["']?(?<value>[^;&"']+(?=;)|[^;&\s"']+)/dg },
+  { pattern: /(?<![\w.-])(?<name>[A-Za-z][\w.-]*)\s*=\s*["']?(?<value>[^;&"']{1,200}(?=;)|[^;&\s"']+)/dg },
   { pattern: /^(?<name>[\w-]+):\s*(?<value>[^\s/].*)$/dgs },
 ]
 
 const CODE_RULES: readonly Rule[] = [
   ...SHARED_RULES,
-  { pattern: /(?<name>[A-Za-z]\w*)=["']?(?<value>[\w+/=~-]+)(?![\w+/=~.([-])/dg },
+  { pattern: /(?<!\w)(?<name>[A-Za-z]\w*)=["']?(?<value>[\w+/=~-]+)(?![\w+/=~.([-])/dg },
 ]
 
 function spansOf(text: string, { pattern, isMeant = () => false }: Rule, offset = 0): Span[] {
@@ -67,7 +67,7 @@ function spansOf(text: string, { pattern, isMeant = () => false }: Rule, offset 
   })
 }
 
-const ADDRESS = /\b[a-z][\w+.-]*:\/\/[^\s"'`<>]+/gi
+const ADDRESS = /(?<![\w+.-])[a-z][\w+.-]*:\/\/[^\s"'`<>]+/gi
 
 /** Passwords of addresses, and keys in their paths and parameters. */
 const ADDRESS_RULES: readonly Rule[] = [
@@ -75,14 +75,19 @@ const ADDRESS_RULES: readonly Rule[] = [
   { pattern: /^[^/]+\/\/[^/?#@:]*:(?!\d+(?:[/?#]|$))(?<value>[^?#]+)@/dg, isMeant: () => true },
   { pattern: /^[^/]+\/\/[^/?#@:]*:(?!\d+(?:[/?#]|$))(?<value>[^@]*[?#].*)@/dg, isMeant: () => true },
   { pattern: /^[^/]+\/\/(?<value>[^/?#@:]+)@/dg, isMeant: looksRandom },
-  { pattern: /(?<=\/\/[^?#]*\/)(?<value>[^/?#]+)/dg, isMeant: looksRandom },
   { pattern: /[?&#](?<name>[\w.-]+)=(?<value>[^&#]+)/dg, isMeant: looksRandom },
 ]
 
+const PATH_RULE: Rule = { pattern: /\/(?<value>[^/]+)/dg, isMeant: looksRandom }
+
 function addressSpans(text: string): Span[] {
-  return [...text.matchAll(ADDRESS)].flatMap(({ 0: address, index }) =>
-    ADDRESS_RULES.flatMap((rule) => spansOf(address, rule, index)),
-  )
+  return [...text.matchAll(ADDRESS)].flatMap(({ 0: address, index }) => {
+    const [, host = '', path = ''] = /^([^/]+\/\/[^/?#]*)([^?#]*)/.exec(address) ?? []
+    return [
+      ...ADDRESS_RULES.flatMap((rule) => spansOf(address, rule, index)),
+      ...spansOf(path, PATH_RULE, index + host.length),
+    ]
+  })
 }
 
 /** In order, and those that overlap as one. */

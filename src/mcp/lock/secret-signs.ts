@@ -18,7 +18,7 @@ const CAMEL_WORD = /[a-z](?:Key|Pass|Auth)$/
 
 /** Tokens that are known by how they begin. */
 export const SECRET_TOKEN =
-  /(?<![A-Za-z0-9])(?<value>(?:gh[pousr]_|github_pat_|glpat-|sk-|sk_live_|xox[abprs]-|AKIA|AIza|npm_|eyJ[\w-]+\.)(?=[\w.-]*\d)[\w.-]{12,})/dg
+  /(?<![A-Za-z0-9])(?<value>(?:gh[pousr]_|github_pat_|glpat-|sk-|sk_live_|xox[abprs]-|AKIA|AIza|npm_|eyJ[\w-]{1,400}\.)(?=[\w.-]{0,100}\d)[\w.-]{12,})/dg
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
