@@ -207,11 +207,6 @@ describe('loadConfig', () => {
     ],
     [
       '/project/mcp.json',
-      `{ "mcpServers": ${'['.repeat(50_000)}${']'.repeat(50_000)} }`,
-      'mcp.json: is nested too deeply',
-    ],
-    [
-      '/project/mcp.json',
       '{\n "mcpServer": { "a": { "command": "x" } } }',
       'mcp.json:2: unknown key "mcpServer"; did you mean "mcpServers"?',
     ],
@@ -299,6 +294,14 @@ describe('loadConfig', () => {
     expect(nested.servers.a?.args).toEqual(['/home/me/x', 'set', 'deep', '{}', 'no ${ variable', '${A:-open'])
     // biome-ignore-end lint/suspicious/noTemplateCurlyInString: variables of the config, not of this file
     expect(nested.servers.b?.problem).toContain('NONE has no value')
+  })
+
+  it('tells of a file that is nested without end', async () => {
+    const text = `{ "mcpServers": ${'['.repeat(50_000)}${']'.repeat(50_000)} }`
+    await expect(load({ '/project/mcp.json': text })).rejects.toMatchObject({
+      code: 'config-invalid',
+      message: expect.stringContaining('mcp.json: is nested too deeply'),
+    })
   })
 
   it('lets a server that makes no sense stand alone, if asked to', async () => {
