@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 
 /** `npm run bench [-- names…] [-- --smoke]`: one file a question; all of them when none is named. `--plot` draws what can be. */
+const USAGE = 'npm run bench [-- names…] [-- --smoke] [-- --plot]'
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const smoke = process.argv.includes('--smoke')
 const plot = process.argv.includes('--plot')
@@ -10,6 +11,14 @@ const isQuestion = (file: string) =>
 const questions = readdirSync(import.meta.dirname)
   .filter(isQuestion)
   .map((file) => file.replace('.ts', ''))
+
+const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
+if (flags.some((flag) => flag !== '--smoke' && flag !== '--plot')) {
+  console.log(`${USAGE}\n\nbenchmarks: ${questions.join(', ')}; all of them when none is named`)
+  console.log('--smoke: briefly, to see that they run; its figures mean nothing')
+  console.log('--plot: draws docs/recall.svg from the results of recall')
+  process.exit(flags.includes('--help') ? 0 : 2)
+}
 
 const unknown = names.filter((name) => !questions.includes(name))
 if (unknown.length > 0) {

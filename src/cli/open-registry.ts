@@ -165,6 +165,14 @@ export async function withRegistry<Result>(
     const progress = progressLine()
     const { isEnough = () => false } = flags.timeout === undefined ? options : {}
     const enough = enoughServers(() => isEnough(registry))
+    let isWaiting = false
+    const showWaiting = () => {
+      // The first events come before there is anything to ask for its status.
+      if (!isWaiting) return
+      const waiting = servers.status().filter(({ state }) => state === 'connecting')
+      if (waiting.length === 0) progress.clear()
+      else progress.show(`waiting for ${waiting.map(({ server }) => server).join(', ')} …`)
+    }
     const servers = connectServers(
       registry,
       { servers: Object.fromEntries(configs) },
@@ -179,19 +187,13 @@ export async function withRegistry<Result>(
         },
       },
     )
-    const showWaiting = () => {
-      if (isSettled) return
-      const waiting = servers.status().filter(({ state }) => state === 'connecting')
-      if (waiting.length === 0) progress.clear()
-      else progress.show(`waiting for ${waiting.map(({ server }) => server).join(', ')} …`)
-    }
-    let isSettled = false
     try {
+      isWaiting = true
       showWaiting()
       const timeoutMs = patience(configs, flags)
       const statuses = await orAborted(readyOrEnough(servers, enough, timeoutMs), signal)
       enough.stop()
-      isSettled = true
+      isWaiting = false
       progress.clear()
       const connectMs = connectTimes(events)
       return await orAborted(
@@ -199,7 +201,7 @@ export async function withRegistry<Result>(
         signal,
       )
     } finally {
-      isSettled = true
+      isWaiting = false
       enough.stop()
       progress.clear()
       await servers.close()

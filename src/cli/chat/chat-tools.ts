@@ -38,7 +38,14 @@ export async function openChatTools(
   { env, cwd }: { env: Environment; cwd: string },
 ): Promise<ChatTools> {
   const overrides = overridesOf(flags)
-  const config = await loadConfig({ cwd, env, overrides, ...(path === undefined ? {} : { path }) })
+  const config = await loadConfig({
+    cwd,
+    env,
+    overrides,
+    // It is told as failed, beside those that work.
+    onBadServer: ({ message }) => ({ problem: message }),
+    ...(path === undefined ? {} : { path }),
+  })
   const places = lockPlaces(config, { cwd, ...(lockPath === undefined ? {} : { path: lockPath }) })
   const lockfile = lockInForce(await readLocks(places))
   if (lockfile === undefined) requireUnnamed({ ...(lockPath === undefined ? {} : { lockfile: lockPath }) })
