@@ -189,17 +189,19 @@ function show(report: Report): void {
     say(line)
     for (const warning of servers[at]?.warnings ?? []) say(pc.dim(`      ${plain(warning)}`))
   }
+  const ofThoseThatAnswered = servers.some(({ state }) => state !== 'ready') ? ', of what answered' : ''
   if (findings.length > 0) section('Definitions')
   for (const finding of findings) showFinding(finding)
   if (findings.length === 0 && servers.some(({ tools }) => tools > 0)) {
     section('Definitions')
-    say(`  ${pc.green('✓')} nothing suspicious`)
+    say(`  ${pc.green('✓')} nothing suspicious${ofThoseThatAnswered}`)
   }
   if (lockfile.path !== undefined) {
     section('Lockfile')
     if (lockfile.state === 'none')
       say(`  ${pc.yellow('–')} there is no ${lockfile.path}: changes go unnoticed`)
-    if (lockfile.state === 'unchanged') say(`  ${pc.green('✓')} ${lockfile.path}: all is as approved`)
+    if (lockfile.state === 'unchanged')
+      say(`  ${pc.green('✓')} ${lockfile.path}: all is as approved${ofThoseThatAnswered}`)
     if (isLockDamaged) say(`  ${pc.red('✗')} ${plain(problem ?? '')}`)
     if (lockfile.state === 'changed') say(`  ${pc.red('✗')} ${lockfile.path}: ${summarise(lockfile.changes)}`)
   }

@@ -3,9 +3,9 @@ import pc from 'picocolors'
 import { hybrid, lexical, regex, type Searcher, semantic, ToolcribError, weighted } from 'toolcrib'
 import { staticEmbedder } from 'toolcrib/embedders'
 import { type Comparison, compare } from './eval/compare.ts'
-import { type EvalFiles, loadCase } from './eval/load-case.ts'
+import { type EvalCase, type EvalFiles, loadCase } from './eval/load-case.ts'
 import { CUTOFFS, type EvalReport, type Measurement, measure } from './eval/measure.ts'
-import { columns, cut, print, printJson, terminalWidth } from './terminal.ts'
+import { columns, cut, note, plural, print, printJson, terminalWidth } from './terminal.ts'
 
 const SEARCHERS: Readonly<Record<string, () => Searcher>> = {
   lexical,
@@ -41,6 +41,7 @@ export interface EvalFlags extends EvalFiles {
 export async function runEval(flags: EvalFlags): Promise<void> {
   const names = wantedSearchers(flags)
   const labelled = await loadCase(flags)
+  noteUnknownIds(labelled)
   const measured: Measurement[] = []
   for (const name of names) measured.push(await measure(searcherNamed(name), labelled, progressOf(name)))
   if (flags.misses !== undefined) await writeMisses(flags.misses, measured)
@@ -50,6 +51,17 @@ export async function runEval(flags: EvalFlags): Promise<void> {
   const reports = measured.map(({ report }) => report)
   if (flags.json) printJson(reports.length === 1 ? reports[0] : reports)
   else print(table(reports))
+}
+
+/** A label that names no tool can never be found: more likely it is mistyped. */
+function noteUnknownIds({ tools, queries }: EvalCase): void {
+  const known = new Set(tools.map(({ id }) => id))
+  const unknown = new Set(queries.flatMap(({ relevant }) => relevant).filter((id) => !known.has(id)))
+  if (unknown.size === 0) return
+  const some = [...unknown].slice(0, 3).join(', ')
+  note(
+    `${plural(unknown.size, 'relevant id')} named by no tool, and so never found: ${some}; mend the labels`,
+  )
 }
 
 function wantedSearchers({ searcher, compare: pair }: EvalFlags): readonly string[] {
@@ -114,7 +126,8 @@ function table(reports: readonly EvalReport[]): string {
     `${report.indexMs} ms, ${(report.indexBytes / 1e6).toFixed(1)} MB`,
   ])
   const rightAligned = header.map((_, at) => at).slice(1)
-  const title = `${one?.queries} queries over ${one?.tools} tools`
+  const queries = one?.queries === 1 ? '1 query' : `${one?.queries} queries`
+  const title = `${queries} over ${plural(one?.tools ?? 0, 'tool')}`
   return [pc.bold(title), ...columns([header, ...rows], { rightAligned })].join('\n')
 }
 
@@ -128,7 +141,7 @@ function showComparison(comparison: Comparison, measured: readonly Measurement[]
   print(
     `\n${first} ranks better on ${firstBetter} queries, ${second} on ${secondBetter}; ${equal} are equal.`,
   )
-  print(pValue < 0.05 ? `Probably no chance: p = ${pValue}.` : `This may be chance: p = ${pValue}.`)
+  print(pValue < 0.05 ? `Hardly chance: p = ${pValue}.` : `This may be chance: p = ${pValue}.`)
   print(`\nWhere they differ most (rank of the first right tool, – when it is not among ten):`)
   const rows = differences
     .slice(0, 15)
