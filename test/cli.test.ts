@@ -115,6 +115,14 @@ describe('toolcrib eval', () => {
       expect(report[key]).toBeGreaterThan(0)
   })
 
+  it('names labels that no tool bears, and goes on', () => {
+    const mistyped = lines('mistyped.jsonl', [{ id: '1', query: 'email', relevant: ['b', 'bb'] }])
+    const { status, stdout, stderr } = toolcrib('eval', '--tools', tools, '--queries', mistyped, '--json')
+    expect(status).toBe(0)
+    expect(stderr).toContain('1 relevant id named by no tool, and so never found: bb')
+    expect(JSON.parse(stdout).recall['5']).toBeCloseTo(0.5)
+  })
+
   it('leaves out distractors that bear a relevant tool’s name', () => {
     const distractors = lines('distractors.jsonl', [
       { id: 'd', name: 'send', description: 'Send email email email.', inputSchema: {} },
