@@ -4,7 +4,7 @@ import { staticEmbedder } from 'toolcrib/embedders'
 import type { ModeFlags, RefreshFlags, ServerFlags } from './commands/flags.ts'
 import { isNoneThere, noteMissing } from './missing-servers.ts'
 import { remembering, withRegistry } from './open-registry.ts'
-import { cut, figure, plain, plural, print, printJson, terminalWidth } from './terminal.ts'
+import { cut, figure, note, plain, plural, print, printJson, terminalWidth } from './terminal.ts'
 
 export interface SearchFlags extends ServerFlags, ModeFlags, RefreshFlags {
   readonly limit: number
@@ -21,7 +21,15 @@ export async function runSearch(query: string, { limit, searcher, ...flags }: Se
     if (flags.json) printJson(result)
     else if (!isNoneThere(statuses)) show(result)
     process.exitCode = noteMissing(statuses, 'searched')
+    noteHeld(registry)
   })
+}
+
+/** What is held back is never found; nobody should take it for missing. */
+function noteHeld(registry: ToolRegistry): void {
+  const held = registry.listSchemas().filter(({ name }) => registry.explain(name).state === 'quarantined')
+  if (held.length > 0)
+    note(`${plural(held.length, 'tool')} held in quarantine and not searched; see "toolcrib diff"`)
 }
 
 /** A query that makes no sense is refused before any server is started; no tools are needed to tell. */
