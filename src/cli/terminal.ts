@@ -144,7 +144,7 @@ export function progressLine(stream: ProgressStream = process.stderr): {
   return {
     show: (text) => {
       isShown = true
-      stream.write(erase + pc.dim(cut(text, (stream.columns ?? 80) - 1)))
+      stream.write(erase + pc.dim(cut(text, (stream.columns || 80) - 1)))
     },
     clear: () => {
       if (isShown) stream.write(erase)
