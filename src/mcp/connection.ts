@@ -13,8 +13,6 @@ import type { Schedule } from './schedule.ts'
 /** A transport whose messages pass a guard. */
 export interface GuardedTransport extends Transport {
   readonly guard: MessageGuard
-  /** True where a message is all it takes to cancel a request; elsewhere its stream must end, too. */
-  readonly cancelsByMessage?: boolean
   /** Why it closed, for those that know. */
   readonly closedBecause?: string | undefined
 }
@@ -143,12 +141,10 @@ export class Connection {
 
   /** Calls a tool; the result is as the server sent it. */
   async callTool(params: ToolParams, options: CallOptions): Promise<unknown> {
-    const request = (limits: CallLimits) =>
-      this.client.request({ method: 'tools/call', params: { ...params } }, ANYTHING, limits)
     const send = () =>
-      this.#transport.cancelsByMessage === true
-        ? this.#untilToldToStop(options, request)
-        : this.#inTime(options, request)
+      this.#inTime(options, (limits) =>
+        this.client.request({ method: 'tools/call', params: { ...params } }, ANYTHING, limits),
+      )
     return rawResult(await this.#transport.guard.raw(send))
   }
 
@@ -183,29 +179,6 @@ export class Connection {
     this.#isClosing = true
     await this.client.close()
     await this.#transport.close()
-  }
-
-  /** Sends a call under its limits, with no signal but the caller's: making another is what takes longest here. */
-  async #untilToldToStop<Answer>(
-    { timeoutMs, maxTotalMs, signal, onProgress }: CallOptions,
-    send: (limits: CallLimits) => Promise<Answer>,
-  ): Promise<Answer> {
-    const answer = send({
-      timeout: timeoutMs,
-      maxTotalTimeout: maxTotalMs,
-      resetTimeoutOnProgress: true,
-      onprogress: onProgress,
-      ...(signal ? { signal } : {}),
-    })
-    const requestId = this.#transport.guard.lastRequest
-    try {
-      return await answer
-    } catch (error) {
-      if (!isOverInAll(error) || requestId === undefined) throw error
-      const reason = `no answer within ${maxTotalMs} ms`
-      await this.client.notification({ method: 'notifications/cancelled', params: { requestId, reason } })
-      throw new TotalTimeoutError(maxTotalMs)
-    }
   }
 
   /** Sends a call under its limits. The SDK's own limit in all would not tell the server that nobody waits any more. */
@@ -258,14 +231,7 @@ interface CallLimits {
   readonly timeout: number
   readonly resetTimeoutOnProgress: true
   readonly onprogress: (progress: ProgressNote) => void
-  readonly signal?: AbortSignal
-  readonly maxTotalTimeout?: number
-}
-
-/** Told apart from a server that fell silent. */
-function isOverInAll(error: unknown): boolean {
-  if (!(error instanceof SdkError) || error.code !== SdkErrorCode.RequestTimeout) return false
-  return isRecord(error.data) && 'maxTotalTimeout' in error.data
+  readonly signal: AbortSignal
 }
 
 const RESUBSCRIBE_MS = 5_000

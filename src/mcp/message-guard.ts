@@ -26,7 +26,6 @@ export class MessageGuard {
   readonly #waiting = new Map<Id, { readonly isRaw: boolean; readonly isUpkeep: boolean }>()
   readonly #cancelled = new Set<Id>()
   readonly #told = new Set<string>()
-  #lastRequest: Id | undefined
   #isRaw = false
   #isUpkeep = false
   #noteUse: () => void = () => {}
@@ -51,11 +50,6 @@ export class MessageGuard {
     this.#noteUse = listener
   }
 
-  /** The id of the request that went out last. */
-  get lastRequest(): Id | undefined {
-    return this.#lastRequest
-  }
-
   /** True while somebody waits for an answer. */
   get isInUse(): boolean {
     return [...this.#waiting.values()].some(({ isUpkeep }) => !isUpkeep)
@@ -65,7 +59,6 @@ export class MessageGuard {
   sent(message: JSONRPCMessage): void {
     if (!('method' in message)) return
     if ('id' in message) {
-      this.#lastRequest = message.id
       // A subscription waits for as long as the connection lasts, used or not.
       const isUpkeep = this.#isUpkeep || message.method === 'subscriptions/listen'
       this.#waiting.set(message.id, { isRaw: this.#isRaw, isUpkeep })

@@ -33,7 +33,6 @@ export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
   readonly #options: StdioTransportOptions
   readonly guard = new MessageGuard()
-  readonly cancelsByMessage = true
   readonly #framer: LineFramer
   #process: ServerProcess | undefined
   #closing: Promise<void> | undefined
