@@ -1,7 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isRecord } from '../../json.ts'
+import { makeFolder } from '../make-folder.ts'
+import { writeWhole } from '../write-whole.ts'
 
 /** What is kept of an authorization: tokens, the client's registration, and what a flow under way needs. */
 export type Authorization = Readonly<Record<string, unknown>>
@@ -26,14 +28,8 @@ export function fileTokenStore(directory: string): TokenStore {
       }
     },
     async save(key, authorization) {
-      const draft = `${pathOf(key)}.${randomUUID()}`
-      await mkdir(directory, { recursive: true, mode: 0o700 })
-      try {
-        await writeFile(draft, JSON.stringify(authorization), { mode: 0o600 })
-        await rename(draft, pathOf(key))
-      } finally {
-        await rm(draft, { force: true })
-      }
+      await makeFolder(directory, { mode: 0o700 })
+      await writeWhole(pathOf(key), JSON.stringify(authorization), { mode: 0o600 })
     },
   }
 }
