@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 
-/** `npm run bench [-- names…] [-- --smoke]`: one file a question; all of them when none is named. `--plot` draws what can be. */
+// One file a question; all of them when none is named.
 const USAGE = 'npm run bench [-- names…] [-- --smoke] [-- --plot]'
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const smoke = process.argv.includes('--smoke')
