@@ -7,7 +7,7 @@ import ts from 'typescript'
 
 if (isMainThread) register(import.meta.url)
 
-const root = new URL('../', import.meta.url)
+const root = new URL('..', import.meta.url)
 const { config } = ts.readConfigFile(new URL('tsconfig.json', root).pathname, ts.sys.readFile)
 const compilerOptions = {
   module: ts.ModuleKind.ESNext,

@@ -1,10 +1,21 @@
-import type { ToolSource } from './tool.ts'
+import type { Finding } from './finding.ts'
+import type { Reply } from './reply.ts'
+import type { CallResult, ToolCall, ToolSource } from './tool.ts'
+import type { LedgerTotals } from './usage.ts'
 
 /**
- * What happened, typed. Traces, metrics and the inspector read these; nothing in the flow of a turn does.
- * Token figures in events are estimates, good to about one percent.
+ * What happened, typed: one stream for the registry, its sessions, calls, servers and agents. Traces, metrics and the
+ * inspector read it; nothing in the flow of a turn does. Token figures in events are estimates, good to about one
+ * percent.
  */
 export type ToolcribEvent = { readonly at: number; readonly sessionId?: string } & (
+  | CoreEventBody
+  | ServerEventBody
+  /** A step of an agent's run, in the session it runs in. */
+  | { readonly type: 'agent'; readonly iteration: number; readonly event: AgentEventBody }
+)
+
+type CoreEventBody =
   | { readonly type: 'tool-registered'; readonly name: string; readonly source: ToolSource }
   | { readonly type: 'tool-unregistered'; readonly name: string; readonly source: ToolSource }
   | ({ readonly type: 'server-synced'; readonly server: string } & SyncReport)
@@ -68,7 +79,76 @@ export type ToolcribEvent = { readonly at: number; readonly sessionId?: string }
       readonly part: 'hook' | 'reducer' | 'schema' | 'spill' | 'cache'
       readonly error: string
     }
+
+/** What happened to a server or on its behalf. The texts come from the server and are not to be trusted. */
+export type ServerEventBody = { readonly server: string } & (
+  | {
+      readonly type: 'server-state'
+      readonly state: 'cold' | 'connecting' | 'ready' | 'failed'
+      readonly reason?: string
+    }
+  /** A protocol violation the connection recovered from: junk on stdout, a stray answer, a list that failed. */
+  | { readonly type: 'server-warning'; readonly warning: string }
+  /** A listed tool that cannot be used: an invalid definition, or an invalid or taken name. The others are used. */
+  | { readonly type: 'tool-invalid'; readonly tool: string; readonly reason: string }
+  /** Something in a tool's definition that a person should look at; the tool is used all the same. */
+  | { readonly type: 'tool-suspicious'; readonly finding: Finding }
+  | {
+      readonly type: 'call-progress'
+      readonly toolCallId: string
+      readonly tool: string
+      readonly progress: number
+      readonly total?: number
+      readonly message?: string
+    }
+  /** Structured content that is missing, or does not match the output schema the server declared. */
+  | {
+      readonly type: 'output-mismatch'
+      readonly toolCallId: string
+      readonly tool: string
+      readonly faults: string
+    }
+  /** The `_meta` of a result. */
+  | {
+      readonly type: 'result-meta'
+      readonly toolCallId: string
+      readonly tool: string
+      readonly meta: Readonly<Record<string, unknown>>
+      readonly isTrusted: boolean
+    }
 )
+
+/** A step of an agent's run. */
+export type AgentEventBody =
+  /** A request goes out with these many tools. */
+  | {
+      readonly type: 'asking'
+      readonly tools: number
+      readonly deferredCount: number
+      readonly mayCall: boolean
+    }
+  /** A piece of the answer. After `retrying` the answer starts anew. */
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'retrying'; readonly reason: string; readonly delayMs: number; readonly attempt: number }
+  | { readonly type: 'replied'; readonly reply: Reply }
+  | { readonly type: 'calling'; readonly calls: readonly ToolCall[] }
+  /** All calls of the turn are answered, those that could not be run included. */
+  | { readonly type: 'called'; readonly results: readonly CallResult[] }
+  /** The model goes round in circles: it is told, or has no tools for a turn. */
+  | {
+      readonly type: 'looping'
+      readonly answer: 'nudge' | 'withhold'
+      readonly name: string
+      readonly times: number
+    }
+  | { readonly type: 'compacted'; readonly before: number; readonly after: number }
+  | { readonly type: 'stopped'; readonly stop: AgentStop; readonly ledger: LedgerTotals }
+
+/**
+ * Why a run ended. done: the model has answered; refused: it will not; length: its answer met a token limit; limit: so
+ * many iterations are enough; cancelled: the signal fired; failed: the provider could not be asked.
+ */
+export type AgentStop = 'done' | 'refused' | 'length' | 'limit' | 'cancelled' | 'failed'
 
 /** What a sync of one server changed. */
 export interface SyncReport {
@@ -85,3 +165,58 @@ export type EventBody = DistributiveOmit<ToolcribEvent, 'at'>
 
 /** Raises an event. Never throws: a listener that fails is no reason for a call to. */
 export type Emit = (event: EventBody) => void
+
+/** Receives events. What it throws is ignored. */
+export type Listener = (event: ToolcribEvent) => void
+
+export interface EventStreamOptions {
+  readonly now: () => number
+  /** Changes each event before anyone sees it: the registry masks secrets here. */
+  readonly mask?: ((event: EventBody) => EventBody) | undefined
+}
+
+/** The one stream of events of a registry. */
+export class EventStream {
+  readonly #options: EventStreamOptions
+  readonly #subscribers = new Set<{ readonly listener: Listener; readonly sessionId: string | undefined }>()
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options
+  }
+
+  /** Calls the listener for every event from now on, or for those of one session. Returns how to unsubscribe. */
+  subscribe(listener: Listener, { sessionId }: { readonly sessionId?: string | undefined } = {}): () => void {
+    const subscriber = { listener, sessionId }
+    this.#subscribers.add(subscriber)
+    return () => void this.#subscribers.delete(subscriber)
+  }
+
+  /** True when somebody listens; what is costly to describe need not be described otherwise. */
+  get isHeard(): boolean {
+    return this.#subscribers.size > 0
+  }
+
+  readonly emit: Emit = (event) => {
+    if (this.#subscribers.size === 0) return
+    const stamped = this.#stamp(event)
+    if (stamped === undefined) return
+    for (const { listener, sessionId } of [...this.#subscribers]) {
+      if (sessionId !== undefined && sessionId !== stamped.sessionId) continue
+      try {
+        listener(stamped)
+      } catch {
+        // A listener that fails is no reason for a call, a server or another listener to.
+      }
+    }
+  }
+
+  // An event that cannot be masked is not shown.
+  #stamp(event: EventBody): ToolcribEvent | undefined {
+    try {
+      const { mask, now } = this.#options
+      return { ...(mask ? mask(event) : event), at: now() }
+    } catch {
+      return undefined
+    }
+  }
+}

@@ -2,6 +2,11 @@
  * Toolcrib: one registry for every tool an agent may use, a search that finds the right one, and a small surface
  * for the model. Everything here runs in a browser, a worker, Bun, Deno and Node.
  */
+
+export { defineTool, type InputOf, type SchemaInput, type ToolDraft } from './authoring/define-tool.ts'
+export { fromOpenAI, type OpenAIToolDefinition } from './authoring/from-openai.ts'
+export type { FunctionOptions } from './authoring/function-tool.ts'
+export type { InferSchema } from './authoring/infer-schema.ts'
 export type {
   BeforeCallAnswer,
   CallContext,
@@ -27,13 +32,9 @@ export {
   type SecretAccess,
   type StorageAccess,
 } from './capability.ts'
-export type { Clock } from './clock.ts'
-export { defineTool, type InputOf, type SchemaInput, type ToolDraft } from './define-tool.ts'
 export { ToolcribError, type ToolcribErrorCode } from './errors.ts'
 export type { SyncReport, ToolcribEvent } from './events.ts'
-export { fromOpenAI, type OpenAIToolDefinition } from './from-openai.ts'
-export type { FunctionOptions } from './function-tool.ts'
-export type { InferSchema } from './infer-schema.ts'
+export type { ActivationReport, SearchStyle, SearchToolName } from './meta-tools/search-powers.ts'
 export { type JsonReducerOptions, json } from './reduce/json.ts'
 export { type KanbanListOptions, kanbanList } from './reduce/kanban-list.ts'
 export { type ReadFileOptions, readFile } from './reduce/read-file.ts'
@@ -45,16 +46,15 @@ export type { Defer, Mode } from './registry/mode.ts'
 export type { Policy, ToolFilter } from './registry/policy.ts'
 export type { ServerDirectory, ServerStatus } from './registry/server-directory.ts'
 export type { RegisterOptions, SyncOptions } from './registry/to-entry.ts'
-export type { RegistryOptions, SearcherName, SessionOptions, SharedOptions } from './registry-options.ts'
+export type { RegistryOptions, SessionOptions, SharedOptions } from './registry-options.ts'
 export {
   type CatalogueFindings,
   CatalogueSearch,
   type CatalogueSearchOptions,
 } from './search/catalogue-search.ts'
-export type { Embedder } from './search/embedder.ts'
 export { type HybridOptions, hybrid } from './search/hybrid.ts'
 export { lexical } from './search/lexical.ts'
-export { parseQuery, type Query } from './search/query.ts'
+export { parseQuery, type Query } from './search/query/query.ts'
 export { regex } from './search/regex.ts'
 export type { SearchMatch, SearchOptions, SearchResult } from './search/search-result.ts'
 export {
@@ -63,17 +63,19 @@ export {
   type Ranking,
   type RankOptions,
   type Searcher,
+  type SearcherName,
   type SearchIndex,
 } from './search/searcher.ts'
 export { type SemanticOptions, semantic } from './search/semantic.ts'
-export type { VectorSearcher } from './search/vector-searcher.ts'
+export type { Embedder } from './search/vectors/embedder.ts'
+export type { VectorSearcher } from './search/vectors/vector-searcher.ts'
 export { weighted } from './search/weighted.ts'
 export type { Activation } from './session/activations.ts'
-export type { ActivationReport, ForkOptions, Session } from './session/session.ts'
-export type { SearchStyle, SearchToolName } from './session/settings.ts'
+export type { ForkOptions, Session } from './session/session.ts'
 export type { SessionState, SessionStore } from './session/state.ts'
 export type { Stats } from './session/stats.ts'
 export type { Strategy, Surface } from './session/surface.ts'
+export type { Clock } from './time.ts'
 export { estimateTokens, exactTokenCounter, type TokenCounter } from './tokens.ts'
 export {
   type CallErrorCode,

@@ -1,4 +1,5 @@
 import { ToolcribError } from './errors.ts'
+import { hashText } from './json.ts'
 
 /** Longest name a tool, plugin or server may have. Providers allow 64; dialects shorten for them. */
 const MAX_NAME_LENGTH = 256
@@ -100,3 +101,28 @@ const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
     'zᴢʐΖᏃꓜ',
   ].flatMap(([latin = '', ...doubles]) => doubles.map((double) => [double, latin] as const)),
 )
+
+/** What every provider accepts as a tool's name. */
+const WIRE_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
+const MAX_LENGTH = 64
+const HASH_DIGITS = 10
+/** How a changed name ends. A registered name that ends like this is changed too, so that the two never meet. */
+const CHANGED = /_[0-9a-f]{10}$/
+
+/**
+ * The name a provider sees: `[A-Za-z_][A-Za-z0-9_-]{0,63}`. A name that fits stays as it is; any other keeps what
+ * fits of it and gains a short hash of the whole. It depends on the name alone, so it is the same after a restart.
+ */
+export function toWireName(name: string): string {
+  return WIRE_NAME.test(name) && !CHANGED.test(name) ? name : changedName(name, hashText(name))
+}
+
+export function changedName(name: string, hash: string): string {
+  const kept = name
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .replace(/[^A-Za-z0-9_-]+/g, '_')
+    .slice(0, MAX_LENGTH - HASH_DIGITS - 1)
+  const start = /^[A-Za-z_]/.test(kept) ? kept : `_${kept}`.slice(0, MAX_LENGTH - HASH_DIGITS - 1)
+  return `${start}_${hash.slice(0, HASH_DIGITS)}`
+}

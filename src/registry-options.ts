@@ -1,22 +1,20 @@
 import type { CallHooks } from './call/call-environment.ts'
-import { nearestName } from './call/nearest-name.ts'
 import type { Spill } from './call/spill.ts'
 import type { CapabilityBackends } from './capability.ts'
-import type { Clock } from './clock.ts'
 import { ToolcribError } from './errors.ts'
 import type { ToolcribEvent } from './events.ts'
 import { isRecord } from './json.ts'
+import type { SearchStyle, SearchToolName } from './meta-tools/search-powers.ts'
+import { nearestName } from './nearest-name.ts'
 import type { ReducerLookup } from './reduce/reducer.ts'
 import type { Defer, Mode } from './registry/mode.ts'
 import { checkNames, checkPolicy, type Policy } from './registry/policy.ts'
-import type { Searcher } from './search/searcher.ts'
-import type { SearchStyle, SearchToolName, SessionSettings } from './session/settings.ts'
+import type { Searcher, SearcherName } from './search/searcher.ts'
+import type { SessionSettings } from './session/settings.ts'
 import type { SessionState, SessionStore } from './session/state.ts'
 import type { Strategy } from './session/surface.ts'
+import type { Clock } from './time.ts'
 import type { TokenCounter } from './tokens.ts'
-
-/** The searchers that ship with the core, by name. */
-export type SearcherName = 'weighted' | 'regex' | 'lexical'
 
 /** What a registry decides for all its sessions, and a session may decide for itself. */
 export interface SharedOptions {

@@ -103,7 +103,7 @@ export class SessionOpener {
       ...settings,
       powers: this.#powers(session),
       sessionId: session.id,
-      strategy,
+      isDispatch: strategy === 'dispatch',
       policy,
       behind,
       maxAnswerTokens: this.#ports.answerTokens,
@@ -111,7 +111,10 @@ export class SessionOpener {
       servers,
       limit: (tool) => limit.wrap(tool),
     })
-    return { shown: tools.map(metaToolEntry), promptNote: promptNote({ ...settings, behind, strategy }) }
+    return {
+      shown: tools.map(metaToolEntry),
+      promptNote: promptNote({ ...settings, behind, isDispatch: strategy === 'dispatch' }),
+    }
   }
 
   #powers(session: Session): SearchPowers {

@@ -1,13 +1,10 @@
+import type { InputOf, SchemaInput } from './authoring/define-tool.ts'
+import { type FunctionOptions, functionTool } from './authoring/function-tool.ts'
 import type { CallContext } from './call/call-environment.ts'
-import { mapTexts } from './call/map-texts.ts'
-import { type Mask, maskFor } from './call/mask.ts'
 import { openGate, openGateOrNone } from './call-gate.ts'
 import type { Attachment } from './capability.ts'
-import { readClock } from './clock.ts'
-import type { InputOf, SchemaInput } from './define-tool.ts'
 import { describeError, ToolcribError } from './errors.ts'
-import type { Emit, SyncReport } from './events.ts'
-import { type FunctionOptions, functionTool } from './function-tool.ts'
+import { type Emit, EventStream, type Listener, type SyncReport } from './events.ts'
 import { META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
 import { checkName } from './names.ts'
 import { Catalogue } from './registry/catalogue.ts'
@@ -36,19 +33,21 @@ import {
   checkSessionOptions,
   overrideSettings,
   type RegistryOptions,
-  type SearcherName,
   type SessionOptions,
   type SharedOptions,
 } from './registry-options.ts'
 import type { SearchOptions, SearchResult } from './search/search-result.ts'
-import { acceptEvery, type Searcher } from './search/searcher.ts'
+import { acceptEvery, type Searcher, type SearcherName } from './search/searcher.ts'
+import { permitterOf, ToolFinder } from './search/tool-finder.ts'
+import { mapTexts } from './secrets/map-texts.ts'
+import { maskFor } from './secrets/mask.ts'
 import type { Session } from './session/session.ts'
 import type { SessionSettings } from './session/settings.ts'
 import { type Stats, statsOf } from './session/stats.ts'
 import { SessionOpener } from './session-opener.ts'
+import { readClock } from './time.ts'
 import { type CallResult, sourceKey, type Tool, type ToolCall, type ToolDefinition } from './tool.ts'
 import { ToolCaller } from './tool-caller.ts'
-import { permitterOf, ToolFinder } from './tool-finder.ts'
 
 /** What holds unless a registry or a session says otherwise. No other file names a default of these. */
 const DEFAULT_SETTINGS = {
@@ -113,13 +112,19 @@ export class ToolRegistry {
   readonly #sessions: SessionOpener
   readonly #viewer: Viewer
   readonly #now: () => number
-  readonly #mask: Mask | undefined
+  readonly #events: EventStream
 
   constructor(options: RegistryOptions = {}) {
     checkRegistryOptions(options)
     this.#options = options
     this.#now = readClock(options.clock ?? Date)
-    this.#mask = maskFor(options.capabilities ?? {})
+    const mask = maskFor(options.capabilities ?? {})
+    this.#events = new EventStream({
+      now: this.#now,
+      mask: mask && ((event) => mapTexts(event, mask) as typeof event),
+    })
+    this.emit = this.#events.emit
+    if (options.onEvent) this.#events.subscribe(options.onEvent)
     this.#finder = new ToolFinder({
       snapshot: () => this.#catalogue.snapshot(),
       isAvailable: (entry) => this.#isAvailable(entry),
@@ -131,7 +136,7 @@ export class ToolRegistry {
     this.#policy = compilePolicy(this.#settings.policy)
     this.#caller = this.#toolCaller()
     const snapshot = () => this.#catalogue.snapshot()
-    this.#viewers = new Viewers({ modes: this.#modes, snapshot, emit: this.#emit })
+    this.#viewers = new Viewers({ modes: this.#modes, snapshot, emit: this.emit })
     // Its own figures count every tool: whom a policy keeps out is a matter of who looks.
     this.#viewer = new Viewer({
       settings: this.#settings,
@@ -139,7 +144,7 @@ export class ToolRegistry {
       canSearch: this.#policy.denialOfMetaTool(this.#settings.searchTool) === undefined,
       snapshot,
       mode: () => this.#modes.decision(this.#settings),
-      emit: this.#emit,
+      emit: this.emit,
     })
     this.#modes.decision(this.#settings)
     this.#sessions = this.#sessionOpener()
@@ -155,7 +160,7 @@ export class ToolRegistry {
     requireList(tools, 'registerAll')
     const entries = tools.map((tool) => localEntry(tool, {}))
     this.#catalogue.addAll(entries)
-    for (const { name, source } of entries) this.#emit({ type: 'tool-registered', name, source })
+    for (const { name, source } of entries) this.emit({ type: 'tool-registered', name, source })
   }
 
   /** Registers a plain function and wraps what it returns. It is shown from the start, in every mode. */
@@ -178,15 +183,15 @@ export class ToolRegistry {
     const { entries, skipped } = mcpEntries(tools, server, options)
     const swapped = this.#catalogue.replaceSource(sourceKey({ kind: 'mcp', server }), entries)
     const report = { ...swapped, skipped: [...skipped, ...swapped.skipped] }
-    for (const skip of report.skipped) this.#emit({ type: 'tool-skipped', server, ...skip })
-    this.#emit({ type: 'server-synced', server, ...report })
+    for (const skip of report.skipped) this.emit({ type: 'tool-skipped', server, ...skip })
+    this.emit({ type: 'server-synced', server, ...report })
     return report
   }
 
   /** Removes a tool; false when there was none. */
   unregister(name: string): boolean {
     const entry = this.#catalogue.remove(name)
-    if (entry) this.#emit({ type: 'tool-unregistered', name, source: entry.source })
+    if (entry) this.emit({ type: 'tool-unregistered', name, source: entry.source })
     return entry !== undefined
   }
 
@@ -199,7 +204,7 @@ export class ToolRegistry {
       )
     const keys = new Set(mcp.map(({ source }) => sourceKey(source)))
     for (const key of keys) this.#catalogue.replaceSource(key, [])
-    for (const { name, source } of mcp) this.#emit({ type: 'tool-unregistered', name, source })
+    for (const { name, source } of mcp) this.emit({ type: 'tool-unregistered', name, source })
     return mcp.length
   }
 
@@ -215,13 +220,13 @@ export class ToolRegistry {
   /** Holds a tool back: neither found nor callable until `release()`, also across a sync. */
   quarantine(name: string, reason: string): void {
     this.#catalogue.quarantine(name, reason)
-    this.#emit({ type: 'tool-quarantined', name, reason })
+    this.emit({ type: 'tool-quarantined', name, reason })
   }
 
   /** Ends a quarantine; false when there was none. */
   release(name: string): boolean {
     const wasHeld = this.#catalogue.release(name)
-    if (wasHeld) this.#emit({ type: 'tool-released', name })
+    if (wasHeld) this.emit({ type: 'tool-released', name })
     return wasHeld
   }
 
@@ -229,6 +234,17 @@ export class ToolRegistry {
   attachServers(directory: ServerDirectory): () => void {
     return this.#finder.attachServers(directory)
   }
+
+  /**
+   * Calls the listener for everything that happens from now on (in the registry, its sessions, calls, servers and
+   * agents), or in one session. Returns how to unsubscribe. What a listener throws is ignored.
+   */
+  subscribe(listener: Listener, options: { readonly sessionId?: string } = {}): () => void {
+    return this.#events.subscribe(listener, options)
+  }
+
+  /** Raises an event on the registry's stream. For sources of tools, and whoever runs sessions. */
+  readonly emit: Emit
 
   /** What ranks the matches of a search that names no other. */
   get searcher(): Searcher {
@@ -309,7 +325,7 @@ export class ToolRegistry {
       searcher: searcher === undefined ? this.#settings.searcher : this.#finder.searcher(searcher),
       permitter: () => permitterOf(this.#catalogue.snapshot(), compiled),
       permitsServer: compiled.permitsServer,
-      emit: this.#emit,
+      emit: this.emit,
     })
   }
 
@@ -341,7 +357,7 @@ export class ToolRegistry {
 
   #add(entry: Entry, replace: boolean): void {
     this.#catalogue.add(entry, { replace })
-    this.#emit({ type: 'tool-registered', name: entry.name, source: entry.source })
+    this.emit({ type: 'tool-registered', name: entry.name, source: entry.source })
   }
 
   #entries(): readonly Entry[] {
@@ -352,7 +368,7 @@ export class ToolRegistry {
     try {
       return entry.tool.isAvailable?.() !== false
     } catch (error) {
-      this.#emit({ type: 'tool-hidden', name: entry.name, error: describeError(error) })
+      this.emit({ type: 'tool-hidden', name: entry.name, error: describeError(error) })
       return false
     }
   }
@@ -387,7 +403,7 @@ export class ToolRegistry {
       resultBudgetChars: resultBudgetChars ?? DEFAULTS.resultBudgetChars,
       maxIdenticalCalls: maxIdenticalCalls ?? DEFAULTS.maxIdenticalCalls,
       isAvailable: (tool: Tool) => this.#isAvailable({ name: tool.name, tool }),
-      emit: this.#emit,
+      emit: this.emit,
     }
     const suggest: ToolFinder['suggest'] = (name, isPermitted) => this.#finder.suggest(name, isPermitted)
     return new ToolCaller({ settings, suggest, now: this.#now })
@@ -404,7 +420,7 @@ export class ToolRegistry {
           searcher: session.settings.searcher,
           permitter: () => (session.view().permitsAll ? acceptEvery : session.view().permits),
           permitsServer: (server) => session.permitsServer(server),
-          emit: (event) => this.#emit({ ...event, sessionId: session.id }),
+          emit: (event) => this.emit({ ...event, sessionId: session.id }),
         }),
       execute: (calls, ctx, session) => this.#caller.executeIn(session, calls, ctx),
       findByName: (name, view) => this.#finder.findByName(name, view),
@@ -416,22 +432,11 @@ export class ToolRegistry {
       servers: () => this.#finder.servers,
       spill: this.#options.spill,
       now: this.#now,
-      emit: this.#emit,
+      emit: this.emit,
       countTokens: this.#options.countTokens,
       answerTokens: DEFAULTS.answerTokens,
       noteTokens: DEFAULTS.noteTokens,
     })
-  }
-
-  #emit: Emit = (event) => {
-    const { onEvent } = this.#options
-    if (onEvent === undefined) return
-    try {
-      const mask = this.#mask
-      onEvent({ ...(mask ? (mapTexts(event, mask) as typeof event) : event), at: this.#now() })
-    } catch {
-      // A listener that fails is no reason for a call to.
-    }
   }
 }
 

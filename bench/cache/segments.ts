@@ -1,4 +1,4 @@
-import { toWireName } from '../../src/dialects/wire-names.ts'
+import { toWireName } from '../../src/names.ts'
 import type { Surface } from '../../src/session/surface.ts'
 
 /** A piece of what the model reads. */

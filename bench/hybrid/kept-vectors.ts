@@ -2,8 +2,8 @@ import type { EvalTool } from '../../src/cli/eval/load-case.ts'
 import { toGroups } from '../../src/cli/eval/load-case.ts'
 import { staticEmbedder } from '../../src/embedders/static-embedder.ts'
 import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
-import type { Embedder } from '../../src/search/embedder.ts'
 import { semantic } from '../../src/search/semantic.ts'
+import type { Embedder } from '../../src/search/vectors/embedder.ts'
 
 /** What a start costs in vectors, in milliseconds, and how many texts were embedded the second time. */
 export interface KeptVectorsFigures {

@@ -1,10 +1,10 @@
 import MiniSearch, { type Options, type SearchOptions } from 'minisearch'
 import { type EvalTool, toGroups } from '../../src/cli/eval/load-case.ts'
 import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
-import { parameterTexts } from '../../src/search/parameter-texts.ts'
+import { parameterTexts } from '../../src/search/lexical/parameter-texts.ts'
+import { stem } from '../../src/search/lexical/stem.ts'
+import { STOP_WORDS } from '../../src/search/lexical/stop-words.ts'
 import type { Searcher } from '../../src/search/searcher.ts'
-import { stem } from '../../src/search/stem.ts'
-import { STOP_WORDS } from '../../src/search/stop-words.ts'
 import type { Listing } from '../../src/tool.ts'
 
 /** How far down a ranking is looked at. */

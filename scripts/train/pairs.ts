@@ -1,6 +1,6 @@
 import { splitName } from '../../src/names.ts'
-import { listingText } from '../../src/search/listing-text.ts'
-import { parameterTexts } from '../../src/search/parameter-texts.ts'
+import { parameterTexts } from '../../src/search/lexical/parameter-texts.ts'
+import { listingText } from '../../src/search/vectors/listing-text.ts'
 import type { Listing } from '../../src/tool.ts'
 import type { Pair } from './contrast.ts'
 import type { Gloss } from './corpora.ts'

@@ -13,7 +13,7 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { TokenTable, tableBytes } from '../../src/embedders/token-table.ts'
-import { listingText } from '../../src/search/listing-text.ts'
+import { listingText } from '../../src/search/vectors/listing-text.ts'
 import { readGlosses, readOperations } from './corpora.ts'
 import { type DataSet, type LabelledQuery, readDataSets } from './datasets.ts'
 import { evaluate, type Quality, type RankAll } from './evaluate.ts'

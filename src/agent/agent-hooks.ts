@@ -1,5 +1,6 @@
 import type { CallHooks } from '../call/call-environment.ts'
-import type { Reply, Usage } from '../dialects/dialect.ts'
+import type { Reply } from '../reply.ts'
+import type { Usage } from '../usage.ts'
 
 type Awaitable<Value> = Value | Promise<Value>
 

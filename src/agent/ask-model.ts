@@ -1,5 +1,5 @@
-import type { Reply } from '../dialects/dialect.ts'
 import { ToolcribError } from '../errors.ts'
+import type { Reply } from '../reply.ts'
 import type { Surface } from '../session/surface.ts'
 import type { EmitAgent } from './agent-event.ts'
 import type { Answer, Model } from './model.ts'

@@ -2,13 +2,16 @@
  * `toolcrib/agent`: the loop that lets a model work with a session's tools, models to run it with, and sub-agents.
  * Runs wherever the core does; a provider's SDK is loaded when its model is first asked.
  */
+
+export type { AgentStop } from '../events.ts'
+export type { LedgerTotals } from '../usage.ts'
 export { activeToolsNote } from './active-tools-note.ts'
 export { type AgentDefinition, parseAgent } from './agent-definition.ts'
-export type { AgentEvent, AgentStop } from './agent-event.ts'
+export type { AgentEvent } from './agent-event.ts'
 export type { AgentHooks, ModelCall } from './agent-hooks.ts'
 export { type AgentToolOptions, agentTool } from './agent-tool.ts'
 export type { RetryOptions } from './ask-model.ts'
-export { Ledger, type LedgerTotals, type Prices } from './ledger.ts'
+export { Ledger, type Prices } from './ledger.ts'
 export { loadAgents } from './load-agents.ts'
 export type { LoopGuardOptions } from './loop-guard.ts'
 export { type Answer, type Model, readAnswer, type SendOptions } from './model.ts'

@@ -1,7 +1,7 @@
-import type { Usage } from '../dialects/dialect.ts'
 import type { Session } from '../session/session.ts'
 import type { Surface } from '../session/surface.ts'
 import { estimateTokens } from '../tokens.ts'
+import type { LedgerTotals, Usage } from '../usage.ts'
 
 /** US dollars for a million tokens of each kind. */
 export interface Prices {
@@ -20,20 +20,6 @@ export interface Asking {
 }
 
 type Deferred = ReturnType<Session['view']>['deferred']
-
-/** What was spent. The three kinds of input add up to all input. */
-export interface LedgerTotals extends Usage {
-  readonly requests: number
-  /** What the models cost; there when their prices are known. */
-  readonly costUsd?: number
-  /** What the tools said they cost. */
-  readonly toolCostUsd: number
-  /**
-   * What the same requests would have taken with every tool's definition in each. An estimate: it leaves out that
-   * full mode needs no searches.
-   */
-  readonly fullMode: { readonly inputTokens: number; readonly costUsd?: number }
-}
 
 /** Counts tokens and money. One ledger may serve several runs, and their sub-agents. */
 export class Ledger {

@@ -1,8 +1,9 @@
 import type { CallContext, CallHooks, HookedCall } from '../call/call-environment.ts'
-import { BatchAbort, type Limits, scheduleWithTimers } from '../call/deadline.ts'
 import { runAfterHooks, runBeforeHooks } from '../call/hooks.ts'
+import { BatchAbort, type Limits } from '../call/run-within.ts'
 import { isRecord } from '../json.ts'
 import type { Session } from '../session/session.ts'
+import { scheduleWithTimers } from '../time.ts'
 import type { CallResult, ToolCall, ToolResult } from '../tool.ts'
 
 export interface RunCallsOptions {

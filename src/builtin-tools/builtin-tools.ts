@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
 import { ToolcribError } from '../errors.ts'
+import type { Clock } from '../time.ts'
 import type { Tool } from '../tool.ts'
 import { editFileTool } from './edit-file.ts'
 import { execTool } from './exec.ts'

@@ -1,4 +1,4 @@
-import { defineTool } from '../define-tool.ts'
+import { defineTool } from '../authoring/define-tool.ts'
 import type { Tool } from '../tool.ts'
 import { answering, granted, invalid, success } from './answering.ts'
 import { readExactText } from './file-text.ts'

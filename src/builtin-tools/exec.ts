@@ -1,5 +1,5 @@
+import { defineTool } from '../authoring/define-tool.ts'
 import type { ProcessOutcome } from '../capability.ts'
-import { defineTool } from '../define-tool.ts'
 import { terminal } from '../reduce/terminal.ts'
 import type { Tool } from '../tool.ts'
 import { answering, granted, success } from './answering.ts'

@@ -1,5 +1,5 @@
-import { type Clock, readClock } from '../clock.ts'
-import { defineTool } from '../define-tool.ts'
+import { defineTool } from '../authoring/define-tool.ts'
+import { type Clock, readClock } from '../time.ts'
 import type { Tool } from '../tool.ts'
 import { answering, granted, success } from './answering.ts'
 import { addTicket, PRIORITIES, STATUSES } from './kanban-board.ts'

@@ -1,4 +1,4 @@
-import { defineTool } from '../define-tool.ts'
+import { defineTool } from '../authoring/define-tool.ts'
 import type { Tool } from '../tool.ts'
 import { answering, failure, granted, success } from './answering.ts'
 import { changeTicket, PRIORITIES, STATUSES } from './kanban-board.ts'

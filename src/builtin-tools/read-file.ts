@@ -1,4 +1,4 @@
-import { defineTool } from '../define-tool.ts'
+import { defineTool } from '../authoring/define-tool.ts'
 import { readFile } from '../reduce/read-file.ts'
 import type { Tool, ToolResult } from '../tool.ts'
 import { answering, failure, granted, success } from './answering.ts'

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js'
+import { defineTool } from '../authoring/define-tool.ts'
 import { CapabilityError, type FileAccess } from '../capability.ts'
-import { defineTool } from '../define-tool.ts'
 import { describeError } from '../errors.ts'
 import { clipText } from '../text.ts'
 import type { Tool } from '../tool.ts'

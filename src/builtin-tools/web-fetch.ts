@@ -1,4 +1,4 @@
-import { defineTool } from '../define-tool.ts'
+import { defineTool } from '../authoring/define-tool.ts'
 import { json } from '../reduce/json.ts'
 import { clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'

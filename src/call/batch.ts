@@ -1,12 +1,13 @@
 import type { Attachment } from '../capability.ts'
 import type { Emit } from '../events.ts'
+import type { SchemaCache } from '../schema/check-arguments.ts'
+import type { Mask } from '../secrets/mask.ts'
+import type { Schedule } from '../time.ts'
 import type { CallContext, CallEnvironment, CallHooks, CallSettings } from './call-environment.ts'
-import type { SchemaCache } from './check-arguments.ts'
-import type { BatchAbort, Schedule } from './deadline.ts'
-import type { Gate } from './gate.ts'
 import type { IdenticalCalls } from './identical-calls.ts'
-import type { Mask } from './mask.ts'
 import type { ResultCache } from './result-cache.ts'
+import type { BatchAbort } from './run-within.ts'
+import type { Slots } from './slots.ts'
 
 /** What outlives a batch. All of it is bounded. */
 export interface CallState {
@@ -15,8 +16,8 @@ export interface CallState {
   readonly schemas: SchemaCache
   readonly identicalCalls: IdenticalCalls
   readonly results: ResultCache
-  /** One gate a registration, for tools with `maxConcurrent`. */
-  readonly gates: WeakMap<object, Gate>
+  /** Slots per registration, for tools with `maxConcurrent`. */
+  readonly slots: WeakMap<object, Slots>
 }
 
 /** What the calls of one batch share. */
@@ -35,7 +36,7 @@ export interface Batch {
   readonly hooks: readonly CallHooks[]
   readonly abort: BatchAbort
   /** For batches with `maxParallel`. */
-  readonly gate: Gate | undefined
+  readonly slots: Slots | undefined
   /** An equal part of the budget. */
   readonly shareChars: number
   /** Takes the secrets of the backends out of a text; undefined when no backend has any. */

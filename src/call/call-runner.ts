@@ -1,19 +1,20 @@
 import { describeError } from '../errors.ts'
 import type { Emit } from '../events.ts'
+import { SchemaCache } from '../schema/check-arguments.ts'
+import { maskFor } from '../secrets/mask.ts'
+import { type Schedule, scheduleWithTimers } from '../time.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
 import { failedWith, failure } from './answers.ts'
 import type { Batch, CallState } from './batch.ts'
 import type { CallContext, CallEnvironment, CallSettings } from './call-environment.ts'
-import { SchemaCache } from './check-arguments.ts'
-import { BatchAbort, type Schedule, scheduleWithTimers } from './deadline.ts'
-import { Gate } from './gate.ts'
 import { hookList } from './hooks.ts'
 import { IdenticalCalls } from './identical-calls.ts'
-import { maskFor } from './mask.ts'
 import { readContext } from './read-context.ts'
 import { ResultCache } from './result-cache.ts'
 import { runCall } from './run-call.ts'
+import { BatchAbort } from './run-within.ts'
 import { fairShare } from './share-budget.ts'
+import { Slots } from './slots.ts'
 import { trimResults } from './trim-results.ts'
 
 /** What a runner takes from the world around it. */
@@ -34,7 +35,7 @@ export class CallRunner {
       schemas: new SchemaCache(),
       identicalCalls: new IdenticalCalls(),
       results: new ResultCache(),
-      gates: new WeakMap(),
+      slots: new WeakMap(),
     }
   }
 
@@ -86,7 +87,7 @@ export class CallRunner {
       onProgress: context.onProgress,
       hooks: hookList(settings.hooks),
       abort: new BatchAbort(context.signal),
-      gate: maxParallel !== undefined && maxParallel >= 1 ? new Gate(Math.floor(maxParallel)) : undefined,
+      slots: maxParallel !== undefined && maxParallel >= 1 ? new Slots(Math.floor(maxParallel)) : undefined,
       shareChars,
       mask: maskFor(settings.backends),
       emit: quietly(settings.emit),

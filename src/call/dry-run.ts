@@ -1,5 +1,5 @@
+import { maskArguments } from '../secrets/mask-arguments.ts'
 import type { ToolResult } from '../tool.ts'
-import { maskArguments } from './mask-arguments.ts'
 
 /** The answer of a call that only says what it would do. Secrets in its arguments are masked. */
 export function dryRunResult(toolName: string, args: unknown): ToolResult {

@@ -1,11 +1,11 @@
+import { copyJson } from '../copy-json.ts'
 import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
+import { copyResult } from '../secrets/mask.ts'
 import type { ToolResult } from '../tool.ts'
 import { failure, readResult, toResult } from './answers.ts'
 import type { CallHooks, HookedCall } from './call-environment.ts'
-import { copyJson } from './copy-json.ts'
-import { BatchAbort, type Limits, type Outcome, runWithin } from './deadline.ts'
-import { copyResult } from './mask.ts'
+import { BatchAbort, type Limits, type Outcome, runWithin } from './run-within.ts'
 
 /** Where the hooks before a call leave it: refused, answered, or on its way with these arguments. */
 export type BeforeOutcome =

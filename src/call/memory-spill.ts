@@ -1,4 +1,4 @@
-import { type Clock, readClock } from '../clock.ts'
+import { type Clock, readClock } from '../time.ts'
 import type { Spill } from './spill.ts'
 
 /** How much a spill in memory keeps, and for how long. */

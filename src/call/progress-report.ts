@@ -1,5 +1,5 @@
+import type { Mask } from '../secrets/mask.ts'
 import type { CallProgress, ProgressNote } from '../tool.ts'
-import type { Mask } from './mask.ts'
 
 /** Carries what a tool tells of its progress to the host, until its call is answered. */
 export class ProgressReport {

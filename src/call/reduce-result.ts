@@ -1,8 +1,8 @@
 import { describeError } from '../errors.ts'
 import type { ReducerLookup } from '../reduce/reducer.ts'
+import { copyResult } from '../secrets/mask.ts'
 import type { ReduceContext, Tool, ToolResult } from '../tool.ts'
 import { readResult } from './answers.ts'
-import { copyResult } from './mask.ts'
 
 /**
  * The result as the tool's reducer leaves it: the host's for that name, else the tool's own. One that throws, returns

@@ -1,5 +1,5 @@
+import { copyJson } from '../copy-json.ts'
 import type { ToolResult } from '../tool.ts'
-import { copyJson } from './copy-json.ts'
 
 const MAX_RESULTS = 500
 const MAX_CHARS = 5_000_000

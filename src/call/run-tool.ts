@@ -4,13 +4,13 @@ import type { Tool, ToolContext, ToolResult } from '../tool.ts'
 import { failedWith, failure, toResult } from './answers.ts'
 import type { Batch } from './batch.ts'
 import type { CallTarget } from './call-environment.ts'
-import { type Outcome, runWithin, type Stop } from './deadline.ts'
-import { Gate } from './gate.ts'
 import { openCapabilities } from './open-capabilities.ts'
 import { ProgressReport } from './progress-report.ts'
+import { type Outcome, runWithin, type Stop } from './run-within.ts'
+import { Slots } from './slots.ts'
 
 /**
- * Executes the tool with what it was granted, within its deadline and its turn at the gates. Waiting for a turn does
+ * Executes the tool with what it was granted, within its deadline and once it has a slot. Waiting for a turn does
  * not count against the deadline. A call that is over gives its place back, also when its work ignores the signal and
  * carries on: holding the place for work that may never end would block the tool for good.
  */
@@ -20,13 +20,13 @@ export function runTool(
   toolCallId: string,
   batch: Batch,
 ): ToolResult | Promise<ToolResult> {
-  const ofTool = toolGate(target, batch)
-  if (ofTool === undefined && batch.gate === undefined) return execute(target.tool, args, toolCallId, batch)
-  return runInTurn([ofTool, batch.gate], target, args, toolCallId, batch)
+  const ofTool = slotsOf(target, batch)
+  if (ofTool === undefined && batch.slots === undefined) return execute(target.tool, args, toolCallId, batch)
+  return runInTurn([ofTool, batch.slots], target, args, toolCallId, batch)
 }
 
 async function runInTurn(
-  gates: readonly (Gate | undefined)[],
+  queues: readonly (Slots | undefined)[],
   target: CallTarget,
   args: unknown,
   toolCallId: string,
@@ -34,27 +34,27 @@ async function runInTurn(
 ): Promise<ToolResult> {
   const leave: (() => void)[] = []
   try {
-    for (const gate of gates) {
-      if (gate === undefined) continue
-      const leaveGate = await gate.enter(batch.abort)
-      if (leaveGate === undefined) return cancelled(target.tool)
-      leave.push(leaveGate)
+    for (const slots of queues) {
+      if (slots === undefined) continue
+      const leaveSlot = await slots.enter(batch.abort)
+      if (leaveSlot === undefined) return cancelled(target.tool)
+      leave.push(leaveSlot)
     }
     return await execute(target.tool, args, toolCallId, batch)
   } finally {
-    for (const leaveGate of leave) leaveGate()
+    for (const leaveSlot of leave) leaveSlot()
   }
 }
 
-function toolGate(target: CallTarget, { state }: Batch): Gate | undefined {
+function slotsOf(target: CallTarget, { state }: Batch): Slots | undefined {
   const { maxConcurrent } = target.tool
   const registration = target.registration ?? target.tool
   if (maxConcurrent === undefined || !(maxConcurrent >= 1)) return undefined
-  const known = state.gates.get(registration)
+  const known = state.slots.get(registration)
   if (known) return known
-  const gate = new Gate(Math.floor(maxConcurrent))
-  state.gates.set(registration, gate)
-  return gate
+  const slots = new Slots(Math.floor(maxConcurrent))
+  state.slots.set(registration, slots)
+  return slots
 }
 
 function execute(

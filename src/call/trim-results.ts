@@ -1,8 +1,8 @@
 import { describeError } from '../errors.ts'
 import type { CallResult, ToolResult } from '../tool.ts'
 import type { Batch } from './batch.ts'
-import { runWithin } from './deadline.ts'
 import type { AnsweredCall } from './run-call.ts'
+import { runWithin } from './run-within.ts'
 import { type Claim, shareBudget } from './share-budget.ts'
 import { markerOf, trimText } from './trim-text.ts'
 

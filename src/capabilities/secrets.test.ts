@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { maskValues } from './mask-values.ts'
+import { maskValues } from '../secrets/mask-values.ts'
 import { type SecretsOptions, secretsBackend } from './secrets.ts'
 import { testScope } from './testing-scope.ts'
 

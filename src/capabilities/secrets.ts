@@ -3,7 +3,7 @@ import { parseEnv } from 'node:util'
 import { type CapabilityBackend, CapabilityError } from '../capability.ts'
 import { describeError, ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
-import { isMaskable, maskValues } from './mask-values.ts'
+import { isMaskable, maskValues } from '../secrets/mask-values.ts'
 
 /** Where secrets are read from. */
 export interface SecretsOptions {

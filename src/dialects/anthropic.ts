@@ -1,5 +1,5 @@
+import { ANTHROPIC_RULES } from '../schema/translate/schema-rules.ts'
 import { type MessagesDialect, messagesDialect } from './messages-dialect.ts'
-import { ANTHROPIC_RULES } from './schema/schema-rules.ts'
 
 export type { MessagesDialect, MessagesRequest } from './messages-dialect.ts'
 

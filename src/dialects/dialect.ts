@@ -1,7 +1,8 @@
-import type { SearchToolName } from '../session/settings.ts'
+import type { SearchToolName } from '../meta-tools/search-powers.ts'
+import type { Reply } from '../reply.ts'
+import type { SchemaLoss } from '../schema/translate/schema-node.ts'
 import type { Strategy, Surface } from '../session/surface.ts'
 import { type CallResult, type ToolCall, UNTRUSTED_NOTE } from '../tool.ts'
-import type { SchemaLoss } from './schema/schema-node.ts'
 
 /**
  * A provider's wire form, as pure functions: no network, no SDK, no state of the conversation. The host keeps the
@@ -47,37 +48,6 @@ export interface Turn<Message> {
   readonly note?: string | undefined
 }
 
-/** What the model answered. */
-export interface Reply {
-  readonly text: string
-  readonly calls: readonly ToolCall[]
-  /** Calls that cannot be run, already answered; `toMessages` tells the model. */
-  readonly unrunnable: readonly CallResult[]
-  readonly stop: Stop
-  /** Why the model refused, when it says so. */
-  readonly refusal?: string
-  /** What went wrong at the provider, when it says so in place of an answer; `stop` is `cut` then. */
-  readonly error?: { readonly message: string; readonly code?: string | number }
-  readonly usage: Usage
-}
-
-/**
- * Why the model stopped. calls: it waits for results; length: a token limit; refused: it will not answer; paused: it
- * goes on when the messages are sent again; cut: the stream ended early.
- */
-export type Stop = 'done' | 'calls' | 'length' | 'refused' | 'paused' | 'cut'
-
-/** What a request cost, in tokens. The three kinds of input add up to all input. */
-export interface Usage {
-  /** Input at full price. */
-  readonly inputTokens: number
-  /** Input read from the cache. */
-  readonly cachedInputTokens: number
-  /** Input written to the cache, where that has its own price. */
-  readonly cacheWriteTokens: number
-  readonly outputTokens: number
-}
-
 /** Assembles a response. A stream that is cut leaves a response without the calls that were not finished. */
 export interface StreamReader<StreamEvent, Response> {
   /** Takes one event and gives the text it brought, `''` for none. */
@@ -89,8 +59,6 @@ export interface StreamReader<StreamEvent, Response> {
 export interface ToolLoss extends SchemaLoss {
   readonly tool: string
 }
-
-export const NO_USAGE: Usage = { inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 }
 
 /**
  * The host's system prompt and the session's note, as one text; `''` when there is neither. A surface with tools of

@@ -1,20 +1,14 @@
 import type { Content, FunctionDeclaration, GenerateContentResponse, Part, Tool } from '@google/genai'
 import { ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
+import type { Reply, Stop } from '../reply.ts'
+import { GEMINI_RULES } from '../schema/translate/schema-rules.ts'
 import type { Surface } from '../session/surface.ts'
 import type { CallResult } from '../tool.ts'
-import {
-  type Dialect,
-  NO_USAGE,
-  type Reply,
-  type Stop,
-  systemText,
-  type Turn,
-  type Usage,
-} from './dialect.ts'
+import { NO_USAGE, type Usage } from '../usage.ts'
+import { type Dialect, systemText, type Turn } from './dialect.ts'
 import { type GeminiResponse, GeminiStreamReader } from './gemini-stream.ts'
 import { resultParts } from './result-parts.ts'
-import { GEMINI_RULES } from './schema/schema-rules.ts'
 import { answersTo, readArguments, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
 import { type WireTools, wireToolsBy } from './wire-tools.ts'
 

@@ -1,19 +1,13 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { isRecord } from '../json.ts'
+import type { Reply, Stop } from '../reply.ts'
+import type { SchemaRules } from '../schema/translate/schema-rules.ts'
 import type { Strategy, Surface } from '../session/surface.ts'
 import type { CallResult } from '../tool.ts'
-import {
-  type Dialect,
-  NO_USAGE,
-  type Reply,
-  type Stop,
-  systemText,
-  type Turn,
-  type Usage,
-} from './dialect.ts'
+import { NO_USAGE, type Usage } from '../usage.ts'
+import { type Dialect, systemText, type Turn } from './dialect.ts'
 import { MessageStreamReader } from './message-stream.ts'
 import { isImage, resultParts } from './result-parts.ts'
-import type { SchemaRules } from './schema/schema-rules.ts'
 import { foundTools, searchNote } from './search-answer.ts'
 import { answersTo, CUT_OFF, readArguments, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
 import { type WireTool, type WireTools, wireToolsBy } from './wire-tools.ts'

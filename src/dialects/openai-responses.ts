@@ -1,20 +1,14 @@
 import type OpenAI from 'openai'
+import type { Reply, Stop } from '../reply.ts'
+import { OPENAI_RULES } from '../schema/translate/schema-rules.ts'
 import type { Surface } from '../session/surface.ts'
 import type { CallResult } from '../tool.ts'
-import {
-  type Dialect,
-  NO_USAGE,
-  type Reply,
-  type Stop,
-  systemText,
-  type Turn,
-  type Usage,
-} from './dialect.ts'
+import { NO_USAGE, type Usage } from '../usage.ts'
+import { type Dialect, systemText, type Turn } from './dialect.ts'
 import { mendNamespaces } from './mend-namespaces.ts'
 import { type Namespace, toNamespaces } from './namespaces.ts'
 import { ResponseStreamReader } from './response-stream.ts'
 import { isImage, resultParts, resultText } from './result-parts.ts'
-import { OPENAI_RULES } from './schema/schema-rules.ts'
 import { foundTools, searchNote } from './search-answer.ts'
 import { answersTo, CUT_OFF, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
 import { type WireTool, type WireTools, wireToolsBy } from './wire-tools.ts'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { toWireName, WireNames } from './wire-names.ts'
+import { toWireName } from '../names.ts'
+import { WireNames } from './wire-names.ts'
 
 const PATTERN = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 

@@ -1,19 +1,5 @@
 import { hashText } from '../json.ts'
-
-/** What every provider accepts as a tool's name. */
-const WIRE_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
-const MAX_LENGTH = 64
-const HASH_DIGITS = 10
-/** How a changed name ends. A registered name that ends like this is changed too, so that the two never meet. */
-const CHANGED = /_[0-9a-f]{10}$/
-
-/**
- * The name a provider sees: `[A-Za-z_][A-Za-z0-9_-]{0,63}`. A name that fits stays as it is; any other keeps what
- * fits of it and gains a short hash of the whole. It depends on the name alone, so it is the same after a restart.
- */
-export function toWireName(name: string): string {
-  return WIRE_NAME.test(name) && !CHANGED.test(name) ? name : changedName(name, hashText(name))
-}
+import { changedName, toWireName } from '../names.ts'
 
 /** Registered names and wire names, both ways, for one set of tools. */
 export class WireNames {
@@ -68,14 +54,4 @@ export class WireNameMemory {
   nameOf(wireName: string): string {
     return this.#registered.get(wireName) ?? wireName
   }
-}
-
-function changedName(name: string, hash: string): string {
-  const kept = name
-    .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
-    .replace(/[^A-Za-z0-9_-]+/g, '_')
-    .slice(0, MAX_LENGTH - HASH_DIGITS - 1)
-  const start = /^[A-Za-z_]/.test(kept) ? kept : `_${kept}`.slice(0, MAX_LENGTH - HASH_DIGITS - 1)
-  return `${start}_${hash.slice(0, HASH_DIGITS)}`
 }

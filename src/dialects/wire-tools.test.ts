@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { sampleRegistry, tool } from '../../test/dialects/catalogue.ts'
 import { chatVoice } from '../../test/dialects/wire-server/voices/openai-chat.ts'
+import { toWireName } from '../names.ts'
 import { openaiChat } from './openai-chat.ts'
-import { toWireName } from './wire-names.ts'
 
 const DOTTED = 'mcp__files__read.all'
 

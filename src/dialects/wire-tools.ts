@@ -1,8 +1,12 @@
+import type { SchemaRules } from '../schema/translate/schema-rules.ts'
+import {
+  type ObjectSchema,
+  type TranslatedSchema,
+  translateSchema,
+} from '../schema/translate/translate-schema.ts'
 import type { Surface } from '../session/surface.ts'
 import type { ToolDefinition } from '../tool.ts'
 import type { ToolLoss } from './dialect.ts'
-import type { SchemaRules } from './schema/schema-rules.ts'
-import { type ObjectSchema, type TranslatedSchema, translateSchema } from './schema/translate-schema.ts'
 import { WireNameMemory, WireNames } from './wire-names.ts'
 
 /** A tool as it goes out: everything but the provider's own wrapping. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ToolcribError } from '../errors.ts'
-import type { Embedder } from '../search/embedder.ts'
+import type { Embedder } from '../search/vectors/embedder.ts'
 import { BertTokens } from './bert-tokens.ts'
 
 const DIMENSIONS = 384

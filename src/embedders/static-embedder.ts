@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ToolcribError } from '../errors.ts'
-import type { Embedder } from '../search/embedder.ts'
+import type { Embedder } from '../search/vectors/embedder.ts'
 import { TokenTable } from './token-table.ts'
 
 const MODEL_PATH = join('models', 'tool-table-v2.bin')

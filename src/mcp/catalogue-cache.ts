@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { canonicalJson, isRecord } from '../json.ts'
+import { makeFolder } from '../store/files/make-folder.ts'
+import { writeWhole } from '../store/files/write-whole.ts'
 import type { ServerConfig } from './config/server-config.ts'
-import { makeFolder } from './make-folder.ts'
 import { readServerTool, type ServerTool } from './server-tool.ts'
-import { writeWhole } from './write-whole.ts'
 
 /** What is remembered of a server, so that its tools are known before its process runs. */
 export interface CachedCatalogue {

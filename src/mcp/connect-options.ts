@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock, Schedule } from '../time.ts'
 import type { ToolRegistry } from '../tool-registry.ts'
 import type { CatalogueCache } from './catalogue-cache.ts'
 import type { Environment } from './config/load-config.ts'
@@ -7,7 +7,6 @@ import type { OAuthOptions } from './http/oauth-session.ts'
 import type { Lockfile } from './lock/lockfile.ts'
 import type { McpEvent } from './mcp-event.ts'
 import type { OpenConnection } from './open-connection.ts'
-import type { Schedule } from './schedule.ts'
 
 /** How servers are connected. Everything has a default that suits a host on Node. */
 export interface ConnectOptions {
@@ -47,4 +46,4 @@ export type ServersRegistry = Pick<
   ToolRegistry,
   'syncMcp' | 'unregisterMcp' | 'attachServers' | 'quarantine' | 'release'
 > &
-  Partial<Pick<ToolRegistry, 'searcher'>>
+  Partial<Pick<ToolRegistry, 'searcher' | 'emit'>>

@@ -1,10 +1,10 @@
 import type { Client } from '@modelcontextprotocol/client'
+import type { Finding } from '../finding.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
 import { type Environment, readConfig } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { ConnectOptions, ServersRegistry } from './connect-options.ts'
 import type { Lockfile } from './lock/lockfile.ts'
-import type { Finding } from './scan/finding.ts'
 import { ServerHub } from './server-hub.ts'
 import type { ServerTool } from './server-tool.ts'
 

@@ -1,7 +1,7 @@
 import { describeError } from '../errors.ts'
+import type { Schedule } from '../time.ts'
+import { Timers } from '../time.ts'
 import type { Connection } from './connection.ts'
-import type { Schedule } from './schedule.ts'
-import { Timers } from './timers.ts'
 
 const PING_MS = 30_000
 const PING_TIMEOUT_MS = 10_000

@@ -7,8 +7,8 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client'
 import { isRecord } from '../json.ts'
+import type { Schedule } from '../time.ts'
 import { type MessageGuard, rawResult } from './message-guard.ts'
-import type { Schedule } from './schedule.ts'
 
 /** A transport whose messages pass a guard. */
 export interface GuardedTransport extends Transport {

@@ -1,4 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
+import type { Schedule } from '../time.ts'
 import { ToolRegistry } from '../tool-registry.ts'
 import type { CachedCatalogue } from './catalogue-cache.ts'
 import type { ConnectOptions } from './connect-options.ts'
@@ -8,7 +9,6 @@ import type { Lockfile } from './lock/lockfile.ts'
 import type { McpEvent } from './mcp-event.ts'
 import { MessageGuard } from './message-guard.ts'
 import type { OpenConnection } from './open-connection.ts'
-import type { Schedule } from './schedule.ts'
 
 /** What is so from the start. */
 export interface WorldOptions {

@@ -1,4 +1,7 @@
 /** `toolcrib/mcp`: MCP servers as a source of tools. For Node. */
+
+export type { Finding, FindingKind, Severity } from '../finding.ts'
+export type { Schedule } from '../time.ts'
 export {
   type CachedCatalogue,
   type CatalogueCache,
@@ -43,7 +46,5 @@ export { lockfilePath, readLockfile, writeLockfile } from './lock/lockfile-file.
 export { literalSecrets, type ServerCommand } from './lock/server-command.ts'
 export type { McpEvent } from './mcp-event.ts'
 export type { OpenConnection, OpenRequest } from './open-connection.ts'
-export type { Finding, FindingKind, Severity } from './scan/finding.ts'
 export { ToolScanner } from './scan/tool-scanner.ts'
-export type { Schedule } from './schedule.ts'
 export type { ServerTool } from './server-tool.ts'

@@ -1,8 +1,8 @@
 import type { Searcher } from '../search/searcher.ts'
-import { isVectorSearcher, type VectorSearcher } from '../search/vector-searcher.ts'
+import { isVectorSearcher, type VectorSearcher } from '../search/vectors/vector-searcher.ts'
+import type { Schedule } from '../time.ts'
+import { waitAtMost } from '../time.ts'
 import type { CatalogueCache } from './catalogue-cache.ts'
-import type { Schedule } from './schedule.ts'
-import { waitAtMost } from './wait-at-most.ts'
 
 /** How long vectors are gathered before they are written. */
 const SAVE_AFTER_MS = 2_000

@@ -8,7 +8,8 @@ import {
 } from '@modelcontextprotocol/client'
 import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { describeError } from '../errors.ts'
-import { concealerOf } from './conceal-values.ts'
+import { concealerOf } from '../secrets/conceal-values.ts'
+import type { Schedule } from '../time.ts'
 import type { Environment } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import { type ClientOptions, Connection, type GuardedTransport as Guarded } from './connection.ts'
@@ -18,7 +19,6 @@ import { describeUnreachable } from './http/describe-unreachable.ts'
 import { GuardedTransport } from './http/guarded-transport.ts'
 import { limitResponses } from './http/limit-responses.ts'
 import { type OAuthOptions, OAuthSession } from './http/oauth-session.ts'
-import type { Schedule } from './schedule.ts'
 import { StdioTransport } from './stdio/stdio-transport.ts'
 
 /** A connection that is wanted. */

@@ -1,5 +1,5 @@
-import { SchemaCache } from '../call/check-arguments.ts'
 import { describeError } from '../errors.ts'
+import { SchemaCache } from '../schema/check-arguments.ts'
 import type { ToolContext, ToolResult } from '../tool.ts'
 import { callServerTool, type ServerCall } from './call-server-tool.ts'
 import type { ServerConfig } from './config/server-config.ts'

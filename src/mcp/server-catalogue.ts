@@ -1,5 +1,7 @@
 import { describeError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
+import type { Schedule } from '../time.ts'
+import { Timers, waitAtMost } from '../time.ts'
 import { type CachedCatalogue, type CatalogueCache, fingerprintOf } from './catalogue-cache.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { Connection } from './connection.ts'
@@ -7,11 +9,8 @@ import { Deadline, TooLateError } from './deadline.ts'
 import { listTools } from './list-tools.ts'
 import { ListedTools, type ListingSurroundings } from './listed-tools.ts'
 import type { EmitMcp } from './mcp-event.ts'
-import type { Schedule } from './schedule.ts'
 import type { ServerReport } from './server-report.ts'
 import type { ServerTool } from './server-tool.ts'
-import { Timers } from './timers.ts'
-import { waitAtMost } from './wait-at-most.ts'
 
 /** How long changes of a list are gathered before it is read. */
 const REFRESH_MS = 300

@@ -1,9 +1,10 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { version } from '../../package.json'
-import { readClock } from '../clock.ts'
 import { ToolcribError } from '../errors.ts'
+import type { Finding } from '../finding.ts'
 import { canonicalJson } from '../json.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
+import { readClock, type Schedule, scheduleInBackground, waitAtMost } from '../time.ts'
 import { type CatalogueCache, fileCatalogueCache } from './catalogue-cache.ts'
 import type { Environment } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
@@ -14,11 +15,8 @@ import type { Lockfile } from './lock/lockfile.ts'
 import { ManagedServer } from './managed-server.ts'
 import type { EmitMcp } from './mcp-event.ts'
 import type { OpenConnection } from './open-connection.ts'
-import type { Finding } from './scan/finding.ts'
 import { ToolScanner } from './scan/tool-scanner.ts'
-import { type Schedule, scheduleWithTimers } from './schedule.ts'
 import type { ServerTool } from './server-tool.ts'
-import { waitAtMost } from './wait-at-most.ts'
 
 /** The servers of a registry, each under its name. */
 export class ServerHub {
@@ -43,7 +41,7 @@ export class ServerHub {
     this.#options = options
     this.#env = options.env ?? process.env
     this.#now = readClock(options.clock ?? Date.now)
-    this.#schedule = options.schedule ?? scheduleWithTimers
+    this.#schedule = options.schedule ?? scheduleInBackground
     this.#cache =
       options.cache ?? (options.cacheDirectory ? fileCatalogueCache(options.cacheDirectory) : undefined)
     this.#vectors = keepVectors(registry.searcher, this.#cache, this.#schedule)

@@ -1,14 +1,14 @@
 import { describeError } from '../errors.ts'
+import type { Schedule } from '../time.ts'
+import { Timers } from '../time.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionWatch } from './connection-watch.ts'
 import { Deadline, isTooLate } from './deadline.ts'
 import type { OpenConnection } from './open-connection.ts'
 import { RestartPolicy } from './restart-policy.ts'
-import type { Schedule } from './schedule.ts'
 import type { ServerCatalogue } from './server-catalogue.ts'
 import type { ServerReport } from './server-report.ts'
-import { Timers } from './timers.ts'
 
 const IDLE_MS = 300_000
 

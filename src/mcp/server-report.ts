@@ -1,7 +1,7 @@
 import { canonicalJson } from '../json.ts'
 import { withoutHidden } from '../names.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
-import { concealerOf } from './conceal-values.ts'
+import { concealerOf } from '../secrets/conceal-values.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { EmitMcp } from './mcp-event.ts'
 

@@ -1,7 +1,19 @@
 import type { ServerStatus } from '../registry/server-directory.ts'
 import type { SearchOptions, SearchResult } from '../search/search-result.ts'
-import type { ActivationReport } from '../session/session.ts'
 import type { ToolDefinition } from '../tool.ts'
+
+/** Which of the three search meta-tools a session shows. */
+export type SearchToolName = 'tool_search' | 'tool_search_regex' | 'ToolSearch'
+
+/** one-step: a query activates what it finds. two-step: a query lists, a name activates. */
+export type SearchStyle = 'one-step' | 'two-step'
+
+/** What came of activating: what is callable now, what had to go, and which names are not there or not permitted. */
+export interface ActivationReport {
+  readonly activated: readonly string[]
+  readonly evicted: readonly string[]
+  readonly missing: readonly string[]
+}
 
 /** What a search tool may do: the part of a session that it is bound to. */
 export interface SearchPowers {

@@ -1,11 +1,10 @@
 import type { Spill } from '../call/spill.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
 import type { ServerDirectory } from '../registry/server-directory.ts'
-import type { SearchStyle, SearchToolName } from '../session/settings.ts'
-import type { Strategy } from '../session/surface.ts'
 import type { Tool } from '../tool.ts'
 import { callTool } from './call-tool.ts'
 import { readResult } from './read-result.ts'
+import type { SearchStyle, SearchToolName } from './search-powers.ts'
 import { howToCall, type SearchPowers, type SearchToolOptions } from './search-powers.ts'
 import { toolSearch } from './tool-search.ts'
 import { toolSearchRegex } from './tool-search-regex.ts'
@@ -27,7 +26,8 @@ export interface MetaToolOptions {
   readonly sessionId: string
   readonly searchTool: SearchToolName
   readonly searchStyle: SearchStyle
-  readonly strategy: Strategy
+  /** True when found tools are called through `call_tool`. */
+  readonly isDispatch: boolean
   readonly policy: CompiledPolicy
   /** What lies behind the search, in a few lines; '' when nothing is deferred. */
   readonly behind: string
@@ -40,11 +40,11 @@ export interface MetaToolOptions {
 
 /** The meta-tools of one session and view, in the order they are shown. */
 export function sessionMetaTools(options: MetaToolOptions): readonly Tool[] {
-  const { behind, strategy, powers, searchTool, spill, servers, policy, sessionId } = options
+  const { behind, isDispatch, powers, searchTool, spill, servers, policy, sessionId } = options
   const hasSearch = behind !== ''
   const tools: Tool[] = []
   if (hasSearch) tools.push(options.limit(searchToolOf(options)))
-  if (hasSearch && strategy === 'dispatch') tools.push(callTool(powers, searchTool))
+  if (hasSearch && isDispatch) tools.push(callTool(powers, searchTool))
   if (spill) tools.push(readResult({ spill, sessionId }))
   if (servers && !hasSearch) tools.push(waitForServers(servers))
   return tools.filter(({ name }) => policy.denialOfMetaTool(name) === undefined)
@@ -55,10 +55,10 @@ export function promptNote({
   behind,
   searchTool,
   searchStyle,
-  strategy,
-}: Pick<MetaToolOptions, 'behind' | 'searchTool' | 'searchStyle' | 'strategy'>): string {
+  isDispatch,
+}: Pick<MetaToolOptions, 'behind' | 'searchTool' | 'searchStyle' | 'isDispatch'>): string {
   if (behind === '') return ''
-  const call = howToCall({ isDispatch: strategy === 'dispatch' })
+  const call = howToCall({ isDispatch })
   const isTwoStep = searchTool === 'tool_search' && searchStyle === 'two-step'
   const how = isTwoStep ? `load it with ${searchTool} { name } and ${call}` : call
   return `You have more tools than are shown to you. When none of those shown does what you need, search with ${searchTool} before you say that it cannot be done; then ${how}. Waiting behind ${searchTool}:\n${behind}`
@@ -67,12 +67,12 @@ export function promptNote({
 function searchToolOf({
   powers,
   behind,
-  strategy,
+  isDispatch,
   maxAnswerTokens,
   searchTool,
   searchStyle,
 }: MetaToolOptions): Tool {
-  const options: SearchToolOptions = { behind, isDispatch: strategy === 'dispatch', maxAnswerTokens }
+  const options: SearchToolOptions = { behind, isDispatch, maxAnswerTokens }
   if (searchTool === 'tool_search_regex') return toolSearchRegex(powers, options)
   if (searchTool === 'ToolSearch') return toolSearchSelect(powers, options)
   return toolSearch(powers, { ...options, style: searchStyle })

@@ -1,10 +1,10 @@
 import type { ServerStatus } from '../registry/server-directory.ts'
 import type { SearchResult } from '../search/search-result.ts'
-import type { SearchStyle } from '../session/settings.ts'
 import { clamp, clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
 import { answer, answerSearch, clipList, echo, inputInvalid } from './answer.ts'
 import { fitItems, fitMatches, shorten } from './fit-matches.ts'
+import type { SearchStyle } from './search-powers.ts'
 import { howToCall, type SearchPowers, type SearchToolOptions } from './search-powers.ts'
 
 interface Input {

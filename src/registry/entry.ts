@@ -1,9 +1,9 @@
 import { ToolcribError } from '../errors.ts'
 import { hashText, isRecord } from '../json.ts'
 import { nameSkeletons, withoutHidden } from '../names.ts'
+import { copySchema } from '../schema/copy-schema.ts'
 import { estimateTokens } from '../tokens.ts'
 import type { Listing, Tool, ToolDefinition, ToolSource } from '../tool.ts'
-import { copySchema } from './copy-schema.ts'
 
 /** How a tool takes to being deferred: never, whenever it may, or as the registry's `defer` says. */
 export type Deferral = 'pinned' | 'deferred' | 'unset'

@@ -1,13 +1,13 @@
 import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import { CloneFolding } from './clone-folding.ts'
-import { ExactNames } from './exact-names.ts'
+import { wordsOf } from './lexical/text-words.ts'
 import { lexical } from './lexical.ts'
-import { parseQuery, type Query } from './query.ts'
-import { filtered, holds, isOfServer } from './query-filters.ts'
+import { ExactNames } from './query/exact-names.ts'
+import { parseQuery, type Query } from './query/query.ts'
+import { filtered, holds, isOfServer } from './query/query-filters.ts'
 import { regex } from './regex.ts'
 import { acceptEvery, type Ranked, type Searcher, type SearchIndex } from './searcher.ts'
-import { wordsOf } from './text-words.ts'
 import { compareNames } from './top-matches.ts'
 
 const DEFAULT_LIMIT = 5

@@ -1,7 +1,7 @@
 import { type Listing, sourceKey } from '../tool.ts'
+import { wordsOf } from './lexical/text-words.ts'
 import { NearDuplicates } from './near-duplicates.ts'
-import type { Query } from './query.ts'
-import { wordsOf } from './text-words.ts'
+import type { Query } from './query/query.ts'
 
 /**
  * Decides which of two clones is shown: the one whose source is trusted more, then the one whose source was there

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { staticEmbedder } from '../embedders/static-embedder.ts'
-import type { Embedder } from './embedder.ts'
-import { fakeEmbedder, slowEmbedder } from './fake-embedder.ts'
 import { hybrid } from './hybrid.ts'
-import { parseQuery } from './query.ts'
+import { parseQuery } from './query/query.ts'
 import { acceptEvery, type Ranking, type SearchIndex } from './searcher.ts'
 import { sampleListing, searcherContract } from './searcher-contract.ts'
+import type { Embedder } from './vectors/embedder.ts'
+import { fakeEmbedder, slowEmbedder } from './vectors/fake-embedder.ts'
 
 const embedder = staticEmbedder()
 

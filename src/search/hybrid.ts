@@ -1,15 +1,15 @@
 import type { Listing } from '../tool.ts'
-import { type Embedder, queryText } from './embedder.ts'
+import { STOP_WORDS } from './lexical/stop-words.ts'
 import { lexical } from './lexical.ts'
-import type { ListingVectors } from './listing-vectors.ts'
-import type { Query } from './query.ts'
-import { requestParts } from './request-parts.ts'
+import type { Query } from './query/query.ts'
+import { requestParts } from './query/request-parts.ts'
+import { isWordList } from './query/word-list.ts'
 import { acceptEvery, type Ranked, type Ranking, type RankOptions, type SearchIndex } from './searcher.ts'
 import { DEFAULT_RELATED_FROM, meaningReason } from './semantic.ts'
-import { STOP_WORDS } from './stop-words.ts'
 import { compareNames } from './top-matches.ts'
-import { type VectorSearcher, vectorSearcher } from './vector-searcher.ts'
-import { isWordList } from './word-list.ts'
+import { type Embedder, queryText } from './vectors/embedder.ts'
+import type { ListingVectors } from './vectors/listing-vectors.ts'
+import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.ts'
 
 /**
  * How much the words count, and the meaning the rest: the vector of a long request is vague, while its words stay exact.

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Listing } from '../tool.ts'
 import { lexical } from './lexical.ts'
-import { parseQuery } from './query.ts'
+import { parseQuery } from './query/query.ts'
 import { acceptEvery, type Ranking, type SearchIndex } from './searcher.ts'
 import { sampleListing } from './searcher-contract.ts'
 

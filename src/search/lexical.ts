@@ -1,11 +1,12 @@
 import { ToolcribError } from '../errors.ts'
 import type { Listing } from '../tool.ts'
-import { FIELDS } from './listing-fields.ts'
-import { listingTerms } from './listing-terms.ts'
-import { LISTING_SHIFT, MAX_LISTINGS, toPosting } from './posting.ts'
-import type { Query } from './query.ts'
-import { type QueryTerm, queryTerms } from './query-terms.ts'
-import { Scoreboard } from './scoreboard.ts'
+import { FIELDS } from './lexical/listing-fields.ts'
+import { listingTerms } from './lexical/listing-terms.ts'
+import { LISTING_SHIFT, MAX_LISTINGS, toPosting } from './lexical/posting.ts'
+import { Scoreboard } from './lexical/scoreboard.ts'
+import { Vocabulary } from './lexical/vocabulary.ts'
+import type { Query } from './query/query.ts'
+import { type QueryTerm, queryTerms } from './query/query-terms.ts'
 import {
   acceptEvery,
   type Ranked,
@@ -15,7 +16,6 @@ import {
   type SearchIndex,
 } from './searcher.ts'
 import { compareNames } from './top-matches.ts'
-import { Vocabulary } from './vocabulary.ts'
 
 /** The part of its score that a listing gets in proportion to how much of the query it covers. */
 const COVERAGE = 0.5

@@ -1,5 +1,5 @@
 import type { Listing, ToolSource } from '../tool.ts'
-import { HASH_SEED, hashed } from './text-hash.ts'
+import { HASH_SEED, hashed } from './vectors/text-hash.ts'
 
 /** Share of words two listings must have in common to be taken for one tool. */
 const SAME_FROM = 0.8

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Listing } from '../tool.ts'
-import { parseQuery } from './query.ts'
+import { parseQuery } from './query/query.ts'
 import { regex } from './regex.ts'
 import { acceptEvery, type Ranking } from './searcher.ts'
 import { sampleListing } from './searcher-contract.ts'

@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js'
 import { describeError, ToolcribError } from '../errors.ts'
 import type { Listing } from '../tool.ts'
-import type { Query } from './query.ts'
+import type { Query } from './query/query.ts'
 import type { Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'
 import { type Scored, topMatches } from './top-matches.ts'
 

@@ -1,5 +1,5 @@
 import type { Listing } from '../tool.ts'
-import { parseQuery } from './query.ts'
+import { parseQuery } from './query/query.ts'
 import { acceptEvery, type Ranking, type RankOptions, type Searcher, type SearchIndex } from './searcher.ts'
 
 /** One promise every searcher keeps: `run` throws when it is broken. */

@@ -1,5 +1,5 @@
 import type { Listing } from '../tool.ts'
-import type { Query } from './query.ts'
+import type { Query } from './query/query.ts'
 
 /** Ranks listings. `open()` gives an empty index; whoever opened it owns it and feeds it. */
 export interface Searcher {
@@ -48,3 +48,6 @@ export interface Ranked {
   readonly score: number
   readonly reasons: readonly string[]
 }
+
+/** The searchers that ship with the core, by name. */
+export type SearcherName = 'weighted' | 'regex' | 'lexical'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { Embedder } from './embedder.ts'
-import { fakeEmbedder, slowEmbedder } from './fake-embedder.ts'
-import { parseQuery } from './query.ts'
+import { parseQuery } from './query/query.ts'
 import { acceptEvery, type Ranking, type SearchIndex } from './searcher.ts'
 import { sampleListing, searcherContract } from './searcher-contract.ts'
 import { semantic } from './semantic.ts'
+import type { Embedder } from './vectors/embedder.ts'
+import { fakeEmbedder, slowEmbedder } from './vectors/fake-embedder.ts'
 
 const embedder = fakeEmbedder([
   ['mail', 'letter', 'post'],

@@ -1,10 +1,10 @@
 import type { Listing } from '../tool.ts'
-import { type Embedder, queryText } from './embedder.ts'
-import type { ListingVectors } from './listing-vectors.ts'
-import type { Query } from './query.ts'
+import type { Query } from './query/query.ts'
 import { acceptEvery, type Ranked, type Ranking, type RankOptions, type SearchIndex } from './searcher.ts'
 import { topMatches } from './top-matches.ts'
-import { type VectorSearcher, vectorSearcher } from './vector-searcher.ts'
+import { type Embedder, queryText } from './vectors/embedder.ts'
+import type { ListingVectors } from './vectors/listing-vectors.ts'
+import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.ts'
 
 /** How alike two texts must be to have something to do with each other, when an embedder does not say. */
 export const DEFAULT_RELATED_FROM = 0.2

@@ -1,6 +1,6 @@
 import { splitName } from '../names.ts'
 import type { Listing } from '../tool.ts'
-import type { Query } from './query.ts'
+import type { Query } from './query/query.ts'
 import type { Ranked, Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'
 import { topMatches } from './top-matches.ts'
 

@@ -2,6 +2,7 @@ import type { CallContext, CallTarget } from '../call/call-environment.ts'
 import { describeError, ToolcribError } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import { isRecord } from '../json.ts'
+import type { ActivationReport } from '../meta-tools/search-powers.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
 import type { View, Viewer } from '../registry/viewer.ts'
@@ -14,13 +15,6 @@ import type { SessionSettings } from './settings.ts'
 import type { SessionState, SessionStore } from './state.ts'
 import { type Stats, statsOf } from './stats.ts'
 import { buildSurface, type Strategy, type Surface, type SurfaceParts, surfaceTokens } from './surface.ts'
-
-/** What came of activating: what is callable now, what had to go, and which names are not there or not permitted. */
-export interface ActivationReport {
-  readonly activated: readonly string[]
-  readonly evicted: readonly string[]
-  readonly missing: readonly string[]
-}
 
 /** How a child session differs from its parent. */
 export interface ForkOptions {

@@ -1,14 +1,9 @@
+import type { SearchStyle, SearchToolName } from '../meta-tools/search-powers.ts'
 import type { ModeSettings } from '../registry/mode.ts'
 import type { Policy } from '../registry/policy.ts'
 import type { Searcher } from '../search/searcher.ts'
 import type { Caps } from './activations.ts'
 import type { Strategy } from './surface.ts'
-
-/** Which of the three search meta-tools a session shows. */
-export type SearchToolName = 'tool_search' | 'tool_search_regex' | 'ToolSearch'
-
-/** one-step: a query activates what it finds. two-step: a query lists, a name activates. */
-export type SearchStyle = 'one-step' | 'two-step'
 
 /** Everything a session decides by, with no gaps: the registry's options, overridden by the session's own. */
 export interface SessionSettings extends ModeSettings, Caps {

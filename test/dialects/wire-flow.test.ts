@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { SpokenTurn } from '../../src/dialects/dialect-contract.ts'
-import { toWireName } from '../../src/dialects/wire-names.ts'
+import { toWireName } from '../../src/names.ts'
 import type { Session } from '../../src/session/session.ts'
 import type { CallResult } from '../../src/tool.ts'
 import { sampleRegistry } from './catalogue.ts'

@@ -1,6 +1,6 @@
-import { nearestName } from '../../call/nearest-name.ts'
 import { ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
+import { nearestName } from '../../nearest-name.ts'
 import { expandVariables, holdsVariable, type Variables } from './expand-variables.ts'
 
 /** What a key of a table may hold. `milliseconds`: what a timer can wait for; `map`: texts by name; `table`: keys of its own. */

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isRecord } from '../../json.ts'
-import { makeFolder } from '../make-folder.ts'
-import { writeWhole } from '../write-whole.ts'
+import { makeFolder } from '../../store/files/make-folder.ts'
+import { writeWhole } from '../../store/files/write-whole.ts'
 
 /** What is kept of an authorization: tokens, the client's registration, and what a flow under way needs. */
 export type Authorization = Readonly<Record<string, unknown>>

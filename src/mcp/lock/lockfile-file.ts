@@ -1,8 +1,8 @@
 import { chmod, readFile, realpath, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describeError, ToolcribError } from '../../errors.ts'
+import { writeWhole } from '../../store/files/write-whole.ts'
 import type { Config } from '../config/load-config.ts'
-import { writeWhole } from '../write-whole.ts'
 import type { Lockfile } from './lockfile.ts'
 import { readLock, writeLock } from './lockfile-text.ts'
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { maskSecrets } from '../../secrets/mask-secrets.ts'
+import { isSecretName } from '../../secrets/secret-signs.ts'
 import { asWritten, type ServerConfig } from '../config/server-config.ts'
-import { maskSecrets } from './mask-secrets.ts'
-import { isSecretName } from './secret-signs.ts'
 
 /** What decides which program or address a server is. Values that may be secrets are there by their digest only. */
 export interface ServerCommand {

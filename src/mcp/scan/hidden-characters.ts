@@ -1,5 +1,5 @@
+import type { Trace } from '../../finding.ts'
 import { withoutHidden } from '../../names.ts'
-import type { Trace } from './finding.ts'
 
 /** Longer texts are read so far: no tool needs that much. */
 export const MAX_CHARACTERS = 60_000

@@ -1,5 +1,5 @@
+import type { FindingKind, Severity, Trace } from '../../finding.ts'
 import { nameSkeletons, withoutHidden } from '../../names.ts'
-import type { FindingKind, Severity, Trace } from './finding.ts'
 import { excerptAt, MAX_CHARACTERS } from './hidden-characters.ts'
 
 /** No rule fits a text this short; most texts of a schema are. */

@@ -1,7 +1,7 @@
+import type { Finding } from '../../finding.ts'
 import { canonicalJson } from '../../json.ts'
 import type { ServerTool } from '../server-tool.ts'
 import { compareServers, type ToolLook, toolLook } from './compare-servers.ts'
-import type { Finding } from './finding.ts'
 import { scanTool } from './scan-tool.ts'
 
 /** Looks at the tools of servers as they come, each by itself and beside those of the others. */

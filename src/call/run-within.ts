@@ -1,0 +1,134 @@
+import { MAX_DELAY_MS, type Schedule } from '../time.ts'
+
+/** How a piece of foreign work ended. */
+export type Outcome<Value> =
+  | { readonly kind: 'returned'; readonly value: Value }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  | { readonly kind: 'timeout' }
+  | { readonly kind: 'cancelled' }
+
+/**
+ * The cancellation of one batch. It listens once to the host's signal, however many calls the batch has, and lets
+ * go of it when the batch ends, so that a long-lived signal gathers no listeners.
+ */
+export class BatchAbort {
+  readonly #signal: AbortSignal | undefined
+  readonly #actions = new Set<() => void>()
+  readonly #onSignal = () => {
+    for (const action of [...this.#actions]) action()
+  }
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal
+    signal?.addEventListener('abort', this.#onSignal, { once: true })
+  }
+
+  get isAborted(): boolean {
+    return this.#signal?.aborted === true
+  }
+
+  /** Why the host cancelled. */
+  get reason(): unknown {
+    return this.#signal?.reason
+  }
+
+  /** Calls the action on cancellation; the returned function takes it back. */
+  onAbort(action: () => void): () => void {
+    if (this.#signal === undefined) return () => {}
+    this.#actions.add(action)
+    return () => this.#actions.delete(action)
+  }
+
+  close(): void {
+    this.#signal?.removeEventListener('abort', this.#onSignal)
+    this.#actions.clear()
+  }
+}
+
+/** The limits under which foreign work runs. */
+export interface Limits {
+  readonly abort: BatchAbort
+  /** No deadline when absent or 0. */
+  readonly timeoutMs: number | undefined
+  readonly schedule: Schedule
+}
+
+/**
+ * Runs foreign work and answers how it ended: by itself, by its deadline or by cancellation, whichever is first. The
+ * work learns of the latter two by its signal; if it carries on regardless, what becomes of it is ignored. Work that is
+ * done at once is answered at once.
+ */
+export function runWithin<Value>(
+  work: (stop: Stop) => Value | PromiseLike<Value>,
+  limits: Limits,
+): Outcome<Value> | Promise<Outcome<Value>> {
+  if (limits.abort.isAborted) return { kind: 'cancelled' }
+  const stop = new Stop()
+  try {
+    const value = work(stop)
+    // Neither a timer nor a listener is needed for what is there already.
+    return isPromising(value) ? settled(value, stop, limits) : { kind: 'returned', value }
+  } catch (error) {
+    return { kind: 'threw', error }
+  }
+}
+
+/** How work learns that nobody waits for it any more. Most never asks, and a signal costs more than a small call. */
+export class Stop {
+  #controller: AbortController | undefined
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    return this.#controller.signal
+  }
+
+  abort(reason: unknown): void {
+    this.#controller ??= new AbortController()
+    this.#controller.abort(reason)
+  }
+}
+
+function settled<Value>(
+  promise: PromiseLike<Value>,
+  stop: Stop,
+  { abort, timeoutMs, schedule }: Limits,
+): Promise<Outcome<Value>> {
+  return new Promise((resolve) => {
+    let stopTimer: (() => void) | undefined
+    const finish = (outcome: Outcome<Value>) => {
+      stopListening()
+      stopTimer?.()
+      resolve(outcome)
+    }
+    const cancel = () => {
+      finish({ kind: 'cancelled' })
+      stop.abort(abort.reason)
+    }
+    const stopListening = abort.onAbort(cancel)
+    // Cancelled by the first, synchronous part of the work itself.
+    if (abort.isAborted) cancel()
+    if (hasDeadline(timeoutMs)) {
+      stopTimer = schedule(timeoutMs, () => {
+        finish({ kind: 'timeout' })
+        stop.abort(new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError'))
+      })
+    }
+    const threw = (error: unknown) => finish({ kind: 'threw', error })
+    // Both ways out are handled, so a rejection that comes late is never an unhandled one.
+    try {
+      Promise.resolve(promise).then((value) => finish({ kind: 'returned', value }), threw)
+    } catch (error) {
+      threw(error)
+    }
+  })
+}
+
+// Whatever is no plain object may be a promise of some kind.
+function isPromising<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
+  return Object.getPrototypeOf(value) !== Object.prototype || 'then' in value
+}
+
+function hasDeadline(timeoutMs: number | undefined): timeoutMs is number {
+  return timeoutMs !== undefined && timeoutMs > 0 && timeoutMs <= MAX_DELAY_MS
+}

@@ -1,0 +1,22 @@
+import type { CallResult, ToolCall } from './tool.ts'
+import type { Usage } from './usage.ts'
+
+/** What the model answered. */
+export interface Reply {
+  readonly text: string
+  readonly calls: readonly ToolCall[]
+  /** Calls that cannot be run, already answered; `toMessages` tells the model. */
+  readonly unrunnable: readonly CallResult[]
+  readonly stop: Stop
+  /** Why the model refused, when it says so. */
+  readonly refusal?: string
+  /** What went wrong at the provider, when it says so in place of an answer; `stop` is `cut` then. */
+  readonly error?: { readonly message: string; readonly code?: string | number }
+  readonly usage: Usage
+}
+
+/**
+ * Why the model stopped. calls: it waits for results; length: a token limit; refused: it will not answer; paused: it
+ * goes on when the messages are sent again; cut: the stream ended early.
+ */
+export type Stop = 'done' | 'calls' | 'length' | 'refused' | 'paused' | 'cut'

@@ -1,0 +1,73 @@
+import type { Listing } from '../../tool.ts'
+import { HASH_SEED, hashed } from '../vectors/text-hash.ts'
+
+/**
+ * Finds listings by name, however it is written: `mcp__github__search`, `github.search`, `GitHub search`, or `search`
+ * when only one listing is called so.
+ */
+export class ExactNames {
+  // Keyed by hash, which takes a third of the memory; those that share one by chance are told apart when found.
+  readonly #byHash = new Map<number, Listing | Set<Listing>>()
+
+  add(listing: Listing): void {
+    for (const hash of hashesOf(listing)) {
+      const held = this.#byHash.get(hash)
+      if (held === undefined) this.#byHash.set(hash, listing)
+      else if (held instanceof Set) held.add(listing)
+      else if (held !== listing) this.#byHash.set(hash, new Set([held, listing]))
+    }
+  }
+
+  remove(listing: Listing): void {
+    for (const hash of hashesOf(listing)) {
+      const held = this.#byHash.get(hash)
+      if (held === listing) this.#byHash.delete(hash)
+      if (!(held instanceof Set)) continue
+      held.delete(listing)
+      if (held.size === 0) this.#byHash.delete(hash)
+    }
+  }
+
+  /**
+   * The accepted listings that bear this name. One written in full may be borne by several only where names repeat;
+   * a bare name fits when exactly one listing bears it.
+   */
+  find(written: string, accepts: (listing: Listing) => boolean): readonly Listing[] {
+    const key = keyOf(written)
+    const held = this.#byHash.get(hashOf(key))
+    if (held === undefined || key === '') return NOTHING
+    const fitting = (held instanceof Set ? [...held] : [held]).filter(accepts)
+    const verbatim = fitting.filter(({ name }) => name === written)
+    if (verbatim.length > 0) return verbatim
+    const inFull = fitting.filter((listing) => keyOf(listing.name) === key || qualifiedKey(listing) === key)
+    if (inFull.length > 0) return inFull
+    const bare = fitting.filter(({ ownName }) => keyOf(ownName) === key)
+    return bare.length === 1 ? bare : NOTHING
+  }
+}
+
+const NOTHING: readonly Listing[] = []
+
+function hashesOf(listing: Listing): number[] {
+  return [hashOf(keyOf(listing.name)), hashOf(keyOf(listing.ownName)), hashOf(qualifiedKey(listing))]
+}
+
+/** The letters and digits of a name: what is left when separators and case no longer count. */
+function keyOf(name: string): string {
+  return name
+    .replace(/^mcp[\s_.\-/:]+/i, '')
+    .replace(/[\s_.\-/:]+/g, '')
+    .toLowerCase()
+}
+
+function qualifiedKey({ source, ownName }: Listing): string {
+  if (source.kind === 'builtin') return keyOf(ownName)
+  return keyOf(source.kind === 'mcp' ? source.server : source.plugin) + keyOf(ownName)
+}
+
+function hashOf(key: string): number {
+  let hash = HASH_SEED
+  for (let at = 0; at < key.length; at++) hash = hashed(hash, key.charCodeAt(at))
+  // 31 bits stay small integers, which a map holds without boxing.
+  return hash >>> 1
+}

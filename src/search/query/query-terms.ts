@@ -1,0 +1,75 @@
+import type { Form, Term } from '../lexical/scoreboard.ts'
+import { STOP_WORDS } from '../lexical/stop-words.ts'
+import { eachWord } from '../lexical/text-words.ts'
+import type { Vocabulary } from '../lexical/vocabulary.ts'
+
+/** Words of a query that are read; what follows in a pasted novel changes nothing any more. */
+const MAX_WORDS = 256
+
+/** What the very word of the query adds to its stem: `listing` and `list` share a stem and often not a meaning. */
+const SAME_WORD = 0.5
+
+/** Said twice is meant more, but far from twice as much: long requests repeat their subject by the way. */
+const REPEATED = 0.5
+
+/** A term of the query and the places of its words among the written ones. */
+export interface QueryTerm extends Term {
+  readonly written: readonly number[]
+}
+
+/** Turns written words into the terms of an index; stop words count only when there is nothing else. */
+export function queryTerms(words: readonly string[], vocabulary: Vocabulary, listings: number): QueryTerm[] {
+  const terms = readTerms(words, vocabulary, listings, (word) => !STOP_WORDS.has(word))
+  return terms.length > 0 ? terms : readTerms(words, vocabulary, listings, () => true)
+}
+
+function readTerms(
+  words: readonly string[],
+  vocabulary: Vocabulary,
+  listings: number,
+  isRead: (word: string) => boolean,
+): QueryTerm[] {
+  const drafts = new Map<number | string, Draft>()
+  const count = Math.min(words.length, MAX_WORDS)
+  for (let place = 0; place < count; place++) {
+    eachWord(words[place] ?? '', (word) => {
+      if (!isRead(word)) return true
+      const stem = vocabulary.findStem(word)
+      const draft = drafts.get(stem ?? word)
+      if (draft === undefined) drafts.set(stem ?? word, { stem, words: [word], written: [place] })
+      else {
+        draft.words.push(word)
+        draft.written.push(place)
+      }
+      return true
+    })
+  }
+  const terms: QueryTerm[] = []
+  for (const draft of drafts.values()) terms.push(toTerm(draft, vocabulary, listings))
+  return terms
+}
+
+/** The words of a query that share a stem; without one when the index holds none of its words. */
+interface Draft {
+  readonly stem: number | undefined
+  readonly words: string[]
+  readonly written: number[]
+}
+
+function toTerm({ stem, words, written }: Draft, vocabulary: Vocabulary, listings: number): QueryTerm {
+  if (stem === undefined) return { weight: 0, cover: rarity(0, listings), forms: [], written }
+  const cover = rarity(vocabulary.listingsWith(stem), listings)
+  const emphasis = 1 + REPEATED * Math.log(words.length)
+  const forms: Form[] = []
+  for (let list = vocabulary.firstForm(stem); list !== undefined; list = vocabulary.nextForm(list)) {
+    const isAsked = words.some((word) => vocabulary.find(word) === list)
+    const held = vocabulary.postings.lengths[list] ?? 0
+    forms.push({ list, weight: isAsked ? SAME_WORD * emphasis * rarity(held, listings) : 0 })
+  }
+  return { weight: emphasis * cover, cover, forms, written }
+}
+
+/** Inverse document frequency: what a word held by `held` of `all` listings tells. */
+function rarity(held: number, all: number): number {
+  return Math.log(1 + (all - held + 0.5) / (held + 0.5))
+}

@@ -1,0 +1,166 @@
+import { ToolcribError } from '../../errors.ts'
+import { withoutHidden } from '../../names.ts'
+
+/** A parsed query. */
+export interface Query {
+  /** The query as it was written. */
+  readonly text: string
+  readonly kind: 'select' | 'keyword' | 'regex'
+  /** Names asked for by `select:A,B`. */
+  readonly names: readonly string[]
+  /** Free words that are ranked, as written. */
+  readonly words: readonly string[]
+  /** `+word`: must occur in name, description or hint; filters only. */
+  readonly required: readonly string[]
+  /** `-word`: must not occur. */
+  readonly excluded: readonly string[]
+  /** `server:github` */
+  readonly servers: readonly string[]
+  /** `"a phrase"`: must occur as written; its words are ranked too. */
+  readonly phrases: readonly string[]
+  /** `/pattern/` */
+  readonly pattern?: string
+}
+
+/** Characters of a query that are read; nobody asks for a tool in more. */
+const MAX_LENGTH = 4_000
+
+/**
+ * Beyond this many words outside the quotes a query is a sentence, and quotes in a sentence quote: "send a message
+ * saying "hello" to Ann" asks for no tool that says hello.
+ */
+const MAX_WORDS_BESIDE_PHRASE = 4
+
+/** Beyond this many words a quoted text is a sentence in quotes, not a phrase to look for. */
+const MAX_PHRASE_WORDS = 6
+
+/**
+ * Reads the query language: `select:A,B`, words, `+word`, `-word`, `server:github`, `"a phrase"`, `/regex/`. Text that
+ * merely contains punctuation stays words: `-` and `+` count only at the start of a word and before a letter.
+ *
+ * With `as: 'pattern'` text without slashes is a pattern too; filters at its ends stay filters.
+ *
+ * Throws `query-invalid` when nothing is left to search for: an empty query, or `+word` and `-word` alone.
+ */
+export function parseQuery(text: string, options?: { as?: 'words' | 'pattern' }): Query {
+  if (typeof text !== 'string') throw invalid('The query is no text')
+  if (options?.as !== 'pattern' && text.length <= MAX_LENGTH && PLAIN_WORDS.test(text)) {
+    return { ...EMPTY, text, kind: 'keyword', words: text.trim().split(/\s+/) }
+  }
+  const readable = withoutHidden(text).replace(/[“”„]/g, '"').trim()
+  if (readable === '') throw invalid('The query is empty')
+
+  const names = selectedNames(readable.slice(0, MAX_LENGTH))
+  if (names !== undefined) return { ...EMPTY, text, kind: 'select', names }
+
+  const { filters, body } = peelFilters(readable.slice(0, MAX_LENGTH).trim())
+  if (isPattern(body) || (options?.as === 'pattern' && body !== '')) {
+    const pattern = isPattern(body) ? body.slice(1, body.lastIndexOf('/')) : body
+    return { ...EMPTY, ...readWords(filters), text, kind: 'regex', words: [], pattern }
+  }
+
+  const query: Query = { ...EMPTY, ...readWords(readable.slice(0, MAX_LENGTH)), text, kind: 'keyword' }
+  if (query.words.length > 0 || query.servers.length > 0) return query
+  throw invalid(
+    query.required.length + query.excluded.length > 0
+      ? 'The query only filters (+word, -word)'
+      : 'The query holds no word',
+  )
+}
+
+// Most queries are nothing but words; they need not go through the rest.
+const PLAIN_WORDS = /^\s*[A-Za-z0-9][A-Za-z0-9\s]*$/
+
+const EMPTY = { names: [], words: [], required: [], excluded: [], servers: [], phrases: [] } as const
+
+function invalid(reason: string): ToolcribError {
+  return new ToolcribError(
+    'query-invalid',
+    `${reason}; add words that say what the tool should do, such as "send email", or name tools with select:A,B`,
+  )
+}
+
+function selectedNames(text: string): string[] | undefined {
+  const list = /^select:(.*)$/is.exec(text)?.[1]
+  if (list === undefined) return undefined
+  const names = list.split(',').map((name) => name.trim())
+  const given = [...new Set(names.filter((name) => name !== ''))]
+  if (given.length === 0) throw invalid('select: names no tool')
+  return given
+}
+
+function isPattern(body: string): boolean {
+  return /^\/.+\/i?$/s.test(body)
+}
+
+// `-5` and `+1` are numbers; `+2fa` is a word.
+const FILTER = /^(?:server:[^\s"]|[+-]\p{N}*[\p{L}_])\S*$/iu
+
+/** Splits the filters at both ends of a text from what stands between them. */
+function peelFilters(text: string): { filters: string; body: string } {
+  if (isPattern(text)) return { filters: '', body: text }
+  const tokens = text.split(/\s+/)
+  let start = 0
+  while (start < tokens.length && FILTER.test(tokens[start] ?? '')) start++
+  let end = tokens.length
+  // `-c/` ends a pattern, not the query.
+  while (end > start && FILTER.test(tokens[end - 1] ?? '') && !/\/i?$/.test(tokens[end - 1] ?? '')) end--
+  const filters = [...tokens.slice(0, start), ...tokens.slice(end)].join(' ')
+  return { filters, body: between(text, tokens, start, end) }
+}
+
+/** The text of `tokens[start..end)` with its own spaces, which may matter to a pattern. */
+function between(text: string, tokens: readonly string[], start: number, end: number): string {
+  let from = 0
+  for (const token of tokens.slice(0, start)) from = text.indexOf(token, from) + token.length
+  let to = text.length
+  for (const token of tokens.slice(end).reverse()) to = text.lastIndexOf(token, to - token.length)
+  return text.slice(from, to).trim()
+}
+
+// A quoted text with its operator, or whatever stands between two spaces.
+const TOKEN = /(server:|[+-])?"([^"]+)"|\S+/giu
+
+function readWords(text: string): Pick<Query, 'words' | 'required' | 'excluded' | 'servers' | 'phrases'> {
+  const words: string[] = []
+  const required: string[] = []
+  const excluded: string[] = []
+  const servers: string[] = []
+  const phrases: string[] = []
+  let quotedWords = 0
+  for (const [token, operator, quoted] of text.matchAll(TOKEN)) {
+    if (quoted !== undefined) {
+      const phrase = quoted.trim()
+      if (operator === '+') required.push(phrase)
+      else if (operator === '-') excluded.push(phrase)
+      else if (operator !== undefined) servers.push(phrase)
+      else {
+        const inside = phrase.split(/\s+/).map(trimWord).filter(isWord)
+        words.push(...inside)
+        quotedWords += inside.length
+        if (inside.length > 0 && inside.length <= MAX_PHRASE_WORDS) phrases.push(phrase)
+      }
+      continue
+    }
+    if (FILTER.test(token)) {
+      const word = trimWord(token.slice(1))
+      if (token.startsWith('+')) required.push(word)
+      else if (token.startsWith('-')) excluded.push(word)
+      else servers.push(...token.slice('server:'.length).split(',').filter(isWord))
+      continue
+    }
+    const word = trimWord(token)
+    if (isWord(word)) words.push(word)
+  }
+  const isSentence = words.length - quotedWords > MAX_WORDS_BESIDE_PHRASE
+  return { words, required, excluded, servers, phrases: isSentence ? [] : phrases }
+}
+
+/** A word without the punctuation of the sentence around it. */
+function trimWord(token: string): string {
+  return token.replace(/^[^\p{L}\p{N}\p{M}\p{S}_/.]+|[^\p{L}\p{N}\p{M}\p{S}_#*]+$/gu, '')
+}
+
+function isWord(token: string): boolean {
+  return /[\p{L}\p{N}\p{Extended_Pictographic}]/u.test(token)
+}

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest'
+import { CallRunner } from '../call/call-runner.ts'
+import { callOf, fakeEnvironment, fakeTool, runOne } from '../call/fake-environment.ts'
+import { mapTexts } from './map-texts.ts'
+import { maskArguments } from './mask-arguments.ts'
+
+describe('mapTexts', () => {
+  const upper = (value: unknown) => mapTexts(value, (text) => text.toUpperCase())
+
+  test('looks through what is shared once, and through cycles', () => {
+    let shared: unknown = ['x']
+    for (let level = 0; level < 60; level++) shared = [shared, shared]
+    expect(upper(shared)).toBeInstanceOf(Array)
+    const cyclic: Record<string, unknown> = { name: 'a' }
+    cyclic.self = cyclic
+    const copy = upper(cyclic) as Record<string, unknown>
+    expect(copy.NAME).toBe('A')
+    expect(copy.SELF).toBe(copy)
+  })
+
+  test('leaves what holds no text as it is', () => {
+    const date = new Date(0)
+    const bytes = new Uint8Array([1, 2])
+    expect(upper({ date, bytes, n: 1, none: null })).toEqual({ DATE: date, BYTES: bytes, N: 1, NONE: null })
+  })
+
+  test('maps what lies in maps and sets, and what writes itself as JSON', () => {
+    expect(upper(new Map([['k', 'v']]))).toEqual(new Map([['K', 'V']]))
+    expect(upper(new Set(['a']))).toEqual(new Set(['A']))
+    expect(upper(new URL('https://example.com/x'))).toBe('HTTPS://EXAMPLE.COM/X')
+    expect(Object.keys(upper(JSON.parse('{"__proto__": "x"}')) as object)).toEqual(['__PROTO__'])
+  })
+})
+
+describe('maskArguments', () => {
+  test('masks what looks like a secret, and keeps the rest of the text', () => {
+    expect(
+      maskArguments({
+        header: 'Bearer abc.def-123',
+        note: 'use sk-abcdef1234567890 or ghp_abcdefgh12345678 here',
+        jwt_less: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln',
+        url: 'postgres://bob:hunter2@db.example.com/x',
+        plain: 'the risk-averse task',
+      }),
+    ).toEqual({
+      header: 'Bearer ***',
+      note: 'use *** or *** here',
+      jwt_less: '***',
+      url: 'postgres://***db.example.com/x',
+      plain: 'the risk-averse task',
+    })
+  })
+
+  test('masks by name: keys, headers in lists, pairs of name and value', () => {
+    expect(
+      maskArguments({
+        signing_key: 'x',
+        headers: [
+          { name: 'Authorization', value: 'Token x' },
+          { name: 'Accept', value: 'text/html' },
+        ],
+        lines: ['X-Api-Key: abc', 'Accept: text/html'],
+        pairs: [['cookie', 'a=b']],
+        max_tokens: 5,
+      }),
+    ).toEqual({
+      signing_key: '***',
+      headers: [
+        { name: 'Authorization', value: '***' },
+        { name: 'Accept', value: 'text/html' },
+      ],
+      lines: ['X-Api-Key: ***', 'Accept: text/html'],
+      pairs: [['cookie', '***']],
+      max_tokens: 5,
+    })
+  })
+})
+
+describe('what is said beside a result', () => {
+  const tool = fakeTool({
+    execute: () => ({ ok: true, value: 'long', meta: { 'x/key': ['hunter2'] } }),
+    reduce: () => ({ ok: true, value: 'short' }),
+  })
+
+  test('stays when a reducer leaves it out', async () => {
+    expect(await runOne(tool, {})).toEqual({ ok: true, value: 'short', meta: { 'x/key': ['hunter2'] } })
+  })
+
+  test('is masked like the rest', async () => {
+    const mask = (text: string) => text.replaceAll('hunter2', '***')
+    const secrets = { open: () => ({ get: () => '' }), mask }
+    const result = await runOne(tool, {}, { environment: { backends: { secrets } as never } })
+    expect(result).toEqual({ ok: true, value: 'short', meta: { 'x/key': ['***'] } })
+  })
+})
+
+describe('what is handed around a call', () => {
+  test('hooks and reducers get copies, however deep', async () => {
+    const structured = { deep: { list: [1] } }
+    const spoil = (result: unknown) => {
+      ;(result as { structured: typeof structured }).structured.deep.list.push(2)
+      return undefined
+    }
+    const tool = fakeTool({ execute: () => ({ ok: true, value: 'x', structured }), reduce: spoil })
+    const hooks = { after_tool_call: (_call: unknown, result: unknown) => spoil(result) }
+    const result = await runOne(tool, {}, { environment: { hooks } })
+    expect(result).toEqual({ ok: true, value: 'x', structured: { deep: { list: [1] } } })
+    expect(structured.deep.list).toEqual([1])
+  })
+
+  test('what a tool said of one turn’s attachments is not said of another’s', async () => {
+    let calls = 0
+    const tool = fakeTool({
+      annotations: { readOnlyHint: true },
+      cacheTtlMs: 60_000,
+      capabilities: { attachments: true },
+      execute: () => ({ ok: true, value: String(++calls) }),
+    })
+    const backends = { attachments: { open: () => [] } }
+    const runner = new CallRunner({ now: () => 0 })
+    const environment = fakeEnvironment([tool], { backends })
+    const attachments = [{ name: 'a', mimeType: 'text/plain', data: 'x' }]
+    const values = []
+    for (const given of [attachments, attachments, [], []]) {
+      const [answer] = await runner.execute(
+        [callOf('echo')],
+        { sessionId: 's', attachments: given },
+        environment,
+      )
+      values.push(answer?.result.ok && answer.result.value)
+    }
+    expect(values).toEqual(['1', '2', '3', '3'])
+  })
+
+  test('the same arguments are the same call, however they are written', async () => {
+    const runner = new CallRunner({ now: () => 0 })
+    const environment = fakeEnvironment([fakeTool()], { maxIdenticalCalls: 2 })
+    const codes = async (forms: readonly unknown[]) => {
+      const answers = []
+      for (const args of forms) {
+        const [answer] = await runner.execute([callOf('echo', args)], { sessionId: 's' }, environment)
+        answers.push(answer?.result.ok === false ? answer.result.code : 'ok')
+      }
+      return answers
+    }
+    expect(await codes([{ q: 1, r: 2 }, '{"r":2,"q":1}', { r: 2, q: 1 }])).toEqual(['ok', 'ok', 'repeated'])
+    expect(await codes([undefined, {}, ''])).toEqual(['ok', 'ok', 'repeated'])
+    expect(await codes([{ q: '1' }, { q: 1 }, { q: '1' }, ['q'], { q: 10n }])).toEqual([
+      'ok',
+      'ok',
+      'ok',
+      'ok',
+      'input_invalid',
+    ])
+  })
+})
+
+describe('what is wrong with arguments', () => {
+  const errorOf = async (inputSchema: object, args: unknown) => {
+    const result = await runOne(fakeTool({ inputSchema: inputSchema as never }), args)
+    return result.ok ? '' : result.error
+  }
+
+  test('names every alternative', async () => {
+    const schema = { properties: { speed: { anyOf: [{ const: 'fast' }, { const: 'slow' }] } } }
+    expect(await errorOf(schema, { speed: 'medium' })).toContain(
+      'speed: expected "fast" or "slow", was string ("medium")',
+    )
+  })
+
+  test('says what was expected and given, whatever the keyword', async () => {
+    expect(await errorOf({ minProperties: 2 }, { a: 1 })).toContain(
+      'at least 2 properties, was object ({"a":1})',
+    )
+    expect(await errorOf({ properties: { a: { not: { type: 'string' } } } }, { a: 'x' })).toContain(
+      'a: expected something that does not fit {"type":"string"}, was string ("x")',
+    )
+    expect(await errorOf({ dependentRequired: { a: ['b'] } }, { a: 1 })).toContain('expected b along with a')
+    expect(
+      await errorOf({ properties: { a: { oneOf: [{ type: 'number' }, { type: 'integer' }] } } }, { a: 1 }),
+    ).toContain('just one of the alternatives')
+    expect(await errorOf({ properties: { a: { contains: { type: 'string' } } } }, { a: [1] })).toContain(
+      'was ',
+    )
+  })
+})
