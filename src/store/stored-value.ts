@@ -9,7 +9,7 @@ export type EncodedValue = string | Uint8Array
  * functions, dates, maps and other instances, numbers that are not finite, cycles, nested bytes.
  */
 export function encodeValue(value: unknown): EncodedValue {
-  if (value instanceof Uint8Array) return Uint8Array.from(value)
+  if (value instanceof Uint8Array) return new Uint8Array(value)
   try {
     checkJson(value, 0)
   } catch (fault) {
@@ -20,7 +20,7 @@ export function encodeValue(value: unknown): EncodedValue {
 
 /** A fresh copy of the value. */
 export function decodeValue(encoded: EncodedValue): StoredValue {
-  return typeof encoded === 'string' ? JSON.parse(encoded) : Uint8Array.from(encoded)
+  return typeof encoded === 'string' ? JSON.parse(encoded) : new Uint8Array(encoded)
 }
 
 const MAX_KEY_CHARS = 512
