@@ -22,6 +22,7 @@ const imports = sources.flatMap(readImports)
 const RINGS: readonly (readonly string[])[] = [
   [
     'tool',
+    'check-options',
     'capability',
     'errors',
     'events',
