@@ -36,6 +36,8 @@ const RINGS: readonly (readonly string[])[] = [
     'tokens',
     'time',
     'text',
+    'bounded-pattern',
+    'pattern-program',
   ],
   ['secrets'],
   ['schema'],
