@@ -83,7 +83,7 @@ describe('builtinTools', () => {
       'read_file',
       'exec',
     ])
-    expect(() => builtinTools({ only: ['web_search'] })).toThrow('there are exec, read_file')
+    expect(() => builtinTools({ only: ['web_search'] })).toThrow('choose from exec, read_file')
   })
 
   it('do nothing without a backend', async () => {
