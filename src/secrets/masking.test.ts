@@ -23,6 +23,23 @@ describe('mapTexts', () => {
     expect(upper({ date, bytes, n: 1, none: null })).toEqual({ DATE: date, BYTES: bytes, N: 1, NONE: null })
   })
 
+  test('changes the text in bytes, and shares no memory with the original', () => {
+    const mask = (value: unknown) => mapTexts(value, (text) => text.replaceAll('hunter22', '***'))
+    const pool = Buffer.from('key=hunter22;')
+    const masked = mask({ data: pool, part: pool.subarray(4), whole: new Uint8Array(pool).buffer }) as {
+      [name: string]: Uint8Array
+    }
+    expect(Buffer.from(masked.data ?? []).toString()).toBe('key=***;')
+    expect(Buffer.from(masked.part ?? []).toString()).toBe('***;')
+    expect(Buffer.from(masked.whole ?? []).toString()).toBe('key=***;')
+    const plain = Buffer.from([0xff, 0xfe, 1])
+    const copy = mask(plain) as Uint8Array
+    expect([...copy]).toEqual([0xff, 0xfe, 1])
+    copy[0] = 0
+    expect(plain[0]).toBe(0xff)
+    expect(mask(new Float64Array([1.5]))).toEqual(new Float64Array([1.5]))
+  })
+
   test('maps what lies in maps and sets, and what writes itself as JSON', () => {
     expect(upper(new Map([['k', 'v']]))).toEqual(new Map([['K', 'V']]))
     expect(upper(new Set(['a']))).toEqual(new Set(['A']))
@@ -47,6 +64,27 @@ describe('maskArguments', () => {
       jwt_less: '***',
       url: 'postgres://***db.example.com/x',
       plain: 'the risk-averse task',
+    })
+  })
+
+  test('leaves no tail of a secret', () => {
+    const tails = {
+      header: 'Bearer abc:def!ghi@jkl',
+      curl: 'curl -H "Authorization: Bearer abcdef#ghi" https://example.com',
+      key: 'sk-abcdef1234567890.tail+more',
+      jwt: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln~tail',
+      url: 'postgres://bob:p@ss@db.example.com/x',
+      long: `https://me:${'x'.repeat(500)}@example.com/`,
+      slash: 'postgres://bob:pa/ss-w0rd@db.example.com/x',
+    }
+    expect(maskArguments(tails)).toEqual({
+      header: 'Bearer ***',
+      curl: 'curl -H "Authorization: Bearer ***" https://example.com',
+      key: '***',
+      jwt: '***',
+      url: 'postgres://***db.example.com/x',
+      long: 'https://***example.com/',
+      slash: 'postgres://bob:***@db.example.com/x',
     })
   })
 
