@@ -48,8 +48,8 @@ describe('storeSpill', () => {
   it('refuses a text that is too long, and limits out of range', async () => {
     const spill = storeSpill(memoryStore(), { maxChars: 4 })
     await expect(async () => spill.put('session', '12345')).rejects.toThrow('more than 4 characters')
-    for (const options of [{ maxChars: 0 }, { ttlMs: -1 }, { ttlMs: Number.NaN }])
-      expect(() => storeSpill(memoryStore(), options)).toThrow(
+    for (const options of [{ maxChars: 0 }, { ttlMs: -1 }, { ttlMs: Number.NaN }, { ttl: 5 }])
+      expect(() => storeSpill(memoryStore(), options as object)).toThrow(
         expect.objectContaining({ code: 'config-invalid' }),
       )
   })

@@ -1,4 +1,4 @@
-import { ToolcribError } from '../errors.ts'
+import { anyFunction, checkOptions, type OptionRules, wholeNumber } from '../check-options.ts'
 import { isRecord } from '../json.ts'
 import type { Store } from '../store/store.ts'
 import type { Spill } from './spill.ts'
@@ -17,8 +17,8 @@ export interface StoreSpillOptions {
  * same store. A session reads only what it put there itself.
  */
 export function storeSpill(store: Store, options: StoreSpillOptions = {}): Spill {
+  checkOptions('storeSpill()', options, OPTIONS)
   const { ttlMs = 30 * 60_000, maxChars = 20_000_000, newId = () => crypto.randomUUID() } = options
-  checkPositive({ ttlMs, maxChars })
   return {
     async put(sessionId, text) {
       if (text.length > maxChars) throw new RangeError(`the text has more than ${maxChars} characters`)
@@ -37,11 +37,10 @@ export function storeSpill(store: Store, options: StoreSpillOptions = {}): Spill
   }
 }
 
-const PREFIX = 'spill:'
-
-function checkPositive(limits: Readonly<Record<string, number>>): void {
-  for (const [name, value] of Object.entries(limits)) {
-    if (Number.isFinite(value) && value > 0) continue
-    throw new ToolcribError('config-invalid', `storeSpill: ${name} must be a number above 0, not ${value}`)
-  }
+const OPTIONS: OptionRules<StoreSpillOptions> = {
+  ttlMs: wholeNumber({ from: 1 }),
+  maxChars: wholeNumber({ from: 1 }),
+  newId: anyFunction,
 }
+
+const PREFIX = 'spill:'
