@@ -1,12 +1,12 @@
 import type { Clock, Schedule } from '../time.ts'
 import type { ToolRegistry } from '../tool-registry.ts'
-import type { CatalogueCache } from './catalogue-cache.ts'
+import type { CatalogueCache } from './cache/catalogue-cache.ts'
 import type { Environment } from './config/load-config.ts'
-import type { ClientOptions } from './connection.ts'
-import type { OAuthOptions } from './http/oauth-session.ts'
+import type { ClientOptions } from './connection/connection.ts'
+import type { OAuthOptions } from './connection/http/oauth-session.ts'
+import type { OpenConnection } from './connection/open-connection.ts'
 import type { Lockfile } from './lock/lockfile.ts'
 import type { McpEvent } from './mcp-event.ts'
-import type { OpenConnection } from './open-connection.ts'
 
 /** How servers are connected. Everything has a default that suits a host on Node. */
 export interface ConnectOptions {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ToolRegistry } from '../tool-registry.ts'
 import { connectServers } from './connect-servers.ts'
-import { begin, call, World } from './fake-world.ts'
+import { begin, call, World } from './server/fake-world.fixture.ts'
 
 describe('connectServers', () => {
   it('starts a remembered server with its first call, once for all who call', async () => {

@@ -5,8 +5,8 @@ import { type Environment, readConfig } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { ConnectOptions, ServersRegistry } from './connect-options.ts'
 import type { Lockfile } from './lock/lockfile.ts'
-import { ServerHub } from './server-hub.ts'
-import type { ServerTool } from './server-tool.ts'
+import { ServerHub } from './server/server-hub.ts'
+import type { ServerTool } from './server/server-tool.ts'
 
 /** Servers by name, as `loadConfig()` gives them or as clients and editors write them. */
 export interface ServersConfig {

@@ -6,7 +6,8 @@ export {
   type CachedCatalogue,
   type CatalogueCache,
   fileCatalogueCache,
-} from './catalogue-cache.ts'
+} from './cache/catalogue-cache.ts'
+export { type Authorization, fileTokenStore, type TokenStore } from './cache/token-store.ts'
 export {
   type Config,
   type ConfigLayer,
@@ -22,10 +23,16 @@ export type { ToolsConfig } from './config/tools-config.ts'
 export { type WatchOptions, watchConfig } from './config/watch-config.ts'
 export type { ConnectOptions, ServersRegistry } from './connect-options.ts'
 export { type ConnectedServers, connectServers, type ServersConfig } from './connect-servers.ts'
-export type { CallOptions, ClientOptions, Connection, ProgressNote, RequestOptions } from './connection.ts'
-export type { Deadline } from './deadline.ts'
-export type { OAuthOptions } from './http/oauth-session.ts'
-export { type Authorization, fileTokenStore, type TokenStore } from './http/token-store.ts'
+export type {
+  CallOptions,
+  ClientOptions,
+  Connection,
+  ProgressNote,
+  RequestOptions,
+} from './connection/connection.ts'
+export type { Deadline } from './connection/deadline.ts'
+export type { OAuthOptions } from './connection/http/oauth-session.ts'
+export type { OpenConnection, OpenRequest } from './connection/open-connection.ts'
 export { type Approval, approveChanges, changeMatcher, splitDigest } from './lock/approve.ts'
 export { changeDigest, compareWithLock, type FieldChange, type LockChange } from './lock/compare.ts'
 export {
@@ -45,6 +52,5 @@ export {
 export { lockfilePath, readLockfile, writeLockfile } from './lock/lockfile-file.ts'
 export { literalSecrets, type ServerCommand } from './lock/server-command.ts'
 export type { McpEvent } from './mcp-event.ts'
-export type { OpenConnection, OpenRequest } from './open-connection.ts'
 export { ToolScanner } from './scan/tool-scanner.ts'
-export type { ServerTool } from './server-tool.ts'
+export type { ServerTool } from './server/server-tool.ts'

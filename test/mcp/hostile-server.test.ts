@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import manifest from '../../package.json'
-import { HostilePair, WELL } from './hostile-pair.ts'
+import { HostilePair, WELL } from './hostile-pair.fixture.ts'
 
 describe('a hostile server', () => {
   let pair = new HostilePair()

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { HostilePair, WELL } from './hostile-pair.ts'
+import { HostilePair, WELL } from './hostile-pair.fixture.ts'
 
 describe('a hostile server and its list', () => {
   let pair = new HostilePair()

@@ -10,7 +10,7 @@ import {
 } from '../../src/mcp/index.ts'
 import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
-import { referenceServer, script } from './reference-servers.ts'
+import { referenceServer, script } from './reference-servers.fixture.ts'
 
 describe('published servers over stdio', () => {
   let directory = ''

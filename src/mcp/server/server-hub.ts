@@ -1,21 +1,21 @@
 import type { Client } from '@modelcontextprotocol/client'
-import { version } from '../../package.json'
-import { ToolcribError } from '../errors.ts'
-import type { Finding } from '../finding.ts'
-import { canonicalJson } from '../json.ts'
-import type { ServerStatus } from '../registry/server-directory.ts'
-import { readClock, type Schedule, scheduleInBackground, waitAtMost } from '../time.ts'
-import { type CatalogueCache, fileCatalogueCache } from './catalogue-cache.ts'
-import type { Environment } from './config/load-config.ts'
-import type { ServerConfig } from './config/server-config.ts'
-import type { ConnectOptions, ServersRegistry } from './connect-options.ts'
-import { type KeptVectors, keepVectors } from './kept-vectors.ts'
-import { LockGuard } from './lock/lock-guard.ts'
-import type { Lockfile } from './lock/lockfile.ts'
+import { version } from '../../../package.json'
+import { ToolcribError } from '../../errors.ts'
+import type { Finding } from '../../finding.ts'
+import { canonicalJson } from '../../json.ts'
+import type { ServerStatus } from '../../registry/server-directory.ts'
+import { readClock, type Schedule, scheduleInBackground, waitAtMost } from '../../time.ts'
+import { type CatalogueCache, fileCatalogueCache } from '../cache/catalogue-cache.ts'
+import { type KeptVectors, keepVectors } from '../cache/kept-vectors.ts'
+import type { Environment } from '../config/load-config.ts'
+import type { ServerConfig } from '../config/server-config.ts'
+import type { ConnectOptions, ServersRegistry } from '../connect-options.ts'
+import type { OpenConnection } from '../connection/open-connection.ts'
+import { LockGuard } from '../lock/lock-guard.ts'
+import type { Lockfile } from '../lock/lockfile.ts'
+import type { EmitMcp } from '../mcp-event.ts'
+import { ToolScanner } from '../scan/tool-scanner.ts'
 import { ManagedServer } from './managed-server.ts'
-import type { EmitMcp } from './mcp-event.ts'
-import type { OpenConnection } from './open-connection.ts'
-import { ToolScanner } from './scan/tool-scanner.ts'
 import type { ServerTool } from './server-tool.ts'
 
 /** The servers of a registry, each under its name. */
@@ -178,7 +178,7 @@ export class ServerHub {
   /** Loaded with the first connection: the SDK takes longer than searching what is remembered. */
   async #loadOpener(): Promise<OpenConnection> {
     const { client, oauth, maxMessageBytes = 16 * 1024 * 1024 } = this.#options
-    const { connectionOpener } = await import('./open-connection.ts')
+    const { connectionOpener } = await import('../connection/open-connection.ts')
     return connectionOpener({
       client: { name: 'toolcrib', version, ...client },
       env: this.#env,

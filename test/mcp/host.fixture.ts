@@ -1,7 +1,7 @@
 // A host of its own process: connects to the hostile server, makes the calls it is given, and tells what came of them.
 import { connectServers } from '../../src/mcp/index.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
-import { HOSTILE_SERVER, script } from './reference-servers.ts'
+import { HOSTILE_SERVER, script } from './reference-servers.fixture.ts'
 
 const [marker = '', ...given] = process.argv.slice(2)
 const calls = given.filter((name) => !name.startsWith('--'))

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
-import { isRecord } from '../json.ts'
+import { isRecord } from '../../json.ts'
 
 type Id = string | number
 

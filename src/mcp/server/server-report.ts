@@ -1,9 +1,9 @@
-import { canonicalJson } from '../json.ts'
-import { withoutHidden } from '../names.ts'
-import type { ServerStatus } from '../registry/server-directory.ts'
-import { concealerOf } from '../secrets/conceal-values.ts'
-import type { ServerConfig } from './config/server-config.ts'
-import type { EmitMcp } from './mcp-event.ts'
+import { canonicalJson } from '../../json.ts'
+import { withoutHidden } from '../../names.ts'
+import type { ServerStatus } from '../../registry/server-directory.ts'
+import { concealerOf } from '../../secrets/conceal-values.ts'
+import type { ServerConfig } from '../config/server-config.ts'
+import type { EmitMcp } from '../mcp-event.ts'
 
 /** So many warnings are told one by one; of the rest only every one whose number is a power of two. */
 const MAX_WARNINGS = 50

@@ -1,5 +1,5 @@
-import { isRecord } from '../json.ts'
-import type { JsonSchema, ToolAnnotations } from '../tool.ts'
+import { isRecord } from '../../json.ts'
+import type { JsonSchema, ToolAnnotations } from '../../tool.ts'
 
 /** A tool as a server lists it, with what makes no sense put right or left out. */
 export interface ServerTool {

@@ -6,8 +6,8 @@ import {
   SdkErrorCode,
   type Transport,
 } from '@modelcontextprotocol/client'
-import { isRecord } from '../json.ts'
-import type { Schedule } from '../time.ts'
+import { isRecord } from '../../json.ts'
+import type { Schedule } from '../../time.ts'
 import { type MessageGuard, rawResult } from './message-guard.ts'
 
 /** A transport whose messages pass a guard. */

@@ -1,10 +1,10 @@
 import { ProtocolError, SdkHttpError } from '@modelcontextprotocol/client'
-import { describeError } from '../errors.ts'
-import type { ToolResult } from '../tool.ts'
+import { describeError } from '../../errors.ts'
+import type { ToolResult } from '../../tool.ts'
+import { TotalTimeoutError } from '../connection/connection.ts'
+import { isTooLate } from '../connection/deadline.ts'
+import { describeHttpError } from '../connection/http/describe-http-error.ts'
 import { PROGRESS_FACTOR, type ServerCall } from './call-server-tool.ts'
-import { TotalTimeoutError } from './connection.ts'
-import { isTooLate } from './deadline.ts'
-import { describeHttpError } from './http/describe-http-error.ts'
 
 /** The answer for the model when a call got none. */
 export function describeCallError(

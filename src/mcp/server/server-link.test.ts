@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { ToolRegistry } from '../tool-registry.ts'
-import { connectServers } from './connect-servers.ts'
-import { begin, call, World } from './fake-world.ts'
-import { lockServers } from './lock/lockfile.ts'
+import { ToolRegistry } from '../../tool-registry.ts'
+import { connectServers } from '../connect-servers.ts'
+import { lockServers } from '../lock/lockfile.ts'
+import { begin, call, World } from './fake-world.fixture.ts'
 
 const CONFIG = { servers: { a: { command: 'x' } } }
 const NOTHING_APPROVED = lockServers(new Map())

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { hybrid } from '../search/hybrid.ts'
-import { ToolRegistry } from '../tool-registry.ts'
-import type { CatalogueCache } from './catalogue-cache.ts'
-import { connectServers } from './connect-servers.ts'
-import { call, World } from './fake-world.ts'
+import { hybrid } from '../../search/hybrid.ts'
+import { ToolRegistry } from '../../tool-registry.ts'
+import type { CatalogueCache } from '../cache/catalogue-cache.ts'
+import { connectServers } from '../connect-servers.ts'
+import { call, World } from './fake-world.fixture.ts'
 
 const CONFIG = { servers: { a: { command: 'x' } } }
 const never = () => new Promise<never>(() => {})

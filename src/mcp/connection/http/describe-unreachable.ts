@@ -1,4 +1,4 @@
-import { describeError } from '../../errors.ts'
+import { describeError } from '../../../errors.ts'
 
 /**
  * Why nothing answers at an address, in a line with the next step; undefined when the failure is of another kind.

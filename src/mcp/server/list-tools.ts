@@ -1,5 +1,5 @@
-import { isRecord } from '../json.ts'
-import type { EmitMcp } from './mcp-event.ts'
+import { isRecord } from '../../json.ts'
+import type { EmitMcp } from '../mcp-event.ts'
 import { readServerTool, type ServerTool } from './server-tool.ts'
 
 /** More than any real server lists; a server that goes on is making them up. */

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { canonicalJson, isRecord } from '../json.ts'
-import { makeFolder } from '../store/files/make-folder.ts'
-import { writeWhole } from '../store/files/write-whole.ts'
-import type { ServerConfig } from './config/server-config.ts'
-import { readServerTool, type ServerTool } from './server-tool.ts'
+import { canonicalJson, isRecord } from '../../json.ts'
+import { makeFolder } from '../../store/files/make-folder.ts'
+import { writeWhole } from '../../store/files/write-whole.ts'
+import type { ServerConfig } from '../config/server-config.ts'
+import { readServerTool, type ServerTool } from '../server/server-tool.ts'
 
 /** What is remembered of a server, so that its tools are known before its process runs. */
 export interface CachedCatalogue {

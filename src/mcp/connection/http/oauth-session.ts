@@ -6,8 +6,8 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
-import type { ServerConfig } from '../config/server-config.ts'
-import type { Authorization, TokenStore } from './token-store.ts'
+import type { Authorization, TokenStore } from '../../cache/token-store.ts'
+import type { ServerConfig } from '../../config/server-config.ts'
 
 /** How servers that ask for authorization get it. */
 export interface OAuthOptions {

@@ -1,6 +1,6 @@
-import { describeError } from '../errors.ts'
-import type { Schedule } from '../time.ts'
-import { Timers } from '../time.ts'
+import { describeError } from '../../errors.ts'
+import type { Schedule } from '../../time.ts'
+import { Timers } from '../../time.ts'
 import type { Connection } from './connection.ts'
 
 const PING_MS = 30_000

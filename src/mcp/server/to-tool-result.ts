@@ -1,6 +1,6 @@
-import { isRecord } from '../json.ts'
-import { withoutHidden } from '../names.ts'
-import type { ContentBlock, ToolResult } from '../tool.ts'
+import { isRecord } from '../../json.ts'
+import { withoutHidden } from '../../names.ts'
+import type { ContentBlock, ToolResult } from '../../tool.ts'
 
 /**
  * A server's answer as a tool result: `value` is its text, `content` its blocks, `structured` its structured content,

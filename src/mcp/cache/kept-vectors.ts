@@ -1,7 +1,7 @@
-import type { Searcher } from '../search/searcher.ts'
-import { isVectorSearcher, type VectorSearcher } from '../search/vectors/vector-searcher.ts'
-import type { Schedule } from '../time.ts'
-import { waitAtMost } from '../time.ts'
+import type { Searcher } from '../../search/searcher.ts'
+import { isVectorSearcher, type VectorSearcher } from '../../search/vectors/vector-searcher.ts'
+import type { Schedule } from '../../time.ts'
+import { waitAtMost } from '../../time.ts'
 import type { CatalogueCache } from './catalogue-cache.ts'
 
 /** How long vectors are gathered before they are written. */

@@ -12,9 +12,9 @@ import {
 } from '../../src/mcp/index.ts'
 import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
-import { HOSTILE_SERVER, script } from './reference-servers.ts'
+import { HOSTILE_SERVER, script } from './reference-servers.fixture.ts'
 
-const HOST = fileURLToPath(new URL('./host.ts', import.meta.url))
+const HOST = fileURLToPath(new URL('./host.fixture.ts', import.meta.url))
 
 /** What `echo()` answers when all is well. */
 export const WELL = { ok: true, value: 'well' }
