@@ -21,18 +21,14 @@ export {
 export type { ServerConfig } from './config/server-config.ts'
 export type { ToolsConfig } from './config/tools-config.ts'
 export { type WatchOptions, watchConfig } from './config/watch-config.ts'
-export type { ConnectOptions, ServersRegistry } from './connect-options.ts'
+export type { ConnectOptions, McpEvent, ServersRegistry } from './connect-options.ts'
 export { type ConnectedServers, connectServers, type ServersConfig } from './connect-servers.ts'
-export type {
-  CallOptions,
-  ClientOptions,
-  Connection,
-  ProgressNote,
-  RequestOptions,
-} from './connection/connection.ts'
+export type { Connection, ServerInfo } from './connection/connection.ts'
 export type { Deadline } from './connection/deadline.ts'
 export type { OAuthOptions } from './connection/http/oauth-session.ts'
 export type { OpenConnection, OpenRequest } from './connection/open-connection.ts'
+export { type RequestOptions, ServerError } from './connection/requests.ts'
+export type { ClientOptions, ServerNotification, ServerRequest } from './connection/server-messages.ts'
 export { type Approval, approveChanges, changeMatcher, splitDigest } from './lock/approve.ts'
 export { changeDigest, compareWithLock, type FieldChange, type LockChange } from './lock/compare.ts'
 export {
@@ -51,6 +47,6 @@ export {
 } from './lock/lockfile.ts'
 export { lockfilePath, readLockfile, writeLockfile } from './lock/lockfile-file.ts'
 export { literalSecrets, type ServerCommand } from './lock/server-command.ts'
-export type { McpEvent } from './mcp-event.ts'
 export { ToolScanner } from './scan/tool-scanner.ts'
+export type { RawRequest, RawRequestOptions } from './server/server-requests.ts'
 export type { ServerTool } from './server/server-tool.ts'

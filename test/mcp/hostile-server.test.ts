@@ -1,6 +1,6 @@
-import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import manifest from '../../package.json'
+import type { ServerRequest } from '../../src/mcp/index.ts'
 import { HostilePair, WELL } from './hostile-pair.fixture.ts'
 
 describe('a hostile server', () => {
@@ -130,12 +130,12 @@ describe('a hostile server', () => {
 
   it('may take back what it asks of its host', async () => {
     const asked: AbortSignal[] = []
-    const prepare = (client: Client) =>
-      client.setRequestHandler('sampling/createMessage', (_request, ctx) => {
-        asked.push(ctx.mcpReq.signal)
-        return new Promise(() => {})
-      })
-    await pair.open([], {}, { client: { capabilities: { sampling: {} }, prepare } }).ready()
+    const onRequest = ({ signal, method }: ServerRequest) => {
+      expect(method).toBe('sampling/createMessage')
+      asked.push(signal)
+      return new Promise(() => {})
+    }
+    await pair.open([], {}, { client: { capabilities: { sampling: {} }, onRequest } }).ready()
     expect(await pair.call('mcp__hostile__ask')).toMatchObject({ ok: true, value: 'asked' })
     await expect.poll(() => asked.map(({ aborted }) => aborted)).toEqual([true])
   })

@@ -179,7 +179,8 @@ describe('published servers over stdio', () => {
     async (era) => {
       const starts = join(directory, 'starts')
       const silent = { command: 'sh', args: ['-c', `echo started >> ${starts}; exec sleep 100`] }
-      const cache = { load: async () => ({ tools: [], era }), save: async () => {} }
+      const info = { era, protocolVersion: '', capabilities: {} }
+      const cache = { load: async () => ({ tools: [], info }), save: async () => {} }
       const [status] = await connect(
         { silent: { ...silent, start: 'eager', connect_timeout_ms: 500 } },
         { cache },

@@ -5,13 +5,14 @@ import { canonicalJson, isRecord } from '../../json.ts'
 import { makeFolder } from '../../store/files/make-folder.ts'
 import { writeWhole } from '../../store/files/write-whole.ts'
 import type { ServerConfig } from '../config/server-config.ts'
+import type { ServerInfo } from '../connection/connection.ts'
 import { readServerTool, type ServerTool } from '../server/server-tool.ts'
 
 /** What is remembered of a server, so that its tools are known before its process runs. */
 export interface CachedCatalogue {
   readonly tools: readonly ServerTool[]
-  /** The protocol era that was negotiated; it need not be found out again. */
-  readonly era: 'modern' | 'legacy' | undefined
+  /** What the server said of itself; its era need not be found out again. */
+  readonly info?: ServerInfo | undefined
 }
 
 /** Where catalogues are remembered. `fingerprint` changes with whatever decides what a server is. */
@@ -24,8 +25,8 @@ export interface CatalogueCache {
 }
 
 /**
- * Catalogues as files of a directory, one a server and fingerprint, and indexes beside them. A file that makes no sense
- * counts as none.
+ * Catalogues as files of a directory, one per server and fingerprint, and indexes beside them. A file that cannot be read
+ * counts as absent.
  */
 export function fileCatalogueCache(directory: string): CatalogueCache {
   const pathOf = (server: string, fingerprint: string) =>
@@ -48,7 +49,7 @@ export function fileCatalogueCache(directory: string): CatalogueCache {
       }
     },
     save(server, fingerprint, catalogue) {
-      return write(pathOf(server, fingerprint), JSON.stringify({ version: VERSION, ...catalogue }))
+      return write(pathOf(server, fingerprint), JSON.stringify(writeCatalogue(catalogue)))
     },
     async loadIndex(name) {
       try {
@@ -72,10 +73,28 @@ export function fingerprintOf(server: string, config: ServerConfig): string {
   return createHash('sha256').update(identity).digest('hex')
 }
 
-const VERSION = 1
+const VERSION = 2
 
-function readCatalogue(data: unknown): CachedCatalogue | undefined {
+/** What is written of a catalogue. Tools are kept as they were listed, and read again with the catalogue. */
+export function writeCatalogue({ tools, info }: CachedCatalogue) {
+  return { version: VERSION, tools: tools.map((tool) => tool.listed ?? tool), info }
+}
+
+/** Reads what `writeCatalogue()` made; undefined for anything else. */
+export function readCatalogue(data: unknown): CachedCatalogue | undefined {
   if (!isRecord(data) || data.version !== VERSION || !Array.isArray(data.tools)) return undefined
   const tools = data.tools.map(readServerTool).filter((tool): tool is ServerTool => !('reason' in tool))
-  return { tools, era: data.era === 'modern' || data.era === 'legacy' ? data.era : undefined }
+  return { tools, info: readInfo(data.info) }
+}
+
+function readInfo(info: unknown): ServerInfo | undefined {
+  if (!isRecord(info) || (info.era !== 'modern' && info.era !== 'legacy')) return undefined
+  const { era, protocolVersion, capabilities, instructions, serverInfo } = info
+  return {
+    era,
+    protocolVersion: String(protocolVersion),
+    capabilities: isRecord(capabilities) ? capabilities : {},
+    ...(typeof instructions === 'string' ? { instructions } : {}),
+    ...(isRecord(serverInfo) ? { serverInfo } : {}),
+  }
 }

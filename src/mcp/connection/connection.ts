@@ -1,104 +1,93 @@
 import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   Client,
-  type ClientCapabilities,
-  ProtocolError,
-  SdkError,
-  SdkErrorCode,
-  type Transport,
+  type ConnectOptions as GreetingOptions,
+  type JSONRPCMessage,
+  PROTOCOL_VERSION_META_KEY,
 } from '@modelcontextprotocol/client'
 import { isRecord } from '../../json.ts'
 import type { Schedule } from '../../time.ts'
-import { type MessageGuard, rawResult } from './message-guard.ts'
+import type { JsonSchema } from '../../tool.ts'
+import { argumentHeaders } from './http/argument-headers.ts'
+import { type GuardedTransport, type RequestOptions, Requests, ServerError } from './requests.ts'
+import { type ClientOptions, ServerMessages } from './server-messages.ts'
 
-/** A transport whose messages pass a guard. */
-export interface GuardedTransport extends Transport {
-  readonly guard: MessageGuard
-  /** Why it closed, for those that know. */
-  readonly closedBecause?: string | undefined
+/** What a server said of itself when it was connected. */
+export interface ServerInfo {
+  readonly era: 'modern' | 'legacy'
+  /** The revision of the protocol that both sides speak. */
+  readonly protocolVersion: string
+  /** What the server offers, as it declared it, unknown fields included. */
+  readonly capabilities: Readonly<Record<string, unknown>>
+  /** How its tools are meant to be used, in its own words. Not to be trusted. */
+  readonly instructions?: string
+  /** The name and version it reports. The config decides what it is called. */
+  readonly serverInfo?: Readonly<Record<string, unknown>>
 }
 
-/** What a client is, and says it is, on every connection. */
-export interface ClientOptions {
-  /** What servers see of it in their logs. */
-  readonly name: string
-  readonly version: string
-  /** What the host can do for servers: sampling, elicitation, roots. */
-  readonly capabilities?: ClientCapabilities
-  /** Sets the handlers for it, before the client connects. */
-  readonly prepare?: (client: Client, server: string) => void
-}
-
-/** How far a call has come, as the server tells it. */
-export interface ProgressNote {
-  readonly progress: number
-  readonly total?: number | undefined
-  readonly message?: string | undefined
-}
-
-/** The limits of one request. */
-export interface RequestOptions {
-  /** How long the server may stay silent. */
+export interface ConnectionOptions {
+  readonly server: string
+  readonly sessionKey?: string | undefined
+  readonly client: ClientOptions
+  /** `auto` finds out which era the server speaks; anything else is known already. */
+  readonly greeting: 'auto' | NonNullable<GreetingOptions['prior']>
   readonly timeoutMs: number
-  readonly signal?: AbortSignal
-  /** True for what keeps the connection up to date and serves nobody in particular. */
-  readonly isUpkeep?: boolean
-}
-
-/** The limits of one call, which may take long and say so. */
-export interface CallOptions extends RequestOptions {
-  /** Asks the server how far it has come. Each word of that starts its time anew. */
-  readonly onProgress: (progress: ProgressNote) => void
-  /** How long it may take in all, whatever it says of its progress. */
-  readonly maxTotalMs: number
+  readonly now: () => number
+  readonly schedule: Schedule
+  /** Called for recoverable violations of the protocol. */
+  readonly onWarning: (warning: string) => void
 }
 
 /** A live connection to one server. */
 export class Connection {
+  /** The SDK's client. Its requests count as use; what the server asks does not reach it. */
   readonly client: Client
+  readonly #options: ConnectionOptions
   readonly #transport: GuardedTransport
-  readonly #schedule: Schedule
+  readonly #requests: Requests
+  readonly #messages: ServerMessages
   readonly #closeListeners: (() => void)[] = []
+  #capabilities: Readonly<Record<string, unknown>> | undefined
+  #info: ServerInfo | undefined
   #isClosed = false
   #isClosing = false
 
-  private constructor(client: Client, transport: GuardedTransport, schedule: Schedule) {
+  private constructor(client: Client, transport: GuardedTransport, options: ConnectionOptions) {
     this.client = client
+    this.#options = options
     this.#transport = transport
-    this.#schedule = schedule
-    client.onclose = () => {
-      this.#isClosed = true
-      for (const listener of this.#closeListeners) listener()
-    }
+    this.#requests = new Requests(transport, options)
+    this.#messages = new ServerMessages({ ...options, transport })
+    transport.intercept = (message) => this.#take(message)
+    client.onclose = () => this.#closed()
   }
 
-  /** Connects and agrees on a revision: `legacy` skips the question and greets an older server as it expects. */
-  static async open(
-    server: string,
-    transport: GuardedTransport,
-    options: {
-      readonly client: ClientOptions
-      readonly era: 'auto' | 'legacy'
-      readonly timeoutMs: number
-      readonly schedule: Schedule
-    },
-  ): Promise<Connection> {
-    const { name, version, capabilities, prepare } = options.client
-    const { timeoutMs } = options
+  /** Connects and agrees on a revision of the protocol. Rejects when that fails; the transport is closed then. */
+  static async open(transport: GuardedTransport, options: ConnectionOptions): Promise<Connection> {
+    const { timeoutMs, greeting } = options
+    const { name, version, capabilities = {} } = options.client
     // A server that stays silent is an old one; half the time is left to greet it.
     const probe = { timeoutMs: Math.min(10_000, timeoutMs / 2) }
     const client = new Client(
       { name, version },
-      { capabilities: capabilities ?? {}, versionNegotiation: { mode: 'auto', probe } },
+      { capabilities, versionNegotiation: { mode: 'auto', probe } },
     )
-    prepare?.(client, server)
-    const connection = new Connection(client, transport, options.schedule)
-    const prior = options.era === 'legacy' ? { prior: { kind: 'legacy' } as const } : {}
-    await client.connect(transport, { timeout: timeoutMs, ...prior })
+    const connection = new Connection(client, transport, options)
+    await client.connect(transport, {
+      timeout: timeoutMs,
+      ...(greeting === 'auto' ? {} : { prior: greeting }),
+    })
+    // It may have gone between two steps, with nobody listening.
+    if (transport.closedBecause !== undefined) throw new Error(transport.closedBecause)
+    connection.#greeted()
     return connection
   }
 
-  get era(): 'modern' | 'legacy' | undefined {
-    return this.client.getProtocolEra()
+  /** What the server said of itself. */
+  get info(): ServerInfo {
+    if (!this.#info) throw new Error('the connection is not established')
+    return this.#info
   }
 
   get isClosed(): boolean {
@@ -110,7 +99,7 @@ export class Connection {
     return !this.#isClosed && !this.#isClosing
   }
 
-  /** True while somebody waits for an answer; the connection's own upkeep counts for nothing. */
+  /** True while somebody waits for an answer; the connection's own upkeep does not count. */
   get isInUse(): boolean {
     return this.#transport.guard.isInUse
   }
@@ -123,55 +112,56 @@ export class Connection {
     this.#closeListeners.push(listener)
   }
 
-  /** Hears whenever somebody asks the server for something, and when that is answered. */
+  /** Calls the listener whenever somebody sends the server a request, and when that is answered. */
   onUse(listener: () => void): void {
     this.#transport.guard.onUse(listener)
   }
 
-  /** The result of a request as the server sent it. */
-  async request(
-    method: string,
-    params: Record<string, unknown>,
-    { timeoutMs, signal, isUpkeep = false }: RequestOptions,
-  ): Promise<unknown> {
-    const options = { timeout: timeoutMs, ...(signal ? { signal } : {}) }
-    const send = () => this.client.request({ method, params }, ANYTHING, options)
-    return rawResult(await this.#transport.guard.raw(send, { isUpkeep }))
-  }
-
-  /** Calls a tool; the result is as the server sent it. */
-  async callTool(params: ToolParams, options: CallOptions): Promise<unknown> {
-    const send = () =>
-      this.#inTime(options, (limits) =>
-        this.client.request({ method: 'tools/call', params: { ...params } }, ANYTHING, limits),
-      )
-    return rawResult(await this.#transport.guard.raw(send))
-  }
-
-  /** Calls a tool whose arguments are mirrored in headers, which only the SDK's own call does. */
-  async callMirrored(
-    params: ToolParams,
-    inputSchema: Record<string, unknown>,
-    options: CallOptions,
-  ): Promise<unknown> {
-    const toolDefinition = { name: params.name, inputSchema: { ...inputSchema, type: 'object' as const } }
-    return this.#inTime(options, (limits) => this.client.callTool(params, { ...limits, toolDefinition }))
-  }
-
-  /** Hears of changes of the server's list, from old servers unasked and from new ones by subscription. */
+  /** Calls the listener when the server says that its tools changed. */
   onToolsChanged(listener: () => void): void {
-    this.client.setNotificationHandler('notifications/tools/list_changed', () => listener())
-    const tools = this.client.getServerCapabilities()?.tools
-    if (this.era === 'modern' && tools?.listChanged) void this.#subscribe(listener)
+    this.#messages.on('notifications/tools/list_changed', listener)
   }
 
-  /** Rejects when the server does not answer; any answer will do, an error too. */
+  /**
+   * Sends a request and returns the result exactly as it was parsed, unknown fields included. Rejects with the server's
+   * own error (`ServerError`), a `TooLateError`, the reason of the signal, or why it could not be sent.
+   */
+  request(
+    method: string,
+    params: Readonly<Record<string, unknown>> | undefined,
+    options: RequestOptions,
+  ): Promise<Record<string, unknown>> {
+    return this.#requests.send(method, params, options)
+  }
+
+  /**
+   * Calls a tool, like `request()`. `inputSchema` says which arguments are repeated in headers; a modern server over HTTP
+   * refuses the call without them.
+   */
+  callTool(
+    params: Readonly<Record<string, unknown>>,
+    options: RequestOptions & { readonly inputSchema?: JsonSchema | undefined },
+  ): Promise<Record<string, unknown>> {
+    const { inputSchema, ...limits } = options
+    if (this.info.era !== 'modern' || !this.#transport.hasPerRequestStream)
+      return this.request('tools/call', params, limits)
+    return this.request('tools/call', params, {
+      ...limits,
+      headers: argumentHeaders(inputSchema, isRecord(params.arguments) ? params.arguments : {}),
+    })
+  }
+
+  notify(method: string, params: Readonly<Record<string, unknown>> | undefined): Promise<void> {
+    return this.#requests.notify(method, params)
+  }
+
+  /** Rejects when the server does not answer. Any answer will do, even an error. */
   async ping(timeoutMs: number): Promise<void> {
     try {
-      const method = this.era === 'modern' ? 'server/discover' : 'ping'
-      await this.request(method, {}, { timeoutMs, isUpkeep: true })
+      const method = this.info.era === 'modern' ? 'server/discover' : 'ping'
+      await this.request(method, undefined, { timeoutMs, isUpkeep: true })
     } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error
+      if (!(error instanceof ServerError)) throw error
     }
   }
 
@@ -181,66 +171,70 @@ export class Connection {
     await this.#transport.close()
   }
 
-  /** Sends a call under its limits. The SDK's own limit in all would not tell the server that nobody waits any more. */
-  async #inTime<Answer>(
-    { timeoutMs, maxTotalMs, signal, onProgress }: CallOptions,
-    send: (limits: CallLimits) => Promise<Answer>,
-  ): Promise<Answer> {
-    const stop = new AbortController()
-    const stopTimer = this.#schedule(maxTotalMs, () => stop.abort(new TotalTimeoutError(maxTotalMs)))
-    // By hand: `AbortSignal.any()` takes longer than all else here.
-    const cancel = () => stop.abort(signal?.reason)
-    if (signal?.aborted) cancel()
-    signal?.addEventListener('abort', cancel, { once: true })
-    try {
-      return await send({
-        timeout: timeoutMs,
-        resetTimeoutOnProgress: true,
-        onprogress: onProgress,
-        signal: stop.signal,
-      })
-    } finally {
-      stopTimer()
-      signal?.removeEventListener('abort', cancel)
+  #take(message: JSONRPCMessage): boolean {
+    // The SDK drops what it does not know of the answer to its greeting.
+    if (!this.#info && 'result' in message && isRecord(message.result.capabilities))
+      this.#capabilities = message.result.capabilities
+    return this.#requests.take(message) || this.#messages.take(message)
+  }
+
+  #greeted(): void {
+    const { client } = this
+    const { greeting } = this.#options
+    const { name, version, capabilities: offered = {} } = this.#options.client
+    const protocolVersion = client.getNegotiatedProtocolVersion() ?? ''
+    const era = client.getProtocolEra() ?? 'legacy'
+    const known =
+      greeting !== 'auto' && greeting.kind === 'modern' ? greeting.discover.capabilities : undefined
+    const capabilities = this.#capabilities ?? known ?? client.getServerCapabilities() ?? {}
+    const instructions = client.getInstructions()
+    const serverInfo = client.getServerVersion()
+    this.#info = {
+      era,
+      protocolVersion,
+      capabilities: { ...capabilities },
+      ...(instructions === undefined ? {} : { instructions }),
+      ...(serverInfo === undefined ? {} : { serverInfo: { ...serverInfo } }),
     }
-  }
-
-  async #subscribe(listener: () => void, isAgain = false): Promise<void> {
-    try {
-      const subscription = await this.client.listen({ toolsListChanged: true })
-      // What changed while nobody listened is not told again.
-      if (isAgain) listener()
-      if ((await subscription.closed) === 'local') return
-    } catch {
-      // A server that refuses is asked again later, like one that hung up.
+    if (era === 'legacy') return
+    this.#messages.isModern = true
+    this.#requests.envelope = {
+      [PROTOCOL_VERSION_META_KEY]: protocolVersion,
+      [CLIENT_INFO_META_KEY]: { name, version },
+      [CLIENT_CAPABILITIES_META_KEY]: offered,
     }
-    if (!this.#isClosed) this.#schedule(RESUBSCRIBE_MS, () => void this.#subscribe(listener, true))
+    void this.#subscribe()
+  }
+
+  #closed(): void {
+    this.#isClosed = true
+    for (const listener of this.#closeListeners) listener()
+    this.#messages.close()
+    this.#requests.failAll(new Error('the connection closed'))
+  }
+
+  /** A modern server reports changed lists only to those who subscribe. Older ones do so by themselves. */
+  async #subscribe({ isAgain = false } = {}): Promise<void> {
+    const kinds = LISTS.filter((list) => {
+      const capability = this.info.capabilities[list]
+      return isRecord(capability) && capability.listChanged === true
+    })
+    if (kinds.length === 0) return
+    // What changed while nobody was subscribed is not reported again.
+    if (isAgain) for (const list of kinds) this.#messages.announce(`notifications/${list}/list_changed`)
+    const notifications = Object.fromEntries(kinds.map((list) => [`${list}ListChanged`, true]))
+    try {
+      await this.request('subscriptions/listen', { notifications }, { timeoutMs: 0, isUpkeep: true })
+    } catch (error) {
+      if (error instanceof ServerError && error.code === METHOD_NOT_FOUND) return
+    }
+    if (!this.isOpen) return
+    this.#options.schedule(RESUBSCRIBE_MS, () => {
+      if (this.isOpen) void this.#subscribe({ isAgain: true })
+    })
   }
 }
 
-/** What a server says while it works extends its time, but not beyond this end. */
-export class TotalTimeoutError extends SdkError {
-  constructor(maxTotalMs: number) {
-    super(SdkErrorCode.RequestTimeout, `no answer within ${maxTotalMs} ms`)
-  }
-}
-
-type ToolParams = { readonly name: string; readonly arguments: Record<string, unknown> }
-
-interface CallLimits {
-  readonly timeout: number
-  readonly resetTimeoutOnProgress: true
-  readonly onprogress: (progress: ProgressNote) => void
-  readonly signal: AbortSignal
-}
-
+const LISTS = ['tools', 'prompts', 'resources'] as const
+const METHOD_NOT_FOUND = -32_601
 const RESUBSCRIBE_MS = 5_000
-
-/** Accepts every result: what servers send is read leniently, by those who use it. */
-const ANYTHING = {
-  '~standard': {
-    version: 1,
-    vendor: 'toolcrib',
-    validate: (value: unknown) => ({ value: isRecord(value) ? value : {} }),
-  },
-} as const

@@ -7,9 +7,16 @@ const TOO_LATE: `${SdkErrorCode.RequestTimeout}` = 'REQUEST_TIMEOUT'
 export class TooLateError extends Error {
   override readonly name = 'TooLateError'
   readonly code = TOO_LATE
+  /** How long was waited, where that is known. */
+  readonly afterMs: number | undefined
+
+  constructor(message: string, afterMs?: number) {
+    super(message)
+    this.afterMs = afterMs
+  }
 }
 
-/** True of what was not done in time, by our own clock or by the SDK's. */
+/** True for what was not done in time, by our own clock or by the SDK's. */
 export function isTooLate(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === TOO_LATE
 }
@@ -26,7 +33,7 @@ export class Deadline {
     this.#end = now() + timeoutMs
   }
 
-  /** How long there is left; at least a millisecond, so that it can be waited for. */
+  /** How long is left; at least a millisecond, so that it can be waited for. */
   get remainingMs(): number {
     return Math.max(1, this.#end - this.#now())
   }
@@ -35,7 +42,7 @@ export class Deadline {
     return this.#now() >= this.#end
   }
 
-  /** Starts anew: what went before was somebody else's time, a person's who had to consent say. */
+  /** Starts again: the time until now was not the server's but that of a person who had to consent. */
   restart(): void {
     this.#end = this.#now() + this.#timeoutMs
   }

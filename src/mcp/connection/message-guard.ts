@@ -1,98 +1,87 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { isRecord } from '../../json.ts'
+import type { GuardedTransport } from './requests.ts'
 
 type Id = string | number
 
-/** What to do with something a server sent. */
+/** What becomes of something a server sent. */
 export interface Verdict {
-  /** What may be handed on: the message itself, or an error in its place. */
-  readonly message?: JSONRPCMessage
+  /** What is passed on: the message itself, or an error in its place. */
+  readonly message?: JSONRPCMessage | undefined
   /** What was wrong with it. */
-  readonly warning?: string
+  readonly warning?: string | undefined
 }
 
-/** JSON nested deeper than this overflows the stack of whoever walks it. No real answer comes near. */
+/** JSON nested deeper than this overflows the stack of whoever walks it. No real answer comes close. */
 const MAX_DEPTH = 512
 const SERVER_FAULT = -32_603
 /** How many cancelled requests are remembered, so that their late answers raise no warning. */
 const MAX_CANCELLED = 1_000
 
 /**
- * Stands between a server and the protocol code and lets through only what that code can take. Each answer must
- * bear the very id of a request that waits. An answer that is malformed becomes an error of that request, so that its
- * caller hears at once and nobody else hears anything.
+ * Stands between a server and the protocol code and lets through only what that code can handle. Each answer must carry
+ * the exact id of a request that waits. A malformed answer becomes an error of that request, so that its caller learns
+ * of it at once and nobody else is affected.
  */
 export class MessageGuard {
-  readonly #waiting = new Map<Id, { readonly isRaw: boolean; readonly isUpkeep: boolean }>()
+  /** The requests that wait, and whether each is upkeep, which does not count as use. */
+  readonly #waiting = new Map<Id, { readonly isUpkeep: boolean }>()
   readonly #cancelled = new Set<Id>()
-  readonly #told = new Set<string>()
-  #isRaw = false
-  #isUpkeep = false
+  readonly #announced = new Set<string>()
+  #inUse = 0
   #noteUse: () => void = () => {}
 
-  /**
-   * Marks what is sent within `send` as wanted raw. The protocol code refuses a whole list for one bad tool, and a
-   * whole result for one block it does not know, so it is shown an empty answer; `rawResult()` finds the real one.
-   */
-  raw<Answer>(send: () => Answer, { isUpkeep = false } = {}): Answer {
-    this.#isRaw = true
-    this.#isUpkeep = isUpkeep
-    try {
-      return send()
-    } finally {
-      this.#isRaw = false
-      this.#isUpkeep = false
-    }
-  }
-
-  /** Hears of every request that somebody makes, and of its answer; not of a connection's own upkeep. */
+  /** Calls the listener for every request that is use, and for its answer; not for a connection's own upkeep. */
   onUse(listener: () => void): void {
     this.#noteUse = listener
   }
 
   /** True while somebody waits for an answer. */
   get isInUse(): boolean {
-    return [...this.#waiting.values()].some(({ isUpkeep }) => !isUpkeep)
+    return this.#inUse > 0
   }
 
-  /** Notes what goes out. */
-  sent(message: JSONRPCMessage): void {
+  /** Notes what is sent. */
+  sent(message: JSONRPCMessage, { isUpkeep = false } = {}): void {
     if (!('method' in message)) return
     if ('id' in message) {
       // A subscription waits for as long as the connection lasts, used or not.
-      const isUpkeep = this.#isUpkeep || message.method === 'subscriptions/listen'
-      this.#waiting.set(message.id, { isRaw: this.#isRaw, isUpkeep })
-      if (!isUpkeep) this.#noteUse()
+      const isIdle = isUpkeep || message.method === 'subscriptions/listen'
+      this.#waiting.set(message.id, { isUpkeep: isIdle })
+      if (isIdle) return
+      this.#inUse++
+      this.#noteUse()
+      return
     }
     if (message.method === 'notifications/cancelled') this.forget(message.params?.requestId)
   }
 
-  /** Waits no longer for an answer; one that comes late is dropped without a word. */
+  /** Stops waiting for an answer; one that comes late is dropped without a warning. */
   forget(id: unknown): void {
-    if (!isId(id) || !this.#waiting.delete(id)) return
+    if (!isId(id) || !this.#stopWaiting(id)) return
     this.#cancelled.add(id)
     const [oldest] = this.#cancelled
     if (this.#cancelled.size > MAX_CANCELLED && oldest !== undefined) this.#cancelled.delete(oldest)
   }
 
-  /** Looks at what came in. */
+  /** Checks what the server sent. */
   received(message: unknown): Verdict {
-    if (!isRecord(message)) return { warning: 'it sent JSON that is no message' }
+    if (!isRecord(message)) return { warning: 'it sent JSON that is not a message' }
     if (typeof message.method === 'string') return this.#called(message)
-    if (!('id' in message)) return { warning: 'it sent an object that is no message' }
+    if (!('id' in message)) return { warning: 'it sent an object that is not a message' }
     return this.#answered(message)
   }
 
-  /** The error that ends a waiting request; nothing when none waits under that id. */
+  /** The error that ends a waiting request; only a warning when none waits under that id. */
   fail(id: unknown, reason: string): Verdict {
     const waiting = this.#waitingAs(id)
     if (waiting === undefined) return { warning: reason }
-    this.#waiting.delete(waiting)
+    this.#stopWaiting(waiting)
     const error = { code: SERVER_FAULT, message: reason }
     return { message: { jsonrpc: '2.0', id: waiting, error }, warning: reason }
   }
 
-  /** The only request that waits, if there is but one. */
+  /** The id of the one request that waits; undefined when there are none or several. */
   get onlyWaiting(): Id | undefined {
     const [only] = this.#waiting.keys()
     return this.#waiting.size === 1 ? only : undefined
@@ -108,16 +97,16 @@ export class MessageGuard {
       jsonrpc === '2.0' && (id === undefined || isId(id)) && (params === undefined || isRecord(params))
     const fault = isWhole ? shapeFault(message) : 'is malformed'
     if (fault !== undefined) return { warning: `its "${String(message.method).slice(0, 80)}" ${fault}` }
-    if (id === undefined && this.#isToldAlready(String(message.method))) return {}
+    if (id === undefined && this.#isAnnounced(String(message.method))) return {}
     return { message: message as unknown as JSONRPCMessage }
   }
 
-  /** That a list changed is told once for all that comes in at a time: the news is the same. */
-  #isToldAlready(method: string): boolean {
+  /** A changed list is passed on once per turn of the event loop, however often the server repeats it. */
+  #isAnnounced(method: string): boolean {
     if (!method.endsWith('/list_changed')) return false
-    if (this.#told.has(method)) return true
-    if (this.#told.size === 0) setImmediate(() => this.#told.clear())
-    this.#told.add(method)
+    if (this.#announced.has(method)) return true
+    if (this.#announced.size === 0) setImmediate(() => this.#announced.clear())
+    this.#announced.add(method)
     return false
   }
 
@@ -126,11 +115,16 @@ export class MessageGuard {
     if (!this.isWaiting(id)) return this.#stray(id)
     const fault = answerFault(message)
     if (fault !== undefined) return this.fail(id, `its answer ${fault}`)
-    const waiting = isId(id) ? this.#waiting.get(id) : undefined
-    if (isId(id)) this.#waiting.delete(id)
-    if (waiting && !waiting.isUpkeep) this.#noteUse()
-    const answer = waiting?.isRaw && isRecord(message.result) ? standInFor(message, message.result) : message
-    return { message: answer as unknown as JSONRPCMessage }
+    if (isId(id) && this.#stopWaiting(id)?.isUpkeep === false) this.#noteUse()
+    return { message: message as unknown as JSONRPCMessage }
+  }
+
+  #stopWaiting(id: Id): { readonly isUpkeep: boolean } | undefined {
+    const waiting = this.#waiting.get(id)
+    if (!waiting) return undefined
+    this.#waiting.delete(id)
+    if (!waiting.isUpkeep) this.#inUse--
+    return waiting
   }
 
   #stray(id: unknown): Verdict {
@@ -151,29 +145,16 @@ export class MessageGuard {
 }
 
 /**
- * Hands a message on. The protocol code takes a moment over notifications and none over answers, so an answer waits
- * that moment; else the progress told right before it would be lost.
+ * Passes a message on, to `intercept` first. The SDK handles notifications a microtask later and answers at once, so an
+ * answer waits that long; otherwise the progress reported right before it would be lost.
  */
-export function handOn(message: JSONRPCMessage, receive: (message: JSONRPCMessage) => void): void {
-  if ('method' in message) receive(message)
-  else queueMicrotask(() => receive(message))
-}
-
-const RAW = Symbol('raw result')
-
-/** The result as the server sent it, of a request sent within `guard.raw()`. */
-export function rawResult(result: unknown): unknown {
-  return isRecord(result) && RAW in result ? result[RAW] : result
-}
-
-/** An answer that satisfies every revision's schema, with the real result behind it. */
-function standInFor(
-  message: Record<string, unknown>,
-  result: Record<string, unknown>,
-): Record<string, unknown> {
-  if (result.resultType !== undefined && result.resultType !== 'complete') return message
-  const empty = { resultType: 'complete', content: [], tools: [], ttlMs: 0, cacheScope: 'private' }
-  return { ...message, result: { ...empty, [RAW]: result } }
+export function handOn(
+  message: JSONRPCMessage,
+  { intercept, onmessage }: Pick<GuardedTransport, 'intercept' | 'onmessage'>,
+): void {
+  if (intercept?.(message)) return
+  if ('method' in message) onmessage?.(message)
+  else queueMicrotask(() => onmessage?.(message))
 }
 
 function isId(id: unknown): id is Id {

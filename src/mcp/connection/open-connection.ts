@@ -1,37 +1,33 @@
-import {
-  SdkError,
-  SdkErrorCode,
-  SdkHttpError,
-  SSEClientTransport,
-  StreamableHTTPClientTransport,
-  UnauthorizedError,
-} from '@modelcontextprotocol/client'
+import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { describeError } from '../../errors.ts'
 import { concealerOf } from '../../secrets/conceal-values.ts'
 import type { Schedule } from '../../time.ts'
 import type { Environment } from '../config/load-config.ts'
 import type { ServerConfig } from '../config/server-config.ts'
-import { type ClientOptions, Connection, type GuardedTransport as Guarded } from './connection.ts'
+import { Connection, type ConnectionOptions } from './connection.ts'
 import type { Deadline } from './deadline.ts'
-import { describeHttpRefusal } from './http/describe-http-error.ts'
-import { describeUnreachable } from './http/describe-unreachable.ts'
-import { GuardedTransport } from './http/guarded-transport.ts'
-import { limitResponses } from './http/limit-responses.ts'
-import { type OAuthOptions, OAuthSession } from './http/oauth-session.ts'
+import { HttpTransport } from './http/http-transport.ts'
+import type { OAuthOptions } from './http/oauth-session.ts'
+import type { GuardedTransport } from './requests.ts'
+import type { ClientOptions } from './server-messages.ts'
+import { greet } from './stdio/greet.ts'
 import { StdioTransport } from './stdio/stdio-transport.ts'
 
 /** A connection that is wanted. */
 export interface OpenRequest {
   readonly server: string
   readonly config: ServerConfig
+  /** Who connects, and who answers what the server asks. */
+  readonly client: ClientOptions
+  /** The session that the connection is for; absent for the one that everybody shares. */
+  readonly sessionKey?: string | undefined
   /** The protocol era that was agreed on last time. */
   readonly era: 'modern' | 'legacy' | undefined
   /** For the attempt as a whole, however many ways of greeting it takes. */
   readonly deadline: Deadline
-  /** Told what the server does wrong and is got over. */
+  /** Called for recoverable violations of the protocol. */
   readonly onWarning: (warning: string) => void
-  /** Gives the attempt up. */
+  /** Ends the attempt. */
   readonly signal: AbortSignal
 }
 
@@ -40,56 +36,68 @@ export type OpenConnection = (request: OpenRequest) => Promise<Connection>
 
 /** What connections are made with. */
 export interface OpenOptions {
-  readonly client: ClientOptions
   readonly env: Environment
   readonly maxMessageBytes: number
   readonly fetch: typeof fetch
   readonly oauth?: OAuthOptions | undefined
+  readonly now: () => number
   readonly schedule: Schedule
   readonly platform: string
 }
 
 /** Connects over stdio or HTTP, as a server's config says. */
-export function connectionOpener(options: OpenOptions): OpenConnection {
-  return (request) => {
-    const { type, command } = request.config
-    const isStdio = type === 'stdio' || (type === undefined && command !== undefined)
-    return isStdio ? openStdio(request, options) : openHttp(request, options)
-  }
+export async function openConnection(request: OpenRequest, options: OpenOptions): Promise<Connection> {
+  const { type, command } = request.config
+  if (type === 'stdio' || (type === undefined && command !== undefined)) return openStdio(request, options)
+  // Most servers run on this machine, and need none of it.
+  const { openHttp } = await import('./http/open-http.ts')
+  return openHttp(request, options)
 }
 
 /**
  * Some old servers exit when greeted in the new way, and a server may have changed since it was greeted in the old
- * one; each is then started anew and greeted in the other way.
+ * one. Each is then started again and greeted in the other way.
  */
 async function openStdio(request: OpenRequest, options: OpenOptions): Promise<Connection> {
   const [first, second] =
     request.era === 'legacy' ? (['legacy', 'auto'] as const) : (['auto', 'legacy'] as const)
   try {
-    return await connect(stdioTransport(request, options), request, options, first)
+    return await startAndConnect(request, options, first)
   } catch (error) {
     const isAboutEra = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed
     if ((!isAboutEra && first === 'auto') || request.signal.aborted || request.deadline.isOver) throw error
-    return await connect(stdioTransport(request, options), request, options, second)
+    return await startAndConnect(request, options, second)
   }
 }
 
-function stdioTransport(request: OpenRequest, { env, maxMessageBytes, platform }: OpenOptions): Guarded {
+function startAndConnect(
+  request: OpenRequest,
+  options: OpenOptions,
+  era: 'auto' | 'legacy',
+): Promise<Connection> {
   const { command = '', args = [], env: ownEnv, cwd } = request.config
   const started = {
     command,
     args: [...args],
-    env: { ...inheritedFrom(env), ...ownEnv },
+    env: { ...inheritedFrom(options.env), ...ownEnv },
     ...(cwd ? { cwd } : {}),
   }
   const { onWarning } = request
+  const known = era === 'legacy' ? ({ kind: 'legacy' } as const) : 'auto'
   // Windows has neither /bin/sh nor process groups; the SDK's transport knows how to find a command there.
-  if (platform === 'win32')
-    return new GuardedTransport(new StdioClientTransport({ ...started, stderr: 'ignore' }), onWarning)
-  return new StdioTransport({ ...started, maxMessageBytes, onWarning, conceal: concealerOf(request.config) })
+  if (options.platform === 'win32') {
+    const inner = new StdioClientTransport({ ...started, stderr: 'ignore' })
+    return connect(new HttpTransport(inner, onWarning), request, options, known)
+  }
+  const { maxMessageBytes } = options
+  const conceal = concealerOf(request.config)
+  const transport = new StdioTransport({ ...started, maxMessageBytes, onWarning, conceal })
+  return connect(transport, request, options, known, () =>
+    known === 'auto' ? greet(transport, request, options) : Promise.resolve(known),
+  )
 }
 
-/** The few variables that every server gets; functions exported by a shell are none of its business. */
+/** The few variables that every server gets; functions exported by a shell are left out. */
 function inheritedFrom(env: Environment): Record<string, string> {
   const inherited: Record<string, string> = {}
   for (const name of DEFAULT_INHERITED_ENV_VARS) {
@@ -99,14 +107,15 @@ function inheritedFrom(env: Environment): Record<string, string> {
   return inherited
 }
 
-async function connect(
-  transport: Guarded,
+/** Connects over a transport before the deadline of the request; `prepare` may find out first how to greet the server. */
+export async function connect(
+  transport: GuardedTransport,
   request: OpenRequest,
-  options: OpenOptions,
-  era: 'auto' | 'legacy',
+  { now, schedule }: OpenOptions,
+  greeting: ConnectionOptions['greeting'],
+  prepare: () => Promise<ConnectionOptions['greeting']> = async () => greeting,
 ): Promise<Connection> {
-  const { client, schedule } = options
-  const { server, deadline, signal } = request
+  const { server, sessionKey, client, deadline, signal, onWarning } = request
   const timeoutMs = deadline.remainingMs
   const giveUp = () => void transport.close().catch(() => {})
   let isTooLate = false
@@ -118,7 +127,8 @@ async function connect(
   try {
     signal.throwIfAborted()
     signal.addEventListener('abort', giveUp, { once: true })
-    return await Connection.open(server, transport, { client, schedule, timeoutMs, era })
+    const common = { server, sessionKey, client, timeoutMs, now, schedule, onWarning }
+    return await Connection.open(transport, { ...common, greeting: await prepare() })
   } catch (error) {
     const closedBecause = transport.closedBecause
     stopTimer()
@@ -132,79 +142,4 @@ async function connect(
     stopTimer()
     signal.removeEventListener('abort', giveUp)
   }
-}
-
-async function openHttp(request: OpenRequest, options: OpenOptions): Promise<Connection> {
-  const { server, config, onWarning } = request
-  const session = options.oauth && new OAuthSession(server, config, options.oauth)
-  const url = new URL(config.url ?? '')
-  const settings = {
-    requestInit: { headers: { ...config.headers } },
-    fetch: limitResponses(options.fetch, options.maxMessageBytes),
-    ...(session ? { authProvider: session } : {}),
-  }
-  const streamable = () =>
-    new StreamableHTTPClientTransport(url, { ...settings, reconnectionOptions: RECONNECTION })
-  const sse = () => new SSEClientTransport(url, settings)
-  const open = async (create: typeof streamable | typeof sse): Promise<Connection> => {
-    const inner = create()
-    try {
-      return await connect(new GuardedTransport(inner, onWarning), request, options, 'auto')
-    } catch (error) {
-      if (!isUnauthorized(error)) throw error
-      await authorize(server, session, options.oauth, inner)
-      request.deadline.restart()
-      return connect(new GuardedTransport(create(), onWarning), request, options, 'auto')
-    }
-  }
-  const named = (error: unknown) => {
-    const reason =
-      error instanceof SdkHttpError ? describeHttpRefusal(error) : describeUnreachable(url, error)
-    return reason === undefined ? error : new Error(reason, { cause: error })
-  }
-  if (config.type === 'sse')
-    return open(sse).catch((error: unknown) => {
-      throw named(error)
-    })
-  try {
-    return await open(streamable)
-  } catch (error) {
-    // What an old server says to a POST it does not expect.
-    if (!(error instanceof SdkHttpError) || ![400, 404, 405, 406].includes(error.status)) throw named(error)
-    if (request.deadline.isOver) throw named(error)
-    return await open(sse).catch(() => {
-      throw named(error)
-    })
-  }
-}
-
-/** How an answer that broke off is asked for again: soon, and not for long, because somebody waits for it. */
-const RECONNECTION = {
-  initialReconnectionDelay: 250,
-  reconnectionDelayGrowFactor: 2,
-  maxReconnectionDelay: 30_000,
-  maxRetries: 3,
-}
-
-function isUnauthorized(error: unknown): boolean {
-  return error instanceof UnauthorizedError || (error instanceof Error && error.name === 'UnauthorizedError')
-}
-
-async function authorize(
-  server: string,
-  session: OAuthSession | undefined,
-  oauth: OAuthOptions | undefined,
-  transport: StreamableHTTPClientTransport | SSEClientTransport,
-): Promise<void> {
-  if (!session) throw new Error('it asks for authorization; set an Authorization header, or pass oauth')
-  const url = session.authorizationUrl
-  if (!url || !oauth?.authorize) throw new Error('it asks for authorization, and nobody is there to give it')
-  let callback: URLSearchParams
-  try {
-    callback = await oauth.authorize({ server, url })
-  } catch (cause) {
-    throw new Error(`it was not authorized: ${describeError(cause)}`, { cause })
-  }
-  if (!session.isOwn(callback)) throw new Error('the authorization that came back is not the one asked for')
-  await transport.finishAuth(callback)
 }

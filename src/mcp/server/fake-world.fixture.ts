@@ -2,13 +2,13 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import type { Schedule } from '../../time.ts'
 import { ToolRegistry } from '../../tool-registry.ts'
 import type { CachedCatalogue } from '../cache/catalogue-cache.ts'
-import type { ConnectOptions } from '../connect-options.ts'
+import type { ConnectOptions, McpEvent } from '../connect-options.ts'
 import { connectServers } from '../connect-servers.ts'
 import { Connection } from '../connection/connection.ts'
-import { MessageGuard } from '../connection/message-guard.ts'
+import { handOn, MessageGuard } from '../connection/message-guard.ts'
 import type { OpenConnection } from '../connection/open-connection.ts'
+import type { GuardedTransport, SendOptions } from '../connection/requests.ts'
 import type { Lockfile } from '../lock/lockfile.ts'
-import type { McpEvent } from '../mcp-event.ts'
 
 /** What is so from the start. */
 export interface WorldOptions {
@@ -43,6 +43,13 @@ export async function call(registry: ToolRegistry) {
 
 const TOOLS = ['echo', 'add'].map((name) => ({ name, description: '', inputSchema: { type: 'object' } }))
 
+const INFO = {
+  era: 'legacy',
+  protocolVersion: '2025-11-25',
+  capabilities: { tools: { listChanged: true } },
+  serverInfo: { name: 'fake', version: '1' },
+} as const
+
 /** A world with a clock of its own and servers that do as told. */
 export class World {
   opened = 0
@@ -76,7 +83,7 @@ export class World {
     this.tools = tools
     this.#failure = failure
     this.#failures = failures
-    const catalogue: CachedCatalogue = { tools: TOOLS, era: 'legacy' }
+    const catalogue: CachedCatalogue = { tools: TOOLS, info: INFO }
     this.options = {
       open: this.#open,
       schedule: this.#schedule,
@@ -122,7 +129,7 @@ export class World {
   }
 
   notify(method: string): void {
-    this.#transport?.onmessage?.({ jsonrpc: '2.0', method })
+    if (this.#transport) handOn({ jsonrpc: '2.0', method }, this.#transport)
   }
 
   readonly #schedule: Schedule = (delayMs, fire) => {
@@ -131,7 +138,7 @@ export class World {
     return () => this.#timers.delete(timer)
   }
 
-  readonly #open: OpenConnection = async ({ server, signal }) => {
+  readonly #open: OpenConnection = async ({ server, sessionKey, client, signal, onWarning }) => {
     this.opened++
     if (this.isHanging) {
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
@@ -141,12 +148,15 @@ export class World {
     signal.throwIfAborted()
     if (this.#failures-- > 0) throw new Error(this.#failure)
     this.#transport = new FakeTransport((method) => this.#answer(method))
-    const client = { name: 'test', version: '1' }
-    return Connection.open(server, this.#transport, {
+    return Connection.open(this.#transport, {
+      server,
+      sessionKey,
       client,
-      era: 'legacy',
+      greeting: { kind: 'legacy' },
       timeoutMs: 5_000,
+      now: () => this.#now,
       schedule: this.#schedule,
+      onWarning,
     })
   }
 
@@ -165,15 +175,16 @@ export class World {
       return this.result
     }
     if (method !== 'initialize') return {}
-    const capabilities = { tools: { listChanged: true } }
-    return { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'fake', version: '1' } }
+    const { era: _, ...greeting } = INFO
+    return greeting
   }
 }
 
-class FakeTransport {
+class FakeTransport implements GuardedTransport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
+  intercept?: (message: JSONRPCMessage) => boolean
   readonly guard = new MessageGuard()
   isOpen = true
   readonly #heldBack = new Map<string, string | number>()
@@ -185,8 +196,8 @@ class FakeTransport {
 
   async start(): Promise<void> {}
 
-  async send(sent: JSONRPCMessage): Promise<void> {
-    this.guard.sent(sent)
+  async send(sent: JSONRPCMessage, options?: SendOptions): Promise<void> {
+    this.guard.sent(sent, options)
     if (!('method' in sent) || !('id' in sent)) return
     const result = this.#answer(sent.method)
     if (result === undefined) this.#heldBack.set(sent.method, sent.id)
@@ -201,7 +212,7 @@ class FakeTransport {
 
   #receive(id: string | number, result: object): void {
     const { message } = this.guard.received({ jsonrpc: '2.0', id, result })
-    if (message) queueMicrotask(() => this.onmessage?.(message))
+    if (message) queueMicrotask(() => handOn(message, this))
   }
 
   async close(): Promise<void> {

@@ -1,41 +1,25 @@
 import type { SyncReport } from '../../events.ts'
 import { canonicalJson, hashText } from '../../json.ts'
 import { matcher } from '../../registry/policy.ts'
-import type { ToolContext, ToolResult } from '../../tool.ts'
-import type { ToolRegistry } from '../../tool-registry.ts'
-import type { ServerConfig } from '../config/server-config.ts'
-import type { LockGuard } from '../lock/lock-guard.ts'
-import type { EmitMcp } from '../mcp-event.ts'
+import type { Tool, ToolContext } from '../../tool.ts'
+import type { ServerContext } from './server-context.ts'
+import type { ServerState } from './server-state.ts'
 import type { ServerTool } from './server-tool.ts'
-
-/** What a server's tools are registered with. */
-export interface ListingSurroundings {
-  readonly registry: Pick<ToolRegistry, 'syncMcp' | 'unregisterMcp'>
-  /** Holds the server to the lockfile, where there is one. */
-  readonly guard: LockGuard
-  readonly emit: EmitMcp
-  /** Looks at its tools whenever they are other ones. */
-  readonly onTools: (tools: readonly ServerTool[]) => void
-  /** Runs a call on whichever server bears this one's name when the call comes. */
-  readonly call: (tool: ServerTool, input: unknown, ctx: ToolContext) => Promise<ToolResult>
-}
 
 /** What one server lists, and its place in the registry. */
 export class ListedTools {
-  readonly #server: string
-  readonly #config: ServerConfig
-  readonly #around: ListingSurroundings
+  readonly #state: ServerState
+  readonly #context: ServerContext
   readonly #isAllowed: ((name: string) => boolean) | undefined
   readonly #isDenied: ((name: string) => boolean) | undefined
   #tools: readonly ServerTool[] | undefined
   #hash: string | undefined
 
-  constructor(server: string, config: ServerConfig, around: ListingSurroundings) {
-    this.#server = server
-    this.#config = config
-    this.#around = around
-    this.#isAllowed = matcher(config.allow)
-    this.#isDenied = matcher(config.deny)
+  constructor(state: ServerState, context: ServerContext) {
+    this.#state = state
+    this.#context = context
+    this.#isAllowed = matcher(state.config.allow)
+    this.#isDenied = matcher(state.config.deny)
   }
 
   /** All it lists, before anything is left out; undefined until that is known. */
@@ -45,13 +29,14 @@ export class ListedTools {
 
   /** Swaps its tools in the registry; false when they are what they were. */
   sync(tools: readonly ServerTool[]): boolean {
-    const hash = hashText(canonicalJson(tools))
+    const hash = hashText(canonicalJson(tools.map(definitionOf)))
     if (hash === this.#hash) return false
     for (const { name, reason } of this.#register(tools))
-      this.#around.emit({ type: 'tool-invalid', tool: this.#ownName(name), reason })
+      this.#state.emit({ type: 'tool-invalid', tool: this.#ownName(name), reason })
     this.#tools = tools
     this.#hash = hash
-    this.#around.onTools(tools)
+    for (const finding of this.#context.scanner.see(this.#state.name, tools))
+      this.#state.emit({ type: 'tool-suspicious', finding })
     return true
   }
 
@@ -64,8 +49,8 @@ export class ListedTools {
   drop(): void {
     this.#tools = undefined
     this.#hash = undefined
-    this.#around.registry.unregisterMcp(this.#server)
-    this.#around.guard.forget(this.#server)
+    this.#context.registry.unregisterMcp(this.#state.name)
+    this.#context.guard.forget(this.#state.name)
   }
 
   /** False for a tool that `allow` or `deny` leaves out. */
@@ -73,41 +58,79 @@ export class ListedTools {
     return this.#isAllowed?.(tool) !== false && this.#isDenied?.(tool) !== true
   }
 
-  /** Why a tool must not be called, going by the lockfile and the list as it was read last. */
-  refusalOf(tool: string): string | undefined {
-    const isListed = this.#tools?.some(({ name }) => name === tool)
-    const reason = isListed
-      ? this.#around.guard.heldBecause(this.#server, tool)
-      : 'the server does not list it any more'
-    return reason && `calling "${tool}" of server "${this.#server}" is not permitted: ${reason}`
+  find(tool: string): ServerTool | undefined {
+    return this.#tools?.find(({ name }) => name === tool)
   }
 
-  /** Answers what could not be registered: names that make no sense, or are taken. */
+  /** True when a list lacks or changes a tool that is in use now, as a server in trouble may. */
+  isLessThanBefore(tools: readonly ServerTool[]): boolean {
+    const next = new Map(tools.map((tool) => [tool.name, tool]))
+    const inUse = this.#tools?.filter(({ name }) => this.takes(name) && this.#heldBecause(name) === undefined)
+    return (inUse ?? []).some((tool) => {
+      const listed = next.get(tool.name)
+      return !listed || canonicalJson(definitionOf(listed)) !== canonicalJson(definitionOf(tool))
+    })
+  }
+
+  /** Why a tool must not be called, according to the lockfile and the list as it was read last. */
+  refusalOf(tool: string): string | undefined {
+    const reason = this.find(tool) ? this.#heldBecause(tool) : 'the server does not list it any more'
+    return reason && `calling "${tool}" of server "${this.#state.name}" is not permitted: ${reason}`
+  }
+
+  #heldBecause(tool: string): string | undefined {
+    return this.#context.guard.heldBecause(this.#state.name, tool)
+  }
+
+  /** Returns what could not be registered: names that are invalid, or taken. */
   #register(tools: readonly ServerTool[]): SyncReport['skipped'] {
-    const { lazy, pinned, trust } = this.#config
-    const { guard, registry, call } = this.#around
+    const { guard, registry } = this.#context
+    const { name: server, config } = this.#state
+    const { lazy, pinned, trust } = config
     const taken = tools.filter(({ name }) => this.takes(name))
     const options = {
       ...(lazy === undefined ? {} : { lazy }),
       ...(pinned === undefined ? {} : { pinned }),
       ...(trust === undefined ? {} : { trust }),
     }
-    const callable = taken.map((tool) => ({
-      ...tool,
-      execute: (input: unknown, ctx: ToolContext) => call(tool, input, ctx),
-      // The server's own deadline rules alone: it does not count the time a cold server takes to start, and
-      // progress extends it.
-      timeoutMs: 0,
-    }))
     let skipped: SyncReport['skipped'] = []
-    guard.sync(this.#server, taken, () => {
-      skipped = registry.syncMcp(this.#server, callable, options).skipped
+    guard.sync(server, taken, () => {
+      // Of two names that collide the first is registered: what was approved must not lose to what was not.
+      const isHeld = (tool: ServerTool) => this.#heldBecause(tool.name) !== undefined
+      const ordered = [...taken.filter((tool) => !isHeld(tool)), ...taken.filter(isHeld)]
+      const callable = ordered.map((tool) => this.#toCallable(tool))
+      skipped = registry.syncMcp(server, callable, options).skipped
     })
     return skipped
   }
 
+  #toCallable(tool: ServerTool): Tool {
+    const { servers } = this.#context
+    const { name: server } = this.#state
+    return {
+      ...definitionOf(tool),
+      execute: async (input: unknown, ctx: ToolContext) => {
+        // Another config may have taken this server's place meanwhile.
+        const current = servers.get(server)
+        if (current) return current.call(tool, input, ctx)
+        return {
+          ok: false,
+          code: 'not_available',
+          error: `server "${server}" is disconnected: it was closed`,
+        }
+      },
+      // Only the server's own deadline counts: it leaves out the time a cold server takes to start, and progress
+      // extends it.
+      timeoutMs: 0,
+    }
+  }
+
   #ownName(name: string): string {
-    const prefix = `mcp__${this.#server}__`
+    const prefix = `mcp__${this.#state.name}__`
     return name.startsWith(prefix) ? name.slice(prefix.length) : name
   }
+}
+
+function definitionOf({ listed: _, ...definition }: ServerTool): Omit<ServerTool, 'listed'> {
+  return definition
 }

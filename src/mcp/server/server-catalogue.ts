@@ -1,39 +1,27 @@
 import { describeError } from '../../errors.ts'
 import { canonicalJson } from '../../json.ts'
-import type { Schedule } from '../../time.ts'
 import { Timers, waitAtMost } from '../../time.ts'
 import { type CachedCatalogue, type CatalogueCache, fingerprintOf } from '../cache/catalogue-cache.ts'
-import type { ServerConfig } from '../config/server-config.ts'
-import type { Connection } from '../connection/connection.ts'
+import type { Connection, ServerInfo } from '../connection/connection.ts'
 import { Deadline, TooLateError } from '../connection/deadline.ts'
-import type { EmitMcp } from '../mcp-event.ts'
-import { listTools } from './list-tools.ts'
-import { ListedTools, type ListingSurroundings } from './listed-tools.ts'
-import type { ServerReport } from './server-report.ts'
-import type { ServerTool } from './server-tool.ts'
+import { ListedTools } from './listed-tools.ts'
+import type { ServerContext } from './server-context.ts'
+import type { ServerState } from './server-state.ts'
+import { listTools, type ServerTool } from './server-tool.ts'
 
 /** How long changes of a list are gathered before it is read. */
 const REFRESH_MS = 300
-/** How long what is being remembered may hold up the end. */
+/** How long saving the list may delay the end. */
 const REMEMBER_MS = 1_000
-
-/** What a catalogue is registered with, remembered in and timed by. */
-export interface CatalogueSurroundings extends ListingSurroundings {
-  readonly cache: CatalogueCache | undefined
-  readonly now: () => number
-  readonly schedule: Schedule
-}
 
 /** What one server offers: recalled, read from it, kept up to date, and remembered. */
 export class ServerCatalogue {
-  readonly #server: string
-  readonly #around: CatalogueSurroundings
-  readonly #report: ServerReport
-  readonly #refusal: () => string | undefined
-  readonly #readMs: number
+  readonly #state: ServerState
+  readonly #context: ServerContext
   readonly #fingerprint: string
   readonly #listed: ListedTools
   readonly #timers: Timers<'refresh'>
+  #info: ServerInfo | undefined
   /** The connection to read the list over, once changes have been gathered. */
   #stale: Connection | undefined
   #reading: Promise<void> | undefined
@@ -41,30 +29,16 @@ export class ServerCatalogue {
   /** The newest list that has not been written. */
   #unwritten: CachedCatalogue | undefined
   #remembering: Promise<void> | undefined
-  /** What was wrong with the list as it was read last; it is not told again with each reading. */
-  #told: ReadonlySet<string> = new Set()
+  /** What was wrong with the list as it was read last; it is not reported again with each reading. */
+  #reported: ReadonlySet<string> = new Set()
   #isClosed = false
 
-  constructor(
-    server: string,
-    config: ServerConfig,
-    parts: {
-      readonly around: CatalogueSurroundings
-      readonly report: ServerReport
-      /** Why nothing of the server may be used, at this moment. */
-      readonly refusal: () => string | undefined
-      /** How long reading a list may take, with all its pages. */
-      readonly readMs: number
-    },
-  ) {
-    this.#server = server
-    this.#around = parts.around
-    this.#report = parts.report
-    this.#refusal = parts.refusal
-    this.#readMs = parts.readMs
-    this.#fingerprint = fingerprintOf(server, config)
-    this.#listed = new ListedTools(server, config, parts.around)
-    this.#timers = new Timers(parts.around.schedule)
+  constructor(state: ServerState, context: ServerContext) {
+    this.#state = state
+    this.#context = context
+    this.#fingerprint = fingerprintOf(state.name, state.config)
+    this.#listed = new ListedTools(state, context)
+    this.#timers = new Timers(context.schedule)
   }
 
   /** All the server lists, before anything is left out; undefined until that is known. */
@@ -72,17 +46,27 @@ export class ServerCatalogue {
     return this.#listed.all
   }
 
+  /** What the server said of itself, now or the last time it ran; undefined until that is known. */
+  get info(): ServerInfo | undefined {
+    return this.#info
+  }
+
+  find(tool: string): ServerTool | undefined {
+    return this.#listed.find(tool)
+  }
+
   /** False for a tool that `allow` or `deny` leaves out. */
   takes(tool: string): boolean {
     return this.#listed.takes(tool)
   }
 
-  /** Registers what is remembered of the server, and answers it. */
-  async recall(): Promise<CachedCatalogue | undefined> {
+  /** Registers what is remembered of the server; false when nothing is. */
+  async recall(): Promise<boolean> {
     const cached = await this.#load()
-    if (!cached || this.#isClosed || this.#refusal() !== undefined) return undefined
+    if (!cached || this.#isClosed || this.#state.refusal !== undefined) return false
+    this.#info = cached.info
     this.#listed.sync(cached.tools)
-    return cached
+    return true
   }
 
   /** Reads the list to its end, and swaps the registered tools for it. Rejects when it cannot be read or used. */
@@ -107,7 +91,7 @@ export class ServerCatalogue {
    * list is read again; calls made at once share one reading.
    */
   async refusalOf(tool: string, connection: Connection): Promise<string | undefined> {
-    if (!this.#around.guard.isOn) return undefined
+    if (!this.#context.guard.isOn) return undefined
     this.#checking ??= this.read(connection).finally(() => {
       this.#checking = undefined
     })
@@ -125,46 +109,56 @@ export class ServerCatalogue {
     this.#listed.drop()
   }
 
-  /** Leaves the registry alone from now on, and answers once its list is remembered, or that takes too long. */
+  /** Leaves the registry alone from now on; resolves once its list is remembered, or that takes too long. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timers.stopAll()
-    await waitAtMost(REMEMBER_MS, [this.#remembering], this.#around.schedule)
+    await waitAtMost(REMEMBER_MS, [this.#remembering], this.#context.schedule)
   }
 
   async #load(): Promise<CachedCatalogue | undefined> {
     try {
-      return await this.#around.cache?.load(this.#server, this.#fingerprint)
+      return await this.#context.cache?.load(this.#state.name, this.#fingerprint)
     } catch (error) {
-      this.#report.warn(`its tools could not be recalled, so it is asked for them: ${describeError(error)}`)
+      this.#state.warn(`its tools could not be recalled, so it is asked for them: ${describeError(error)}`)
       return undefined
     }
   }
 
   async #read(connection: Connection, deadline: Deadline): Promise<void> {
-    const hasTools = connection.client.getServerCapabilities()?.tools !== undefined
-    const page = (cursor: string | undefined) => {
+    let tools = await this.#list(connection, deadline)
+    // A tool that is held back cannot be called, so nobody would ever notice that the server is well again.
+    if (this.#context.guard.isOn && this.#listed.isLessThanBefore(tools))
+      tools = await this.#list(connection, deadline)
+    this.#state.throwIfRefused()
+    if (this.#isClosed) return
+    const isNews = canonicalJson(connection.info) !== canonicalJson(this.#info)
+    this.#info = connection.info
+    const isChanged = this.#listed.sync(tools)
+    if (isChanged || isNews) this.#remember({ tools, info: connection.info })
+  }
+
+  async #list(connection: Connection, deadline: Deadline): Promise<ServerTool[]> {
+    if (connection.info.capabilities.tools === undefined) return []
+    const { tools, unusable, warning } = await listTools((cursor) => {
       // A server that answers at once could go on for ever, a millisecond at a time.
       if (deadline.isOver) throw new TooLateError('its tools/list does not end in time')
       const limits = { timeoutMs: deadline.remainingMs, isUpkeep: true }
       return connection.request('tools/list', cursor === undefined ? {} : { cursor }, limits)
-    }
-    const told = new Set<string>()
-    const tellNews: EmitMcp = (event) => {
-      const text = canonicalJson(event)
-      told.add(text)
-      if (!this.#told.has(text)) this.#around.emit(event)
-    }
-    const tools = hasTools ? await listTools(page, tellNews) : []
-    this.#told = told
-    const refusal = this.#refusal()
-    if (refusal !== undefined) throw new Error(refusal)
-    if (!this.#isClosed && this.#listed.sync(tools)) this.#remember({ tools, era: connection.era })
+    })
+    const events = [
+      ...unusable.map((tool) => ({ type: 'tool-invalid', ...tool }) as const),
+      ...(warning === undefined ? [] : [{ type: 'server-warning', warning } as const]),
+    ]
+    const reported = new Set(events.map(canonicalJson))
+    for (const event of events) if (!this.#reported.has(canonicalJson(event))) this.#state.emit(event)
+    this.#reported = reported
+    return tools
   }
 
-  /** Beside everything else: nobody waits for a disk to use tools that are known. */
+  /** In the background: nobody waits for a disk to use tools that are known. */
   #remember(catalogue: CachedCatalogue): void {
-    const { cache } = this.#around
+    const { cache } = this.#context
     if (!cache) return
     this.#unwritten = catalogue
     this.#remembering ??= this.#write(cache).finally(() => {
@@ -178,9 +172,9 @@ export class ServerCatalogue {
       const catalogue = this.#unwritten
       this.#unwritten = undefined
       try {
-        await cache.save(this.#server, this.#fingerprint, catalogue)
+        await cache.save(this.#state.name, this.#fingerprint, catalogue)
       } catch (error) {
-        this.#report.warn(`its tools could not be remembered: ${describeError(error)}`)
+        this.#state.warn(`its tools could not be remembered: ${describeError(error)}`)
       }
     }
   }
@@ -191,12 +185,12 @@ export class ServerCatalogue {
       await this.read(connection)
     } catch (error) {
       if (connection.isOpen)
-        this.#report.warn(`its tools could not be listed, so the last list stays: ${describeError(error)}`)
+        this.#state.warn(`its tools could not be listed, so the last list stays: ${describeError(error)}`)
     }
   }
 
   #deadline(): Deadline {
-    return new Deadline(this.#around.now, this.#readMs)
+    return new Deadline(this.#context.now, this.#state.connectMs)
   }
 }
 

@@ -66,7 +66,7 @@ describe('a server that a lockfile refuses while it connects', () => {
       recall = resolve
     })
     const tools = [{ name: 'echo', description: '', inputSchema: true }]
-    const cache = { load: () => recalled.then(() => ({ tools, era: undefined })), save: async () => {} }
+    const cache = { load: () => recalled.then(() => ({ tools })), save: async () => {} }
     const servers = connectServers(registry, CONFIG, { ...world.options, cache })
     await world.settle()
     await servers.relock(NOTHING_APPROVED)

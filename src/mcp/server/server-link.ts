@@ -1,67 +1,53 @@
 import { describeError } from '../../errors.ts'
-import type { Schedule } from '../../time.ts'
 import { Timers } from '../../time.ts'
-import type { ServerConfig } from '../config/server-config.ts'
 import type { Connection } from '../connection/connection.ts'
-import { ConnectionWatch } from '../connection/connection-watch.ts'
 import { Deadline, isTooLate } from '../connection/deadline.ts'
-import type { OpenConnection } from '../connection/open-connection.ts'
+import { type ConnectionKeeper, ConnectionWatch } from './connection-watch.ts'
 import { RestartPolicy } from './restart-policy.ts'
 import type { ServerCatalogue } from './server-catalogue.ts'
-import type { ServerReport } from './server-report.ts'
+import type { ServerContext } from './server-context.ts'
+import type { ServerState } from './server-state.ts'
 
-const IDLE_MS = 300_000
-
-/** What connections are made and timed by. */
-export interface LinkSurroundings {
-  readonly open: OpenConnection
-  readonly now: () => number
-  readonly random: () => number
-  readonly schedule: Schedule
-}
-
-/** What a link has to do with. */
-export interface LinkParts {
-  readonly around: LinkSurroundings
-  readonly report: ServerReport
-  readonly catalogue: ServerCatalogue
-  /** Why the server must not run, at this moment. */
-  readonly refusal: () => string | undefined
-  readonly connectMs: number
-}
+export const IDLE_MS = 300_000
 
 /** The connection to one server: made when it is wanted, watched while it lasts, made again after a failure. */
-export class ServerLink {
-  readonly #server: string
-  readonly #config: ServerConfig
-  readonly #parts: LinkParts
+export class ServerLink implements ConnectionKeeper {
+  readonly idleMs: number
+  readonly #state: ServerState
+  readonly #catalogue: ServerCatalogue
+  readonly #context: ServerContext
   readonly #restarts: RestartPolicy
   readonly #timers: Timers<'retry' | 'pause'>
   readonly #closing = new AbortController()
   readonly #endings = new Set<Promise<void>>()
   #live: LiveConnection | undefined
   #connecting: Promise<Connection> | undefined
-  #era: 'modern' | 'legacy' | undefined
   #holders = 0
 
-  constructor(server: string, config: ServerConfig, parts: LinkParts) {
-    this.#server = server
-    this.#config = config
-    this.#parts = parts
-    this.#restarts = new RestartPolicy(parts.around)
-    this.#timers = new Timers(parts.around.schedule)
+  constructor(state: ServerState, catalogue: ServerCatalogue, context: ServerContext) {
+    const { start, idleMs = IDLE_MS } = state.config
+    this.idleMs = start === 'eager' ? 0 : idleMs
+    this.#state = state
+    this.#catalogue = catalogue
+    this.#context = context
+    this.#restarts = new RestartPolicy(context)
+    this.#timers = new Timers(context.schedule)
   }
 
   get isClosed(): boolean {
     return this.#closing.signal.aborted
   }
 
-  /** The protocol era that was agreed on another time; it need not be found out again. */
-  expectEra(era: 'modern' | 'legacy' | undefined): void {
-    this.#era = era
+  get isHeld(): boolean {
+    return this.#holders > 0
   }
 
-  /** The connection, made if there is none; one attempt for all who wait. */
+  /** The connection there is, if there is one. */
+  get current(): Connection | undefined {
+    return this.#live?.connection
+  }
+
+  /** The connection, made if there is none; one attempt for all who wait. Rejects with the reason. */
   connected(): Promise<Connection> {
     const doubts = this.#live?.watch.doubts
     if (doubts) return doubts.then(() => this.connected())
@@ -69,7 +55,7 @@ export class ServerLink {
       this.#live.watch.touch()
       return Promise.resolve(this.#live.connection)
     }
-    const refusal = this.#parts.refusal()
+    const { refusal } = this.#state
     if (refusal !== undefined) return Promise.reject(new Error(refusal))
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined
@@ -82,7 +68,7 @@ export class ServerLink {
     await this.#connecting?.catch(ignore)
   }
 
-  /** Keeps the server from being stopped for want of use, until the returned function is called. */
+  /** Keeps the server from being stopped as idle, until the returned function is called. */
   hold(): () => void {
     this.#holders++
     return () => {
@@ -100,16 +86,24 @@ export class ServerLink {
   async drop(connection: Connection): Promise<void> {
     if (this.#live?.connection !== connection) return
     this.#release()
-    this.#parts.report.setState('cold')
+    this.#state.set('cold')
     await this.#end(connection)
   }
 
-  /** Neither runs the server nor keeps its tools: it cannot be what is configured, or nobody approved what it is. */
+  onIdle(connection: Connection): void {
+    void this.drop(connection)
+  }
+
+  onSilent(connection: Connection, reason: string): void {
+    this.#lost(connection, reason)
+  }
+
+  /** Neither runs the server nor keeps its tools: its config is invalid, or nobody approved it. */
   async refuse(refusal: string): Promise<void> {
-    this.#parts.catalogue.drop()
+    this.#catalogue.drop()
     this.#timers.stop('retry')
     const connection = this.#release()
-    this.#parts.report.setState('failed', refusal)
+    this.#state.set('failed', refusal)
     if (connection) await this.#end(connection)
   }
 
@@ -126,17 +120,17 @@ export class ServerLink {
 
   async #connect(): Promise<Connection> {
     await this.#waitForTurn()
-    const { around, report, connectMs } = this.#parts
+    const state = this.#state
     // One that failed counts as failed until it is back: nobody waits for it again and again.
-    if (report.status.state !== 'failed') report.setState('connecting')
-    const startedAt = around.now()
-    const deadline = new Deadline(around.now, connectMs)
+    if (state.status.state !== 'failed') state.set('connecting')
+    const startedAt = this.#context.now()
+    const deadline = new Deadline(this.#context.now, state.connectMs)
     let opened: Connection | undefined
     try {
-      this.#throwIfRefused()
+      state.throwIfRefused()
       opened = await this.#open(deadline)
       await this.#prepare(opened, deadline)
-      this.#throwIfRefused()
+      state.throwIfRefused()
     } catch (error) {
       // That the connection closed says less than why it did.
       const cause = opened?.isClosed ? new Error(opened.closedBecause, { cause: error }) : error
@@ -154,7 +148,7 @@ export class ServerLink {
     const { pauseMs, isTripped } = this.#restarts
     if (pauseMs === 0) return
     if (isTripped) {
-      const { status } = this.#parts.report
+      const { status } = this.#state
       const reason = status.state === 'failed' ? status.reason : 'it failed'
       throw new Error(`${reason}; it failed too often, and is tried again in ${Math.ceil(pauseMs / 1000)} s`)
     }
@@ -165,29 +159,22 @@ export class ServerLink {
     signal.throwIfAborted()
   }
 
-  /** Asked again after every wait: a lockfile may have come into force meanwhile. */
-  #throwIfRefused(): void {
-    const refusal = this.#parts.refusal()
-    if (refusal !== undefined) throw new Error(refusal)
-  }
-
   #open(deadline: Deadline): Promise<Connection> {
-    const { around, report } = this.#parts
-    return around.open({
-      server: this.#server,
-      config: this.#config,
-      era: this.#era,
+    return this.#context.open({
+      server: this.#state.name,
+      config: this.#state.config,
+      client: this.#context.client,
+      era: this.#catalogue.info?.era,
       deadline,
-      onWarning: (warning) => report.warn(warning),
+      onWarning: (warning) => this.#state.warn(warning),
       signal: this.#closing.signal,
     })
   }
 
   /** The first list must be there before anyone finds a tool; a later one may follow. */
   async #prepare(connection: Connection, deadline: Deadline): Promise<void> {
-    const { catalogue } = this.#parts
+    const catalogue = this.#catalogue
     this.#closing.signal.throwIfAborted()
-    this.#era = connection.era
     connection.onToolsChanged(() => catalogue.refreshSoon(connection))
     if (catalogue.tools === undefined) await catalogue.read(connection, deadline)
     else catalogue.refreshSoon(connection)
@@ -196,40 +183,27 @@ export class ServerLink {
   }
 
   #noteFailure(error: unknown): string {
-    const { report, refusal, connectMs } = this.#parts
-    const refused = this.isClosed ? undefined : refusal()
-    if (refused !== undefined) {
-      void this.refuse(refused)
-      return refused
+    const refusal = this.isClosed ? undefined : this.#state.refusal
+    if (refusal !== undefined) {
+      void this.refuse(refusal)
+      return refusal
     }
-    const tooLate = `it was not connected within ${connectMs} ms; see what it waits for, or raise connect_timeout_ms`
-    const reason = report.tellable(isTooLate(error) ? tooLate : describeError(error))
+    const tooLate = `it was not connected within ${this.#state.connectMs} ms; see what it waits for, or raise connect_timeout_ms`
+    const reason = this.#state.presentable(isTooLate(error) ? tooLate : describeError(error))
     this.#failed(reason, { upMs: 0 })
     return reason
   }
 
   #adopt(connection: Connection, startedAt: number): void {
-    const { report } = this.#parts
-    const { now, schedule } = this.#parts.around
-    const { start, idleMs = IDLE_MS } = this.#config
-    const upMs = () => now() - startedAt
-    const watch = new ConnectionWatch(connection, {
-      now,
-      schedule,
-      idleMs: start === 'eager' ? 0 : idleMs,
-      isHeld: () => this.#holders > 0,
-      onIdle: () => void this.drop(connection),
-      onSilent: (reason) => this.#lost(connection, reason, { upMs: upMs() }),
-    })
-    this.#live = { connection, watch }
+    this.#live = { connection, startedAt, watch: new ConnectionWatch(connection, this, this.#context) }
     this.#timers.stop('retry')
-    report.setState('ready')
-    connection.onUse(() => watch.touch())
-    connection.onClose(() => this.#lost(connection, connection.closedBecause, { upMs: upMs() }))
+    this.#state.set('ready')
+    connection.onClose(() => this.#lost(connection, connection.closedBecause))
   }
 
-  #lost(connection: Connection, reason: string, { upMs }: { upMs: number }): void {
+  #lost(connection: Connection, reason: string): void {
     if (this.#live?.connection !== connection) return
+    const upMs = this.#context.now() - this.#live.startedAt
     this.#release()
     void this.#end(connection)
     this.#failed(reason, { upMs })
@@ -238,13 +212,13 @@ export class ServerLink {
   #failed(reason: string, { upMs }: { upMs: number }): void {
     if (this.isClosed) return
     this.#restarts.noteFailure({ upMs })
-    this.#parts.report.setState('failed', reason)
+    this.#state.set('failed', reason)
     // A server whose tools are known is started again by the next call.
-    if (this.#parts.catalogue.tools !== undefined && this.#config.start !== 'eager') return
+    if (this.#catalogue.tools !== undefined && this.#state.config.start !== 'eager') return
     this.#timers.start('retry', this.#restarts.pauseMs, () => void this.connected().catch(ignore))
   }
 
-  /** Has no connection from now on; answers the one there was. */
+  /** Has no connection from now on; returns the one there was. */
   #release(): Connection | undefined {
     const live = this.#live
     this.#live = undefined
@@ -265,6 +239,7 @@ export class ServerLink {
 
 interface LiveConnection {
   readonly connection: Connection
+  readonly startedAt: number
   readonly watch: ConnectionWatch
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { toToolResult } from './to-tool-result.ts'
 
-const fine = () => undefined
+const fine = () => ({ kind: 'fine' }) as const
 
 describe('toToolResult', () => {
   it('joins texts and text resources, and hands every block on as it came', () => {
@@ -77,7 +77,7 @@ describe('toToolResult', () => {
 
   it('reports structured content that breaks its schema, beside all there is', () => {
     const answer = { content: [{ type: 'text', text: 'x' }], structuredContent: 1 }
-    expect(toToolResult(answer, () => 'wrong')).toEqual({
+    expect(toToolResult(answer, () => ({ kind: 'faulty', faults: 'wrong' }))).toEqual({
       ok: true,
       value: 'x\n[structured content does not match its schema: wrong]',
       content: [

@@ -2,24 +2,25 @@ import { isRecord } from '../../json.ts'
 import { withoutHidden } from '../../names.ts'
 import type { ContentBlock, ToolResult } from '../../tool.ts'
 
+/** What became of comparing structured content with its schema. What could not be checked counts as fine. */
+export type OutputCheck = { readonly kind: 'fine' } | { readonly kind: 'faulty'; readonly faults: string }
+
 /**
  * A server's answer as a tool result: `value` is its text, `content` its blocks, `structured` its structured content,
  * `meta` its `_meta`, all of it as it came but for hidden characters, which never reach the model. An answer with
  * `isError` is a failure with that text.
  */
-export function toToolResult(
-  answer: unknown,
-  outputFaults: (structured: unknown) => string | undefined,
-): ToolResult {
-  if (!isRecord(answer)) return failed('it answered with something that is no result')
+export function toToolResult(answer: unknown, checkOutput: (structured: unknown) => OutputCheck): ToolResult {
+  if (!isRecord(answer)) return failed('it answered with something that is not a result')
   const blocks = Array.isArray(answer.content) ? answer.content.filter(isBlock).map(cleanBlock) : []
   const meta = metaOf(answer)
   // The first protocol revision called the whole result toolResult.
   const structured = cleanData(answer.structuredContent ?? answer.toolResult)
   const text = textOf(blocks, structured)
   if (answer.isError === true) return { ...toFailure(text, blocks, structured), ...meta }
-  const faults = structured === undefined ? undefined : outputFaults(structured)
-  const note = faults === undefined ? undefined : `[structured content does not match its schema: ${faults}]`
+  const check = structured === undefined ? FINE : checkOutput(structured)
+  const note =
+    check.kind === 'fine' ? undefined : `[structured content does not match its schema: ${check.faults}]`
   const content = note === undefined ? blocks : [...blocks, { type: 'text', text: note } as const]
   return {
     ok: true,
@@ -29,6 +30,8 @@ export function toToolResult(
     ...meta,
   }
 }
+
+const FINE: OutputCheck = { kind: 'fine' }
 
 /** The protocol's own mark of who answered: the same on every result of a server, and known of it anyway. */
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'

@@ -1,6 +1,6 @@
 import { SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
-import { describeHttpError, describeHttpRefusal } from './describe-http-error.ts'
+import { describeHttpError, describeHttpRefusal, describeUnreachable } from './describe-http-error.ts'
 
 function failure(status: number, text: string, message = `Error POSTing to endpoint: ${text}`): SdkHttpError {
   return new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, message, { status, text })
@@ -32,5 +32,39 @@ describe('describeHttpError', () => {
       'it asks for authorization; set an Authorization header, or pass oauth (it answered with HTTP 401: no token)',
     )
     expect(describeHttpRefusal(failure(418, ''))).toBe('it answered with HTTP 418')
+  })
+})
+const url = new URL('http://localhost:9/mcp?key=secret')
+
+function unreachable(code: string): Error {
+  const refused = Object.assign(new Error('connect failed'), { code })
+  const fetchFailed = new TypeError('fetch failed', { cause: refused })
+  return new Error('Version negotiation probe failed: fetch failed', { cause: fetchFailed })
+}
+
+describe('describeUnreachable', () => {
+  it('names the address, the cause and the next step, and no key', () => {
+    expect(describeUnreachable(url, unreachable('ECONNREFUSED'))).toBe(
+      'nothing answers at http://localhost:9/mcp (ECONNREFUSED); start the server, or correct its url',
+    )
+    expect(describeUnreachable(url, unreachable('ENOTFOUND'))).toContain('no such host')
+    expect(describeUnreachable(url, unreachable('ETIMEDOUT'))).toContain('check its url')
+  })
+
+  it('repeats a cause that has no code', () => {
+    const error = new TypeError('fetch failed', { cause: new Error('bad port') })
+    expect(describeUnreachable(url, error)).toContain('(bad port)')
+    expect(describeUnreachable(url, new TypeError('fetch failed'))).toContain('(fetch failed)')
+  })
+
+  it('says nothing of failures that are not of the network', () => {
+    expect(describeUnreachable(url, new Error('it answered with 500'))).toBeUndefined()
+    expect(describeUnreachable(url, 'fetch failed')).toBeUndefined()
+  })
+
+  it('ends where causes go in a circle', () => {
+    const circle = new Error('round')
+    circle.cause = circle
+    expect(describeUnreachable(url, circle)).toBeUndefined()
   })
 })

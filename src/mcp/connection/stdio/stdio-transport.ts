@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { Writable } from 'node:stream'
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { handOn, MessageGuard, type Verdict } from '../message-guard.ts'
+import type { GuardedTransport, SendOptions } from '../requests.ts'
 import { describeExit } from './describe-exit.ts'
 import { LineFramer, type OverlongLine } from './line-framer.ts'
 import { type ServerCommand, ServerProcess } from './server-process.ts'
@@ -27,14 +28,17 @@ const MAX_JOINTS = 8
  * Speaks to a server over its stdin and stdout, one JSON message a line. Nothing the server writes ends the
  * transport: what is no message is skipped, and an answer that is too long or broken fails its own call alone.
  */
-export class StdioTransport implements Transport {
+export class StdioTransport implements GuardedTransport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
+  intercept?: (message: JSONRPCMessage) => boolean
   readonly #options: StdioTransportOptions
   readonly guard = new MessageGuard()
   readonly #framer: LineFramer
   #process: ServerProcess | undefined
+  #starting: Promise<void> | undefined
+  #greeting: Readonly<Record<string, unknown>> | undefined
   #closing: Promise<void> | undefined
   #draining: Promise<void> | undefined
   #closedBecause: string | undefined
@@ -56,16 +60,33 @@ export class StdioTransport implements Transport {
     return this.#closedBecause
   }
 
-  // The SDK tells a stdio transport by these two, and takes silence for an old server on such a one.
-  get pid(): number | null {
-    return this.#process?.pid ?? null
+  /** Starts the server, once. */
+  start(): Promise<void> {
+    this.#starting ??= this.#start()
+    return this.#starting
   }
 
-  get stderr(): null {
-    return null
+  /** Answers the next `initialize` with this result: the server has been greeted already. */
+  answerGreeting(result: Readonly<Record<string, unknown>>): void {
+    this.#greeting = result
   }
 
-  async start(): Promise<void> {
+  async send(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
+    if (this.#greeting && 'method' in message && message.method === 'initialize' && 'id' in message) {
+      const result = this.#greeting
+      this.#greeting = undefined
+      handOn({ jsonrpc: '2.0', id: message.id, result }, this)
+      return
+    }
+    await this.#write(message, options)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#stop()
+    return this.#closing
+  }
+
+  async #start(): Promise<void> {
     const process = await ServerProcess.start(this.#options)
     this.#process = process
     process.stdout.on('data', (chunk: Buffer) => this.#framer.push(chunk))
@@ -77,7 +98,7 @@ export class StdioTransport implements Transport {
     if (this.#closing) await this.#stop()
   }
 
-  async send(message: JSONRPCMessage): Promise<void> {
+  async #write(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
     const stdin = this.#process?.stdin
     if (!stdin?.writable) throw new Error(this.#closedBecause ?? 'it is not connected')
     if (stdin.writableLength > MAX_UNREAD_BYTES) {
@@ -85,13 +106,8 @@ export class StdioTransport implements Transport {
       await this.close()
       throw new Error(this.#closedBecause)
     }
-    this.guard.sent(message)
+    this.guard.sent(message, options)
     if (!stdin.write(`${JSON.stringify(message)}\n`)) await this.#drain(stdin)
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#stop()
-    return this.#closing
   }
 
   /** Resolves once the server has read on; all who write meanwhile wait for the same. */
@@ -155,7 +171,7 @@ export class StdioTransport implements Transport {
 
   #deliver({ message, warning }: Verdict): void {
     if (warning !== undefined) this.#options.onWarning(warning)
-    if (message !== undefined) handOn(message, (handed) => this.onmessage?.(handed))
+    if (message !== undefined) handOn(message, this)
   }
 }
 

@@ -5,15 +5,16 @@ import {
   SseError,
   StreamableHTTPClientTransport,
   type Transport,
-  type TransportSendOptions,
 } from '@modelcontextprotocol/client'
 import { handOn, MessageGuard, type Verdict } from '../message-guard.ts'
+import type { GuardedTransport, SendOptions } from '../requests.ts'
 
 /** Another transport, with a guard between it and the protocol code. */
-export class GuardedTransport implements Transport {
+export class HttpTransport implements GuardedTransport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
+  intercept?: (message: JSONRPCMessage) => boolean
   readonly guard = new MessageGuard()
   readonly #inner: Transport
   readonly #onWarning: (warning: string) => void
@@ -58,8 +59,8 @@ export class GuardedTransport implements Transport {
     return this.#inner.start()
   }
 
-  send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    this.guard.sent(message)
+  send(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
+    this.guard.sent(message, options)
     if (!('method' in message)) return this.#inner.send(message, options)
     if ('id' in message) return this.#ask(message.id, message, options)
     if (message.method === 'notifications/cancelled') this.#letGo(message.params?.requestId)
@@ -79,7 +80,7 @@ export class GuardedTransport implements Transport {
     return this.#closing
   }
 
-  async #ask(id: RequestId, message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
+  async #ask(id: RequestId, message: JSONRPCMessage, options: SendOptions = {}): Promise<void> {
     const stream = new AbortController()
     this.#streams.set(id, stream)
     const forget = () => {
@@ -91,7 +92,10 @@ export class GuardedTransport implements Transport {
       options.onRequestStreamEnd?.()
       this.#streams.delete(id)
       // Nobody sends on another stream what belongs on this one.
-      if (this.guard.isWaiting(id)) this.#deliver(this.guard.fail(id, 'its answer broke off'))
+      if (!this.guard.isWaiting(id)) return
+      const { message, warning } = this.guard.fail(id, 'its answer broke off')
+      // A subscription may end at any time; that is not a fault.
+      this.#deliver(options.isUpkeep ? { message } : { message, warning })
     }
     const requestSignal = options.requestSignal
       ? AbortSignal.any([options.requestSignal, stream.signal])
@@ -113,7 +117,7 @@ export class GuardedTransport implements Transport {
 
   #deliver({ message, warning }: Verdict): void {
     if (warning !== undefined) this.#onWarning(warning)
-    if (message !== undefined) handOn(message, (handed) => this.onmessage?.(handed))
+    if (message !== undefined) handOn(message, this)
   }
 
   /** Old servers answer everything on one stream. A new one would be of a session that knows nothing of this one. */

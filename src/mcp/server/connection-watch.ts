@@ -1,39 +1,41 @@
 import { describeError } from '../../errors.ts'
-import type { Schedule } from '../../time.ts'
 import { Timers } from '../../time.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from '../connection/connection.ts'
+import type { ServerContext } from './server-context.ts'
 
 const PING_MS = 30_000
 const PING_TIMEOUT_MS = 10_000
 const DOUBT_TIMEOUT_MS = 1_000
 
-/** When a connection counts as idle, and who hears of it. */
-export interface WatchOptions {
-  /** Without use for so long, a connection is let go; 0 = never. */
+/** Who keeps a connection, and learns from its watch when to let it go. */
+export interface ConnectionKeeper {
+  /** True while somebody is about to use the connection. */
+  readonly isHeld: boolean
+  /** How long it may be unused before it is let go; 0 = for ever. */
   readonly idleMs: number
-  /** True while somebody is about to use it. */
-  readonly isHeld: () => boolean
-  readonly onIdle: () => void
-  /** Told once, why a connection counts as dead. */
-  readonly onSilent: (reason: string) => void
-  readonly now: () => number
-  readonly schedule: Schedule
+  /** Called once, when the connection has been unused for `idleMs`. */
+  onIdle(connection: Connection): void
+  /** Called once, when the server no longer answers. */
+  onSilent(connection: Connection, reason: string): void
 }
 
 /** Watches over one live connection: whether it still answers, and whether anybody uses it. */
 export class ConnectionWatch {
   readonly #connection: Connection
-  readonly #options: WatchOptions
+  readonly #keeper: ConnectionKeeper
+  readonly #now: () => number
   readonly #timers: Timers<'ping' | 'idle'>
   #lastUseAt: number
   #doubts: Promise<void> | undefined
   #isOver = false
 
-  constructor(connection: Connection, options: WatchOptions) {
+  constructor(connection: Connection, keeper: ConnectionKeeper, { now, schedule }: ServerContext) {
     this.#connection = connection
-    this.#options = options
-    this.#timers = new Timers(options.schedule)
-    this.#lastUseAt = options.now()
+    this.#keeper = keeper
+    this.#now = now
+    this.#timers = new Timers(schedule)
+    this.#lastUseAt = now()
+    connection.onUse(() => this.touch())
     this.#pingLater()
     this.#stopWhenIdle()
   }
@@ -43,12 +45,12 @@ export class ConnectionWatch {
     return this.#doubts
   }
 
-  /** Takes note that the connection has just been used. */
+  /** Records that the connection has just been used. */
   touch(): void {
-    this.#lastUseAt = this.#options.now()
+    this.#lastUseAt = this.#now()
   }
 
-  /** A server that left a call unanswered is asked for a sign of life before the next. */
+  /** Asks a server that left a call unanswered for a sign of life, before it gets the next one. */
   doubt(): void {
     if (this.#isOver || this.#connection.isInUse) return
     this.#doubts ??= this.#checkAlive(DOUBT_TIMEOUT_MS).finally(() => {
@@ -75,21 +77,21 @@ export class ConnectionWatch {
       // One that is busy with calls may be too busy to answer; those have deadlines of their own.
       if (this.#isOver || this.#connection.isInUse) return
       this.stop()
-      this.#options.onSilent(`it does not answer: ${describeError(error)}`)
+      this.#keeper.onSilent(this.#connection, `it does not answer: ${describeError(error)}`)
     }
   }
 
-  // One timer for many calls: it looks when the last one was, rather than being set anew by each.
+  // One timer for many calls: it looks when the last one was, rather than being set again by each.
   #stopWhenIdle(): void {
-    const { idleMs, isHeld, now, onIdle } = this.#options
+    const { idleMs, isHeld } = this.#keeper
     if (idleMs === 0) return
-    const isUsed = isHeld() || this.#connection.isInUse
-    const restMs = isUsed ? idleMs : this.#lastUseAt + idleMs - now()
+    const isUsed = isHeld || this.#connection.isInUse
+    const restMs = isUsed ? idleMs : this.#lastUseAt + idleMs - this.#now()
     if (restMs > 0) {
       this.#timers.start('idle', restMs, () => this.#stopWhenIdle())
       return
     }
     this.stop()
-    onIdle()
+    this.#keeper.onIdle(this.#connection)
   }
 }
