@@ -224,7 +224,7 @@ describe('connectServers', () => {
     expect(registry.listSchemas().map(({ name }) => name)).toEqual(['mcp__a__echo'])
     const left = world.events.filter(({ type }) => type === 'tool-invalid')
     expect(left).toMatchObject([
-      { server: 'a', tool: 'x', reason: 'its inputSchema is no schema' },
+      { server: 'a', tool: 'x', reason: 'its inputSchema is not a schema' },
       { server: 'a', tool: 'no\u0000name', reason: expect.stringContaining('name') },
       { server: 'a', tool: 'Echo', reason: expect.stringContaining('too like "mcp__a__echo"') },
     ])

@@ -87,7 +87,10 @@ describe('a hostile server and its list', () => {
       .flatMap(({ name, mcpServer }) => (mcpServer === 'hostile' ? [name] : []))
     expect(names).toEqual(['mcp__hostile__at-again', 'mcp__hostile__at-start'])
     expect(pair.events).toContainEqual(
-      expect.objectContaining({ type: 'server-warning', warning: expect.stringContaining('repeats a cursor') }),
+      expect.objectContaining({
+        type: 'server-warning',
+        warning: expect.stringContaining('repeats a cursor'),
+      }),
     )
   })
 
