@@ -50,6 +50,7 @@ describe('a hostile server', () => {
     ['junk', 'after junk'],
     ['twice', 'first'],
     ['list_changed_flood', 'told'],
+    ['burst', 'burst'],
   ])('that sends %s is got over', async (tool, value) => {
     await pair.connect()
     const [answer, sibling, other] = await Promise.all([
@@ -92,6 +93,17 @@ describe('a hostile server', () => {
     await pair.expectWell('hostile')
     process.off('warning', onWarning)
     expect(warnings).toEqual([])
+  })
+
+  it('is warned of for asking for far too many signs of life', async () => {
+    await pair.open([], { timeout_ms: 15_000 }).ready()
+    expect(await pair.call('mcp__hostile__ping_flood')).toMatchObject({ ok: true })
+    expect(pair.events).toContainEqual(
+      expect.objectContaining({
+        type: 'server-warning',
+        warning: expect.stringContaining('requests within'),
+      }),
+    )
   })
 
   it('is warned of for its junk', async () => {

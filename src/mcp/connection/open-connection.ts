@@ -10,7 +10,7 @@ import { HttpTransport } from './http/http-transport.ts'
 import type { OAuthOptions } from './http/oauth-session.ts'
 import type { GuardedTransport } from './requests.ts'
 import type { ClientOptions } from './server-messages.ts'
-import { greet } from './stdio/greet.ts'
+import { greet, SpeaksBothError } from './stdio/greet.ts'
 import { StdioTransport } from './stdio/stdio-transport.ts'
 
 /** A connection that is wanted. */
@@ -64,6 +64,8 @@ async function openStdio(request: OpenRequest, options: OpenOptions): Promise<Co
   try {
     return await startAndConnect(request, options, first)
   } catch (error) {
+    if (error instanceof SpeaksBothError)
+      return await startAndConnect({ ...request, era: 'modern' }, options, 'auto')
     const isAboutEra = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed
     if ((!isAboutEra && first === 'auto') || request.signal.aborted || request.deadline.isOver) throw error
     return await startAndConnect(request, options, second)

@@ -63,13 +63,15 @@ export class World {
   calls = 0
   callError: string | undefined
   tools: unknown
+  /** Lists that are answered before `tools`, each once. */
+  readonly listsBefore: unknown[] = []
   result: object = { content: [{ type: 'text', text: 'done' }] }
   readonly warnings: string[] = []
   readonly events: McpEvent[] = []
   readonly options: ConnectOptions
   readonly #timers = new Set<{ at: number; fire: () => void }>()
   #now = 1_000
-  readonly #failure: string
+  #failure: string
   #failures: number
   #transport: FakeTransport | undefined
 
@@ -128,6 +130,19 @@ export class World {
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
 
+  /** Ends the server's process. */
+  die(reason: string): void {
+    if (!this.#transport) return
+    this.#transport.closedBecause = reason
+    void this.#transport.close()
+  }
+
+  /** Fails whoever connects from now on. */
+  fail(failure: string): void {
+    this.#failure = failure
+    this.#failures = Number.POSITIVE_INFINITY
+  }
+
   notify(method: string): void {
     if (this.#transport) handOn({ jsonrpc: '2.0', method }, this.#transport)
   }
@@ -168,7 +183,7 @@ export class World {
   #answer(method: string): object | undefined {
     if (this.unanswered.has(method)) return undefined
     if (this.isDeaf) throw new Error('it is deaf')
-    if (method === 'tools/list') return { tools: this.tools }
+    if (method === 'tools/list') return { tools: this.listsBefore.shift() ?? this.tools }
     if (method === 'tools/call') {
       this.calls++
       if (this.callError !== undefined) throw new Error(this.callError)
@@ -187,6 +202,7 @@ class FakeTransport implements GuardedTransport {
   intercept?: (message: JSONRPCMessage) => boolean
   readonly guard = new MessageGuard()
   isOpen = true
+  closedBecause: string | undefined
   readonly #heldBack = new Map<string, string | number>()
   readonly #answer: (method: string) => object | undefined
 

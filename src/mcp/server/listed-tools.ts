@@ -62,6 +62,11 @@ export class ListedTools {
     return this.#tools?.find(({ name }) => name === tool)
   }
 
+  /** True while the lockfile holds a tool back. */
+  get isHeld(): boolean {
+    return (this.#tools ?? []).some(({ name }) => this.#heldBecause(name) !== undefined)
+  }
+
   /** True when a list lacks or changes a tool that is in use now, as a server in trouble may. */
   isLessThanBefore(tools: readonly ServerTool[]): boolean {
     const next = new Map(tools.map((tool) => [tool.name, tool]))

@@ -11,6 +11,8 @@ import { listTools, type ServerTool } from './server-tool.ts'
 
 /** How long changes of a list are gathered before it is read. */
 const REFRESH_MS = 300
+/** How often a list of which something is held back is read again. */
+const RECHECK_MS = 30_000
 /** How long saving the list may delay the end. */
 const REMEMBER_MS = 1_000
 
@@ -20,7 +22,7 @@ export class ServerCatalogue {
   readonly #context: ServerContext
   readonly #fingerprint: string
   readonly #listed: ListedTools
-  readonly #timers: Timers<'refresh'>
+  readonly #timers: Timers<'refresh' | 'recheck'>
   #info: ServerInfo | undefined
   /** The connection to read the list over, once changes have been gathered. */
   #stale: Connection | undefined
@@ -127,7 +129,7 @@ export class ServerCatalogue {
 
   async #read(connection: Connection, deadline: Deadline): Promise<void> {
     let tools = await this.#list(connection, deadline)
-    // A tool that is held back cannot be called, so nobody would ever notice that the server is well again.
+    // One bad list is not the last word: what it takes away, a second one must confirm.
     if (this.#context.guard.isOn && this.#listed.isLessThanBefore(tools))
       tools = await this.#list(connection, deadline)
     this.#state.throwIfRefused()
@@ -136,6 +138,13 @@ export class ServerCatalogue {
     this.#info = connection.info
     const isChanged = this.#listed.sync(tools)
     if (isChanged || isNews) this.#remember({ tools, info: connection.info })
+    if (this.#listed.isHeld) this.#recheckLater(connection)
+  }
+
+  /** What is held back cannot be called, so no call would notice that the server lists what was approved again. */
+  #recheckLater(connection: Connection): void {
+    if (this.#isClosed) return
+    this.#timers.start('recheck', RECHECK_MS, () => void this.#refresh(connection))
   }
 
   async #list(connection: Connection, deadline: Deadline): Promise<ServerTool[]> {

@@ -121,8 +121,9 @@ export class ServerLink implements ConnectionKeeper {
   async #connect(): Promise<Connection> {
     await this.#waitForTurn()
     const state = this.#state
+    const { status } = state
     // One that failed counts as failed until it is back: nobody waits for it again and again.
-    if (state.status.state !== 'failed') state.set('connecting')
+    if (status.state !== 'failed') state.set('connecting')
     const startedAt = this.#context.now()
     const deadline = new Deadline(this.#context.now, state.connectMs)
     let opened: Connection | undefined
@@ -135,7 +136,10 @@ export class ServerLink implements ConnectionKeeper {
       // That the connection closed says less than why it did.
       const cause = opened?.isClosed ? new Error(opened.closedBecause, { cause: error }) : error
       await opened?.close().catch(ignore)
-      throw new Error(this.#noteFailure(cause), { cause })
+      const reason = this.#noteFailure(cause)
+      // Why it cannot be started again may say little; why it died says more.
+      const before = status.state === 'failed' && status.reason !== reason ? status.reason : undefined
+      throw new Error(before === undefined ? reason : `${reason} (before that: ${before})`, { cause })
     }
     this.#adopt(opened, startedAt)
     return opened

@@ -10,7 +10,7 @@ import {
 import type { Schedule } from '../../../time.ts'
 import type { ConnectionOptions } from '../connection.ts'
 import type { OpenRequest } from '../open-connection.ts'
-import { Requests, ServerError } from '../requests.ts'
+import { type GuardedTransport, Requests, ServerError } from '../requests.ts'
 import type { StdioTransport } from './stdio-transport.ts'
 
 type Greeting = Exclude<ConnectionOptions['greeting'], 'auto'>
@@ -23,12 +23,12 @@ const PATIENCE_MS = 1_000
 /**
  * Starts a server and finds out which era it speaks. It is asked in the new way first. A server that refuses is an old
  * one. One that stays silent may be old and ignore what it does not know, or may just be slow to start: it is greeted in
- * the old way too, and the first answer decides. Rejects with `EraNegotiationFailed` when the server ends over the
- * question, and with any other reason why it could not be asked.
+ * the old way too, and what it makes of that decides. Rejects with `EraNegotiationFailed` when the server ends over the
+ * question, with a `SpeaksBothError`, and with any other reason why it could not be asked.
  */
 export async function greet(
-  transport: StdioTransport,
-  { client, deadline, era }: OpenRequest,
+  transport: GuardedTransport & Pick<StdioTransport, 'answerGreeting'>,
+  { client, deadline, era }: Pick<OpenRequest, 'client' | 'deadline' | 'era'>,
   time: { readonly now: () => number; readonly schedule: Schedule },
 ): Promise<Greeting> {
   const { name, version, capabilities = {} } = client
@@ -54,32 +54,44 @@ export async function greet(
     return LEGACY
   }
 
+  const silence = (patienceMs: number) =>
+    new Promise<'silence'>((resolve) => {
+      stopTimer = time.schedule(Math.min(patienceMs, deadline.remainingMs / 2), () => resolve('silence'))
+    })
+
+  let stopTimer = () => {}
   transport.intercept = (message) => requests.take(message)
   transport.onclose = () => requests.failAll(new SdkError(SdkErrorCode.EraNegotiationFailed, ENDED))
-  let stopTimer = () => {}
   try {
+    const startedAt = time.now()
     await transport.start()
     const asked = askInNewWay()
     // One that was modern before is given the time it takes to start.
     const patienceMs = era === 'modern' ? Number.POSITIVE_INFINITY : PATIENCE_MS
-    const silence = new Promise<'silence'>((resolve) => {
-      stopTimer = time.schedule(Math.min(patienceMs, deadline.remainingMs / 2), () => resolve('silence'))
-    })
-    const answer = await Promise.race([asked, silence])
+    const answer = await Promise.race([asked, silence(patienceMs)])
     if (answer !== 'silence') return answer
-    const greeted = greetInOldWay()
     // A server that refuses the old greeting has yet to answer the question.
-    const either = greeted.catch((error: unknown) =>
+    const greeted = greetInOldWay().catch((error: unknown) =>
       error instanceof ServerError ? asked : Promise.reject(error),
     )
-    const first = await Promise.race([asked, either])
-    return first === LEGACY ? await either : first
+    const first = await Promise.race([asked, greeted])
+    if (first.kind === 'legacy') return await greeted
+    const second = await Promise.race([greeted, silence(PATIENCE_MS)])
+    if (second === 'silence' || second.kind === 'modern') return first
+    // It speaks both, was slow to start, and now takes us for an old client.
+    if (time.now() - startedAt < deadline.remainingMs / 2) throw new SpeaksBothError()
+    return second
   } finally {
     stopTimer()
     delete transport.intercept
     delete transport.onclose
     requests.failAll(new Error('the question is settled'))
   }
+}
+
+/** The server speaks both eras and has been greeted in the old way; started again, it can be greeted in the new one. */
+export class SpeaksBothError extends Error {
+  override readonly name = 'SpeaksBothError'
 }
 
 const LEGACY: Greeting = { kind: 'legacy' }

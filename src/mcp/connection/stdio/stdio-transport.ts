@@ -100,7 +100,11 @@ export class StdioTransport implements GuardedTransport {
 
   async #write(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
     const stdin = this.#process?.stdin
-    if (!stdin?.writable) throw new Error(this.#closedBecause ?? 'it is not connected')
+    if (!stdin?.writable) {
+      // A process that has just died is still being cleared away; why it died is known only then.
+      await this.#process?.ended
+      throw new Error(this.#closedBecause ?? 'it is not connected')
+    }
     if (stdin.writableLength > MAX_UNREAD_BYTES) {
       this.#closedBecause ??= 'it does not read what it is sent'
       await this.close()
