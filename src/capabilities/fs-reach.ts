@@ -4,6 +4,7 @@ import { type FileHandle, lstat, open, readdir, rename, rm } from 'node:fs/promi
 import { basename, dirname, resolve } from 'node:path'
 import { type CapabilityBackend, CapabilityError, type FileAccess, type FileInfo } from '../capability.ts'
 import { describeError, ToolcribError } from '../errors.ts'
+import { turns } from '../store/turns.ts'
 import { checkLimits } from './check-limits.ts'
 import { checkRunning } from './check-running.ts'
 import {
@@ -16,7 +17,6 @@ import {
 } from './files/open-within.ts'
 import { grantedRoots, isMissingError, systemCode } from './files/roots.ts'
 import { inBatches } from './in-batches.ts'
-import { turns } from './turns.ts'
 
 /** Which files may be read and written, and how large they may be. */
 export interface FsReachOptions {
