@@ -33,6 +33,8 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   }
 }
 
+const COUNTERS = 6
+
 interface CountOptions {
   readonly rounds: number
   readonly each: number
@@ -61,10 +63,10 @@ class StoreBench {
       number
     >
     const latency = Object.entries(figures).map(([what, ms]) => [what, `${ms.toFixed(3)} ms`])
-    const lost = await this.#countLost(kind, { rounds: 1, each: this.#smoke ? 3 : 100 })
+    const lost = await this.#countLost(kind, { rounds: 1, each: this.#smoke ? 2 : 50 })
     const lostAfterKill = await this.#countLost(kind, {
-      rounds: this.#smoke ? 1 : 10,
-      each: 5,
+      rounds: this.#smoke ? 1 : 15,
+      each: 2,
       killFirst: true,
     })
     const recovery = await this.#kill(kind)
@@ -82,15 +84,25 @@ class StoreBench {
     }
   }
 
-  /** Four processes at one counter, perhaps just after a fifth was killed while it wrote there. */
+  /** Several processes at one counter, perhaps just after another was killed while it wrote there. */
   async #countLost(kind: CandidateKind, { rounds, each, killFirst }: CountOptions): Promise<string> {
     const place = killFirst ? 'count-after-kill' : 'count'
     for (let round = 0; round < rounds; round++) {
       if (killFirst) await this.#runAndKill(kind, place, 'hold', { afterMs: 20 + round * 7 })
-      await Promise.all(Array.from({ length: 4 }, () => this.#work(kind, place, 'count', each)))
+      await this.#countTogether(kind, place, each)
     }
-    const expected = 4 * each * rounds
+    const expected = COUNTERS * each * rounds
     return `${expected - Number(await this.#work(kind, place, 'read'))} of ${expected}`
+  }
+
+  async #countTogether(kind: CandidateKind, place: string, each: number): Promise<void> {
+    const children = Array.from({ length: COUNTERS }, () =>
+      spawn(process.execPath, this.#arguments(kind, place, 'count', each)),
+    )
+    const ended = Promise.all(children.map((child) => new Promise((resolve) => child.once('exit', resolve))))
+    await Promise.all(children.map(({ stdout }) => new Promise((resolve) => stdout.once('data', resolve))))
+    for (const { stdin } of children) stdin.write('go')
+    await ended
   }
 
   /** A process is killed in the middle of its writes; another reads what is there, and writes. */

@@ -30,6 +30,7 @@ const RINGS: readonly (readonly string[])[] = [
     'usage',
     'names',
     'nearest-name',
+    'check-options',
     'json',
     'copy-json',
     'tokens',

@@ -18,7 +18,11 @@ const JOBS: Record<string, (candidate: Candidate) => Promise<unknown>> = {
     await opened.set('seed', new Uint8Array(1_024))
   },
   latency: measureLatency,
+  /** Starts when its input says so: at the same time as the other processes. */
   async count(opened) {
+    console.log('ready')
+    await new Promise((resolve) => process.stdin.once('data', resolve))
+    process.stdin.unref()
     for (let round = 0; round < count; round++) await opened.update('counter', increment)
   },
   /** Until it is killed: values whose bytes are all equal, so that a torn one shows. */
@@ -55,11 +59,14 @@ async function measureLatency(opened: Candidate): Promise<Record<string, number>
     ['1 KB', 1_024, count],
     ['2 MB', 2 * 1_024 * 1_024, Math.ceil(count / 10)],
   ] as const) {
-    const value = new Uint8Array(bytes).fill(7)
-    await opened.set(label, value)
-    figures[`set ${label}`] = await medianOf(rounds, () => opened.set(label, value))
+    // Different each time: SQLite writes nothing when a value stays the same.
+    const values = Array.from({ length: rounds }, (_, round) => new Uint8Array(bytes).fill(round))
+    const next = () => values.pop() ?? new Uint8Array(bytes)
+    const kept = [...values]
+    figures[`set ${label}`] = await medianOf(rounds, () => opened.set(label, next()))
     figures[`get ${label}`] = await medianOf(rounds, () => opened.get(label))
-    figures[`update ${label}`] = await medianOf(rounds, () => opened.update(label, () => value))
+    values.push(...kept)
+    figures[`update ${label}`] = await medianOf(rounds, () => opened.update(label, next))
   }
   return figures
 }

@@ -34,6 +34,17 @@ const valueFile = () => allFiles().find((path) => path.includes('/value.')) ?? '
 describe('fileStore', () => {
   for (const { name, run } of storeContract(openStore)) it(name, run)
 
+  it.each([
+    {},
+    { directory: '' },
+    { directory: 7 },
+    { directory: 'x', dir: 'y' },
+    { directory: 'x', clock: 1 },
+  ])('refuses the options %o', (options) => {
+    const open = () => fileStore(options as { directory: string })
+    expect(open).toThrow(expect.objectContaining({ code: 'config-invalid' }))
+  })
+
   it('makes nothing before the first write', async () => {
     const store = fileStore({ directory })
     expect(await store.get('a')).toBeUndefined()

@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
+import {
+  anyFunction,
+  anyText,
+  checkOptions,
+  either,
+  type OptionRules,
+  objectWith,
+  required,
+} from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
 import { type Clock, readClock, type Schedule, scheduleInBackground } from '../time.ts'
 import { decodeEntry, encodeEntry } from './files/entry-file.ts'
@@ -30,7 +39,16 @@ export interface FileStoreOptions {
  * process that is killed at any moment leaves the old value or the new one, and holds nobody up.
  */
 export function fileStore(options: FileStoreOptions): Store {
+  checkOptions('fileStore()', options, OPTIONS)
   return new FileStore(options)
+}
+
+const OPTIONS: OptionRules<FileStoreOptions> = {
+  directory: required({ expected: 'a path', accepts: (value) => anyText.accepts(value) && value !== '' }),
+  onDamaged: anyFunction,
+  clock: either(anyFunction, objectWith('now')),
+  schedule: anyFunction,
+  random: anyFunction,
 }
 
 /** A retry means that another process made its change. So many in a row mean that the file system does not work. */

@@ -1,4 +1,6 @@
-/** Where state rests that must outlive a process: the stores that ship with Toolcrib. */
+/** Where state is kept that must outlive a process, and what a store of your own needs. */
+export { type StoreSpillOptions, storeSpill } from '../call/store-spill.ts'
 export { type FileStoreOptions, fileStore } from './file-store.ts'
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 export type { Change, JsonValue, Store, StoredValue, WriteOptions } from './store.ts'
+export { checkKey, decodeValue, type EncodedValue, encodeValue, expiryOf } from './stored-value.ts'

@@ -36,6 +36,15 @@ describe('memoryStore', () => {
     expect(await store.get('a')).toBe(1)
   })
 
+  it.each([{ maxEntry: 5 }, { maxEntries: 0 }, { maxChars: Number.NaN }, { clock: 5 }])(
+    'refuses the options %o',
+    (options) => {
+      expect(() => memoryStore(options as object)).toThrow(
+        expect.objectContaining({ code: 'config-invalid' }),
+      )
+    },
+  )
+
   it('counts nothing of what has expired, whether or not it is asked for again', async () => {
     let now = 0
     const store = memoryStore({ maxEntries: 21, clock: () => now })

@@ -1,3 +1,11 @@
+import {
+  anyFunction,
+  checkOptions,
+  either,
+  type OptionRules,
+  objectWith,
+  wholeNumber,
+} from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import { type Clock, readClock } from '../time.ts'
 import type { Change, Store, StoredValue, WriteOptions } from './store.ts'
@@ -18,7 +26,14 @@ export interface MemoryStoreOptions {
  * were read or written longest ago go first.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  checkOptions('memoryStore()', options, OPTIONS)
   return new MemoryStore(options)
+}
+
+const OPTIONS: OptionRules<MemoryStoreOptions> = {
+  maxEntries: wholeNumber({ from: 1 }),
+  maxChars: wholeNumber({ from: 1 }),
+  clock: either(anyFunction, objectWith('now')),
 }
 
 interface Entry {

@@ -185,7 +185,7 @@ function expiryChecks(check: MakeCheck): StoreCheck[] {
         expect([await store.get('unchanged'), await store.get('limited')], [undefined, undefined])
       },
     ),
-    check('refuses a time to live that is not a number above 0', async ({ store }) => {
+    check('refuses a time to live that is not a number above 0, and unknown options', async ({ store }) => {
       await store.set('a', 'old')
       for (const ttlMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5' as unknown as number]) {
         await expectCode('config-invalid', store.set('a', 1, { ttlMs }))

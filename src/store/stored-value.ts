@@ -1,3 +1,4 @@
+import { checkOptions, type OptionRules } from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
 import type { StoredValue, WriteOptions } from './store.ts'
 
@@ -36,11 +37,17 @@ export function checkKey(key: unknown): void {
   }
 }
 
-/** When a value written now expires; Infinity when it never does. Throws `config-invalid` for a `ttlMs` out of range. */
-export function expiryOf({ ttlMs }: WriteOptions, now: number): number {
-  if (ttlMs === undefined) return Number.POSITIVE_INFINITY
-  if (Number.isFinite(ttlMs) && ttlMs > 0) return now + ttlMs
-  throw new ToolcribError('config-invalid', `ttlMs must be a number above 0, not ${ttlMs}`)
+/** When a value written now expires; Infinity when it never does. Throws `config-invalid` for options out of range. */
+export function expiryOf(options: WriteOptions, now: number): number {
+  checkOptions('a write to a store', options, WRITE_OPTIONS)
+  return now + (options.ttlMs ?? Number.POSITIVE_INFINITY)
+}
+
+const WRITE_OPTIONS: OptionRules<WriteOptions> = {
+  ttlMs: {
+    expected: 'a number above 0',
+    accepts: (value) => typeof value === 'number' && Number.isFinite(value) && value > 0,
+  },
 }
 
 /** Deeper than any real data, shallow enough for every recursive reader that comes after. */

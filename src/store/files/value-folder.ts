@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { access, readdir, readFile, rename, rm, rmdir, stat, unlink } from 'node:fs/promises'
+import { access, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { errnoOf, unlessMissing } from './errno.ts'
 import { makeFolder } from './make-folder.ts'
@@ -84,8 +84,8 @@ export class ValueFolder {
     const valueFile = newValueFile()
     await makeFolder(draft, PRIVATE_FOLDER)
     try {
+      await writeFile(join(draft, headName(valueFile, expiresAt)), '', PRIVATE_FILE)
       await writeNew(join(draft, valueFile), content, PRIVATE_FILE)
-      await writeNew(join(draft, headName(valueFile, expiresAt)), '', PRIVATE_FILE)
       await makeFolder(dirname(this.path), PRIVATE_FOLDER)
       await rename(draft, this.path)
       return true
