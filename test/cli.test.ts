@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ToolRegistry } from 'toolcrib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openScene } from '../src/cli/tour-scenes.ts'
+import { openScene } from '../src/cli/tour/scenes.ts'
 import { buildCommandLine } from './cli-process.ts'
 
 const root = join(import.meta.dirname, '..')

@@ -7,7 +7,7 @@ import {
   type Lockfile,
   type ObservedServer,
 } from 'toolcrib/mcp'
-import type { ServerFlags } from './commands/flags.ts'
+import type { ServerFlags } from './flags.ts'
 import { type FoundConfig, findConfig, withRegistry } from './open-registry.ts'
 import { note } from './terminal.ts'
 

@@ -14,8 +14,8 @@ import {
   type ServerConfig,
 } from 'toolcrib/mcp'
 import { openCatalogueCache } from './catalogue-cache.ts'
-import type { ModeFlags, RefreshFlags, ServerFlags } from './commands/flags.ts'
 import { type EnoughServers, enoughServers } from './enough-servers.ts'
+import type { ModeFlags, RefreshFlags, ServerFlags } from './flags.ts'
 import { orAborted, untilSignal } from './interrupt.ts'
 import { progressLine } from './terminal.ts'
 

@@ -12,7 +12,7 @@ import {
   readLocks,
 } from 'toolcrib/mcp'
 import { openCatalogueCache } from '../catalogue-cache.ts'
-import type { ModeFlags } from '../commands/flags.ts'
+import type { ModeFlags } from '../flags.ts'
 import { overridesOf, requireUnnamed } from '../open-registry.ts'
 import type { Environment } from './choose-model.ts'
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
-import type { ApproveFlags } from '../approve.ts'
+import { withServerFlags } from '../flags.ts'
 import { fitted } from '../terminal.ts'
-import { withServerFlags } from './flags.ts'
+import type { ApproveFlags } from './run-approve.ts'
 
 /** `toolcrib approve`: takes changes over into the lockfile. */
 export function approveCommand(): Command {
@@ -15,7 +15,7 @@ export function approveCommand(): Command {
     .option('--yes', 'do not ask, on a terminal either')
     .addHelpText('after', () => fitted(HELP))
     .action(async (names: string[], flags: ApproveFlags) => {
-      const { runApprove } = await import('../approve.ts')
+      const { runApprove } = await import('./run-approve.ts')
       await runApprove(names, flags)
     })
 }

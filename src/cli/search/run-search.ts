@@ -1,10 +1,10 @@
 import pc from 'picocolors'
 import { hybrid, type Searcher, type SearcherName, type SearchResult, ToolRegistry } from 'toolcrib'
 import { staticEmbedder } from 'toolcrib/embedders'
-import type { ModeFlags, RefreshFlags, ServerFlags } from './commands/flags.ts'
-import { isNoneThere, noteMissing } from './missing-servers.ts'
-import { remembering, withRegistry } from './open-registry.ts'
-import { cut, figure, note, plain, plural, print, printJson, terminalWidth } from './terminal.ts'
+import type { ModeFlags, RefreshFlags, ServerFlags } from '../flags.ts'
+import { isNoneThere, noteMissing } from '../missing-servers.ts'
+import { remembering, withRegistry } from '../open-registry.ts'
+import { cut, figure, note, plain, plural, print, printJson, terminalWidth } from '../terminal.ts'
 
 export interface SearchFlags extends ServerFlags, ModeFlags, RefreshFlags {
   readonly limit: number

@@ -2,10 +2,10 @@ import { writeFile } from 'node:fs/promises'
 import pc from 'picocolors'
 import { hybrid, lexical, regex, type Searcher, semantic, ToolcribError, weighted } from 'toolcrib'
 import { staticEmbedder } from 'toolcrib/embedders'
-import { type Comparison, compare } from './eval/compare.ts'
-import { type EvalCase, type EvalFiles, loadCase } from './eval/load-case.ts'
-import { CUTOFFS, type EvalReport, type Measurement, measure } from './eval/measure.ts'
-import { columns, cut, note, plural, print, printJson, terminalWidth } from './terminal.ts'
+import { columns, cut, note, plural, print, printJson, terminalWidth } from '../terminal.ts'
+import { type Comparison, compare } from './compare.ts'
+import { type EvalCase, type EvalFiles, loadCase } from './load-case.ts'
+import { CUTOFFS, type EvalReport, type Measurement, measure } from './measure.ts'
 
 const SEARCHERS: Readonly<Record<string, () => Searcher>> = {
   lexical,

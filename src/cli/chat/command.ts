@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { PROVIDER_NAMES } from '../chat/provider-names.ts'
-import type { ChatOptions } from '../chat/run-chat.ts'
+import { MODE_HELP, withModeFlags } from '../flags.ts'
 import { fitted } from '../terminal.ts'
-import { MODE_HELP, withModeFlags } from './flags.ts'
+import { PROVIDER_NAMES } from './provider-names.ts'
+import type { ChatOptions } from './run-chat.ts'
 
 /** `toolcrib chat`: the agent loop in a terminal. */
 export function chatCommand(): Command {
@@ -42,7 +42,7 @@ export function chatCommand(): Command {
     .action(async (options: ChatOptions, command: Command) => {
       if (options.json && options.prompt === undefined)
         command.error('error: --json needs --prompt', { exitCode: 2 })
-      const { runChatHere } = await import('../chat.ts')
+      const { runChatHere } = await import('./run-chat-here.ts')
       await runChatHere(options)
     })
 }

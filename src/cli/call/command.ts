@@ -1,7 +1,7 @@
 import { Command } from 'commander'
-import type { CallFlags } from '../call.ts'
+import { MODE_HELP, withModeFlags, withServerFlags } from '../flags.ts'
 import { fitted } from '../terminal.ts'
-import { MODE_HELP, withModeFlags, withServerFlags } from './flags.ts'
+import type { CallFlags } from './run-call.ts'
 
 /** `toolcrib call`: one call, through the same gates as a model's. */
 export function callCommand(): Command {
@@ -13,7 +13,7 @@ export function callCommand(): Command {
     .option('--dry-run', 'check the call, and run nothing')
     .addHelpText('after', () => fitted(HELP))
     .action(async (name: string, json: string | undefined, flags: CallFlags) => {
-      const { runCall } = await import('../call.ts')
+      const { runCall } = await import('./run-call.ts')
       await runCall(name, json, flags)
     })
 }

@@ -1,4 +1,4 @@
-import { type ChatOptions, runChat } from './chat/run-chat.ts'
+import { type ChatOptions, runChat } from './run-chat.ts'
 
 /** Chats on this process's terminal, with its environment and folder. */
 export async function runChatHere(options: ChatOptions): Promise<void> {

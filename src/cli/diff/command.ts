@@ -1,6 +1,6 @@
 import { Command } from 'commander'
+import { type ServerFlags, withServerFlags } from '../flags.ts'
 import { fitted } from '../terminal.ts'
-import { type ServerFlags, withServerFlags } from './flags.ts'
 
 /** `toolcrib diff`: what is not as it was approved. */
 export function diffCommand(): Command {
@@ -8,7 +8,7 @@ export function diffCommand(): Command {
     .description('Show what changed since it was approved, field by field.')
     .addHelpText('after', () => fitted(HELP))
     .action(async (flags: ServerFlags) => {
-      const { runDiff } = await import('../diff.ts')
+      const { runDiff } = await import('./run-diff.ts')
       await runDiff(flags)
     })
 }

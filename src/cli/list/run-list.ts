@@ -6,9 +6,9 @@ import {
   type TokenCounter,
   ToolcribError,
 } from 'toolcrib'
-import type { ModeFlags, RefreshFlags, ServerFlags } from './commands/flags.ts'
-import { noteMissing } from './missing-servers.ts'
-import { findConfig, type OpenedRegistry, remembering, withRegistry } from './open-registry.ts'
+import type { ModeFlags, RefreshFlags, ServerFlags } from '../flags.ts'
+import { noteMissing } from '../missing-servers.ts'
+import { findConfig, type OpenedRegistry, remembering, withRegistry } from '../open-registry.ts'
 import {
   columns,
   cut,
@@ -19,7 +19,7 @@ import {
   print,
   printJson,
   terminalWidth,
-} from './terminal.ts'
+} from '../terminal.ts'
 
 export interface ListFlags extends ServerFlags, ModeFlags, RefreshFlags {
   readonly schema?: boolean

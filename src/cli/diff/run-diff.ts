@@ -1,15 +1,15 @@
 import pc from 'picocolors'
 import { compareWithLock } from 'toolcrib/mcp'
-import type { ServerFlags } from './commands/flags.ts'
+import type { ServerFlags } from '../flags.ts'
 import {
   noteUnlocked,
   observeServers,
   requireLockfile,
   unapprovedServers,
   unlockedServers,
-} from './observe-servers.ts'
-import { findingsOf, showChanges, summarise, withDigests } from './show-changes.ts'
-import { note, plain, printJson, say } from './terminal.ts'
+} from '../observe-servers.ts'
+import { findingsOf, showChanges, summarise, withDigests } from '../show-changes.ts'
+import { note, plain, printJson, say } from '../terminal.ts'
 
 /** `toolcrib diff`: what is not as it was approved. */
 export async function runDiff(flags: ServerFlags): Promise<void> {

@@ -4,11 +4,11 @@ import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { configDirectory } from 'toolcrib/mcp'
-import { type ClientFile, clientFiles, type Surroundings } from './import/client-files.ts'
-import { type ImportPlan, type PlannedServer, planImport } from './import/plan-import.ts'
-import type { ImportedServer } from './import/read-servers.ts'
-import { openTarget } from './import/target-file.ts'
-import { figure, plain, plural, printJson, say } from './terminal.ts'
+import { figure, plain, plural, printJson, say } from '../terminal.ts'
+import { type ClientFile, clientFiles, type Surroundings } from './client-files.ts'
+import { type ImportPlan, type PlannedServer, planImport } from './plan-import.ts'
+import type { ImportedServer } from './read-servers.ts'
+import { openTarget } from './target-file.ts'
 
 export interface ImportFlags {
   readonly to?: string

@@ -9,10 +9,10 @@ import {
   splitDigest,
   writeLocks,
 } from 'toolcrib/mcp'
-import type { ServerFlags } from './commands/flags.ts'
-import { type Observation, observeServers, requireLockfile, unapprovedServers } from './observe-servers.ts'
-import { findingsOf, showChanges, summarise, withDigests } from './show-changes.ts'
-import { note, plain, plural, printJson, say } from './terminal.ts'
+import type { ServerFlags } from '../flags.ts'
+import { type Observation, observeServers, requireLockfile, unapprovedServers } from '../observe-servers.ts'
+import { findingsOf, showChanges, summarise, withDigests } from '../show-changes.ts'
+import { note, plain, plural, printJson, say } from '../terminal.ts'
 
 export interface ApproveFlags extends ServerFlags {
   readonly all?: boolean

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
+import { type ServerFlags, withServerFlags } from '../flags.ts'
 import { fitted } from '../terminal.ts'
-import { type ServerFlags, withServerFlags } from './flags.ts'
 
 /** `toolcrib lock`: approves the servers as they are now. */
 export function lockCommand(): Command {
@@ -10,7 +10,7 @@ export function lockCommand(): Command {
     )
     .addHelpText('after', () => fitted(HELP))
     .action(async (flags: ServerFlags) => {
-      const { runLock } = await import('../lock.ts')
+      const { runLock } = await import('./run-lock.ts')
       await runLock(flags)
     })
 }

@@ -7,11 +7,11 @@ import {
   type ToolDefinition,
   type ToolSchema,
 } from 'toolcrib'
-import type { ModeFlags, RefreshFlags, ServerFlags } from './commands/flags.ts'
-import { definitionTokens } from './definition-tokens.ts'
-import { isNoneThere, noteMissing } from './missing-servers.ts'
-import { type OpenedRegistry, remembering, withRegistry } from './open-registry.ts'
-import { columns, figure, plural, print, printJson } from './terminal.ts'
+import { definitionTokens } from '../definition-tokens.ts'
+import type { ModeFlags, RefreshFlags, ServerFlags } from '../flags.ts'
+import { isNoneThere, noteMissing } from '../missing-servers.ts'
+import { type OpenedRegistry, remembering, withRegistry } from '../open-registry.ts'
+import { columns, figure, plural, print, printJson } from '../terminal.ts'
 
 export interface StatsFlags extends ServerFlags, ModeFlags, RefreshFlags {}
 

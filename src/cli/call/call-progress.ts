@@ -1,5 +1,5 @@
 import type { McpEvent } from 'toolcrib/mcp'
-import { type ProgressStream, plain, progressLine } from './terminal.ts'
+import { type ProgressStream, plain, progressLine } from '../terminal.ts'
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const
 const FRAME_MS = 100

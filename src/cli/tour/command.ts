@@ -8,7 +8,7 @@ export function tourCommand(): Command {
     .option('--json', 'print the figures as JSON')
     .addHelpText('after', () => fitted(HELP))
     .action(async (flags: { json?: boolean }) => {
-      const { runTour } = await import('../tour.ts')
+      const { runTour } = await import('./run-tour.ts')
       await runTour(flags)
     })
 }

@@ -8,10 +8,10 @@ import {
   type ToolRegistry,
   type ToolSchema,
 } from 'toolcrib'
+import type { ModeFlags, ServerFlags } from '../flags.ts'
+import { withRegistry } from '../open-registry.ts'
+import { note, plain, plainLines, print, printJson } from '../terminal.ts'
 import { callProgress } from './call-progress.ts'
-import type { ModeFlags, ServerFlags } from './commands/flags.ts'
-import { withRegistry } from './open-registry.ts'
-import { note, plain, plainLines, print, printJson } from './terminal.ts'
 
 export interface CallFlags extends ServerFlags, ModeFlags {
   readonly arg: readonly string[]

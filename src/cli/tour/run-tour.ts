@@ -6,8 +6,8 @@ import {
   type ToolDefinition,
   ToolRegistry,
 } from 'toolcrib'
-import { definitionTokens } from './definition-tokens.ts'
-import { orAborted, untilSignal } from './interrupt.ts'
+import { definitionTokens } from '../definition-tokens.ts'
+import { orAborted, untilSignal } from '../interrupt.ts'
 import {
   columns,
   cut,
@@ -18,8 +18,8 @@ import {
   progressLine,
   say,
   terminalWidth,
-} from './terminal.ts'
-import { openScene, type Scene } from './tour-scenes.ts'
+} from '../terminal.ts'
+import { openScene, type Scene } from './scenes.ts'
 
 /** `toolcrib tour`: one turn after the other, on servers that are there for it. */
 export async function runTour({ json }: { readonly json?: boolean }): Promise<void> {

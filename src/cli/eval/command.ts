@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import type { EvalFlags } from '../eval.ts'
 import { fitted } from '../terminal.ts'
+import type { EvalFlags } from './run-eval.ts'
 
 /** `toolcrib eval`: how well and how fast search finds the right tools. */
 export function evalCommand(): Command {
@@ -21,7 +21,7 @@ export function evalCommand(): Command {
     .option('--json', 'print the figures as JSON')
     .addHelpText('after', () => fitted(HELP))
     .action(async (flags: EvalFlags) => {
-      const { runEval } = await import('../eval.ts')
+      const { runEval } = await import('./run-eval.ts')
       await runEval(flags)
     })
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
-import type { ListFlags } from '../list.ts'
+import { MODE_HELP, REFRESH_HELP, withModeFlags, withRefreshFlag, withServerFlags } from '../flags.ts'
 import { fitted } from '../terminal.ts'
-import { MODE_HELP, REFRESH_HELP, withModeFlags, withRefreshFlag, withServerFlags } from './flags.ts'
+import type { ListFlags } from './run-list.ts'
 
 /** `toolcrib list`: servers and their tools, with what each costs in tokens. */
 export function listCommand(): Command {
@@ -11,7 +11,7 @@ export function listCommand(): Command {
     .option('--schema', "show each tool's description and input schema in full")
     .addHelpText('after', () => fitted(HELP))
     .action(async (names: string[], flags: ListFlags) => {
-      const { runList } = await import('../list.ts')
+      const { runList } = await import('./run-list.ts')
       await runList(names, flags)
     })
 }

@@ -1,17 +1,17 @@
 import pc from 'picocolors'
 import { exactTokenCounter, type TokenCounter, ToolcribError } from 'toolcrib'
 import { compareWithLock, type Finding, type LockChange } from 'toolcrib/mcp'
-import type { ModeFlags, ServerFlags } from './commands/flags.ts'
-import { definitionTokens } from './definition-tokens.ts'
+import { definitionTokens } from '../definition-tokens.ts'
+import type { ModeFlags, ServerFlags } from '../flags.ts'
 import {
   type FoundConfig,
   findConfigAndDamage,
   type OpenedRegistry,
   requireUnnamed,
   withRegistry,
-} from './open-registry.ts'
-import { summarise } from './show-changes.ts'
-import { columns, figure, plain, plural, printJson, say } from './terminal.ts'
+} from '../open-registry.ts'
+import { summarise } from '../show-changes.ts'
+import { columns, figure, plain, plural, printJson, say } from '../terminal.ts'
 
 export interface DoctorFlags extends ServerFlags, ModeFlags {}
 

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { SearchFlags } from '../search.ts'
+import { MODE_HELP, REFRESH_HELP, withModeFlags, withRefreshFlag, withServerFlags } from '../flags.ts'
 import { fitted } from '../terminal.ts'
-import { MODE_HELP, REFRESH_HELP, withModeFlags, withRefreshFlag, withServerFlags } from './flags.ts'
+import type { SearchFlags } from './run-search.ts'
 
 /** `toolcrib search`: what a model would find, and why. */
 export function searchCommand(): Command {
@@ -16,7 +16,7 @@ export function searchCommand(): Command {
     )
     .addHelpText('after', () => fitted(HELP))
     .action(async (words: string[], flags: SearchFlags) => {
-      const { runSearch } = await import('../search.ts')
+      const { runSearch } = await import('./run-search.ts')
       await runSearch(words.join(' '), flags)
     })
 }

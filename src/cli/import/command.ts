@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import type { ImportFlags } from '../import.ts'
 import { fitted } from '../terminal.ts'
+import type { ImportFlags } from './run-import.ts'
 
 /** `toolcrib import`: takes over the servers that other programs are configured with. */
 export function importCommand(): Command {
@@ -17,7 +17,7 @@ export function importCommand(): Command {
     .option('--json', 'print the result as JSON')
     .addHelpText('after', () => fitted(HELP))
     .action(async (clients: string[], flags: ImportFlags) => {
-      const { runImport } = await import('../import.ts')
+      const { runImport } = await import('./run-import.ts')
       await runImport(clients, flags)
     })
 }

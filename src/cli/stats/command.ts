@@ -1,7 +1,7 @@
 import { Command } from 'commander'
-import type { StatsFlags } from '../stats.ts'
+import { MODE_HELP, REFRESH_HELP, withModeFlags, withRefreshFlag, withServerFlags } from '../flags.ts'
 import { fitted } from '../terminal.ts'
-import { MODE_HELP, REFRESH_HELP, withModeFlags, withRefreshFlag, withServerFlags } from './flags.ts'
+import type { StatsFlags } from './run-stats.ts'
 
 /** `toolcrib stats`: how many tools there are, and what a turn costs with and without deferral. */
 export function statsCommand(): Command {
@@ -9,7 +9,7 @@ export function statsCommand(): Command {
     .description('Count tools, and what a turn costs with everything shown and with tools deferred.')
     .addHelpText('after', () => fitted(HELP))
     .action(async (flags: StatsFlags) => {
-      const { runStats } = await import('../stats.ts')
+      const { runStats } = await import('./run-stats.ts')
       await runStats(flags)
     })
 }

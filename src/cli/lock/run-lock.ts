@@ -12,11 +12,11 @@ import {
   type ObservedServer,
   writeLockfile,
 } from 'toolcrib/mcp'
-import type { ServerFlags } from './commands/flags.ts'
-import { type Observation, observeServers } from './observe-servers.ts'
-import { findConfigAndDamage } from './open-registry.ts'
-import { showChanges, showFinding, withDigests } from './show-changes.ts'
-import { note, plain, plural, printJson, say } from './terminal.ts'
+import type { ServerFlags } from '../flags.ts'
+import { type Observation, observeServers } from '../observe-servers.ts'
+import { findConfigAndDamage } from '../open-registry.ts'
+import { showChanges, showFinding, withDigests } from '../show-changes.ts'
+import { note, plain, plural, printJson, say } from '../terminal.ts'
 
 /** `toolcrib lock`: approves the servers of the config that counts most, as they are now. */
 export async function runLock(flags: ServerFlags): Promise<void> {

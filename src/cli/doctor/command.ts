@@ -1,7 +1,7 @@
 import { Command } from 'commander'
-import type { DoctorFlags } from '../doctor.ts'
+import { MODE_HELP, withModeFlags, withServerFlags } from '../flags.ts'
 import { fitted } from '../terminal.ts'
-import { MODE_HELP, withModeFlags, withServerFlags } from './flags.ts'
+import type { DoctorFlags } from './run-doctor.ts'
 
 /** `toolcrib doctor`: how config, servers and lockfile are doing, and what to do next. */
 export function doctorCommand(): Command {
@@ -9,7 +9,7 @@ export function doctorCommand(): Command {
     .description('Check config, servers, definitions and lockfile, and say what to do next.')
     .addHelpText('after', () => fitted(HELP))
     .action(async (flags: DoctorFlags) => {
-      const { runDoctor } = await import('../doctor.ts')
+      const { runDoctor } = await import('./run-doctor.ts')
       await runDoctor(flags)
     })
 }
