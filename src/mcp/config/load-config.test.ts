@@ -98,6 +98,12 @@ describe('loadConfig', () => {
       '/project/toolcrib.toml': '[tools]\ndeferred_tools = true\nregistry_mode = "auto"',
     })
     expect(all.tools).toEqual({ mode: 'auto', defer: 'all' })
+    const full = await load({ '/project/toolcrib.toml': '[tools]\nlazy_mcp = false' })
+    expect(full.tools).toEqual({ mode: 'full' })
+    const lazy = await load({
+      '/project/toolcrib.toml': '[tools]\nlazy_mcp = false\nregistry_mode = "lazy"\ndefer = "auto"',
+    })
+    expect(lazy.tools).toEqual({ mode: 'lazy' })
   })
 
   it('lays flags over the environment over the project over the user', async () => {
@@ -118,9 +124,9 @@ describe('loadConfig', () => {
   })
 
   it.each([
-    ['lazy_mcp', 'mcp'],
-    ['deferred_tools', 'all'],
-  ])('lets a layer undo a %s of the layer below', async (key, defer) => {
+    ['lazy_mcp', 'mcp', { mode: 'full' }],
+    ['deferred_tools', 'all', {}],
+  ])('lets a layer undo a %s of the layer below', async (key, defer, undone) => {
     const layers = (user: string, project: string) => ({
       '/home/me/.config/toolcrib/toolcrib.toml': `[tools]\n${user}`,
       '/project/toolcrib.toml': `[tools]\n${project}`,
@@ -128,11 +134,11 @@ describe('loadConfig', () => {
     const HOME = '/home/me'
     const variable = `TOOLCRIB_${key.toUpperCase()}`
     const off = layers(`${key} = true`, `${key} = false`)
-    expect((await load(off, { env: { HOME } })).tools).toEqual({})
+    expect((await load(off, { env: { HOME } })).tools).toEqual(undone)
     expect((await load(off, { env: { HOME, [variable]: '1' } })).tools).toEqual({ mode: 'lazy', defer })
     const on = layers(`${key} = false`, `${key} = true`)
     expect((await load(on, { env: { HOME } })).tools).toEqual({ mode: 'lazy', defer })
-    expect((await load(on, { env: { HOME, [variable]: 'false' } })).tools).toEqual({})
+    expect((await load(on, { env: { HOME, [variable]: 'false' } })).tools).toEqual(undone)
     const flags = { overrides: { [key]: true } }
     expect((await load(on, { env: { HOME, [variable]: 'false' }, ...flags })).tools).toEqual({
       mode: 'lazy',

@@ -8,11 +8,14 @@ import { asRead, readServer, type ServerConfig, type ServerPlace } from './serve
 import {
   overlayTools,
   readTools,
+  type SearcherChoice,
+  searcherOf,
   type ToolsConfig,
   type ToolsTable,
   toolsFromEnvironment,
   toRegistryOptions,
 } from './tools-config.ts'
+import { configDirectory } from './user-folders.ts'
 
 /** Environment variables by name, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -39,6 +42,8 @@ export interface LoadOptions {
 export interface Config {
   /** Options for `new ToolRegistry()`. */
   readonly tools: ToolsConfig
+  /** The searcher it names; `openFromConfig()` uses `hybrid` when absent. */
+  readonly searcher?: SearcherChoice
   /** The servers that are not disabled, by name, with their variables filled in. */
   readonly servers: Readonly<Record<string, ServerConfig>>
   /** The files it was read from, the user's first. */
@@ -53,13 +58,13 @@ export interface ConfigLayer {
   readonly servers: readonly string[]
 }
 
-const FILE_NAMES = ['toolcrib.toml', '.mcp.json', 'mcp.json']
+const FILE_NAMES = ['toolcrib.toml', 'mcp.toml', '.mcp.json', 'mcp.json']
 
 /**
  * Finds and reads the config: the file at `path` (or `TOOLCRIB_CONFIG`) alone, else the first of `toolcrib.toml`,
- * `.mcp.json` and `mcp.json` in the project, laid over the first of them in the user's config folder. `overrides` win
- * over `TOOLCRIB_*` variables, those over the project, and that over the user. No file at all is an empty config; a
- * file that makes no sense is `config-invalid` with the line.
+ * `mcp.toml`, `.mcp.json` and `mcp.json` in the project, over the first of them in the user's config folder. Precedence:
+ * `overrides`, `TOOLCRIB_*` variables, project config, user config. Returns an empty config when there is no file; throws
+ * `config-invalid`, with the line, for an invalid one.
  */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
   const { env, cwd, overrides = {}, onBadServer } = options
@@ -76,17 +81,10 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   ]
   const servers = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.servers)))
   return {
-    tools: toRegistryOptions(tools.reduce(overlayTools)),
+    ...settingsOf(tools.reduce(overlayTools)),
     servers: withoutDisabled(servers),
     ...originOf(layers),
   }
-}
-
-/** `$XDG_CONFIG_HOME/toolcrib`, `~/.config/toolcrib`, or `%APPDATA%\toolcrib`; undefined without any of them. */
-export function configDirectory(env: Environment): string | undefined {
-  if (env.XDG_CONFIG_HOME) return join(env.XDG_CONFIG_HOME, 'toolcrib')
-  if (env.APPDATA) return join(env.APPDATA, 'toolcrib')
-  return env.HOME ? join(env.HOME, '.config', 'toolcrib') : undefined
 }
 
 /** How parsed config is read. */
@@ -105,7 +103,12 @@ export interface ReadOptions {
 export function readConfig(data: unknown, options: ReadOptions = {}): Config {
   const { tools, servers } = readLayer(data, options)
   const layers = options.file ? [{ file: options.file.path, servers }] : []
-  return { tools: toRegistryOptions(tools), servers: withoutDisabled(servers), ...originOf(layers) }
+  return { ...settingsOf(tools), servers: withoutDisabled(servers), ...originOf(layers) }
+}
+
+function settingsOf(table: ToolsTable): Pick<Config, 'tools' | 'searcher'> {
+  const searcher = searcherOf(table)
+  return { tools: toRegistryOptions(table), ...(searcher === undefined ? {} : { searcher }) }
 }
 
 function originOf(
