@@ -1,14 +1,22 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
+import type { TestProject } from 'vitest/node'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The path of the bundled command line. */
+    readonly commandLine: string
+  }
+}
 
 const root = join(import.meta.dirname, '..')
 
 /**
- * The command line bundled once from the sources, so that a test can run it fifty times. It lies inside node_modules,
- * where it finds what it depends on.
+ * Bundles the command line once per run, for the tests that need it as a process. It lies inside node_modules, where
+ * it finds its dependencies.
  */
-export async function buildCommandLine(): Promise<{ readonly main: string; remove(): void }> {
+export default async function setup({ provide }: TestProject): Promise<() => void> {
   const cache = join(root, 'node_modules', '.cache')
   mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, 'toolcrib-cli-'))
@@ -32,8 +40,6 @@ export async function buildCommandLine(): Promise<{ readonly main: string; remov
   })
   await bundle.write({ dir: join(folder, 'dist'), format: 'esm' })
   await bundle.close()
-  return {
-    main: join(folder, 'dist', 'cli', 'main.js'),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
-  }
+  provide('commandLine', join(folder, 'dist', 'cli', 'main.js'))
+  return () => rmSync(folder, { recursive: true, force: true })
 }

@@ -3,24 +3,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ToolRegistry } from 'toolcrib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, inject, it } from 'vitest'
 import { openScene } from '../src/cli/tour/scenes.ts'
-import { buildCommandLine } from './cli-process.ts'
 
 const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'toolcrib-cli-'))
-let cli: Awaited<ReturnType<typeof buildCommandLine>>
-beforeAll(async () => {
-  cli = await buildCommandLine()
-})
-afterAll(() => {
-  cli.remove()
-  rmSync(folder, { recursive: true })
-})
+afterAll(() => rmSync(folder, { recursive: true }))
 
 /** Runs the command line as a separate process. */
 function toolcrib(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli.main, ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [inject('commandLine'), ...args], {
     cwd: root,
     encoding: 'utf8',
     env: { ...process.env, NO_COLOR: '1' },
@@ -66,7 +58,7 @@ describe('toolcrib tour', () => {
 
   it('has one figure for the whole catalogue, wherever it is told', () => {
     const { stdout } = toolcrib('tour')
-    const [, full] = /37 tools on the surface, ([\d,]+) tokens a turn/.exec(stdout) ?? []
+    const [, full] = /37 tools on the surface, ([\d,]+) tokens per turn/.exec(stdout) ?? []
     expect(full).toMatch(/\d/)
     expect(stdout).toContain(`all tools would be ${full} tokens`)
   })
@@ -119,7 +111,7 @@ describe('toolcrib eval', () => {
     const mistyped = lines('mistyped.jsonl', [{ id: '1', query: 'email', relevant: ['b', 'bb'] }])
     const { status, stdout, stderr } = toolcrib('eval', '--tools', tools, '--queries', mistyped, '--json')
     expect(status).toBe(0)
-    expect(stderr).toContain('1 relevant id named by no tool, and so never found: bb')
+    expect(stderr).toContain('1 relevant id belongs to no tool and will never be found: bb')
     expect(JSON.parse(stdout).recall['5']).toBeCloseTo(0.5)
   })
 

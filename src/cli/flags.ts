@@ -1,36 +1,38 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 
-/** Flags that every command over servers has. */
+/** Flags of every command over servers. */
 export interface ServerFlags {
   readonly config?: string
   readonly lockfile?: string
-  /** How long servers may take; what the config or the default says, when absent. */
+  /** How long servers may take; the config's own limit or the default, when absent. */
   readonly timeout?: number
   readonly json?: boolean
 }
 
-/** Flags that say what is shown and what is deferred; over environment and config. */
-export interface ModeFlags {
+/** Flags of every command that opens a registry. They win over environment and config. */
+export interface RegistryFlags {
   readonly mode?: 'full' | 'lazy' | 'auto'
   readonly defer?: 'all' | 'mcp' | 'flagged'
+  /** Every server must be held to a lockfile. */
+  readonly locked?: boolean
 }
 
-/** The flag of commands that may go by what servers listed before. */
+/** The flag of commands that use what servers listed before. */
 export interface RefreshFlags {
   readonly refresh?: boolean
 }
 
-/** Adds the flags that every command over servers has. */
+/** Adds the flags of every command over servers. */
 export function withServerFlags(command: Command): Command {
   return command
-    .option('--config <file>', 'read this config and no other')
-    .option('--lockfile <file>', 'the lockfile (default: toolcrib.lock beside the config)')
-    .option('--timeout <ms>', 'how long servers may take (default: 30000)', toMilliseconds)
+    .option('--config <file>', 'read this config file and no other')
+    .option('--lockfile <file>', 'use this lockfile (default: toolcrib.lock beside the config)')
+    .option('--timeout <ms>', 'how long each server may take (default: 30000)', toMilliseconds)
     .option('--json', 'print the result as JSON')
 }
 
-/** Adds the flags that say what is shown and what is deferred. */
-export function withModeFlags(command: Command): Command {
+/** Adds the flags of every command that opens a registry. */
+export function withRegistryFlags(command: Command): Command {
   return command
     .addOption(
       new Option('--mode <mode>', 'full: show every tool; lazy: once found; auto: by their number').choices([
@@ -40,23 +42,25 @@ export function withModeFlags(command: Command): Command {
       ]),
     )
     .addOption(
-      new Option('--defer <what>', 'which tools lazy mode holds back').choices(['all', 'mcp', 'flagged']),
+      new Option('--defer <what>', 'which tools lazy mode defers').choices(['all', 'mcp', 'flagged']),
     )
+    .option('--locked', 'fail when a server has no lockfile')
 }
 
-/** Adds the flag of commands that may go by what servers listed before. */
+/** Adds the flag of commands that use what servers listed before. */
 export function withRefreshFlag(command: Command): Command {
-  return command.option('--refresh', 'ask the servers, whatever is remembered of them')
+  return command.option('--refresh', 'ask every server again, also those whose tools are remembered')
 }
 
-/** What `--help` says of mode flags. */
-export const MODE_HELP = `--mode and --defer go before TOOLCRIB_REGISTRY_MODE and TOOLCRIB_DEFER, those before the project's config, and that \
-before your own.`
+/** What `--help` says about the flags of a registry. */
+export const REGISTRY_HELP = `Precedence of --mode and --defer: flags, environment (TOOLCRIB_REGISTRY_MODE, TOOLCRIB_DEFER), project config, \
+user config.
+With --locked, a missing lockfile is an error: use it in CI.`
 
-/** What `--help` says of catalogues that are remembered. */
-export const REFRESH_HELP = `What a server lists is remembered for a day, so that the next time nothing need be started; --refresh asks anew.`
+/** What `--help` says about remembered tools. */
+export const REFRESH_HELP = `The tools of a server are remembered for a day, so the next run starts nothing; --refresh asks the servers again.`
 
-/** A timer that is to wait for longer fires at once. */
+/** A timer with a longer delay fires at once. */
 const MAX_MILLISECONDS = 2 ** 31 - 1
 
 function toMilliseconds(value: string): number {

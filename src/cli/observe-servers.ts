@@ -3,34 +3,35 @@ import { ToolcribError } from 'toolcrib'
 import {
   compareWithLock,
   type Finding,
+  type FoundConfig,
   type LockChange,
   type Lockfile,
   type ObservedServer,
 } from 'toolcrib/mcp'
 import type { ServerFlags } from './flags.ts'
-import { type FoundConfig, findConfig, withRegistry } from './open-registry.ts'
-import { note } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
+import { findWithFlags, unlockedServers, withRegistry } from './with-registry.ts'
 
-/** What the configured servers are now, and what became of those that could not be asked. */
-export interface Observation extends FoundConfig {
+/** What the configured servers list now, and why others could not be asked. */
+export interface Observation {
   readonly observed: ReadonlyMap<string, ObservedServer>
   readonly failed: readonly { readonly server: string; readonly reason: string }[]
-  /** What the scanner says of what they list. */
+  /** What the scanner finds suspicious in what they list. */
   readonly findings: readonly Finding[]
 }
 
 /**
- * Asks servers for what they list, held to nothing. Those that `mayStart` refuses are observed by their config
- * alone: a command that nobody approved is not run just to look at it.
+ * Asks servers what they list, without holding anything back. Servers that `mayStart` refuses are observed by their
+ * config alone: a command that nobody approved is not run just to look at it.
  */
-export async function observeServers(
+export function observeServers(
+  terminal: Terminal,
   flags: ServerFlags,
-  mayStart: (server: string, found: FoundConfig) => boolean,
-  found?: FoundConfig,
+  found: FoundConfig,
+  mayStart: (server: string) => boolean,
 ): Promise<Observation> {
-  const options = { isWanted: mayStart, isLocked: false, ...(found ? { found } : {}) }
-  return withRegistry(flags, options, async (opened) => {
-    const { config, servers, statuses } = opened
+  const options = { found, servers: mayStart, locked: false }
+  return withRegistry(terminal, flags, options, async ({ config, servers, statuses }) => {
     const observed = new Map(
       Object.entries(config.servers).map(([name, server]): [string, ObservedServer] => [
         name,
@@ -46,36 +47,31 @@ export async function observeServers(
             ? status.reason
             : 'it did not answer in time; give it more with --timeout',
       }))
-    const { locks, lockPath, lockfile } = opened
-    return { config, locks, lockPath, lockfile, observed, failed, findings: servers.findings() }
+    return { observed, failed, findings: servers.findings() }
   })
 }
 
-/** Servers that are new or whose command changed, told by config and lockfile alone. */
+/** Servers that are new or whose command changed, decided by config and lockfile alone. */
 export function unapprovedServers({ config, lockfile }: FoundConfig): Map<string, LockChange> {
   const commands = new Map(Object.entries(config.servers).map(([name, server]) => [name, { config: server }]))
   const changes = compareWithLock(lockfile ?? { servers: new Map() }, commands)
   return new Map(changes.map((change) => [change.server, change]))
 }
 
-/** Servers that no lockfile holds, by the path where theirs would lie. */
-export function unlockedServers({ locks }: FoundConfig): { lockfile: string; servers: string[] }[] {
-  return locks
-    .filter(({ lockfile, servers }) => lockfile === undefined && servers.size > 0)
-    .map(({ path, servers }) => ({ lockfile: path, servers: [...servers] }))
-}
-
-/** Says so to people: servers that nothing holds should not pass for approved. */
-export function noteUnlocked(found: FoundConfig): void {
+/** Notes the servers that no lockfile holds, so that nobody takes them for approved. */
+export function noteUnlocked(terminal: Terminal, found: FoundConfig): void {
   for (const { lockfile, servers } of unlockedServers(found)) {
-    const step = `there is no ${lockfile}; "toolcrib lock --config" with the config beside it writes it`
-    note(`${pc.yellow('note')} held to nothing: ${servers.join(', ')} (${step})`)
+    const step = `there is no ${lockfile}; write it with "toolcrib lock --config" and the config beside it`
+    terminal.note(`${pc.yellow('note')} not held to a lockfile: ${servers.join(', ')} (${step})`)
   }
 }
 
-/** The lockfile, for commands that make no sense without one. */
-export async function requireLockfile(flags: ServerFlags): Promise<FoundConfig & { lockfile: Lockfile }> {
-  const { lockfile, ...found } = await findConfig(flags)
+/** Config and lockfile, for commands that compare with one. Throws `config-invalid` when there is none. */
+export async function requireLockfile(
+  terminal: Terminal,
+  flags: ServerFlags,
+): Promise<FoundConfig & { readonly lockfile: Lockfile }> {
+  const { lockfile, ...found } = await findWithFlags(terminal, flags)
   if (lockfile) return { ...found, lockfile }
   throw new ToolcribError('config-invalid', `there is no ${found.lockPath}; write one with "toolcrib lock"`)
 }

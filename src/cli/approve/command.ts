@@ -1,10 +1,10 @@
 import { Command } from 'commander'
 import { withServerFlags } from '../flags.ts'
-import { fitted } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 import type { ApproveFlags } from './run-approve.ts'
 
 /** `toolcrib approve`: takes changes over into the lockfile. */
-export function approveCommand(): Command {
+export function approveCommand(terminal: Terminal): Command {
   return withServerFlags(new Command('approve'))
     .description('Take over what changed, so that it is found and callable again.')
     .argument(
@@ -13,10 +13,10 @@ export function approveCommand(): Command {
     )
     .option('--all', 'everything that changed')
     .option('--yes', 'do not ask, on a terminal either')
-    .addHelpText('after', () => fitted(HELP))
+    .addHelpText('after', () => terminal.fit(HELP))
     .action(async (names: string[], flags: ApproveFlags) => {
       const { runApprove } = await import('./run-approve.ts')
-      await runApprove(names, flags)
+      terminal.exitCode = await runApprove(terminal, names, flags)
     })
 }
 

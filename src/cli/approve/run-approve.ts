@@ -12,45 +12,47 @@ import {
 import type { ServerFlags } from '../flags.ts'
 import { type Observation, observeServers, requireLockfile, unapprovedServers } from '../observe-servers.ts'
 import { findingsOf, showChanges, summarise, withDigests } from '../show-changes.ts'
-import { note, plain, plural, printJson, say } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
+import { plain, plural } from '../text.ts'
 
 export interface ApproveFlags extends ServerFlags {
   readonly all?: boolean
-  /** Ask nothing. */
+  /** Approve without asking. */
   readonly yes?: boolean
 }
 
-/** `toolcrib approve`: takes changes over into the lockfile. */
-export async function runApprove(names: readonly string[], flags: ApproveFlags): Promise<void> {
+/** Writes changes to the lockfile. */
+export async function runApprove(
+  terminal: Terminal,
+  names: readonly string[],
+  flags: ApproveFlags,
+): Promise<number> {
   if (names.length === 0 && !flags.all)
-    throw new ToolcribError('config-invalid', 'say what to approve, by names or --all; see "toolcrib diff"')
-  const found = await requireLockfile(flags)
+    throw new ToolcribError('config-invalid', 'name what to approve, or pass --all; see "toolcrib diff"')
+  const found = await requireLockfile(terminal, flags)
   const { lockfile, lockPath } = found
   const isMeant = flags.all ? () => true : changeMatcher(names)
   const unapproved = unapprovedServers(found)
-  const { observed, failed, findings } = await observeServers(
-    flags,
-    (server) => {
-      if (lockfile.exempt?.has(server)) return false
-      const change = unapproved.get(server)
-      if (change === undefined || isMeant(change)) return true
-      return namesToolOf(server, Object.keys(found.config.servers), names)
-    },
-    found,
-  )
+  const mayStart = (server: string) => {
+    if (lockfile.exempt?.has(server)) return false
+    const change = unapproved.get(server)
+    if (change === undefined || isMeant(change)) return true
+    return namesToolOf(server, Object.keys(found.config.servers), names)
+  }
+  const { observed, failed, findings } = await observeServers(terminal, flags, found, mayStart)
   const { lockfile: next, approved } = approveChanges(lockfile, observed, isMeant)
-  if (!flags.json) showChanges(approved, findings)
-  if (approved.length > 0 && mustAsk(names, flags) && !(await isConfirmed(approved))) {
-    say('nothing was approved')
-    process.exitCode = 1
-    return
+  if (!flags.json) showChanges(terminal, approved, findings)
+  const isAsked = approved.length > 0 && mustAsk(terminal, names, flags)
+  if (isAsked && !(await isConfirmed(terminal, approved))) {
+    terminal.say('nothing was approved')
+    return 1
   }
   await writeLocks(found.locks, next)
   const waiting = compareWithLock(next, observed)
   const changes = [...compareWithLock(lockfile, observed), ...approved]
   const unmatched = names.filter((name) => !changes.some(changeMatcher([name])))
   if (flags.json)
-    printJson({
+    terminal.printJson({
       lockfile: lockPath,
       approved: withDigests(approved),
       waiting: withDigests(waiting),
@@ -58,22 +60,26 @@ export async function runApprove(names: readonly string[], flags: ApproveFlags):
       unmatched,
       failed,
     })
-  else showOutcome(approved, waiting, failed)
-  for (const name of unmatched) note(`${pc.yellow('note')} ${explainUnmatched(name, changes)}`)
+  else showOutcome(terminal, approved, waiting, failed)
+  for (const name of unmatched) terminal.note(`${pc.yellow('note')} ${explainUnmatched(name, changes)}`)
   const isDone = approved.length > 0 || (flags.all === true && waiting.length === 0)
-  process.exitCode = isDone && failed.length + unmatched.length === 0 ? 0 : 1
+  return isDone && failed.length + unmatched.length === 0 ? 0 : 1
 }
 
-/** Servers are asked anew, so somebody who is there should see what they say now; a digest stands for having seen it. */
-function mustAsk(names: readonly string[], { yes, json, all }: ApproveFlags): boolean {
-  if (yes || json || !process.stdin.isTTY || !process.stdout.isTTY) return false
+/** Servers may list something else since the last diff, so a person confirms what they list now, unless by digest. */
+function mustAsk(
+  { isInteractive }: Terminal,
+  names: readonly string[],
+  { yes, json, all }: ApproveFlags,
+): boolean {
+  if (yes || json || !isInteractive) return false
   return all === true || names.some((name) => splitDigest(name).digest === undefined)
 }
 
-function isConfirmed(changes: readonly LockChange[]): Promise<boolean> {
+function isConfirmed({ input, output }: Terminal, changes: readonly LockChange[]): Promise<boolean> {
   return new Promise((resolve) => {
-    const lines = createInterface({ input: process.stdin, output: process.stdout })
-    // Ctrl-C and the end of input say no.
+    const lines = createInterface({ input, output })
+    // Ctrl-C and the end of input mean no.
     lines.once('close', () => resolve(false))
     lines.question(
       `\nApprove ${changes.length === 1 ? 'this change' : `these ${plural(changes.length, 'change')}`}? [y/N] `,
@@ -88,14 +94,13 @@ function isConfirmed(changes: readonly LockChange[]): Promise<boolean> {
 function explainUnmatched(name: string, changes: readonly LockChange[]): string {
   const { name: bare, digest } = splitDigest(name)
   if (digest !== undefined && changes.some(changeMatcher([bare])))
-    return `"${bare}" is not what ${digest} stood for any more, so it waits; see "toolcrib diff"`
-  return `"${name}" fits nothing that changed; see "toolcrib diff"`
+    return `"${bare}" is not what ${digest} stood for any more, so it is not approved; see "toolcrib diff"`
+  return `"${name}" matches nothing that changed; see "toolcrib diff"`
 }
 
 /**
- * A tool can only be approved with the server it is of, so naming one means to run that server. Where the names of
- * several servers fit, it is of the longest: `mcp__a__b__sun` does not mean to run `a` when there is an `a__b`. With a
- * digest it was seen as a tool of a server that runs already; another command is not meant.
+ * Naming a tool allows its server to run. When several servers match, the longest name counts: `mcp__a__b__sun` does not
+ * run `a` when there is an `a__b`. A digest was printed for a server that runs already, so it allows no other command.
  */
 function namesToolOf(server: string, servers: readonly string[], names: readonly string[]): boolean {
   const fits = (name: string) => (each: string) =>
@@ -108,11 +113,15 @@ function namesToolOf(server: string, servers: readonly string[], names: readonly
 }
 
 function showOutcome(
+  terminal: Terminal,
   approved: readonly LockChange[],
   waiting: readonly LockChange[],
   failed: Observation['failed'],
 ): void {
-  say(approved.length > 0 ? `\n${pc.green('approved')} ${summarise(approved)}` : 'nothing to approve')
-  if (waiting.length > 0) say(pc.yellow(`still waiting: ${summarise(waiting)}; see "toolcrib diff"`))
-  for (const { server, reason } of failed) note(`${pc.red('failed')} ${server}: ${plain(reason)}`)
+  terminal.say(
+    approved.length > 0 ? `\n${pc.green('approved')} ${summarise(approved)}` : 'nothing to approve',
+  )
+  if (waiting.length > 0)
+    terminal.say(pc.yellow(`not approved yet: ${summarise(waiting)}; see "toolcrib diff"`))
+  for (const { server, reason } of failed) terminal.note(`${pc.red('failed')} ${server}: ${plain(reason)}`)
 }

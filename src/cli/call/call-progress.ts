@@ -1,20 +1,21 @@
 import type { McpEvent } from 'toolcrib/mcp'
-import { type ProgressStream, plain, progressLine } from '../terminal.ts'
+import { type ProgressStream, progressLine } from '../terminal.ts'
+import { plain } from '../text.ts'
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const
 const FRAME_MS = 100
 
 export interface CallProgressOptions {
-  readonly stream?: ProgressStream
+  readonly stream: ProgressStream
   readonly now?: () => number
-  /** Calls back again and again until the returned function is called. */
+  /** Calls back at an interval until the returned function is called. */
   readonly every?: (intervalMs: number, tick: () => void) => () => void
 }
 
-/** A line that shows a call is going on: for how long, and what its server says of it. */
+/** A line that shows how long a call has been running, and the progress that its server reports. */
 export function callProgress(
   name: string,
-  { stream = process.stderr, now = Date.now, every = everyTick }: CallProgressOptions = {},
+  { stream, now = Date.now, every = everyTick }: CallProgressOptions,
 ): { note(event: McpEvent): void; during<Value>(work: Promise<Value>): Promise<Value> } {
   const line = progressLine(stream)
   let said = ''

@@ -8,30 +8,36 @@ import {
   type ToolRegistry,
   type ToolSchema,
 } from 'toolcrib'
-import type { ModeFlags, ServerFlags } from '../flags.ts'
-import { withRegistry } from '../open-registry.ts'
-import { note, plain, plainLines, print, printJson } from '../terminal.ts'
+import type { RegistryFlags, ServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+import { plain, plainLines } from '../text.ts'
+import { withRegistry } from '../with-registry.ts'
 import { callProgress } from './call-progress.ts'
 
-export interface CallFlags extends ServerFlags, ModeFlags {
+export interface CallFlags extends ServerFlags, RegistryFlags {
   readonly arg: readonly string[]
   readonly dryRun?: boolean
 }
 
-/** `toolcrib call`: one call, through the same gates as a model's. */
-export async function runCall(name: string, json: string | undefined, flags: CallFlags): Promise<void> {
-  const given = await readArguments(json)
+/** Calls one tool, through the same checks as a model's call. */
+export async function runCall(
+  terminal: Terminal,
+  name: string,
+  json: string | undefined,
+  flags: CallFlags,
+): Promise<number> {
+  const given = await readArguments(terminal, json)
   const pairs = flags.arg.map(readPair)
-  const isWanted = (server: string, { config }: { config: { servers: object } }) =>
-    serverOf(name, Object.keys(config.servers))?.includes(server) ?? true
-  const progress = callProgress(name)
+  const servers = (server: string, { config }: { config: { servers: object } }) =>
+    serversOf(name, Object.keys(config.servers))?.includes(server) ?? true
+  const progress = callProgress(name, { stream: terminal.errors })
   const isEnough = (registry: ToolRegistry) => toolsNamed(name, registry).length > 0
-  const options = { isWanted, isEnough, onEvent: progress.note }
-  await withRegistry(flags, options, async ({ registry, statuses, signal }) => {
+  const options = { servers, isEnough, onEvent: progress.note }
+  return withRegistry(terminal, flags, options, async ({ registry, statuses, signal }) => {
     const tool = findTool(registry, name)
     const args = { ...given, ...typedPairs(pairs, tool?.parameters) }
     const call = { toolCallId: 'call-1', name: tool?.name ?? name, args }
-    // How long the server may take is its own matter; --timeout ends the call whatever is heard of its progress.
+    // --timeout ends the call even while its server reports progress.
     const deadline = flags.timeout === undefined ? undefined : AbortSignal.timeout(flags.timeout)
     const context = {
       sessionId: 'cli',
@@ -43,25 +49,29 @@ export async function runCall(name: string, json: string | undefined, flags: Cal
     signal.throwIfAborted()
     if (!answer) throw new Error('a call was not answered')
     const timely = deadline?.aborted ? asTimeout(answer, flags.timeout) : answer
-    const explained = withNextStep(timely, name, tool, statuses)
-    if (flags.json) printJson(explained)
-    else show(explained)
-    process.exitCode = exitCodeOf(explained, tool !== undefined)
+    const unknown = tool ? undefined : describeUnknown(name, registry, statuses)
+    const explained = withNextStep(timely, tool, unknown)
+    if (flags.json) terminal.printJson(explained)
+    else show(terminal, explained)
+    return exitCodeOf(explained, tool !== undefined)
   })
 }
 
-/** People scroll; nothing is trimmed for them. */
+/** People can scroll: nothing is trimmed for them. */
 const ENOUGH = 100_000_000
 
-async function readArguments(json: string | undefined): Promise<Record<string, unknown>> {
+async function readArguments(
+  { input }: Terminal,
+  json: string | undefined,
+): Promise<Record<string, unknown>> {
   if (json === undefined) return {}
-  const source = json === '-' ? await text(process.stdin) : json
+  const source = json === '-' ? await text(input) : json
   let data: unknown
   try {
     data = JSON.parse(source)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ToolcribError('config-invalid', `the arguments are no JSON: ${reason}`, { cause })
+    throw new ToolcribError('config-invalid', `the arguments are not JSON: ${reason}`, { cause })
   }
   if (typeof data === 'object' && data !== null && !Array.isArray(data))
     return data as Record<string, unknown>
@@ -74,8 +84,8 @@ function readPair(pair: string): [key: string, value: string] {
   throw new ToolcribError('config-invalid', `--arg ${pair} must be key=value`)
 }
 
-/** The servers a name can mean, longest names first; undefined when it tells none. */
-function serverOf(name: string, servers: readonly string[]): readonly string[] | undefined {
+/** The servers that a name can refer to; undefined when it names none. */
+function serversOf(name: string, servers: readonly string[]): readonly string[] | undefined {
   const fitting = servers.filter(
     (server) => name.startsWith(`mcp__${server}__`) || name.startsWith(`${server}.`),
   )
@@ -86,10 +96,13 @@ function findTool(registry: ToolRegistry, name: string): ToolSchema | undefined 
   const fitting = toolsNamed(name, registry)
   if (fitting.length < 2) return fitting[0]
   const names = fitting.map((schema) => schema.name).join(', ')
-  throw new ToolcribError('name-invalid', `"${name}" may mean ${names}; say which`)
+  throw new ToolcribError(
+    'name-invalid',
+    `"${name}" is the name of several tools: ${names}; call one of these`,
+  )
 }
 
-/** The tool of that very name, else those whose server calls them so. */
+/** The tool with that name, else those that go by it on their server. */
 function toolsNamed(name: string, registry: ToolRegistry): readonly ToolSchema[] {
   const schemas = registry.listSchemas()
   const exact = schemas.find((schema) => schema.name === name)
@@ -124,7 +137,7 @@ function asJson(value: string): unknown {
   }
 }
 
-/** A call that was given up because its time was over did not end as its user wished. */
+/** A call that `--timeout` cancelled has timed out: nobody else cancelled it. */
 function asTimeout(answer: CallResult, timeoutMs: number | undefined): CallResult {
   const { result, name } = answer
   if (result.ok || result.code !== 'cancelled') return answer
@@ -132,49 +145,50 @@ function asTimeout(answer: CallResult, timeoutMs: number | undefined): CallResul
   return { ...answer, result: { ...result, code: 'timeout', error } }
 }
 
-/** What a model is told to do next is nothing that a person at a terminal can do. */
+/** Names the next step of a person at a terminal, which is not that of a model. */
 function withNextStep(
   answer: CallResult,
-  name: string,
   tool: ToolSchema | undefined,
-  statuses: readonly ServerStatus[],
+  unknown: string | undefined,
 ): CallResult {
   const { result } = answer
   if (result.ok) return answer
   const explained = (error: string): CallResult => ({ ...answer, result: { ...result, error } })
-  if (!tool) return explained(unknownTool(name, statuses))
-  if (result.code === 'timeout') return explained(`${result.error}\ngive it more with --timeout <ms>`)
-  if (result.code !== 'input_invalid' || tool.mcpServer === undefined) return answer
+  if (unknown !== undefined) return explained(unknown)
+  if (result.code === 'timeout') return explained(`${result.error}\ngive it more time with --timeout <ms>`)
+  if (result.code !== 'input_invalid' || tool?.mcpServer === undefined) return answer
   return explained(`${result.error}\nsee its schema with "toolcrib list ${tool.mcpServer} --schema"`)
 }
 
-function unknownTool(name: string, statuses: readonly ServerStatus[]): string {
+function describeUnknown(name: string, registry: ToolRegistry, statuses: readonly ServerStatus[]): string {
   if (statuses.length === 0) {
-    const step = 'add one, or take over those of other programs with "toolcrib import"'
+    const step = 'add one, or import those of other programs with "toolcrib import"'
     return `"${name}" cannot be called: no servers are configured; ${step}`
   }
   const missing = statuses.flatMap((status) => {
     if (status.state === 'failed') return [`the server "${status.server}" failed: ${plain(status.reason)}`]
     return status.state === 'connecting'
-      ? [`the server "${status.server}" is still connecting; give it more with --timeout`]
+      ? [`the server "${status.server}" is still connecting; give it more time with --timeout`]
       : []
   })
   if (missing.length > 0 && missing.length === statuses.length)
     return [`"${name}" cannot be called`, ...missing].join('\n')
   const step = 'find its name with "toolcrib search" or "toolcrib list"'
-  return [`no server that answered has a tool "${name}"; ${step}`, ...missing].join('\n')
+  // The reason names tools whose names are close.
+  const { reason } = registry.explain(name)
+  return [`there is no tool "${name}": ${reason}`, step, ...missing].join('\n')
 }
 
-function show({ result, durationMs }: CallResult): void {
+function show(terminal: Terminal, { result, durationMs }: CallResult): void {
   if (!result.ok) {
-    note(`${pc.red(result.code)} ${plainLines(result.error)}`)
+    terminal.note(`${pc.red(result.code)} ${plainLines(result.error)}`)
     return
   }
-  print(process.stdout.isTTY ? plainLines(result.value) : result.value)
+  terminal.print(terminal.output.isTTY ? plainLines(result.value) : result.value)
   const others = result.content?.filter(({ type }) => type !== 'text') ?? []
   if (others.length > 0)
-    note(pc.dim(`also: ${others.map(({ type }) => type).join(', ')}; see them with --json`))
-  if (process.stderr.isTTY) note(pc.dim(`${Math.round(durationMs)} ms`))
+    terminal.note(pc.dim(`also: ${others.map(({ type }) => type).join(', ')}; see them with --json`))
+  if (terminal.errors.isTTY) terminal.note(pc.dim(`${Math.round(durationMs)} ms`))
 }
 
 function exitCodeOf({ result }: CallResult, isKnown: boolean): number {

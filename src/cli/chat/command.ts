@@ -1,11 +1,11 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { MODE_HELP, withModeFlags } from '../flags.ts'
-import { fitted } from '../terminal.ts'
+import { REGISTRY_HELP, withRegistryFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
 import { PROVIDER_NAMES } from './provider-names.ts'
 import type { ChatOptions } from './run-chat.ts'
 
 /** `toolcrib chat`: the agent loop in a terminal. */
-export function chatCommand(): Command {
+export function chatCommand(terminal: Terminal): Command {
   const command = new Command('chat')
     .description(
       'Talk to a model that works with your tools: MCP servers from your config, and the built-in ones.',
@@ -25,7 +25,7 @@ export function chatCommand(): Command {
     )
     .option('--config <file>', 'read this config and no other')
     .option('--lockfile <file>', 'the lockfile (default: toolcrib.lock beside the config)')
-  return withModeFlags(command)
+  return withRegistryFlags(command)
     .option('--builtin', 'add the built-in tools: files below this folder, the web, memory, a board')
     .option('--commands <names>', 'let the model run these commands: git,npm', toNames)
     .option('--agents <folder>', 'agents in Markdown (default: .toolcrib/agents)')
@@ -38,12 +38,12 @@ export function chatCommand(): Command {
     .option('--yes', 'run every tool without asking')
     .option('--prompt <text>', 'say this, print the answer and leave')
     .option('--json', 'with --prompt: print the answer, why it stopped and what it took as JSON')
-    .addHelpText('after', () => fitted(HELP))
+    .addHelpText('after', () => terminal.fit(HELP))
     .action(async (options: ChatOptions, command: Command) => {
       if (options.json && options.prompt === undefined)
         command.error('error: --json needs --prompt', { exitCode: 2 })
-      const { runChatHere } = await import('./run-chat-here.ts')
-      await runChatHere(options)
+      const { runChat } = await import('./run-chat.ts')
+      terminal.exitCode = await runChat(terminal, options)
     })
 }
 
@@ -51,7 +51,7 @@ const HELP = `
 Keys are read from ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or MINIMAX_API_KEY.
 You are asked before each call of a tool that does not call itself read-only; with --prompt and no terminal such \
 calls are refused unless --yes is given.
-${MODE_HELP}
+${REGISTRY_HELP}
 
 Examples:
   toolcrib chat --provider anthropic --model <id>

@@ -4,14 +4,14 @@ import type { Readable, Writable } from 'node:stream'
 export interface LineReaderOptions {
   readonly input: Readable
   readonly output: Writable
-  /** Whether a person types: lines can be edited and recalled, and prompts are shown. */
+  /** Whether a person types: lines can be edited and recalled, and prompts are drawn. */
   readonly isInteractive: boolean
   /** Lines of earlier chats, the newest first. */
   readonly history: readonly string[]
   onInterrupt(): void
 }
 
-/** Gives lines one at a time, when asked; those that came early wait. */
+/** Returns lines one at a time; those that arrive before they are asked for are queued. */
 export class LineReader {
   readonly #interface: Interface
   readonly isInteractive: boolean

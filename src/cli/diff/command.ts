@@ -1,15 +1,15 @@
 import { Command } from 'commander'
 import { type ServerFlags, withServerFlags } from '../flags.ts'
-import { fitted } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 /** `toolcrib diff`: what is not as it was approved. */
-export function diffCommand(): Command {
+export function diffCommand(terminal: Terminal): Command {
   return withServerFlags(new Command('diff'))
     .description('Show what changed since it was approved, field by field.')
-    .addHelpText('after', () => fitted(HELP))
+    .addHelpText('after', () => terminal.fit(HELP))
     .action(async (flags: ServerFlags) => {
       const { runDiff } = await import('./run-diff.ts')
-      await runDiff(flags)
+      terminal.exitCode = await runDiff(terminal, flags)
     })
 }
 

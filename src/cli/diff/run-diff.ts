@@ -1,26 +1,22 @@
 import pc from 'picocolors'
 import { compareWithLock } from 'toolcrib/mcp'
 import type { ServerFlags } from '../flags.ts'
-import {
-  noteUnlocked,
-  observeServers,
-  requireLockfile,
-  unapprovedServers,
-  unlockedServers,
-} from '../observe-servers.ts'
+import { noteUnlocked, observeServers, requireLockfile, unapprovedServers } from '../observe-servers.ts'
 import { findingsOf, showChanges, summarise, withDigests } from '../show-changes.ts'
-import { note, plain, printJson, say } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
+import { plain } from '../text.ts'
+import { unlockedServers } from '../with-registry.ts'
 
-/** `toolcrib diff`: what is not as it was approved. */
-export async function runDiff(flags: ServerFlags): Promise<void> {
-  const found = await requireLockfile(flags)
+/** Shows what differs from what was approved. */
+export async function runDiff(terminal: Terminal, flags: ServerFlags): Promise<number> {
+  const found = await requireLockfile(terminal, flags)
   const { lockfile, lockPath } = found
   const unapproved = unapprovedServers(found)
-  const isAsked = (server: string) => !unapproved.has(server) && lockfile.exempt?.has(server) !== true
-  const { observed, failed, findings } = await observeServers(flags, isAsked, found)
+  const mayStart = (server: string) => !unapproved.has(server) && lockfile.exempt?.has(server) !== true
+  const { observed, failed, findings } = await observeServers(terminal, flags, found, mayStart)
   const changes = compareWithLock(lockfile, observed)
   if (flags.json)
-    printJson({
+    terminal.printJson({
       lockfile: lockPath,
       changed: changes.length > 0,
       changes: withDigests(changes),
@@ -29,15 +25,16 @@ export async function runDiff(flags: ServerFlags): Promise<void> {
       failed,
     })
   else {
-    showChanges(changes, findings)
-    if (changes.length === 0 && failed.length === 0) say(`${pc.green('unchanged')} all is as in ${lockPath}`)
+    showChanges(terminal, changes, findings)
+    if (changes.length === 0 && failed.length === 0)
+      terminal.say(`${pc.green('unchanged')} everything is as in ${lockPath}`)
     if (changes.length > 0)
-      say(
-        `\n${summarise(changes)}; take over with "toolcrib approve <name@digest>", which takes what is shown here and \
-nothing that comes later`,
+      terminal.say(
+        `\n${summarise(changes)}; approve with "toolcrib approve <name@digest>", which approves what is shown here and \
+nothing that changes later`,
       )
-    noteUnlocked(found)
-    for (const { server, reason } of failed) note(`${pc.red('failed')} ${server}: ${plain(reason)}`)
+    noteUnlocked(terminal, found)
+    for (const { server, reason } of failed) terminal.note(`${pc.red('failed')} ${server}: ${plain(reason)}`)
   }
-  process.exitCode = changes.length > 0 || failed.length > 0 ? 1 : 0
+  return changes.length > 0 || failed.length > 0 ? 1 : 0
 }

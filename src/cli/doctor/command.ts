@@ -1,22 +1,22 @@
 import { Command } from 'commander'
-import { MODE_HELP, withModeFlags, withServerFlags } from '../flags.ts'
-import { fitted } from '../terminal.ts'
+import { REGISTRY_HELP, withRegistryFlags, withServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
 import type { DoctorFlags } from './run-doctor.ts'
 
 /** `toolcrib doctor`: how config, servers and lockfile are doing, and what to do next. */
-export function doctorCommand(): Command {
-  return withModeFlags(withServerFlags(new Command('doctor')))
+export function doctorCommand(terminal: Terminal): Command {
+  return withRegistryFlags(withServerFlags(new Command('doctor')))
     .description('Check config, servers, definitions and lockfile, and say what to do next.')
-    .addHelpText('after', () => fitted(HELP))
+    .addHelpText('after', () => terminal.fit(HELP))
     .action(async (flags: DoctorFlags) => {
       const { runDoctor } = await import('./run-doctor.ts')
-      await runDoctor(flags)
+      terminal.exitCode = await runDoctor(terminal, flags)
     })
 }
 
 const HELP = `
 Starts the configured servers, except those that the lockfile does not approve.
-${MODE_HELP}
+${REGISTRY_HELP}
 
 Examples:
   toolcrib doctor

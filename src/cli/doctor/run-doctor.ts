@@ -1,29 +1,24 @@
-import pc from 'picocolors'
 import { exactTokenCounter, type TokenCounter, ToolcribError } from 'toolcrib'
-import { compareWithLock, type Finding, type LockChange } from 'toolcrib/mcp'
+import { compareWithLock, type Finding, type FoundConfig, type LockChange, type McpEvent } from 'toolcrib/mcp'
 import { definitionTokens } from '../definition-tokens.ts'
-import type { ModeFlags, ServerFlags } from '../flags.ts'
-import {
-  type FoundConfig,
-  findConfigAndDamage,
-  type OpenedRegistry,
-  requireUnnamed,
-  withRegistry,
-} from '../open-registry.ts'
-import { summarise } from '../show-changes.ts'
-import { columns, figure, plain, plural, printJson, say } from '../terminal.ts'
+import type { RegistryFlags, ServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+import { plural } from '../text.ts'
+import { findWithFlags, type ReadyRegistry, withRegistry } from '../with-registry.ts'
+import { showReport } from './show-report.ts'
+import { whyNotStartable } from './startable.ts'
 
-export interface DoctorFlags extends ServerFlags, ModeFlags {}
+export interface DoctorFlags extends ServerFlags, RegistryFlags {}
 
-/** `toolcrib doctor`: how config, servers and lockfile are doing, and what to do next. */
-export async function runDoctor(flags: DoctorFlags): Promise<void> {
-  const report = await examine(flags)
-  if (flags.json) printJson(report)
-  else show(report)
-  process.exitCode = report.healthy ? 0 : 1
+/** Checks config, servers, definitions and lockfile, and prints what to do next. */
+export async function runDoctor(terminal: Terminal, flags: DoctorFlags): Promise<number> {
+  const report = await examine(terminal, flags)
+  if (flags.json) terminal.printJson(report)
+  else showReport(terminal, report)
+  return report.healthy ? 0 : 1
 }
 
-interface ServerReport {
+export interface ServerReport {
   readonly server: string
   readonly state: string
   readonly reason?: string
@@ -33,7 +28,7 @@ interface ServerReport {
   readonly warnings: readonly string[]
 }
 
-interface Report {
+export interface Report {
   readonly healthy: boolean
   readonly files: readonly string[]
   readonly problem?: string
@@ -47,16 +42,20 @@ interface Report {
   readonly nextSteps: readonly string[]
 }
 
-async function examine(flags: DoctorFlags): Promise<Report> {
-  const found = await orProblem(findConfigAndDamage(flags))
+async function examine(terminal: Terminal, flags: DoctorFlags): Promise<Report> {
+  const { locked: _, ...anyway } = flags
+  const found = await orProblem(findWithFlags(terminal, anyway, { lenient: true }))
   if (typeof found === 'string') return withoutConfig(found)
-  if (found.damage !== undefined) return withDamagedLock(found, found.damage)
-  if (found.lockfile === undefined) requireUnnamed(flags)
+  const damage = found.locks.find((layer) => layer.damage !== undefined)?.damage
+  if (damage) return withDamagedLock(found, damage.message)
   const countTokens = await exactTokenCounter()
-  return withRegistry(flags, { found }, async (opened) => diagnose(opened, countTokens))
+  return withRegistry(terminal, flags, {}, async (ready) => {
+    const startFaults = await startFaultsOf(ready, terminal)
+    return diagnose(ready, { countTokens, startFaults })
+  })
 }
 
-/** What was found, or what is wrong with it. */
+/** The config that was found, or what is wrong with it. */
 function orProblem<Value>(found: Promise<Value>): Promise<Value | string> {
   return found.catch((error: unknown) => {
     if (error instanceof ToolcribError) return error.message
@@ -66,16 +65,16 @@ function orProblem<Value>(found: Promise<Value>): Promise<Value | string> {
 
 function withoutConfig(problem: string): Report {
   const lockfile = { state: 'none', changes: [] } as const
-  const nextSteps = ['do what is said under Config, then run "toolcrib doctor" again']
+  const nextSteps = ['fix the problem under Config, then run "toolcrib doctor" again']
   return { healthy: false, files: [], problem, servers: [], findings: [], lockfile, nextSteps }
 }
 
-/** Which commands were approved cannot be told, so none is run. */
+/** Nobody can say which commands were approved, so none is run. */
 function withDamagedLock({ config, lockPath }: FoundConfig, problem: string): Report {
   const servers = Object.keys(config.servers).map((server) => ({
     server,
     state: 'cold',
-    reason: 'not started: whether it was approved cannot be told',
+    reason: 'not started: nobody can say whether it was approved',
     tools: 0,
     tokens: 0,
     warnings: [],
@@ -87,15 +86,41 @@ function withDamagedLock({ config, lockPath }: FoundConfig, problem: string): Re
     servers,
     findings: [],
     lockfile: { path: lockPath, state: 'damaged', changes: [] },
-    nextSteps: ['do what is said under Lockfile, then run "toolcrib doctor" again'],
+    nextSteps: ['fix the problem under Lockfile, then run "toolcrib doctor" again'],
   }
 }
 
-function diagnose(opened: OpenedRegistry, countTokens: TokenCounter): Report {
-  const { config, lockfile, lockPath, servers, events } = opened
-  const reports = opened.statuses.map((status) => serverReport(status.server, opened, countTokens))
+/** Why servers that were not started, since they are not approved, could not start anyway; by server. */
+async function startFaultsOf(
+  { config, lockfile }: ReadyRegistry,
+  { env, cwd }: Terminal,
+): Promise<ReadonlyMap<string, string>> {
+  const observed = Object.entries(config.servers).map(([name, server]) => [name, { config: server }] as const)
+  const unapproved = new Set(
+    lockfile ? compareWithLock(lockfile, new Map(observed)).map(({ server }) => server) : [],
+  )
+  const faults = new Map<string, string>()
+  for (const [name, server] of Object.entries(config.servers)) {
+    const fault = unapproved.has(name) ? await whyNotStartable(server, { env, cwd }) : undefined
+    if (fault !== undefined) faults.set(name, fault)
+  }
+  return faults
+}
+
+interface Measures {
+  readonly countTokens: TokenCounter
+  readonly startFaults: ReadonlyMap<string, string>
+}
+
+function diagnose(ready: ReadyRegistry, { countTokens, startFaults }: Measures): Report {
+  const { config, lockfile, lockPath, servers, events } = ready
+  const reports = ready.statuses.map((status) => {
+    const fault = startFaults.get(status.server)
+    const report = serverReport(status.server, ready, countTokens)
+    return fault === undefined ? report : { ...report, warnings: [...report.warnings, fault] }
+  })
   const findings = servers.findings()
-  const changes = changesOf(opened)
+  const changes = changesOf(ready)
   const state = lockfile ? (changes.length > 0 ? 'changed' : 'unchanged') : 'none'
   const broken = events.filter(({ type }) => type === 'tool-invalid').length
   const isWell = reports.every(({ state }) => state === 'ready' || state === 'cold')
@@ -109,18 +134,18 @@ function diagnose(opened: OpenedRegistry, countTokens: TokenCounter): Report {
     servers: reports,
     findings,
     lockfile: { path: lockPath, state, changes },
-    nextSteps: nextSteps(reports, findings, { state, changes }, broken),
+    nextSteps: nextSteps({ servers: reports, findings, state, changes, startFaults, broken }),
   }
 }
 
 function serverReport(
   server: string,
-  { registry, servers, statuses, connectMs, events }: OpenedRegistry,
+  { registry, servers, statuses, events }: ReadyRegistry,
   countTokens: TokenCounter,
 ): ServerReport {
   const status = statuses.find((each) => each.server === server)
   const own = registry.listSchemas().filter(({ mcpServer }) => mcpServer === server)
-  const took = connectMs.get(server)
+  const took = connectTime(server, events)
   const warnings = events.flatMap((event) => {
     if (event.server !== server) return []
     if (event.type === 'tool-invalid') return [`its tool ${event.tool} cannot be used: ${event.reason}`]
@@ -137,7 +162,19 @@ function serverReport(
   }
 }
 
-function changesOf({ servers, lockfile, config }: OpenedRegistry): LockChange[] {
+/** How long a server took until it was ready or failed. */
+function connectTime(server: string, events: readonly McpEvent[]): number | undefined {
+  const states = events
+    .filter((event) => event.type === 'server-state')
+    .filter((event) => event.server === server)
+  const start = states.find(({ state }) => state === 'connecting')
+  const end = states.find(
+    ({ state, at }) => (state === 'ready' || state === 'failed') && start && at >= start.at,
+  )
+  return start && end ? end.at - start.at : undefined
+}
+
+function changesOf({ servers, lockfile, config }: ReadyRegistry): LockChange[] {
   const observed = new Map(
     Object.entries(config.servers).map(([name, server]) => [
       name,
@@ -147,83 +184,33 @@ function changesOf({ servers, lockfile, config }: OpenedRegistry): LockChange[] 
   return lockfile ? compareWithLock(lockfile, observed) : []
 }
 
-function nextSteps(
-  servers: readonly ServerReport[],
-  findings: readonly Finding[],
-  lock: Report['lockfile'],
-  broken: number,
-): string[] {
+interface Diagnosis extends Pick<Measures, 'startFaults'> {
+  readonly servers: readonly ServerReport[]
+  readonly findings: readonly Finding[]
+  readonly state: Report['lockfile']['state']
+  readonly changes: readonly LockChange[]
+  /** How many tools cannot be used. */
+  readonly broken: number
+}
+
+function nextSteps({ servers, findings, state, changes, startFaults, broken }: Diagnosis): string[] {
   const steps: string[] = []
-  if (servers.length === 0) steps.push('configure a server, or take some over with "toolcrib import"')
-  const unapproved = new Set(lock.changes.filter((change) => !('tool' in change)).map(({ server }) => server))
+  if (servers.length === 0) steps.push('add a server to the config, or import some with "toolcrib import"')
+  const unapproved = new Set(changes.filter((change) => !('tool' in change)).map(({ server }) => server))
   const failed = servers.filter(({ server, state }) => state === 'failed' && !unapproved.has(server))
-  for (const { server } of failed) steps.push(`mend the server "${server}": its reason is above`)
+  for (const { server } of failed) steps.push(`fix the server "${server}": the reason is above`)
+  for (const server of startFaults.keys())
+    steps.push(`fix the server "${server}" before you approve it: it cannot start, as said above`)
   if (servers.some(({ state }) => state === 'connecting'))
     steps.push('give slow servers more time with --timeout 60000')
-  if (lock.state === 'changed')
-    steps.push('look at what changed with "toolcrib diff", then "toolcrib approve"')
+  if (changes.some(({ server }) => !startFaults.has(server)))
+    steps.push('review what changed with "toolcrib diff", then approve it with "toolcrib approve"')
   if (findings.some(({ severity }) => severity === 'high'))
     steps.push(
-      'read the definitions with high findings; leave such tools out with deny = ["…"], or the server altogether',
+      'read the definitions with high findings; leave out such tools with deny = ["…"], or remove the server',
     )
-  if (lock.state === 'none' && servers.some(({ state }) => state === 'ready'))
+  if (state === 'none' && servers.some((server) => server.state === 'ready'))
     steps.push('approve the definitions as they are with "toolcrib lock"')
-  if (broken > 0) steps.push(`tell the authors of ${plural(broken, 'tool')} that cannot be used`)
+  if (broken > 0) steps.push(`report the ${plural(broken, 'tool')} that cannot be used to the authors`)
   return steps
-}
-
-function show(report: Report): void {
-  const { files, servers, findings, lockfile, problem } = report
-  section('Config')
-  const isLockDamaged = lockfile.state === 'damaged'
-  if (problem !== undefined && !isLockDamaged) say(`  ${pc.red('✗')} ${plain(problem)}`)
-  for (const file of files) say(`  ${pc.green('✓')} ${file}`)
-  if (servers.length > 0) section('Servers')
-  const rows = servers.map(({ server, state, reason, connectMs, tools, tokens }) => [
-    `  ${markOf(state, reason)} ${pc.bold(server)}`,
-    state,
-    connectMs === undefined ? '' : `${figure(connectMs)} ms`,
-    reason !== undefined ? plain(reason) : pc.dim(`${plural(tools, 'tool')}, ${plural(tokens, 'token')}`),
-  ])
-  for (const [at, line] of columns(rows, { rightAligned: [2] }).entries()) {
-    say(line)
-    for (const warning of servers[at]?.warnings ?? []) say(pc.dim(`      ${plain(warning)}`))
-  }
-  const ofThoseThatAnswered = servers.some(({ state }) => state !== 'ready') ? ', of what answered' : ''
-  if (findings.length > 0) section('Definitions')
-  for (const finding of findings) showFinding(finding)
-  if (findings.length === 0 && servers.some(({ tools }) => tools > 0)) {
-    section('Definitions')
-    say(`  ${pc.green('✓')} nothing suspicious${ofThoseThatAnswered}`)
-  }
-  if (lockfile.path !== undefined) {
-    section('Lockfile')
-    if (lockfile.state === 'none')
-      say(`  ${pc.yellow('–')} there is no ${lockfile.path}: changes go unnoticed`)
-    if (lockfile.state === 'unchanged')
-      say(`  ${pc.green('✓')} ${lockfile.path}: all is as approved${ofThoseThatAnswered}`)
-    if (isLockDamaged) say(`  ${pc.red('✗')} ${plain(problem ?? '')}`)
-    if (lockfile.state === 'changed') say(`  ${pc.red('✗')} ${lockfile.path}: ${summarise(lockfile.changes)}`)
-  }
-  section('Next')
-  for (const step of report.nextSteps) say(`  → ${step}`)
-  if (report.nextSteps.length === 0) say('  nothing to do')
-}
-
-function markOf(state: string, reason: string | undefined): string {
-  if (state === 'failed') return pc.red('✗')
-  if (state === 'connecting') return pc.yellow('…')
-  return reason === undefined ? pc.green('✓') : pc.yellow('–')
-}
-
-const COLOURS = { high: pc.red, medium: pc.yellow, low: pc.dim } as const
-
-function showFinding({ severity, server, tool, place, message, excerpt }: Finding): void {
-  const where = pc.dim(`(${plain(place)})`)
-  say(`  ${COLOURS[severity](severity.padEnd(6))} ${pc.bold(plain(`${server}.${tool}`))} ${message} ${where}`)
-  say(pc.dim(`         “${plain(excerpt)}”`))
-}
-
-function section(title: string): void {
-  say(`\n${pc.bold(pc.cyan(title))}`)
 }

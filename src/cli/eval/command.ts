@@ -1,9 +1,9 @@
 import { Command } from 'commander'
-import { fitted } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 import type { EvalFlags } from './run-eval.ts'
 
 /** `toolcrib eval`: how well and how fast search finds the right tools. */
-export function evalCommand(): Command {
+export function evalCommand(terminal: Terminal): Command {
   return new Command('eval')
     .description('Measure how well and how fast search finds the right tools, on your own tools and queries.')
     .requiredOption('--tools <file>', 'lines of { id, server?, name, description, inputSchema }')
@@ -19,10 +19,10 @@ export function evalCommand(): Command {
       'write the queries whose tools are not all among the first five, as lines of JSON',
     )
     .option('--json', 'print the figures as JSON')
-    .addHelpText('after', () => fitted(HELP))
+    .addHelpText('after', () => terminal.fit(HELP))
     .action(async (flags: EvalFlags) => {
       const { runEval } = await import('./run-eval.ts')
-      await runEval(flags)
+      terminal.exitCode = await runEval(terminal, flags)
     })
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { lexical, weighted } from 'toolcrib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { fakeTerminal } from '../fake-terminal.ts'
 import { evalCommand } from './command.ts'
 import { compare } from './compare.ts'
 import { confidenceInterval, signTest } from './figures.ts'
@@ -36,6 +37,7 @@ const TOOLS = [
 describe('evaluate', () => {
   it('measures recall, nDCG and MRR by id, where names repeat', async () => {
     const report = await evaluate({
+      searcher: 'lexical',
       tools: await file('t.jsonl', TOOLS),
       queries: await file('q.jsonl', [
         { id: '1', query: 'weather', relevant: ['a'] },
@@ -97,7 +99,7 @@ describe('evaluate', () => {
     ['no object', '[]', /t\.jsonl:2: a line must hold/],
     ['no name', { id: 'x' }, /t\.jsonl:2: a tool needs/],
     ['a server that is no text', { id: 'x', name: 'y', server: 3 }, /t\.jsonl:2: "server"/],
-    ['an id twice', { id: 'a', name: 'y' }, /the id "a" stands twice/],
+    ['an id twice', { id: 'a', name: 'y' }, /t\.jsonl: two tools have the id "a"/],
   ])('refuses tools with %s and says where', async (_, line, message) => {
     const tools = await file('t.jsonl', [TOOLS[0], line])
     const queries = await file('q.jsonl', [{ id: '1', query: 'x', relevant: ['a'] }])
@@ -110,7 +112,7 @@ describe('evaluate', () => {
   it.each([
     ['no query', { relevant: ['a'] }, /q\.jsonl:1: a query needs a "query"/],
     ['wrong labels', { query: 'x', relevant: 'a' }, /q\.jsonl:1: a query needs "relevant"/],
-    ['nothing relevant', { query: 'x', relevant: [] }, /holds no query/],
+    ['nothing relevant', { query: 'x', relevant: [] }, /has no query with relevant tools/],
   ])('refuses queries with %s and says where', async (_, line, message) => {
     const tools = await file('t.jsonl', TOOLS)
     await expect(evaluate({ tools, queries: await file('q.jsonl', [line]) })).rejects.toThrow(message)
@@ -118,14 +120,14 @@ describe('evaluate', () => {
 
   it('names a file that is not there', async () => {
     await expect(evaluate({ tools: join(folder, 'none.jsonl'), queries: '' })).rejects.toThrow(
-      /Cannot read .*none\.jsonl/,
+      /cannot read .*none\.jsonl/,
     )
   })
 })
 
 describe('evalCommand', () => {
   it('is called eval and has the options of its help', () => {
-    const help = evalCommand().helpInformation()
+    const help = evalCommand(fakeTerminal().terminal).helpInformation()
     for (const option of ['--tools', '--queries', '--distractors', '--searcher', '--json'])
       expect(help).toContain(option)
   })
@@ -162,9 +164,18 @@ describe('toolcrib eval', () => {
       { id: '1', query: 'weather', relevant: ['a'] },
       { id: '2', query: 'quokka', relevant: ['c'] },
     ])
-    await evalCommand().parseAsync(['--tools', tools, '--queries', queries, '--misses', misses, '--json'], {
-      from: 'user',
-    })
+    const flags = [
+      '--tools',
+      tools,
+      '--queries',
+      queries,
+      '--misses',
+      misses,
+      '--json',
+      '--searcher',
+      'lexical',
+    ]
+    await evalCommand(fakeTerminal().terminal).parseAsync(flags, { from: 'user' })
     expect(JSON.parse(await readFile(misses, 'utf8'))).toEqual({
       searcher: 'lexical',
       id: '2',

@@ -2,9 +2,13 @@ import { writeFile } from 'node:fs/promises'
 import pc from 'picocolors'
 import { hybrid, lexical, regex, type Searcher, semantic, ToolcribError, weighted } from 'toolcrib'
 import { staticEmbedder } from 'toolcrib/embedders'
-import { columns, cut, note, plural, print, printJson, terminalWidth } from '../terminal.ts'
+import type { RefreshFlags, ServerFlags } from '../flags.ts'
+import { noteMissing, quarantinedTools } from '../missing-servers.ts'
+import type { Terminal } from '../terminal.ts'
+import { columns, cut, plural } from '../text.ts'
+import { remembering, withRegistry } from '../with-registry.ts'
 import { type Comparison, compare } from './compare.ts'
-import { type EvalCase, type EvalFiles, loadCase } from './load-case.ts'
+import { type EvalCase, type EvalFiles, type EvalTool, loadCase } from './load-case.ts'
 import { CUTOFFS, type EvalReport, type Measurement, measure } from './measure.ts'
 
 const SEARCHERS: Readonly<Record<string, () => Searcher>> = {
@@ -16,73 +20,95 @@ const SEARCHERS: Readonly<Record<string, () => Searcher>> = {
 }
 
 export interface EvalOptions extends EvalFiles {
-  /** `lexical` unless told. */
+  /** `hybrid` when absent. */
   readonly searcher?: string
   onProgress?(done: number, total: number): void
 }
 
 /** Measures one searcher on labelled queries. Throws `config-invalid` for a bad file. */
 export async function evaluate({
-  searcher = 'lexical',
+  searcher = 'hybrid',
   onProgress,
   ...files
 }: EvalOptions): Promise<EvalReport> {
   return (await measure(searcherNamed(searcher), await loadCase(files), onProgress)).report
 }
 
-export interface EvalFlags extends EvalFiles {
+export interface EvalFlags extends Omit<EvalFiles, 'tools'>, ServerFlags, RefreshFlags {
+  /** A file of tools; those of the configured servers when absent. */
+  readonly tools?: string
   readonly searcher: string
   readonly compare?: string
   readonly misses?: string
-  readonly json?: boolean
 }
 
-/** `toolcrib eval`: how well and how fast search finds the right tools. */
-export async function runEval(flags: EvalFlags): Promise<void> {
-  const names = wantedSearchers(flags)
-  const labelled = await loadCase(flags)
-  noteUnknownIds(labelled)
+/** Measures how well and how fast search finds the right tools. */
+export async function runEval(terminal: Terminal, flags: EvalFlags): Promise<number> {
+  const searchers = wantedSearchers(flags).map(searcherNamed)
+  const tools = flags.tools ?? (await configuredTools(terminal, flags))
+  const labelled = await loadCase({ ...flags, tools })
+  noteUnknownIds(terminal, labelled)
   const measured: Measurement[] = []
-  for (const name of names) measured.push(await measure(searcherNamed(name), labelled, progressOf(name)))
+  for (const searcher of searchers)
+    measured.push(await measure(searcher, labelled, progressOf(terminal, searcher.name)))
   if (flags.misses !== undefined) await writeMisses(flags.misses, measured)
   const [first, second] = measured
-  if (flags.compare !== undefined && first && second)
-    return showComparison(compare(first, second), measured, flags)
   const reports = measured.map(({ report }) => report)
-  if (flags.json) printJson(reports.length === 1 ? reports[0] : reports)
-  else print(table(reports))
+  if (flags.compare !== undefined && first && second)
+    showComparison(terminal, compare(first, second), measured, flags)
+  else if (flags.json) terminal.printJson(reports.length === 1 ? reports[0] : reports)
+  else terminal.print(table(reports))
+  return 0
 }
 
-/** A label that names no tool can never be found: more likely it is mistyped. */
-function noteUnknownIds({ tools, queries }: EvalCase): void {
+/** The tools of the configured servers, under their full names as ids. */
+function configuredTools(terminal: Terminal, flags: EvalFlags): Promise<EvalTool[]> {
+  return withRegistry(terminal, flags, remembering(flags), async ({ registry, statuses }) => {
+    if (noteMissing(terminal, statuses, 'searched') !== 0)
+      throw new ToolcribError('source-unavailable', 'there are no tools to search; pass a file with --tools')
+    const held = new Set(quarantinedTools(registry))
+    return registry
+      .listSchemas()
+      .filter(({ name }) => !held.has(name))
+      .map(({ name, description, parameters, mcpServer }) => ({
+        id: name,
+        name: name.replace(`mcp__${mcpServer}__`, ''),
+        description,
+        inputSchema: parameters,
+        ...(mcpServer === undefined ? {} : { server: mcpServer }),
+      }))
+  })
+}
+
+/** Notes labels that name no tool: they are probably mistyped, and can never be found. */
+function noteUnknownIds(terminal: Terminal, { tools, queries }: EvalCase): void {
   const known = new Set(tools.map(({ id }) => id))
   const unknown = new Set(queries.flatMap(({ relevant }) => relevant).filter((id) => !known.has(id)))
   if (unknown.size === 0) return
   const some = [...unknown].slice(0, 3).join(', ')
-  note(
-    `${plural(unknown.size, 'relevant id')} named by no tool, and so never found: ${some}; mend the labels`,
-  )
+  const ids = plural(unknown.size, 'relevant id belongs', 'relevant ids belong')
+  terminal.note(`${ids} to no tool and will never be found: ${some}; correct the labels`)
 }
 
 function wantedSearchers({ searcher, compare: pair }: EvalFlags): readonly string[] {
   if (pair === undefined) return searcher === 'all' ? Object.keys(SEARCHERS) : [searcher]
   const names = pair.split(',').map((name) => name.trim())
-  if (names.length === 2) return names
-  throw new ToolcribError('config-invalid', '--compare takes two searchers, such as lexical,hybrid')
+  if (names.length === 2 && names[0] !== names[1]) return names
+  throw new ToolcribError('config-invalid', '--compare takes two different searchers, such as lexical,hybrid')
 }
 
 function searcherNamed(name: string): Searcher {
   const open = Object.hasOwn(SEARCHERS, name) ? SEARCHERS[name] : undefined
   if (open !== undefined) return open()
   const known = Object.keys(SEARCHERS).join(', ')
-  throw new ToolcribError('config-invalid', `There is no searcher "${name}"; use one of ${known}, or all`)
+  throw new ToolcribError('config-invalid', `there is no searcher "${name}"; use one of ${known}, or all`)
 }
 
-function progressOf(name: string): ((done: number, total: number) => void) | undefined {
-  if (!process.stderr.isTTY) return undefined
+function progressOf(terminal: Terminal, name: string): (done: number, total: number) => void {
+  const line = terminal.progressLine()
   return (done, total) => {
-    if (done % 50 === 0) process.stderr.write(`\r${name}: ${done} of ${total} queries`)
-    if (done === total) process.stderr.write('\r\x1b[K')
+    if (done % 50 === 0) line.show(`${name}: ${done} of ${total} queries`)
+    if (done === total) line.clear()
   }
 }
 
@@ -98,7 +124,7 @@ async function writeMisses(path: string, measured: readonly Measurement[]): Prom
     await writeFile(path, lines.map((line) => `${line}\n`).join(''))
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const step = 'pass another file by --misses'
+    const step = 'pass another file with --misses'
     throw new ToolcribError('config-invalid', `${path} cannot be written: ${reason}; ${step}`, { cause })
   }
 }
@@ -131,26 +157,34 @@ function table(reports: readonly EvalReport[]): string {
   return [pc.bold(title), ...columns([header, ...rows], { rightAligned })].join('\n')
 }
 
-function showComparison(comparison: Comparison, measured: readonly Measurement[], { json }: EvalFlags): void {
+function showComparison(
+  terminal: Terminal,
+  comparison: Comparison,
+  measured: readonly Measurement[],
+  { json }: EvalFlags,
+): void {
   if (json) {
-    printJson(comparison)
+    terminal.printJson(comparison)
     return
   }
   const { first, second, firstBetter, secondBetter, equal, pValue, differences } = comparison
-  print(table(measured.map(({ report }) => report)))
-  print(
+  terminal.print(table(measured.map(({ report }) => report)))
+  terminal.say(
     `\n${first} ranks better on ${firstBetter} queries, ${second} on ${secondBetter}; ${equal} are equal.`,
   )
-  print(pValue < 0.05 ? `Hardly chance: p = ${pValue}.` : `This may be chance: p = ${pValue}.`)
-  print(`\nWhere they differ most (rank of the first right tool, – when it is not among ten):`)
+  terminal.say(pValue < 0.05 ? `Probably not by chance: p = ${pValue}.` : `May be by chance: p = ${pValue}.`)
+  terminal.say(
+    '\nLargest differences (rank of the first relevant tool, – when it is not among the first ten):',
+  )
   const rows = differences
     .slice(0, 15)
     .map(({ query, firstRank, secondRank }) => [
       String(firstRank ?? '–'),
       String(secondRank ?? '–'),
-      cut(query.replace(/\s+/g, ' '), terminalWidth() - 24),
+      cut(query.replace(/\s+/g, ' '), terminal.width - 24),
     ])
-  for (const line of columns([[first, second, 'query'], ...rows], { rightAligned: [0, 1] })) print(line)
+  for (const line of columns([[first, second, 'query'], ...rows], { rightAligned: [0, 1] }))
+    terminal.print(line)
 }
 
 function percent(share: number): string {

@@ -1,9 +1,9 @@
 import { Command } from 'commander'
-import { fitted } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 import type { ImportFlags } from './run-import.ts'
 
 /** `toolcrib import`: takes over the servers that other programs are configured with. */
-export function importCommand(): Command {
+export function importCommand(terminal: Terminal): Command {
   return new Command('import')
     .description('Find the MCP servers that your editors and assistants use, and add them to toolcrib.toml.')
     .argument(
@@ -15,10 +15,10 @@ export function importCommand(): Command {
     .option('--dry-run', 'show what would be added, and write nothing')
     .option('--force', 'write the file anew; what it held is lost')
     .option('--json', 'print the result as JSON')
-    .addHelpText('after', () => fitted(HELP))
+    .addHelpText('after', () => terminal.fit(HELP))
     .action(async (clients: string[], flags: ImportFlags) => {
       const { runImport } = await import('./run-import.ts')
-      await runImport(clients, flags)
+      terminal.exitCode = await runImport(terminal, clients, flags)
     })
 }
 

@@ -156,7 +156,7 @@ describe('importing servers', () => {
     await expect(stat(join(cwd, 'toolcrib.toml'))).rejects.toThrow()
   })
 
-  it('leaves out what is switched off or makes no sense, and says so', async () => {
+  it('skips servers that are disabled or invalid, and says so', async () => {
     await write(join(home, '.cursor', 'mcp.json'), {
       mcpServers: { off: { ...files, disabled: true }, 'a,b': files, empty: {}, good: files },
     })
@@ -171,7 +171,7 @@ describe('importing servers', () => {
     ])
     expect(found[1]).toMatchObject({
       client: 'gemini',
-      problem: expect.stringContaining('line 1: it is no JSON'),
+      problem: expect.stringContaining('line 1: not valid JSON'),
     })
   })
 
@@ -232,7 +232,7 @@ describe('importing servers', () => {
     await write(join(home, '.codex', 'config.toml'), 'model = "x"\n[mcp_servers')
     const outcome = await run()
     expect(exitCodeOf(outcome)).toBe(1)
-    expect(outcome.files.at(-1)?.problem).toMatch(/^line 2: .*; mend it there, or/)
+    expect(outcome.files.at(-1)?.problem).toMatch(/^line 2: .*; correct the file, or/)
   })
 
   it('keeps a new file to its owner, and tells how many values came along', async () => {
@@ -247,7 +247,7 @@ describe('importing servers', () => {
     await write(join(home, '.cursor', 'mcp.json'), { mcpServers: { files } })
     await write(join(home, '.gemini', 'settings.json'), { mcpServers: { other: { command: 'x' } } })
     expect((await run({ clients: ['gemini'] })).added).toEqual(['other'])
-    await expect(run({ clients: ['emacs'] })).rejects.toThrow(/known are .*cursor/)
+    await expect(run({ clients: ['emacs'] })).rejects.toThrow(/not a known program; use one of .*cursor/)
   })
 
   it('does not touch a target that makes no sense', async () => {

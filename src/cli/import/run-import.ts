@@ -4,8 +4,9 @@ import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { configDirectory } from 'toolcrib/mcp'
-import { figure, plain, plural, printJson, say } from '../terminal.ts'
-import { type ClientFile, clientFiles, type Surroundings } from './client-files.ts'
+import type { Terminal } from '../terminal.ts'
+import { figure, plain, plural } from '../text.ts'
+import { type ClientFile, type ClientPlace, clientFiles } from './client-files.ts'
 import { type ImportPlan, type PlannedServer, planImport } from './plan-import.ts'
 import type { ImportedServer } from './read-servers.ts'
 import { openTarget } from './target-file.ts'
@@ -18,35 +19,40 @@ export interface ImportFlags {
   readonly json?: boolean
 }
 
-/** `toolcrib import`: takes over the servers that other programs are configured with. */
-export async function runImport(clients: readonly string[], flags: ImportFlags): Promise<void> {
+/** Adds the servers that other programs are configured with to a config file. */
+export async function runImport(
+  terminal: Terminal,
+  clients: readonly string[],
+  flags: ImportFlags,
+): Promise<number> {
+  const { env, cwd } = terminal
   const outcome = await importServers({
-    home: homedir(),
+    home: env.HOME || homedir(),
     platform: process.platform,
-    env: process.env,
-    cwd: process.cwd(),
+    env,
+    cwd,
     clients,
-    target: targetOf(flags),
+    target: targetOf(terminal, flags),
     isDry: flags.dryRun === true,
-    isAnew: flags.force === true,
+    isReplaced: flags.force === true,
   })
-  if (flags.json) printJson(outcome)
-  else show(outcome)
-  process.exitCode = exitCodeOf(outcome)
+  if (flags.json) terminal.printJson(outcome)
+  else show(terminal, outcome)
+  return exitCodeOf(outcome)
 }
 
-/** 1 when nothing was found, or a file cannot be read: who asked for all of it did not get all of it. */
+/** 1 when nothing was found, or when a file could not be read and its servers are missing. */
 export function exitCodeOf({ files }: Pick<ImportOutcome, 'files'>): 0 | 1 {
   return files.length === 0 || files.some(({ problem }) => problem !== undefined) ? 1 : 0
 }
 
-export interface ImportOptions extends Surroundings {
+export interface ImportOptions extends ClientPlace {
   /** Names of programs; all, when empty. */
   readonly clients: readonly string[]
   readonly target: string
   readonly isDry: boolean
-  /** true: what the target holds is lost. */
-  readonly isAnew?: boolean
+  /** true: the target is replaced, and its content is lost. */
+  readonly isReplaced?: boolean
 }
 
 export interface ImportOutcome {
@@ -57,32 +63,32 @@ export interface ImportOutcome {
   /** Names of the servers that were in the target, and stay. */
   readonly kept: readonly string[]
   readonly written: boolean
-  /** True when the target is written anew, or would be: what it held is lost. */
+  /** True when the target was replaced, or would be: its content is lost. */
   readonly replaced: boolean
-  /** Where servers were looked for, whether a file was there or not. */
+  /** Where servers were looked for, whether the file exists or not. */
   readonly looked: readonly string[]
-  /** Variables and headers whose values were copied along. */
+  /** How many variables and headers were copied with their values. */
   readonly copiedValues: number
 }
 
-/** Looks for servers, and adds those that are new to the target. Throws `config-invalid` for a target that makes no sense. */
+/** Finds servers, and adds the new ones to the target. Throws `config-invalid` for an invalid target. */
 export async function importServers({
   clients,
   target,
   isDry,
-  isAnew = false,
-  ...around
+  isReplaced = false,
+  ...place
 }: ImportOptions): Promise<ImportOutcome> {
-  const files = clientFiles(around)
+  const files = clientFiles(place)
   const known = new Set(files.map(({ client }) => client))
   const unknown = clients.find((client) => !known.has(client))
   if (unknown !== undefined)
     throw new ToolcribError(
       'config-invalid',
-      `"${unknown}" is no known program; known are ${[...known].join(', ')}`,
+      `"${unknown}" is not a known program; use one of ${[...known].join(', ')}`,
     )
   const wanted = files.filter(({ client }) => clients.length === 0 || clients.includes(client))
-  const file = await openTarget(target, { isAnew })
+  const file = await openTarget(target, { isReplaced })
   const plan = planImport(await readExisting(wanted), file.present)
   const isWritten = !isDry && plan.added.size > 0
   if (isWritten) await file.add(plan.added)
@@ -98,9 +104,9 @@ export async function importServers({
   }
 }
 
-function targetOf({ to, user }: ImportFlags): string {
-  if (to !== undefined) return resolve(to)
-  const folder = user ? configDirectory(process.env) : process.cwd()
+function targetOf({ env, cwd }: Terminal, { to, user }: ImportFlags): string {
+  if (to !== undefined) return resolve(cwd, to)
+  const folder = user ? configDirectory(env) : cwd
   if (folder === undefined)
     throw new ToolcribError('config-invalid', 'there is no config folder; pass --to <file>')
   return join(folder, 'toolcrib.toml')
@@ -115,7 +121,7 @@ async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
   } catch {
-    // Most of these programs are not installed, and what cannot be read cannot be taken over.
+    // Most of these programs are not installed.
     return undefined
   }
 }
@@ -125,33 +131,33 @@ function literalValues({ env, headers }: ImportedServer): number {
   return values.filter((value) => !String(value).includes('${')).length
 }
 
-function show(outcome: ImportOutcome): void {
+function show(terminal: Terminal, outcome: ImportOutcome): void {
   const { files, target, added, kept, written, replaced, copiedValues } = outcome
-  if (files.length === 0) showNothingFound(outcome)
+  if (files.length === 0) showNothingFound(terminal, outcome)
   for (const { title, path, servers, problem } of files) {
-    say(`${pc.bold(pc.cyan(title))}  ${pc.dim(path)}`)
-    if (problem !== undefined) say(`  ${pc.red('✗')} ${plain(problem)}`)
-    for (const server of servers) say(`  ${describe(server)}`)
+    terminal.say(`${pc.bold(pc.cyan(title))}  ${pc.dim(path)}`)
+    if (problem !== undefined) terminal.say(`  ${pc.red('✗')} ${plain(problem)}`)
+    for (const server of servers) terminal.say(`  ${describe(server)}`)
   }
   if (files.length === 0) return
-  say()
-  const beside = kept.length > 0 ? `, beside the ${figure(kept.length)} that it has` : ''
-  const what = `${plural(added.length, 'server')} to ${target}${replaced ? ', written anew' : beside}`
-  if (added.length === 0) say(`nothing new for ${target}`)
-  else if (written) say(`${pc.green('added')} ${what}; check with "toolcrib doctor"`)
-  else say(`would add ${what}; leave out --dry-run to do so`)
+  terminal.say()
+  const beside = kept.length > 0 ? `, beside the ${figure(kept.length)} already there` : ''
+  const what = `${plural(added.length, 'server')} to ${target}${replaced ? ', replacing the file' : beside}`
+  if (added.length === 0) terminal.say(`nothing new for ${target}`)
+  else if (written) terminal.say(`${pc.green('added')} ${what}; check with "toolcrib doctor"`)
+  else terminal.say(`would add ${what}; leave out --dry-run to do so`)
   if (written && copiedValues > 0)
-    say(
+    terminal.say(
       pc.yellow(
         `${plural(copiedValues, 'value')} of variables or headers came along: keep the file private, or write \${NAME} instead`,
       ),
     )
 }
 
-function showNothingFound({ looked, target }: ImportOutcome): void {
-  say('no servers were found; these files were looked for:')
-  for (const path of looked) say(pc.dim(`  ${path}`))
-  say(
+function showNothingFound(terminal: Terminal, { looked, target }: ImportOutcome): void {
+  terminal.say('no servers were found in any of these files:')
+  for (const path of looked) terminal.say(pc.dim(`  ${path}`))
+  terminal.say(
     `\nTo configure one by hand, write ${target}:\n\n${MINIMAL_CONFIG}\nthen check it with "toolcrib doctor"`,
   )
 }
@@ -167,7 +173,7 @@ function describe({ name, outcome, as, reason, leftBehind = [] }: PlannedServer)
   if (outcome === 'added')
     return `${pc.green('+')} ${shown}${as === name ? '' : pc.yellow(` as ${as}, since the name is taken`)}${left}`
   if (outcome === 'present')
-    return `${pc.dim('=')} ${shown} ${pc.dim(as === name ? 'is there already' : `is there already as ${as}`)}`
-  if (outcome === 'disabled') return `${pc.dim('–')} ${shown} ${pc.dim('is switched off there')}`
+    return `${pc.dim('=')} ${shown} ${pc.dim(as === name ? 'is already there' : `is already there as ${as}`)}`
+  if (outcome === 'disabled') return `${pc.dim('–')} ${shown} ${pc.dim('is disabled there')}`
   return `${pc.red('✗')} ${shown} ${plain(reason ?? '')}`
 }

@@ -1,18 +1,18 @@
 import { Command } from 'commander'
-import { MODE_HELP, REFRESH_HELP, withModeFlags, withRefreshFlag, withServerFlags } from '../flags.ts'
-import { fitted } from '../terminal.ts'
+import { REFRESH_HELP, REGISTRY_HELP, withRefreshFlag, withRegistryFlags, withServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
 import type { ListFlags } from './run-list.ts'
 
 /** `toolcrib list`: servers and their tools, with what each costs in tokens. */
-export function listCommand(): Command {
-  return withRefreshFlag(withModeFlags(withServerFlags(new Command('list'))))
+export function listCommand(terminal: Terminal): Command {
+  return withRefreshFlag(withRegistryFlags(withServerFlags(new Command('list'))))
     .description('List servers and their tools, with what each definition costs the model.')
     .argument('[servers...]', 'only these servers')
     .option('--schema', "show each tool's description and input schema in full")
-    .addHelpText('after', () => fitted(HELP))
+    .addHelpText('after', () => terminal.fit(HELP))
     .action(async (names: string[], flags: ListFlags) => {
       const { runList } = await import('./run-list.ts')
-      await runList(names, flags)
+      terminal.exitCode = await runList(terminal, names, flags)
     })
 }
 
@@ -24,7 +24,7 @@ Examples:
   toolcrib list --mode lazy --json | jq '.servers[].tools[] | {name, state}'
 
 Tokens are exact (o200k), counted over name, description and parameters: what a model pays on every turn in full mode.
-${MODE_HELP}
+${REGISTRY_HELP}
 ${REFRESH_HELP}
 Servers that are missing are told on stderr, with the reason.
 Exit codes: 0 done, 1 no server answered, 2 wrong usage, no config or no such server.`

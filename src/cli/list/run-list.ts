@@ -6,43 +6,38 @@ import {
   type TokenCounter,
   ToolcribError,
 } from 'toolcrib'
-import type { ModeFlags, RefreshFlags, ServerFlags } from '../flags.ts'
+import type { RefreshFlags, RegistryFlags, ServerFlags } from '../flags.ts'
 import { noteMissing } from '../missing-servers.ts'
-import { findConfig, type OpenedRegistry, remembering, withRegistry } from '../open-registry.ts'
-import {
-  columns,
-  cut,
-  figure,
-  plain,
-  plainLines,
-  plural,
-  print,
-  printJson,
-  terminalWidth,
-} from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
+import { columns, cut, figure, plain, plainLines, plural } from '../text.ts'
+import { findWithFlags, type ReadyRegistry, remembering, withRegistry } from '../with-registry.ts'
 
-export interface ListFlags extends ServerFlags, ModeFlags, RefreshFlags {
+export interface ListFlags extends ServerFlags, RegistryFlags, RefreshFlags {
   readonly schema?: boolean
 }
 
-/** `toolcrib list`: servers and their tools, with what each costs in tokens. */
-export async function runList(names: readonly string[], flags: ListFlags): Promise<void> {
-  const found = await findConfig(flags)
+/** Lists servers and their tools, with what each costs in tokens. */
+export async function runList(
+  terminal: Terminal,
+  names: readonly string[],
+  flags: ListFlags,
+): Promise<number> {
+  const found = await findWithFlags(terminal, flags)
   requireServers(names, Object.keys(found.config.servers))
-  const isWanted = (server: string) => names.length === 0 || names.includes(server)
+  const servers = (server: string) => names.length === 0 || names.includes(server)
   const countTokens = await exactTokenCounter()
-  await withRegistry(flags, { found, isWanted, ...remembering(flags) }, async (opened) => {
-    const listing = toListing(opened, countTokens)
-    if (flags.json) printJson(listing)
-    else show(listing, flags.schema === true)
-    process.exitCode = noteMissing(opened.statuses, 'listed')
+  return withRegistry(terminal, flags, { found, servers, ...remembering(flags) }, async (ready) => {
+    const listing = toListing(ready, countTokens)
+    if (flags.json) terminal.printJson(listing)
+    else show(terminal, listing, flags.schema === true)
+    return noteMissing(terminal, ready.statuses, 'listed')
   })
 }
 
 function requireServers(names: readonly string[], known: readonly string[]): void {
   const unknown = names.filter((name) => !known.includes(name)).map((name) => `"${name}"`)
   if (unknown.length === 0) return
-  const configured = known.length > 0 ? `configured are ${known.join(', ')}` : 'none is configured'
+  const configured = known.length > 0 ? `the config has ${known.join(', ')}` : 'the config has none'
   throw new ToolcribError('config-invalid', `there is no server ${unknown.join(' or ')}; ${configured}`)
 }
 
@@ -62,7 +57,7 @@ interface Listing {
   readonly tokens: number
 }
 
-function toListing({ registry, statuses, config }: OpenedRegistry, countTokens: TokenCounter): Listing {
+function toListing({ registry, statuses, config }: ReadyRegistry, countTokens: TokenCounter): Listing {
   const schemas = registry.listSchemas()
   const servers = statuses.map((status) => {
     const own = schemas.filter(({ mcpServer }) => mcpServer === status.server)
@@ -86,45 +81,45 @@ function sum(items: readonly { readonly tokens: number }[]): number {
   return items.reduce((total, { tokens }) => total + tokens, 0)
 }
 
-function show({ files, servers, tools, tokens }: Listing, isFull: boolean): void {
-  print(pc.dim(files.join('\n')))
+function show(terminal: Terminal, { files, servers, tools, tokens }: Listing, isFull: boolean): void {
+  terminal.print(pc.dim(files.join('\n')))
   for (const server of servers) {
-    print()
-    print(heading(server))
-    if (isFull) for (const tool of server.tools) showInFull(tool)
-    else showInLines(server.tools)
+    terminal.print()
+    terminal.print(heading(server))
+    if (isFull) for (const tool of server.tools) showInFull(terminal, tool)
+    else showInLines(terminal, server.tools)
   }
   const absent = servers.filter(({ state }) => state === 'failed' || state === 'connecting').length
   const from = `from ${plural(servers.length - absent, 'server')}`
   const missing = absent > 0 ? pc.red(`; ${plural(absent, 'server')} missing`) : ''
-  print(`\n${pc.bold(plural(tools, 'tool'))} ${from}, ${pc.bold(plural(tokens, 'token'))}${missing}`)
+  terminal.print(`\n${pc.bold(plural(tools, 'tool'))} ${from}, ${pc.bold(plural(tokens, 'token'))}${missing}`)
 }
 
-function showInFull({ name, description, inputSchema, state, reason }: ListedTool): void {
-  print(`\n ${pc.bold(name)}`)
-  if (reason !== undefined) print(` ${pc.yellow(`${state}: ${plain(reason)}`)}`)
-  print(indented(pc.dim(plainLines(description))))
-  print(indented(plainLines(JSON.stringify(inputSchema, null, 2))))
+function showInFull(terminal: Terminal, { name, description, inputSchema, state, reason }: ListedTool): void {
+  terminal.print(`\n ${pc.bold(name)}`)
+  if (reason !== undefined) terminal.print(` ${pc.yellow(`${state}: ${plain(reason)}`)}`)
+  terminal.print(indented(pc.dim(plainLines(description))))
+  terminal.print(indented(plainLines(JSON.stringify(inputSchema, null, 2))))
 }
 
 function indented(text: string): string {
   return text.replace(/^/gm, '   ')
 }
 
-function showInLines(tools: readonly ListedTool[]): void {
+function showInLines(terminal: Terminal, tools: readonly ListedTool[]): void {
   const nameWidth = Math.max(0, ...tools.map(({ name }) => name.length))
-  const rest = Math.max(20, terminalWidth() - nameWidth - 14)
+  const rest = Math.max(20, terminal.width - nameWidth - 14)
   const rows = tools.map(({ name, description, tokens, state, reason }) => [
     ` ${reason === undefined ? name : pc.yellow(name)}`,
     pc.dim(figure(tokens)),
     reason === undefined ? pc.dim(cut(plain(description), rest)) : pc.yellow(`${state}: ${plain(reason)}`),
   ])
-  for (const line of columns(rows, { rightAligned: [1] })) print(line)
+  for (const line of columns(rows, { rightAligned: [1] })) terminal.print(line)
 }
 
 function heading(server: Listing['servers'][number]): string {
   const name = pc.bold(pc.cyan(server.server))
-  // Why is told on stderr, as every command tells it.
+  // The reason is on stderr.
   if (server.state === 'failed') return `${name}  ${pc.red('failed')}`
   if (server.state === 'connecting') return `${name}  ${pc.yellow('still connecting')}`
   return `${name}  ${pc.dim(`${plural(server.tools.length, 'tool')}, ${plural(server.tokens, 'token')}`)}`

@@ -1,17 +1,17 @@
 import { Command } from 'commander'
 import { type ServerFlags, withServerFlags } from '../flags.ts'
-import { fitted } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 /** `toolcrib lock`: approves the servers as they are now. */
-export function lockCommand(): Command {
+export function lockCommand(terminal: Terminal): Command {
   return withServerFlags(new Command('lock'))
     .description(
       'Write toolcrib.lock from what the servers list now; from then on, nothing changes unnoticed.',
     )
-    .addHelpText('after', () => fitted(HELP))
+    .addHelpText('after', () => terminal.fit(HELP))
     .action(async (flags: ServerFlags) => {
       const { runLock } = await import('./run-lock.ts')
-      await runLock(flags)
+      terminal.exitCode = await runLock(terminal, flags)
     })
 }
 

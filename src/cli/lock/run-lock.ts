@@ -14,19 +14,21 @@ import {
 } from 'toolcrib/mcp'
 import type { ServerFlags } from '../flags.ts'
 import { type Observation, observeServers } from '../observe-servers.ts'
-import { findConfigAndDamage } from '../open-registry.ts'
 import { showChanges, showFinding, withDigests } from '../show-changes.ts'
-import { note, plain, plural, printJson, say } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
+import { plain, plural } from '../text.ts'
+import { findWithFlags } from '../with-registry.ts'
 
-/** `toolcrib lock`: approves the servers of the config that counts most, as they are now. */
-export async function runLock(flags: ServerFlags): Promise<void> {
-  const found = await findConfigAndDamage(flags)
+/** Approves the servers of the config file with the highest precedence, as they are now. */
+export async function runLock(terminal: Terminal, flags: ServerFlags): Promise<number> {
+  const found = await findWithFlags(terminal, flags, { lenient: true })
   const layer = found.locks.findLast(({ servers }) => servers.size > 0)
-  const observation = await observeServers(flags, (server) => layer?.servers.has(server) === true, found)
+  const mayStart = (server: string) => layer?.servers.has(server) === true
+  const observation = await observeServers(terminal, flags, found, mayStart)
   const observed = new Map([...observation.observed].filter(([server]) => layer?.servers.has(server)))
   const { failed, findings } = observation
   requireAnswers(observed.size, failed, layer?.path ?? found.lockPath)
-  if (!layer) return
+  if (!layer) return 2
   const { kept, inUse } = approvedBefore(layer)
   const locked = keepUnreachable(lockServers(observed, inUse), inUse, failed)
   const changes = inUse ? compareWithLock(inUse, observed) : []
@@ -42,12 +44,12 @@ export async function runLock(flags: ServerFlags): Promise<void> {
     failed: failed.map((failure) => ({ ...failure, kept: locked.servers.has(failure.server) })),
     replaced: layer.damage !== undefined,
   }
-  if (flags.json) printJson({ ...outcome, changes: withDigests(changes) })
-  else show(outcome)
-  process.exitCode = failed.length > 0 ? 1 : 0
+  if (flags.json) terminal.printJson({ ...outcome, changes: withDigests(changes) })
+  else show(terminal, outcome)
+  return failed.length > 0 ? 1 : 0
 }
 
-/** What was approved of servers that are in use, and of those that are disabled, which stays as it is. */
+/** Earlier approvals: of servers in use, and of disabled servers, which are kept as they are. */
 function approvedBefore({ lockfile, resting }: LockLayer): {
   readonly kept: ReadonlyMap<string, LockedServer>
   readonly inUse: Lockfile | undefined
@@ -65,7 +67,7 @@ function literalsOf(observed: ReadonlyMap<string, ObservedServer>): Outcome['lit
     .filter(({ places }) => places.length > 0)
 }
 
-/** An empty lockfile would hold back every server, and one that was there is worth more. */
+/** Throws when no server answered: an empty lockfile would hold back every server. */
 function requireAnswers(configured: number, failed: Observation['failed'], lockPath: string): void {
   if (configured === 0)
     throw new ToolcribError(
@@ -74,14 +76,14 @@ function requireAnswers(configured: number, failed: Observation['failed'], lockP
     )
   if (failed.length < configured) return
   const reasons = failed.map(({ server, reason }) => `${server}: ${plain(reason)}`)
-  const step = `mend them with "toolcrib doctor", then lock again`
+  const step = 'find out why with "toolcrib doctor", then lock again'
   throw new ToolcribError(
     'source-unavailable',
     [`no server answered, so nothing is written to ${lockPath}; ${step}`, ...reasons].join('\n'),
   )
 }
 
-/** A server that cannot be asked today loses nothing that was approved before. */
+/** A server that cannot be asked keeps its earlier approval. */
 function keepUnreachable(
   { servers }: Lockfile,
   before: Lockfile | undefined,
@@ -100,35 +102,36 @@ interface Outcome {
   readonly servers: number
   readonly tools: number
   readonly changes: readonly LockChange[]
-  /** What the scanner says of what was locked. */
+  /** What the scanner finds suspicious in what was locked. */
   readonly findings: readonly Finding[]
-  /** Where the config holds what looks like a secret and is no variable. */
+  /** Where the config holds what looks like a secret and is not a variable. */
   readonly literals: readonly { readonly server: string; readonly places: readonly string[] }[]
   /** Servers of other config files, which have lockfiles of their own. */
   readonly others: readonly string[]
-  /** Servers that could not be asked; `kept` says whether an earlier approval of theirs stays. */
+  /** Servers that could not be asked; `kept`: an earlier approval stays. */
   readonly failed: readonly { readonly server: string; readonly reason: string; readonly kept: boolean }[]
-  /** True when a damaged lockfile was written anew. */
+  /** True when a damaged lockfile was replaced. */
   readonly replaced: boolean
 }
 
-function show(outcome: Outcome): void {
+function show(terminal: Terminal, outcome: Outcome): void {
   const { lockfile, servers, tools, changes, findings, literals, others, failed, replaced } = outcome
-  if (replaced) note(`${pc.yellow('note')} ${lockfile} was damaged, and is written anew: review all of it`)
-  showChanges(changes)
-  if (findings.length > 0) say('worth a look, before others go by what is locked:')
-  for (const finding of findings) showFinding(finding)
-  say(`${pc.green('locked')} ${plural(servers, 'server')}, ${plural(tools, 'tool')} in ${lockfile}`)
+  if (replaced)
+    terminal.note(`${pc.yellow('note')} ${lockfile} was damaged and has been replaced: review all of it`)
+  showChanges(terminal, changes)
+  if (findings.length > 0) terminal.say('review these before you commit the lockfile:')
+  for (const finding of findings) showFinding(terminal, finding)
+  terminal.say(`${pc.green('locked')} ${plural(servers, 'server')}, ${plural(tools, 'tool')} in ${lockfile}`)
   for (const { server, places } of literals)
-    note(
-      `${pc.yellow('note')} ${server}: ${places.map(plain).join(', ')} looks like a secret: better as \${VARIABLE}`,
+    terminal.note(
+      `${pc.yellow('note')} ${server}: ${places.map(plain).join(', ')} looks like a secret: use a \${VARIABLE} instead`,
     )
   if (others.length > 0)
-    note(
-      `${pc.yellow('note')} not locked: ${others.join(', ')}, of another config file; lock these with --config and that file`,
+    terminal.note(
+      `${pc.yellow('note')} not locked: ${others.join(', ')} of another config file; lock these with --config and that file`,
     )
   for (const { server, reason, kept } of failed) {
-    const outcome = kept ? 'its old approval stays' : 'it is not in the lockfile'
-    note(`${pc.red('failed')} ${server}: ${plain(reason)}; ${outcome}`)
+    const outcome = kept ? 'its earlier approval stays' : 'it is not in the lockfile'
+    terminal.note(`${pc.red('failed')} ${server}: ${plain(reason)}; ${outcome}`)
   }
 }

@@ -1,11 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { MODE_HELP, REFRESH_HELP, withModeFlags, withRefreshFlag, withServerFlags } from '../flags.ts'
-import { fitted } from '../terminal.ts'
+import { REFRESH_HELP, REGISTRY_HELP, withRefreshFlag, withRegistryFlags, withServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
 import type { SearchFlags } from './run-search.ts'
 
 /** `toolcrib search`: what a model would find, and why. */
-export function searchCommand(): Command {
-  return withRefreshFlag(withModeFlags(withServerFlags(new Command('search'))))
+export function searchCommand(terminal: Terminal): Command {
+  return withRefreshFlag(withRegistryFlags(withServerFlags(new Command('search'))))
     .description('Search the tools of your servers, as a model would, and say why each was found.')
     .argument('<query...>', 'words, or the query language below')
     .option('--limit <count>', 'how many matches, 1 to 50', toLimit, 5)
@@ -14,10 +14,10 @@ export function searchCommand(): Command {
         .choices(['lexical', 'weighted', 'regex', 'hybrid'])
         .default('hybrid'),
     )
-    .addHelpText('after', () => fitted(HELP))
+    .addHelpText('after', () => terminal.fit(HELP))
     .action(async (words: string[], flags: SearchFlags) => {
       const { runSearch } = await import('./run-search.ts')
-      await runSearch(words.join(' '), flags)
+      terminal.exitCode = await runSearch(terminal, words.join(' '), flags)
     })
 }
 
@@ -31,7 +31,7 @@ Examples:
   toolcrib search --searcher lexical tidy up   by words alone, not by meaning
 Quote what your shell would read. Finding nothing is no failure.
 
-${MODE_HELP}
+${REGISTRY_HELP}
 ${REFRESH_HELP}
 Servers that are missing are told on stderr, with the reason.
 Exit codes: 0 done, 1 no server answered, 2 a query or config that makes no sense.`

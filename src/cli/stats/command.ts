@@ -1,16 +1,16 @@
 import { Command } from 'commander'
-import { MODE_HELP, REFRESH_HELP, withModeFlags, withRefreshFlag, withServerFlags } from '../flags.ts'
-import { fitted } from '../terminal.ts'
+import { REFRESH_HELP, REGISTRY_HELP, withRefreshFlag, withRegistryFlags, withServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
 import type { StatsFlags } from './run-stats.ts'
 
 /** `toolcrib stats`: how many tools there are, and what a turn costs with and without deferral. */
-export function statsCommand(): Command {
-  return withRefreshFlag(withModeFlags(withServerFlags(new Command('stats'))))
+export function statsCommand(terminal: Terminal): Command {
+  return withRefreshFlag(withRegistryFlags(withServerFlags(new Command('stats'))))
     .description('Count tools, and what a turn costs with everything shown and with tools deferred.')
-    .addHelpText('after', () => fitted(HELP))
+    .addHelpText('after', () => terminal.fit(HELP))
     .action(async (flags: StatsFlags) => {
       const { runStats } = await import('./run-stats.ts')
-      await runStats(flags)
+      terminal.exitCode = await runStats(terminal, flags)
     })
 }
 
@@ -22,7 +22,7 @@ Examples:
 
 Tokens are exact (o200k), counted definition by definition. "a turn" is what a new conversation pays before anything is \
 checked out.
-${MODE_HELP}
+${REGISTRY_HELP}
 ${REFRESH_HELP}
 Servers that are missing are told on stderr, with the reason.
 Exit codes: 0 done, 1 no server answered, 2 wrong usage or no config.`

@@ -1,15 +1,15 @@
 import { Command } from 'commander'
-import { fitted } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 /** `toolcrib tour`: one turn after the other, on servers that are there for it. */
-export function tourCommand(): Command {
+export function tourCommand(terminal: Terminal): Command {
   return new Command('tour')
     .description('Walk through one conversation: full and lazy surfaces, a search, real calls, an eviction.')
     .option('--json', 'print the figures as JSON')
-    .addHelpText('after', () => fitted(HELP))
+    .addHelpText('after', () => terminal.fit(HELP))
     .action(async (flags: { json?: boolean }) => {
       const { runTour } = await import('./run-tour.ts')
-      await runTour(flags)
+      terminal.exitCode = await runTour(terminal, flags)
     })
 }
 

@@ -1,6 +1,6 @@
 import type { JsonSchema, Tool } from 'toolcrib'
 
-/** Servers of an imaginary company, with what each of them keeps. */
+/** Servers of an imaginary company, with the kinds of records in each. */
 const SERVERS: Readonly<Record<string, readonly string[]>> = {
   billing: ['invoice', 'payment', 'refund', 'subscription'],
   calendar: ['event', 'room', 'attendee'],
@@ -34,7 +34,7 @@ const VERBS: Readonly<Record<string, string>> = {
   delete: 'Deletes a {noun} from {server} for good; this cannot be undone.',
 }
 
-/** A few hundred tools by server, to look around in. They answer at once and touch nothing. */
+/** A few hundred made-up tools by server. They return at once and touch nothing. */
 export function demoCatalogue(): ReadonlyMap<string, readonly Tool[]> {
   return new Map(
     Object.entries(SERVERS).map(([server, nouns]) => {

@@ -8,27 +8,19 @@ import {
 } from 'toolcrib'
 import { definitionTokens } from '../definition-tokens.ts'
 import { orAborted, untilSignal } from '../interrupt.ts'
-import {
-  columns,
-  cut,
-  figure,
-  plain,
-  plural,
-  printJson,
-  progressLine,
-  say,
-  terminalWidth,
-} from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
+import { columns, cut, figure, plain, plural } from '../text.ts'
 import { openScene, type Scene } from './scenes.ts'
 
-/** `toolcrib tour`: one turn after the other, on servers that are there for it. */
-export async function runTour({ json }: { readonly json?: boolean }): Promise<void> {
-  const figures = await untilSignal((signal) =>
-    openAndWalk(signal, (line) => {
-      if (!json && !signal.aborted) say(line)
+/** Walks through one conversation, turn by turn, on servers that it starts for itself. */
+export async function runTour(terminal: Terminal, { json }: { readonly json?: boolean }): Promise<number> {
+  const figures = await untilSignal(terminal.signals, (signal) =>
+    openAndWalk(terminal, signal, (line) => {
+      if (!json && !signal.aborted) terminal.say(line)
     }),
   )
-  if (json) printJson(figures)
+  if (json) terminal.printJson(figures)
+  return 0
 }
 
 /** What the tour measured. */
@@ -44,20 +36,24 @@ export interface TourFigures {
   readonly evicted: readonly string[]
 }
 
-/** How many tools the tour's session keeps: few, so that one has to go before the end. */
+/** How many tools the tour's session keeps: few, so that one is evicted before the end. */
 const MAX_ACTIVE = 4
 
-async function openAndWalk(signal: AbortSignal, say: (line?: string) => void): Promise<TourFigures> {
+async function openAndWalk(
+  terminal: Terminal,
+  signal: AbortSignal,
+  say: (line?: string) => void,
+): Promise<TourFigures> {
   const countTokens = await exactTokenCounter()
   const events: ToolcribEvent[] = []
   const registry = new ToolRegistry({ countTokens, onEvent: (event) => events.push(event) })
-  const progress = progressLine()
+  const progress = terminal.progressLine()
   progress.show('starting servers …')
   const opening = openScene(registry)
   try {
     const scene = await orAborted(opening, signal)
     progress.clear()
-    return await orAborted(walk(scene, { registry, events, say, countTokens }), signal)
+    return await orAborted(walk(scene, { registry, events, say, countTokens, width: terminal.width }), signal)
   } finally {
     progress.clear()
     await (await opening).close()
@@ -69,9 +65,11 @@ interface Walk {
   readonly events: readonly ToolcribEvent[]
   readonly say: (line?: string) => void
   readonly countTokens: (text: string) => number
+  /** Characters per line. */
+  readonly width: number
 }
 
-async function walk(scene: Scene, { registry, events, say, countTokens }: Walk): Promise<TourFigures> {
+async function walk(scene: Scene, { registry, events, say, countTokens, width }: Walk): Promise<TourFigures> {
   const costOf = (tools: readonly ToolDefinition[]) => definitionTokens(tools, countTokens)
   let step = 0
   const heading = (text: string) => say(`\n${pc.bold(pc.cyan(`${++step}. ${text}`))}`)
@@ -84,24 +82,24 @@ async function walk(scene: Scene, { registry, events, say, countTokens }: Walk):
   heading('Full mode: every schema, every turn')
   const full = await registry.openSession({ mode: 'full' })
   const fullTokens = costOf(registry.toDefinitions())
-  say(`   ${plural(registry.size, 'tool')} on the surface, ${tokens(fullTokens)} a turn`)
+  say(`   ${plural(registry.size, 'tool')} on the surface, ${tokens(fullTokens)} per turn`)
   for (const metaTool of full.surface().tools.filter(({ name }) => !registry.has(name)))
-    say(pc.dim(`   (and ${metaTool.name}, a tool about tools: ${figure(costOf([metaTool]))} tokens)`))
+    say(pc.dim(`   (plus the meta-tool ${metaTool.name}: ${figure(costOf([metaTool]))} tokens)`))
 
-  heading('Lazy mode: a search tool, and what is checked out')
+  heading('Lazy mode: a search tool, and the tools the session has checked out')
   const lazy = await registry.openSession({ mode: 'lazy', maxActive: MAX_ACTIVE })
   const lazyTokens = costOf(lazy.surface().tools)
   say(
-    `   ${plural(lazy.surface().tools.length, 'tool')} on the surface, ${tokens(lazyTokens)} a turn ${saved(lazyTokens, fullTokens)}`,
+    `   ${plural(lazy.surface().tools.length, 'tool')} on the surface, ${tokens(lazyTokens)} per turn ${saved(lazyTokens, fullTokens)}`,
   )
 
   heading(`The model searches: "${scene.query}"`)
   const found = await searchAsModel(lazy, { query: scene.query, limit: 3 })
-  for (const line of matchLines(found)) say(line)
+  for (const line of matchLines(found, width)) say(line)
   const [first] = (await lazy.search(scene.query, { limit: 1 })).matches
   if (first) say(pc.dim(`   why the first: ${first.reasons.join('; ')}`))
 
-  heading('What it found is on the next surface')
+  heading('The next turn shows what it found')
   const afterSearchTokens = costOf(lazy.surface().tools)
   say(
     `   ${lazy
@@ -109,9 +107,9 @@ async function walk(scene: Scene, { registry, events, say, countTokens }: Walk):
       .tools.map(({ name }) => name)
       .join(', ')}`,
   )
-  say(`   ${tokens(afterSearchTokens)} a turn ${saved(afterSearchTokens, fullTokens)}`)
+  say(`   ${tokens(afterSearchTokens)} per turn ${saved(afterSearchTokens, fullTokens)}`)
 
-  heading(scene.calls.length > 1 ? 'It calls, also a tool it did not search for' : 'It calls')
+  heading(scene.calls.length > 1 ? 'It calls tools, one of them without a search' : 'It calls a tool')
   const answers: string[] = []
   for (const [index, call] of scene.calls.entries()) {
     const [answer] = await lazy.execute([{ toolCallId: `call-${index + 1}`, ...call }])
@@ -123,15 +121,18 @@ async function walk(scene: Scene, { registry, events, say, countTokens }: Walk):
   }
 
   heading(
-    `${MAX_ACTIVE} may be active; it searches "${scene.laterQuery}", and the least recently used make room`,
+    `It searches "${scene.laterQuery}"; ${MAX_ACTIVE} tools may be active, so the least recently used are evicted`,
   )
-  for (const line of matchLines(await searchAsModel(lazy, { query: scene.laterQuery, limit: 2 }))) say(line)
+  const later = await searchAsModel(lazy, { query: scene.laterQuery, limit: 2 })
+  for (const line of matchLines(later, width)) say(line)
   const evicted = events.flatMap((event) => (event.type === 'evicted' ? event.names : []))
   say(`   evicted: ${pc.yellow(evicted.join(', '))}`)
 
   heading('What the session costs')
   for (const line of lazy.context().split('\n')) say(`   ${line}`)
-  say(`\n${pc.dim('Next: "toolcrib import" takes over the servers you use, "toolcrib doctor" checks them.')}`)
+  say(
+    `\n${pc.dim('Next: "toolcrib import" adds the servers you use elsewhere, "toolcrib doctor" checks them.')}`,
+  )
 
   return {
     catalogue: scene.kind,
@@ -161,9 +162,9 @@ async function searchAsModel(
   return (answer.result.structured as { matches: readonly FoundTool[] }).matches
 }
 
-function matchLines(found: readonly FoundTool[]): string[] {
+function matchLines(found: readonly FoundTool[], lineWidth: number): string[] {
   const width = Math.max(0, ...found.map(({ name }) => name.length))
-  const rest = Math.max(20, Math.min(terminalWidth(), 110) - width - 14)
+  const rest = Math.max(20, Math.min(lineWidth, 110) - width - 14)
   const rows = found.map(({ name, score, description }) => [
     `   ${score.toFixed(1)}`,
     pc.green(name),

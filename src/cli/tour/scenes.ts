@@ -6,27 +6,27 @@ import type { ToolRegistry } from 'toolcrib'
 import { connectServers } from 'toolcrib/mcp'
 import { demoCatalogue } from './demo-catalogue.ts'
 
-/** What a tour walks through: tools, and what a model would ask of them. */
+/** What a tour walks through: tools, and what a model would do with them. */
 export interface Scene {
   readonly kind: 'servers' | 'demo'
   readonly intro: string
   readonly servers: readonly string[]
   readonly query: string
   readonly calls: readonly { readonly name: string; readonly args: Readonly<Record<string, unknown>> }[]
-  /** What is searched for later, so that something must make room. */
+  /** What is searched for later, so that something is evicted. */
   readonly laterQuery: string
   close(): Promise<void>
 }
 
 /**
- * The reference servers of MCP where they are installed, as in a clone of the repository; else a made-up catalogue.
- * `from` is where they are looked for: this very file, unless told.
+ * Opens the reference servers of MCP where they are installed, as in a clone of the repository; else a made-up
+ * catalogue. They are resolved from the module `from`, by default this file.
  */
 export async function openScene(registry: ToolRegistry, { from = import.meta.url } = {}): Promise<Scene> {
   return (await openServers(registry, from)) ?? openDemo(registry)
 }
 
-/** The config of the tour, written like any other; the variables are filled in below. */
+/** The config of the tour; its variables are set below. */
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: variables of a config, not of this file
 const TOUR_CONFIG = {
   mcpServers: {
@@ -63,7 +63,7 @@ async function openServers(registry: ToolRegistry, from: string): Promise<Scene 
   }
   return {
     kind: 'servers',
-    intro: 'The reference servers of MCP, each a process of its own over stdio',
+    intro: 'The reference servers of MCP, each its own process over stdio',
     servers: statuses.map(({ server }) => server),
     query: 'read a text file',
     calls: [
@@ -75,7 +75,7 @@ async function openServers(registry: ToolRegistry, from: string): Promise<Scene 
   }
 }
 
-/** The servers' scripts as variables, or undefined when one of the packages is not there. */
+/** The servers' scripts as variables; undefined when a package is not installed. */
 function findScripts(from: string): Record<string, string> | undefined {
   const require = createRequire(from)
   try {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import pc from 'picocolors'
 import { describe, expect, it } from 'vitest'
 import { withoutHidden } from '../names.ts'
-import { exact, plain, plainLines, wrap } from './terminal.ts'
+import { exact, plain, plainLines, wrap } from './text.ts'
 
 describe('prose on a terminal', () => {
   it('is broken between words, and goes on where it began', () => {
