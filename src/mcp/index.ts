@@ -17,6 +17,7 @@ export {
   type ReadOptions,
   readConfig,
 } from './config/load-config.ts'
+export type { Profile } from './config/profile-config.ts'
 export type { ServerConfig } from './config/server-config.ts'
 export type { SearcherChoice, ToolsConfig } from './config/tools-config.ts'
 export { configDirectory } from './config/user-folders.ts'

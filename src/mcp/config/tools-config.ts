@@ -36,14 +36,16 @@ export type ToolsConfig = Pick<
 /** The searchers a config may name. `hybrid` uses the embedder that comes with the package. */
 export type SearcherChoice = 'hybrid' | SearcherName
 
+export const SEARCHER_KIND = { oneOf: ['hybrid', 'lexical', 'weighted', 'regex'] } as const
+
 const FIELDS = {
   registryMode: { oneOf: ['full', 'lazy', 'auto'] },
   lazyMcp: 'flag',
   deferredTools: 'flag',
   defer: { oneOf: ['auto', 'all', 'mcp', 'flagged'] },
-  searcher: { oneOf: ['hybrid', 'lexical', 'weighted', 'regex'] },
+  searcher: SEARCHER_KIND,
   toolThreshold: 'count',
-  thresholdPercent: 'count',
+  thresholdPercent: 'percent',
   contextWindow: 'count',
   maxActiveSchemas: 'count',
   maxActiveTokens: 'count',
@@ -57,6 +59,7 @@ const FIELDS = {
   pinned: 'texts',
   allow: 'texts',
   deny: 'texts',
+  requireLock: 'flag',
 } as const satisfies Record<string, FieldKind>
 
 /** What one layer says about `[tools]`, by its keys. */
@@ -71,12 +74,14 @@ export function readTools(table: unknown, place: Place, variables: Variables): T
 
 /**
  * One layer over another, key by key. A short form above (`lazy_mcp`, `deferred_tools = true`) also removes the mode and
- * the deferral of the layers below, since it stands for both. `deferred_tools = false` only removes itself.
+ * the deferral of the layers below, since it stands for both. `deferred_tools = false` only removes itself. A lock that
+ * one layer requires, no other can waive: a project must not lift what its user decided.
  */
 export function overlayTools(lower: ToolsTable, upper: ToolsTable): ToolsTable {
   const isShort = upper.lazyMcp !== undefined || upper.deferredTools === true
   const kept = Object.entries(lower).filter(([key]) => !isShort || !SHORTENED.has(key))
-  return { ...Object.fromEntries(kept), ...upper }
+  const isLocked = lower.requireLock === true || upper.requireLock === true
+  return { ...Object.fromEntries(kept), ...upper, ...(isLocked ? { requireLock: true } : {}) }
 }
 
 const SHORTENED: ReadonlySet<string> = new Set(['registryMode', 'defer', 'lazyMcp', 'deferredTools'])
@@ -86,8 +91,7 @@ const SHORTENED: ReadonlySet<string> = new Set(['registryMode', 'defer', 'lazyMc
  * `deferred_tools = true` is lazy mode with `defer = "all"`. A mode or deferral spelled out beside them wins.
  */
 export function toRegistryOptions(table: ToolsTable): ToolsConfig {
-  const { registryMode, lazyMcp, deferredTools, maxActiveSchemas, allow, deny, defer, ...others } = table
-  const { searcher: _, ...rest } = others
+  const { registryMode, lazyMcp, deferredTools, maxActiveSchemas, allow, deny, defer, ...rest } = table
   const policy = { ...(allow === undefined ? {} : { allow }), ...(deny === undefined ? {} : { deny }) }
   const { mode, defer: shortDefer } = shortForm(lazyMcp, deferredTools)
   const deferred = defer ?? shortDefer
@@ -106,11 +110,6 @@ function shortForm(lazyMcp: unknown, deferredTools: unknown): Pick<ToolsConfig, 
   if (deferredTools === true) return { mode: 'lazy', defer: 'all' }
   if (lazyMcp === undefined) return {}
   return lazyMcp === true ? { mode: 'lazy', defer: 'mcp' } : { mode: 'full' }
-}
-
-/** The searcher that all layers together name. */
-export function searcherOf({ searcher }: ToolsTable): SearcherChoice | undefined {
-  return searcher as SearcherChoice | undefined
 }
 
 /** What the environment says about `[tools]`: `TOOLCRIB_REGISTRY_MODE=lazy`, lists with commas. */
