@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { appeared, RAIN, useCommandLine } from './cli-folder.ts'
 
-// Every step is a process of its own, and some tests take many.
+// Every step starts servers, and some tests take many.
 vi.setConfig({ testTimeout: 60_000 })
 
 const { path, toolcrib, toolcribWith, start, write, list, configure, ...servers } = useCommandLine()
@@ -19,7 +19,7 @@ describe('mode flags', () => {
 
   const deferred = (run: { json(): { deferred: number } }) => run.json().deferred
 
-  it('go before the environment, and that before the config', async () => {
+  it('win over the environment, which wins over the config', async () => {
     expect(deferred(await toolcrib('stats', '--json'))).toBe(0)
     const env = { TOOLCRIB_REGISTRY_MODE: 'lazy' }
     expect(deferred(await toolcribWith(env, 'stats', '--json'))).toBe(1)
@@ -28,6 +28,14 @@ describe('mode flags', () => {
     expect(deferred(await toolcrib('stats', '--json', '--mode', 'lazy', '--defer', 'flagged'))).toBe(0)
     const [{ tools }] = (await toolcrib('list', '--json', '--mode', 'lazy')).json().servers
     expect(tools).toMatchObject([{ state: 'deferred' }])
+  })
+
+  it('are not blamed on the config when the environment is wrong', async () => {
+    const { status, stderr } = await toolcribWith({ TOOLCRIB_REGISTRY_MODE: 'foo' }, 'list')
+    expect(status).toBe(2)
+    expect(stderr).toMatch(/TOOLCRIB_REGISTRY_MODE .*full.*lazy.*auto/)
+    expect(stderr).not.toContain('config,')
+    expect(stderr).not.toContain('--config')
   })
 
   it.each(['list', 'search', 'call', 'stats', 'doctor', 'chat'])(
@@ -50,16 +58,19 @@ describe('mode flags', () => {
 describe('servers that are missing', () => {
   const commands = [['list'], ['search', 'rain'], ['stats']]
 
-  it.each(commands)('are told with their reasons by %s, which goes on without them', async (...command) => {
-    list(RAIN)
-    configure({ weather: server(), gone })
-    for (const args of [command, [...command, '--json']]) {
-      const { status, stdout, stderr } = await toolcrib(...args)
-      expect(status).toBe(0)
-      expect(stdout).toContain('weather')
-      expect(stderr).toMatch(/^note gone is not \w+: it failed: .*not found.*\n$/)
-    }
-  })
+  it.each(commands)(
+    'are reported with their reasons by %s, which goes on without them',
+    async (...command) => {
+      list(RAIN)
+      configure({ weather: server(), gone })
+      for (const args of [command, [...command, '--json']]) {
+        const { status, stdout, stderr } = await toolcrib(...args)
+        expect(status).toBe(0)
+        expect(stdout).toContain('weather')
+        expect(stderr).toMatch(/^note gone is not \w+: it failed: .*not found.*\n$/)
+      }
+    },
+  )
 
   it.each(commands)('fail %s when they are all there is', async (...command) => {
     configure({ gone, lost: gone })
@@ -77,7 +88,7 @@ describe('servers that are missing', () => {
     expect(stderr).toMatch(/note stuck is not searched: /)
   })
 
-  it('are no failure where none is configured, and the next step is told', async () => {
+  it('are not a failure where none is configured, and the next step is named', async () => {
     configure({})
     for (const command of commands)
       expect(await toolcrib(...command)).toMatchObject({
@@ -139,6 +150,30 @@ describe('a lockfile by name', () => {
       /there is no lockfile typo\.lock; .*toolcrib lock --lockfile typo\.lock.*config-invalid/,
     )
     expect(wasStarted()).toBe(false)
+  })
+
+  it.each([
+    ['list'],
+    ['search', 'rain'],
+    ['stats'],
+    ['call', 'get_rain'],
+    ['chat', '--prompt', 'hello', '--provider', 'anthropic', '--model', 'm'],
+  ])('must be there for %s with --locked', async (...command) => {
+    const env = { ANTHROPIC_API_KEY: 'key' }
+    const { status, stderr } = await toolcribWith(env, ...command, '--locked')
+    expect(status).toBe(2)
+    expect(stderr).toMatch(/there is no \S+toolcrib\.lock for weather, and --locked .*"toolcrib lock"/)
+    expect(wasStarted()).toBe(false)
+  })
+
+  it('must be there for doctor with --locked, which reports it', async () => {
+    const { status, stdout } = await toolcrib('doctor', '--locked')
+    expect(status).toBe(1)
+    expect(stdout).toMatch(/Lockfile\n.*there is no \S+toolcrib\.lock for weather/)
+    expect(wasStarted()).toBe(false)
+    await toolcrib('lock')
+    expect((await toolcrib('doctor', '--locked')).status).toBe(0)
+    expect((await toolcrib('list', '--locked')).status).toBe(0)
   })
 
   it('is written by lock', async () => {
@@ -246,7 +281,7 @@ describe('--json', () => {
     ['import', 'emacs'],
     ['eval', '--tools', 'none.jsonl', '--queries', 'none.jsonl'],
     ['chat', '--prompt', 'hello'],
-  ])('tells an error of %s as JSON, with the exit code it has without', async (...command) => {
+  ])('reports an error of %s as JSON, with the same exit code', async (...command) => {
     const { status, stdout, stderr } = await toolcrib(...command, '--json')
     expect(JSON.parse(stdout)).toEqual({ error: { code: 'config-invalid', message: expect.any(String) } })
     expect(stderr).toContain('config-invalid')
@@ -254,7 +289,7 @@ describe('--json', () => {
   })
 
   it.each(['list', 'tour', 'doctor', 'import', 'chat'])(
-    'tells wrong usage of %s as JSON',
+    'reports wrong usage of %s as JSON',
     async (command) => {
       const { status, stdout } = await toolcrib(command, '--no-such-flag', '--json')
       expect(status).toBe(2)
@@ -262,7 +297,7 @@ describe('--json', () => {
     },
   )
 
-  it('tells a query that makes no sense as JSON, and where the language is taught', async () => {
+  it('reports an invalid query as JSON, and where the language is explained', async () => {
     const { error } = (await toolcrib('search', '+', '--json')).json()
     expect(error).toMatchObject({ code: 'query-invalid', hint: 'see "toolcrib search --help"' })
   })
@@ -292,14 +327,14 @@ describe('what servers listed before', () => {
     expect(wasStarted()).toBe(false)
   })
 
-  it.each(commands)('is asked anew by %s with --refresh', async (...command) => {
+  it.each(commands)('is asked for again by %s with --refresh', async (...command) => {
     await toolcrib('list')
     forgetStart()
     await toolcrib(...command, '--refresh')
     expect(wasStarted()).toBe(true)
   })
 
-  it('is asked anew when the config of the server changes, or a day has gone by', async () => {
+  it('is asked for again when the config of the server changes, or after a day', async () => {
     await toolcrib('list')
     forgetStart()
     configure({ weather: server('--quiet') })
@@ -314,7 +349,7 @@ describe('what servers listed before', () => {
   })
 
   it.each([['doctor'], ['lock'], ['diff'], ['approve', '--all'], ['call', 'get_rain', '-']])(
-    'counts for nothing to %s, which tells the others what it learnt',
+    'is not used by %s, which remembers what it learns for the others',
     async (...command) => {
       await toolcrib('lock')
       await toolcrib('list')

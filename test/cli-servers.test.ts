@@ -120,7 +120,7 @@ describe('commands over servers', () => {
     expect(readFileSync(path('tools.json.called'), 'utf8')).toBe('get_rain\n')
   })
 
-  it('call tells a failure of the tool from a mistake of its user', async () => {
+  it('call distinguishes a failure of the tool from a mistake of its user', async () => {
     const failed = await toolcrib('call', 'files.read_text_file', '--arg', 'path=/etc/hostname')
     expect(failed).toMatchObject({
       status: 1,
@@ -147,6 +147,8 @@ describe('commands over servers', () => {
     for (const words of ['"get_snow"', 'toolcrib search', 'the server "gone" failed'])
       expect(nowhere.stderr).toContain(words)
     expect(nowhere.stderr).not.toContain('tool_search')
+    for (const name of ['get_ran', 'weather.get_ran', 'mcp__weather__get_ran'])
+      expect((await toolcrib('call', name)).stderr).toMatch(/there is no tool .*mcp__weather__get_rain/)
   })
 
   it('stats counts tools and tokens', async () => {
@@ -384,4 +386,21 @@ describe('help', () => {
       ])
     },
   )
+})
+
+describe('eval without a file of tools', () => {
+  it('searches the tools of the configured servers, by their names', async () => {
+    list(RAIN, { ...RAIN, name: 'get_snow', description: 'Tells how much snow fell in a city.' })
+    configure({ weather: server() })
+    const query = { id: '1', query: 'snow', relevant: ['mcp__weather__get_snow'] }
+    writeFileSync(path('queries.jsonl'), JSON.stringify(query))
+    const measured = await toolcrib('eval', '--queries', 'queries.jsonl', '--json')
+    expect(measured).toMatchObject({ status: 0, stderr: '' })
+    expect(measured.json()).toMatchObject({ searcher: 'hybrid', tools: 2, queries: 1, recall: { '1': 1 } })
+    configure({ gone: { command: 'no-such-command-anywhere' } })
+    expect(await toolcrib('eval', '--queries', 'queries.jsonl')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('pass a file with --tools'),
+    })
+  })
 })

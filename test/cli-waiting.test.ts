@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { RAIN, useCommandLine } from './cli-folder.ts'
 
-// Every step is a process of its own, and some wait for servers.
+// Some steps wait for servers.
 vi.setConfig({ testTimeout: 60_000 })
 
 const { path, toolcrib, toolcribWith, list, server, configure, silentServer, write } = useCommandLine()
@@ -10,7 +10,7 @@ const { path, toolcrib, toolcribWith, list, server, configure, silentServer, wri
 describe('commands that wait', () => {
   beforeEach(() => list(RAIN))
 
-  it('tell of the servers that are there when another hangs', async () => {
+  it('report on the servers that are there when another hangs', async () => {
     configure({ weather: server(), stuck: silentServer() })
     const missing = 'it is still connecting; give it more time with --timeout'
     expect(await toolcrib('search', 'rain')).toMatchObject({
@@ -21,7 +21,7 @@ describe('commands that wait', () => {
     expect(await toolcrib('call', 'get_rain', '{"city": "Oslo"}')).toMatchObject({ status: 0, stderr: '' })
   })
 
-  it('give a call no more than --timeout, whatever it tells of its progress', async () => {
+  it('give a call no more than --timeout, even while it reports progress', async () => {
     write('chatty.mjs', CHATTY)
     configure({ chatty: { command: process.execPath, args: [path('chatty.mjs')] } })
     expect(await toolcrib('call', 'chatty.work', '--timeout', '1500')).toMatchObject({

@@ -56,14 +56,14 @@ describe('toolcrib tour', () => {
     expect(figures.evicted.length).toBeGreaterThan(0)
   })
 
-  it('has one figure for the whole catalogue, wherever it is told', () => {
+  it('has one figure for the whole catalogue, wherever it is printed', () => {
     const { stdout } = toolcrib('tour')
     const [, full] = /37 tools on the surface, ([\d,]+) tokens per turn/.exec(stdout) ?? []
     expect(full).toMatch(/\d/)
     expect(stdout).toContain(`all tools would be ${full} tokens`)
   })
 
-  it('makes do with a made-up catalogue where those servers are not installed', async () => {
+  it('uses a made-up catalogue where those servers are not installed', async () => {
     const registry = new ToolRegistry()
     const scene = await openScene(registry, { from: join(folder, 'elsewhere.js') })
     expect(scene.kind).toBe('demo')
@@ -93,7 +93,8 @@ describe('toolcrib eval', () => {
   ])
 
   it('prints its report as JSON, keyed by id, with recall as macro-averaged fractions', () => {
-    const { status, stdout } = toolcrib('eval', '--tools', tools, '--queries', queries, '--json')
+    const flags = ['--tools', tools, '--queries', queries, '--searcher', 'lexical']
+    const { status, stdout } = toolcrib('eval', ...flags, '--json')
     expect(status).toBe(0)
     const report = JSON.parse(stdout)
     expect(report).toMatchObject({ searcher: 'lexical', tools: 3, queries: 3, mrr: expect.closeTo(2 / 3, 3) })
@@ -107,7 +108,7 @@ describe('toolcrib eval', () => {
       expect(report[key]).toBeGreaterThan(0)
   })
 
-  it('names labels that no tool bears, and goes on', () => {
+  it('names labels that belong to no tool, and goes on', () => {
     const mistyped = lines('mistyped.jsonl', [{ id: '1', query: 'email', relevant: ['b', 'bb'] }])
     const { status, stdout, stderr } = toolcrib('eval', '--tools', tools, '--queries', mistyped, '--json')
     expect(status).toBe(0)
@@ -115,7 +116,7 @@ describe('toolcrib eval', () => {
     expect(JSON.parse(stdout).recall['5']).toBeCloseTo(0.5)
   })
 
-  it('leaves out distractors that bear a relevant tool’s name', () => {
+  it('leaves out distractors with the name of a relevant tool', () => {
     const distractors = lines('distractors.jsonl', [
       { id: 'd', name: 'send', description: 'Send email email email.', inputSchema: {} },
       { id: 'e', name: 'other', description: 'Something else.', inputSchema: {} },

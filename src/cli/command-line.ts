@@ -51,7 +51,9 @@ function describeProgram(terminal: Terminal): Command {
     .description(
       'A tool registry for AI agents: every tool in one place, a few shown to the model, the rest found by search.',
     )
-    .version(version)
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand('help [command]', 'show the help of a command')
     .exitOverride()
     .showHelpAfterError('see "toolcrib --help"')
     .configureOutput({

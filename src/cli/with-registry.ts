@@ -36,7 +36,10 @@ export interface ReadyRegistry extends OpenedRegistry {
   readonly signal: AbortSignal
 }
 
-/** Finds config and lockfiles as the flags say. With `--locked`, a missing lockfile is `config-invalid`. */
+/**
+ * Finds config and lockfiles as the flags say. Throws `config-invalid` when a required lockfile is missing, unless
+ * `lenient`.
+ */
 export async function findWithFlags(
   { cwd, env }: Terminal,
   flags: OpenFlags,
@@ -46,12 +49,17 @@ export async function findWithFlags(
   const found = await findConfig({
     cwd,
     env,
-    overrides: { ...(mode ? { registryMode: mode } : {}), ...(defer ? { defer } : {}) },
+    overrides: {
+      ...(mode ? { registryMode: mode } : {}),
+      ...(defer ? { defer } : {}),
+      ...(locked ? { requireLock: true } : {}),
+    },
     ...(path === undefined ? {} : { path }),
     ...(lockfile === undefined ? {} : { lockfilePath: lockfile }),
     ...options,
   })
-  if (locked) requireLockfiles(found)
+  const missing = options.lenient ? undefined : missingLockfile(found)
+  if (missing !== undefined) throw new ToolcribError('config-invalid', missing)
   return found
 }
 
@@ -62,15 +70,14 @@ export function unlockedServers({ locks }: FoundConfig): { lockfile: string; ser
     .map(({ path, servers }) => ({ lockfile: path, servers: [...servers] }))
 }
 
-function requireLockfiles(found: FoundConfig): void {
-  const [unlocked] = unlockedServers(found)
-  if (unlocked === undefined) return
+/** What is wrong when `--locked` or `require_lock` asks for a lockfile and a server has none. */
+export function missingLockfile(found: FoundConfig): string | undefined {
+  const [unlocked] = found.config.requireLock === true ? unlockedServers(found) : []
+  if (unlocked === undefined) return undefined
   const { lockfile, servers } = unlocked
-  const step = 'review the servers and write it with "toolcrib lock", or leave out --locked'
-  throw new ToolcribError(
-    'config-invalid',
-    `--locked needs a lockfile for ${servers.join(', ')}, and there is no ${lockfile}; ${step}`,
-  )
+  const cause = '--locked or require_lock asks for one'
+  const step = 'review the servers, then write it with "toolcrib lock"'
+  return `there is no ${lockfile} for ${servers.join(', ')}, and ${cause}; ${step}`
 }
 
 /**

@@ -146,7 +146,7 @@ describe('toolcrib chat', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it('finds tools of MCP servers, keeps them after /clear, and tells the model once', async () => {
+  it('finds tools of MCP servers, keeps them after /clear, and names them to the model once', async () => {
     const memory = join(process.cwd(), 'node_modules/@modelcontextprotocol/server-memory/dist/index.js')
     const config = { mcpServers: { memory: { command: process.execPath, args: [memory] } } }
     await writeFile(join(folder, '.mcp.json'), JSON.stringify(config))
@@ -218,7 +218,7 @@ describe('toolcrib chat', () => {
     expect(printed).toContain('(press Ctrl-C again to leave)')
   })
 
-  it('tells when the provider cannot be asked, and goes on', async () => {
+  it('reports a request that failed, and goes on', async () => {
     const { printed, exitCode } = await chat(['Hi', 'Hi again'], [])
     expect(printed.match(/The request to the model failed: .*the script is at its end/g)).toHaveLength(2)
     expect(exitCode).toBe(0)

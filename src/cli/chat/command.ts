@@ -8,36 +8,33 @@ import type { ChatOptions } from './run-chat.ts'
 export function chatCommand(terminal: Terminal): Command {
   const command = new Command('chat')
     .description(
-      'Talk to a model that works with your tools: MCP servers from your config, and the built-in ones.',
+      'Talk to a model that uses your tools: MCP servers from your config, and the built-in tools.',
     )
     .option(
       '--provider <name>',
-      `${PROVIDER_NAMES.join(', ')} (or TOOLCRIB_PROVIDER; else by the key that is set)`,
+      `${PROVIDER_NAMES.join(', ')} (or TOOLCRIB_PROVIDER; by default the one whose key is set)`,
     )
-    .option('--model <id>', 'the model, as its provider calls it (or TOOLCRIB_MODEL)')
-    .option(
-      '--base-url <url>',
-      'a server that speaks the provider’s API; without --provider, Chat Completions',
-    )
+    .option('--model <id>', 'the model, by the provider’s id (or TOOLCRIB_MODEL)')
+    .option('--base-url <url>', 'a server with the provider’s API; without --provider, with Chat Completions')
     .option(
       '--api-key-env <name>',
-      'the variable that holds the key; with --base-url alone no key is sent unless named here',
+      'the variable with the key; with --base-url alone, a key is sent only when named here',
     )
-    .option('--config <file>', 'read this config and no other')
-    .option('--lockfile <file>', 'the lockfile (default: toolcrib.lock beside the config)')
+    .option('--config <file>', 'read this config file and no other')
+    .option('--lockfile <file>', 'use this lockfile (default: toolcrib.lock beside the config)')
   return withRegistryFlags(command)
-    .option('--builtin', 'add the built-in tools: files below this folder, the web, memory, a board')
+    .option('--builtin', 'add the built-in tools: files below this folder, web, memory, kanban board')
     .option('--commands <names>', 'let the model run these commands: git,npm', toNames)
     .option('--agents <folder>', 'agents in Markdown (default: .toolcrib/agents)')
     .option('--system <text>', 'a system prompt')
     .option(
       '--max-iterations <count>',
-      'requests a turn may take (25; three times that with deferred tools)',
+      'how many requests a turn may take (default: 25; 75 with deferred tools)',
       toCount,
     )
     .option('--yes', 'run every tool without asking')
-    .option('--prompt <text>', 'say this, print the answer and leave')
-    .option('--json', 'with --prompt: print the answer, why it stopped and what it took as JSON')
+    .option('--prompt <text>', 'send this, print the answer and leave')
+    .option('--json', 'with --prompt: print answer, stop reason and usage as JSON')
     .addHelpText('after', () => terminal.fit(HELP))
     .action(async (options: ChatOptions, command: Command) => {
       if (options.json && options.prompt === undefined)
@@ -49,8 +46,8 @@ export function chatCommand(terminal: Terminal): Command {
 
 const HELP = `
 Keys are read from ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or MINIMAX_API_KEY.
-You are asked before each call of a tool that does not call itself read-only; with --prompt and no terminal such \
-calls are refused unless --yes is given.
+Asks before each call of a tool that is not annotated as read-only. With --prompt and no terminal, such calls are denied \
+unless --yes is given.
 ${REGISTRY_HELP}
 
 Examples:
@@ -58,7 +55,7 @@ Examples:
   toolcrib chat --base-url http://localhost:11434/v1 --model <id>
   toolcrib chat --prompt "What is open on the board?" --builtin --json
 
-In the chat: /context, /tools, /search, /usage, /clear, /help, /exit. Ctrl-C stops an answer, twice leaves.
+In the chat: /context, /tools, /search, /usage, /clear, /help, /exit. Ctrl-C stops an answer; twice leaves the chat.
 Exit codes: 0 done, 1 the model did not finish, 2 wrong usage or bad input.`
 
 function toNames(value: string): readonly string[] {

@@ -65,7 +65,7 @@ export async function runChat(terminal: Terminal, options: ChatOptions): Promise
             trusted: TRUSTED,
             ask: async (question) => {
               printer.endLine()
-              return lines?.askAnew(question, turn.signal)
+              return lines?.askAfterPrompt(question, turn.signal)
             },
           }),
       ...(options.maxIterations === undefined ? {} : { maxIterations: options.maxIterations }),

@@ -3,7 +3,7 @@ import { REGISTRY_HELP, withRegistryFlags, withServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import type { DoctorFlags } from './run-doctor.ts'
 
-/** `toolcrib doctor`: how config, servers and lockfile are doing, and what to do next. */
+/** `toolcrib doctor`: checks config, servers and lockfile. */
 export function doctorCommand(terminal: Terminal): Command {
   return withRegistryFlags(withServerFlags(new Command('doctor')))
     .description('Check config, servers, definitions and lockfile, and say what to do next.')
@@ -21,4 +21,4 @@ ${REGISTRY_HELP}
 Examples:
   toolcrib doctor
   toolcrib doctor --json | jq '.findings'
-Exit codes: 0 all is well, 1 something needs attention, 2 wrong usage.`
+Exit codes: 0 everything is fine, 1 doctor found problems, 2 wrong usage.`

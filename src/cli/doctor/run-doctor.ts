@@ -4,7 +4,7 @@ import { definitionTokens } from '../definition-tokens.ts'
 import type { RegistryFlags, ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural } from '../text.ts'
-import { findWithFlags, type ReadyRegistry, withRegistry } from '../with-registry.ts'
+import { findWithFlags, missingLockfile, type ReadyRegistry, withRegistry } from '../with-registry.ts'
 import { showReport } from './show-report.ts'
 import { whyNotStartable } from './startable.ts'
 
@@ -43,11 +43,12 @@ export interface Report {
 }
 
 async function examine(terminal: Terminal, flags: DoctorFlags): Promise<Report> {
-  const { locked: _, ...anyway } = flags
-  const found = await orProblem(findWithFlags(terminal, anyway, { lenient: true }))
+  const found = await orProblem(findWithFlags(terminal, flags, { lenient: true }))
   if (typeof found === 'string') return withoutConfig(found)
   const damage = found.locks.find((layer) => layer.damage !== undefined)?.damage
-  if (damage) return withDamagedLock(found, damage.message)
+  if (damage) return withoutLock(found, 'damaged', damage.message)
+  const missing = missingLockfile(found)
+  if (missing !== undefined) return withoutLock(found, 'none', missing)
   const countTokens = await exactTokenCounter()
   return withRegistry(terminal, flags, {}, async (ready) => {
     const startFaults = await startFaultsOf(ready, terminal)
@@ -70,7 +71,7 @@ function withoutConfig(problem: string): Report {
 }
 
 /** Nobody can say which commands were approved, so none is run. */
-function withDamagedLock({ config, lockPath }: FoundConfig, problem: string): Report {
+function withoutLock({ config, lockPath }: FoundConfig, state: 'damaged' | 'none', problem: string): Report {
   const servers = Object.keys(config.servers).map((server) => ({
     server,
     state: 'cold',
@@ -85,7 +86,7 @@ function withDamagedLock({ config, lockPath }: FoundConfig, problem: string): Re
     problem,
     servers,
     findings: [],
-    lockfile: { path: lockPath, state: 'damaged', changes: [] },
+    lockfile: { path: lockPath, state, changes: [] },
     nextSteps: ['fix the problem under Lockfile, then run "toolcrib doctor" again'],
   }
 }

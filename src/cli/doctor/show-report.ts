@@ -9,8 +9,9 @@ import type { Report } from './run-doctor.ts'
 export function showReport(terminal: Terminal, report: Report): void {
   const { files, servers, findings, lockfile, problem } = report
   section(terminal, 'Config')
-  const isLockDamaged = lockfile.state === 'damaged'
-  if (problem !== undefined && !isLockDamaged) terminal.say(`  ${pc.red('✗')} ${plain(problem)}`)
+  // Without a config there is no path of a lockfile.
+  const isOfLock = problem !== undefined && lockfile.path !== undefined
+  if (problem !== undefined && !isOfLock) terminal.say(`  ${pc.red('✗')} ${plain(problem)}`)
   for (const file of files) terminal.say(`  ${pc.green('✓')} ${file}`)
   if (servers.length > 0) section(terminal, 'Servers')
   const rows = servers.map(({ server, state, reason, connectMs, tools, tokens }) => [
@@ -33,11 +34,11 @@ export function showReport(terminal: Terminal, report: Report): void {
   }
   if (lockfile.path !== undefined) {
     section(terminal, 'Lockfile')
-    if (lockfile.state === 'none')
+    if (lockfile.state === 'none' && !isOfLock)
       terminal.say(`  ${pc.yellow('–')} there is no ${lockfile.path}: nothing notices when tools change`)
     if (lockfile.state === 'unchanged')
       terminal.say(`  ${pc.green('✓')} ${lockfile.path}: everything is as approved${extent}`)
-    if (isLockDamaged) terminal.say(`  ${pc.red('✗')} ${plain(problem ?? '')}`)
+    if (isOfLock) terminal.say(`  ${pc.red('✗')} ${plain(problem ?? '')}`)
     if (lockfile.state === 'changed')
       terminal.say(`  ${pc.red('✗')} ${lockfile.path}: ${summarise(lockfile.changes)}`)
   }

@@ -1,24 +1,30 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
+import { REFRESH_HELP, withRefreshFlag, withServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import type { EvalFlags } from './run-eval.ts'
 
 /** `toolcrib eval`: how well and how fast search finds the right tools. */
 export function evalCommand(terminal: Terminal): Command {
-  return new Command('eval')
+  const command = new Command('eval')
     .description('Measure how well and how fast search finds the right tools, on your own tools and queries.')
-    .requiredOption('--tools <file>', 'lines of { id, server?, name, description, inputSchema }')
+    .option(
+      '--tools <file>',
+      'lines of { id, server?, name, description, inputSchema } (default: the tools of the configured servers)',
+    )
     .requiredOption('--queries <file>', 'lines of { id, query, relevant: [ids] }')
     .option(
       '--distractors <file>',
-      'more tools, to make it harder; those that bear a relevant tool’s name are left out',
+      'more tools, to make it harder; those with the name of a relevant tool are left out',
     )
-    .option('--searcher <name>', 'lexical, weighted, regex, semantic, hybrid, or all', 'lexical')
-    .option('--compare <a,b>', 'put two searchers side by side, query by query')
+    .addOption(
+      new Option('--searcher <name>', 'lexical, weighted, regex, semantic, hybrid or all').default('hybrid'),
+    )
+    .option('--compare <a,b>', 'compare two searchers, query by query')
     .option(
       '--misses <file>',
-      'write the queries whose tools are not all among the first five, as lines of JSON',
+      'write the queries whose tools are not all among the first five matches, as lines of JSON',
     )
-    .option('--json', 'print the figures as JSON')
+  return withRefreshFlag(withServerFlags(command))
     .addHelpText('after', () => terminal.fit(HELP))
     .action(async (flags: EvalFlags) => {
       const { runEval } = await import('./run-eval.ts')
@@ -27,8 +33,13 @@ export function evalCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
+Without --tools, the tools of the configured servers are searched; their ids are their names, such as \
+mcp__files__read_file. --config, --lockfile, --timeout and --refresh are for these.
+${REFRESH_HELP}
+
 Examples:
+  toolcrib eval --queries queries.jsonl
   toolcrib eval --tools tools.jsonl --queries queries.jsonl --searcher all
   toolcrib eval --tools tools.jsonl --queries queries.jsonl --compare lexical,hybrid
-  toolcrib eval --tools tools.jsonl --queries queries.jsonl --searcher hybrid --misses misses.jsonl
-Exit codes: 0 done, 2 wrong usage or a file that cannot be read.`
+  toolcrib eval --tools tools.jsonl --queries queries.jsonl --misses misses.jsonl
+Exit codes: 0 done, 1 no server answered, 2 wrong usage or a file that cannot be read.`

@@ -56,7 +56,7 @@ describe('evaluate', () => {
     expect(report.indexBytes).toBeGreaterThanOrEqual(0)
   })
 
-  it('leaves out distractors that bear the name of a relevant tool', async () => {
+  it('leaves out distractors with the name of a relevant tool', async () => {
     const report = await evaluate({
       tools: await file('t.jsonl', TOOLS),
       queries: await file('q.jsonl', [{ id: '1', query: 'weather forecast', relevant: ['a'] }]),
@@ -98,7 +98,7 @@ describe('evaluate', () => {
     ['not JSON', '{ "id": ', /t\.jsonl:2: /],
     ['no object', '[]', /t\.jsonl:2: a line must hold/],
     ['no name', { id: 'x' }, /t\.jsonl:2: a tool needs/],
-    ['a server that is no text', { id: 'x', name: 'y', server: 3 }, /t\.jsonl:2: "server"/],
+    ['a server that is not text', { id: 'x', name: 'y', server: 3 }, /t\.jsonl:2: "server"/],
     ['an id twice', { id: 'a', name: 'y' }, /t\.jsonl: two tools have the id "a"/],
   ])('refuses tools with %s and says where', async (_, line, message) => {
     const tools = await file('t.jsonl', [TOOLS[0], line])
@@ -186,6 +186,31 @@ describe('toolcrib eval', () => {
   })
 })
 
+describe('the flags of toolcrib eval', () => {
+  const run = async (...flags: string[]) => {
+    const files = ['--queries', await file('q.jsonl', [{ id: '1', query: 'weather', relevant: ['a'] }])]
+    const tools = ['--tools', await file('t.jsonl', TOOLS)]
+    const { terminal, stdout } = fakeTerminal({ cwd: folder })
+    await evalCommand(terminal).parseAsync([...tools, ...files, ...flags, '--json'], { from: 'user' })
+    return JSON.parse(stdout())
+  }
+
+  it('measure the hybrid searcher by default', async () => {
+    expect(await run()).toMatchObject({ searcher: 'hybrid', recall: { '1': 1 } })
+  })
+
+  it.each(['lexical', 'lexical,lexical', 'lexical,weighted,regex'])(
+    'refuse to compare %s',
+    async (searchers) => {
+      await expect(run('--compare', searchers)).rejects.toThrow('two different searchers')
+    },
+  )
+
+  it('compare two different searchers', async () => {
+    expect(await run('--compare', 'lexical,weighted')).toMatchObject({ first: 'lexical', second: 'weighted' })
+  })
+})
+
 describe('figures', () => {
   it('give an interval that holds the mean, the same each time', () => {
     const values = Array.from({ length: 200 }, (_, index) => (index % 4 === 0 ? 0 : 1))
@@ -197,7 +222,7 @@ describe('figures', () => {
     expect(confidenceInterval(values)).toEqual([low, high])
   })
 
-  it('tell chance from a difference', () => {
+  it('distinguish a difference from chance', () => {
     expect(signTest(5, 5)).toBe(1)
     expect(signTest(10, 0)).toBeCloseTo(0.002, 3)
     expect(signTest(600, 400)).toBeLessThan(0.001)

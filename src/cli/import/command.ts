@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { Terminal } from '../terminal.ts'
 import type { ImportFlags } from './run-import.ts'
 
-/** `toolcrib import`: takes over the servers that other programs are configured with. */
+/** `toolcrib import`: adds the servers that other programs are configured with. */
 export function importCommand(terminal: Terminal): Command {
   return new Command('import')
     .description('Find the MCP servers that your editors and assistants use, and add them to toolcrib.toml.')
@@ -13,7 +13,7 @@ export function importCommand(terminal: Terminal): Command {
     .option('--to <file>', 'the .toml or .json file to add to (default: toolcrib.toml here)')
     .option('--user', 'add to the toolcrib.toml of your config folder, for every project')
     .option('--dry-run', 'show what would be added, and write nothing')
-    .option('--force', 'write the file anew; what it held is lost')
+    .option('--force', 'replace the file; its content is lost')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', () => terminal.fit(HELP))
     .action(async (clients: string[], flags: ImportFlags) => {
@@ -23,9 +23,9 @@ export function importCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-What is in the file already stays as it is, unless --force is given: new servers are added behind it, others are left \
-alone. The files of the other programs are only read. A .json file is written as editors read it, under mcpServers. Keys \
-of other programs that mean nothing here (envFile, autoApprove, trust, …) are left behind, and named.
+New servers are appended to the file; without --force, nothing in it changes. The files of the other programs are only \
+read. A .json file is written as editors read it, under mcpServers. Keys that only the other program understands (envFile, \
+autoApprove, trust, …) are left out, and named.
 
 Examples:
   toolcrib import --dry-run            look first
@@ -33,5 +33,5 @@ Examples:
   toolcrib import cursor codex         two programs
   toolcrib import --user               into your own config, for every project
   toolcrib import --to team/mcp.json   as JSON
-Exit codes: 0 done, 1 nothing was found or a file of another program makes no sense (the rest is taken over), 2 wrong \
-usage or a target that cannot be read.`
+Exit codes: 0 done, 1 nothing was found or a file of another program is invalid (the others are imported), 2 wrong usage \
+or a target that cannot be read.`

@@ -175,7 +175,7 @@ describe('importing servers', () => {
     })
   })
 
-  it('takes over which tools to leave out and which variables to hand on, and names what it leaves behind', async () => {
+  it('imports lists of tools and variables, and names what it leaves out', async () => {
     await write(join(home, '.gemini', 'settings.json'), {
       mcpServers: { gemini: { ...files, includeTools: ['a'], excludeTools: ['b'], trust: true, timeout: 5 } },
     })
@@ -235,7 +235,7 @@ describe('importing servers', () => {
     expect(outcome.files.at(-1)?.problem).toMatch(/^line 2: .*; correct the file, or/)
   })
 
-  it('keeps a new file to its owner, and tells how many values came along', async () => {
+  it('makes a new file readable by its owner only, and counts the copied values', async () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
     const env = { TOKEN: 'secret', OTHER: '${OTHER}' }
     await write(join(home, '.cursor', 'mcp.json'), { mcpServers: { files: { ...files, env } } })
@@ -250,7 +250,7 @@ describe('importing servers', () => {
     await expect(run({ clients: ['emacs'] })).rejects.toThrow(/not a known program; use one of .*cursor/)
   })
 
-  it('does not touch a target that makes no sense', async () => {
+  it('does not touch an invalid target', async () => {
     await write(join(cwd, 'toolcrib.toml'), '[server')
     await write(join(home, '.cursor', 'mcp.json'), { mcpServers: { files } })
     await expect(run()).rejects.toMatchObject({ code: 'config-invalid' })

@@ -5,9 +5,7 @@ import type { Terminal } from '../terminal.ts'
 /** `toolcrib lock`: approves the servers as they are now. */
 export function lockCommand(terminal: Terminal): Command {
   return withServerFlags(new Command('lock'))
-    .description(
-      'Write toolcrib.lock from what the servers list now; from then on, nothing changes unnoticed.',
-    )
+    .description('Approve the servers and tools as they are now: write them to toolcrib.lock.')
     .addHelpText('after', () => terminal.fit(HELP))
     .action(async (flags: ServerFlags) => {
       const { runLock } = await import('./run-lock.ts')
@@ -16,17 +14,17 @@ export function lockCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-Starts the servers of the project's config and approves all they list: look at "toolcrib diff" first, once there is a \
-lockfile. Servers of your own config have a lockfile beside that; lock them with --config.
-Commit toolcrib.lock; it is made for review. Variables stand in it by name. A literal that looks like a secret stands in it \
-as a digest, and is told: it is better off in a \${VARIABLE}.
+Starts the servers of the project's config and approves everything they list; if there is a lockfile already, look at \
+"toolcrib diff" first. The servers of your user config have a lockfile beside that file; lock them with --config.
+Commit toolcrib.lock; it is made for review. Variables are written by name. A literal that looks like a secret is written as a \
+digest and reported; better use a \${VARIABLE}.
 
-From then on a tool whose name, title, description, schemas or annotations change is in quarantine, neither found nor \
-callable, and a server whose command changes is not started, until "toolcrib approve". A damaged lockfile is written \
-anew; what it held is not believed. A server that cannot be asked keeps what was approved of it before; when none can \
-be asked, nothing is written.
+From then on, a tool whose name, title, description, schemas or annotations change is in quarantine: it is neither found nor \
+callable. A server whose command changes is not started. "toolcrib approve" approves the change. A damaged lockfile is \
+replaced, and its content ignored. A server that cannot be asked keeps its earlier approval; when no server can be asked, \
+nothing is written.
 
 Examples:
   toolcrib lock
   toolcrib lock --config team/toolcrib.toml --json
-Exit codes: 0 done, 1 some server could not be asked, 2 wrong usage, no config or no servers in it.`
+Exit codes: 0 done, 1 a server could not be asked, 2 wrong usage, no config or no servers in it.`

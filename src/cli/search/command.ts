@@ -6,7 +6,7 @@ import type { SearchFlags } from './run-search.ts'
 /** `toolcrib search`: what a model would find, and why. */
 export function searchCommand(terminal: Terminal): Command {
   return withRefreshFlag(withRegistryFlags(withServerFlags(new Command('search'))))
-    .description('Search the tools of your servers, as a model would, and say why each was found.')
+    .description('Search the tools of your servers as a model would, and show why each was found.')
     .argument('<query...>', 'words, or the query language below')
     .option('--limit <count>', 'how many matches, 1 to 50', toLimit, 5)
     .addOption(
@@ -24,17 +24,17 @@ export function searchCommand(terminal: Terminal): Command {
 const HELP = `
 Examples:
   toolcrib search read a file
-  toolcrib search '+github issues -delete'     a word that must be there, one that must not
+  toolcrib search '+github issues -delete'     a required word, and an excluded one
   toolcrib search 'server:files write'         one server
   toolcrib search 'select:mcp__files__read_file'
   toolcrib search '/^list_/' --limit 20        a regular expression
-  toolcrib search --searcher lexical tidy up   by words alone, not by meaning
-Quote what your shell would read. Finding nothing is no failure.
+  toolcrib search --searcher lexical tidy up   by words only, not by meaning
+Quote what your shell would interpret. Finding nothing is not a failure.
 
 ${REGISTRY_HELP}
 ${REFRESH_HELP}
-Servers that are missing are told on stderr, with the reason.
-Exit codes: 0 done, 1 no server answered, 2 a query or config that makes no sense.`
+Missing servers are reported on stderr, with the reason.
+Exit codes: 0 done, 1 no server answered, 2 an invalid query or config.`
 
 function toLimit(value: string): number {
   const count = Number(value)

@@ -1,10 +1,10 @@
 import { Command } from 'commander'
 import type { Terminal } from '../terminal.ts'
 
-/** `toolcrib tour`: one turn after the other, on servers that are there for it. */
+/** `toolcrib tour`: one conversation, turn by turn. */
 export function tourCommand(terminal: Terminal): Command {
   return new Command('tour')
-    .description('Walk through one conversation: full and lazy surfaces, a search, real calls, an eviction.')
+    .description('Walk through one conversation: full and lazy mode, a search, real calls, an eviction.')
     .option('--json', 'print the figures as JSON')
     .addHelpText('after', () => terminal.fit(HELP))
     .action(async (flags: { json?: boolean }) => {
@@ -14,8 +14,8 @@ export function tourCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-Runs on the reference servers of MCP when they are installed beside toolcrib, and on a made-up catalogue otherwise.
-Needs no account, key or network. Token counts are exact (o200k), counted definition by definition.
+Uses the reference servers of MCP when they are installed beside toolcrib, and a made-up catalogue otherwise. Needs no \
+account, key or network. Token counts are exact (o200k), counted definition by definition.
 
 Examples:
   toolcrib tour

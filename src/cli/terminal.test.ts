@@ -1,0 +1,58 @@
+import { PassThrough } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { fakeTerminal } from './fake-terminal.ts'
+
+const LONG = 'word '.repeat(10).trim()
+
+function screen(columns: number) {
+  return Object.assign(new PassThrough(), { isTTY: true, columns })
+}
+
+function read(stream: PassThrough): string {
+  return String(stream.read() ?? '')
+}
+
+describe('a terminal', () => {
+  it('wraps prose to its width, and prints lines as they are', () => {
+    const output = screen(24)
+    const { terminal } = fakeTerminal({ output })
+    terminal.say(LONG)
+    expect(read(output)).toBe('word word word word word\nword word word word word\n')
+    terminal.print(LONG)
+    expect(read(output)).toBe(`${LONG}\n`)
+    expect(terminal.width).toBe(24)
+  })
+
+  it('takes a width of 0 for unknown', () => {
+    expect(fakeTerminal({ output: screen(0) }).terminal.width).toBe(100)
+  })
+
+  it('keeps notes and progress off the output', () => {
+    const errors = screen(24)
+    const { terminal, stdout } = fakeTerminal({ errors })
+    terminal.note(LONG)
+    expect(read(errors)).toBe('word word word word word\nword word word word word\n')
+    const line = terminal.progressLine()
+    line.show(LONG)
+    expect(read(errors)).toContain('word word word word wo…')
+    line.clear()
+    expect(read(errors)).toBe('\r\u001B[K')
+    expect(stdout()).toBe('')
+  })
+
+  it('is interactive when both input and output are', () => {
+    const input = Object.assign(new PassThrough(), { isTTY: true })
+    expect(fakeTerminal({ input, output: screen(80) }).terminal.isInteractive).toBe(true)
+    expect(fakeTerminal({ input }).terminal.isInteractive).toBe(false)
+    expect(fakeTerminal({ output: screen(80) }).terminal.isInteractive).toBe(false)
+  })
+
+  it('wraps nothing and shows no progress where nobody looks', () => {
+    const { terminal, stdout, stderr } = fakeTerminal()
+    terminal.say(LONG)
+    terminal.printJson({ a: 1 })
+    terminal.progressLine().show('waiting')
+    expect(stdout()).toBe(`${LONG}\n{\n  "a": 1\n}\n`)
+    expect(stderr()).toBe('')
+  })
+})
