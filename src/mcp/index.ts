@@ -48,6 +48,11 @@ export { lockfilePath, readLockfile, writeLockfile } from './lock/lockfile-file.
 export { literalSecrets, type ServerCommand } from './lock/server-command.ts'
 export type { McpEvent } from './mcp-event.ts'
 export type { OpenConnection, OpenRequest } from './open-connection.ts'
-export { type OpenedRegistry, type OpenFromConfigOptions, openFromConfig } from './open-from-config.ts'
+export {
+  type OpenedRegistry,
+  type OpenFromConfigOptions,
+  observeServers,
+  openFromConfig,
+} from './open-from-config.ts'
 export { ToolScanner } from './scan/tool-scanner.ts'
 export type { ServerTool } from './server-tool.ts'

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findConfig } from './config/find-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
@@ -8,7 +8,7 @@ import { World } from './fake-world.ts'
 import { lockServers } from './lock/lockfile.ts'
 import { writeLockfile } from './lock/lockfile-file.ts'
 import type { OpenConnection } from './open-connection.ts'
-import { type OpenFromConfigOptions, openFromConfig } from './open-from-config.ts'
+import { type OpenFromConfigOptions, observeServers, openFromConfig } from './open-from-config.ts'
 
 const ECHO = { name: 'echo', description: '', inputSchema: { type: 'object' } } as const
 const CONFIG = '[server.a]\ncommand = "x"\n'
@@ -222,5 +222,130 @@ describe('openFromConfig', () => {
       expect(opened.config).toBe(found.config)
       await opened.close()
     })
+  })
+
+  describe('a lock', () => {
+    const lockA = (config: ServerConfig = { command: 'x' }, runs?: string) =>
+      writeLockfile(
+        join(cwd, 'toolcrib.lock'),
+        lockServers(new Map([['a', { config, tools: [ECHO, { ...ECHO, name: 'add' }], runs }]])),
+      )
+
+    it.each([
+      ['the config requires it', `require_lock = true\n${CONFIG}`, {}],
+      ['--locked requires it', CONFIG, { locked: true }],
+    ])('keeps servers from starting without a lockfile when %s', async (_, text, options) => {
+      await write(text)
+      const opened = await open(options)
+      const [status] = await opened.servers.ready()
+      expect(status).toMatchObject({ state: 'failed' })
+      expect(JSON.stringify(status)).toContain(
+        `a lock is required and there is no ${join(cwd, 'toolcrib.lock')}`,
+      )
+      await opened.close()
+      expect(world.opened).toBe(0)
+      await lockA()
+      const locked = await open(options)
+      expect(await locked.servers.ready()).toMatchObject([{ state: 'ready' }])
+      await locked.close()
+    })
+
+    it('that is deleted is missed, until it is written again', async () => {
+      await write(CONFIG)
+      expect((await findConfig({ cwd, env })).warnings).toEqual([])
+      await lockA()
+      expect((await findConfig({ cwd, env })).warnings).toEqual([])
+      await rm(join(cwd, 'toolcrib.lock'))
+      const [warning, ...others] = (await findConfig({ cwd, env })).warnings
+      expect(warning).toContain(`${join(cwd, 'toolcrib.lock')} was in force before and is gone`)
+      expect(others).toEqual([])
+      await lockA()
+      expect((await findConfig({ cwd, env })).warnings).toEqual([])
+    })
+
+    it('that was in force in another folder is not missed here', async () => {
+      await write(CONFIG)
+      await lockA()
+      await findConfig({ cwd, env })
+      const other = join(cwd, 'other')
+      await mkdir(other)
+      await writeFile(join(other, 'toolcrib.toml'), CONFIG)
+      expect((await findConfig({ cwd: other, env })).warnings).toEqual([])
+    })
+
+    it('warns when a server would run another program than the approved one', async () => {
+      await write(CONFIG)
+      const program = async (folder: string) => {
+        await mkdir(join(cwd, folder), { recursive: true })
+        await writeFile(join(cwd, folder, 'x'), '', { mode: 0o755 })
+        return join(cwd, folder)
+      }
+      const [usual, other] = [await program('usual'), await program('other')]
+      await lockA()
+      const warningsOf = async (...path: string[]) =>
+        (await findConfig({ cwd, env: { ...env, PATH: path.join(delimiter) } })).warnings
+      expect(await warningsOf(usual)).toEqual([])
+      expect(await warningsOf(usual, other)).toEqual([])
+      const warning = `server "a" would run ${join(other, 'x')}, and ran ${join(usual, 'x')} when it was approved`
+      expect((await warningsOf(other, usual))[0]).toContain(warning)
+      expect((await warningsOf(other, usual))[0]).toContain(warning)
+      await utimes(join(cwd, 'toolcrib.lock'), new Date(1), new Date(1))
+      expect(await warningsOf(other, usual)).toEqual([])
+    })
+
+    it('runs the version of a package that was approved, whatever the newest is', async () => {
+      await write('[server.a]\ncommand = "npx"\nargs = ["-y", "@scope/server", "--flag"]\n')
+      const config = { command: 'npx', args: ['-y', '@scope/server', '--flag'] }
+      const asked: ServerConfig[] = []
+      const record: OpenConnection = async (request) => {
+        asked.push(request.config)
+        throw new Error('not today')
+      }
+      const { onEvent: _, ...connect } = world.options
+      await lockA(config, '@scope/server@1.4.2')
+      for (const locked of [undefined, false]) {
+        const opened = await open({
+          connect: { ...connect, open: record },
+          ...(locked === undefined ? {} : { locked }),
+        })
+        await opened.servers.ready()
+        await opened.close()
+      }
+      expect(asked.map(({ args }) => args)).toEqual([
+        ['-y', '@scope/server@1.4.2', '--flag'],
+        ['-y', '@scope/server', '--flag'],
+      ])
+    })
+
+    it('is applied again with a config that is found later', async () => {
+      await write(CONFIG)
+      const opened = await open()
+      await opened.servers.ready()
+      await lockA({ command: 'other' })
+      await opened.reload(await findConfig({ cwd, env }))
+      expect(opened.servers.status()).toMatchObject([{ server: 'a', state: 'failed' }])
+      await lockA()
+      await write(`${CONFIG}[server.b]\ncommand = "y"\n`)
+      await opened.reload(await findConfig({ cwd, env }))
+      const states = await opened.servers.ready()
+      expect(states).toMatchObject([
+        { server: 'a', state: 'cold' },
+        { server: 'b', state: 'failed' },
+      ])
+      await opened.close()
+    })
+  })
+
+  it('observes what servers list and run', async () => {
+    await write(`[server.a]\ncommand = "npx"\nargs = ["server"]\n[server.b]\ncommand = "y"\n`)
+    await mkdir(join(cwd, 'node_modules', 'server'), { recursive: true })
+    await writeFile(join(cwd, 'node_modules', 'server', 'package.json'), '{"version":"2.0.1"}')
+    const opened = await open({ servers: (name) => name === 'a' })
+    await opened.servers.ready()
+    const observed = await observeServers(opened, { cwd, env })
+    expect(observed.get('a')).toMatchObject({ runs: 'server@2.0.1', config: { command: 'npx' } })
+    expect(observed.get('a')?.tools?.map(({ name }) => name)).toEqual(['echo', 'add'])
+    expect(observed.get('b')).toMatchObject({ config: { command: 'y' }, tools: undefined })
+    await opened.close()
   })
 })

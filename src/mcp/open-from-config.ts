@@ -17,6 +17,9 @@ import type { SearcherChoice } from './config/tools-config.ts'
 import { openUserCache } from './config/user-cache.ts'
 import type { ConnectOptions } from './connect-options.ts'
 import { type ConnectedServers, connectServers } from './connect-servers.ts'
+import type { ObservedServer } from './lock/lockfile.ts'
+import { pinTo } from './lock/package-runner.ts'
+import { whatRuns } from './lock/what-runs.ts'
 import type { McpEvent } from './mcp-event.ts'
 
 /** How a registry is opened from a config. Everything has a default. */
@@ -25,8 +28,6 @@ export interface OpenFromConfigOptions extends FindOptions {
   readonly found?: FoundConfig
   /** Whether to connect a configured server; all of them, when absent. */
   readonly servers?: (name: string, found: FoundConfig) => boolean
-  /** false: servers are held to nothing, for commands that inspect what changed. */
-  readonly locked?: boolean
   /**
    * true: a server whose tools are remembered is not started until a tool of it is called, whatever its `start` says.
    * false: nothing remembered is used, so every server is started and asked. When absent, what is remembered is used,
@@ -50,6 +51,11 @@ export interface OpenedRegistry extends FoundConfig {
   readonly registry: ToolRegistry
   /** `servers.ready()` waits until they are connected. */
   readonly servers: ConnectedServers
+  /**
+   * Applies a config that `findConfig()` returned later, with its lockfiles: what changed is restarted, the rest goes on.
+   * The registry's own options stay as they are.
+   */
+  reload(found: FoundConfig): Promise<void>
   /** Ends every server and removes their tools from the registry. Nothing is left running. */
   close(): Promise<void>
 }
@@ -62,40 +68,33 @@ export interface OpenedRegistry extends FoundConfig {
  */
 export async function openFromConfig(options: OpenFromConfigOptions = {}): Promise<OpenedRegistry> {
   checkOptions(options)
-  const { env = process.env, locked = true, remembered } = options
+  const { env = process.env, locked, onEvent } = options
   const found = options.found ?? (await findConfig(findOptions(options)))
-  const { config, lockfile } = found
   const registry = new ToolRegistry({
-    ...config.tools,
-    searcher: toSearcher(config.searcher ?? 'hybrid'),
+    ...found.config.tools,
+    searcher: toSearcher(found.config.searcher ?? 'hybrid'),
     ...options.registry,
   })
   const cache = await openCache(options, found)
-  const { servers: isWanted = () => true, onEvent } = options
-  const wanted = Object.entries(config.servers).filter(([name]) => isWanted(name, found))
-  const servers = connectServers(
-    registry,
-    {
-      servers: Object.fromEntries(
-        wanted.map(([name, server]) => [name, adjust(server, options.timeoutMs, remembered)]),
-      ),
-    },
-    {
-      ...options.connect,
-      env,
-      ...(locked ? { lockfile } : {}),
-      ...(cache ? { cache } : {}),
-      ...(onEvent ? { onEvent } : {}),
-    },
-  )
-  return { ...found, registry, servers, close: () => servers.close() }
+  const servers = connectServers(registry, wantedServers(found, options), {
+    ...options.connect,
+    env,
+    ...(locked === false ? {} : { lockfile: found.lockfile }),
+    ...(cache ? { cache } : {}),
+    ...(onEvent ? { onEvent } : {}),
+  })
+  const reload = async (next: FoundConfig) => {
+    // The lock first: nothing that it refuses may start in between.
+    if (locked !== false) await servers.relock(next.lockfile)
+    await servers.reload(wantedServers(next, options))
+  }
+  return { ...found, registry, servers, reload, close: () => servers.close() }
 }
 
 const OPEN_KEYS: Record<keyof OpenFromConfigOptions, true> = {
   ...FIND_KEYS,
   found: true,
   servers: true,
-  locked: true,
   remembered: true,
   timeoutMs: true,
   registry: true,
@@ -133,14 +132,39 @@ async function openCache(
   return remembered ? cache : { ...cache, load: async () => undefined }
 }
 
-function adjust(
-  server: ServerConfig,
-  timeoutMs: number | undefined,
-  remembered: boolean | undefined,
-): ServerConfig {
-  return {
-    ...server,
-    ...(timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs, timeoutMs }),
-    ...(remembered === true ? { start: 'on-demand' } : {}),
-  }
+/** The servers to connect, with the options applied, and run exactly as they were approved. */
+function wantedServers(
+  found: FoundConfig,
+  { servers: isWanted = () => true, timeoutMs, remembered, locked }: OpenFromConfigOptions,
+): { readonly servers: Readonly<Record<string, ServerConfig>> } {
+  const wanted = Object.entries(found.config.servers).filter(([name]) => isWanted(name, found))
+  const adjusted = wanted.map(([name, server]): [string, ServerConfig] => {
+    const runs = locked === false ? undefined : found.lockfile?.servers.get(name)?.runs
+    return [
+      name,
+      {
+        ...(runs === undefined ? server : pinTo(server, runs)),
+        ...(timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs, timeoutMs }),
+        ...(remembered === true ? { start: 'on-demand' } : {}),
+      },
+    ]
+  })
+  return { servers: Object.fromEntries(adjusted) }
+}
+
+/**
+ * What the servers of an opened registry are now, for `lockServers()`, `compareWithLock()` and `approveChanges()`: their
+ * config, what they list (undefined for those that did not answer), and the package or image they run.
+ */
+export async function observeServers(
+  { config, servers }: Pick<OpenedRegistry, 'config' | 'servers'>,
+  { cwd = process.cwd(), env = process.env }: Pick<FindOptions, 'cwd' | 'env'> = {},
+): Promise<Map<string, ObservedServer>> {
+  const observed = Object.entries(config.servers).map(async ([name, server]) => {
+    const tools = servers.tools(name)
+    // What ran is only known of a server that was started.
+    const runs = tools === undefined ? undefined : await whatRuns(server, { cwd, env })
+    return [name, { config: server, tools, ...(runs === undefined ? {} : { runs }) }] as const
+  })
+  return new Map(await Promise.all(observed))
 }

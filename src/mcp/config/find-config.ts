@@ -1,7 +1,9 @@
 import { ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
+import { findProgram } from '../lock/find-program.ts'
 import { type LockLayer, lockInForce, lockPlaces, readLocks } from '../lock/lock-layers.ts'
+import { LockMemory } from '../lock/lock-memory.ts'
 import type { Lockfile } from '../lock/lockfile.ts'
 import { lockfilePath } from '../lock/lockfile-file.ts'
 import { type Config, type Environment, loadConfig } from './load-config.ts'
@@ -28,6 +30,12 @@ export interface FindOptions {
    * `lockfile` is undefined; for commands that write one. By default both throw `config-invalid`.
    */
   readonly lenient?: boolean
+  /**
+   * true: no server starts that no lockfile approves, also where there is no lockfile, as with `require_lock = true` in the
+   * config. false: servers are held to nothing, and `lockfile` is still returned; for commands that inspect what changed.
+   * When absent, each server is held to its lockfile, if there is one.
+   */
+  readonly locked?: boolean
 }
 
 /** A config with its lockfiles. */
@@ -39,6 +47,8 @@ export interface FoundConfig {
   readonly lockfile: Lockfile | undefined
   /** The path of the lockfile with the highest precedence, or where it would be written. */
   readonly lockPath: string
+  /** What people should know before they go on, such as a lockfile that was in force before and is gone. */
+  readonly warnings: readonly string[]
 }
 
 /** Every key of `FindOptions`. */
@@ -50,6 +60,7 @@ export const FIND_KEYS: Record<keyof FindOptions, true> = {
   overrides: true,
   optional: true,
   lenient: true,
+  locked: true,
 }
 
 /**
@@ -71,10 +82,27 @@ export async function findConfig(options: FindOptions = {}): Promise<FoundConfig
   const named = options.lockfilePath
   const locks = await readLocks(lockPlaces(config, { cwd, ...(named === undefined ? {} : { path: named }) }))
   const damaged = lenient ? locks.find(({ damage }) => damage !== undefined) : undefined
-  const lockfile = damaged ? undefined : lockInForce(locks)
-  if (lockfile === undefined && named !== undefined && !lenient) throw noLockfile(named)
+  const isRequired = options.locked ?? config.requireLock ?? false
+  const lockfile = damaged ? undefined : lockInForce(locks, { isRequired })
+  if (locks.every((layer) => layer.lockfile === undefined) && named !== undefined && !lenient)
+    throw noLockfile(named)
   const main = damaged ?? locks.findLast((layer) => layer.lockfile !== undefined) ?? locks.at(-1)
-  return { config, locks, lockfile, lockPath: main?.path ?? named ?? lockfilePath(config, cwd) }
+  const warnings = await new LockMemory(env).check(locks, await programsOf(config, { cwd, env }))
+  return { config, locks, lockfile, lockPath: main?.path ?? named ?? lockfilePath(config, cwd), warnings }
+}
+
+async function programsOf(
+  { servers }: Config,
+  options: { readonly cwd: string; readonly env: Environment },
+): Promise<Map<string, string>> {
+  const found = await Promise.all(
+    Object.entries(servers).map(
+      async ([name, server]) => [name, await findProgram(server, options)] as const,
+    ),
+  )
+  return new Map(
+    found.flatMap(([name, program]) => (program === undefined ? [] : [[name, program] as const])),
+  )
 }
 
 /** Throws `config-invalid` for options that are not an object, and for an unknown key, naming the nearest known one. */

@@ -17,3 +17,13 @@ export function cacheDirectory(env: Environment): string | undefined {
   if (env.LOCALAPPDATA) return join(env.LOCALAPPDATA, 'toolcrib', 'cache')
   return env.HOME ? join(env.HOME, '.cache', 'toolcrib') : undefined
 }
+
+/**
+ * The folder for what should survive but is not config: `$XDG_STATE_HOME/toolcrib`, `~/.local/state/toolcrib`, or
+ * `%LOCALAPPDATA%\toolcrib\state`; undefined without any of them.
+ */
+export function stateDirectory(env: Environment): string | undefined {
+  if (env.XDG_STATE_HOME) return join(env.XDG_STATE_HOME, 'toolcrib')
+  if (env.LOCALAPPDATA) return join(env.LOCALAPPDATA, 'toolcrib', 'state')
+  return env.HOME ? join(env.HOME, '.local', 'state', 'toolcrib') : undefined
+}
