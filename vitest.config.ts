@@ -20,7 +20,7 @@ export default defineConfig({
       // Whole flows: these start processes and real servers.
       {
         extends: true,
-        test: { name: 'flows', include: ['test/**/*.test.ts'], globalSetup: './test/cli-process.ts' },
+        test: { name: 'flows', include: ['test/**/*.test.ts'], globalSetup: './test/bundle-programs.ts' },
       },
     ],
   },

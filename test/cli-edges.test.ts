@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
@@ -164,6 +164,28 @@ describe('a lockfile by name', () => {
     expect(status).toBe(2)
     expect(stderr).toMatch(/there is no \S+toolcrib\.lock for weather, and --locked .*"toolcrib lock"/)
     expect(wasStarted()).toBe(false)
+  })
+
+  it('must be there for doctor when the config requires it', async () => {
+    write('toolcrib.toml', `require_lock = true\n[server.weather]\n${tomlOf(server())}`)
+    const { nextSteps, problem, lockfile } = (await toolcrib('doctor', '--json')).json()
+    expect(problem).toContain('"toolcrib lock"')
+    expect(lockfile.state).toBe('none')
+    expect(nextSteps).toEqual([expect.stringContaining('fix the problem under Lockfile')])
+    expect(wasStarted()).toBe(false)
+    expect((await toolcrib('diff')).status).toBe(2)
+    expect((await toolcrib('lock')).status).toBe(0)
+    expect((await toolcrib('doctor')).status).toBe(0)
+  })
+
+  it('is missed when it was there before', async () => {
+    await toolcrib('lock')
+    await toolcrib('list')
+    rmSync(path('toolcrib.lock'))
+    expect((await toolcrib('list')).stderr).toMatch(/^note .*toolcrib\.lock/)
+    expect((await toolcrib('doctor', '--json')).json().warnings).toEqual([
+      expect.stringContaining('toolcrib.lock'),
+    ])
   })
 
   it('must be there for doctor with --locked, which reports it', async () => {

@@ -41,6 +41,7 @@ export function useCommandLine() {
     HOME: path('home'),
     XDG_CONFIG_HOME: path('home', '.config'),
     XDG_CACHE_HOME: path('home', '.cache'),
+    XDG_STATE_HOME: path('home', '.local', 'state'),
     NO_COLOR: '1',
     ...more,
   })

@@ -1,3 +1,4 @@
+import pc from 'picocolors'
 import { type ServerStatus, ToolcribError, type ToolRegistry } from 'toolcrib'
 import {
   type FindOptions,
@@ -13,6 +14,7 @@ import { enoughServers } from './enough-servers.ts'
 import type { RefreshFlags, RegistryFlags, ServerFlags } from './flags.ts'
 import { orAborted, untilSignal } from './interrupt.ts'
 import type { ProgressLine, Terminal } from './terminal.ts'
+import { plainLines } from './text.ts'
 
 type OpenFlags = ServerFlags & RegistryFlags
 
@@ -36,10 +38,7 @@ export interface ReadyRegistry extends OpenedRegistry {
   readonly signal: AbortSignal
 }
 
-/**
- * Finds config and lockfiles as the flags say. Throws `config-invalid` when a required lockfile is missing, unless
- * `lenient`.
- */
+/** Finds config and lockfiles as the flags say. With `--locked`, a missing lockfile is `config-invalid`. */
 export async function findWithFlags(
   { cwd, env }: Terminal,
   flags: OpenFlags,
@@ -52,13 +51,13 @@ export async function findWithFlags(
     overrides: {
       ...(mode ? { registryMode: mode } : {}),
       ...(defer ? { defer } : {}),
-      ...(locked ? { requireLock: true } : {}),
     },
     ...(path === undefined ? {} : { path }),
     ...(lockfile === undefined ? {} : { lockfilePath: lockfile }),
+    ...(locked ? { locked } : {}),
     ...options,
   })
-  const missing = options.lenient ? undefined : missingLockfile(found)
+  const missing = locked && !options.lenient ? missingLockfile(found) : undefined
   if (missing !== undefined) throw new ToolcribError('config-invalid', missing)
   return found
 }
@@ -70,14 +69,18 @@ export function unlockedServers({ locks }: FoundConfig): { lockfile: string; ser
     .map(({ path, servers }) => ({ lockfile: path, servers: [...servers] }))
 }
 
-/** What is wrong when `--locked` or `require_lock` asks for a lockfile and a server has none. */
+/** What to say when a lockfile is required and a server has none; undefined when every server has one. */
 export function missingLockfile(found: FoundConfig): string | undefined {
-  const [unlocked] = found.config.requireLock === true ? unlockedServers(found) : []
+  const [unlocked] = unlockedServers(found)
   if (unlocked === undefined) return undefined
   const { lockfile, servers } = unlocked
-  const cause = '--locked or require_lock asks for one'
   const step = 'review the servers, then write it with "toolcrib lock"'
-  return `there is no ${lockfile} for ${servers.join(', ')}, and ${cause}; ${step}`
+  return `there is no ${lockfile} for ${servers.join(', ')}, and --locked or require_lock asks for one; ${step}`
+}
+
+/** Whether any lockfile exists; `found.lockfile` may also stand for one that is required and missing. */
+export function hasLockfile({ locks }: FoundConfig): boolean {
+  return locks.some(({ lockfile }) => lockfile !== undefined)
 }
 
 /**
@@ -99,6 +102,7 @@ export async function withRegistry<Result>(
   use: (ready: ReadyRegistry) => Promise<Result>,
 ): Promise<Result> {
   const found = options.found ?? (await findWithFlags(terminal, flags))
+  noteWarnings(terminal, found)
   return untilSignal(terminal.signals, async (signal) => {
     const events: McpEvent[] = []
     const isPatient = flags.timeout !== undefined
@@ -135,6 +139,11 @@ export async function withRegistry<Result>(
       await opened?.close()
     }
   })
+}
+
+/** Notes what people should know about config and lockfiles, such as a lockfile that is gone. */
+export function noteWarnings(terminal: Terminal, { warnings }: FoundConfig): void {
+  for (const warning of warnings) terminal.note(`${pc.yellow('note')} ${plainLines(warning)}`)
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000

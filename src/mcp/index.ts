@@ -30,6 +30,7 @@ export type { OAuthOptions } from './http/oauth-session.ts'
 export { type Authorization, fileTokenStore, type TokenStore } from './http/token-store.ts'
 export { type Approval, approveChanges, changeMatcher, splitDigest } from './lock/approve.ts'
 export { changeDigest, compareWithLock, type FieldChange, type LockChange } from './lock/compare.ts'
+export { findProgram } from './lock/find-program.ts'
 export {
   type LockLayer,
   lockInForce,

@@ -9,8 +9,8 @@ import {
   splitDigest,
   writeLocks,
 } from 'toolcrib/mcp'
+import { askServers, type Observation, requireLockfile, unapprovedServers } from '../ask-servers.ts'
 import type { ServerFlags } from '../flags.ts'
-import { type Observation, observeServers, requireLockfile, unapprovedServers } from '../observe-servers.ts'
 import { findingsOf, showChanges, summarise, withDigests } from '../show-changes.ts'
 import type { Terminal } from '../terminal.ts'
 import { plain, plural } from '../text.ts'
@@ -39,7 +39,7 @@ export async function runApprove(
     if (change === undefined || isMeant(change)) return true
     return namesToolOf(server, Object.keys(found.config.servers), names)
   }
-  const { observed, failed, findings } = await observeServers(terminal, flags, found, mayStart)
+  const { observed, failed, findings } = await askServers(terminal, flags, found, mayStart)
   const { lockfile: next, approved } = approveChanges(lockfile, observed, isMeant)
   if (!flags.json) showChanges(terminal, approved, findings)
   const isAsked = approved.length > 0 && mustAsk(terminal, names, flags)

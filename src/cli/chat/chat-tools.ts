@@ -5,7 +5,7 @@ import { fsReachBackend, networkBackend, processBackend, storageBackend } from '
 import { type ConnectedServers, openFromConfig } from 'toolcrib/mcp'
 import type { RegistryFlags, ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
-import { findWithFlags } from '../with-registry.ts'
+import { findWithFlags, noteWarnings } from '../with-registry.ts'
 
 export interface ToolSources extends RegistryFlags, Pick<ServerFlags, 'config' | 'lockfile'> {
   readonly builtin?: boolean
@@ -25,6 +25,7 @@ export async function openChatTools(
   { builtin = false, commands = [], ...flags }: ToolSources,
 ): Promise<ChatTools> {
   const found = await findWithFlags(terminal, flags, { optional: true })
+  noteWarnings(terminal, found)
   const { registry, servers } = await openFromConfig({
     found,
     env: terminal.env,

@@ -1,7 +1,7 @@
 import pc from 'picocolors'
 import { compareWithLock } from 'toolcrib/mcp'
+import { askServers, noteUnlocked, requireLockfile, unapprovedServers } from '../ask-servers.ts'
 import type { ServerFlags } from '../flags.ts'
-import { noteUnlocked, observeServers, requireLockfile, unapprovedServers } from '../observe-servers.ts'
 import { findingsOf, showChanges, summarise, withDigests } from '../show-changes.ts'
 import type { Terminal } from '../terminal.ts'
 import { plain } from '../text.ts'
@@ -13,7 +13,7 @@ export async function runDiff(terminal: Terminal, flags: ServerFlags): Promise<n
   const { lockfile, lockPath } = found
   const unapproved = unapprovedServers(found)
   const mayStart = (server: string) => !unapproved.has(server) && lockfile.exempt?.has(server) !== true
-  const { observed, failed, findings } = await observeServers(terminal, flags, found, mayStart)
+  const { observed, failed, findings } = await askServers(terminal, flags, found, mayStart)
   const changes = compareWithLock(lockfile, observed)
   if (flags.json)
     terminal.printJson({

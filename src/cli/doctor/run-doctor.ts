@@ -1,12 +1,26 @@
 import { exactTokenCounter, type TokenCounter, ToolcribError } from 'toolcrib'
-import { compareWithLock, type Finding, type FoundConfig, type LockChange, type McpEvent } from 'toolcrib/mcp'
+import {
+  compareWithLock,
+  type Finding,
+  type FoundConfig,
+  findProgram,
+  type LockChange,
+  type McpEvent,
+  observeServers,
+  type ServerConfig,
+} from 'toolcrib/mcp'
 import { definitionTokens } from '../definition-tokens.ts'
 import type { RegistryFlags, ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural } from '../text.ts'
-import { findWithFlags, missingLockfile, type ReadyRegistry, withRegistry } from '../with-registry.ts'
+import {
+  findWithFlags,
+  hasLockfile,
+  missingLockfile,
+  type ReadyRegistry,
+  withRegistry,
+} from '../with-registry.ts'
 import { showReport } from './show-report.ts'
-import { whyNotStartable } from './startable.ts'
 
 export interface DoctorFlags extends ServerFlags, RegistryFlags {}
 
@@ -39,6 +53,8 @@ export interface Report {
     readonly state: 'none' | 'damaged' | 'unchanged' | 'changed'
     readonly changes: readonly LockChange[]
   }
+  /** What people should know about config and lockfiles; also noted on stderr. */
+  readonly warnings?: readonly string[]
   readonly nextSteps: readonly string[]
 }
 
@@ -47,12 +63,15 @@ async function examine(terminal: Terminal, flags: DoctorFlags): Promise<Report> 
   if (typeof found === 'string') return withoutConfig(found)
   const damage = found.locks.find((layer) => layer.damage !== undefined)?.damage
   if (damage) return withoutLock(found, 'damaged', damage.message)
-  const missing = missingLockfile(found)
+  const isRequired = flags.locked || (found.config.requireLock === true && !hasLockfile(found))
+  const missing = isRequired ? missingLockfile(found) : undefined
   if (missing !== undefined) return withoutLock(found, 'none', missing)
   const countTokens = await exactTokenCounter()
   return withRegistry(terminal, flags, {}, async (ready) => {
     const startFaults = await startFaultsOf(ready, terminal)
-    return diagnose(ready, { countTokens, startFaults })
+    const observed = await observeServers(ready, terminal)
+    const changes = hasLockfile(ready) && ready.lockfile ? compareWithLock(ready.lockfile, observed) : []
+    return diagnose(ready, { countTokens, startFaults, changes })
   })
 }
 
@@ -102,27 +121,38 @@ async function startFaultsOf(
   )
   const faults = new Map<string, string>()
   for (const [name, server] of Object.entries(config.servers)) {
-    const fault = unapproved.has(name) ? await whyNotStartable(server, { env, cwd }) : undefined
+    const fault = unapproved.has(name) ? await startFault(server, { env, cwd }) : undefined
     if (fault !== undefined) faults.set(name, fault)
   }
   return faults
 }
 
+/** Why a server cannot start, found without running it: an invalid table, or a command that does not exist. */
+async function startFault(
+  server: ServerConfig,
+  place: Pick<Terminal, 'env' | 'cwd'>,
+): Promise<string | undefined> {
+  if (server.problem !== undefined || server.command === undefined) return server.problem
+  const program = await findProgram(server, place)
+  return program === undefined ? `its command "${server.command}" was not found` : undefined
+}
+
 interface Measures {
   readonly countTokens: TokenCounter
+  /** What differs from the lockfile. */
+  readonly changes: readonly LockChange[]
   readonly startFaults: ReadonlyMap<string, string>
 }
 
-function diagnose(ready: ReadyRegistry, { countTokens, startFaults }: Measures): Report {
-  const { config, lockfile, lockPath, servers, events } = ready
+function diagnose(ready: ReadyRegistry, { countTokens, startFaults, changes }: Measures): Report {
+  const { config, lockPath, servers, events, warnings } = ready
   const reports = ready.statuses.map((status) => {
     const fault = startFaults.get(status.server)
     const report = serverReport(status.server, ready, countTokens)
     return fault === undefined ? report : { ...report, warnings: [...report.warnings, fault] }
   })
   const findings = servers.findings()
-  const changes = changesOf(ready)
-  const state = lockfile ? (changes.length > 0 ? 'changed' : 'unchanged') : 'none'
+  const state = hasLockfile(ready) ? (changes.length > 0 ? 'changed' : 'unchanged') : 'none'
   const broken = events.filter(({ type }) => type === 'tool-invalid').length
   const isWell = reports.every(({ state }) => state === 'ready' || state === 'cold')
   return {
@@ -135,6 +165,7 @@ function diagnose(ready: ReadyRegistry, { countTokens, startFaults }: Measures):
     servers: reports,
     findings,
     lockfile: { path: lockPath, state, changes },
+    warnings,
     nextSteps: nextSteps({ servers: reports, findings, state, changes, startFaults, broken }),
   }
 }
@@ -175,21 +206,10 @@ function connectTime(server: string, events: readonly McpEvent[]): number | unde
   return start && end ? end.at - start.at : undefined
 }
 
-function changesOf({ servers, lockfile, config }: ReadyRegistry): LockChange[] {
-  const observed = new Map(
-    Object.entries(config.servers).map(([name, server]) => [
-      name,
-      { config: server, tools: servers.tools(name) },
-    ]),
-  )
-  return lockfile ? compareWithLock(lockfile, observed) : []
-}
-
-interface Diagnosis extends Pick<Measures, 'startFaults'> {
+interface Diagnosis extends Pick<Measures, 'startFaults' | 'changes'> {
   readonly servers: readonly ServerReport[]
   readonly findings: readonly Finding[]
   readonly state: Report['lockfile']['state']
-  readonly changes: readonly LockChange[]
   /** How many tools cannot be used. */
   readonly broken: number
 }

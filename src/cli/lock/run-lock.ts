@@ -12,8 +12,8 @@ import {
   type ObservedServer,
   writeLockfile,
 } from 'toolcrib/mcp'
+import { askServers, type Observation } from '../ask-servers.ts'
 import type { ServerFlags } from '../flags.ts'
-import { type Observation, observeServers } from '../observe-servers.ts'
 import { showChanges, showFinding, withDigests } from '../show-changes.ts'
 import type { Terminal } from '../terminal.ts'
 import { plain, plural } from '../text.ts'
@@ -24,7 +24,7 @@ export async function runLock(terminal: Terminal, flags: ServerFlags): Promise<n
   const found = await findWithFlags(terminal, flags, { lenient: true })
   const layer = found.locks.findLast(({ servers }) => servers.size > 0)
   const mayStart = (server: string) => layer?.servers.has(server) === true
-  const observation = await observeServers(terminal, flags, found, mayStart)
+  const observation = await askServers(terminal, flags, found, mayStart)
   const observed = new Map([...observation.observed].filter(([server]) => layer?.servers.has(server)))
   const { failed, findings } = observation
   requireAnswers(observed.size, failed, layer?.path ?? found.lockPath)

@@ -7,10 +7,11 @@ import {
   type LockChange,
   type Lockfile,
   type ObservedServer,
+  observeServers,
 } from 'toolcrib/mcp'
 import type { ServerFlags } from './flags.ts'
 import type { Terminal } from './terminal.ts'
-import { findWithFlags, unlockedServers, withRegistry } from './with-registry.ts'
+import { findWithFlags, hasLockfile, unlockedServers, withRegistry } from './with-registry.ts'
 
 /** What the configured servers list now, and why others could not be asked. */
 export interface Observation {
@@ -24,20 +25,16 @@ export interface Observation {
  * Asks servers what they list, without holding anything back. Servers that `mayStart` refuses are observed by their
  * config alone: a command that nobody approved is not run just to look at it.
  */
-export function observeServers(
+export function askServers(
   terminal: Terminal,
   flags: ServerFlags,
   found: FoundConfig,
   mayStart: (server: string) => boolean,
 ): Promise<Observation> {
   const options = { found, servers: mayStart, locked: false }
-  return withRegistry(terminal, flags, options, async ({ config, servers, statuses }) => {
-    const observed = new Map(
-      Object.entries(config.servers).map(([name, server]): [string, ObservedServer] => [
-        name,
-        { config: server, tools: servers.tools(name) },
-      ]),
-    )
+  return withRegistry(terminal, flags, options, async (ready) => {
+    const { servers, statuses } = ready
+    const observed = await observeServers(ready, terminal)
     const failed = statuses
       .filter(({ server }) => servers.tools(server) === undefined)
       .map((status) => ({
@@ -72,6 +69,6 @@ export async function requireLockfile(
   flags: ServerFlags,
 ): Promise<FoundConfig & { readonly lockfile: Lockfile }> {
   const { lockfile, ...found } = await findWithFlags(terminal, flags)
-  if (lockfile) return { ...found, lockfile }
+  if (lockfile && hasLockfile({ ...found, lockfile })) return { ...found, lockfile }
   throw new ToolcribError('config-invalid', `there is no ${found.lockPath}; write one with "toolcrib lock"`)
 }

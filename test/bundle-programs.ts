@@ -7,14 +7,16 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The path of the bundled command line. */
     readonly commandLine: string
+    /** The path of the bundled test/mcp/host.ts. */
+    readonly mcpHost: string
   }
 }
 
 const root = join(import.meta.dirname, '..')
 
 /**
- * Bundles the command line once per run, for the tests that need it as a process. It lies inside node_modules, where
- * it finds its dependencies.
+ * Bundles what tests start as processes, once per run. The bundle lies inside node_modules, where it finds its
+ * dependencies.
  */
 export default async function setup({ provide }: TestProject): Promise<() => void> {
   const cache = join(root, 'node_modules', '.cache')
@@ -25,7 +27,7 @@ export default async function setup({ provide }: TestProject): Promise<() => voi
   const { compilerOptions } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
   const sources = new Map(Object.entries<[string]>(compilerOptions.paths))
   const bundle = await rolldown({
-    input: { 'cli/main': join(root, 'src/cli/main.ts') },
+    input: { 'cli/main': join(root, 'src/cli/main.ts'), 'mcp/host': join(root, 'test/mcp/host.ts') },
     platform: 'node',
     external: (id) => !sources.has(id) && !id.startsWith('.') && !id.startsWith('/'),
     plugins: [
@@ -41,5 +43,6 @@ export default async function setup({ provide }: TestProject): Promise<() => voi
   await bundle.write({ dir: join(folder, 'dist'), format: 'esm' })
   await bundle.close()
   provide('commandLine', join(folder, 'dist', 'cli', 'main.js'))
+  provide('mcpHost', join(folder, 'dist', 'mcp', 'host.js'))
   return () => rmSync(folder, { recursive: true, force: true })
 }
