@@ -33,6 +33,7 @@ export { type RequestOptions, ServerError } from './connection/requests.ts'
 export type { ClientOptions, ServerNotification, ServerRequest } from './connection/server-messages.ts'
 export { type Approval, approveChanges, changeMatcher, splitDigest } from './lock/approve.ts'
 export { changeDigest, compareWithLock, type FieldChange, type LockChange } from './lock/compare.ts'
+export { findProgram } from './lock/find-program.ts'
 export {
   type LockLayer,
   lockInForce,
