@@ -1,7 +1,6 @@
 import { isRecord } from '../json.ts'
 import { withoutHidden } from '../names.ts'
-import type { SchemaCache } from '../schema/check-arguments.ts'
-import { describeFaults } from '../schema/describe-faults.ts'
+import { checkOutput, type SchemaCache } from '../schema/check-arguments.ts'
 import type { ToolContext, ToolResult } from '../tool.ts'
 import type { Connection, ProgressNote } from './connection.ts'
 import type { EmitMcp } from './mcp-event.ts'
@@ -71,8 +70,9 @@ function outputFaults(
   schemas: SchemaCache,
 ): string | undefined {
   if (outputSchema === undefined) return undefined
-  const schema = schemas.compile(outputSchema, () => {})
-  if (schema.unusable !== undefined) return undefined
-  const verdict = schema.validate(structured)
-  return verdict.kind === 'invalid' ? describeFaults(verdict.errors, structured, schema) : undefined
+  const checked = checkOutput(
+    schemas.compile(outputSchema, () => {}),
+    structured,
+  )
+  return checked.kind === 'invalid' ? checked.error : undefined
 }

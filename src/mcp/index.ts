@@ -7,18 +7,20 @@ export {
   type CatalogueCache,
   fileCatalogueCache,
 } from './catalogue-cache.ts'
+export { type FindOptions, type FoundConfig, findConfig } from './config/find-config.ts'
 export {
   type Config,
   type ConfigLayer,
-  configDirectory,
   type Environment,
   type LoadOptions,
   loadConfig,
   type ReadOptions,
   readConfig,
 } from './config/load-config.ts'
+export type { Profile } from './config/profile-config.ts'
 export type { ServerConfig } from './config/server-config.ts'
-export type { ToolsConfig } from './config/tools-config.ts'
+export type { SearcherChoice, ToolsConfig } from './config/tools-config.ts'
+export { configDirectory } from './config/user-folders.ts'
 export { type WatchOptions, watchConfig } from './config/watch-config.ts'
 export type { ConnectOptions, ServersRegistry } from './connect-options.ts'
 export { type ConnectedServers, connectServers, type ServersConfig } from './connect-servers.ts'
@@ -46,5 +48,11 @@ export { lockfilePath, readLockfile, writeLockfile } from './lock/lockfile-file.
 export { literalSecrets, type ServerCommand } from './lock/server-command.ts'
 export type { McpEvent } from './mcp-event.ts'
 export type { OpenConnection, OpenRequest } from './open-connection.ts'
+export {
+  type OpenedRegistry,
+  type OpenFromConfigOptions,
+  observeServers,
+  openFromConfig,
+} from './open-from-config.ts'
 export { ToolScanner } from './scan/tool-scanner.ts'
 export type { ServerTool } from './server-tool.ts'

@@ -99,11 +99,11 @@ export class ListedTools {
       // progress extends it.
       timeoutMs: 0,
     }))
-    let skipped: SyncReport['skipped'] = []
-    guard.sync(this.#server, taken, () => {
-      skipped = registry.syncMcp(this.#server, callable, options).skipped
-    })
-    return skipped
+    return guard.sync(
+      this.#server,
+      callable,
+      (ordered) => registry.syncMcp(this.#server, ordered, options).skipped,
+    )
   }
 
   #ownName(name: string): string {

@@ -1,16 +1,18 @@
 import type { Attachment, CapabilityBackends } from '../capability.ts'
 import type { Emit } from '../events.ts'
 import type { ReducerLookup } from '../reduce/reducer.ts'
-import type { CallProgress, Tool, ToolCall, ToolDefinition, ToolResult, ToolSource } from '../tool.ts'
+import type { Availability } from '../registry/availability.ts'
+import type { Entry } from '../registry/entry.ts'
+import type { CallProgress, ToolCall, ToolResult, ToolSource } from '../tool.ts'
 import type { Spill } from './spill.ts'
 
-/** What the host says about a batch of calls. */
+/** How a batch of calls is run. */
 export interface CallContext {
   readonly sessionId: string
   readonly turnCount?: number
   /** Characters all results of the batch may take together; beats the registry's. */
   readonly resultBudgetChars?: number
-  /** Answers what would run, and runs nothing. */
+  /** Returns what would run, and runs nothing. */
   readonly dryRun?: boolean
   readonly signal?: AbortSignal
   /** Deadline for tools without one of their own, for each hook and for the spill; beats the registry's. 0 = none. */
@@ -19,44 +21,49 @@ export interface CallContext {
   readonly maxParallel?: number
   /** The files of the turn, for tools that declared `attachments`. */
   readonly attachments?: readonly Attachment[]
-  /** Hears how far the calls of the batch have come, from tools that tell, until each is answered. One that throws harms nobody. */
+  /** Receives progress until each call completes; exceptions are ignored. */
   readonly onProgress?: (note: CallProgress) => void
+  /**
+   * Run around each call of the batch, before the registry's own. They hold for sub-agents too: a session forked while
+   * the batch runs inherits them. They have no deadline, since one may be asking a person; `signal` ends the wait.
+   */
+  readonly hooks?: CallHooks | readonly CallHooks[]
 }
 
 /** What a call resolves to; a call through `call_tool` resolves to the tool it names and the arguments for it. */
 export interface CallTarget {
-  readonly tool: Tool
-  readonly source: ToolSource
+  readonly entry: Entry
   readonly args: unknown
-  /**
-   * The tool as registered, a new object for each registration: arguments are validated against its schema, and
-   * cached results go with it. Without it the tool object itself serves. One that limits itself is never trimmed:
-   * only a session's meta-tools do.
-   */
-  readonly registration?: { readonly definition: ToolDefinition; readonly isSelfLimiting?: boolean }
 }
 
-/** What the pipeline asks of whoever knows the tools. Nothing here needs to be safe: a throw fails that call alone. */
-export interface CallEnvironment {
+/**
+ * What a batch of calls runs within: one turn of a session, or a registry without a session. Implemented by `Turn` and
+ * `CallsWithoutSession`. An implementation may throw: that fails the one call.
+ */
+export interface CallScope {
+  /** The tool that finds tools, when it is shown: errors about unknown names point to it. */
+  readonly searchToolName: string | undefined
+  /** Whether `read_result` may be called: without it, no result points to a spill. */
+  readonly canReadResults: boolean
   resolve(call: ToolCall): CallTarget | undefined
-  /** A few names close to one that is not there. */
-  suggest(name: string): readonly string[]
-  /** The tool that finds tools, when this surface has one: errors about unknown names point to it. */
-  readonly searchToolName?: string | undefined
-  /** Which gate refuses the target, as text for the model; undefined when it is permitted. */
+  /** Returns the gate that refuses the target, as text for the model; undefined when it is permitted. */
   denial(target: CallTarget): string | undefined
-  /** Called once a call may run, before its arguments are looked at: the session notes the use, or checks the tool out. */
-  onUse?(target: CallTarget): void
+  /** Returns a few names close to one that is not there. */
+  suggest(name: string): readonly string[]
   /** True when the model has not seen the target's schema: an error about its arguments then carries it. */
-  needsSchema?(target: CallTarget): boolean
-  /** Handed on as it is: copying it for each batch would cost more than the rest of a small call. */
-  readonly settings: CallSettings
+  needsSchema(target: CallTarget): boolean
+  /**
+   * Called once per batch with the targets that may run, before any of them does: a session checks out those that are
+   * not active, and evicts none of them while the batch runs.
+   */
+  noteUses(targets: readonly CallTarget[]): void
+  /** Returns the servers without `trust` whose words a result holds. */
+  untrustedServers(target: CallTarget, result: ToolResult): readonly string[]
 }
 
 /** What every call of a registry runs under. */
 export interface CallSettings {
-  /** False also when `isAvailable()` threw. */
-  isAvailable(tool: Tool): boolean
+  readonly availability: Availability
   readonly backends: CapabilityBackends
   readonly hooks?: CallHooks | readonly CallHooks[] | undefined
   readonly reducers?: ReducerLookup | undefined
@@ -65,7 +72,7 @@ export interface CallSettings {
   readonly timeoutMs: number
   /** Characters for a batch whose context names no budget. */
   readonly resultBudgetChars: number
-  /** How often in a row a session may ask the same; 0 = no limit. */
+  /** How often in a row a session may make the same call; 0 = no limit. */
   readonly maxIdenticalCalls: number
   readonly emit: Emit
 }
@@ -80,7 +87,7 @@ export interface HookedCall {
   readonly turnCount: number
 }
 
-/** Lets the call go on with other arguments, answers it, or refuses it. */
+/** Continues the call with other arguments, answers it, or refuses it. */
 export type BeforeCallAnswer =
   | { readonly args: unknown }
   | { readonly result: ToolResult }
@@ -89,9 +96,9 @@ export type BeforeCallAnswer =
 type Awaitable<Value> = Value | Promise<Value>
 
 /**
- * What the host does around each call. Several run in order. A `before_tool_call` that throws or answers nonsense
- * denies the call: a guard that breaks must not let it through. An `after_tool_call` that does is ignored, with an
- * event: the call has already happened. Both get copies: what a hook wants changed, it returns.
+ * What the host does around each call. Several run in order. A `before_tool_call` that throws, or returns anything
+ * else, denies the call: a guard that breaks must not let it through. An `after_tool_call` that does is ignored, with an
+ * event: the call has already happened. Both get copies: a hook returns what it wants changed.
  */
 export interface CallHooks {
   // biome-ignore lint/suspicious/noConfusingVoidType: a hook without an answer has no return statement.
