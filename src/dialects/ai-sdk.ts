@@ -146,11 +146,11 @@ export function aiSdk<Schema, Message = AiSdkMessage>({
   return {
     name: 'ai-sdk',
     strategy: 'dispatch',
-    toRequest: (turn) => {
-      const system = systemText(turn)
+    toRequest: (input) => {
+      const system = systemText(input)
       return {
-        tools: byName(wireTools(turn.surface), toTool),
-        messages: [...turn.messages],
+        tools: byName(wireTools(input.surface), toTool),
+        messages: [...input.messages],
         ...(system === '' ? {} : { system }),
       }
     },

@@ -20,7 +20,7 @@ export interface Dialect<Message = unknown, Request = unknown, Response = unknow
   /** How a surface should grow here, for `openSession({ dialect })`. */
   readonly strategy: Strategy
   /** The tools, the system prompt and the messages of a request, ready to be spread into it. */
-  toRequest(turn: Turn<Message>): Request
+  toRequest(input: RequestInput<Message>): Request
   /** What the model answered: its words, its calls, why it stopped and what it cost. */
   toReply(response: Response, surface: Surface): Reply
   /** The calls to run, under their registered names. */
@@ -38,8 +38,8 @@ export interface Dialect<Message = unknown, Request = unknown, Response = unknow
   lossesOf(surface: Surface): readonly ToolLoss[]
 }
 
-/** One turn: what is shown, what was said. */
-export interface Turn<Message> {
+/** What a request is made of: the tools to show and what was said so far. */
+export interface RequestInput<Message> {
   readonly surface: Surface
   readonly messages: readonly Message[]
   /** The host's system prompt. */
@@ -64,7 +64,7 @@ export interface ToolLoss extends SchemaLoss {
  * The host's system prompt and the session's note, as one text; `''` when there is neither. A surface with tools of
  * servers without `trust` and no search tool to say so is explained here.
  */
-export function systemText({ system, note, surface }: Omit<Turn<unknown>, 'messages'>): string {
+export function systemText({ system, note, surface }: Omit<RequestInput<unknown>, 'messages'>): string {
   const texts = [system, note, ...(isExplained(surface, note) ? [] : [UNTRUSTED_NOTE])]
   return texts.filter((text) => text !== undefined && text !== '').join('\n\n')
 }

@@ -6,7 +6,7 @@ import { GEMINI_RULES } from '../schema/translate/schema-rules.ts'
 import type { Surface } from '../session/surface.ts'
 import type { CallResult } from '../tool.ts'
 import { NO_USAGE, type Usage } from '../usage.ts'
-import { type Dialect, systemText, type Turn } from './dialect.ts'
+import { type Dialect, type RequestInput, systemText } from './dialect.ts'
 import { type GeminiResponse, GeminiStreamReader } from './gemini-stream.ts'
 import { resultParts } from './result-parts.ts'
 import { answersTo, readArguments, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
@@ -50,7 +50,7 @@ export function gemini(): GeminiDialect {
   return {
     name: 'gemini',
     strategy: 'dispatch',
-    toRequest: (turn) => toRequest(turn, wireTools(turn.surface)),
+    toRequest: (input) => toRequest(input, wireTools(input.surface)),
     toReply,
     toCalls: (response, surface) => toReply(response, surface).calls,
     toMessages: (response, results, surface) => toMessages(response, results, wireTools(surface)),
@@ -60,7 +60,7 @@ export function gemini(): GeminiDialect {
   }
 }
 
-function toRequest(turn: Turn<Content>, { shown, deferred }: WireTools): GeminiRequest {
+function toRequest(input: RequestInput<Content>, { shown, deferred }: WireTools): GeminiRequest {
   const tools = [...shown, ...deferred]
   if (tools.length > MAX_DECLARATIONS) {
     throw new ToolcribError(
@@ -68,7 +68,7 @@ function toRequest(turn: Turn<Content>, { shown, deferred }: WireTools): GeminiR
       `the surface has ${tools.length} tools and a request takes ${MAX_DECLARATIONS}; open the session with mode "lazy", or pin fewer tools`,
     )
   }
-  const system = systemText(turn)
+  const system = systemText(input)
   const functionDeclarations = tools.map(
     ({ name, description, parameters }): FunctionDeclaration => ({
       name,
@@ -77,7 +77,7 @@ function toRequest(turn: Turn<Content>, { shown, deferred }: WireTools): GeminiR
     }),
   )
   return {
-    contents: [...turn.messages],
+    contents: [...input.messages],
     config: {
       ...(tools.length === 0 ? {} : { tools: [{ functionDeclarations }] }),
       ...(system === '' ? {} : { systemInstruction: system }),

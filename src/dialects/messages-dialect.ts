@@ -5,7 +5,7 @@ import type { SchemaRules } from '../schema/translate/schema-rules.ts'
 import type { Strategy, Surface } from '../session/surface.ts'
 import type { CallResult } from '../tool.ts'
 import { NO_USAGE, type Usage } from '../usage.ts'
-import { type Dialect, systemText, type Turn } from './dialect.ts'
+import { type Dialect, type RequestInput, systemText } from './dialect.ts'
 import { MessageStreamReader } from './message-stream.ts'
 import { isImage, resultParts } from './result-parts.ts'
 import { foundTools, searchNote } from './search-answer.ts'
@@ -59,8 +59,8 @@ export function messagesDialect(options: MessagesDialectOptions): MessagesDialec
   return {
     name,
     strategy,
-    toRequest: (turn) => ({
-      ...toRequest(turn, wireTools(turn.surface), cacheControl),
+    toRequest: (input) => ({
+      ...toRequest(input, wireTools(input.surface), cacheControl),
       ...(cacheControl && hasRequestMark ? { cache_control: cacheControl } : {}),
     }),
     toReply,
@@ -73,13 +73,13 @@ export function messagesDialect(options: MessagesDialectOptions): MessagesDialec
 }
 
 function toRequest(
-  turn: Turn<Anthropic.MessageParam>,
+  input: RequestInput<Anthropic.MessageParam>,
   tools: WireTools,
   cacheControl: Anthropic.CacheControlEphemeral | undefined,
 ): MessagesRequest {
-  const system = systemText(turn)
+  const system = systemText(input)
   const mark = cacheControl ? { cache_control: cacheControl } : {}
-  const marked = system === '' ? lastLasting(turn.surface, tools) : undefined
+  const marked = system === '' ? lastLasting(input.surface, tools) : undefined
   return {
     tools: [
       // The end of what never changes is marked: the system prompt, or else the last tool that stays the last.
@@ -87,7 +87,7 @@ function toRequest(
       ...tools.deferred.map((tool) => ({ ...toTool(tool), defer_loading: true })),
     ],
     ...(system === '' ? {} : { system: [{ type: 'text', text: system, ...mark }] }),
-    messages: withoutDanglingReferences(turn.messages, tools),
+    messages: withoutDanglingReferences(input.messages, tools),
   }
 }
 

@@ -7,7 +7,7 @@ import type { Surface } from '../session/surface.ts'
 import type { CallResult } from '../tool.ts'
 import { NO_USAGE, type Usage } from '../usage.ts'
 import { ChatStreamReader } from './chat-stream.ts'
-import { type Dialect, systemText, type Turn } from './dialect.ts'
+import { type Dialect, type RequestInput, systemText } from './dialect.ts'
 import { isImage, resultParts } from './result-parts.ts'
 import { answersTo, CUT_OFF, readArguments, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
 import { type WireTools, wireToolsBy } from './wire-tools.ts'
@@ -60,7 +60,7 @@ export function openaiChat({ maxTools = 128 }: OpenAiChatOptions = {}): OpenAiCh
   return {
     name: 'openai-chat',
     strategy: 'dispatch',
-    toRequest: (turn) => toRequest(turn, wireTools(turn.surface), maxTools),
+    toRequest: (input) => toRequest(input, wireTools(input.surface), maxTools),
     toReply,
     toCalls: (response, surface) => toReply(response, surface).calls,
     toMessages: (response, results, surface) => toMessages(response, results, wireTools(surface)),
@@ -70,7 +70,11 @@ export function openaiChat({ maxTools = 128 }: OpenAiChatOptions = {}): OpenAiCh
   }
 }
 
-function toRequest(turn: Turn<Message>, { shown, deferred }: WireTools, maxTools: number): ChatRequest {
+function toRequest(
+  input: RequestInput<Message>,
+  { shown, deferred }: WireTools,
+  maxTools: number,
+): ChatRequest {
   // A surface made for another dialect may hold tools back; here they can only be shown.
   const tools = [...shown, ...deferred]
   if (tools.length > maxTools) {
@@ -79,9 +83,9 @@ function toRequest(turn: Turn<Message>, { shown, deferred }: WireTools, maxTools
       `the surface has ${tools.length} tools and a request takes ${maxTools}; open the session with mode "lazy", or pin fewer tools`,
     )
   }
-  const system = systemText(turn)
+  const system = systemText(input)
   return {
-    messages: [...(system === '' ? [] : [{ role: 'system', content: system } as const]), ...turn.messages],
+    messages: [...(system === '' ? [] : [{ role: 'system', content: system } as const]), ...input.messages],
     ...(tools.length === 0
       ? {}
       : {

@@ -4,7 +4,7 @@ import { OPENAI_RULES } from '../schema/translate/schema-rules.ts'
 import type { Surface } from '../session/surface.ts'
 import type { CallResult } from '../tool.ts'
 import { NO_USAGE, type Usage } from '../usage.ts'
-import { type Dialect, systemText, type Turn } from './dialect.ts'
+import { type Dialect, type RequestInput, systemText } from './dialect.ts'
 import { mendNamespaces } from './mend-namespaces.ts'
 import { type Namespace, toNamespaces } from './namespaces.ts'
 import { ResponseStreamReader } from './response-stream.ts'
@@ -60,7 +60,7 @@ export function openaiResponses(): OpenAiResponsesDialect {
   return {
     name: 'openai-responses',
     strategy: 'native',
-    toRequest: (turn) => toRequest(turn, wireTools(turn.surface)),
+    toRequest: (input) => toRequest(input, wireTools(input.surface)),
     toReply,
     toCalls: (response, surface) => toReply(response, surface).calls,
     toMessages: (response, results, surface) => toMessages(response, results, wireTools(surface)),
@@ -70,16 +70,16 @@ export function openaiResponses(): OpenAiResponsesDialect {
   }
 }
 
-function toRequest(turn: Turn<Item>, tools: WireTools): ResponsesRequest {
-  const instructions = systemText(turn)
-  const { input, missing } = mendNamespaces(turn.messages, {
+function toRequest(input: RequestInput<Item>, tools: WireTools): ResponsesRequest {
+  const instructions = systemText(input)
+  const mended = mendNamespaces(input.messages, {
     shown: new Set(tools.shown.map(({ name }) => name)),
     namespaces: toNamespaces(tools.deferred),
   })
   return {
-    tools: [...tools.shown.map((tool) => toTool(tool, tools)), ...missing.map(toNamespaceTool)],
+    tools: [...tools.shown.map((tool) => toTool(tool, tools)), ...mended.missing.map(toNamespaceTool)],
     ...(instructions === '' ? {} : { instructions }),
-    input,
+    input: mended.input,
   }
 }
 
