@@ -1,3 +1,4 @@
+import { isRecord } from '../json.ts'
 import type { AiSdkCall, AiSdkMessage, AiSdkPart, AiSdkResponse, AiSdkUsage } from './ai-sdk.ts'
 import type { StreamReader } from './dialect.ts'
 
@@ -25,7 +26,9 @@ export class AiSdkStreamReader implements StreamReader<AiSdkStreamPart, AiSdkRes
   #usage: AiSdkUsage = {}
 
   add(part: AiSdkStreamPart): string {
-    const { type, text = '' } = part
+    if (!isRecord(part) || typeof part.type !== 'string') return ''
+    const { type } = part
+    const text = textOf(part.text)
     if (type === 'text-start' || type === 'text-delta' || type === 'text-end') {
       this.#append('text', part)
       if (type !== 'text-delta') return ''
@@ -49,15 +52,16 @@ export class AiSdkStreamReader implements StreamReader<AiSdkStreamPart, AiSdkRes
     }
   }
 
-  #append(type: 'text' | 'reasoning', { id = '', text = '', ...part }: AiSdkStreamPart): void {
+  #append(type: 'text' | 'reasoning', { id = '', text, ...part }: AiSdkStreamPart): void {
     const key = `${type} ${id}`
     const known = this.#parts.get(key)
     const before = known && known.type !== 'tool-call' ? known : { type, text: '' }
-    this.#parts.set(key, { ...before, text: before.text + text, ...options(part) })
+    this.#parts.set(key, { ...before, text: before.text + textOf(text), ...options(part) })
   }
 
   #addCall(part: AiSdkStreamPart): void {
-    const { toolCallId = '', toolName = '', input, invalid } = part
+    const { input, invalid } = part
+    const [toolCallId, toolName] = [textOf(part.toolCallId), textOf(part.toolName)]
     this.#calls.push({ toolCallId, toolName, input, ...(invalid === undefined ? {} : { invalid }) })
     const call: AiSdkPart = { type: 'tool-call', toolCallId, toolName, input, ...options(part) }
     this.#parts.set(`tool-call ${this.#calls.length}`, call)
@@ -69,7 +73,11 @@ export class AiSdkStreamReader implements StreamReader<AiSdkStreamPart, AiSdkRes
   }
 }
 
-/** What a provider says of a part must go back with it: signatures of thinking are such. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** What a provider adds to a part must go back with it, such as the signature of a thought. */
 function options({ providerMetadata }: AiSdkStreamPart) {
   return providerMetadata === undefined ? {} : { providerOptions: providerMetadata as Record<string, never> }
 }

@@ -6,18 +6,32 @@ import type { Strategy, Surface } from '../session/surface.ts'
 import type { CallResult } from '../tool.ts'
 import { NO_USAGE, type Usage } from '../usage.ts'
 import { type Dialect, type RequestInput, systemText } from './dialect.ts'
+import { makeDialect } from './make-dialect.ts'
+import { mendMessages } from './mend-messages.ts'
 import { MessageStreamReader } from './message-stream.ts'
+import { readCount } from './read-count.ts'
 import { isImage, resultParts } from './result-parts.ts'
 import { foundTools, searchNote } from './search-answer.ts'
-import { answersTo, CUT_OFF, readArguments, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
-import { type WireTool, type WireTools, wireToolsBy } from './wire-tools.ts'
+import {
+  answersTo,
+  CUT_OFF,
+  PLAIN_ID,
+  readArguments,
+  readCalls,
+  replayedName,
+  uniqueIds,
+  type WireCall,
+} from './wire-calls.ts'
+import type { ToolLimits, WireTool, WireTools } from './wire-tools.ts'
 
 /** The part of a request that the Messages API takes from a dialect. */
 export interface MessagesRequest {
-  tools: Anthropic.Tool[]
+  tools: Anthropic.ToolUnion[]
   messages: Anthropic.MessageParam[]
   system?: Anthropic.TextBlockParam[]
   cache_control?: Anthropic.CacheControlEphemeral
+  /** The container that code of this conversation last ran in. */
+  container?: string
 }
 
 /** A dialect of the Messages API, in the types of `@anthropic-ai/sdk`. */
@@ -25,128 +39,145 @@ export type MessagesDialect = Dialect<
   Anthropic.MessageParam,
   MessagesRequest,
   Anthropic.Message,
-  Anthropic.RawMessageStreamEvent
+  Anthropic.RawMessageStreamEvent,
+  Anthropic.ToolUnion
 >
+
+/** Who may call a tool: the model itself, code it runs, or both. By registered name. */
+export type MessagesCallers = Readonly<Record<string, NonNullable<Anthropic.Tool['allowed_callers']>>>
 
 /** What tells one dialect of the Messages API from another. */
 export interface MessagesDialectOptions {
   readonly name: string
   readonly strategy: Strategy
   readonly rules: SchemaRules
+  readonly limits: ToolLimits
   /** How long cached prefixes live; false writes no cache marks. */
   readonly cache: '5m' | '1h' | false
   /** Whether one mark on the request keeps the growing messages cached. */
   readonly hasRequestMark: boolean
+  readonly allowedCallers?: MessagesCallers | undefined
 }
 
 /** The Messages API, which Anthropic and others speak. */
 export function messagesDialect(options: MessagesDialectOptions): MessagesDialect {
-  const { name, strategy, rules, cache, hasRequestMark } = options
-  const wireTools = wireToolsBy(rules)
+  const { cache, hasRequestMark, allowedCallers = {}, ...form } = options
   const cacheControl: Anthropic.CacheControlEphemeral | undefined =
     cache === false ? undefined : { type: 'ephemeral', ...(cache === '1h' ? { ttl: '1h' } : {}) }
-  const toReply = (response: Anthropic.Message, surface: Surface): Reply => {
-    const { calls, unrunnable } = readCalls(wireCallsOf(response), wireTools(surface))
-    return {
-      text: response.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(''),
-      calls,
-      unrunnable,
-      stop: stopOf(response, calls.length + unrunnable.length > 0),
-      ...(response.stop_details?.explanation ? { refusal: response.stop_details.explanation } : {}),
-      usage: usageOf(response.usage),
-    }
-  }
-  return {
-    name,
-    strategy,
-    toRequest: (input) => ({
-      ...toRequest(input, wireTools(input.surface), cacheControl),
-      ...(cacheControl && hasRequestMark ? { cache_control: cacheControl } : {}),
-    }),
+  /** By the message that came out of it. A history read from JSON starts without one. */
+  const containers = new WeakMap<Anthropic.MessageParam, string>()
+  return makeDialect({
+    ...form,
+    toRequest: (input, tools) => {
+      const container = input.messages
+        .map((message) => containers.get(message))
+        .findLast((id) => id !== undefined)
+      return {
+        ...toRequest(input, tools, { cacheControl, allowedCallers }),
+        ...(cacheControl && hasRequestMark ? { cache_control: cacheControl } : {}),
+        ...(container === undefined ? {} : { container }),
+      }
+    },
     toReply,
-    toCalls: (response, surface) => toReply(response, surface).calls,
-    toMessages: (response, results, surface) => toMessages(response, results, wireTools(surface)),
+    toMessages: (response, results, tools) => {
+      const messages = toMessages(response, results, tools)
+      const [reply] = messages
+      const container = response.container?.id
+      if (reply && typeof container === 'string') containers.set(reply, container)
+      return messages
+    },
     userMessage: (text) => ({ role: 'user', content: text }),
     openStream: () => new MessageStreamReader(),
-    lossesOf: (surface) => wireTools(surface).losses(),
-  }
+  })
+}
+
+interface RequestOptions {
+  readonly cacheControl: Anthropic.CacheControlEphemeral | undefined
+  readonly allowedCallers: MessagesCallers
 }
 
 function toRequest(
-  input: RequestInput<Anthropic.MessageParam>,
+  input: RequestInput<Anthropic.MessageParam, Anthropic.ToolUnion>,
   tools: WireTools,
-  cacheControl: Anthropic.CacheControlEphemeral | undefined,
+  { cacheControl, allowedCallers }: RequestOptions,
 ): MessagesRequest {
+  const { hostTools = [] } = input
+  tools.checkCount(hostTools.length + tools.shown.length + tools.deferred.length)
   const system = systemText(input)
   const mark = cacheControl ? { cache_control: cacheControl } : {}
   const marked = system === '' ? lastLasting(input.surface, tools) : undefined
+  const callersOf = new Map(
+    Object.entries(allowedCallers).map(([name, callers]) => [tools.toWireName(name), callers]),
+  )
+  const toTool = ({ name, description, parameters }: WireTool): Anthropic.Tool => {
+    const callers = callersOf.get(name)
+    return {
+      name,
+      description,
+      input_schema: parameters,
+      ...(callers === undefined ? {} : { allowed_callers: callers }),
+    }
+  }
   return {
     tools: [
+      ...hostTools,
       // The end of what never changes is marked: the system prompt, or else the last tool that stays the last.
       ...tools.shown.map((tool) => (tool.name === marked ? { ...toTool(tool), ...mark } : toTool(tool))),
       ...tools.deferred.map((tool) => ({ ...toTool(tool), defer_loading: true })),
     ],
     ...(system === '' ? {} : { system: [{ type: 'text', text: system, ...mark }] }),
-    messages: withoutDanglingReferences(input.messages, tools),
+    messages: mendMessages(
+      input.messages,
+      new Set([...tools.shown, ...tools.deferred].map(({ name }) => name)),
+    ),
   }
 }
 
-/** The last tool behind which nothing is put on activation: a mark that moved would change the bytes it stood in. */
+/** The last tool that activation adds nothing after: a mark that moved would change the bytes around it. */
 function lastLasting({ strategy, deferredCount }: Surface, tools: WireTools): string | undefined {
   if (strategy === 'append' && tools.searchTool !== undefined) return tools.toWireName(tools.searchTool)
   if (strategy === 'append' && deferredCount > 0) return undefined
   return tools.shown.at(-1)?.name
 }
 
-function toTool({ name, description, parameters }: WireTool): Anthropic.Tool {
-  return { name, description, input_schema: parameters }
+function toReply(response: Anthropic.Message, tools: WireTools): Reply {
+  const { calls, unrunnable } = readCalls(wireCallsOf(response), tools)
+  return {
+    text: blocksOf(response)
+      .flatMap((block) => (block.type === 'text' ? [block.text] : []))
+      .join(''),
+    calls,
+    unrunnable,
+    stop: stopOf(response, calls.length + unrunnable.length > 0),
+    ...(response.stop_details?.explanation ? { refusal: response.stop_details.explanation } : {}),
+    usage: usageOf(response.usage),
+  }
 }
 
-/** A reference to a tool that is gone would fail every request from here on; it is told of instead. */
-function withoutDanglingReferences(
-  messages: readonly Anthropic.MessageParam[],
-  tools: WireTools,
-): Anthropic.MessageParam[] {
-  const defined = new Set([...tools.shown, ...tools.deferred].map(({ name }) => name))
-  return messages.map((message) => {
-    if (message.role !== 'user' || typeof message.content === 'string') return message
-    const content = message.content.map((block) => mendReferences(block, defined))
-    return content.every((block, index) => block === message.content[index])
-      ? message
-      : { ...message, content }
-  })
-}
-
-function mendReferences(
-  block: Anthropic.ContentBlockParam,
-  defined: ReadonlySet<string>,
-): Anthropic.ContentBlockParam {
-  if (block.type !== 'tool_result' || !Array.isArray(block.content)) return block
-  const gone: string[] = []
-  const kept = block.content.filter((part) => {
-    if (part.type !== 'tool_reference' || defined.has(part.tool_name)) return true
-    gone.push(part.tool_name)
-    return false
-  })
-  if (gone.length === 0) return block
-  if (kept.length > 0) return { ...block, content: kept }
-  return { ...block, content: `No longer available: ${gone.join(', ')}. Search again for what you need.` }
+/** The blocks of an answer that can be read. */
+function blocksOf({ content }: Anthropic.Message): readonly Anthropic.ContentBlock[] {
+  if (!Array.isArray(content)) return []
+  return content.filter(
+    (block) => isRecord(block) && (block.type !== 'text' || typeof block.text === 'string'),
+  )
 }
 
 function wireCallsOf(response: Anthropic.Message): readonly WireCall[] {
-  const blocks = response.content.filter((block) => block.type === 'tool_use')
+  const content = blocksOf(response)
+  const blocks = content.filter((block) => block.type === 'tool_use')
   const ids = uniqueIds(
     blocks.map(({ id }) => id),
     response.id,
+    PLAIN_ID,
   )
   const isLimited =
     response.stop_reason === 'max_tokens' || response.stop_reason === 'model_context_window_exceeded'
   return blocks.map((block, index) => ({
     id: ids[index] ?? block.id,
-    wireName: block.name,
+    wireName: typeof block.name === 'string' ? block.name : '',
     args: block.input,
     // What the limit cut off may still look whole: half a list is a list.
-    fault: isLimited && block === response.content.at(-1) ? CUT_OFF : undefined,
+    fault: isLimited && block === content.at(-1) ? CUT_OFF : undefined,
   }))
 }
 
@@ -159,19 +190,23 @@ function toMessages(
   // A refused answer must not be replayed: the model would refuse again.
   if (response.stop_reason === 'refusal') return []
   let next = 0
-  const content = replayable(response.content).map((block): Anthropic.ContentBlockParam => {
+  const content = replayable(blocksOf(response)).map((block): Anthropic.ContentBlockParam => {
     if (block.type !== 'tool_use') return block
-    const id = wireCalls[next++]?.id ?? block.id
-    const input = isRecord(block.input) ? block.input : (readArguments(block.input) ?? {})
-    return input === block.input && id === block.id ? block : { ...block, id, input }
+    const { id = block.id, wireName = '' } = wireCalls[next++] ?? {}
+    const name = replayedName(wireName)
+    const input = readArguments(block.input) ?? {}
+    const isSame = input === block.input && id === block.id && name === block.name
+    return isSame ? block : { ...block, id, name, input }
   })
   if (content.length === 0) return []
   const reply: Anthropic.MessageParam = { role: 'assistant', content }
   if (wireCalls.length === 0) return [reply]
   const answers = answersTo(wireCalls, results, tools)
   const blocks = answers.map((answer) => toResultBlock(answer, tools))
+  // Code that waits for results takes nothing else.
+  const isAskedByCode = content.some((block) => block.type === 'tool_use' && isCodes(block.caller))
   const notes = answers.flatMap((answer, index) =>
-    hasReferences(blocks[index]) ? noteOf(answer, tools) : [],
+    hasReferences(blocks[index]) && !isAskedByCode ? noteOf(answer, tools) : [],
   )
   return [reply, { role: 'user', content: [...blocks, ...notes] }]
 }
@@ -183,11 +218,15 @@ function replayable(content: readonly Anthropic.ContentBlock[]): readonly Anthro
   return said.slice(0, last + 1)
 }
 
+function isCodes(caller: Anthropic.ToolUseBlockParam['caller']): boolean {
+  return isRecord(caller) && caller.type !== 'direct'
+}
+
 function hasReferences(block: Anthropic.ToolResultBlockParam | undefined): boolean {
   return Array.isArray(block?.content) && block.content.some(({ type }) => type === 'tool_reference')
 }
 
-/** What a search said besides its references stands after the results, since no text may stand among them. */
+/** What a search says besides its references follows the results, since no text may stand among them. */
 function noteOf({ result }: CallResult, tools: WireTools): Anthropic.TextBlockParam[] {
   const note = result.ok ? searchNote(result.structured, tools) : ''
   return note === '' ? [] : [{ type: 'text', text: note }]
@@ -232,7 +271,7 @@ function toBlock(
 type ImageType = Anthropic.Base64ImageSource['media_type']
 
 function stopOf({ stop_reason }: Anthropic.Message, hasCalls: boolean): Stop {
-  if (stop_reason === null) return 'cut'
+  if (!stop_reason) return 'cut'
   if (stop_reason === 'refusal') return 'refused'
   if (stop_reason === 'pause_turn') return 'paused'
   if (stop_reason === 'max_tokens' || stop_reason === 'model_context_window_exceeded') return 'length'
@@ -242,9 +281,9 @@ function stopOf({ stop_reason }: Anthropic.Message, hasCalls: boolean): Stop {
 function usageOf(usage: Anthropic.Usage | undefined): Usage {
   if (!usage) return NO_USAGE
   return {
-    inputTokens: usage.input_tokens ?? 0,
-    cachedInputTokens: usage.cache_read_input_tokens ?? 0,
-    cacheWriteTokens: usage.cache_creation_input_tokens ?? 0,
-    outputTokens: usage.output_tokens ?? 0,
+    inputTokens: readCount(usage.input_tokens),
+    cachedInputTokens: readCount(usage.cache_read_input_tokens),
+    cacheWriteTokens: readCount(usage.cache_creation_input_tokens),
+    outputTokens: readCount(usage.output_tokens),
   }
 }

@@ -59,6 +59,8 @@ describe('the stand-in for Anthropic', () => {
     ],
     ['an unanswered call', { messages: [hello, used, hello] }],
     ['an answer without a call', { messages: [answered('x')] }],
+    ['one id in two turns', { messages: [hello, used, answered('x'), used, answered('x')] }],
+    ['an answer to be continued', { messages: [hello, { role: 'assistant', content: 'I am' }] }],
     [
       'thinking at the end of an answer',
       {
@@ -102,7 +104,20 @@ describe('the stand-in for OpenAI Chat', () => {
     tool_calls: [{ id: 't', function: { name: 'a', arguments: '{}' } }],
   }
 
-  it('accepts what is right', () => expect(check({})).toBeUndefined())
+  const askedWith = (called: object) => ({
+    ...asked,
+    tool_calls: [{ id: 't', function: { name: 'a', arguments: '{}', ...called } }],
+  })
+  const told = { role: 'tool', tool_call_id: 't', content: 'x' }
+  const describedTool = (description: string) => ({
+    type: 'function',
+    function: { name: 'a', description, parameters: PLAIN },
+  })
+
+  it('accepts what is right', () => {
+    expect(check({})).toBeUndefined()
+    expect(check({ messages: [asked, told] })).toBeUndefined()
+  })
 
   it.each([
     ['no tools', { tools: [] }],
@@ -116,6 +131,12 @@ describe('the stand-in for OpenAI Chat', () => {
     ['an unanswered call', { messages: [asked, { role: 'user', content: 'x' }] }],
     ['an unanswered call at the end', { messages: [asked] }],
     ['a stray answer', { messages: [{ role: 'tool', tool_call_id: 't', content: 'x' }] }],
+    ['a long description', { tools: [describedTool('x'.repeat(1_025))] }],
+    ['empty arguments', { messages: [askedWith({ arguments: '' }), told] }],
+    ['arguments that are an object', { messages: [askedWith({ arguments: {} }), told] }],
+    ['a call without a name', { messages: [askedWith({ name: '' }), told] }],
+    ['one id in two turns', { messages: [asked, told, asked, told] }],
+    ['an answer to be continued', { messages: [{ role: 'assistant', content: 'I am' }] }],
     [
       'arguments that are no JSON',
       {
@@ -133,7 +154,7 @@ describe('the stand-in for OpenAI Responses', () => {
   const search = { type: 'tool_search', execution: 'client', parameters: PLAIN }
   const space = (tools: object[]) => ({ type: 'namespace', name: 'n', description: 'd', tools })
   const found = (tools: object[]) => [
-    { type: 'tool_search_call', call_id: 's' },
+    { type: 'tool_search_call', call_id: 's', arguments: {} },
     { type: 'tool_search_output', call_id: 's', tools },
   ]
   const called = (extra: object) => [
@@ -170,7 +191,11 @@ describe('the stand-in for OpenAI Responses', () => {
         ],
       },
     ],
-    ['an unanswered search', { input: [{ type: 'tool_search_call', call_id: 's' }] }],
+    ['an unanswered search', { input: [{ type: 'tool_search_call', call_id: 's', arguments: {} }] }],
+    ['empty arguments', { tools: [fn('a')], input: called({ arguments: '' }) }],
+    ['arguments that are an object', { tools: [fn('a')], input: called({ arguments: {} }) }],
+    ['one call_id twice', { tools: [fn('a')], input: [...called({}), ...called({})] }],
+    ['a call without a name', { tools: [fn('a')], input: called({ name: '' }) }],
     ['a union at the root', { tools: [fn('a', { parameters: { type: 'object', anyOf: [{}] } })] }],
     [
       'an array without items',
@@ -222,6 +247,17 @@ describe('the stand-in for Gemini', () => {
       'an unanswered call',
       {
         contents: [hello, { role: 'model', parts: [{ functionCall: { name: 'a' }, thoughtSignature: 's' }] }],
+      },
+    ],
+    [
+      'a call right after an answer',
+      {
+        contents: [
+          hello,
+          { role: 'model', parts: [{ text: 'x' }] },
+          { role: 'model', parts: [{ functionCall: { name: 'a' }, thoughtSignature: 's' }] },
+          { role: 'user', parts: [{ functionResponse: { name: 'a', response: {} } }] },
+        ],
       },
     ],
     ['an answer at the end', { contents: [hello, { role: 'model', parts: [{ text: 'x' }] }] }],
