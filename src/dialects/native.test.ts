@@ -10,6 +10,7 @@ import { NATIVE_SEARCH, responsesVoice } from '../../test/dialects/wire-server/v
 import type { Surface } from '../session/surface.ts'
 import { ToolRegistry } from '../tool-registry.ts'
 import { anthropic, type MessagesRequest } from './anthropic.ts'
+import type { SpokenTurn } from './dialect-contract.ts'
 import { gemini } from './gemini.ts'
 import { openaiChat } from './openai-chat.ts'
 import { openaiResponses } from './openai-responses.ts'
@@ -331,6 +332,29 @@ describe.skipIf(!real)('the whole real catalogue', () => {
     const request = dialect.toRequest({ surface, messages: [dialect.userMessage('hello') as never] })
     const { config, ...rest } = request as { config?: object }
     expect(check({ ...rest, ...config })).toBeUndefined()
+  })
+})
+
+describe('an answer of the Responses API that ended between two items', () => {
+  const dialect = openaiResponses()
+  const surface: Surface = { tools: [], deferredCount: 0, strategy: 'native', fingerprint: 'x' }
+  const ended = (reason: string, calls: SpokenTurn['calls'] = []) => {
+    const incomplete_details = { reason: reason as 'max_output_tokens' }
+    const response = responsesVoice.respond({ text: 'So far.', calls })
+    return dialect.toReply({ ...response, status: 'incomplete', incomplete_details }, surface)
+  }
+
+  it.each([
+    ['max_messages', 'length'],
+    ['steered', 'paused'],
+    ['something_new', 'cut'],
+  ])('is not cut off: %s stands for %s', (reason, stop) => {
+    expect(ended(reason).stop).toBe(stop)
+  })
+
+  it.each(['max_messages', 'steered'])('has its calls run: %s', (reason) => {
+    const { stop, calls } = ended(reason, [{ id: 'a', name: 'ping', args: '{}' }])
+    expect([stop, calls.length]).toEqual(['calls', 1])
   })
 })
 
