@@ -9,6 +9,11 @@ export interface AnthropicOptions {
   readonly cache?: '5m' | '1h' | false
   /** Tools that code run by the model may call, by name; a tool that is not named is called by the model only. */
   readonly allowedCallers?: MessagesCallers
+  /**
+   * Defines tools of servers that joined late in the messages and not in `tools`, for models that bind their thinking
+   * to the request. Needs the beta `inline-tools-2026-09-15`. Without it such tools are added at the end of `tools`.
+   */
+  readonly inlineTools?: boolean
 }
 
 /**
@@ -16,7 +21,11 @@ export interface AnthropicOptions {
  * `defer_loading`, and what `tool_search` finds is returned as `tool_reference` blocks, so activation never
  * changes the cached prefix.
  */
-export function anthropic({ cache = '5m', allowedCallers }: AnthropicOptions = {}): MessagesDialect {
+export function anthropic({
+  cache = '5m',
+  allowedCallers,
+  inlineTools,
+}: AnthropicOptions = {}): MessagesDialect {
   return messagesDialect({
     name: 'anthropic',
     strategy: 'native',
@@ -25,5 +34,6 @@ export function anthropic({ cache = '5m', allowedCallers }: AnthropicOptions = {
     cache,
     hasRequestMark: true,
     allowedCallers,
+    inlineTools,
   })
 }

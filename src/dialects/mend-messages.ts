@@ -1,4 +1,5 @@
 import type Anthropic from '@anthropic-ai/sdk'
+import { isRecord } from '../json.ts'
 import { CallIds, GO_ON, withUserTurns } from './mend-history.ts'
 
 /**
@@ -10,12 +11,13 @@ export function mendMessages(
   defined: ReadonlySet<string>,
 ): Anthropic.MessageParam[] {
   const ids = new CallIds()
-  const mended = messages.map((message): Anthropic.MessageParam => {
-    if (message.role === 'system' || typeof message.content === 'string') return message
+  const added = new Set<unknown>()
+  const mended = messages.flatMap((message): Anthropic.MessageParam[] => {
+    if (typeof message.content === 'string') return [message]
+    if (message.role === 'system') return withNewAdditions(message, added)
     const content = message.content.map((block) => mendReferences(withOwnId(block, ids), defined))
-    return content.every((block, index) => block === message.content[index])
-      ? message
-      : { ...message, content }
+    const isSame = content.every((block, index) => block === message.content[index])
+    return [isSame ? message : { ...message, content }]
   })
   return withUserTurns(mended, isFinished, { role: 'user', content: GO_ON })
 }
@@ -28,6 +30,28 @@ function withOwnId(block: Anthropic.ContentBlockParam, ids: CallIds): Anthropic.
   if (block.type !== 'tool_result') return block
   const id = ids.ofResult(block.tool_use_id)
   return id === block.tool_use_id ? block : { ...block, tool_use_id: id }
+}
+
+/** A tool that was found twice is defined once: a second definition of a name is refused. */
+function withNewAdditions(
+  message: Anthropic.SystemMessageParam,
+  added: Set<unknown>,
+): Anthropic.MessageParam[] {
+  const blocks = Array.isArray(message.content) ? message.content : []
+  const content = blocks.filter((block) => {
+    const name = addedName(block)
+    if (name === undefined) return true
+    const isNew = !added.has(name)
+    added.add(name)
+    return isNew
+  })
+  if (content.length === 0) return []
+  return [content.length === blocks.length ? message : { ...message, content }]
+}
+
+function addedName(block: object): unknown {
+  if (!('tool' in block) || !isRecord(block.tool) || !isRecord(block.tool.definition)) return undefined
+  return block.tool.definition.name
 }
 
 /** A reference to a tool that is gone would fail every later request; its result says so instead. */

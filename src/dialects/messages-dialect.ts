@@ -57,11 +57,13 @@ export interface MessagesDialectOptions {
   /** Whether one mark on the request keeps the growing messages cached. */
   readonly hasRequestMark: boolean
   readonly allowedCallers?: MessagesCallers | undefined
+  /** Whether tools that joined the conversation late are defined in its messages, and not in `tools`. */
+  readonly inlineTools?: boolean | undefined
 }
 
 /** The Messages API, which Anthropic and others speak. */
 export function messagesDialect(options: MessagesDialectOptions): MessagesDialect {
-  const { cache, hasRequestMark, allowedCallers = {}, ...form } = options
+  const { cache, hasRequestMark, allowedCallers = {}, inlineTools = false, ...form } = options
   const cacheControl: Anthropic.CacheControlEphemeral | undefined =
     cache === false ? undefined : { type: 'ephemeral', ...(cache === '1h' ? { ttl: '1h' } : {}) }
   /** By the message that came out of it. A history read from JSON starts without one. */
@@ -73,14 +75,15 @@ export function messagesDialect(options: MessagesDialectOptions): MessagesDialec
         .map((message) => containers.get(message))
         .findLast((id) => id !== undefined)
       return {
-        ...toRequest(input, tools, { cacheControl, allowedCallers }),
+        ...toRequest(input, new MessagesTools(tools, allowedCallers, inlineTools), cacheControl),
         ...(cacheControl && hasRequestMark ? { cache_control: cacheControl } : {}),
         ...(container === undefined ? {} : { container }),
       }
     },
     toReply,
     toMessages: (response, results, tools) => {
-      const messages = toMessages(response, results, tools)
+      const own = new MessagesTools(tools, allowedCallers, inlineTools)
+      const messages = toMessages(response, results, own)
       const [reply] = messages
       const container = response.container?.id
       if (reply && typeof container === 'string') containers.set(reply, container)
@@ -91,26 +94,28 @@ export function messagesDialect(options: MessagesDialectOptions): MessagesDialec
   })
 }
 
-interface RequestOptions {
-  readonly cacheControl: Anthropic.CacheControlEphemeral | undefined
-  readonly allowedCallers: MessagesCallers
-}
+/** The tools of a surface as the Messages API has them. */
+class MessagesTools {
+  readonly wire: WireTools
+  /** Defined in the messages once they are found, so that `tools` never changes. */
+  readonly inline: ReadonlyMap<string, WireTool>
+  readonly #callers: ReadonlyMap<string, NonNullable<Anthropic.Tool['allowed_callers']>>
 
-function toRequest(
-  input: RequestInput<Anthropic.MessageParam, Anthropic.ToolUnion>,
-  tools: WireTools,
-  { cacheControl, allowedCallers }: RequestOptions,
-): MessagesRequest {
-  const { hostTools = [] } = input
-  tools.checkCount(hostTools.length + tools.shown.length + tools.deferred.length)
-  const system = systemText(input)
-  const mark = cacheControl ? { cache_control: cacheControl } : {}
-  const marked = system === '' ? lastLasting(input.surface, tools) : undefined
-  const callersOf = new Map(
-    Object.entries(allowedCallers).map(([name, callers]) => [tools.toWireName(name), callers]),
-  )
-  const toTool = ({ name, description, parameters }: WireTool): Anthropic.Tool => {
-    const callers = callersOf.get(name)
+  constructor(wire: WireTools, allowedCallers: MessagesCallers, inlineTools: boolean) {
+    this.wire = wire
+    this.inline = new Map((inlineTools ? wire.late : []).map((tool) => [tool.name, tool]))
+    this.#callers = new Map(
+      Object.entries(allowedCallers).map(([name, callers]) => [wire.toWireName(name), callers]),
+    )
+  }
+
+  /** The deferred tools that `tools` declares. */
+  get declared(): readonly WireTool[] {
+    return this.wire.deferred.filter(({ name }) => !this.inline.has(name))
+  }
+
+  toTool({ name, description, parameters }: WireTool): Anthropic.Tool {
+    const callers = this.#callers.get(name)
     return {
       name,
       description,
@@ -118,18 +123,28 @@ function toRequest(
       ...(callers === undefined ? {} : { allowed_callers: callers }),
     }
   }
+}
+
+function toRequest(
+  input: RequestInput<Anthropic.MessageParam, Anthropic.ToolUnion>,
+  tools: MessagesTools,
+  cacheControl: Anthropic.CacheControlEphemeral | undefined,
+): MessagesRequest {
+  const { hostTools = [] } = input
+  const { shown, deferred } = tools.wire
+  tools.wire.checkCount(hostTools.length + shown.length + deferred.length)
+  const system = systemText(input)
+  const mark = cacheControl ? { cache_control: cacheControl } : {}
+  const marked = system === '' ? lastLasting(input.surface, tools.wire) : undefined
   return {
     tools: [
       ...hostTools,
       // The end of what never changes is marked: the system prompt, or else the last tool that stays the last.
-      ...tools.shown.map((tool) => (tool.name === marked ? { ...toTool(tool), ...mark } : toTool(tool))),
-      ...tools.deferred.map((tool) => ({ ...toTool(tool), defer_loading: true })),
+      ...shown.map((tool) => ({ ...tools.toTool(tool), ...(tool.name === marked ? mark : {}) })),
+      ...tools.declared.map((tool) => ({ ...tools.toTool(tool), defer_loading: true })),
     ],
     ...(system === '' ? {} : { system: [{ type: 'text', text: system, ...mark }] }),
-    messages: mendMessages(
-      input.messages,
-      new Set([...tools.shown, ...tools.deferred].map(({ name }) => name)),
-    ),
+    messages: mendMessages(input.messages, new Set([...shown, ...deferred].map(({ name }) => name))),
   }
 }
 
@@ -184,7 +199,7 @@ function wireCallsOf(response: Anthropic.Message): readonly WireCall[] {
 function toMessages(
   response: Anthropic.Message,
   results: readonly CallResult[],
-  tools: WireTools,
+  tools: MessagesTools,
 ): readonly Anthropic.MessageParam[] {
   const wireCalls = wireCallsOf(response)
   // A refused answer must not be replayed: the model would refuse again.
@@ -201,14 +216,31 @@ function toMessages(
   if (content.length === 0) return []
   const reply: Anthropic.MessageParam = { role: 'assistant', content }
   if (wireCalls.length === 0) return [reply]
-  const answers = answersTo(wireCalls, results, tools)
+  const answers = answersTo(wireCalls, results, tools.wire)
   const blocks = answers.map((answer) => toResultBlock(answer, tools))
   // Code that waits for results takes nothing else.
   const isAskedByCode = content.some((block) => block.type === 'tool_use' && isCodes(block.caller))
   const notes = answers.flatMap((answer, index) =>
-    hasReferences(blocks[index]) && !isAskedByCode ? noteOf(answer, tools) : [],
+    hasReferences(blocks[index]) && !isAskedByCode ? noteOf(answer, tools.wire) : [],
   )
-  return [reply, { role: 'user', content: [...blocks, ...notes] }]
+  const late = answers.flatMap((answer) => foundIn(answer, tools).filter((name) => tools.inline.has(name)))
+  return [
+    reply,
+    { role: 'user', content: [...blocks, ...notes] },
+    ...(late.length === 0 ? [] : [toolAddition(new Set(late), tools)]),
+  ]
+}
+
+/** Defines tools from here on: the models that bind their thinking to `tools` accept no change there. */
+function toolAddition(names: ReadonlySet<string>, tools: MessagesTools): Anthropic.MessageParam {
+  const content = [...tools.inline.values()]
+    .filter(({ name }) => names.has(name))
+    .map((tool) => ({
+      type: 'tool_addition',
+      tool: { type: 'tool_definition', definition: tools.toTool(tool) },
+    }))
+  // A beta; the types of the stable API do not know it yet.
+  return { role: 'system', content } as unknown as Anthropic.MessageParam
 }
 
 /** Blocks that may be sent back: no blank text, and nothing that ends in thinking. */
@@ -232,14 +264,15 @@ function noteOf({ result }: CallResult, tools: WireTools): Anthropic.TextBlockPa
   return note === '' ? [] : [{ type: 'text', text: note }]
 }
 
-function toResultBlock(
-  { toolCallId, name, result }: CallResult,
-  tools: WireTools,
-): Anthropic.ToolResultBlockParam {
+function toResultBlock(answer: CallResult, tools: MessagesTools): Anthropic.ToolResultBlockParam {
+  const { toolCallId, result } = answer
   const base = { type: 'tool_result', tool_use_id: toolCallId } as const
-  const references = result.ok && tools.isSearch(name) ? referencesTo(result.structured, tools) : []
+  const found = foundIn(answer, tools)
+  const references = found.filter((name) => !tools.inline.has(name))
   // References stand alone: the provider puts the definitions in their place.
-  if (references.length > 0) return { ...base, content: references }
+  if (references.length > 0)
+    return { ...base, content: references.map((name) => ({ type: 'tool_reference', tool_name: name })) }
+  if (found.length > 0) return { ...base, content: `Found ${found.join(', ')}; the definitions follow.` }
   return {
     ...base,
     content: resultParts(result, (mimeType) => isImage(mimeType) || mimeType === 'application/pdf').map(
@@ -249,12 +282,12 @@ function toResultBlock(
   }
 }
 
-function referencesTo(structured: unknown, tools: WireTools): Anthropic.ToolReferenceBlockParam[] {
-  const deferred = new Set(tools.deferred.map(({ name }) => name))
-  const found = foundTools(structured).map((name) => tools.toWireName(name))
-  return [...new Set(found)]
-    .filter((name) => deferred.has(name))
-    .map((name) => ({ type: 'tool_reference', tool_name: name }))
+/** The wire names of the deferred tools that a search has found, each once. */
+function foundIn({ name, result }: CallResult, { wire }: MessagesTools): readonly string[] {
+  if (!result.ok || !wire.isSearch(name)) return []
+  const deferred = new Set(wire.deferred.map((tool) => tool.name))
+  const found = foundTools(result.structured).map((tool) => wire.toWireName(tool))
+  return [...new Set(found)].filter((tool) => deferred.has(tool))
 }
 
 function toBlock(

@@ -26,12 +26,23 @@ export interface ToolLimits {
   readonly maxDescriptionChars?: number | undefined
 }
 
+/** A surface of a conversation to which servers came after its first request. */
+export interface GrownSurface extends Surface {
+  /**
+   * Deferred tools that the first request did not have. `deferredTools` stays as that request had it, tools that are
+   * gone included, so that nothing that was sent is ever changed.
+   */
+  readonly lateTools?: readonly ToolDefinition[]
+}
+
 /** A surface in a provider's words, and the way back. */
 export class WireTools {
   /** Shown from the start, in the surface's order. */
   readonly shown: readonly WireTool[]
   /** For the provider to hold back; empty unless the surface is native and has a search to load them. */
   readonly deferred: readonly WireTool[]
+  /** Those of `deferred` that were not there when the conversation began; they come last. */
+  readonly late: readonly WireTool[]
   /** The registered name of the search tool, when one is shown. */
   readonly searchTool: string | undefined
   readonly #names: WireNames
@@ -41,12 +52,13 @@ export class WireTools {
   readonly #limits: ToolLimits
 
   constructor(
-    surface: Surface,
+    surface: GrownSurface,
     translate: (definition: ToolDefinition) => TranslatedSchema,
     memory: WireNameMemory,
     limits: ToolLimits,
   ) {
-    const deferred = surface.deferredTools ?? []
+    const late = surface.lateTools ?? []
+    const deferred = [...(surface.deferredTools ?? []), ...late]
     const all = [...surface.tools, ...deferred]
     this.#names = new WireNames(all.map(({ name }) => name))
     this.#definitions = new Map(all.map((definition) => [definition.name, definition]))
@@ -59,6 +71,7 @@ export class WireTools {
     const isReachable = this.searchTool !== undefined
     this.shown = (isReachable ? surface.tools : all).map((definition) => this.#toWire(definition))
     this.deferred = isReachable ? deferred.map((definition) => this.#toWire(definition)) : []
+    this.late = isReachable && late.length > 0 ? this.deferred.slice(-late.length) : []
   }
 
   isSearch(name: string): boolean {

@@ -21,11 +21,19 @@ export interface MessagesModelParts {
   readonly dialect: MessagesDialect
   readonly maxTokens: number
   readonly params: MessagesParams
+  /** Betas that the dialect's requests need. */
+  readonly betas?: readonly string[]
   client(): Promise<Pick<Anthropic, 'messages'>>
 }
 
 /** A model behind the Messages API, which Anthropic and others speak. */
-export function messagesModel({ id, maxTokens, client, ...parts }: MessagesModelParts): MessagesModel {
+export function messagesModel({
+  id,
+  maxTokens,
+  client,
+  betas = [],
+  ...parts
+}: MessagesModelParts): MessagesModel {
   const { tools: hostTools, ...params } = parts.params
   const dialect = withHostTools(parts.dialect, hostTools)
   return {
@@ -42,7 +50,11 @@ export function messagesModel({ id, maxTokens, client, ...parts }: MessagesModel
           ...(options.mayCall || request.tools.length === 0 ? {} : { tool_choice: { type: 'none' } }),
           stream: true,
         },
-        { signal: options.signal, maxRetries: 0 },
+        {
+          signal: options.signal,
+          maxRetries: 0,
+          ...(betas.length === 0 ? {} : { headers: { 'anthropic-beta': betas.join(',') } }),
+        },
       )
       return readAnswer(events, dialect.openStream(), options)
     },

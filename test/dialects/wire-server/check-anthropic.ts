@@ -44,6 +44,11 @@ function checkMessages(messages: readonly Body[], tools: readonly Body[]): strin
   const defined = new Set(tools.map(({ name }) => name))
   for (const [index, message] of messages.entries()) {
     const at = `messages.${index}`
+    if (message.role === 'system') {
+      const fault = checkSystem(message, messages[index - 1], defined)
+      if (fault !== undefined) return `${at}: ${fault}`
+      continue
+    }
     if (message.role !== 'user' && message.role !== 'assistant') return `${at}: unexpected role`
     if (message.content === '' || (Array.isArray(message.content) && message.content.length === 0))
       return `${at}: messages must have non-empty content`
@@ -64,6 +69,20 @@ function checkMessages(messages: readonly Body[], tools: readonly Body[]): strin
   return messages.at(-1)?.role === 'assistant' && !isPaused
     ? 'This model does not support assistant message prefill. The conversation must end with a user message.'
     : undefined
+}
+
+/** A system message in the conversation may define tools from there on. */
+function checkSystem(message: Body, before: Body | undefined, defined: Set<unknown>): string | undefined {
+  if (before?.role !== 'user') return 'a system message must follow a user message'
+  for (const { type, tool } of list(message.content)) {
+    const definition = isBody(tool) && isBody(tool.definition) ? tool.definition : undefined
+    if (type !== 'tool_addition' || !definition) return `unexpected ${type}`
+    if (defined.has(definition.name)) return `tool_name_conflict: ${definition.name}`
+    const fault = checkTools([definition])
+    if (fault !== undefined) return fault
+    defined.add(definition.name)
+  }
+  return undefined
 }
 
 function usesOf(blocks: readonly Body[]): string[] {
