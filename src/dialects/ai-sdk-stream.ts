@@ -1,6 +1,7 @@
 import { isRecord } from '../json.ts'
-import type { AiSdkCall, AiSdkMessage, AiSdkPart, AiSdkResponse, AiSdkUsage } from './ai-sdk.ts'
+import type { AiSdkCall, AiSdkMessage, AiSdkPart, AiSdkResponse, AiSdkUsage } from './ai-sdk-types.ts'
 import type { StreamReader } from './dialect.ts'
+import { readText } from './read-value.ts'
 
 /** What of a part of `fullStream` is read; parts of other kinds are passed over. */
 export interface AiSdkStreamPart {
@@ -28,7 +29,7 @@ export class AiSdkStreamReader implements StreamReader<AiSdkStreamPart, AiSdkRes
   add(part: AiSdkStreamPart): string {
     if (!isRecord(part) || typeof part.type !== 'string') return ''
     const { type } = part
-    const text = textOf(part.text)
+    const text = readText(part.text)
     if (type === 'text-start' || type === 'text-delta' || type === 'text-end') {
       this.#append('text', part)
       if (type !== 'text-delta') return ''
@@ -56,12 +57,12 @@ export class AiSdkStreamReader implements StreamReader<AiSdkStreamPart, AiSdkRes
     const key = `${type} ${id}`
     const known = this.#parts.get(key)
     const before = known && known.type !== 'tool-call' ? known : { type, text: '' }
-    this.#parts.set(key, { ...before, text: before.text + textOf(text), ...options(part) })
+    this.#parts.set(key, { ...before, text: before.text + readText(text), ...options(part) })
   }
 
   #addCall(part: AiSdkStreamPart): void {
     const { input, invalid } = part
-    const [toolCallId, toolName] = [textOf(part.toolCallId), textOf(part.toolName)]
+    const [toolCallId, toolName] = [readText(part.toolCallId), readText(part.toolName)]
     this.#calls.push({ toolCallId, toolName, input, ...(invalid === undefined ? {} : { invalid }) })
     const call: AiSdkPart = { type: 'tool-call', toolCallId, toolName, input, ...options(part) }
     this.#parts.set(`tool-call ${this.#calls.length}`, call)
@@ -71,10 +72,6 @@ export class AiSdkStreamReader implements StreamReader<AiSdkStreamPart, AiSdkRes
     this.#finishReason = finishReason ?? this.#finishReason
     this.#usage = usage ?? totalUsage ?? this.#usage
   }
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }
 
 /** What a provider adds to a part must go back with it, such as the signature of a thought. */

@@ -7,7 +7,7 @@ import { type Dialect, type RequestInput, systemText } from './dialect.ts'
 import { type GeminiResponse, GeminiStreamReader, partsOf } from './gemini-stream.ts'
 import { makeDialect } from './make-dialect.ts'
 import { GO_ON, withUserTurns } from './mend-history.ts'
-import { readCount } from './read-count.ts'
+import { readCount, readText } from './read-value.ts'
 import { resultParts } from './result-parts.ts'
 import { answersTo, readArguments, readCalls, replayedName, uniqueIds, type WireCall } from './wire-calls.ts'
 import type { WireTools } from './wire-tools.ts'
@@ -97,7 +97,7 @@ function wireCallsOf(response: GeminiResponse): readonly WireCall[] {
   )
   return calls.map(({ name, args }, index) => ({
     id: ids[index] ?? '',
-    wireName: typeof name === 'string' ? name : '',
+    wireName: readText(name),
     args,
   }))
 }
@@ -155,7 +155,7 @@ function isMalformed(response: GeminiResponse): boolean {
 function replayPart(part: Part): Part {
   const { functionCall } = part
   if (!functionCall) return part
-  const name = replayedName(typeof functionCall.name === 'string' ? functionCall.name : '')
+  const name = replayedName(readText(functionCall.name))
   const args = readArguments(functionCall.args) ?? {}
   const isSame = name === functionCall.name && args === functionCall.args
   return isSame ? part : { ...part, functionCall: { ...functionCall, name, args } }

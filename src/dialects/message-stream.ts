@@ -1,6 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { isRecord } from '../json.ts'
 import type { StreamReader } from './dialect.ts'
+import { readText } from './read-value.ts'
 import { readArguments } from './wire-calls.ts'
 
 /** Puts a message together from the events of the Messages API. */
@@ -41,7 +42,7 @@ export class MessageStreamReader implements StreamReader<Anthropic.RawMessageStr
   #start(index: number, block: Anthropic.ContentBlock): string {
     if (!isRecord(block)) return ''
     // A text that starts without one has its words in the deltas.
-    const started = block.type === 'text' ? { ...block, text: textOf(block.text) } : block
+    const started = block.type === 'text' ? { ...block, text: readText(block.text) } : block
     this.#blocks.set(index, started)
     return started.type === 'text' ? started.text : ''
   }
@@ -50,14 +51,14 @@ export class MessageStreamReader implements StreamReader<Anthropic.RawMessageStr
     const block = this.#blocks.get(index)
     if (!block) return ''
     if (delta.type === 'text_delta' && block.type === 'text') {
-      const text = textOf(delta.text)
+      const text = readText(delta.text)
       this.#blocks.set(index, { ...block, text: block.text + text })
       return text
     }
     if (delta.type === 'input_json_delta') {
-      this.#json.set(index, (this.#json.get(index) ?? '') + textOf(delta.partial_json))
+      this.#json.set(index, (this.#json.get(index) ?? '') + readText(delta.partial_json))
     } else if (delta.type === 'thinking_delta' && block.type === 'thinking') {
-      this.#blocks.set(index, { ...block, thinking: textOf(block.thinking) + textOf(delta.thinking) })
+      this.#blocks.set(index, { ...block, thinking: readText(block.thinking) + readText(delta.thinking) })
     } else if (delta.type === 'signature_delta' && block.type === 'thinking') {
       this.#blocks.set(index, { ...block, signature: delta.signature })
     } else if (delta.type === 'citations_delta' && block.type === 'text') {
@@ -87,10 +88,6 @@ export class MessageStreamReader implements StreamReader<Anthropic.RawMessageStr
     // What cannot be read stays text; the reply explains it.
     return [{ ...block, input: readArguments(json) ?? json } as Anthropic.ContentBlock]
   }
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }
 
 function emptyMessage(): Anthropic.Message {

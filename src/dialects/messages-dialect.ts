@@ -9,9 +9,10 @@ import { type Dialect, type RequestInput, systemText } from './dialect.ts'
 import { makeDialect } from './make-dialect.ts'
 import { mendMessages } from './mend-messages.ts'
 import { MessageStreamReader } from './message-stream.ts'
-import { readCount } from './read-count.ts'
+import { type MessagesCallers, MessagesTools } from './messages-tools.ts'
+import { readCount, readText } from './read-value.ts'
 import { isImage, resultParts } from './result-parts.ts'
-import { foundTools, searchNote } from './search-answer.ts'
+import { searchNote } from './search-answer.ts'
 import {
   answersTo,
   CUT_OFF,
@@ -22,7 +23,9 @@ import {
   uniqueIds,
   type WireCall,
 } from './wire-calls.ts'
-import type { ToolLimits, WireTool, WireTools } from './wire-tools.ts'
+import type { ToolLimits, WireTools } from './wire-tools.ts'
+
+export type { MessagesCallers } from './messages-tools.ts'
 
 /** The part of a request that the Messages API takes from a dialect. */
 export interface MessagesRequest {
@@ -42,9 +45,6 @@ export type MessagesDialect = Dialect<
   Anthropic.RawMessageStreamEvent,
   Anthropic.ToolUnion
 >
-
-/** Who may call a tool: the model itself, code it runs, or both. By registered name. */
-export type MessagesCallers = Readonly<Record<string, NonNullable<Anthropic.Tool['allowed_callers']>>>
 
 /** What tells one dialect of the Messages API from another. */
 export interface MessagesDialectOptions {
@@ -92,37 +92,6 @@ export function messagesDialect(options: MessagesDialectOptions): MessagesDialec
     userMessage: (text) => ({ role: 'user', content: text }),
     openStream: () => new MessageStreamReader(),
   })
-}
-
-/** The tools of a surface as the Messages API has them. */
-class MessagesTools {
-  readonly wire: WireTools
-  /** Defined in the messages once they are found, so that `tools` never changes. */
-  readonly inline: ReadonlyMap<string, WireTool>
-  readonly #callers: ReadonlyMap<string, NonNullable<Anthropic.Tool['allowed_callers']>>
-
-  constructor(wire: WireTools, allowedCallers: MessagesCallers, inlineTools: boolean) {
-    this.wire = wire
-    this.inline = new Map((inlineTools ? wire.late : []).map((tool) => [tool.name, tool]))
-    this.#callers = new Map(
-      Object.entries(allowedCallers).map(([name, callers]) => [wire.toWireName(name), callers]),
-    )
-  }
-
-  /** The deferred tools that `tools` declares. */
-  get declared(): readonly WireTool[] {
-    return this.wire.deferred.filter(({ name }) => !this.inline.has(name))
-  }
-
-  toTool({ name, description, parameters }: WireTool): Anthropic.Tool {
-    const callers = this.#callers.get(name)
-    return {
-      name,
-      description,
-      input_schema: parameters,
-      ...(callers === undefined ? {} : { allowed_callers: callers }),
-    }
-  }
 }
 
 function toRequest(
@@ -189,7 +158,7 @@ function wireCallsOf(response: Anthropic.Message): readonly WireCall[] {
     response.stop_reason === 'max_tokens' || response.stop_reason === 'model_context_window_exceeded'
   return blocks.map((block, index) => ({
     id: ids[index] ?? block.id,
-    wireName: typeof block.name === 'string' ? block.name : '',
+    wireName: readText(block.name),
     args: block.input,
     // What the limit cut off may still look whole: half a list is a list.
     fault: isLimited && block === content.at(-1) ? CUT_OFF : undefined,
@@ -223,24 +192,12 @@ function toMessages(
   const notes = answers.flatMap((answer, index) =>
     hasReferences(blocks[index]) && !isAskedByCode ? noteOf(answer, tools.wire) : [],
   )
-  const late = answers.flatMap((answer) => foundIn(answer, tools).filter((name) => tools.inline.has(name)))
+  const late = answers.flatMap((answer) => tools.foundIn(answer).filter((name) => tools.inline.has(name)))
   return [
     reply,
     { role: 'user', content: [...blocks, ...notes] },
-    ...(late.length === 0 ? [] : [toolAddition(new Set(late), tools)]),
+    ...(late.length === 0 ? [] : [tools.toAddition(new Set(late))]),
   ]
-}
-
-/** Defines tools from here on: the models that bind their thinking to `tools` accept no change there. */
-function toolAddition(names: ReadonlySet<string>, tools: MessagesTools): Anthropic.MessageParam {
-  const content = [...tools.inline.values()]
-    .filter(({ name }) => names.has(name))
-    .map((tool) => ({
-      type: 'tool_addition',
-      tool: { type: 'tool_definition', definition: tools.toTool(tool) },
-    }))
-  // A beta; the types of the stable API do not know it yet.
-  return { role: 'system', content } as unknown as Anthropic.MessageParam
 }
 
 /** Blocks that may be sent back: no blank text, and nothing that ends in thinking. */
@@ -267,7 +224,7 @@ function noteOf({ result }: CallResult, tools: WireTools): Anthropic.TextBlockPa
 function toResultBlock(answer: CallResult, tools: MessagesTools): Anthropic.ToolResultBlockParam {
   const { toolCallId, result } = answer
   const base = { type: 'tool_result', tool_use_id: toolCallId } as const
-  const found = foundIn(answer, tools)
+  const found = tools.foundIn(answer)
   const references = found.filter((name) => !tools.inline.has(name))
   // References stand alone: the provider puts the definitions in their place.
   if (references.length > 0)
@@ -280,14 +237,6 @@ function toResultBlock(answer: CallResult, tools: MessagesTools): Anthropic.Tool
     ),
     ...(result.ok ? {} : { is_error: true }),
   }
-}
-
-/** The wire names of the deferred tools that a search has found, each once. */
-function foundIn({ name, result }: CallResult, { wire }: MessagesTools): readonly string[] {
-  if (!result.ok || !wire.isSearch(name)) return []
-  const deferred = new Set(wire.deferred.map((tool) => tool.name))
-  const found = foundTools(result.structured).map((tool) => wire.toWireName(tool))
-  return [...new Set(found)].filter((tool) => deferred.has(tool))
 }
 
 function toBlock(

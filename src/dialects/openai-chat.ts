@@ -8,7 +8,7 @@ import { ChatStreamReader } from './chat-stream.ts'
 import { type Dialect, type RequestInput, systemText } from './dialect.ts'
 import { makeDialect } from './make-dialect.ts'
 import { CallIds, GO_ON, withUserTurns } from './mend-history.ts'
-import { readCount } from './read-count.ts'
+import { readCount, readText } from './read-value.ts'
 import { isImage, resultParts } from './result-parts.ts'
 import {
   answersTo,
@@ -122,11 +122,11 @@ function toReply(response: OpenAI.ChatCompletion, tools: WireTools): Reply {
   const error = errorOf(response)
   const refusal = choice?.message.refusal
   return {
-    text: textOrNothing(choice?.message.content),
+    text: readText(choice?.message.content),
     calls,
     unrunnable,
     stop: error ? 'cut' : stopOf(choice, calls.length + unrunnable.length > 0),
-    ...(refusal ? { refusal: String(refusal) } : {}),
+    ...(typeof refusal === 'string' && refusal !== '' ? { refusal } : {}),
     ...(error ? { error } : {}),
     usage: usageOf(response.usage),
   }
@@ -141,7 +141,7 @@ function choiceOf(response: OpenAI.ChatCompletion): OpenAI.ChatCompletion.Choice
 function errorOf(response: object): Reply['error'] {
   if (!('error' in response) || !response.error) return undefined
   const { error } = response
-  if (!isRecord(error)) return { message: String(error) }
+  if (!isRecord(error)) return { message: typeof error === 'string' ? error : JSON.stringify(error) }
   const { code, message } = error
   return {
     message: typeof message === 'string' ? message : JSON.stringify(error),
@@ -162,12 +162,12 @@ function wireCallsOf(response: OpenAI.ChatCompletion): readonly WireCall[] {
   const toolCalls = toolCallsOf(choice)
   const ids = uniqueIds(
     toolCalls.map(({ id }) => id),
-    `${response.id} ${response.created}`,
+    JSON.stringify([response.id, response.created]),
   )
   const isLimited = choice?.finish_reason === 'length'
   return toolCalls.map((call, index) => ({
     id: ids[index] ?? '',
-    wireName: textOrNothing(call.type === 'custom' ? call.custom?.name : call.function?.name),
+    wireName: readText(call.type === 'custom' ? call.custom?.name : call.function?.name),
     args: call.type === 'custom' ? call.custom?.input : call.function?.arguments,
     fault: isLimited && index === toolCalls.length - 1 ? CUT_OFF : undefined,
   }))
@@ -200,7 +200,7 @@ function toMessages(
 /** The answer as it came, reasoning and all, with calls that can be sent back. */
 function replay(choice: OpenAI.ChatCompletion.Choice, wireCalls: readonly WireCall[]): AssistantMessage[] {
   const { tool_calls: _, annotations: __, ...rest } = choice.message
-  const hasContent = textOrNothing(rest.content) !== ''
+  const hasContent = readText(rest.content) !== ''
   if (wireCalls.length === 0) return hasContent ? [toAssistant(rest)] : []
   const sent = toolCallsOf(choice)
   const calls = wireCalls.map(({ id, wireName, args }, index) => {
@@ -226,13 +226,9 @@ function toAssistant(
   return {
     ...rest,
     role: 'assistant',
-    content: textOrNothing(content) === '' ? null : content,
+    content: readText(content) === '' ? null : content,
     ...(isRecord(audio) && typeof audio.id === 'string' ? { audio: { id: audio.id } } : {}),
   }
-}
-
-function textOrNothing(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }
 
 function textOf({ result }: CallResult): string {
@@ -263,7 +259,7 @@ function stopOf(choice: OpenAI.ChatCompletion.Choice | undefined, hasCalls: bool
   if (!choice?.finish_reason) return 'cut'
   if (isRefused(choice)) return 'refused'
   // Not a reason of OpenAI's own, but of servers that broke off.
-  if (String(choice.finish_reason) === 'error') return 'cut'
+  if ((choice.finish_reason as unknown) === 'error') return 'cut'
   if (choice.finish_reason === 'length') return 'length'
   return hasCalls ? 'calls' : 'done'
 }

@@ -8,9 +8,10 @@ import { type Dialect, type RequestInput, systemText } from './dialect.ts'
 import { makeDialect } from './make-dialect.ts'
 import { CallIds } from './mend-history.ts'
 import { mendNamespaces } from './mend-namespaces.ts'
-import { type Namespace, toNamespaces } from './namespaces.ts'
-import { readCount } from './read-count.ts'
+import { toNamespaces } from './namespaces.ts'
+import { readCount, readText } from './read-value.ts'
 import { ResponseStreamReader } from './response-stream.ts'
+import { type ResponsesCallers, ResponsesTools } from './responses-tools.ts'
 import { isImage, resultParts, resultText } from './result-parts.ts'
 import { foundTools, searchNote } from './search-answer.ts'
 import {
@@ -24,7 +25,9 @@ import {
   uniqueIds,
   type WireCall,
 } from './wire-calls.ts'
-import type { WireTool, WireTools } from './wire-tools.ts'
+import type { WireTools } from './wire-tools.ts'
+
+export type { ResponsesCallers } from './responses-tools.ts'
 
 type Item = OpenAI.Responses.ResponseInputItem
 type Response = OpenAI.Responses.Response
@@ -53,9 +56,6 @@ export interface OpenAiResponsesOptions {
   readonly allowedCallers?: ResponsesCallers
 }
 
-/** Who may call a tool: the model itself, a program it writes, or both. By registered name. */
-export type ResponsesCallers = Readonly<Record<string, ('direct' | 'programmatic')[]>>
-
 /**
  * OpenAI's Responses API. Native deferral with a search that the client runs: the request shows `tool_search` and
  * nothing of what is behind it; what it finds goes back as namespaces in a `tool_search_output`, at the end of the
@@ -76,48 +76,6 @@ export function openaiResponses({
     userMessage: (text) => ({ role: 'user', content: text }),
     openStream: () => new ResponseStreamReader(),
   })
-}
-
-/** The tools of a surface as the Responses API has them. */
-class ResponsesTools {
-  readonly wire: WireTools
-  readonly #callers: ReadonlyMap<string, ('direct' | 'programmatic')[]>
-
-  constructor(wire: WireTools, allowedCallers: ResponsesCallers) {
-    this.wire = wire
-    this.#callers = new Map(
-      Object.entries(allowedCallers).map(([name, callers]) => [wire.toWireName(name), callers]),
-    )
-  }
-
-  toTool(tool: WireTool): OpenAI.Responses.Tool {
-    // Only what defers needs the provider's own search; otherwise the search is a function like any other.
-    const isNativeSearch = this.wire.deferred.length > 0 && this.wire.isSearch(tool.name)
-    if (!isNativeSearch) return this.#toFunction(tool)
-    const { description, parameters } = tool
-    return { type: 'tool_search', execution: 'client', description, parameters }
-  }
-
-  toNamespace({ name, description, tools }: Namespace): OpenAI.Responses.NamespaceTool {
-    return {
-      type: 'namespace',
-      name,
-      description,
-      tools: tools.map((tool) => ({ ...this.#toFunction(tool), defer_loading: true })),
-    }
-  }
-
-  #toFunction({ name, description, parameters }: WireTool): OpenAI.Responses.FunctionTool {
-    const callers = this.#callers.get(name)
-    return {
-      type: 'function',
-      name,
-      description,
-      parameters,
-      strict: false,
-      ...(callers === undefined ? {} : { allowed_callers: callers }),
-    }
-  }
 }
 
 function toRequest(
@@ -207,7 +165,7 @@ function wireCallsOf(response: Response, tools: WireTools): readonly WireCall[] 
   )
   return items.map((item, index) => ({
     id: ids[index] ?? '',
-    wireName: item.type === 'function_call' ? String(item.name ?? '') : (tools.searchTool ?? 'tool_search'),
+    wireName: item.type === 'function_call' ? readText(item.name) : (tools.searchTool ?? 'tool_search'),
     args: item.arguments,
     fault: item.status === 'incomplete' || item.status === 'in_progress' ? CUT_OFF : undefined,
   }))

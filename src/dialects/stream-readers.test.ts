@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { aiSdkVoice } from '../../test/dialects/wire-server/voices/ai-sdk.ts'
 import { anthropicVoice } from '../../test/dialects/wire-server/voices/anthropic.ts'
+import { bedrockVoice } from '../../test/dialects/wire-server/voices/bedrock.ts'
 import { geminiVoice } from '../../test/dialects/wire-server/voices/gemini.ts'
 import { chatVoice } from '../../test/dialects/wire-server/voices/openai-chat.ts'
 import { responsesVoice } from '../../test/dialects/wire-server/voices/openai-responses.ts'
@@ -9,6 +10,7 @@ import { isRecord } from '../json.ts'
 import type { Surface } from '../session/surface.ts'
 import { aiSdk } from './ai-sdk.ts'
 import { anthropic } from './anthropic.ts'
+import { bedrock } from './bedrock.ts'
 import type { Dialect } from './dialect.ts'
 import type { SpokenTurn } from './dialect-contract.ts'
 import { gemini } from './gemini.ts'
@@ -34,6 +36,7 @@ const SPEAKERS: readonly (readonly [string, Speaker])[] = [
   ['openai-chat', speaker(openaiChat(), chatVoice)],
   ['openai-responses', speaker(openaiResponses(), responsesVoice)],
   ['gemini', speaker(gemini(), geminiVoice)],
+  ['bedrock', speaker(bedrock(), bedrockVoice)],
   ['ai-sdk', speaker(aiSdk({ jsonSchema: (schema): unknown => schema }), aiSdkVoice)],
 ]
 
@@ -68,7 +71,7 @@ describe.each(SPEAKERS)('the reader of %s', (name, { dialect, stream, respond })
           expect(typeof reader.add(event)).toBe('string')
         use(dialect, reader.response())
       }),
-      { numRuns: 1_500 },
+      { numRuns: 500 },
     )
   })
 
@@ -82,7 +85,7 @@ describe.each(SPEAKERS)('the reader of %s', (name, { dialect, stream, respond })
         )
         if (isRecord(response)) use(dialect, response)
       }),
-      { numRuns: 1_500 },
+      { numRuns: 500 },
     )
   })
 

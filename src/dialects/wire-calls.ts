@@ -88,7 +88,9 @@ export function uniqueIds(
   const counts = new Map<string, number>()
   return ids.map((given, index) => {
     const isUsable = typeof given === 'string' && given !== '' && form.test(given)
-    const wanted = isUsable ? given : `call_${hashText(String(responseId ?? ''))}_${index}`
+    const wanted = isUsable
+      ? given
+      : `call_${hashText(typeof responseId === 'string' ? responseId : '')}_${index}`
     const id = freeId(wanted, taken, counts)
     taken.add(id)
     return id

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anthropic } from '../../src/dialects/anthropic.ts'
+import { bedrock } from '../../src/dialects/bedrock.ts'
 import type { Dialect } from '../../src/dialects/dialect.ts'
 import type { ProviderVoice, SpokenTurn } from '../../src/dialects/dialect-contract.ts'
 import { gemini } from '../../src/dialects/gemini.ts'
@@ -11,10 +12,12 @@ import type { Surface } from '../../src/session/surface.ts'
 import type { CallResult } from '../../src/tool.ts'
 import type { Body } from './wire-server/body.ts'
 import { checkAnthropicRequest } from './wire-server/check-anthropic.ts'
+import { checkBedrockRequest } from './wire-server/check-bedrock.ts'
 import { checkChatRequest } from './wire-server/check-chat.ts'
 import { checkGeminiRequest } from './wire-server/check-gemini.ts'
 import { checkResponsesRequest } from './wire-server/check-responses.ts'
 import { anthropicVoice } from './wire-server/voices/anthropic.ts'
+import { bedrockVoice } from './wire-server/voices/bedrock.ts'
 import { geminiVoice } from './wire-server/voices/gemini.ts'
 import { chatVoice } from './wire-server/voices/openai-chat.ts'
 import { responsesVoice } from './wire-server/voices/openai-responses.ts'
@@ -73,6 +76,7 @@ describe('whatever the model said, and wherever its stream was cut', () => {
     ['minimax', () => holds(minimax(), anthropicVoice, checkAnthropicRequest)],
     ['openai-chat', () => holds(openaiChat(), chatVoice, checkChatRequest)],
     ['openai-responses', () => holds(openaiResponses(), responsesVoice, checkResponsesRequest)],
+    ['bedrock', () => holds(bedrock(), bedrockVoice, checkBedrockRequest)],
     ['gemini', () => holds(gemini(), geminiVoice, checkGeminiRequest)],
   ])('%s takes the history back at every turn, also after a restart', (_name, property) => property())
 })
@@ -105,7 +109,7 @@ function holds<Message, Request extends object, Response, StreamEvent>(
         sent = messagesOf(body)
       }
     }),
-    { numRuns: 400 },
+    { numRuns: 200 },
   )
 }
 
@@ -126,8 +130,12 @@ function ok({ toolCallId, name }: { toolCallId: string; name: string }): CallRes
   return { toolCallId, name, result: { ok: true, value: 'fine' }, durationMs: 1 }
 }
 
+/** What the model reads, piece by piece: Bedrock joins the messages of one role. */
 function messagesOf(body: Body): readonly unknown[] {
-  return (body.messages ?? body.contents ?? body.input) as unknown[]
+  const messages = (body.messages ?? body.contents ?? body.input) as Body[]
+  return messages.flatMap((message): unknown[] =>
+    Array.isArray(message.content) ? message.content.map((piece) => [message.role, piece]) : [message],
+  )
 }
 
 function isStandIn(message: unknown): boolean {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { anthropic } from '../../src/dialects/anthropic.ts'
+import { bedrock } from '../../src/dialects/bedrock.ts'
 import type { Dialect } from '../../src/dialects/dialect.ts'
 import type { ProviderVoice } from '../../src/dialects/dialect-contract.ts'
 import { gemini } from '../../src/dialects/gemini.ts'
@@ -10,10 +11,12 @@ import type { GrownSurface } from '../../src/dialects/wire-tools.ts'
 import type { CallResult, ToolDefinition } from '../../src/tool.ts'
 import type { Body } from './wire-server/body.ts'
 import { checkAnthropicRequest } from './wire-server/check-anthropic.ts'
+import { checkBedrockRequest } from './wire-server/check-bedrock.ts'
 import { checkChatRequest } from './wire-server/check-chat.ts'
 import { checkGeminiRequest } from './wire-server/check-gemini.ts'
 import { checkResponsesRequest } from './wire-server/check-responses.ts'
 import { anthropicVoice } from './wire-server/voices/anthropic.ts'
+import { bedrockVoice } from './wire-server/voices/bedrock.ts'
 import { geminiVoice } from './wire-server/voices/gemini.ts'
 import { chatVoice } from './wire-server/voices/openai-chat.ts'
 import { NATIVE_SEARCH, responsesVoice } from './wire-server/voices/openai-responses.ts'
@@ -29,6 +32,7 @@ describe('over 30 turns in which servers join and leave', () => {
     ['openai-responses', () => conversation(openaiResponses(), responsesVoice, checkResponsesRequest)],
     ['minimax', () => conversation(minimax(), anthropicVoice, checkAnthropicRequest)],
     ['openai-chat', () => conversation(openaiChat(), chatVoice, checkChatRequest)],
+    ['bedrock', () => conversation(bedrock(), bedrockVoice, checkBedrockRequest)],
     ['gemini', () => conversation(gemini(), geminiVoice, checkGeminiRequest)],
   ])('%s never changes a byte that was sent', (_name, converse) => {
     const { turns, faults } = converse()

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { checkAnthropicRequest, checkMiniMaxRequest } from './check-anthropic.ts'
+import { checkBedrockRequest } from './check-bedrock.ts'
 import { checkChatRequest } from './check-chat.ts'
 import { checkGeminiRequest } from './check-gemini.ts'
 import { checkResponsesRequest } from './check-responses.ts'
@@ -274,6 +275,39 @@ describe('the stand-in for Gemini', () => {
           { role: 'user', parts: [{ functionResponse: { name: 'a', response: {} } }] },
         ],
       },
+    ],
+  ])('refuses %s', (_name, body) => expect(check(body)).toEqual(expect.any(String)))
+})
+
+describe('the stand-in for Bedrock', () => {
+  const tool = (toolSpec: object) => ({
+    toolConfig: { tools: [{ toolSpec: { name: 'a', inputSchema: { json: PLAIN }, ...toolSpec } }] },
+  })
+  const hello = { role: 'user', content: [{ text: 'hello' }] }
+  const use = { toolUse: { toolUseId: 't', name: 'a', input: {} } }
+  const used = { role: 'assistant', content: [use] }
+  const answered = { role: 'user', content: [{ toolResult: { toolUseId: 't', content: [{ text: 'x' }] } }] }
+  const check = (body: object) => checkBedrockRequest({ ...tool({}), messages: [hello], ...body })
+
+  it('accepts what is right', () => {
+    expect(check({})).toBeUndefined()
+    expect(check({ messages: [hello, used, answered] })).toBeUndefined()
+  })
+
+  it.each([
+    ['no tools', { toolConfig: { tools: [] } }],
+    ['an empty description', tool({ description: '' })],
+    ['a name that is too long', tool({ name: LONG })],
+    ['calls without a toolConfig', { toolConfig: undefined, messages: [hello, used, answered] }],
+    ['two messages of one role', { messages: [hello, hello] }],
+    ['an answer to be continued', { messages: [hello, { role: 'assistant', content: [{ text: 'I am' }] }] }],
+    ['an unanswered call', { messages: [hello, used, hello] }],
+    ['an answer without a call', { messages: [answered] }],
+    ['one id in two turns', { messages: [hello, used, answered, used, answered] }],
+    ['blank text', { messages: [{ role: 'user', content: [{ text: ' ' }] }] }],
+    [
+      'arguments that are not an object',
+      { messages: [hello, { ...used, content: [{ toolUse: { ...use.toolUse, input: '{}' } }] }, answered] },
     ],
   ])('refuses %s', (_name, body) => expect(check(body)).toEqual(expect.any(String)))
 })
