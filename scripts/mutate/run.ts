@@ -1,0 +1,21 @@
+// Breaks one source file in many small ways and runs its tests each time, to see which breaks no test notices:
+//   npm run mutate -- src/schema/coerce.ts [more tests…]
+// The tests in the file's own folder are run, and those that are named besides. Lines `file.ts:10-40` work too.
+import { spawnSync } from 'node:child_process'
+import { dirname } from 'node:path'
+import { parseArgs } from 'node:util'
+
+const { positionals } = parseArgs({ allowPositionals: true })
+const files = positionals.filter((path) => !path.endsWith('.test.ts'))
+const tests = positionals.filter((path) => path.endsWith('.test.ts'))
+if (files.length === 0) {
+  process.stderr.write('Which file? npm run mutate -- src/schema/coerce.ts\n')
+  process.exit(2)
+}
+const folders = files.map((file) => `${dirname(file)}/**/*.test.ts`)
+const { status } = spawnSync(
+  'npx',
+  ['stryker', 'run', 'scripts/mutate/stryker.config.json', '--mutate', files.join(',')],
+  { stdio: 'inherit', env: { ...process.env, MUTATE_TESTS: [...folders, ...tests].join(',') } },
+)
+process.exitCode = status ?? 1
