@@ -1,7 +1,8 @@
 // Breaks one source file in many small ways and runs its tests each time, to see which breaks no test notices:
 //   npm run mutate -- src/schema/coerce.ts [more tests…]
-// The tests in the file's own folder are run, and those that are named besides. Lines `file.ts:10-40` work too.
+// Runs the test beside the file (all tests of its folder when there is none) and those that are named besides.
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -12,10 +13,13 @@ if (files.length === 0) {
   process.stderr.write('Which file? npm run mutate -- src/schema/coerce.ts\n')
   process.exit(2)
 }
-const folders = files.map((file) => `${dirname(file)}/**/*.test.ts`)
+const beside = files.map((file) => {
+  const test = file.replace(/\.ts.*$/, '.test.ts')
+  return existsSync(test) ? test : `${dirname(file)}/**/*.test.ts`
+})
 const { status } = spawnSync(
   'npx',
   ['stryker', 'run', 'scripts/mutate/stryker.config.json', '--mutate', files.join(',')],
-  { stdio: 'inherit', env: { ...process.env, MUTATE_TESTS: [...folders, ...tests].join(',') } },
+  { stdio: 'inherit', env: { ...process.env, MUTATE_TESTS: [...beside, ...tests].join(',') } },
 )
 process.exitCode = status ?? 1

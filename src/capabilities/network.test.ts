@@ -121,7 +121,7 @@ describe('host lists', () => {
 
   it('refuse entries that mean nothing', () => {
     for (const entry of ['', 'http://example.com', 'a/b', 'ex*mple.com', 'user@example.com', '*.', 'a b'])
-      expect(() => hostTest([entry]), entry).toThrow('is no host')
+      expect(() => hostTest([entry]), entry).toThrow('is not a host')
     expect(() => networkBackend({ hosts: ['*'], allowPrivate: ['*'] })).toThrow('whole network')
   })
 })
