@@ -324,7 +324,8 @@ describe('modes', () => {
   })
 
   it.each([
-    ['mcp', ['mcp__s__m', 'flagged'], ['fn', 'never', 'plain', 'plug']],
+    ['mcp', ['mcp__s__m', 'flagged', 'plug'], ['fn', 'never', 'plain']],
+    ['auto', ['mcp__s__m', 'flagged', 'plug'], ['fn', 'never', 'plain']],
     ['all', ['mcp__s__m', 'flagged', 'plain', 'plug'], ['fn', 'never']],
     ['flagged', ['flagged'], ['fn', 'mcp__s__m', 'never', 'plain', 'plug']],
   ] as const)('lazy with defer %s', async (defer, deferred, visible) => {

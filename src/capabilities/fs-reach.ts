@@ -5,6 +5,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { type CapabilityBackend, CapabilityError, type FileAccess, type FileInfo } from '../capability.ts'
 import { anyText, checkOptions, type OptionRules, textList, wholeNumber } from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
+import { turns } from '../store/turns.ts'
 import { checkRunning } from './check-running.ts'
 import {
   type Opened,
@@ -16,7 +17,6 @@ import {
 } from './files/open-within.ts'
 import { grantedRoots, isMissingError, systemCode } from './files/roots.ts'
 import { inBatches } from './in-batches.ts'
-import { turns } from './turns.ts'
 
 /** Which files may be read and written, and how large they may be. */
 export interface FsReachOptions {

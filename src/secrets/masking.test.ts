@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CallRunner } from '../call/call-runner.ts'
-import { callOf, fakeEnvironment, fakeTool, runOne } from '../call/fake-environment.ts'
+import { callOf, fakeRunner, fakeScope, fakeTool, runOne } from '../call/fake-scope.ts'
 import { mapTexts } from './map-texts.ts'
 import { maskArguments } from './mask-arguments.ts'
 
@@ -127,7 +126,7 @@ describe('what is said beside a result', () => {
   test('is masked like the rest', async () => {
     const mask = (text: string) => text.replaceAll('hunter2', '***')
     const secrets = { open: () => ({ get: () => '' }), mask }
-    const result = await runOne(tool, {}, { environment: { backends: { secrets } as never } })
+    const result = await runOne(tool, {}, { scope: { backends: { secrets } as never } })
     expect(result).toEqual({ ok: true, value: 'short', meta: { 'x/key': ['***'] } })
   })
 })
@@ -141,7 +140,7 @@ describe('what is handed around a call', () => {
     }
     const tool = fakeTool({ execute: () => ({ ok: true, value: 'x', structured }), reduce: spoil })
     const hooks = { after_tool_call: (_call: unknown, result: unknown) => spoil(result) }
-    const result = await runOne(tool, {}, { environment: { hooks } })
+    const result = await runOne(tool, {}, { scope: { hooks } })
     expect(result).toEqual({ ok: true, value: 'x', structured: { deep: { list: [1] } } })
     expect(structured.deep.list).toEqual([1])
   })
@@ -155,8 +154,8 @@ describe('what is handed around a call', () => {
       execute: () => ({ ok: true, value: String(++calls) }),
     })
     const backends = { attachments: { open: () => [] } }
-    const runner = new CallRunner({ now: () => 0 })
-    const environment = fakeEnvironment([tool], { backends })
+    const runner = fakeRunner()
+    const environment = fakeScope([tool], { backends })
     const attachments = [{ name: 'a', mimeType: 'text/plain', data: 'x' }]
     const values = []
     for (const given of [attachments, attachments, [], []]) {
@@ -171,8 +170,8 @@ describe('what is handed around a call', () => {
   })
 
   test('the same arguments are the same call, however they are written', async () => {
-    const runner = new CallRunner({ now: () => 0 })
-    const environment = fakeEnvironment([fakeTool()], { maxIdenticalCalls: 2 })
+    const runner = fakeRunner()
+    const environment = fakeScope([fakeTool()], { maxIdenticalCalls: 2 })
     const codes = async (forms: readonly unknown[]) => {
       const answers = []
       for (const args of forms) {
