@@ -298,7 +298,7 @@ describe('web_fetch', () => {
     expect(value(await run('web_fetch', { url: `${site}/pdf` }))).toContain(
       'application/pdf (4 bytes), not text',
     )
-    expect(value(await run('web_fetch', { url: `${site}/none` }))).toMatch(/answered 404 Not Found: # Gone$/)
+    expect(value(await run('web_fetch', { url: `${site}/none` }))).toMatch(/returned 404 Not Found: # Gone$/)
     expect(await run('web_fetch', { url: 'http://169.254.169.254/' })).toMatchObject({ code: 'denied' })
     expect(await run('web_fetch', { url: 'example.com' })).toMatchObject({
       code: 'denied',

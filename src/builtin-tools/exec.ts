@@ -4,13 +4,13 @@ import { terminal } from '../reduce/terminal.ts'
 import type { Tool } from '../tool.ts'
 import { answering, granted, success } from './answering.ts'
 
-/** `exec`: runs one command and answers with what it printed. */
+/** `exec`: runs one command and returns what it printed. */
 export function execTool(): Tool {
   return defineTool({
     name: 'exec',
     title: 'Run a command',
     description:
-      'Runs a command on this machine and answers with its output, then its error output, then the exit code if it is not 0. ' +
+      'Runs a command on this machine and returns its output, then its error output, then the exit code if it is not 0. ' +
       'There is no shell: give the program in command and each argument as its own entry of args; pipes, redirects, ' +
       'wildcards and variables do not work.',
     inputSchema: {

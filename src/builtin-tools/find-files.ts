@@ -21,7 +21,7 @@ export function findFilesTool(): Tool {
           type: 'integer',
           minimum: 1,
           maximum: 2000,
-          description: 'The most files to answer with; 200',
+          description: 'The most files to return; 200',
         },
       },
       required: ['pattern'],

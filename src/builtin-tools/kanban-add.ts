@@ -10,7 +10,7 @@ export function kanbanAddTool({ clock = Date }: { clock?: Clock } = {}): Tool {
   return defineTool({
     name: 'kanban_add',
     title: 'Add a ticket',
-    description: 'Adds a ticket to the task board and answers with it, id included.',
+    description: 'Adds a ticket to the task board and returns it with its id.',
     inputSchema: {
       type: 'object',
       properties: {

@@ -9,7 +9,7 @@ export function listDirectoryTool(): Tool {
     name: 'list_directory',
     title: 'List a directory',
     description:
-      'Lists the files and directories in one directory, one a line: directories with a slash, links with an @, ' +
+      'Lists the files and directories in one directory, one per line: directories with a slash, links with an @, ' +
       'files with their size in bytes.',
     inputSchema: {
       type: 'object',

@@ -76,7 +76,7 @@ export class MarkdownWriter {
     return () => void this.#flat--
   }
 
-  /** Writes aside until the function it returns is called, which answers with what was written. */
+  /** Writes aside until the function it returns is called, which returns what was written. */
   capture(): () => string {
     const outer = { written: this.#written, indents: this.#indents, marks: this.#marks, breaks: this.#breaks }
     this.#written = []

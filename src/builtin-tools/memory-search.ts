@@ -11,7 +11,7 @@ export function memorySearchTool(): Tool {
     title: 'Search the memory',
     description:
       'Finds what was remembered with memory_save, in this or earlier conversations, by words; without a query the newest. ' +
-      'Answers with a JSON array of { id, text, tags, createdAt }, best first.',
+      'Returns a JSON array of { id, text, tags, createdAt }, best first.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -20,7 +20,7 @@ export function memorySearchTool(): Tool {
           type: 'integer',
           minimum: 1,
           maximum: 100,
-          description: 'The most memories to answer with; 10',
+          description: 'The most memories to return; 10',
         },
       },
       additionalProperties: false,

@@ -73,7 +73,7 @@ export class PageReader {
     if (this.#skipped > 0 || this.isTooDeep) return
     if (this.#isInTitle) this.#title = (this.#title ?? '') + text
     else if (this.#code) this.#code.text += text
-    else this.#writer.text(text)
+    else this.#writer.text(withoutHidden(text))
   }
 
   page(): Page {

@@ -10,7 +10,7 @@ export function readFileTool(): Tool {
     name: 'read_file',
     title: 'Read a file',
     description:
-      'Reads a text file and answers with its content. With lineStart and lineEnd it answers with those lines only, ' +
+      'Reads a text file and returns its content. With lineStart and lineEnd it returns those lines only, ' +
       'counted from 1 and both included.',
     inputSchema: {
       type: 'object',

@@ -48,7 +48,7 @@ export function searchFilesTool(): Tool {
           type: 'integer',
           minimum: 1,
           maximum: 1000,
-          description: 'The most lines to answer with; 100',
+          description: 'The most lines to return; 100',
         },
       },
       required: ['pattern'],

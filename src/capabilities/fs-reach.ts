@@ -145,7 +145,7 @@ async function readWithin(path: string, roots: readonly string[], maxBytes: numb
   }
 }
 
-// The size is no promise: files grow while they are read, and some systems report 0 for files that hold text.
+// The size may be wrong: files grow while they are read, and some systems report 0 for files that hold text.
 async function readAtMost(
   handle: FileHandle,
   path: string,

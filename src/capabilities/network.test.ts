@@ -84,7 +84,15 @@ describe('which hosts', () => {
     const access = await network({ hosts: ['*'] })
     for (const url of ['file:///etc/passwd', 'ftp://example.com/', 'data:text/plain,x', 'ws://example.com'])
       await expect(access.fetch(url)).rejects.toMatchObject(denied)
-    await expect(access.fetch('http://user:word@example.com/')).rejects.toBeInstanceOf(Error)
+    for (const url of [
+      'http://user:word@example.com/',
+      'http://user@example.com/',
+      'http://:word@example.com/',
+    ])
+      await expect(access.fetch(url), url).rejects.toMatchObject({
+        code: 'denied',
+        message: 'a URL must not carry a user name or password; send a header instead',
+      })
     await expect(access.fetch('not a url')).rejects.toMatchObject({ code: 'execution_failed' })
   })
 })
@@ -113,7 +121,7 @@ describe('host lists', () => {
 
   it('refuse entries that mean nothing', () => {
     for (const entry of ['', 'http://example.com', 'a/b', 'ex*mple.com', 'user@example.com', '*.', 'a b'])
-      expect(() => hostTest([entry]), entry).toThrow('is no host')
+      expect(() => hostTest([entry]), entry).toThrow('is not a host')
     expect(() => networkBackend({ hosts: ['*'], allowPrivate: ['*'] })).toThrow('whole network')
   })
 })
@@ -240,7 +248,57 @@ describe('redirects', () => {
     await expect(access.fetch(site.url)).rejects.toThrow('redirects to')
     expect(site.requests).toHaveLength(3)
     expect((await access.fetch(site.url, { redirect: 'manual' })).status).toBe(302)
-    await expect(access.fetch(site.url, { redirect: 'error' })).rejects.toThrow('redirects to')
+    site.requests.length = 0
+    await expect(access.fetch(site.url, { redirect: 'error' })).rejects.toMatchObject({
+      code: 'execution_failed',
+      message: `${site.url}/ redirects to /; fetch that if it is wanted`,
+    })
+    expect(site.requests).toHaveLength(1)
+  })
+
+  it('are followed five times unless the host says otherwise, or never', async () => {
+    const site = await serve(redirectTo('/'))
+    const five = await network({ hosts: ['*'], allowPrivate: [site.at] })
+    await expect(five.fetch(site.url)).rejects.toThrow('redirects to')
+    expect(site.requests).toHaveLength(6)
+    site.requests.length = 0
+    const none = await network({ hosts: ['*'], allowPrivate: [site.at], maxRedirects: 0 })
+    await expect(none.fetch(site.url)).rejects.toThrow('redirects to')
+    expect(site.requests).toHaveLength(1)
+  })
+
+  it('without an address, or with one that cannot be read, end there', async () => {
+    const mute = await serve((_request, response) => response.writeHead(302).end('stay'))
+    const broken = await serve(redirectTo('http://[oops'))
+    const access = await network({ hosts: ['*'], allowPrivate: [mute.at, broken.at] })
+    expect(await access.fetch(mute.url)).toMatchObject({ status: 302, redirected: false })
+    await expect(access.fetch(broken.url)).rejects.toThrow(
+      'redirects to "http://[oops", which is not an address',
+    )
+  })
+
+  it('keep the part of the page that was asked for, and the method of a HEAD', async () => {
+    const site = await serve((request, response) =>
+      request.url === '/' ? redirectTo('/next', 303)(request, response) : response.end(),
+    )
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
+    const response = await access.fetch(`${site.url}/#part`, { method: 'HEAD' })
+    expect(response.url).toBe(`${site.url}/next#part`)
+    expect(site.requests[1]?.method).toBe('HEAD')
+  })
+
+  it('turn a put into a get only when they say so, and drop what described its body', async () => {
+    const seen: string[] = []
+    for (const status of [302, 303]) {
+      const site = await serve((request, response) =>
+        request.url === '/' ? redirectTo('/next', status)(request, response) : response.end(),
+      )
+      const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
+      await access.fetch(site.url, { method: 'PUT', body: 'data', headers: { 'content-language': 'de' } })
+      const { method, body, headers } = site.requests[1] ?? {}
+      seen.push(`${method} ${body} ${headers?.['content-language']}`)
+    }
+    expect(seen).toEqual(['PUT data de', 'GET  undefined'])
   })
 })
 
@@ -381,6 +439,14 @@ describe('what servers and hosts get wrong', () => {
     })
     const access = await network({ hosts: ['127.0.0.1'], allowPrivate: [site.at], maxBytes: 100_000 })
     await expect(access.fetch(site.url)).rejects.toMatchObject({ code: 'execution_failed' })
+  })
+
+  it('refuses options that it does not know', () => {
+    expect(() => networkBackend({ hosts: [], allowprivate: ['x'] } as never)).toThrow(
+      'did you mean "allowPrivate"?',
+    )
+    expect(() => networkBackend({} as never)).toThrow('networkBackend() needs the option "hosts"')
+    expect(() => networkBackend({ hosts: '*' } as never)).toThrow('hosts is "*"; it must be a list of texts')
   })
 
   it('refuses limits that no timer keeps', () => {

@@ -276,7 +276,7 @@ function shownUrl(target: string | URL): string {
 function tooSlow(target: string, timeoutMs: number): CapabilityError {
   return new CapabilityError(
     'timeout',
-    `${target} did not answer within ${timeoutMs} ms; try again later or another address`,
+    `${target} did not respond within ${timeoutMs} ms; try again later or another address`,
   )
 }
 

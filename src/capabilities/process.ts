@@ -257,7 +257,7 @@ async function openWorkingDirectory(path: string, asked: string, roots: readonly
     if (thrown instanceof CapabilityError) throw thrown
     throw new CapabilityError(
       'execution_failed',
-      `"${asked}" is no directory to run in; name an existing one`,
+      `"${asked}" is not a directory to run in; name an existing one`,
       {
         cause: thrown,
       },
@@ -282,7 +282,7 @@ function refusal(command: string, file: string | undefined, listed: readonly str
   if (/\s/.test(command)) {
     return new CapabilityError(
       'denied',
-      `"${command}" is no command; pass the command's name alone and its arguments as a list`,
+      `"${command}" is not a command; pass the command's name alone and its arguments as a list`,
     )
   }
   if (file === undefined && (listed.includes('*') || listed.includes(command))) {

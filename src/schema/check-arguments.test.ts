@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonSchema } from '../tool.ts'
-import { checkArguments } from './check-arguments.ts'
+import { checkArguments, SchemaCache } from './check-arguments.ts'
 import { CompiledSchema } from './compiled-schema.ts'
 
 const check = (schema: JsonSchema, args: unknown) => checkArguments(new CompiledSchema(schema), args)
@@ -20,6 +20,7 @@ describe('arguments', () => {
     expect(accepted(object({}), undefined)).toEqual({})
     expect(accepted(object({}), null)).toEqual({})
     expect(accepted(object({}), '')).toEqual({})
+    expect(accepted(object({}), ' \n')).toEqual({})
   })
 
   test('that came as a JSON string are read', () => {
@@ -72,6 +73,26 @@ describe('arguments that cannot be checked in bounded time', () => {
     expect(check(schema, { a: deep })).toMatchObject({ error: expect.stringContaining('cannot be checked') })
   })
 
+  test('are refused as well when only putting them right made them costly', () => {
+    const kinds = Array.from({ length: 300 }, (_, n) => ({
+      properties: { kind: { const: n } },
+      required: ['kind'],
+    }))
+    const schema = object({
+      n: { type: 'integer' },
+      rows: { items: { anyOf: [...kinds, { type: 'object' }] } },
+    })
+    const rows = Array.from({ length: 5_000 }, () => ({ kind: 'x' }))
+    expect(check(schema, { n: '1', rows })).toMatchObject({
+      error: expect.stringContaining('cannot be checked'),
+    })
+    expect(check(schema, { n: '1', rows: rows.slice(0, 5) })).toMatchObject({ ok: true })
+  })
+
+  test('are let through when the schema as a whole is beyond use', () => {
+    expect(check({ allOf: [{ $ref: '#' }] }, { any: 'thing' })).toEqual({ ok: true, args: { any: 'thing' } })
+  })
+
   test('nor may a property name that is no proper text slip past the schema', () => {
     const schema = object({ n: { type: 'number' } }, { additionalProperties: { type: 'number' } })
     expect(check(schema, { '\ud800': 'x' })).toMatchObject({ ok: false })
@@ -117,7 +138,43 @@ describe('what a model slips on is put right where nothing is lost', () => {
   })
 })
 
+describe('a schema made ready', () => {
+  const noted = (schema: unknown) => {
+    const faults: string[][] = []
+    const cache = new SchemaCache()
+    const compile = () => cache.compile(schema as JsonSchema, (found) => faults.push([...found]))
+    return { first: compile(), second: compile(), faults }
+  }
+
+  test('is made once, and its faults are told once', () => {
+    const { first, second, faults } = noted({ properties: { a: { enum: [] } } })
+    expect(second).toBe(first)
+    expect(faults).toEqual([['#/properties/a/enum has a wrong shape']])
+    expect(noted({ type: 'object' }).faults).toEqual([])
+  })
+
+  test('that is beyond use is told by its reason alone', () => {
+    const { first, faults } = noted({ allOf: [{ $ref: '#' }], enum: [] })
+    expect(faults).toEqual([[first.unusable]])
+    expect(first.unusable).toContain('levels deep')
+  })
+
+  test('is what it says for true, false and what is not a schema', () => {
+    const cache = new SchemaCache()
+    const kind = (schema: unknown) => cache.compile(schema as JsonSchema, () => {}).validate({}).kind
+    expect([true, false, undefined, 'x'].map(kind)).toEqual(['valid', 'invalid', 'valid', 'valid'])
+  })
+})
+
 describe('what would lose something is left alone', () => {
+  test('arguments that fit are never touched', () => {
+    const schema = object(
+      {},
+      { patternProperties: { '^x-': { type: 'string' } }, additionalProperties: { type: 'number' } },
+    )
+    expect(accepted(schema, { 'x-a': '3' })).toEqual({ 'x-a': '3' })
+  })
+
   test('a text stays a text, whatever it looks like', () => {
     for (const text of ['3', 'true', 'null', '{"a":1}', '[1]', ''])
       expect(accepted(object({ x: { type: 'string' } }), { x: text })).toEqual({ x: text })

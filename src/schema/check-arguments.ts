@@ -7,16 +7,16 @@ import { coerce } from './coerce.ts'
 import { CompiledSchema, checkBudget } from './compiled-schema.ts'
 import { describeFaults } from './describe-faults.ts'
 
-/** Arguments fit for the tool, and its alone to change; or what is wrong with them. */
+/** Arguments that fit the schema, in a copy that the tool may change; or what is wrong with them. */
 export type CheckedArguments =
   | { readonly ok: true; readonly args: unknown }
   | { readonly ok: false; readonly error: string }
 
-/** Schemas made ready, each once. They go when their tools go. */
+/** Prepared schemas, each made once. They are dropped with their tools. */
 export class SchemaCache {
   readonly #compiled = new WeakMap<object, CompiledSchema>()
 
-  /** The schema made ready; `onFaults` hears, once, what in it cannot be evaluated. */
+  /** The schema made ready. `onFaults` is called once, with what in it cannot be evaluated. */
   compile(schema: JsonSchema, onFaults: (faults: readonly string[]) => void): CompiledSchema {
     const key: object = isRecord(schema) ? schema : schema === false ? NOTHING : ANYTHING
     const known = this.#compiled.get(key)
@@ -33,10 +33,10 @@ const ANYTHING = {}
 const NOTHING = {}
 
 /**
- * Validates a call's arguments and puts harmless slips right. Nothing counts as `{}`; JSON in a string is read. A
- * schema that is beyond use as a whole checks nothing: a server's broken schema must not keep the model from calling,
- * and the server still checks for itself. Arguments that cannot be checked in bounded time are refused. What an error
- * quotes of them is masked before it is shortened.
+ * Validates a call's arguments and corrects harmless slips. Absent arguments count as `{}`; JSON in a string is parsed.
+ * A schema that is unusable as a whole checks nothing: a server's broken schema must not keep the model from calling,
+ * and the server still checks for itself. Arguments that take too much work to check are refused. What an error quotes
+ * of them is masked before it is shortened.
  */
 export function checkArguments(schema: CompiledSchema, given: unknown, mask?: Mask): CheckedArguments {
   let args: unknown
@@ -74,7 +74,7 @@ export function checkOutput(schema: CompiledSchema, structured: unknown): Checke
   return { kind: 'invalid', error: describeFaults(schema.faultsOf(structured)) }
 }
 
-/** Arguments as they were meant: nothing is `{}`, JSON in a string is what it says. */
+/** Arguments as they were meant: absent ones are `{}`, JSON in a string is parsed. */
 export function readArguments(given: unknown): unknown {
   if (given === undefined || given === null) return {}
   if (typeof given !== 'string') return given

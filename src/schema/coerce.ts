@@ -10,7 +10,7 @@ const STEP_COST = 60
 const ENTRY_COST = 60
 
 /**
- * The arguments with the slips that models make put right, where that loses nothing: `"3"` for a number, `"true"` for
+ * The arguments with the usual slips of models corrected, where that loses nothing: `"3"` for a number, `"true"` for
  * a boolean, JSON in a string for an object or array, one value for a list of such, null for an optional property left
  * out. What the schema accepts as it is stays as it is. Once the budget is spent, the rest stays as it is too.
  */

@@ -248,7 +248,7 @@ function checkMembers(visit: Visit): boolean {
   return isValid
 }
 
-/** One property or item. Its container is what a `false` schema in it is told about. */
+/** One property or item. A fault of a `false` schema names the container's node, which knows the other properties. */
 function checkMember(part: SchemaPart | undefined, key: string | number, visit: Visit): boolean {
   const { evaluation, node, place, faults, seen } = visit
   const instance = (visit.instance as Record<string | number, unknown>)[key]

@@ -5,7 +5,7 @@ import { isRecord } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
 import type { Check } from './evaluation.ts'
 import { linearPattern } from './linear-pattern.ts'
-import { resolveRefs } from './resolve-refs.ts'
+import { MAX_ADDRESS_CHARS, resolveRefs } from './resolve-refs.ts'
 
 /** A schema copied into a form that is safe and cheap to evaluate. */
 export interface PreparedSchema {
@@ -193,7 +193,9 @@ const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText)
 const isFlag = (value: unknown) => typeof value === 'boolean'
 const isBound = (value: unknown) => isNumber(value) || isFlag(value)
 const isAnchor = (value: unknown) =>
-  typeof value === 'string' && URL.canParse(value, 'https://schema.invalid/')
+  typeof value === 'string' &&
+  value.length <= MAX_ADDRESS_CHARS &&
+  URL.canParse(value, 'https://schema.invalid/')
 
 /** The keywords that hold plain values, and what those must look like. */
 const SHAPES: { readonly [keyword: string]: (value: unknown) => boolean } = {

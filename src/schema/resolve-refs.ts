@@ -10,6 +10,8 @@ interface ResolvedRefs {
 /** Schemas without an `$id` live here. Nothing is ever fetched. */
 const HOME = 'https://schema.invalid/'
 const MAX_TOLD = 5
+/** Longer than any real `$id` or `$ref`: each reference is resolved against the address of its schema. */
+export const MAX_ADDRESS_CHARS = 2_000
 
 /**
  * Finds what each `$ref` of a prepared schema points to: a JSON pointer, an `$anchor` or an `$id`, within the schema
@@ -34,7 +36,8 @@ export function resolveRefs(root: SchemaPart): ResolvedRefs {
   function collect(node: SchemaNode, outer: string): void {
     const id = typeof node.$id === 'string' ? node.$id : undefined
     const isResource = id !== undefined && !id.startsWith('#')
-    const base = isResource ? withoutFragment(resolve(id, outer)) : outer
+    const own = isResource ? withoutFragment(resolve(id, outer)) : outer
+    const base = own.length <= MAX_ADDRESS_CHARS ? own : outer
     if (isResource || node === root) resources.set(base, node)
     // In draft 7 an `$id` of a fragment alone is what is called an anchor now.
     for (const anchor of [node.$anchor, node.$dynamicAnchor, isResource ? undefined : id?.slice(1)]) {

@@ -18,7 +18,7 @@ export async function openWithin(path: string, roots: readonly string[], flags: 
   return openReal(await realPathWithin(path, roots), roots, flags)
 }
 
-/** Like `openWithin`, for a path that `realPathWithin` has just answered. */
+/** Like `openWithin`, for a path that `realPathWithin` has just returned. */
 export async function openReal(real: string, roots: readonly string[], flags: number): Promise<Opened> {
   // Without blocking, so that a pipe that lies in wait cannot hold the call.
   const handle = await open(real, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK)
@@ -54,7 +54,7 @@ export async function openDirectoryWithin(
   return openWithin(path, roots, flags)
 }
 
-/** The real path a path leads to, refused when it is not below a root, before anything is told about it. */
+/** The real path a path leads to, refused when it is not below a root, before an error could reveal anything about it. */
 export async function realPathWithin(path: string, roots: readonly string[]): Promise<string> {
   const { real, isMissing } = await realTarget(path)
   if (!roots.some((root) => isWithin(real, root))) throw outside(path, roots)

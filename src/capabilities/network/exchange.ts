@@ -86,7 +86,7 @@ function headersOf({ rawHeaders }: IncomingMessage): Headers {
     try {
       headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '')
     } catch {
-      // A header that cannot be represented is no reason to lose the answer.
+      // A header that cannot be represented must not cost the whole response.
     }
   }
   return headers

@@ -34,7 +34,7 @@ function parseEntry(text: string, entry: string): { host: string; port: number |
   ) {
     throw new ToolcribError(
       'config-invalid',
-      `"${entry}" is no host; write example.com, *.example.com or example.com:8080`,
+      `"${entry}" is not a host; write example.com, *.example.com or example.com:8080`,
     )
   }
   // Read from the text: a URL does not show its scheme's own port.
