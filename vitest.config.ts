@@ -22,8 +22,11 @@ export default defineConfig({
     testTimeout: 20_000,
     env: { NO_COLOR: '1' },
     projects: [
-      // Beside the code: `vitest --project unit` while you work.
-      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], exclude: STARTING } },
+      // Beside the code: `vitest --project unit` while you work. No module keeps state, so files share their workers.
+      {
+        extends: true,
+        test: { name: 'unit', include: ['src/**/*.test.ts'], exclude: STARTING, isolate: false },
+      },
       // Whole flows, which start processes and real servers.
       {
         extends: true,
