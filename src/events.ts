@@ -117,6 +117,13 @@ export type ServerEventBody = { readonly server: string } & (
       readonly tool: string
       readonly faults: string
     }
+  /** Structured content that was passed on unchecked, because checking it would take too long. */
+  | {
+      readonly type: 'output-unchecked'
+      readonly toolCallId: string
+      readonly tool: string
+      readonly reason: string
+    }
   /** The `_meta` of a result. */
   | {
       readonly type: 'result-meta'

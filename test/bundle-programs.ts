@@ -7,7 +7,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The path of the bundled command line. */
     readonly commandLine: string
-    /** The path of the bundled test/mcp/host.ts. */
+    /** The path of the bundled test/mcp/host.fixture.ts. */
     readonly mcpHost: string
   }
 }
@@ -27,7 +27,7 @@ export default async function setup({ provide }: TestProject): Promise<() => voi
   const { compilerOptions } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
   const sources = new Map(Object.entries<[string]>(compilerOptions.paths))
   const bundle = await rolldown({
-    input: { 'cli/main': join(root, 'src/cli/main.ts'), 'mcp/host': join(root, 'test/mcp/host.ts') },
+    input: { 'cli/main': join(root, 'src/cli/main.ts'), 'mcp/host': join(root, 'test/mcp/host.fixture.ts') },
     platform: 'node',
     external: (id) => !sources.has(id) && !id.startsWith('.') && !id.startsWith('/'),
     plugins: [

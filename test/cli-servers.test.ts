@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { appeared, RAIN, useCommandLine } from './cli-folder.ts'
-import { referenceServer } from './mcp/reference-servers.ts'
+import { referenceServer } from './mcp/reference-servers.fixture.ts'
 
 // Every step is a process of its own, and some tests take many.
 vi.setConfig({ testTimeout: 60_000 })

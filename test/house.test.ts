@@ -95,7 +95,7 @@ describe('the house', () => {
   it('loads the MCP SDK with the first connection: that takes longer than a search of what is remembered', () => {
     const atOnce = imports.filter(({ isDynamic }) => !isDynamic)
     const reached = reachableFrom('src/mcp/index.ts', atOnce)
-    expect(reached).toContain('src/mcp/server-link.ts')
+    expect(reached).toContain('src/mcp/server/server-link.ts')
     const loading = atOnce.filter(
       ({ from, to, isType }) => reached.has(from) && !isType && to.startsWith('@modelcontextprotocol/'),
     )

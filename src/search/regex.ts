@@ -13,7 +13,7 @@ const DESCRIPTION_MATCHES = 1
  * than one search may do: no pattern holds the process, and no result is silently incomplete.
  */
 export function regex(): Searcher {
-  return { name: 'regex', reads: 'pattern', open: () => new RegexIndex() }
+  return { name: 'regex', reads: 'pattern', order: 'fixed', open: () => new RegexIndex() }
 }
 
 class RegexIndex implements SearchIndex {
