@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { RAIN, useCommandLine } from './cli-folder.ts'
+import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 
 // Some steps wait for servers.
 vi.setConfig({ testTimeout: 60_000 })

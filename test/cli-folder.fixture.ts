@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, inject } from 'vitest'
 import { runCommandLine } from '../src/cli/command-line.ts'
-import { fakeTerminal } from '../src/cli/fake-terminal.ts'
+import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
 import type { TerminalOptions } from '../src/cli/terminal.ts'
 
 const FIXTURES = join(import.meta.dirname, 'fixtures')
