@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync 
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { appeared, RAIN, useCommandLine } from './cli-folder.ts'
+import { appeared, RAIN, useCommandLine } from './cli-folder.fixture.ts'
 
 // Every step starts servers, and some tests take many.
 vi.setConfig({ testTimeout: 60_000 })

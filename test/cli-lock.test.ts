@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { RAIN, useCommandLine } from './cli-folder.ts'
+import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 
 const { path, toolcrib, toolcribWith, list, configure, server, wasStarted, forgetStart } = useCommandLine()
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, it, vi } from 'vitest'
-import { appeared, RAIN, useCommandLine } from './cli-folder.ts'
+import { appeared, RAIN, useCommandLine } from './cli-folder.fixture.ts'
 import { referenceServer } from './mcp/reference-servers.fixture.ts'
 
 // Every step is a process of its own, and some tests take many.

@@ -1,4 +1,4 @@
-import type { McpEvent } from 'toolcrib/mcp'
+import type { McpEvent, Schedule } from 'toolcrib/mcp'
 
 /** How long servers that are still connecting are waited for once the command could do without them. */
 const LINGER_MS = 5_000
@@ -15,10 +15,7 @@ export interface EnoughServers {
 }
 
 /** Watches for the moment when the missing servers are not worth a longer wait. */
-export function enoughServers(
-  isEnough: () => boolean,
-  schedule: (ms: number, fire: () => void) => () => void = scheduleWithTimers,
-): EnoughServers {
+export function enoughServers(isEnough: () => boolean, schedule: Schedule): EnoughServers {
   const { promise: reached, resolve } = withResolve()
   const settled = new Set<string>()
   let stop = () => {}
@@ -37,11 +34,6 @@ export function enoughServers(
     reached,
     stop: () => stop(),
   }
-}
-
-function scheduleWithTimers(ms: number, fire: () => void): () => void {
-  const timer = setTimeout(fire, ms)
-  return () => clearTimeout(timer)
 }
 
 function withResolve(): { promise: Promise<void>; resolve: () => void } {

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { fakeTerminal } from './fake-terminal.ts'
+import { fakeTerminal } from './fake-terminal.fixture.ts'
 import { reportFailure } from './report-failure.ts'
 
 const unseen = { isJson: false, command: 'list' }

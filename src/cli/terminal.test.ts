@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { fakeTerminal } from './fake-terminal.ts'
+import { fakeTerminal } from './fake-terminal.fixture.ts'
 
 const LONG = 'word '.repeat(10).trim()
 

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import pc from 'picocolors'
+import type { Schedule } from 'toolcrib/mcp'
 import { cut, wrap } from './text.ts'
 
 /** Where a command reads, writes and looks: the process's own streams and folder, or those of a test. */
@@ -10,6 +11,8 @@ export interface TerminalOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly signals: SignalSource
+  /** How a command waits; with timers by default. */
+  readonly schedule?: Schedule
 }
 
 export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number }
@@ -31,16 +34,18 @@ export class Terminal {
   readonly env: TerminalOptions['env']
   readonly cwd: string
   readonly signals: SignalSource
+  readonly schedule: Schedule
   /** What the command exits with, unless an error ends it. */
   exitCode = 0
 
-  constructor({ input, output, errors, env, cwd, signals }: TerminalOptions) {
+  constructor({ input, output, errors, env, cwd, signals, schedule = withTimers }: TerminalOptions) {
     this.input = input
     this.output = output
     this.errors = errors
     this.env = env
     this.cwd = cwd
     this.signals = signals
+    this.schedule = schedule
   }
 
   /** Whether somebody reads the output and can answer questions. */
@@ -83,6 +88,11 @@ export class Terminal {
   progressLine(): ProgressLine {
     return progressLine(this.errors)
   }
+}
+
+function withTimers(ms: number, fire: () => void): () => void {
+  const timer = setTimeout(fire, ms)
+  return () => clearTimeout(timer)
 }
 
 /** The process's own terminal. */

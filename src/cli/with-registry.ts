@@ -106,7 +106,8 @@ export async function withRegistry<Result>(
   return untilSignal(terminal.signals, async (signal) => {
     const events: McpEvent[] = []
     const isPatient = flags.timeout !== undefined
-    const enough = enoughServers(() => !isPatient && opened !== undefined && isEnough(opened.registry))
+    const canGoOn = () => !isPatient && opened !== undefined && isEnough(opened.registry)
+    const enough = enoughServers(canGoOn, terminal.schedule)
     const waiting = new WaitingLine(terminal.progressLine())
     let opened: OpenedRegistry | undefined
     try {

@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ChatOptions, runChat } from '../../src/cli/chat/run-chat.ts'
-import { fakeTerminal } from '../../src/cli/fake-terminal.ts'
+import { fakeTerminal } from '../../src/cli/fake-terminal.fixture.ts'
 import { writeLockfile } from '../../src/mcp/index.ts'
 import { type ScriptedTurn, startWireServer, type WireServer } from '../dialects/wire-server/wire-server.ts'
 

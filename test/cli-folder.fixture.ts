@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, inject } from 'vitest'
 import { runCommandLine } from '../src/cli/command-line.ts'
-import { fakeTerminal } from '../src/cli/fake-terminal.ts'
+import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
+import type { TerminalOptions } from '../src/cli/terminal.ts'
 
 const FIXTURES = join(import.meta.dirname, 'fixtures')
 
@@ -21,7 +22,7 @@ export const RAIN = {
 }
 
 /** The command line in a folder of its own for each test, with its own home. */
-export function useCommandLine() {
+export function useCommandLine(options: Pick<TerminalOptions, 'schedule'> = {}) {
   const start = process.cwd()
   let folder = ''
   beforeEach(() => {
@@ -56,8 +57,8 @@ export function useCommandLine() {
     toolcribWith: (env: Record<string, string>, ...args: string[]) => run(args, env),
     /** Starts a command as a process, and returns it with a promise of its end. */
     start: (args: readonly string[], more: SpawnOptions = {}) => {
-      const options = { cwd: folder, env: environment(), ...more }
-      const child = spawn(process.execPath, [inject('commandLine'), ...args], options)
+      const place = { cwd: folder, env: environment(), ...more }
+      const child = spawn(process.execPath, [inject('commandLine'), ...args], place)
       const output = { stdout: '', stderr: '' }
       child.stdout?.on('data', (chunk) => (output.stdout += chunk))
       child.stderr?.on('data', (chunk) => (output.stderr += chunk))
@@ -83,7 +84,8 @@ export function useCommandLine() {
 
   async function run(args: readonly string[], env: Record<string, string>) {
     const input = Readable.from(['{"city": "Oslo"}'])
-    const { terminal, stdout, stderr } = fakeTerminal({ input, env: environment(env), cwd: folder })
+    const place = { env: environment(env), cwd: folder, ...options }
+    const { terminal, stdout, stderr } = fakeTerminal({ input, ...place })
     const status = await runCommandLine(args, terminal)
     return { status, stdout: stdout(), stderr: stderr(), json: () => JSON.parse(stdout()) }
   }
