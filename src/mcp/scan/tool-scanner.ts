@@ -1,4 +1,4 @@
-import type { Finding } from '../../finding.ts'
+import type { Finding, Trace } from '../../finding.ts'
 import { canonicalJson } from '../../json.ts'
 import type { ServerTool } from '../server-tool.ts'
 import { compareServers, type ToolLook, toolLook } from './compare-servers.ts'
@@ -19,11 +19,13 @@ export class ToolScanner {
       new Map([...this.#looks].map(([other, theirs]) => [other, theirs.map(({ tool }) => tool.name)])),
       tools.map(({ name }) => name),
     )
+    const known = new Map<string, readonly Trace[]>()
     const findings = [
-      ...tools.flatMap((tool) => scanTool(server, tool)),
-      ...tools.flatMap((tool) =>
-        others.find(toolTexts(tool).texts).map((found): Finding => ({ ...found, server, tool: tool.name })),
-      ),
+      ...tools.flatMap((tool) => {
+        const read = toolTexts(tool)
+        const meant = others.find(read.texts).map((found): Finding => ({ ...found, server, tool: tool.name }))
+        return [...scanTool(server, tool, read, known), ...meant]
+      }),
       ...compareServers(server, looks, this.#looks),
     ]
     const told = new Set(this.#findings.get(server)?.map(canonicalJson))
