@@ -29,6 +29,28 @@ export function readingsOf(text: string): Reading[] {
   return readings
 }
 
+/** A run of characters that were encoded one by one, though nothing about them needs it. */
+const ENCODED_RUN =
+  /(?:&#x?[0-9a-f]{2,6};){12}|(?:%[0-9a-f]{2}){12}|(?:\\u00[0-7][0-9a-f]){12}|(?:\\x[0-7][0-9a-f]){12}/i
+const MIN_HIDDEN_WORDS = 3
+
+/** A text of several words that nobody reads as it stands; undefined when there is none. What it says does not matter. */
+export function encodedText(text: string): Required<Reading> | undefined {
+  const hidden = (text.match(/[A-Za-z0-9+/_-]{16,}={0,2}/g) ?? [])
+    .map(fromBase64)
+    .find((decoded) => decoded !== undefined && isProse(decoded))
+  if (hidden !== undefined) return { text: hidden, encoding: 'base64' }
+  if (!ENCODED_RUN.test(text)) return undefined
+  const [, first] = readingsOf(text)
+  return first && isProse(first.text)
+    ? { text: first.text, encoding: first.encoding ?? 'escapes' }
+    : undefined
+}
+
+function isProse(text: string): boolean {
+  return (text.match(/(?:^|\s)\p{L}{2,}/gu)?.length ?? 0) >= MIN_HIDDEN_WORDS
+}
+
 interface Decoder {
   readonly name: string
   /** A quick look that rules out most texts. */

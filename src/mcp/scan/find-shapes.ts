@@ -1,13 +1,14 @@
 import type { Trace } from '../../finding.ts'
 import { excerptAt } from './hidden-characters.ts'
-import { SHAPES } from './instruction-words.ts'
+import { SHAPES, withoutAccents } from './instruction-words.ts'
 
 const MAX_SENTENCE = 400
 /** Chinese says it in few characters. */
 const MIN_SENTENCE = 6
 
 /** Sentences that have the shape of an instruction to the model, one trace for each message. Expects lower case. */
-export function findShapes(text: string): Trace[] {
+export function findShapes(accented: string): Trace[] {
+  const text = withoutAccents(accented)
   const traces = new Map<string, Trace>()
   const shapes = SHAPES.filter(({ gate }) => gate.test(text))
   if (shapes.length === 0) return []
