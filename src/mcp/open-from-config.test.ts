@@ -4,11 +4,11 @@ import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findConfig } from './config/find-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
-import { World } from './fake-world.ts'
+import type { OpenConnection } from './connection/open-connection.ts'
 import { lockServers } from './lock/lockfile.ts'
 import { writeLockfile } from './lock/lockfile-file.ts'
-import type { OpenConnection } from './open-connection.ts'
 import { type OpenFromConfigOptions, observeServers, openFromConfig } from './open-from-config.ts'
+import { World } from './server/fake-world.fixture.ts'
 
 const ECHO = { name: 'echo', description: '', inputSchema: { type: 'object' } } as const
 const CONFIG = '[server.a]\ncommand = "x"\n'

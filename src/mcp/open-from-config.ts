@@ -3,7 +3,7 @@ import { ToolcribError } from '../errors.ts'
 import type { RegistryOptions } from '../registry-options.ts'
 import { hybrid } from '../search/hybrid.ts'
 import { ToolRegistry } from '../tool-registry.ts'
-import type { CatalogueCache } from './catalogue-cache.ts'
+import type { CatalogueCache } from './cache/catalogue-cache.ts'
 import {
   checkOptionKeys,
   FIND_KEYS,
@@ -15,12 +15,11 @@ import { MAX_MILLISECONDS } from './config/read-table.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { SearcherChoice } from './config/tools-config.ts'
 import { openUserCache } from './config/user-cache.ts'
-import type { ConnectOptions } from './connect-options.ts'
+import type { ConnectOptions, McpEvent } from './connect-options.ts'
 import { type ConnectedServers, connectServers } from './connect-servers.ts'
 import type { ObservedServer } from './lock/lockfile.ts'
 import { pinTo } from './lock/package-runner.ts'
 import { whatRuns } from './lock/what-runs.ts'
-import type { McpEvent } from './mcp-event.ts'
 
 /** How a registry is opened from a config. Everything has a default. */
 export interface OpenFromConfigOptions extends FindOptions {

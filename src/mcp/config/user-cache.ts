@@ -1,6 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type CatalogueCache, fileCatalogueCache } from '../catalogue-cache.ts'
+import { type CatalogueCache, fileCatalogueCache } from '../cache/catalogue-cache.ts'
 import type { Environment } from './load-config.ts'
 import { cacheDirectory } from './user-folders.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson, isRecord } from '../../json.ts'
-import type { ServerTool } from '../server-tool.ts'
+import type { ServerTool } from '../server/server-tool.ts'
 
 /** What an approval of a tool covers, beside its name. */
 export const DEFINITION_FIELDS = [

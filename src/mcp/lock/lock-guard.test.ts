@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ServerConfig } from '../config/server-config.ts'
-import type { ServerTool } from '../server-tool.ts'
+import type { ServerTool } from '../server/server-tool.ts'
 import { LockGuard } from './lock-guard.ts'
 import { lockInForce } from './lock-layers.ts'
 import { lockServers } from './lockfile.ts'

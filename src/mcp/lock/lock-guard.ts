@@ -1,6 +1,6 @@
 import type { ToolRegistry } from '../../tool-registry.ts'
 import type { ServerConfig } from '../config/server-config.ts'
-import type { ServerTool } from '../server-tool.ts'
+import type { ServerTool } from '../server/server-tool.ts'
 import { commandChanges, type FieldChange, toolChanges } from './compare.ts'
 import { type LockedServer, type LockedTool, type Lockfile, toolsByName } from './lockfile.ts'
 

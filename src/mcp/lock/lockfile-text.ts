@@ -2,7 +2,7 @@ import { visit } from 'jsonc-parser'
 import { describeError, ToolcribError } from '../../errors.ts'
 import { canonicalJson, isRecord } from '../../json.ts'
 import { withoutHidden } from '../../names.ts'
-import { readServerTool } from '../server-tool.ts'
+import { readServerTool } from '../server/server-tool.ts'
 import {
   DEFINITION_FIELDS,
   definitionOf,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ServerConfig } from '../config/server-config.ts'
-import type { ServerTool } from '../server-tool.ts'
+import type { ServerTool } from '../server/server-tool.ts'
 import { definitionOf, hashDefinition, isTooDeep, type LockedDefinition, sha256 } from './definition.ts'
 import { commandOf, type ServerCommand, saltedDigest } from './server-command.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { ServerTool } from '../server-tool.ts'
+import type { ServerTool } from '../server/server-tool.ts'
 import { scanTool } from './scan-tool.ts'
 import { ToolScanner } from './tool-scanner.ts'
 

@@ -1,5 +1,5 @@
 import type { Finding, Trace } from '../../finding.ts'
-import type { ServerTool } from '../server-tool.ts'
+import type { ServerTool } from '../server/server-tool.ts'
 import { hiddenCharacters } from './hidden-characters.ts'
 import { findInstructions } from './instructions.ts'
 import { type PlacedText, toolTexts } from './tool-texts.ts'

@@ -1,6 +1,6 @@
 import type { Finding, Trace } from '../../finding.ts'
 import { canonicalJson } from '../../json.ts'
-import type { ServerTool } from '../server-tool.ts'
+import type { ServerTool } from '../server/server-tool.ts'
 import { compareServers, type ToolLook, toolLook } from './compare-servers.ts'
 import { OtherTools } from './other-tools.ts'
 import { scanTool } from './scan-tool.ts'
