@@ -4,7 +4,7 @@ import { hiddenCharacters } from './hidden-characters.ts'
 import { findInstructions } from './instructions.ts'
 import { type PlacedText, toolTexts } from './tool-texts.ts'
 
-/** Most findings one tool may bring; the worst is told well before. */
+/** The most findings that are reported for one tool, the worst first. */
 const MAX_FINDINGS = 10
 
 /**

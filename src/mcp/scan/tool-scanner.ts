@@ -11,7 +11,7 @@ export class ToolScanner {
   readonly #looks = new Map<string, readonly ToolLook[]>()
   readonly #findings = new Map<string, readonly Finding[]>()
 
-  /** Takes a server's tools in place of those it had; answers what was not told of those. */
+  /** Replaces a server's tools; returns the findings that are new. */
   see(server: string, tools: readonly ServerTool[]): readonly Finding[] {
     this.#looks.delete(server)
     const looks = tools.map((tool) => toolLook(server, tool))
@@ -39,7 +39,7 @@ export class ToolScanner {
     })
   }
 
-  /** Takes a server's tools away. Should it come back, what there is to say about it is told anew. */
+  /** Forgets a server's tools. If it comes back, its findings are reported again. */
   forget(server: string): void {
     this.#looks.delete(server)
     this.#findings.delete(server)
