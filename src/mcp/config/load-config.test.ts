@@ -103,7 +103,7 @@ describe('loadConfig', () => {
     const lazy = await load({
       '/project/toolcrib.toml': '[tools]\nlazy_mcp = false\nregistry_mode = "lazy"\ndefer = "auto"',
     })
-    expect(lazy.tools).toEqual({ mode: 'lazy' })
+    expect(lazy.tools).toEqual({ mode: 'lazy', defer: 'auto' })
   })
 
   it('lays flags over the environment over the project over the user', async () => {

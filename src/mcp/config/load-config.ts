@@ -33,13 +33,13 @@ export interface LoadOptions {
   readonly overrides?: Readonly<Record<string, unknown>>
   /** The user's config folder; see `configDirectory()`. */
   readonly userDirectory?: string
-  /** What stands in for a server that makes no sense; without it, one such server fails the whole config. */
+  /** Returns a replacement for a server whose table is invalid; without it, one such server fails the whole config. */
   readonly onBadServer?: (error: ToolcribError) => ServerConfig
   /** How files are read; one that is not there rejects with the code `ENOENT`. From the disk by default. */
   readonly readFile?: (path: string) => Promise<string>
 }
 
-/** A config that makes sense, of one file or several. */
+/** A valid config, read from one file or several. */
 export interface Config {
   /** Options for `new ToolRegistry()`. */
   readonly tools: ToolsConfig
@@ -104,7 +104,7 @@ export interface ReadOptions {
   readonly workspaceFolder?: string
   /** Where the data was read from, for errors with lines. */
   readonly file?: ConfigFile
-  /** What stands in for a server that makes no sense; without it, one such server fails the whole config. */
+  /** Returns a replacement for a server whose table is invalid; without it, one such server fails the whole config. */
   readonly onBadServer?: (error: ToolcribError) => ServerConfig
 }
 

@@ -84,7 +84,7 @@ export interface Filled {
 
 /**
  * Fills in the variables of a table that has been read. A text whose variable has no value stays as it is written, and
- * what is no number or flag once it is filled in is left out; both are told. A text that comes out empty is left out.
+ * a value that is not the number or flag it should be is left out; both are reported. Empty texts are left out.
  */
 export function fillTable(
   read: Record<string, unknown>,
@@ -118,7 +118,7 @@ export function fillTable(
     faults.unshift(`${[...missing].join(', ')} has no value; set it, or write \${${first}:-default}`)
   }
   if (unknown.size > 0) {
-    // Without the braces: the value itself is masked wherever it is told.
+    // Without the braces: the value itself is masked wherever it is shown.
     const names = [...unknown].map((name) => JSON.stringify(name)).join(', ')
     faults.unshift(`no variable ${names} is known here; write \${NAME}, and set that in the environment`)
   }

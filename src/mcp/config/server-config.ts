@@ -39,7 +39,7 @@ export interface ServerConfig {
   readonly trust?: boolean
   /** Leaves it out, and one of its name in the user's config too. */
   readonly disabled?: boolean
-  /** Why it cannot be connected as configured, a variable without a value say; it is told as failed. */
+  /** Why it cannot be connected as configured, such as a variable without a value; its state is then `failed`. */
   readonly problem?: string
 }
 
@@ -105,7 +105,7 @@ const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse'>> = {
 
 /**
  * What a server's table was before its variables were filled in. Under a symbol, so that no file can claim it for
- * itself; a server that bears it has been read already.
+ * itself; a server that has it was read already.
  */
 const WRITTEN = Symbol('written')
 
@@ -114,7 +114,7 @@ export function asWritten(server: ServerConfig): ServerConfig {
   return Reflect.get(server, WRITTEN) ?? server
 }
 
-/** What stands in for a server that makes no sense, so that it is not looked into again for what it lacks. */
+/** Marks a replacement for an invalid server as read, so that it is not checked again. */
 export function asRead(server: ServerConfig): ServerConfig {
   return Reflect.has(server, WRITTEN) ? server : remember(server, server)
 }

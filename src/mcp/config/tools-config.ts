@@ -98,8 +98,7 @@ export function toRegistryOptions(table: ToolsTable): ToolsConfig {
   return {
     ...(mode === undefined ? {} : { mode }),
     ...(registryMode === undefined ? {} : { mode: registryMode }),
-    // "auto" is the registry's own default.
-    ...(deferred === undefined || deferred === 'auto' ? {} : { defer: deferred }),
+    ...(deferred === undefined ? {} : { defer: deferred }),
     ...(maxActiveSchemas === undefined ? {} : { maxActive: maxActiveSchemas }),
     ...rest,
     ...(Object.keys(policy).length > 0 ? { policy } : {}),

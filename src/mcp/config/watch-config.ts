@@ -3,19 +3,19 @@ import { describeError } from '../../errors.ts'
 import { canonicalJson } from '../../json.ts'
 import { type Config, configPaths, type LoadOptions, loadConfig } from './load-config.ts'
 
-/** Where config is looked for, and who hears of it. */
+/** Where config is looked for, and what is called when it changes. */
 export interface WatchOptions extends LoadOptions {
-  /** A new config that makes sense. */
+  /** Called with each new valid config. */
   readonly onChange: (config: Config) => void
-  /** A config that makes none, or is written only half as yet: what was good before stays. */
+  /** Called for an invalid config, or a file that is only half written; the last valid config stays in use. */
   readonly onError: (error: unknown) => void
   /** How long files must rest before they are read; 150. */
   readonly settleMs?: number
 }
 
 /**
- * Reads the config once the watch stands, and whenever one of its files appears, changes or goes; tells it when it
- * differs from what was told before. Answers how to stop.
+ * Reads the config once the watch stands, and whenever one of its files appears, changes or goes; calls `onChange`
+ * when it differs from the last one. Returns a function that stops watching.
  */
 export function watchConfig({
   onChange,

@@ -30,7 +30,7 @@ export function changeMatcher(patterns: readonly string[]): (change: LockChange)
   return (change) => tests.some((isMeant) => isMeant(change))
 }
 
-/** `weather.get_rain@0123456789abcdef` → the name and the digest; what is no digest belongs to the name. */
+/** `weather.get_rain@0123456789abcdef` → the name and the digest; anything that is not a digest belongs to the name. */
 export function splitDigest(pattern: string): { readonly name: string; readonly digest?: string } {
   const [, name, digest] = /^(.+)@([0-9a-f]{16})$/.exec(pattern) ?? []
   return name === undefined || digest === undefined ? { name: pattern } : { name, digest }

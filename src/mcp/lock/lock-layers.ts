@@ -15,7 +15,7 @@ export interface LockPlace {
 
 /** A lockfile with its place. */
 export interface LockLayer extends LockPlace {
-  /** undefined when there is none, or none that can be believed. */
+  /** undefined when there is none, or it is damaged. */
   readonly lockfile: Lockfile | undefined
   /** What is wrong with it. */
   readonly damage?: ToolcribError
@@ -46,7 +46,7 @@ export function lockPlaces(config: Config, { cwd, path }: { cwd: string; path?: 
   })
 }
 
-/** Reads lockfiles where they lie. One that is damaged is told by its layer: whoever goes on must look. */
+/** Reads lockfiles. A damaged one is reported by its layer's `damage`; callers must check it. */
 export function readLocks(places: readonly LockPlace[]): Promise<LockLayer[]> {
   return Promise.all(
     places.map(async (place) => {

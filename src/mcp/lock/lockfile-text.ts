@@ -168,6 +168,6 @@ function readDefinition(data: Record<string, unknown>, name: string): LockedDefi
 }
 
 function damaged(path: string, reason: string, cause?: unknown): ToolcribError {
-  const step = 'restore it from version control, or review the servers anew with "toolcrib lock"'
+  const step = 'restore it from version control, or review the servers again with "toolcrib lock"'
   return new ToolcribError('config-invalid', `${path} is damaged: ${reason}; ${step}`, { cause })
 }

@@ -57,7 +57,7 @@ export function commandOf(config: ServerConfig, digest: Digest): ServerCommand {
 }
 
 /**
- * Where a config holds what looks like a secret and is no variable: `args.2`, `env.TOKEN`, `url`. Never the values.
+ * Where a config holds what looks like a secret and is not a variable: `args.2`, `env.TOKEN`, `url`. Never the values.
  */
 export function literalSecrets(config: ServerConfig): string[] {
   const MARK = '\0'
@@ -105,7 +105,7 @@ function isNoFlag(arg: string): boolean {
   return !arg.startsWith('-')
 }
 
-/** A secret may begin with a dash; after an option that takes one, only what is clearly an option is none. */
+/** A secret may begin with a dash; after an option that takes one, only what is clearly an option is not a secret. */
 function isHardlyFlag(arg: string): boolean {
   return !/^(-\w{0,2}|--[a-z][a-z-]*)$/.test(arg)
 }
@@ -115,7 +115,7 @@ function isSecretFlag(flag: string): boolean {
 }
 
 interface Argument {
-  /** The option it is the value of; '' when it is none's. */
+  /** The option that it is the value of; '' when there is none. */
   readonly flag: string
   readonly value: string
   readonly isInContainer: boolean

@@ -114,7 +114,7 @@ function clones(look: ToolLook, original: ToolLook | undefined): Finding[] {
 function nearClones(look: ToolLook, namesakes: readonly ToolLook[]): Finding[] {
   const original = namesakes.find(({ words }) => words !== look.words && holds(look.words, words))
   if (!original) return []
-  const message = `it bears the name of a tool of the server "${original.server}", and adds to its description`
+  const message = `it has the name of a tool of the server "${original.server}", and adds to its description`
   const excerpt = look.tool.description.replace(/\s+/g, ' ').slice(-80)
   return [finding(look, 'clone', 'medium', 'description', message, excerpt)]
 }

@@ -29,15 +29,37 @@ export function readingsOf(text: string): Reading[] {
   return readings
 }
 
+/** A run of characters that were encoded one by one, though nothing about them needs it. */
+const ENCODED_RUN =
+  /(?:&#x?[0-9a-f]{2,6};){12}|(?:%[0-9a-f]{2}){12}|(?:\\u00[0-7][0-9a-f]){12}|(?:\\x[0-7][0-9a-f]){12}/i
+const MIN_HIDDEN_WORDS = 3
+
+/** A text of several words that nobody reads as it stands; undefined when there is none. What it says does not matter. */
+export function encodedText(text: string): Required<Reading> | undefined {
+  const hidden = (text.match(/[A-Za-z0-9+/_-]{16,}={0,2}/g) ?? [])
+    .map(fromBase64)
+    .find((decoded) => decoded !== undefined && isProse(decoded))
+  if (hidden !== undefined) return { text: hidden, encoding: 'base64' }
+  if (!ENCODED_RUN.test(text)) return undefined
+  const [, first] = readingsOf(text)
+  return first && isProse(first.text)
+    ? { text: first.text, encoding: first.encoding ?? 'escapes' }
+    : undefined
+}
+
+function isProse(text: string): boolean {
+  return (text.match(/(?:^|\s)\p{L}{2,}/gu)?.length ?? 0) >= MIN_HIDDEN_WORDS
+}
+
 interface Decoder {
   readonly name: string
   /** A quick look that rules out most texts. */
-  readonly sign: RegExp
+  isUsed(text: string): boolean
   decode(text: string): string
 }
 
-function decodeBy({ name, sign, decode }: Decoder, { text, encoding }: Reading): Reading[] {
-  if (!sign.test(text)) return []
+function decodeBy({ name, isUsed, decode }: Decoder, { text, encoding }: Reading): Reading[] {
+  if (!isUsed(text)) return []
   const decoded = decode(text).slice(0, MAX_DECODED)
   if (decoded === text) return []
   return [{ text: decoded, encoding: encoding === undefined ? name : `${encoding}, ${name}` }]
@@ -52,10 +74,24 @@ const NAMED: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
+/** Fewer are versions, addresses and names. */
+const MIN_DIGITS = 4
+
+const LETTERS: Readonly<Record<string, string>> = {
+  '0': 'o',
+  '1': 'i',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '7': 't',
+  '@': 'a',
+  $: 's',
+}
+
 const DECODERS: readonly Decoder[] = [
   {
     name: 'character references',
-    sign: /&(?:#|lt;|gt;|amp;|quot;|apos;|nbsp;)/i,
+    isUsed: (text) => /&(?:#|lt;|gt;|amp;|quot;|apos;|nbsp;)/i.test(text),
     decode: (text) =>
       text.replace(
         /&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(lt|gt|amp|quot|apos|nbsp));/gi,
@@ -67,7 +103,7 @@ const DECODERS: readonly Decoder[] = [
   },
   {
     name: 'percent signs',
-    sign: /%[0-9a-f]{2}/i,
+    isUsed: (text) => /%[0-9a-f]{2}/i.test(text),
     decode: (text) =>
       text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
         try {
@@ -79,7 +115,7 @@ const DECODERS: readonly Decoder[] = [
   },
   {
     name: 'escapes',
-    sign: /\\(?:u\{?|x)[0-9a-f]{2}/i,
+    isUsed: (text) => /\\(?:u\{?|x)[0-9a-f]{2}/i.test(text),
     decode: (text) =>
       text.replace(
         /\\(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2}))/gi,
@@ -88,7 +124,7 @@ const DECODERS: readonly Decoder[] = [
   },
   {
     name: 'base64',
-    sign: /[A-Za-z0-9+/_-]{16}/,
+    isUsed: (text) => /[A-Za-z0-9+/_-]{16}/.test(text),
     // What is not base64 of a readable text is left out: the rest has been read already.
     decode: (text) =>
       (text.match(/[A-Za-z0-9+/_-]{16,}={0,2}/g) ?? [])
@@ -97,8 +133,16 @@ const DECODERS: readonly Decoder[] = [
         .join(' '),
   },
   {
+    name: 'digits for letters',
+    isUsed: (text) => (text.match(/[a-z][013457@$][a-z]/gi)?.length ?? 0) >= MIN_DIGITS,
+    decode: (text) =>
+      text.replace(/[A-Za-z013457@$]{2,}/g, (word) =>
+        /[A-Za-z]/.test(word) ? word.replace(/[013457@$]/g, (sign) => LETTERS[sign] ?? sign) : word,
+      ),
+  },
+  {
     name: 'letters written apart',
-    sign: /(?:^|\s)\S \S \S \S \S(?:\s|$)/,
+    isUsed: (text) => /(?:^|\s)\S \S \S \S \S(?:\s|$)/.test(text),
     decode: joinLetters,
   },
 ]

@@ -1,6 +1,6 @@
 import type { FindingKind, Severity, Trace } from '../../finding.ts'
 import { nameSkeletons, withoutHidden } from '../../names.ts'
-import { readingsOf } from './decode-text.ts'
+import { encodedText, readingsOf } from './decode-text.ts'
 import { findShapes } from './find-shapes.ts'
 import { excerptAt, MAX_CHARACTERS } from './hidden-characters.ts'
 
@@ -22,6 +22,14 @@ export function findInstructions(text: string): Trace[] {
       traces.set(trace.message, { ...trace, message })
     }
   }
+  const hidden = encodedText(read)
+  if (hidden !== undefined && traces.size === 0)
+    traces.set('encoded', {
+      kind: 'concealment',
+      severity: 'medium',
+      message: `hides a text in ${hidden.encoding}`,
+      excerpt: excerptAt(hidden.text, 0, 60),
+    })
   if (text.length <= MAX_CHARACTERS) return [...traces.values()]
   const message = `is ${text.length} characters long; only the first ${MAX_CHARACTERS} were looked at`
   return [
