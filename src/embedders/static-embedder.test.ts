@@ -41,7 +41,7 @@ describe('the static embedder', () => {
   const embedder = staticEmbedder()
   const similarity = async (a: string, b: string): Promise<number> => {
     const [x = new Float32Array(), y = new Float32Array()] = await embedder.embed([a, b])
-    return x.reduce((sum, value, at) => sum + value * (y[at] ?? 0), 0)
+    return Array.from(x).reduce((sum, value, at) => sum + value * (y[at] ?? 0), 0)
   }
 
   it('says what it is before it is loaded, and the same after', async () => {
