@@ -65,7 +65,7 @@ async function tellDoubts({ tools }: LabelledCase): Promise<void> {
   )
 }
 
-/** Queries kept aside are told of `hybrid` only: the others learned from none. */
+/** Queries kept aside matter to `hybrid` only: the other searchers learned from none. */
 function isTold({ searcher }: Figures): boolean {
   return searcher.startsWith('hybrid') || !searcher.endsWith(keptAside(''))
 }

@@ -13,7 +13,7 @@ import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.t
 
 /**
  * How much the words count, and the meaning the rest: the vector of a long request is vague, while its words stay exact.
- * Between the two lengths, in words that are no grammar, it grows steadily. Tuned on sets left out of the embedder
+ * Between the two lengths, stop words not counted, it grows steadily. Tuned on sets left out of the embedder
  * (bench/recall.ts); recall is flat around it.
  */
 const WORDS_WEIGHT = { short: 0.25, long: 0.5 }

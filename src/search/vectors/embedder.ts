@@ -1,7 +1,7 @@
 import { ToolcribError } from '../../errors.ts'
 import type { Query } from '../query/query.ts'
 
-/** A vector as an embedder gives it: hosted models answer with plain numbers. */
+/** A vector as an embedder gives it: hosted models return plain numbers. */
 export type Vector = Float32Array | readonly number[]
 
 /**
@@ -30,8 +30,8 @@ export function queryText({ words }: Query): string {
 }
 
 /**
- * An embedder whose vectors are checked, and are all of one type. An embedder that answers at once still does. Throws
- * `config-invalid` for an object that is not an embedder.
+ * An embedder whose vectors are checked, and are all of one type. An embedder that returns vectors at once still does.
+ * Throws `config-invalid` for an object that is not an embedder.
  */
 export class CheckedEmbedder {
   readonly name: string

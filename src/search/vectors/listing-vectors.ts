@@ -27,8 +27,8 @@ interface Waiting {
 }
 
 /**
- * The vectors of listings that come and go by source. An embedder that answers at once is done when `update` returns;
- * one that answers later is waited for with `ready`.
+ * The vectors of listings that come and go by source. An embedder that returns vectors at once is done when
+ * `update` returns; `ready` waits for one that returns a promise.
  */
 export class ListingVectors {
   readonly #embedder: CheckedEmbedder
