@@ -47,6 +47,8 @@ type CoreEventBody =
       readonly total: number
       readonly names: readonly string[]
     }
+  /** The searcher could not do all of its work: its embedder failed, so it ranked by words alone. */
+  | { readonly type: 'search-degraded'; readonly searcher: string; readonly error: string }
   /** A search that found nothing, or a name that is not there. */
   | { readonly type: 'missed'; readonly what: 'search' | 'name'; readonly text: string }
   | { readonly type: 'activated'; readonly names: readonly string[]; readonly tokens: number }

@@ -72,11 +72,11 @@ export {
   type Ranking,
   type RankOptions,
   type Searcher,
-  type SearcherName,
   type SearchIndex,
 } from './search/searcher.ts'
+export type { SearcherName } from './search/searchers.ts'
 export { type SemanticOptions, semantic } from './search/semantic.ts'
-export type { Embedder } from './search/vectors/embedder.ts'
+export type { Embedder, Vector } from './search/vectors/embedder.ts'
 export type { VectorSearcher } from './search/vectors/vector-searcher.ts'
 export { weighted } from './search/weighted.ts'
 export type { Activation } from './session/activations.ts'

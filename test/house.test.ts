@@ -39,6 +39,7 @@ const RINGS: readonly (readonly string[])[] = [
     'text',
     'bounded-pattern',
     'pattern-program',
+    'pattern-syntax',
   ],
   ['secrets'],
   ['schema'],

@@ -12,7 +12,7 @@ const MAX_LEVELS = 4
 const RELATED_FROM = 0.2
 
 export interface StaticEmbedderOptions {
-  /** A model file made by `npm run train`; the one that comes with the package unless told. */
+  /** A model file made by `npm run train`; by default the one that comes with the package. */
   readonly path?: string
 }
 

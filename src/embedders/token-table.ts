@@ -108,8 +108,5 @@ function aligned(offset: number): number {
 }
 
 function notATable(): ToolcribError {
-  return new ToolcribError(
-    'config-invalid',
-    'this is no token table; use the file that came with the package',
-  )
+  return new ToolcribError('config-invalid', 'not a token table; use the file that came with the package')
 }

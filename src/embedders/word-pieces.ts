@@ -1,4 +1,4 @@
-/** Longer runs are no words: hashes, keys, encoded data. */
+/** Longer runs are not words but hashes, keys, encoded data. */
 const MAX_WORD_LENGTH = 100
 
 /** What a piece that continues a word starts with in a vocabulary. */

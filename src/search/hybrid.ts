@@ -5,15 +5,15 @@ import type { Query } from './query/query.ts'
 import { requestParts } from './query/request-parts.ts'
 import { isWordList } from './query/word-list.ts'
 import { acceptEvery, type Ranked, type Ranking, type RankOptions, type SearchIndex } from './searcher.ts'
-import { DEFAULT_RELATED_FROM, meaningReason } from './semantic.ts'
+import { meaningReason } from './semantic.ts'
 import { compareNames } from './top-matches.ts'
-import { type Embedder, queryText } from './vectors/embedder.ts'
+import { CheckedEmbedder, type Embedder, queryText } from './vectors/embedder.ts'
 import type { ListingVectors } from './vectors/listing-vectors.ts'
 import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.ts'
 
 /**
  * How much the words count, and the meaning the rest: the vector of a long request is vague, while its words stay exact.
- * Between the two lengths, in words that are no grammar, it grows steadily. Tuned on sets left out of the embedder
+ * Between the two lengths, stop words not counted, it grows steadily. Tuned on sets left out of the embedder
  * (bench/recall.ts); recall is flat around it.
  */
 const WORDS_WEIGHT = { short: 0.25, long: 0.5 }
@@ -59,22 +59,23 @@ export interface HybridOptions {
 /**
  * Ranks by words and by meaning at once: exact terms and names through the lexical index, other wordings through
  * vectors. A request for several things is also ranked part by part, so that each part finds its tool. Scores run from
- * 0 to 1 and say how sure the match is. Rejects when the embedder fails.
+ * 0 to 1 and say how sure the match is. When the embedder fails, it ranks by words alone and says why in `failure`.
  */
 export function hybrid({ embedder }: HybridOptions): VectorSearcher {
-  return vectorSearcher('hybrid', embedder, (vectors) => new HybridIndex(embedder, vectors))
+  const checked = new CheckedEmbedder(embedder)
+  return vectorSearcher('hybrid', checked, (vectors) => new HybridIndex(checked, vectors))
 }
 
 class HybridIndex implements SearchIndex {
-  readonly #embedder: Embedder
+  readonly #embedder: CheckedEmbedder
   readonly #vectors: ListingVectors
   readonly #relatedFrom: number
   readonly #lexical = lexical().open()
   readonly #wordLists = new WeakSet<Listing>()
 
-  constructor(embedder: Embedder, vectors: ListingVectors) {
+  constructor(embedder: CheckedEmbedder, vectors: ListingVectors) {
     this.#embedder = embedder
-    this.#relatedFrom = embedder.relatedFrom ?? DEFAULT_RELATED_FROM
+    this.#relatedFrom = embedder.relatedFrom
     this.#vectors = vectors
   }
 
@@ -88,18 +89,18 @@ class HybridIndex implements SearchIndex {
     const parts = hasFilters(query) ? [] : requestParts(query.text)
     const byWords = await this.#lexical.rank(query, pool(options, WORD_CANDIDATES))
     const unknown = byWords.unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
-    const embedded = this.#embedder.embed([queryText(query), ...parts, ...unknown])
+    const { vectors, failure } = await this.#embed([queryText(query), ...parts, ...unknown])
     const nothing = new Float32Array(this.#embedder.dimensions)
-    const [whole = nothing, ...others] = embedded instanceof Promise ? await embedded : embedded
-    const ready = this.#vectors.ready()
-    if (ready !== undefined) await ready
+    const [whole = nothing, ...others] = vectors
+    const weightOf = failure === undefined ? wordsWeightOf : () => 1
 
-    const wholeView = this.#look(whole, query.words, byWords, pool(options, MEANING_CANDIDATES))
+    const wholeView = this.#look(whole, weightOf(query.words), byWords, pool(options, MEANING_CANDIDATES))
     const partViews: PartView[] = []
     for (const [at, text] of parts.entries()) {
       const words = text.split(/\s+/)
       const partByWords = await this.#lexical.rank({ ...query, words }, pool(options, PART_CANDIDATES))
-      const view = this.#look(others[at] ?? nothing, words, partByWords, pool(options, PART_CANDIDATES))
+      const vector = others[at] ?? nothing
+      const view = this.#look(vector, weightOf(words), partByWords, pool(options, PART_CANDIDATES))
       partViews.push({ text, view })
     }
     const candidates = this.#judge(wholeView, partViews)
@@ -113,17 +114,23 @@ class HybridIndex implements SearchIndex {
       total: Math.max(byWords.total, candidates.length),
       matches: best.map((candidate, place) => toRanked(candidate, confidence, place)),
       unmatchedTerms,
+      ...(failure === undefined ? {} : { failure }),
+    }
+  }
+
+  /** The vectors of some texts, once those of all listings are there; none when the embedder fails. */
+  async #embed(texts: readonly string[]): Promise<{ vectors: readonly Float32Array[]; failure?: unknown }> {
+    try {
+      const vectors = await this.#embedder.embed(texts)
+      await this.#vectors.ready()
+      return { vectors }
+    } catch (failure) {
+      return { vectors: [], failure: failure ?? new Error('the embedder failed') }
     }
   }
 
   /** What words and meaning put forward for one text. Each counts in proportion to its best: neither needs a scale. */
-  #look(
-    vector: Float32Array,
-    words: readonly string[],
-    byWords: Ranking,
-    { limit, accepts }: RankOptions,
-  ): View {
-    const wordsWeight = wordsWeightOf(words)
+  #look(vector: Float32Array, wordsWeight: number, byWords: Ranking, { limit, accepts }: RankOptions): View {
     const seen = new Map<Listing, Seen>()
     const filter = accepts === acceptEvery ? undefined : accepts
     let nearest = 0

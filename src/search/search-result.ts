@@ -10,7 +10,7 @@ export interface SearchOptions {
   readonly server?: string
 }
 
-/** What a search found, best first. */
+/** A search result, best first. */
 export interface SearchResult {
   readonly query: string
   readonly kind: 'select' | 'keyword' | 'regex'
@@ -21,7 +21,7 @@ export interface SearchResult {
   readonly missing?: readonly string[]
   /** Words that fit no tool, as written, in order. */
   readonly unmatchedTerms?: readonly string[]
-  /** Servers that are still connecting or failed, so that a miss is not taken for "there is none". */
+  /** Servers that are still connecting or failed, so that a miss does not read as "there is none". */
   readonly servers?: readonly ServerStatus[]
 }
 
@@ -31,4 +31,16 @@ export interface SearchMatch {
   readonly score: number
   readonly description: string
   readonly reasons: readonly string[]
+}
+
+/** A match below this share of the best score was found by a word in passing. */
+const FAR_WEAKER = 0.1
+
+/**
+ * Whether a match is far weaker than the best of its search: worth showing, not worth activating. A tool that passes
+ * `+word` and fits nothing else (score 0) is always far weaker than one that fits, and never than another like it.
+ */
+export function isFarWeaker(match: SearchMatch, { matches }: Pick<SearchResult, 'matches'>): boolean {
+  const best = Math.max(...matches.map(({ score }) => score))
+  return match.score < FAR_WEAKER * best
 }

@@ -55,6 +55,3 @@ export interface Ranked {
   readonly score: number
   readonly reasons: readonly string[]
 }
-
-/** The searchers that ship with the core, by name. */
-export type SearcherName = 'weighted' | 'regex' | 'lexical'

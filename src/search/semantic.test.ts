@@ -61,7 +61,7 @@ describe('semantic', () => {
   it('ignores vectors of another embedder and refuses bytes that are none', () => {
     const saved = semantic({ embedder: { ...embedder, name: 'other' } }).exportVectors()
     expect(semantic({ embedder }).importVectors(saved)).toBe(0)
-    expect(() => semantic({ embedder }).importVectors(new Uint8Array([1, 2, 3]))).toThrow('no saved vectors')
+    expect(() => semantic({ embedder }).importVectors(new Uint8Array([1, 2, 3]))).toThrow('not saved vectors')
   })
 
   it('rejects while the embedder fails, and recovers with it', async () => {

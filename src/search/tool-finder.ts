@@ -1,4 +1,4 @@
-import { ToolcribError } from '../errors.ts'
+import { describeError, ToolcribError } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import type { Availability } from '../registry/availability.ts'
 import type { Catalogue, Snapshot } from '../registry/catalogue.ts'
@@ -10,10 +10,9 @@ import { clamp } from '../text.ts'
 import type { Audience } from './audience.ts'
 import { CatalogueSearch } from './catalogue-search.ts'
 import { lexical } from './lexical.ts'
-import { regex } from './regex.ts'
 import type { SearchOptions, SearchResult } from './search-result.ts'
-import type { Searcher, SearcherName } from './searcher.ts'
-import { weighted } from './weighted.ts'
+import type { Searcher } from './searcher.ts'
+import { SEARCHERS, type SearcherName } from './searchers.ts'
 
 export interface ToolFinderOptions {
   readonly catalogue: Catalogue
@@ -47,9 +46,8 @@ export class ToolFinder {
 
   constructor(options: ToolFinderOptions) {
     this.#options = options
-    this.#searchers = new Map(
-      [this.standard, weighted(), regex()].map((searcher) => [searcher.name, searcher]),
-    )
+    const named = Object.entries(SEARCHERS).map(([name, open]) => [name, open()] as const)
+    this.#searchers = new Map<string, Searcher>([...named, [this.standard.name, this.standard]])
   }
 
   get servers(): ServerDirectory | undefined {
@@ -90,11 +88,11 @@ export class ToolFinder {
     return { ...found, ...(servers.length > 0 ? { servers } : {}) }
   }
 
-  /** Searches without waiting and without an event. */
+  /** Searches without waiting and without the event `searched`. */
   async rank({ query, searcher, audience, ...options }: FindRequest): Promise<SearchResult> {
     const snapshot = this.#options.catalogue.snapshot()
     this.#sync(snapshot)
-    const { ranked, ...found } = await this.#search.search(query, {
+    const { ranked, failure, ...found } = await this.#search.search(query, {
       ...(options.server === undefined ? {} : { server: options.server }),
       limit: clamp(options.limit, { min: 1, max: 100, otherwise: this.#options.searchLimit }),
       offset: clamp(options.offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
@@ -105,6 +103,14 @@ export class ToolFinder {
         return entry !== undefined && this.#options.availability.isAvailable(entry.tool)
       },
     })
+    if (failure !== undefined) {
+      const event = {
+        type: 'search-degraded',
+        searcher: searcher.name,
+        error: describeError(failure),
+      } as const
+      this.#options.emit(options.sessionId === undefined ? event : { ...event, sessionId: options.sessionId })
+    }
     const matches = ranked.map(({ listing: { name, description }, score, reasons }) => ({
       name,
       score,

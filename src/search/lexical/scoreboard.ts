@@ -20,7 +20,7 @@ const LAST_TURN = 0xffffffff
 
 /**
  * The sums of one query, by number of listing. The arrays serve one query after the other: each term gets a turn of
- * its own, and what an earlier query left is told by its older turn, so that nothing needs wiping.
+ * its own, and values that an earlier query left have an older turn, so that nothing needs wiping.
  */
 export class Scoreboard {
   scores = new Float64Array(0)

@@ -1,12 +1,12 @@
 import { STOP_WORDS } from '../lexical/stop-words.ts'
 
-/** A part says something of its own when it has this many words that are no grammar. */
+/** A part says something of its own when it has this many words beside stop words. */
 const MIN_TELLING_WORDS = 3
 
 /** Parts beyond these are read as part of the whole only. */
 const MAX_PARTS = 6
 
-/** What follows in a pasted novel is not parted any more; it also keeps the pattern below from long work. */
+/** What follows is not split any more, which also bounds the work of the pattern below. */
 const MAX_CHARACTERS = 2_000
 
 // Where one request ends and the next begins: sentences, clauses, and words that join them.

@@ -1,5 +1,5 @@
 import type { Listing } from '../../tool.ts'
-import type { Embedder } from './embedder.ts'
+import type { CheckedEmbedder } from './embedder.ts'
 import { listingText } from './listing-text.ts'
 import { type SavedVector, type TextKey, textKey } from './saved-vectors.ts'
 import { VectorIndex } from './vector-index.ts'
@@ -27,11 +27,11 @@ interface Waiting {
 }
 
 /**
- * The vectors of listings that come and go by source. An embedder that answers at once is done when `update` returns;
- * one that answers later is waited for with `ready`.
+ * The vectors of listings that come and go by source. An embedder that returns vectors at once is done when
+ * `update` returns; `ready` waits for one that returns a promise.
  */
 export class ListingVectors {
-  readonly #embedder: Embedder
+  readonly #embedder: CheckedEmbedder
   readonly #options: ListingVectorsOptions
   readonly #vectors: VectorIndex
   readonly #listings: (Listing | undefined)[] = []
@@ -44,7 +44,7 @@ export class ListingVectors {
   readonly #waiting: Waiting[] = []
   #running: Promise<void> | undefined
 
-  constructor(embedder: Embedder, options: ListingVectorsOptions) {
+  constructor(embedder: CheckedEmbedder, options: ListingVectorsOptions) {
     this.#embedder = embedder
     this.#options = options
     this.#vectors = new VectorIndex(embedder.dimensions)
@@ -58,13 +58,17 @@ export class ListingVectors {
     for (const listing of before) if (!wanted.has(listing)) this.#release(listing)
     if (wanted.size === 0) this.#sources.delete(source)
     else this.#sources.set(source, wanted)
-    // Who asks next is told of a failure, and it is tried again then.
-    this.#work()?.catch(() => {})
+    // A failure reaches whoever asks next, when it is tried again.
+    this.ready()?.catch(() => {})
   }
 
   /** Undefined when every vector is there; else a promise of it, rejected when the embedder fails. */
   ready(): Promise<void> | undefined {
-    return this.#work()
+    try {
+      return this.#work()
+    } catch (failure) {
+      return Promise.reject(failure)
+    }
   }
 
   /** At least the `count` accepted listings most alike to a vector, as far as there are so many; in no order. */

@@ -55,8 +55,8 @@ export function packVectors(
 }
 
 /**
- * Reads what `packVectors` wrote. Vectors of another embedder are left alone: the answer is empty. `config-invalid`
- * for bytes that are no saved vectors.
+ * Reads what `packVectors` wrote. Returns nothing for vectors of another embedder. Throws `config-invalid` for bytes that are
+ * not saved vectors.
  */
 export function unpackVectors(
   bytes: Uint8Array,
@@ -92,9 +92,7 @@ function readHeader(bytes: Uint8Array): { header: Header; start: number } {
 }
 
 function notVectors(cause?: unknown): ToolcribError {
-  return new ToolcribError(
-    'config-invalid',
-    'these bytes are no saved vectors; delete the file, it is made anew',
-    { cause },
-  )
+  return new ToolcribError('config-invalid', 'not saved vectors; delete the file, and it is made again', {
+    cause,
+  })
 }

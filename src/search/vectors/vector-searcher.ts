@@ -1,5 +1,5 @@
 import type { Searcher, SearchIndex } from '../searcher.ts'
-import type { Embedder } from './embedder.ts'
+import type { CheckedEmbedder } from './embedder.ts'
 import { ListingVectors } from './listing-vectors.ts'
 import { packVectors, type SavedVector, type TextKey, unpackVectors } from './saved-vectors.ts'
 
@@ -13,11 +13,11 @@ export interface VectorSearcher extends Searcher {
    */
   exportVectors(): Uint8Array
   /**
-   * Takes back what `exportVectors` gave, for listings that come from now on; how many there were. Those of another
-   * embedder are ignored. Throws `config-invalid` for other bytes.
+   * Takes back what `exportVectors` returned, for listings that come from now on; returns how many there were. Those of
+   * another embedder are ignored. Throws `config-invalid` for other bytes.
    */
   importVectors(bytes: Uint8Array): number
-  /** Calls a listener whenever listings were embedded, which imported ones are not. Answers how to stop it. */
+  /** Calls a listener whenever listings were embedded, imported ones aside. Returns how to stop it. */
   onEmbedded(listener: () => void): () => void
 }
 
@@ -31,7 +31,7 @@ const MAX_EXPORTED = 50_000
 /** Makes a searcher on vectors; `openIndex` says how its indexes rank. */
 export function vectorSearcher(
   name: string,
-  embedder: Embedder,
+  embedder: CheckedEmbedder,
   openIndex: (vectors: ListingVectors) => SearchIndex,
 ): VectorSearcher {
   const saved = new Map<TextKey, SavedVector>()
