@@ -29,7 +29,7 @@ type CoreEventBody =
   | { readonly type: 'session-opened'; readonly parentId?: string; readonly restored: number }
   /** A saved activation whose tool has another definition now. */
   | { readonly type: 'definition-changed'; readonly name: string }
-  /** The store did not take the session's state after a call; the next change saves it again. */
+  /** A store failed or took too long: what was to be kept (a session, vectors) is saved again with the next change. */
   | { readonly type: 'save-failed'; readonly error: string }
   | {
       readonly type: 'surfaced'

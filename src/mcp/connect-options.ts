@@ -1,4 +1,16 @@
+import {
+  anyFunction,
+  anyObject,
+  anyText,
+  either,
+  milliseconds,
+  type OptionRules,
+  objectWith,
+  optionsWith,
+  wholeNumber,
+} from '../check-options.ts'
 import type { ToolcribEvent } from '../events.ts'
+import type { Store } from '../store/store.ts'
 import type { Clock, Schedule } from '../time.ts'
 import type { ToolRegistry } from '../tool-registry.ts'
 import type { CatalogueCache } from './cache/catalogue-cache.ts'
@@ -7,6 +19,7 @@ import type { OAuthOptions } from './connection/http/oauth-session.ts'
 import type { OpenConnection } from './connection/open-connection.ts'
 import type { ClientOptions } from './connection/server-messages.ts'
 import type { Lockfile } from './lock/lockfile.ts'
+import type { RawRequestOptions } from './server/server-requests.ts'
 
 /** What happened to a server or on its behalf, as the registry's stream carries it. */
 export type McpEvent = Extract<ToolcribEvent, { readonly server: string }>
@@ -16,9 +29,14 @@ export interface ConnectOptions {
   /** What variables in the config mean, and where servers inherit their few from; the process's own. */
   readonly env?: Environment
   /**
-   * Remembers what servers offer, so that they need not run until called, and the vectors that the registry's searcher
-   * made of it. None by default.
+   * Keeps what servers offer, so that they need not run until called, the vectors that the registry's searcher made of
+   * it, and OAuth tokens. Nothing is kept by default. A store that hangs or fails delays a start by a second at most; it
+   * is reported, and tried again with the next change.
    */
+  readonly store?: Store
+  /** How long catalogues are remembered in `store`; a day. An empty one is remembered for a minute at most. */
+  readonly catalogueTtlMs?: number
+  /** Remembers catalogues and vectors in place of `store`. */
   readonly cache?: CatalogueCache
   /** Short for `cache: fileCatalogueCache(cacheDirectory)`. */
   readonly cacheDirectory?: string
@@ -56,3 +74,40 @@ export type ServersRegistry = Pick<
   'syncMcp' | 'unregisterMcp' | 'attachServers' | 'quarantine' | 'release' | 'subscribe' | 'emit'
 > &
   Partial<Pick<ToolRegistry, 'searcher'>>
+
+export const CLIENT_RULES: OptionRules<ClientOptions> = {
+  name: anyText,
+  version: anyText,
+  capabilities: anyObject,
+  onRequest: anyFunction,
+  onNotification: anyFunction,
+}
+
+export const CONNECT_RULES: OptionRules<ConnectOptions> = {
+  env: anyObject,
+  store: objectWith('get', 'set', 'update', 'delete'),
+  catalogueTtlMs: wholeNumber({ from: 1 }),
+  cache: objectWith('load', 'save'),
+  cacheDirectory: anyText,
+  oauth: optionsWith<OAuthOptions>({
+    store: objectWith('load', 'save'),
+    redirectUrl: anyText,
+    authorize: anyFunction,
+  }),
+  lockfile: anyObject,
+  onEvent: anyFunction,
+  maxMessageBytes: wholeNumber({ from: 1 }),
+  client: optionsWith<ClientOptions>(CLIENT_RULES),
+  fetch: anyFunction,
+  clock: either(anyFunction, objectWith('now')),
+  random: anyFunction,
+  schedule: anyFunction,
+  open: anyFunction,
+}
+
+export const REQUEST_RULES: OptionRules<RawRequestOptions> = {
+  signal: objectWith('addEventListener'),
+  onProgress: anyFunction,
+  timeoutMs: milliseconds(),
+  sessionKey: anyText,
+}

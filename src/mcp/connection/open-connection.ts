@@ -7,7 +7,7 @@ import type { ServerConfig } from '../config/server-config.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import type { Deadline } from './deadline.ts'
 import { HttpTransport } from './http/http-transport.ts'
-import type { OAuthOptions } from './http/oauth-session.ts'
+import type { OAuthSettings } from './http/oauth-session.ts'
 import type { GuardedTransport } from './requests.ts'
 import type { ClientOptions } from './server-messages.ts'
 import { greet, SpeaksBothError } from './stdio/greet.ts'
@@ -39,7 +39,7 @@ export interface OpenOptions {
   readonly env: Environment
   readonly maxMessageBytes: number
   readonly fetch: typeof fetch
-  readonly oauth?: OAuthOptions | undefined
+  readonly oauth?: OAuthSettings | undefined
   readonly now: () => number
   readonly schedule: Schedule
   readonly platform: string
