@@ -15,13 +15,14 @@ interface Import {
   readonly isDynamic: boolean
 }
 
-const sources = listFiles('src').filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+const sources = listFiles('src').filter((path) => path.endsWith('.ts') && !/\.(?:test|fuzz)\.ts$/.test(path))
 const imports = sources.flatMap(readImports)
 
 // The rings in their order, innermost first: a room imports those before it, and those of its own line.
 const RINGS: readonly (readonly string[])[] = [
   [
     'tool',
+    'check-options',
     'capability',
     'errors',
     'events',
@@ -36,6 +37,8 @@ const RINGS: readonly (readonly string[])[] = [
     'tokens',
     'time',
     'text',
+    'bounded-pattern',
+    'pattern-program',
   ],
   ['secrets'],
   ['schema'],

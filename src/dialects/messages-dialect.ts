@@ -1,5 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { isRecord } from '../json.ts'
+import { readSearchAnswer } from '../meta-tools/search-answer.ts'
 import type { Reply, Stop } from '../reply.ts'
 import type { SchemaRules } from '../schema/translate/schema-rules.ts'
 import type { Strategy, Surface } from '../session/surface.ts'
@@ -8,7 +9,7 @@ import { NO_USAGE, type Usage } from '../usage.ts'
 import { type Dialect, systemText, type Turn } from './dialect.ts'
 import { MessageStreamReader } from './message-stream.ts'
 import { isImage, resultParts } from './result-parts.ts'
-import { foundTools, searchNote } from './search-answer.ts'
+import { searchNote } from './search-answer.ts'
 import { answersTo, CUT_OFF, readArguments, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
 import { type WireTool, type WireTools, wireToolsBy } from './wire-tools.ts'
 
@@ -212,7 +213,7 @@ function toResultBlock(
 
 function referencesTo(structured: unknown, tools: WireTools): Anthropic.ToolReferenceBlockParam[] {
   const deferred = new Set(tools.deferred.map(({ name }) => name))
-  const found = foundTools(structured).map((name) => tools.toWireName(name))
+  const found = readSearchAnswer(structured).activated.map((name) => tools.toWireName(name))
   return [...new Set(found)]
     .filter((name) => deferred.has(name))
     .map((name) => ({ type: 'tool_reference', tool_name: name }))

@@ -1,4 +1,5 @@
 import type OpenAI from 'openai'
+import { readSearchAnswer } from '../meta-tools/search-answer.ts'
 import type { Reply, Stop } from '../reply.ts'
 import { OPENAI_RULES } from '../schema/translate/schema-rules.ts'
 import type { Surface } from '../session/surface.ts'
@@ -9,7 +10,7 @@ import { mendNamespaces } from './mend-namespaces.ts'
 import { type Namespace, toNamespaces } from './namespaces.ts'
 import { ResponseStreamReader } from './response-stream.ts'
 import { isImage, resultParts, resultText } from './result-parts.ts'
-import { foundTools, searchNote } from './search-answer.ts'
+import { searchNote } from './search-answer.ts'
 import { answersTo, CUT_OFF, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
 import { type WireTool, type WireTools, wireToolsBy } from './wire-tools.ts'
 
@@ -200,7 +201,7 @@ function functionOutput({ toolCallId, result }: CallResult): Item {
 /** What a search found, as definitions; an output has no room for words, so they stand in a message after it. */
 function searchOutput({ toolCallId, result }: CallResult, tools: WireTools): Item[] {
   const found = new Set(
-    (result.ok ? foundTools(result.structured) : []).map((name) => tools.toWireName(name)),
+    (result.ok ? readSearchAnswer(result.structured).activated : []).map((name) => tools.toWireName(name)),
   )
   const namespaces = toNamespaces(tools.deferred).flatMap((namespace) => {
     const members = namespace.tools.filter(({ name }) => found.has(name))

@@ -1,13 +1,12 @@
-// A host of its own process: connects to the hostile server, makes the calls it is given, and tells what came of them.
+// Runs as its own process: connects to a server by its script, makes the calls it is given, and prints their results.
 import { connectServers } from '../../src/mcp/index.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
-import { HOSTILE_SERVER, script } from './reference-servers.fixture.ts'
 
-const [marker = '', ...given] = process.argv.slice(2)
+const [server = '', marker = '', ...given] = process.argv.slice(2)
 const calls = given.filter((name) => !name.startsWith('--'))
 const flags = given.filter((name) => name.startsWith('--') && name !== '--exit')
 const registry = new ToolRegistry()
-const hostile = { ...script(HOSTILE_SERVER, marker, ...flags), timeoutMs: 10_000 }
+const hostile = { command: process.execPath, args: [server, marker, ...flags], timeoutMs: 10_000 }
 const servers = connectServers(registry, { servers: { hostile } })
 await servers.ready()
 

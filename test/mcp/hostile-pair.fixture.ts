@@ -1,9 +1,8 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect } from 'vitest'
+import { expect, inject } from 'vitest'
 import {
   type ConnectedServers,
   type ConnectOptions,
@@ -13,8 +12,6 @@ import {
 import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 import { HOSTILE_SERVER, script } from './reference-servers.fixture.ts'
-
-const HOST = fileURLToPath(new URL('./host.fixture.ts', import.meta.url))
 
 /** What `echo()` answers when all is well. */
 export const WELL = { ok: true, value: 'well' }
@@ -64,7 +61,7 @@ export class HostilePair {
 
   /** Another process that connects to a hostile server, makes these calls, and tells what came of them. */
   startHost(calls: readonly string[]) {
-    const child = spawn(process.execPath, ['--import', 'tsx', HOST, this.marker, ...calls], {
+    const child = spawn(process.execPath, [inject('mcpHost'), HOSTILE_SERVER, this.marker, ...calls], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     this.#hosts.push(child)

@@ -57,7 +57,7 @@ export class KeptVectors {
       const bytes = await within(LOAD_MS, loading, this.#schedule)
       if (bytes !== undefined) this.#searcher.importVectors(bytes)
     } catch (error) {
-      this.#failed('read', error)
+      this.#failed('load-failed', error)
     }
   }
 
@@ -69,12 +69,12 @@ export class KeptVectors {
       const saving = this.#cache.saveIndex(this.#searcher.embedderName, bytes)
       await within(SAVE_MS, saving, this.#schedule)
     } catch (error) {
-      this.#failed('written', error)
+      this.#failed('save-failed', error)
     }
   }
 
-  #failed(what: 'read' | 'written', error: unknown): void {
-    this.#emit({ type: 'save-failed', error: `vectors could not be ${what}: ${describeError(error)}` })
+  #failed(type: 'load-failed' | 'save-failed', error: unknown): void {
+    this.#emit({ type, error: `the vectors of a searcher: ${describeError(error)}` })
   }
 }
 

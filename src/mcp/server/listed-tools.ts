@@ -98,15 +98,10 @@ export class ListedTools {
       ...(pinned === undefined ? {} : { pinned }),
       ...(trust === undefined ? {} : { trust }),
     }
-    let skipped: SyncReport['skipped'] = []
-    guard.sync(server, taken, () => {
-      // Of two names that collide the first is registered: what was approved must not lose to what was not.
-      const isHeld = (tool: ServerTool) => this.#heldBecause(tool.name) !== undefined
-      const ordered = [...taken.filter((tool) => !isHeld(tool)), ...taken.filter(isHeld)]
+    return guard.sync(server, taken, (ordered) => {
       const callable = ordered.map((tool) => this.#toCallable(tool))
-      skipped = registry.syncMcp(server, callable, options).skipped
+      return registry.syncMcp(server, callable, options).skipped
     })
-    return skipped
   }
 
   #toCallable(tool: ServerTool): Tool {

@@ -1,8 +1,7 @@
 import { describeError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { withoutHidden } from '../../names.ts'
-import { SchemaCache } from '../../schema/check-arguments.ts'
-import { describeFaults } from '../../schema/describe-faults.ts'
+import { checkOutput, SchemaCache } from '../../schema/check-arguments.ts'
 import type { ProgressNote, ToolContext, ToolResult } from '../../tool.ts'
 import type { Connection } from '../connection/connection.ts'
 import { isTooLate, TooLateError } from '../connection/deadline.ts'
@@ -119,16 +118,14 @@ export class ServerCalls {
   ): OutputCheck {
     if (outputSchema === undefined) return { kind: 'fine' }
     const schema = this.#outputSchemas.compile(outputSchema, () => {})
-    if (schema.unusable !== undefined) return { kind: 'fine' }
-    const verdict = schema.validate(structured)
-    if (verdict.kind === 'valid') return { kind: 'fine' }
-    if (verdict.kind === 'unchecked') {
-      this.#state.emit({ type: 'output-unchecked', ...place, reason: verdict.reason })
-      return { kind: 'fine' }
+    const checked = checkOutput(schema, structured)
+    if (checked.kind === 'invalid') {
+      this.#state.emit({ type: 'output-mismatch', ...place, faults: checked.error })
+      return { kind: 'faulty', faults: checked.error }
     }
-    const faults = describeFaults(verdict.errors, structured, schema)
-    this.#state.emit({ type: 'output-mismatch', ...place, faults })
-    return { kind: 'faulty', faults }
+    if (checked.kind === 'unchecked')
+      this.#state.emit({ type: 'output-unchecked', ...place, reason: checked.reason })
+    return { kind: 'fine' }
   }
 
   #failed(error: unknown, call: ServerCall, connection: Connection): ToolResult {
