@@ -26,7 +26,7 @@ export type McpEvent = Extract<ToolcribEvent, { readonly server: string }>
 
 /** How servers are connected. Everything has a default that suits a host on Node. */
 export interface ConnectOptions {
-  /** What variables in the config mean, and where servers inherit their few from; the process's own. */
+  /** The variables that the config refers to and that servers inherit a few of; the process's own. */
   readonly env?: Environment
   /**
    * Keeps what servers offer, so that they need not run until called, the vectors that the registry's searcher made of
@@ -40,9 +40,9 @@ export interface ConnectOptions {
   readonly cache?: CatalogueCache
   /** Short for `cache: fileCatalogueCache(cacheDirectory)`. */
   readonly cacheDirectory?: string
-  /** How servers that ask for authorization get it; without it they fail with that reason. */
+  /** How servers that require authorization get it; without it they fail with that reason. */
   readonly oauth?: OAuthOptions
-  /** What was approved; see `readLockfile()`. Whatever differs from it is not started, or held in quarantine. */
+  /** What was approved; see `readLockfile()`. A server that differs is not started; a tool that differs is quarantined. */
   readonly lockfile?: Lockfile | undefined
   /**
    * Receives what happens to servers and on their behalf: short for `registry.subscribe()` and the events that name a
@@ -60,15 +60,15 @@ export interface ConnectOptions {
   readonly fetch?: typeof fetch
   /** The time, for pauses and idle servers; the system's. */
   readonly clock?: Clock
-  /** Spreads restarts, so that many servers do not come back at once; `Math.random`. */
+  /** Spreads restarts, so that many servers do not start at once; `Math.random`. */
   readonly random?: () => number
-  /** Timers; the platform's, which keep no process alive. */
+  /** Timers; the platform's, which do not keep the process alive. */
   readonly schedule?: Schedule
   /** How connections are made; over stdio and HTTP, as a server's config says. */
   readonly open?: OpenConnection
 }
 
-/** What servers do to a registry. */
+/** What servers need of a registry. */
 export type ServersRegistry = Pick<
   ToolRegistry,
   'syncMcp' | 'unregisterMcp' | 'attachServers' | 'quarantine' | 'release' | 'subscribe' | 'emit'

@@ -9,7 +9,7 @@ import type { JsonValue, Store } from '../../store/store.ts'
 /** What is kept of an authorization: tokens, the client's registration, and what a flow under way needs. */
 export type Authorization = Readonly<Record<string, unknown>>
 
-/** Where authorizations rest. The key names a server and its address, so that no token goes to another one. */
+/** Where authorizations are kept. The key names a server and its address, so that no token goes to another one. */
 export interface TokenStore {
   load(key: string): Promise<Authorization | undefined>
   save(key: string, authorization: Authorization): Promise<void>

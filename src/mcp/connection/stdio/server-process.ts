@@ -24,7 +24,7 @@ export interface ServerExit {
 /**
  * Before the server takes this shell's place, a second shell is left in its process group. It holds the reading end
  * of a pipe whose other end only the host has, so it wakes when the host is gone, however it went, and ends the group
- * and whatever else bears the server's mark, itself last. It is nobody's child, lest the server waits for it.
+ * and every other process with the server's mark, itself last. It is nobody's child, so that the server does not wait for it.
  */
 const GUARDED_START = `
 ( (
