@@ -45,7 +45,13 @@ function isPassing(error: ErrorLike): boolean {
   if (told === 'false' || isOutOfCredit(error)) return false
   const status = statusOf(error)
   if (status !== undefined) return status >= 500 || PASSING_STATUSES.has(status)
-  return PASSING_TYPES.test(typesOf(error)) || isConnectionError(error)
+  return PASSING_TYPES.test(typesOf(error)) || isConnectionError(error) || isCutShort(error)
+}
+
+/** A stream that ended inside its first event: the SDKs fail to parse what came of it. */
+function isCutShort(error: ErrorLike): boolean {
+  if (error instanceof SyntaxError && /JSON/.test(error.message)) return true
+  return /^(Incomplete JSON segment|exception parsing stream chunk)/.test(String(error.message))
 }
 
 /** An account without credit is answered like a rate limit, and waiting does not help it. */

@@ -1,5 +1,7 @@
-import type { AiSdkCall, AiSdkMessage, AiSdkPart, AiSdkResponse, AiSdkUsage } from './ai-sdk.ts'
+import { isRecord } from '../json.ts'
+import type { AiSdkCall, AiSdkMessage, AiSdkPart, AiSdkResponse, AiSdkUsage } from './ai-sdk-types.ts'
 import type { StreamReader } from './dialect.ts'
+import { readText } from './read-value.ts'
 
 /** What of a part of `fullStream` is read; parts of other kinds are passed over. */
 export interface AiSdkStreamPart {
@@ -25,7 +27,9 @@ export class AiSdkStreamReader implements StreamReader<AiSdkStreamPart, AiSdkRes
   #usage: AiSdkUsage = {}
 
   add(part: AiSdkStreamPart): string {
-    const { type, text = '' } = part
+    if (!isRecord(part) || typeof part.type !== 'string') return ''
+    const { type } = part
+    const text = readText(part.text)
     if (type === 'text-start' || type === 'text-delta' || type === 'text-end') {
       this.#append('text', part)
       if (type !== 'text-delta') return ''
@@ -49,15 +53,16 @@ export class AiSdkStreamReader implements StreamReader<AiSdkStreamPart, AiSdkRes
     }
   }
 
-  #append(type: 'text' | 'reasoning', { id = '', text = '', ...part }: AiSdkStreamPart): void {
+  #append(type: 'text' | 'reasoning', { id = '', text, ...part }: AiSdkStreamPart): void {
     const key = `${type} ${id}`
     const known = this.#parts.get(key)
     const before = known && known.type !== 'tool-call' ? known : { type, text: '' }
-    this.#parts.set(key, { ...before, text: before.text + text, ...options(part) })
+    this.#parts.set(key, { ...before, text: before.text + readText(text), ...options(part) })
   }
 
   #addCall(part: AiSdkStreamPart): void {
-    const { toolCallId = '', toolName = '', input, invalid } = part
+    const { input, invalid } = part
+    const [toolCallId, toolName] = [readText(part.toolCallId), readText(part.toolName)]
     this.#calls.push({ toolCallId, toolName, input, ...(invalid === undefined ? {} : { invalid }) })
     const call: AiSdkPart = { type: 'tool-call', toolCallId, toolName, input, ...options(part) }
     this.#parts.set(`tool-call ${this.#calls.length}`, call)
@@ -69,7 +74,7 @@ export class AiSdkStreamReader implements StreamReader<AiSdkStreamPart, AiSdkRes
   }
 }
 
-/** What a provider says of a part must go back with it: signatures of thinking are such. */
+/** What a provider adds to a part must go back with it, such as the signature of a thought. */
 function options({ providerMetadata }: AiSdkStreamPart) {
   return providerMetadata === undefined ? {} : { providerOptions: providerMetadata as Record<string, never> }
 }

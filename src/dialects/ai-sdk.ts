@@ -3,105 +3,40 @@ import type { Reply, Stop } from '../reply.ts'
 import { COMPATIBLE_RULES } from '../schema/translate/schema-rules.ts'
 import type { ObjectSchema } from '../schema/translate/translate-schema.ts'
 import type { Session } from '../session/session.ts'
-import type { Surface } from '../session/surface.ts'
 import type { CallResult, ToolResult } from '../tool.ts'
 import type { Usage } from '../usage.ts'
 import { type AiSdkStreamPart, AiSdkStreamReader } from './ai-sdk-stream.ts'
+import type {
+  AiSdkMessage,
+  AiSdkOutput,
+  AiSdkRequest,
+  AiSdkResponse,
+  AiSdkTool,
+  AiSdkToolResult,
+  AiSdkUsage,
+  ExecutableAiSdkTool,
+} from './ai-sdk-types.ts'
 import type { Dialect } from './dialect.ts'
 import { systemText } from './dialect.ts'
+import { makeDialect } from './make-dialect.ts'
+import { CallIds, GO_ON, withUserTurns } from './mend-history.ts'
+import { readCount } from './read-value.ts'
 import { isImage, resultParts } from './result-parts.ts'
 import { answersTo, CUT_OFF, readArguments, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
 import { type WireTool, type WireTools, wireToolsBy } from './wire-tools.ts'
 
-/** A message of the AI SDK: the part of its `ModelMessage` that a dialect writes, or any the SDK itself made. */
-export type AiSdkMessage =
-  | { role: 'user'; content: string }
-  | { role: 'assistant'; content: string | AiSdkPart[] }
-  | { role: 'tool'; content: AiSdkToolResult[] }
-
-/** A piece of the model's answer: words, reasoning or a call. */
-export type AiSdkPart =
-  | { type: 'text'; text: string; providerOptions?: ProviderOptions }
-  | { type: 'reasoning'; text: string; providerOptions?: ProviderOptions }
-  | {
-      type: 'tool-call'
-      toolCallId: string
-      toolName: string
-      input: unknown
-      providerOptions?: ProviderOptions
-    }
-
-/** The answer to one call. */
-export interface AiSdkToolResult {
-  type: 'tool-result'
-  toolCallId: string
-  toolName: string
-  output: AiSdkOutput
-}
-
-/** What a tool answered, as the AI SDK has it. */
-export type AiSdkOutput =
-  | { type: 'text'; value: string }
-  | { type: 'error-text'; value: string }
-  | {
-      type: 'content'
-      value: (
-        | { type: 'text'; text: string }
-        | { type: 'image-data' | 'file-data'; data: string; mediaType: string }
-      )[]
-    }
-
-/** Values by provider; their inner type is the SDK's own affair. */
-type ProviderOptions = Record<string, never>
-
-/** A tool for `generateText`, without an executor: the session runs the calls. */
-export interface AiSdkTool<Schema> {
-  description: string
-  inputSchema: Schema
-}
-
-/** A tool that runs itself, for loops that the SDK drives. */
-export interface ExecutableAiSdkTool<Schema> extends AiSdkTool<Schema> {
-  execute(
-    input: unknown,
-    options: { toolCallId: string; abortSignal?: AbortSignal | undefined },
-  ): Promise<ToolResult>
-  toModelOutput(options: { output: ToolResult }): AiSdkOutput
-}
-
-/** The part of a request that `generateText` and `streamText` take from a dialect. */
-export interface AiSdkRequest<Schema, Message> {
-  tools: Record<string, AiSdkTool<Schema>>
-  messages: Message[]
-  system?: string
-}
-
-/** What of a `generateText` result a dialect reads. */
-export interface AiSdkResponse<Message = AiSdkMessage> {
-  readonly text: string
-  readonly finishReason: string | undefined
-  readonly toolCalls: readonly AiSdkCall[]
-  readonly response: { readonly messages: readonly Message[]; readonly id?: string | undefined }
-  readonly usage: AiSdkUsage
-}
-
-/** A call of the model's; `invalid` when the SDK could not read it. */
-export interface AiSdkCall {
-  readonly toolCallId: string
-  readonly toolName: string
-  readonly input: unknown
-  readonly invalid?: boolean | undefined
-}
-
-/** What a request cost, as the AI SDK counts it. */
-export interface AiSdkUsage {
-  readonly inputTokens?: number | undefined
-  readonly outputTokens?: number | undefined
-  readonly inputTokenDetails?: {
-    readonly cacheReadTokens?: number | undefined
-    readonly cacheWriteTokens?: number | undefined
-  }
-}
+export type {
+  AiSdkCall,
+  AiSdkMessage,
+  AiSdkOutput,
+  AiSdkPart,
+  AiSdkRequest,
+  AiSdkResponse,
+  AiSdkTool,
+  AiSdkToolResult,
+  AiSdkUsage,
+  ExecutableAiSdkTool,
+} from './ai-sdk-types.ts'
 
 /** The dialect of the AI SDK, in the schema and message types of the version the host uses. */
 export interface AiSdkDialect<Schema, Message>
@@ -128,46 +63,80 @@ export interface AiSdkOptions<Schema> {
 export function aiSdk<Schema, Message = AiSdkMessage>({
   jsonSchema,
 }: AiSdkOptions<Schema>): AiSdkDialect<Schema, Message | AiSdkMessage> {
-  const wireTools = wireToolsBy(COMPATIBLE_RULES)
   const toTool = ({ description, parameters }: WireTool): AiSdkTool<Schema> => ({
     description,
     inputSchema: jsonSchema(parameters),
   })
-  const toReply = (response: AiSdkResponse<unknown>, surface: Surface): Reply => {
-    const { calls, unrunnable } = readCalls(wireCallsOf(response), wireTools(surface))
-    return {
-      text: response.text,
-      calls,
-      unrunnable,
-      stop: stopOf(response, calls.length + unrunnable.length > 0),
-      usage: usageOf(response.usage),
-    }
-  }
+  const toExecutable = (session: Pick<Session, 'execute'>, tools: WireTools) =>
+    byName(tools, (tool) => ({ ...toTool(tool), ...executor(session, tools, tool.name) }))
+  const limits = { api: 'the AI SDK', maxTools: Number.POSITIVE_INFINITY }
+  const wireTools = wireToolsBy(COMPATIBLE_RULES, limits)
   return {
-    name: 'ai-sdk',
-    strategy: 'dispatch',
-    toRequest: (turn) => {
-      const system = systemText(turn)
-      return {
-        tools: byName(wireTools(turn.surface), toTool),
-        messages: [...turn.messages],
-        ...(system === '' ? {} : { system }),
-      }
-    },
-    toReply,
-    toCalls: (response, surface) => toReply(response, surface).calls,
-    toMessages: (response, results, surface) =>
-      response.finishReason === 'content-filter'
-        ? []
-        : [...replayed(response), ...toolMessage(response, results, wireTools(surface))],
-    userMessage: (text) => ({ role: 'user', content: text }),
-    openStream: () => new AiSdkStreamReader(),
-    lossesOf: (surface) => wireTools(surface).losses(),
-    toExecutableTools: (session) => {
-      const tools = wireTools(session.surface())
-      return byName(tools, (tool) => ({ ...toTool(tool), ...executor(session, tools, tool.name) }))
-    },
+    ...makeDialect<
+      Message | AiSdkMessage,
+      AiSdkRequest<Schema, Message | AiSdkMessage>,
+      AiSdkResponse<Message | AiSdkMessage>,
+      AiSdkStreamPart,
+      never
+    >({
+      name: 'ai-sdk',
+      strategy: 'dispatch',
+      rules: COMPATIBLE_RULES,
+      limits,
+      toRequest: (input, tools) => {
+        const system = systemText(input)
+        return {
+          tools: byName(tools, toTool),
+          messages: mendMessages(input.messages),
+          ...(system === '' ? {} : { system }),
+        }
+      },
+      toReply,
+      toMessages: (response, results, tools) =>
+        response.finishReason === 'content-filter'
+          ? []
+          : [...replayed(response), ...toolMessage(response, results, tools)],
+      userMessage,
+      openStream: () => new AiSdkStreamReader(),
+    }),
+    toExecutableTools: (session) => toExecutable(session, wireTools(session.surface())),
   }
+}
+
+function userMessage(text: string): AiSdkMessage {
+  return { role: 'user', content: text }
+}
+
+function toReply(response: AiSdkResponse<unknown>, tools: WireTools): Reply {
+  const { calls, unrunnable } = readCalls(wireCallsOf(response), tools)
+  return {
+    text: response.text,
+    calls,
+    unrunnable,
+    stop: stopOf(response, calls.length + unrunnable.length > 0),
+    usage: usageOf(response.usage),
+  }
+}
+
+/** Each call with its own id, and the user's word after the model's: the SDK's providers need both. */
+function mendMessages<Message>(messages: readonly Message[]): (Message | AiSdkMessage)[] {
+  const ids = new CallIds()
+  const mended = messages.map((message) => {
+    if (!isRecord(message) || !Array.isArray(message.content)) return message
+    const content = message.content.map((part: unknown) => withOwnId(part, ids))
+    const before = message.content
+    return content.every((part, index) => part === before[index]) ? message : { ...message, content }
+  })
+  const isModels = (message: unknown) => isRecord(message) && message.role === 'assistant'
+  return withUserTurns<Message | AiSdkMessage>(mended, isModels, userMessage(GO_ON))
+}
+
+function withOwnId(part: unknown, ids: CallIds): unknown {
+  if (!isRecord(part) || typeof part.toolCallId !== 'string') return part
+  // The SDK answers some calls itself, in the message that holds them.
+  if (part.type !== 'tool-call' && part.type !== 'tool-result') return part
+  const toolCallId = part.type === 'tool-call' ? ids.ofCall(part.toolCallId) : ids.ofResult(part.toolCallId)
+  return toolCallId === part.toolCallId ? part : { ...part, toolCallId }
 }
 
 function byName<Tool>(
@@ -280,13 +249,13 @@ function stopOf({ finishReason }: AiSdkResponse<unknown>, hasCalls: boolean): St
   return hasCalls ? 'calls' : 'done'
 }
 
-function usageOf({ inputTokens = 0, outputTokens = 0, inputTokenDetails }: AiSdkUsage): Usage {
-  const cached = inputTokenDetails?.cacheReadTokens ?? 0
-  const written = inputTokenDetails?.cacheWriteTokens ?? 0
+function usageOf({ inputTokens, outputTokens, inputTokenDetails }: AiSdkUsage): Usage {
+  const cached = readCount(inputTokenDetails?.cacheReadTokens)
+  const written = readCount(inputTokenDetails?.cacheWriteTokens)
   return {
-    inputTokens: Math.max(0, inputTokens - cached - written),
+    inputTokens: readCount(readCount(inputTokens) - cached - written),
     cachedInputTokens: cached,
     cacheWriteTokens: written,
-    outputTokens,
+    outputTokens: readCount(outputTokens),
   }
 }

@@ -1,54 +1,51 @@
 import type OpenAI from 'openai'
 import { isRecord } from '../json.ts'
 import type { StreamReader } from './dialect.ts'
-import { type Extra, joinExtra } from './join-extra.ts'
+import { ExtraFields } from './join-extra.ts'
 import { readArguments } from './wire-calls.ts'
 
 type FinishReason = OpenAI.ChatCompletion.Choice['finish_reason']
 
-interface PartialCall {
-  readonly id: string
-  readonly name: string
-  readonly args: string
-  readonly extra: Extra
-}
-
 /** Puts a completion together from the chunks of Chat Completions. */
 export class ChatStreamReader implements StreamReader<OpenAI.ChatCompletionChunk, OpenAI.ChatCompletion> {
-  #last: OpenAI.ChatCompletionChunk | undefined
-  #usage: OpenAI.CompletionUsage | undefined
+  #last: Record<string, unknown> = {}
+  #usage: unknown
   #content = ''
   #refusal = ''
-  #finishReason: FinishReason | undefined
+  #finishReason: unknown
   /** Fields that servers add, such as `reasoning_content` and `reasoning_details`. */
-  #extra: Extra = {}
+  readonly #extra = new ExtraFields()
   #error: unknown
   readonly #calls: PartialCall[] = []
-  /** Where in `#calls` the call stands that an index means now. */
-  readonly #places = new Map<number, number>()
+  /** The call that an index means now. */
+  readonly #current = new Map<unknown, PartialCall>()
 
   add(chunk: OpenAI.ChatCompletionChunk): string {
+    if (!isRecord(chunk)) return ''
     this.#last = chunk
-    if (chunk.usage) this.#usage = chunk.usage
-    if ('error' in chunk && chunk.error) this.#error = chunk.error
-    const choice = chunk.choices?.[0]
-    if (!choice) return ''
-    const { content, refusal, tool_calls, role: _, function_call: __, ...extra } = choice.delta ?? {}
-    this.#content += content ?? ''
-    this.#refusal += refusal ?? ''
-    for (const call of tool_calls ?? []) this.#addCall(call)
-    this.#extra = joinExtra(this.#extra, extra)
+    if (isRecord(chunk.usage)) this.#usage = chunk.usage
+    if (chunk.error) this.#error = chunk.error
+    const choice: unknown = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined
+    if (!isRecord(choice)) return ''
+    const delta = isRecord(choice.delta) ? choice.delta : {}
+    const { content, refusal, tool_calls, role: _, function_call: __, ...extra } = delta
+    const text = typeof content === 'string' ? content : ''
+    this.#content += text
+    this.#refusal += typeof refusal === 'string' ? refusal : ''
+    for (const call of Array.isArray(tool_calls) ? tool_calls : []) if (isRecord(call)) this.#addCall(call)
+    this.#extra.add(extra)
     if (choice.finish_reason) this.#finishReason = choice.finish_reason
-    return content ?? ''
+    return text
   }
 
   response(): OpenAI.ChatCompletion {
     const toolCalls = this.#toolCalls()
+    const { id, created, model } = this.#last
     return {
-      id: this.#last?.id ?? '',
+      id: typeof id === 'string' ? id : '',
       object: 'chat.completion',
-      created: this.#last?.created ?? 0,
-      model: this.#last?.model ?? '',
+      created: typeof created === 'number' ? created : 0,
+      model: typeof model === 'string' ? model : '',
       choices: [
         {
           index: 0,
@@ -56,38 +53,31 @@ export class ChatStreamReader implements StreamReader<OpenAI.ChatCompletionChunk
           // Without one the stream was cut; `toReply` says so.
           finish_reason: this.#finishReason as FinishReason,
           message: {
+            ...this.#extra.fields(),
             role: 'assistant',
             content: this.#content === '' ? null : this.#content,
             refusal: this.#refusal === '' ? null : this.#refusal,
-            ...this.#extra,
             ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
           },
         },
       ],
-      ...(this.#usage ? { usage: this.#usage } : {}),
+      ...(this.#usage ? { usage: this.#usage as OpenAI.CompletionUsage } : {}),
       ...(this.#error === undefined ? {} : { error: this.#error }),
     }
   }
 
-  #addCall(delta: OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall): void {
-    const { index, id, type: _, function: called, ...extra } = delta
-    const place = this.#placeOf(delta)
-    const known = this.#calls[place]
-    this.#calls[place] = {
-      id: known?.id || id || '',
-      name: known?.name || called?.name || '',
-      args: (known?.args ?? '') + argumentsText(called?.arguments),
-      extra: joinExtra(known?.extra ?? {}, extra),
+  #addCall({ index = 0, id, type: _, function: called, ...extra }: Record<string, unknown>): void {
+    const callId = typeof id === 'string' ? id : ''
+    const name = isRecord(called) && typeof called.name === 'string' ? called.name : ''
+    let call = this.#current.get(index)
+    // Some servers give every call the index 0, or none: what opens a call there is a call of its own.
+    if (!call || call.isFollowedBy(callId, name)) {
+      call = new PartialCall()
+      this.#calls.push(call)
+      this.#current.set(index, call)
     }
-    this.#places.set(index ?? 0, place)
-  }
-
-  /** Some servers give every call the index 0, or none: what opens a call there is a call of its own. */
-  #placeOf({ index, id, function: called }: OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall): number {
-    const place = this.#places.get(index ?? 0)
-    const known = place === undefined ? undefined : this.#calls[place]
-    if (place === undefined || !known) return this.#calls.length
-    return opensAnother(known, id, called?.name) ? this.#calls.length : place
+    call.add(callId, name, isRecord(called) ? called.arguments : undefined)
+    call.extra.add(extra)
   }
 
   #toolCalls(): OpenAI.ChatCompletionMessageFunctionToolCall[] {
@@ -95,7 +85,7 @@ export class ChatStreamReader implements StreamReader<OpenAI.ChatCompletionChunk
     return this.#calls
       .filter(({ name, args }) => name !== '' && (!isCut || isWhole(args)))
       .map(({ id, name, args, extra }) => ({
-        ...extra,
+        ...extra.fields(),
         id,
         type: 'function',
         function: { name, arguments: args },
@@ -103,20 +93,49 @@ export class ChatStreamReader implements StreamReader<OpenAI.ChatCompletionChunk
   }
 }
 
-/** Another id opens another call. Where there are no ids, a name does, once the call before has all its arguments. */
-function opensAnother(known: PartialCall, id: string | undefined, name: string | undefined): boolean {
-  if (id && known.id !== '') return known.id !== id
-  if (!name || known.name === '') return false
-  return name !== known.name || isWhole(known.args)
+class PartialCall {
+  id = ''
+  name = ''
+  args = ''
+  readonly extra = new ExtraFields()
+  readonly #braces = new BraceCounter()
+
+  add(id: string, name: string, args: unknown): void {
+    this.id ||= id
+    this.name ||= name
+    // Some servers send arguments as an object.
+    const text = typeof args === 'string' ? args : isRecord(args) ? JSON.stringify(args) : ''
+    this.args += text
+    this.#braces.add(text)
+  }
+
+  /** Another id opens another call. Where there are no ids, a name does, once this call has all its arguments. */
+  isFollowedBy(id: string, name: string): boolean {
+    if (id !== '' && this.id !== '') return this.id !== id
+    if (name === '' || this.name === '') return false
+    return name !== this.name || this.#braces.isClosed
+  }
 }
 
-/** Of a cut stream only calls whose arguments are a whole object are kept: none of its beginnings is one. */
+/** Tells when a JSON object that comes in pieces is closed, without reading it again with every piece. */
+class BraceCounter {
+  #depth = 0
+  #isText = false
+  #isEscaped = false
+  isClosed = false
+
+  add(text: string): void {
+    for (const letter of text) {
+      if (this.#isEscaped) this.#isEscaped = false
+      else if (letter === '\\') this.#isEscaped = this.#isText
+      else if (letter === '"') this.#isText = !this.#isText
+      else if (!this.#isText && letter === '{') this.#depth++
+      else if (!this.#isText && letter === '}') this.isClosed = --this.#depth === 0
+    }
+  }
+}
+
+/** Of a cut stream only calls whose arguments are a whole object are kept: no beginning of an object is one. */
 function isWhole(args: string): boolean {
   return args.trim() !== '' && readArguments(args) !== undefined
-}
-
-/** Some servers send arguments as an object. */
-function argumentsText(args: unknown): string {
-  if (typeof args === 'string') return args
-  return isRecord(args) ? JSON.stringify(args) : ''
 }

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { aiSdkVoice } from '../../test/dialects/wire-server/voices/ai-sdk.ts'
 import { anthropicVoice } from '../../test/dialects/wire-server/voices/anthropic.ts'
+import { bedrockVoice } from '../../test/dialects/wire-server/voices/bedrock.ts'
 import { geminiVoice } from '../../test/dialects/wire-server/voices/gemini.ts'
 import { chatVoice } from '../../test/dialects/wire-server/voices/openai-chat.ts'
 import { responsesVoice } from '../../test/dialects/wire-server/voices/openai-responses.ts'
 import { aiSdk } from './ai-sdk.ts'
 import { anthropic } from './anthropic.ts'
+import { bedrock } from './bedrock.ts'
 import { dialectContract } from './dialect-contract.ts'
 import { gemini } from './gemini.ts'
 import { minimax } from './minimax.ts'
@@ -18,6 +20,7 @@ const SUITES = [
   ['openai-chat', dialectContract(openaiChat, chatVoice)],
   ['openai-responses', dialectContract(openaiResponses, responsesVoice)],
   ['gemini', dialectContract(gemini, geminiVoice)],
+  ['bedrock', dialectContract(bedrock, bedrockVoice)],
   ['ai-sdk', dialectContract(() => aiSdk({ jsonSchema: (schema): unknown => schema }), aiSdkVoice)],
 ] as const
 

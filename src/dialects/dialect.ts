@@ -5,8 +5,7 @@ import type { Strategy, Surface } from '../session/surface.ts'
 import { type CallResult, type ToolCall, UNTRUSTED_NOTE } from '../tool.ts'
 
 /**
- * A provider's wire form, as pure functions: no network, no SDK, no state of the conversation. The host keeps the
- * messages and sends the requests.
+ * A provider's wire form, as pure functions: no network, no SDK. The host keeps the messages and sends the requests.
  *
  * ```ts
  * const surface = session.surface()
@@ -15,57 +14,78 @@ import { type CallResult, type ToolCall, UNTRUSTED_NOTE } from '../tool.ts'
  * messages.push(...dialect.toMessages(response, results, surface))
  * ```
  */
-export interface Dialect<Message = unknown, Request = unknown, Response = unknown, StreamEvent = unknown> {
+export interface Dialect<
+  Message = unknown,
+  Request = unknown,
+  Response = unknown,
+  StreamEvent = unknown,
+  HostTool = unknown,
+> {
   readonly name: string
-  /** How a surface should grow here, for `openSession({ dialect })`. */
+  /** How a surface grows with this provider, for `openSession({ dialect })`. */
   readonly strategy: Strategy
-  /** The tools, the system prompt and the messages of a request, ready to be spread into it. */
-  toRequest(turn: Turn<Message>): Request
-  /** What the model answered: its words, its calls, why it stopped and what it cost. */
+  /**
+   * The tools, the system prompt and the messages of a request, ready to be spread into it. The messages may be any
+   * history that `toMessages` and `userMessage` built, also one that ends in the model's own words: what the provider
+   * would refuse is mended in the copy that is sent, the same way every time. Throws `config-invalid` for more tools
+   * than the provider takes.
+   */
+  toRequest(input: RequestInput<Message, HostTool>): Request
+  /** What the model answered: its text, its calls, why it stopped and what it cost. */
   toReply(response: Response, surface: Surface): Reply
   /** The calls to run, under their registered names. */
   toCalls(response: Response, surface: Surface): readonly ToolCall[]
   /**
-   * What to append to the messages: the model's answer as it must be replayed, and an answer to each of its calls.
-   * A call without a result (unreadable, cut off, not run) is answered with the reason, so no call is left open.
+   * What to append to the messages: the model's answer as it must be replayed, and a result for each of its calls.
+   * A call without a result (unreadable, cut off, not run) gets the reason as its result, so no call is left open.
    */
   toMessages(response: Response, results: readonly CallResult[], surface: Surface): readonly Message[]
   /** A message of the user. */
   userMessage(text: string): Message
   /** Puts a response together from the events of a stream. */
   openStream(): StreamReader<StreamEvent, Response>
-  /** What the provider cannot be told of the tools' schemas. Arguments are still checked against the originals. */
+  /** What was lost of the tools' schemas and descriptions. Arguments are still checked against the originals. */
   lossesOf(surface: Surface): readonly ToolLoss[]
 }
 
-/** One turn: what is shown, what was said. */
-export interface Turn<Message> {
+/** What a request is made of: the tools to show and what was said so far. */
+export interface RequestInput<Message, HostTool = unknown> {
   readonly surface: Surface
   readonly messages: readonly Message[]
   /** The host's system prompt. */
   readonly system?: string | undefined
-  /** `session.promptNote()`; stands after the system prompt. */
+  /** `session.promptNote()`; follows the system prompt. */
   readonly note?: string | undefined
+  /**
+   * The host's own tools in the provider's form, such as web search or code execution. They come before the
+   * session's, so keep them the same for the whole conversation: a change drops the prompt cache.
+   */
+  readonly hostTools?: readonly HostTool[] | undefined
+  /** Names the conversation to providers that route requests to a cache by a key. */
+  readonly cacheKey?: string | undefined
 }
 
 /** Assembles a response. A stream that is cut leaves a response without the calls that were not finished. */
 export interface StreamReader<StreamEvent, Response> {
-  /** Takes one event and gives the text it brought, `''` for none. */
+  /** Takes one event and returns the text in it, `''` for none. Ignores what it does not understand. */
   add(event: StreamEvent): string
   response(): Response
 }
 
-/** A loss in the schema of one tool. */
+/** A loss in the definition of one tool. */
 export interface ToolLoss extends SchemaLoss {
   readonly tool: string
 }
 
 /**
- * The host's system prompt and the session's note, as one text; `''` when there is neither. A surface with tools of
- * servers without `trust` and no search tool to say so is explained here.
+ * The host's system prompt, the session's note and `more`, as one text; `''` when there is none. Warns of servers
+ * without `trust` where no search tool does.
  */
-export function systemText({ system, note, surface }: Omit<Turn<unknown>, 'messages'>): string {
-  const texts = [system, note, ...(isExplained(surface, note) ? [] : [UNTRUSTED_NOTE])]
+export function systemText(
+  { system, note, surface }: Omit<RequestInput<unknown>, 'messages'>,
+  more = '',
+): string {
+  const texts = [system, note, ...(isExplained(surface, note) ? [] : [UNTRUSTED_NOTE]), more]
   return texts.filter((text) => text !== undefined && text !== '').join('\n\n')
 }
 
@@ -74,8 +94,8 @@ function isExplained({ untrustedServers = [], tools }: Surface, note = ''): bool
   return tools.some(({ name, description }) => SEARCH_TOOLS.has(name) && description.endsWith(UNTRUSTED_NOTE))
 }
 
-/** Only these explain: their names are reserved, while any other description may be a server's own words. */
-const SEARCH_TOOLS: ReadonlySet<string> = new Set<SearchToolName>([
+/** Their names are reserved, while any other tool's description may be a server's own words. */
+export const SEARCH_TOOLS: ReadonlySet<string> = new Set<SearchToolName>([
   'tool_search',
   'tool_search_regex',
   'ToolSearch',

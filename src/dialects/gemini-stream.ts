@@ -1,4 +1,5 @@
 import type { GenerateContentResponse, Part } from '@google/genai'
+import { isRecord } from '../json.ts'
 import type { StreamReader } from './dialect.ts'
 
 /** What of a response a dialect reads. */
@@ -7,22 +8,22 @@ export type GeminiResponse = Pick<
   'candidates' | 'promptFeedback' | 'usageMetadata' | 'responseId'
 >
 
-/** Puts a response together from its chunks. Calls come whole, so a cut stream loses none by half. */
+/** Puts a response together from its chunks. Calls come whole, so a cut stream never leaves half a call. */
 export class GeminiStreamReader implements StreamReader<GeminiResponse, GeminiResponse> {
   #last: GeminiResponse = {}
-  #parts: readonly Part[] = []
+  readonly #parts: Part[] = []
 
   add(chunk: GeminiResponse): string {
-    const parts = chunk.candidates?.[0]?.content?.parts ?? []
-    for (const part of parts) this.#parts = join(this.#parts, part)
+    if (!isRecord(chunk)) return ''
+    const [candidate] = Array.isArray(chunk.candidates) ? chunk.candidates : []
+    const parts = partsOf(candidate)
+    for (const part of parts) this.#join(part)
     this.#last = {
       ...this.#last,
       ...(chunk.responseId === undefined ? {} : { responseId: chunk.responseId }),
       ...(chunk.usageMetadata ? { usageMetadata: chunk.usageMetadata } : {}),
       ...(chunk.promptFeedback ? { promptFeedback: chunk.promptFeedback } : {}),
-      ...(chunk.candidates
-        ? { candidates: [{ ...this.#last.candidates?.[0], ...chunk.candidates[0] }] }
-        : {}),
+      ...(isRecord(candidate) ? { candidates: [{ ...this.#last.candidates?.[0], ...candidate }] } : {}),
     }
     return parts.flatMap(({ text, thought }) => (text && !thought ? [text] : [])).join('')
   }
@@ -32,17 +33,25 @@ export class GeminiStreamReader implements StreamReader<GeminiResponse, GeminiRe
     const content = { role: 'model', parts: [...this.#parts] }
     return { ...this.#last, candidates: [{ ...this.#last.candidates[0], content }] }
   }
+
+  /** Text continues from chunk to chunk, except after a thought signature, which belongs to its own part. */
+  #join(part: Part): void {
+    const last = this.#parts.at(-1)
+    if (last?.text === undefined || part.text === undefined) this.#parts.push(part)
+    else if (last.thought === part.thought && last.thoughtSignature === undefined)
+      this.#parts[this.#parts.length - 1] = { ...last, ...part, text: last.text + part.text }
+    else if (part.text !== '' || part.thoughtSignature !== undefined) this.#parts.push(part)
+  }
 }
 
-/** Text runs on from chunk to chunk, except over a thought signature, which belongs to its own part. */
-function join(parts: readonly Part[], part: Part): readonly Part[] {
-  const last = parts.at(-1)
-  if (last?.text === undefined || part.text === undefined) return [...parts, part]
-  const runsOn = last.thought === part.thought && last.thoughtSignature === undefined
-  if (runsOn) return [...parts.slice(0, -1), { ...last, ...part, text: last.text + part.text }]
-  return isEmpty(part) ? parts : [...parts, part]
-}
-
-function isEmpty(part: Part): boolean {
-  return part.text === '' && part.thoughtSignature === undefined
+/** The parts of a candidate that can be read; a text that is not one is left out. */
+export function partsOf(candidate: unknown): readonly Part[] {
+  const content = isRecord(candidate) ? candidate.content : undefined
+  const parts: unknown[] = isRecord(content) && Array.isArray(content.parts) ? content.parts : []
+  return parts.filter(
+    (part): part is Part =>
+      isRecord(part) &&
+      (part.text === undefined || typeof part.text === 'string') &&
+      (part.functionCall === undefined || isRecord(part.functionCall)),
+  )
 }

@@ -1,16 +1,16 @@
 import type { Content, FunctionDeclaration, GenerateContentResponse, Part, Tool } from '@google/genai'
-import { ToolcribError } from '../errors.ts'
-import { isRecord } from '../json.ts'
 import type { Reply, Stop } from '../reply.ts'
 import { GEMINI_RULES } from '../schema/translate/schema-rules.ts'
-import type { Surface } from '../session/surface.ts'
 import type { CallResult } from '../tool.ts'
 import { NO_USAGE, type Usage } from '../usage.ts'
-import { type Dialect, systemText, type Turn } from './dialect.ts'
-import { type GeminiResponse, GeminiStreamReader } from './gemini-stream.ts'
+import { type Dialect, type RequestInput, systemText } from './dialect.ts'
+import { type GeminiResponse, GeminiStreamReader, partsOf } from './gemini-stream.ts'
+import { makeDialect } from './make-dialect.ts'
+import { GO_ON, withUserTurns } from './mend-history.ts'
+import { readCount, readText } from './read-value.ts'
 import { resultParts } from './result-parts.ts'
-import { answersTo, readArguments, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
-import { type WireTools, wireToolsBy } from './wire-tools.ts'
+import { answersTo, readArguments, readCalls, replayedName, uniqueIds, type WireCall } from './wire-calls.ts'
+import type { WireTools } from './wire-tools.ts'
 
 /** The part of a request that `generateContent` takes from a dialect. */
 export interface GeminiRequest {
@@ -21,81 +21,85 @@ export interface GeminiRequest {
 export type { GeminiResponse } from './gemini-stream.ts'
 
 /** The dialect of Gemini, in the types of `@google/genai`. */
-export type GeminiDialect = Dialect<Content, GeminiRequest, GeminiResponse, GenerateContentResponse>
-
-const MAX_DECLARATIONS = 512
+export type GeminiDialect = Dialect<Content, GeminiRequest, GeminiResponse, GenerateContentResponse, Tool>
 
 /**
  * Google's Gemini API. It cannot defer, and every change of a tool drops the cache, so the surface stays constant and
  * found tools are called through `call_tool`.
  */
 export function gemini(): GeminiDialect {
-  const wireTools = wireToolsBy(GEMINI_RULES)
-  const toReply = (response: GeminiResponse, surface: Surface): Reply => {
-    const { calls, unrunnable: unread } = readCalls(wireCallsOf(response), wireTools(surface))
-    const unrunnable = isMalformed(response) ? [...unread, MALFORMED_CALL] : unread
-    const refusal = response.candidates?.[0]?.finishMessage ?? response.promptFeedback?.blockReasonMessage
-    const stop = stopOf(response, calls.length + unrunnable.length > 0)
-    return {
-      text: partsOf(response)
-        .flatMap((part) => (part.text && !part.thought ? [part.text] : []))
-        .join(''),
-      calls,
-      unrunnable,
-      stop,
-      ...(stop === 'refused' && refusal ? { refusal } : {}),
-      usage: usageOf(response),
-    }
-  }
-  return {
+  return makeDialect({
     name: 'gemini',
     strategy: 'dispatch',
-    toRequest: (turn) => toRequest(turn, wireTools(turn.surface)),
+    rules: GEMINI_RULES,
+    limits: { api: 'Gemini', maxTools: 512 },
+    toRequest,
     toReply,
-    toCalls: (response, surface) => toReply(response, surface).calls,
-    toMessages: (response, results, surface) => toMessages(response, results, wireTools(surface)),
-    userMessage: (text) => ({ role: 'user', parts: [{ text }] }),
+    toMessages,
+    userMessage,
     openStream: () => new GeminiStreamReader(),
-    lossesOf: (surface) => wireTools(surface).losses(),
-  }
+  })
 }
 
-function toRequest(turn: Turn<Content>, { shown, deferred }: WireTools): GeminiRequest {
-  const tools = [...shown, ...deferred]
-  if (tools.length > MAX_DECLARATIONS) {
-    throw new ToolcribError(
-      'config-invalid',
-      `the surface has ${tools.length} tools and a request takes ${MAX_DECLARATIONS}; open the session with mode "lazy", or pin fewer tools`,
-    )
-  }
-  const system = systemText(turn)
-  const functionDeclarations = tools.map(
+function toRequest(input: RequestInput<Content, Tool>, tools: WireTools): GeminiRequest {
+  const { hostTools = [] } = input
+  const functionDeclarations = [...tools.shown, ...tools.deferred].map(
     ({ name, description, parameters }): FunctionDeclaration => ({
       name,
       description,
       parametersJsonSchema: parameters,
     }),
   )
+  tools.checkCount(
+    functionDeclarations.length + hostTools.flatMap((tool) => tool.functionDeclarations ?? []).length,
+  )
+  const system = systemText(input)
+  const all = [...hostTools, ...(functionDeclarations.length === 0 ? [] : [{ functionDeclarations }])]
   return {
-    contents: [...turn.messages],
+    contents: withUserTurns(input.messages, ({ role }) => role === 'model', userMessage(GO_ON)),
     config: {
-      ...(tools.length === 0 ? {} : { tools: [{ functionDeclarations }] }),
+      ...(all.length === 0 ? {} : { tools: all }),
       ...(system === '' ? {} : { systemInstruction: system }),
     },
   }
 }
 
-function partsOf(response: GeminiResponse): readonly Part[] {
-  return response.candidates?.[0]?.content?.parts ?? []
+function userMessage(text: string): Content {
+  return { role: 'user', parts: [{ text }] }
+}
+
+function toReply(response: GeminiResponse, tools: WireTools): Reply {
+  const { calls, unrunnable: unread } = readCalls(wireCallsOf(response), tools)
+  const unrunnable = isMalformed(response) ? [...unread, MALFORMED_CALL] : unread
+  const refusal = response.candidates?.[0]?.finishMessage ?? response.promptFeedback?.blockReasonMessage
+  const stop = stopOf(response, calls.length + unrunnable.length > 0)
+  return {
+    text: answerOf(response)
+      .flatMap((part) => (part.text && !part.thought ? [part.text] : []))
+      .join(''),
+    calls,
+    unrunnable,
+    stop,
+    ...(stop === 'refused' && refusal ? { refusal } : {}),
+    usage: usageOf(response),
+  }
+}
+
+function answerOf(response: GeminiResponse): readonly Part[] {
+  return partsOf(response.candidates?.[0])
 }
 
 function wireCallsOf(response: GeminiResponse): readonly WireCall[] {
-  const calls = partsOf(response).flatMap(({ functionCall }) => (functionCall ? [functionCall] : []))
+  const calls = answerOf(response).flatMap(({ functionCall }) => (functionCall ? [functionCall] : []))
   const ids = uniqueIds(
     calls.map(({ id }) => id),
     response.responseId,
   )
-  return calls.map(({ name, args }, index) => ({ id: ids[index] ?? '', wireName: name ?? '', args }))
+  return calls.map(({ name, args }, index) => ({
+    id: ids[index] ?? '',
+    wireName: readText(name),
+    args,
+  }))
 }
 
 function toMessages(
@@ -104,17 +108,17 @@ function toMessages(
   tools: WireTools,
 ): readonly Content[] {
   if (isRefused(response)) return []
-  const parts = partsOf(response)
-  // Gemini gives back nothing of a call it could not form; told of it, the model tries again.
+  const parts = answerOf(response)
+  // Gemini returns nothing of a call it could not form; once it knows, the model tries again.
   const correction: Part[] = isMalformed(response) ? [{ text: CORRECTION }] : []
   if (parts.length === 0 && correction.length === 0) return []
   const wireCalls = wireCallsOf(response)
-  const sent = parts.flatMap(({ functionCall }) => (functionCall ? [functionCall] : []))
   // Every part goes back as it came: thought signatures are bound to their places.
+  const replayed = parts.map(replayPart)
+  const sent = replayed.flatMap(({ functionCall }) => (functionCall ? [functionCall] : []))
   const reply: Content = {
     role: 'model',
-    parts:
-      parts.length === 0 ? [{ text: '(a function call that could not be read)' }] : parts.map(replayPart),
+    parts: replayed.length === 0 ? [{ text: '(a function call that could not be read)' }] : replayed,
   }
   if (wireCalls.length + correction.length === 0) return [reply]
   const answers = answersTo(wireCalls, results, tools)
@@ -149,11 +153,12 @@ function isMalformed(response: GeminiResponse): boolean {
 }
 
 function replayPart(part: Part): Part {
-  if (!part.functionCall || isRecord(part.functionCall.args)) return part
-  return {
-    ...part,
-    functionCall: { ...part.functionCall, args: readArguments(part.functionCall.args) ?? {} },
-  }
+  const { functionCall } = part
+  if (!functionCall) return part
+  const name = replayedName(readText(functionCall.name))
+  const args = readArguments(functionCall.args) ?? {}
+  const isSame = name === functionCall.name && args === functionCall.args
+  return isSame ? part : { ...part, functionCall: { ...functionCall, name, args } }
 }
 
 function responseOf({ result }: CallResult) {
@@ -198,18 +203,22 @@ function stopOf(response: GeminiResponse, hasCalls: boolean): Stop {
   const reason = response.candidates?.[0]?.finishReason
   if (isRefused(response)) return 'refused'
   if (reason === 'MAX_TOKENS') return 'length'
-  // Every other reason is one for which the answer was broken off, those not known yet included.
+  // The provider's own limits: what came is whole, and asking the same again would end the same way.
+  if (reason === 'TOO_MANY_TOOL_CALLS') return hasCalls ? 'calls' : 'length'
+  if (reason === 'CONTINUATION') return hasCalls ? 'calls' : 'paused'
+  // For any other reason the answer was broken off, reasons that are not known yet included.
   if (reason !== 'STOP' && !isMalformed(response)) return 'cut'
   return hasCalls ? 'calls' : 'done'
 }
 
 function usageOf({ usageMetadata }: GeminiResponse): Usage {
   if (!usageMetadata) return NO_USAGE
-  const { promptTokenCount = 0, cachedContentTokenCount = 0, toolUsePromptTokenCount = 0 } = usageMetadata
+  const cached = readCount(usageMetadata.cachedContentTokenCount)
+  const input = readCount(usageMetadata.promptTokenCount) + readCount(usageMetadata.toolUsePromptTokenCount)
   return {
-    inputTokens: promptTokenCount + toolUsePromptTokenCount - cachedContentTokenCount,
-    cachedInputTokens: cachedContentTokenCount,
+    inputTokens: readCount(input - cached),
+    cachedInputTokens: cached,
     cacheWriteTokens: 0,
-    outputTokens: (usageMetadata.candidatesTokenCount ?? 0) + (usageMetadata.thoughtsTokenCount ?? 0),
+    outputTokens: readCount(usageMetadata.candidatesTokenCount) + readCount(usageMetadata.thoughtsTokenCount),
   }
 }

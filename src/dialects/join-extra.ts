@@ -1,39 +1,53 @@
 import { isRecord } from '../json.ts'
 
-/** Fields of a message or a call that are not of the provider's own API, kept so that they can go back. */
-export type Extra = Readonly<Record<string, unknown>>
+/** Fields of a message or a call that are not part of the provider's own API, kept so that they can go back. */
+export type Extra = Record<string, unknown>
 
 /**
- * Joins what two pieces of a stream add to one message: texts run on, lists grow, and an entry of a list that bears
- * the index of an earlier one goes on with it.
+ * Collects what the pieces of a stream add to one message: texts are joined, lists grow, and an entry of a list with
+ * the index of an earlier one continues it.
  */
-export function joinExtra(before: Extra, piece: object): Extra {
-  const joined: Record<string, unknown> = { ...before }
-  for (const [field, value] of Object.entries(piece))
-    if (value !== null && value !== undefined) joined[field] = joinValues(joined[field], value)
-  return joined
-}
+export class ExtraFields {
+  readonly #fields: Extra = {}
+  /** For each list, where the entry of an index and type stands. */
+  readonly #places = new Map<string, Map<string, number>>()
 
-function joinValues(before: unknown, value: unknown): unknown {
-  if (typeof before === 'string' && typeof value === 'string') return before + value
-  if (Array.isArray(value)) return value.reduce(addEntry, Array.isArray(before) ? before : [])
-  return isRecord(before) && isRecord(value) ? { ...before, ...value } : value
-}
+  add(piece: Extra): void {
+    for (const [field, value] of Object.entries(piece)) {
+      if (value === null || value === undefined || field === '__proto__') continue
+      const before = this.#fields[field]
+      if (Array.isArray(value)) this.#addEntries(field, Array.isArray(before) ? before : [], value)
+      else if (typeof before === 'string' && typeof value === 'string') this.#fields[field] = before + value
+      else this.#fields[field] = isRecord(before) && isRecord(value) ? { ...before, ...value } : value
+    }
+  }
 
-function addEntry(entries: readonly unknown[], entry: unknown): readonly unknown[] {
-  if (!isRecord(entry) || entry.index === undefined) return [...entries, entry]
-  const place = entries.findIndex(
-    (other) => isRecord(other) && other.index === entry.index && other.type === entry.type,
-  )
-  return place === -1 ? [...entries, entry] : entries.with(place, joinEntry(entries[place], entry))
+  fields(): Extra {
+    return { ...this.#fields }
+  }
+
+  #addEntries(field: string, entries: unknown[], added: readonly unknown[]): void {
+    this.#fields[field] = entries
+    const places = this.#places.get(field) ?? new Map<string, number>()
+    this.#places.set(field, places)
+    for (const entry of added) {
+      const key = isRecord(entry) && entry.index !== undefined ? `${entry.index} ${entry.type}` : undefined
+      const place = key === undefined ? undefined : places.get(key)
+      if (place !== undefined) entries[place] = joinEntry(entries[place], entry)
+      else {
+        if (key !== undefined) places.set(key, entries.length)
+        entries.push(entry)
+      }
+    }
+  }
 }
 
 /** Fields of an entry whose text comes in pieces; the others come whole, and again with every piece. */
 const RUNNING: ReadonlySet<string> = new Set(['text', 'summary', 'data'])
 
-function joinEntry(before: unknown, piece: Extra): Extra {
-  const joined: Record<string, unknown> = isRecord(before) ? { ...before } : {}
-  for (const [field, value] of Object.entries(piece)) {
+function joinEntry(before: unknown, piece: unknown): Extra {
+  const joined: Extra = isRecord(before) ? { ...before } : {}
+  for (const [field, value] of Object.entries(isRecord(piece) ? piece : {})) {
     if (value === null || value === undefined) continue
     const known = joined[field]
     joined[field] =

@@ -1,5 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
+import { isRecord } from '../json.ts'
 import type { StreamReader } from './dialect.ts'
+import { readText } from './read-value.ts'
 import { readArguments } from './wire-calls.ts'
 
 /** Puts a message together from the events of the Messages API. */
@@ -8,17 +10,18 @@ export class MessageStreamReader implements StreamReader<Anthropic.RawMessageStr
   readonly #blocks = new Map<number, Anthropic.ContentBlock>()
   readonly #json = new Map<number, string>()
   readonly #finished = new Set<number>()
+  readonly #citations = new Map<number, Anthropic.TextCitation[]>()
 
   add(event: Anthropic.RawMessageStreamEvent): string {
+    if (!isRecord(event)) return ''
     switch (event.type) {
       case 'message_start':
-        this.#message = event.message
+        if (isRecord(event.message)) this.#message = event.message
         return ''
       case 'content_block_start':
-        this.#blocks.set(event.index, event.content_block)
-        return event.content_block.type === 'text' ? event.content_block.text : ''
+        return this.#start(event.index, event.content_block)
       case 'content_block_delta':
-        return this.#addDelta(event.index, event.delta)
+        return isRecord(event.delta) ? this.#addDelta(event.index, event.delta) : ''
       case 'content_block_stop':
         this.#finished.add(event.index)
         return ''
@@ -36,21 +39,32 @@ export class MessageStreamReader implements StreamReader<Anthropic.RawMessageStr
     return { ...(this.#message ?? emptyMessage()), content }
   }
 
+  #start(index: number, block: Anthropic.ContentBlock): string {
+    if (!isRecord(block)) return ''
+    // A text that starts without one has its words in the deltas.
+    const started = block.type === 'text' ? { ...block, text: readText(block.text) } : block
+    this.#blocks.set(index, started)
+    return started.type === 'text' ? started.text : ''
+  }
+
   #addDelta(index: number, delta: Anthropic.RawContentBlockDelta): string {
     const block = this.#blocks.get(index)
     if (!block) return ''
     if (delta.type === 'text_delta' && block.type === 'text') {
-      this.#blocks.set(index, { ...block, text: block.text + delta.text })
-      return delta.text
+      const text = readText(delta.text)
+      this.#blocks.set(index, { ...block, text: block.text + text })
+      return text
     }
     if (delta.type === 'input_json_delta') {
-      this.#json.set(index, (this.#json.get(index) ?? '') + delta.partial_json)
+      this.#json.set(index, (this.#json.get(index) ?? '') + readText(delta.partial_json))
     } else if (delta.type === 'thinking_delta' && block.type === 'thinking') {
-      this.#blocks.set(index, { ...block, thinking: block.thinking + delta.thinking })
+      this.#blocks.set(index, { ...block, thinking: readText(block.thinking) + readText(delta.thinking) })
     } else if (delta.type === 'signature_delta' && block.type === 'thinking') {
       this.#blocks.set(index, { ...block, signature: delta.signature })
     } else if (delta.type === 'citations_delta' && block.type === 'text') {
-      this.#blocks.set(index, { ...block, citations: [...(block.citations ?? []), delta.citation] })
+      const citations = this.#citations.get(index) ?? [...(block.citations ?? [])]
+      citations.push(delta.citation)
+      this.#citations.set(index, citations)
     }
     return ''
   }
@@ -66,7 +80,8 @@ export class MessageStreamReader implements StreamReader<Anthropic.RawMessageStr
   /** The block as it stands; of an unfinished stream, only what can be replayed. */
   #block(index: number, block: Anthropic.ContentBlock): Anthropic.ContentBlock[] {
     const isFinished = this.#finished.has(index)
-    if (block.type === 'text') return block.text === '' ? [] : [block]
+    const citations = this.#citations.get(index)
+    if (block.type === 'text') return block.text === '' ? [] : [citations ? { ...block, citations } : block]
     if (!isFinished) return []
     const json = this.#json.get(index)
     if (json === undefined || json === '' || !('input' in block)) return [block]

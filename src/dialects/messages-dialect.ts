@@ -1,24 +1,40 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { isRecord } from '../json.ts'
-import { readSearchAnswer } from '../meta-tools/search-answer.ts'
 import type { Reply, Stop } from '../reply.ts'
 import type { SchemaRules } from '../schema/translate/schema-rules.ts'
 import type { Strategy, Surface } from '../session/surface.ts'
 import type { CallResult } from '../tool.ts'
 import { NO_USAGE, type Usage } from '../usage.ts'
-import { type Dialect, systemText, type Turn } from './dialect.ts'
+import { type Dialect, type RequestInput, systemText } from './dialect.ts'
+import { makeDialect } from './make-dialect.ts'
+import { mendMessages } from './mend-messages.ts'
 import { MessageStreamReader } from './message-stream.ts'
+import { type MessagesCallers, MessagesTools } from './messages-tools.ts'
+import { readCount, readText } from './read-value.ts'
 import { isImage, resultParts } from './result-parts.ts'
 import { searchNote } from './search-answer.ts'
-import { answersTo, CUT_OFF, readArguments, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
-import { type WireTool, type WireTools, wireToolsBy } from './wire-tools.ts'
+import {
+  answersTo,
+  CUT_OFF,
+  PLAIN_ID,
+  readArguments,
+  readCalls,
+  replayedName,
+  uniqueIds,
+  type WireCall,
+} from './wire-calls.ts'
+import type { ToolLimits, WireTools } from './wire-tools.ts'
+
+export type { MessagesCallers } from './messages-tools.ts'
 
 /** The part of a request that the Messages API takes from a dialect. */
 export interface MessagesRequest {
-  tools: Anthropic.Tool[]
+  tools: Anthropic.ToolUnion[]
   messages: Anthropic.MessageParam[]
   system?: Anthropic.TextBlockParam[]
   cache_control?: Anthropic.CacheControlEphemeral
+  /** The container that code of this conversation last ran in. */
+  container?: string
 }
 
 /** A dialect of the Messages API, in the types of `@anthropic-ai/sdk`. */
@@ -26,7 +42,8 @@ export type MessagesDialect = Dialect<
   Anthropic.MessageParam,
   MessagesRequest,
   Anthropic.Message,
-  Anthropic.RawMessageStreamEvent
+  Anthropic.RawMessageStreamEvent,
+  Anthropic.ToolUnion
 >
 
 /** What tells one dialect of the Messages API from another. */
@@ -34,147 +51,153 @@ export interface MessagesDialectOptions {
   readonly name: string
   readonly strategy: Strategy
   readonly rules: SchemaRules
+  readonly limits: ToolLimits
   /** How long cached prefixes live; false writes no cache marks. */
   readonly cache: '5m' | '1h' | false
   /** Whether one mark on the request keeps the growing messages cached. */
   readonly hasRequestMark: boolean
+  readonly allowedCallers?: MessagesCallers | undefined
+  /** Whether tools that joined the conversation late are defined in its messages, and not in `tools`. */
+  readonly inlineTools?: boolean | undefined
 }
 
 /** The Messages API, which Anthropic and others speak. */
 export function messagesDialect(options: MessagesDialectOptions): MessagesDialect {
-  const { name, strategy, rules, cache, hasRequestMark } = options
-  const wireTools = wireToolsBy(rules)
+  const { cache, hasRequestMark, allowedCallers = {}, inlineTools = false, ...form } = options
   const cacheControl: Anthropic.CacheControlEphemeral | undefined =
     cache === false ? undefined : { type: 'ephemeral', ...(cache === '1h' ? { ttl: '1h' } : {}) }
-  const toReply = (response: Anthropic.Message, surface: Surface): Reply => {
-    const { calls, unrunnable } = readCalls(wireCallsOf(response), wireTools(surface))
-    return {
-      text: response.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(''),
-      calls,
-      unrunnable,
-      stop: stopOf(response, calls.length + unrunnable.length > 0),
-      ...(response.stop_details?.explanation ? { refusal: response.stop_details.explanation } : {}),
-      usage: usageOf(response.usage),
-    }
-  }
-  return {
-    name,
-    strategy,
-    toRequest: (turn) => ({
-      ...toRequest(turn, wireTools(turn.surface), cacheControl),
-      ...(cacheControl && hasRequestMark ? { cache_control: cacheControl } : {}),
-    }),
+  /** By the message that came out of it. A history read from JSON starts without one. */
+  const containers = new WeakMap<Anthropic.MessageParam, string>()
+  return makeDialect({
+    ...form,
+    toRequest: (input, tools) => {
+      const container = input.messages
+        .map((message) => containers.get(message))
+        .findLast((id) => id !== undefined)
+      return {
+        ...toRequest(input, new MessagesTools(tools, allowedCallers, inlineTools), cacheControl),
+        ...(cacheControl && hasRequestMark ? { cache_control: cacheControl } : {}),
+        ...(container === undefined ? {} : { container }),
+      }
+    },
     toReply,
-    toCalls: (response, surface) => toReply(response, surface).calls,
-    toMessages: (response, results, surface) => toMessages(response, results, wireTools(surface)),
+    toMessages: (response, results, tools) => {
+      const own = new MessagesTools(tools, allowedCallers, inlineTools)
+      const messages = toMessages(response, results, own)
+      const [reply] = messages
+      const container = response.container?.id
+      if (reply && typeof container === 'string') containers.set(reply, container)
+      return messages
+    },
     userMessage: (text) => ({ role: 'user', content: text }),
     openStream: () => new MessageStreamReader(),
-    lossesOf: (surface) => wireTools(surface).losses(),
-  }
+  })
 }
 
 function toRequest(
-  turn: Turn<Anthropic.MessageParam>,
-  tools: WireTools,
+  input: RequestInput<Anthropic.MessageParam, Anthropic.ToolUnion>,
+  tools: MessagesTools,
   cacheControl: Anthropic.CacheControlEphemeral | undefined,
 ): MessagesRequest {
-  const system = systemText(turn)
+  const { hostTools = [] } = input
+  const { shown, deferred } = tools.wire
+  tools.wire.checkCount(hostTools.length + shown.length + deferred.length)
+  const system = systemText(input)
   const mark = cacheControl ? { cache_control: cacheControl } : {}
-  const marked = system === '' ? lastLasting(turn.surface, tools) : undefined
+  const marked = system === '' ? lastLasting(input.surface, tools.wire) : undefined
   return {
     tools: [
+      ...hostTools,
       // The end of what never changes is marked: the system prompt, or else the last tool that stays the last.
-      ...tools.shown.map((tool) => (tool.name === marked ? { ...toTool(tool), ...mark } : toTool(tool))),
-      ...tools.deferred.map((tool) => ({ ...toTool(tool), defer_loading: true })),
+      ...shown.map((tool) => ({ ...tools.toTool(tool), ...(tool.name === marked ? mark : {}) })),
+      ...tools.declared.map((tool) => ({ ...tools.toTool(tool), defer_loading: true })),
     ],
     ...(system === '' ? {} : { system: [{ type: 'text', text: system, ...mark }] }),
-    messages: withoutDanglingReferences(turn.messages, tools),
+    messages: mendMessages(input.messages, new Set([...shown, ...deferred].map(({ name }) => name))),
   }
 }
 
-/** The last tool behind which nothing is put on activation: a mark that moved would change the bytes it stood in. */
+/** The last tool that activation adds nothing after: a mark that moved would change the bytes around it. */
 function lastLasting({ strategy, deferredCount }: Surface, tools: WireTools): string | undefined {
   if (strategy === 'append' && tools.searchTool !== undefined) return tools.toWireName(tools.searchTool)
   if (strategy === 'append' && deferredCount > 0) return undefined
   return tools.shown.at(-1)?.name
 }
 
-function toTool({ name, description, parameters }: WireTool): Anthropic.Tool {
-  return { name, description, input_schema: parameters }
+function toReply(response: Anthropic.Message, tools: WireTools): Reply {
+  const { calls, unrunnable } = readCalls(wireCallsOf(response), tools)
+  return {
+    text: blocksOf(response)
+      .flatMap((block) => (block.type === 'text' ? [block.text] : []))
+      .join(''),
+    calls,
+    unrunnable,
+    stop: stopOf(response, calls.length + unrunnable.length > 0),
+    ...(response.stop_details?.explanation ? { refusal: response.stop_details.explanation } : {}),
+    usage: usageOf(response.usage),
+  }
 }
 
-/** A reference to a tool that is gone would fail every request from here on; it is told of instead. */
-function withoutDanglingReferences(
-  messages: readonly Anthropic.MessageParam[],
-  tools: WireTools,
-): Anthropic.MessageParam[] {
-  const defined = new Set([...tools.shown, ...tools.deferred].map(({ name }) => name))
-  return messages.map((message) => {
-    if (message.role !== 'user' || typeof message.content === 'string') return message
-    const content = message.content.map((block) => mendReferences(block, defined))
-    return content.every((block, index) => block === message.content[index])
-      ? message
-      : { ...message, content }
-  })
-}
-
-function mendReferences(
-  block: Anthropic.ContentBlockParam,
-  defined: ReadonlySet<string>,
-): Anthropic.ContentBlockParam {
-  if (block.type !== 'tool_result' || !Array.isArray(block.content)) return block
-  const gone: string[] = []
-  const kept = block.content.filter((part) => {
-    if (part.type !== 'tool_reference' || defined.has(part.tool_name)) return true
-    gone.push(part.tool_name)
-    return false
-  })
-  if (gone.length === 0) return block
-  if (kept.length > 0) return { ...block, content: kept }
-  return { ...block, content: `No longer available: ${gone.join(', ')}. Search again for what you need.` }
+/** The blocks of an answer that can be read. */
+function blocksOf({ content }: Anthropic.Message): readonly Anthropic.ContentBlock[] {
+  if (!Array.isArray(content)) return []
+  return content.filter(
+    (block) => isRecord(block) && (block.type !== 'text' || typeof block.text === 'string'),
+  )
 }
 
 function wireCallsOf(response: Anthropic.Message): readonly WireCall[] {
-  const blocks = response.content.filter((block) => block.type === 'tool_use')
+  const content = blocksOf(response)
+  const blocks = content.filter((block) => block.type === 'tool_use')
   const ids = uniqueIds(
     blocks.map(({ id }) => id),
     response.id,
+    PLAIN_ID,
   )
   const isLimited =
     response.stop_reason === 'max_tokens' || response.stop_reason === 'model_context_window_exceeded'
   return blocks.map((block, index) => ({
     id: ids[index] ?? block.id,
-    wireName: block.name,
+    wireName: readText(block.name),
     args: block.input,
     // What the limit cut off may still look whole: half a list is a list.
-    fault: isLimited && block === response.content.at(-1) ? CUT_OFF : undefined,
+    fault: isLimited && block === content.at(-1) ? CUT_OFF : undefined,
   }))
 }
 
 function toMessages(
   response: Anthropic.Message,
   results: readonly CallResult[],
-  tools: WireTools,
+  tools: MessagesTools,
 ): readonly Anthropic.MessageParam[] {
   const wireCalls = wireCallsOf(response)
   // A refused answer must not be replayed: the model would refuse again.
   if (response.stop_reason === 'refusal') return []
   let next = 0
-  const content = replayable(response.content).map((block): Anthropic.ContentBlockParam => {
+  const content = replayable(blocksOf(response)).map((block): Anthropic.ContentBlockParam => {
     if (block.type !== 'tool_use') return block
-    const id = wireCalls[next++]?.id ?? block.id
-    const input = isRecord(block.input) ? block.input : (readArguments(block.input) ?? {})
-    return input === block.input && id === block.id ? block : { ...block, id, input }
+    const { id = block.id, wireName = '' } = wireCalls[next++] ?? {}
+    const name = replayedName(wireName)
+    const input = readArguments(block.input) ?? {}
+    const isSame = input === block.input && id === block.id && name === block.name
+    return isSame ? block : { ...block, id, name, input }
   })
   if (content.length === 0) return []
   const reply: Anthropic.MessageParam = { role: 'assistant', content }
   if (wireCalls.length === 0) return [reply]
-  const answers = answersTo(wireCalls, results, tools)
+  const answers = answersTo(wireCalls, results, tools.wire)
   const blocks = answers.map((answer) => toResultBlock(answer, tools))
+  // Code that waits for results takes nothing else.
+  const isAskedByCode = content.some((block) => block.type === 'tool_use' && isCodes(block.caller))
   const notes = answers.flatMap((answer, index) =>
-    hasReferences(blocks[index]) ? noteOf(answer, tools) : [],
+    hasReferences(blocks[index]) && !isAskedByCode ? noteOf(answer, tools.wire) : [],
   )
-  return [reply, { role: 'user', content: [...blocks, ...notes] }]
+  const late = answers.flatMap((answer) => tools.foundIn(answer).filter((name) => tools.inline.has(name)))
+  return [
+    reply,
+    { role: 'user', content: [...blocks, ...notes] },
+    ...(late.length === 0 ? [] : [tools.toAddition(new Set(late))]),
+  ]
 }
 
 /** Blocks that may be sent back: no blank text, and nothing that ends in thinking. */
@@ -184,24 +207,29 @@ function replayable(content: readonly Anthropic.ContentBlock[]): readonly Anthro
   return said.slice(0, last + 1)
 }
 
+function isCodes(caller: Anthropic.ToolUseBlockParam['caller']): boolean {
+  return isRecord(caller) && caller.type !== 'direct'
+}
+
 function hasReferences(block: Anthropic.ToolResultBlockParam | undefined): boolean {
   return Array.isArray(block?.content) && block.content.some(({ type }) => type === 'tool_reference')
 }
 
-/** What a search said besides its references stands after the results, since no text may stand among them. */
+/** What a search says besides its references follows the results, since no text may stand among them. */
 function noteOf({ result }: CallResult, tools: WireTools): Anthropic.TextBlockParam[] {
   const note = result.ok ? searchNote(result.structured, tools) : ''
   return note === '' ? [] : [{ type: 'text', text: note }]
 }
 
-function toResultBlock(
-  { toolCallId, name, result }: CallResult,
-  tools: WireTools,
-): Anthropic.ToolResultBlockParam {
+function toResultBlock(answer: CallResult, tools: MessagesTools): Anthropic.ToolResultBlockParam {
+  const { toolCallId, result } = answer
   const base = { type: 'tool_result', tool_use_id: toolCallId } as const
-  const references = result.ok && tools.isSearch(name) ? referencesTo(result.structured, tools) : []
+  const found = tools.foundIn(answer)
+  const references = found.filter((name) => !tools.inline.has(name))
   // References stand alone: the provider puts the definitions in their place.
-  if (references.length > 0) return { ...base, content: references }
+  if (references.length > 0)
+    return { ...base, content: references.map((name) => ({ type: 'tool_reference', tool_name: name })) }
+  if (found.length > 0) return { ...base, content: `Found ${found.join(', ')}; the definitions follow.` }
   return {
     ...base,
     content: resultParts(result, (mimeType) => isImage(mimeType) || mimeType === 'application/pdf').map(
@@ -209,14 +237,6 @@ function toResultBlock(
     ),
     ...(result.ok ? {} : { is_error: true }),
   }
-}
-
-function referencesTo(structured: unknown, tools: WireTools): Anthropic.ToolReferenceBlockParam[] {
-  const deferred = new Set(tools.deferred.map(({ name }) => name))
-  const found = readSearchAnswer(structured).activated.map((name) => tools.toWireName(name))
-  return [...new Set(found)]
-    .filter((name) => deferred.has(name))
-    .map((name) => ({ type: 'tool_reference', tool_name: name }))
 }
 
 function toBlock(
@@ -233,7 +253,7 @@ function toBlock(
 type ImageType = Anthropic.Base64ImageSource['media_type']
 
 function stopOf({ stop_reason }: Anthropic.Message, hasCalls: boolean): Stop {
-  if (stop_reason === null) return 'cut'
+  if (!stop_reason) return 'cut'
   if (stop_reason === 'refusal') return 'refused'
   if (stop_reason === 'pause_turn') return 'paused'
   if (stop_reason === 'max_tokens' || stop_reason === 'model_context_window_exceeded') return 'length'
@@ -243,9 +263,9 @@ function stopOf({ stop_reason }: Anthropic.Message, hasCalls: boolean): Stop {
 function usageOf(usage: Anthropic.Usage | undefined): Usage {
   if (!usage) return NO_USAGE
   return {
-    inputTokens: usage.input_tokens ?? 0,
-    cachedInputTokens: usage.cache_read_input_tokens ?? 0,
-    cacheWriteTokens: usage.cache_creation_input_tokens ?? 0,
-    outputTokens: usage.output_tokens ?? 0,
+    inputTokens: readCount(usage.input_tokens),
+    cachedInputTokens: readCount(usage.cache_read_input_tokens),
+    cacheWriteTokens: readCount(usage.cache_creation_input_tokens),
+    outputTokens: readCount(usage.output_tokens),
   }
 }

@@ -6,13 +6,14 @@ export type { MessagesDialect, MessagesRequest } from './messages-dialect.ts'
 /**
  * MiniMax, through its Messages endpoint. It cannot defer, so the surface stays constant and found tools are called
  * through `call_tool`. The model loses its thread unless its thinking is replayed: append all that `toMessages`
- * gives.
+ * returns.
  */
 export function minimax(): MessagesDialect {
   return messagesDialect({
     name: 'minimax',
     strategy: 'dispatch',
     rules: COMPATIBLE_RULES,
+    limits: { api: 'MiniMax', maxTools: Number.POSITIVE_INFINITY },
     cache: '5m',
     hasRequestMark: false,
   })

@@ -1,3 +1,4 @@
+import type Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, it } from 'vitest'
 import { realRegistry, sampleRegistry, tool } from '../../test/dialects/catalogue.ts'
 import { checkAnthropicRequest } from '../../test/dialects/wire-server/check-anthropic.ts'
@@ -8,7 +9,8 @@ import { anthropicVoice } from '../../test/dialects/wire-server/voices/anthropic
 import { NATIVE_SEARCH, responsesVoice } from '../../test/dialects/wire-server/voices/openai-responses.ts'
 import type { Surface } from '../session/surface.ts'
 import { ToolRegistry } from '../tool-registry.ts'
-import { anthropic } from './anthropic.ts'
+import { anthropic, type MessagesRequest } from './anthropic.ts'
+import type { SpokenTurn } from './dialect-contract.ts'
 import { gemini } from './gemini.ts'
 import { openaiChat } from './openai-chat.ts'
 import { openaiResponses } from './openai-responses.ts'
@@ -21,7 +23,7 @@ describe('anthropic', () => {
 
   it('sends every deferred tool from the first request, after those that are shown', async () => {
     const session = await open(sampleRegistry())
-    const { tools } = dialect.toRequest({ surface: session.surface(), messages: [] })
+    const tools = ownTools(dialect.toRequest({ surface: session.surface(), messages: [] }))
     const firstDeferred = tools.findIndex(({ defer_loading }) => defer_loading)
     expect(tools.slice(0, firstDeferred).map(({ name }) => name)).toContain('tool_search')
     expect(tools.slice(firstDeferred).every(({ defer_loading }) => defer_loading === true)).toBe(true)
@@ -31,7 +33,9 @@ describe('anthropic', () => {
   it('marks the end of what never changes for the cache, and never a deferred tool', async () => {
     const surface = (await open(sampleRegistry())).surface()
     const marked = (request: ReturnType<typeof dialect.toRequest>) =>
-      request.tools.filter(({ cache_control }) => cache_control).map(({ name }) => name)
+      ownTools(request)
+        .filter(({ cache_control }) => cache_control)
+        .map(({ name }) => name)
     expect(marked(dialect.toRequest({ surface, messages: [] }))).toEqual(['tool_search'])
     const withSystem = dialect.toRequest({ surface, messages: [], system: 'Be brief.' })
     expect([marked(withSystem), withSystem.system?.[0]?.cache_control]).toEqual([[], { type: 'ephemeral' }])
@@ -123,9 +127,9 @@ describe('anthropic', () => {
 
   it('under append, lets no mark move as tools are added', async () => {
     const session = await sampleRegistry().openSession({ mode: 'lazy', strategy: 'append' })
-    const before = dialect.toRequest({ surface: session.surface(), messages: [] }).tools
+    const before = ownTools(dialect.toRequest({ surface: session.surface(), messages: [] }))
     await session.activate([RAIN])
-    const after = dialect.toRequest({ surface: session.surface(), messages: [] }).tools
+    const after = ownTools(dialect.toRequest({ surface: session.surface(), messages: [] }))
     expect(after).toHaveLength(before.length + 1)
     expect(after.slice(0, -1)).toEqual(before)
     expect(after.filter(({ cache_control }) => cache_control).map(({ name }) => name)).toEqual([
@@ -171,7 +175,7 @@ describe('anthropic', () => {
       strategy: 'append',
       fingerprint: 'x',
     }
-    const [shown] = dialect.toRequest({ surface, messages: [] }).tools
+    const [shown] = ownTools(dialect.toRequest({ surface, messages: [] }))
     const [key = ''] = Object.keys(shown?.input_schema.properties as object)
     const response = anthropicVoice.respond({
       calls: [{ id: 'c', name: 'a', args: JSON.stringify({ [key]: 1 }) }],
@@ -330,3 +334,31 @@ describe.skipIf(!real)('the whole real catalogue', () => {
     expect(check({ ...rest, ...config })).toBeUndefined()
   })
 })
+
+describe('an answer of the Responses API that ended between two items', () => {
+  const dialect = openaiResponses()
+  const surface: Surface = { tools: [], deferredCount: 0, strategy: 'native', fingerprint: 'x' }
+  const ended = (reason: string, calls: SpokenTurn['calls'] = []) => {
+    const incomplete_details = { reason: reason as 'max_output_tokens' }
+    const response = responsesVoice.respond({ text: 'So far.', calls })
+    return dialect.toReply({ ...response, status: 'incomplete', incomplete_details }, surface)
+  }
+
+  it.each([
+    ['max_messages', 'length'],
+    ['steered', 'paused'],
+    ['something_new', 'cut'],
+  ])('is not cut off: %s stands for %s', (reason, stop) => {
+    expect(ended(reason).stop).toBe(stop)
+  })
+
+  it.each(['max_messages', 'steered'])('has its calls run: %s', (reason) => {
+    const { stop, calls } = ended(reason, [{ id: 'a', name: 'ping', args: '{}' }])
+    expect([stop, calls.length]).toEqual(['calls', 1])
+  })
+})
+
+/** The tools of a request to which the host added none. */
+function ownTools({ tools }: MessagesRequest): readonly Anthropic.Tool[] {
+  return tools.filter((tool): tool is Anthropic.Tool => 'input_schema' in tool)
+}

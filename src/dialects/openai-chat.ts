@@ -1,16 +1,25 @@
 import type OpenAI from 'openai'
-import { ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { Reply, Stop } from '../reply.ts'
 import { COMPATIBLE_RULES } from '../schema/translate/schema-rules.ts'
-import type { Surface } from '../session/surface.ts'
 import type { CallResult } from '../tool.ts'
 import { NO_USAGE, type Usage } from '../usage.ts'
 import { ChatStreamReader } from './chat-stream.ts'
-import { type Dialect, systemText, type Turn } from './dialect.ts'
+import { type Dialect, type RequestInput, systemText } from './dialect.ts'
+import { makeDialect } from './make-dialect.ts'
+import { CallIds, GO_ON, withUserTurns } from './mend-history.ts'
+import { readCount, readText } from './read-value.ts'
 import { isImage, resultParts } from './result-parts.ts'
-import { answersTo, CUT_OFF, readArguments, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
-import { type WireTools, wireToolsBy } from './wire-tools.ts'
+import {
+  answersTo,
+  argumentsJson,
+  CUT_OFF,
+  readCalls,
+  replayedName,
+  uniqueIds,
+  type WireCall,
+} from './wire-calls.ts'
+import type { WireTools } from './wire-tools.ts'
 
 type Message = OpenAI.ChatCompletionMessageParam
 type AssistantMessage = OpenAI.ChatCompletionAssistantMessageParam
@@ -27,82 +36,112 @@ export type OpenAiChatDialect = Dialect<
   Message,
   ChatRequest,
   OpenAI.ChatCompletion,
-  OpenAI.ChatCompletionChunk
+  OpenAI.ChatCompletionChunk,
+  OpenAI.ChatCompletionFunctionTool
 >
 
-/** What a server that speaks Chat Completions takes. */
+/** What a server that speaks Chat Completions takes. The defaults are OpenAI's own limits. */
 export interface OpenAiChatOptions {
-  /** How many tools a request may have; 128, as OpenAI has it. */
+  /** The most tools in a request; 128. */
   readonly maxTools?: number
+  /** The longest description of a tool, in characters; 1,024. */
+  readonly maxDescriptionChars?: number
 }
 
 /**
  * OpenAI's Chat Completions, and every server that speaks it: Ollama, vLLM, OpenRouter, DeepSeek and others. They
- * cannot defer, so the surface stays constant and found tools are called through `call_tool`. Schemas keep to what
- * the poorest of them understands.
+ * cannot defer, so the surface stays constant and found tools are called through `call_tool`. Schemas use only what
+ * all of these servers understand.
  */
-export function openaiChat({ maxTools = 128 }: OpenAiChatOptions = {}): OpenAiChatDialect {
-  const wireTools = wireToolsBy(COMPATIBLE_RULES)
-  const toReply = (response: OpenAI.ChatCompletion, surface: Surface): Reply => {
-    const choice = choiceOf(response)
-    const { calls, unrunnable } = readCalls(wireCallsOf(response), wireTools(surface))
-    const error = errorOf(response)
-    return {
-      text: choice?.message.content ?? '',
-      calls,
-      unrunnable,
-      stop: error ? 'cut' : stopOf(choice, calls.length + unrunnable.length > 0),
-      ...(choice?.message.refusal ? { refusal: choice.message.refusal } : {}),
-      ...(error ? { error } : {}),
-      usage: usageOf(response.usage),
-    }
-  }
-  return {
+export function openaiChat({
+  maxTools = 128,
+  maxDescriptionChars = 1_024,
+}: OpenAiChatOptions = {}): OpenAiChatDialect {
+  return makeDialect({
     name: 'openai-chat',
     strategy: 'dispatch',
-    toRequest: (turn) => toRequest(turn, wireTools(turn.surface), maxTools),
+    rules: COMPATIBLE_RULES,
+    limits: { api: 'Chat Completions', maxTools, maxDescriptionChars },
+    toRequest,
     toReply,
-    toCalls: (response, surface) => toReply(response, surface).calls,
-    toMessages: (response, results, surface) => toMessages(response, results, wireTools(surface)),
-    userMessage: (text) => ({ role: 'user', content: text }),
+    toMessages,
+    userMessage,
     openStream: () => new ChatStreamReader(),
-    lossesOf: (surface) => wireTools(surface).losses(),
+  })
+}
+
+function toRequest(
+  input: RequestInput<Message, OpenAI.ChatCompletionFunctionTool>,
+  wireTools: WireTools,
+): ChatRequest {
+  // A surface made for another dialect may hold tools back; here they can only be shown.
+  const tools = [
+    ...(input.hostTools ?? []),
+    ...[...wireTools.shown, ...wireTools.deferred].map(
+      ({ name, description, parameters }): OpenAI.ChatCompletionFunctionTool => ({
+        type: 'function',
+        function: { name, description, parameters },
+      }),
+    ),
+  ]
+  wireTools.checkCount(tools.length)
+  const system = systemText(input, wireTools.searchOverflow)
+  return {
+    messages: [
+      ...(system === '' ? [] : [{ role: 'system', content: system } as const]),
+      ...withUserTurns(withOwnIds(input.messages), ({ role }) => role === 'assistant', userMessage(GO_ON)),
+    ],
+    ...(tools.length === 0 ? {} : { tools }),
   }
 }
 
-function toRequest(turn: Turn<Message>, { shown, deferred }: WireTools, maxTools: number): ChatRequest {
-  // A surface made for another dialect may hold tools back; here they can only be shown.
-  const tools = [...shown, ...deferred]
-  if (tools.length > maxTools) {
-    throw new ToolcribError(
-      'config-invalid',
-      `the surface has ${tools.length} tools and a request takes ${maxTools}; open the session with mode "lazy", or pin fewer tools`,
-    )
-  }
-  const system = systemText(turn)
+function userMessage(text: string): Message {
+  return { role: 'user', content: text }
+}
+
+function withOwnIds(messages: readonly Message[]): Message[] {
+  const ids = new CallIds()
+  return messages.map((message) => {
+    if (message.role === 'tool') {
+      const id = ids.ofResult(message.tool_call_id)
+      return id === message.tool_call_id ? message : { ...message, tool_call_id: id }
+    }
+    if (message.role !== 'assistant' || !message.tool_calls) return message
+    const calls = message.tool_calls.map((call) => {
+      const id = ids.ofCall(call.id)
+      return id === call.id ? call : { ...call, id }
+    })
+    const isSame = calls.every((call, index) => call === message.tool_calls?.[index])
+    return isSame ? message : { ...message, tool_calls: calls }
+  })
+}
+
+function toReply(response: OpenAI.ChatCompletion, tools: WireTools): Reply {
+  const choice = choiceOf(response)
+  const { calls, unrunnable } = readCalls(wireCallsOf(response), tools)
+  const error = errorOf(response)
+  const refusal = choice?.message.refusal
   return {
-    messages: [...(system === '' ? [] : [{ role: 'system', content: system } as const]), ...turn.messages],
-    ...(tools.length === 0
-      ? {}
-      : {
-          tools: tools.map(({ name, description, parameters }) => ({
-            type: 'function',
-            function: { name, description, parameters },
-          })),
-        }),
+    text: readText(choice?.message.content),
+    calls,
+    unrunnable,
+    stop: error ? 'cut' : stopOf(choice, calls.length + unrunnable.length > 0),
+    ...(typeof refusal === 'string' && refusal !== '' ? { refusal } : {}),
+    ...(error ? { error } : {}),
+    usage: usageOf(response.usage),
   }
 }
 
 /** Servers that fail after they have begun answer with an error and without choices, whatever the types say. */
 function choiceOf(response: OpenAI.ChatCompletion): OpenAI.ChatCompletion.Choice | undefined {
   const choice = response.choices?.[0]
-  return choice?.message ? choice : undefined
+  return isRecord(choice?.message) ? choice : undefined
 }
 
 function errorOf(response: object): Reply['error'] {
   if (!('error' in response) || !response.error) return undefined
   const { error } = response
-  if (!isRecord(error)) return { message: String(error) }
+  if (!isRecord(error)) return { message: typeof error === 'string' ? error : JSON.stringify(error) }
   const { code, message } = error
   return {
     message: typeof message === 'string' ? message : JSON.stringify(error),
@@ -110,18 +149,26 @@ function errorOf(response: object): Reply['error'] {
   }
 }
 
+/** The calls of an answer; servers that put something else in the list do not mean a call by it. */
+function toolCallsOf(
+  choice: OpenAI.ChatCompletion.Choice | undefined,
+): OpenAI.ChatCompletionMessageToolCall[] {
+  const calls: unknown = choice?.message.tool_calls
+  return Array.isArray(calls) ? calls.filter(isRecord).map((call) => call as never) : []
+}
+
 function wireCallsOf(response: OpenAI.ChatCompletion): readonly WireCall[] {
   const choice = choiceOf(response)
-  const toolCalls = choice?.message.tool_calls ?? []
+  const toolCalls = toolCallsOf(choice)
   const ids = uniqueIds(
     toolCalls.map(({ id }) => id),
-    `${response.id} ${response.created}`,
+    JSON.stringify([response.id, response.created]),
   )
   const isLimited = choice?.finish_reason === 'length'
   return toolCalls.map((call, index) => ({
-    id: ids[index] ?? call.id,
-    wireName: call.type === 'custom' ? call.custom.name : call.function.name,
-    args: call.type === 'custom' ? call.custom.input : call.function.arguments,
+    id: ids[index] ?? '',
+    wireName: readText(call.type === 'custom' ? call.custom?.name : call.function?.name),
+    args: call.type === 'custom' ? call.custom?.input : call.function?.arguments,
     fault: isLimited && index === toolCalls.length - 1 ? CUT_OFF : undefined,
   }))
 }
@@ -137,7 +184,7 @@ function toMessages(
   const answers = answersTo(wireCalls, results, tools)
   const images = answers.flatMap(imagesOf)
   return [
-    ...replay(choice.message, wireCalls),
+    ...replay(choice, wireCalls),
     ...answers.map(
       (answer): Message => ({
         role: 'tool',
@@ -151,37 +198,36 @@ function toMessages(
 }
 
 /** The answer as it came, reasoning and all, with calls that can be sent back. */
-function replay(message: OpenAI.ChatCompletionMessage, wireCalls: readonly WireCall[]): AssistantMessage[] {
-  const { tool_calls, annotations: _, ...rest } = message
-  const hasContent = Boolean(message.content || message.refusal)
+function replay(choice: OpenAI.ChatCompletion.Choice, wireCalls: readonly WireCall[]): AssistantMessage[] {
+  const { tool_calls: _, annotations: __, ...rest } = choice.message
+  const hasContent = readText(rest.content) !== ''
   if (wireCalls.length === 0) return hasContent ? [toAssistant(rest)] : []
-  const calls = wireCalls.map(({ id, wireName, args }) => ({
-    id,
-    type: 'function' as const,
-    function: { name: wireName, arguments: JSON.stringify(readArguments(args) ?? {}) },
-  }))
-  const asSent = (tool_calls ?? []).map((call, index) => {
-    const replayed = calls[index]
-    const isSound =
-      call.type === 'function' &&
-      call.id === replayed?.id &&
-      readArguments(call.function.arguments) !== undefined
-    if (isSound || !replayed) return call
+  const sent = toolCallsOf(choice)
+  const calls = wireCalls.map(({ id, wireName, args }, index) => {
+    const call = sent[index]
+    const replayed = {
+      id,
+      type: 'function' as const,
+      function: { name: replayedName(wireName), arguments: argumentsJson(args) },
+    }
     // What servers add to a call, such as a thought's signature, goes back with it.
-    return call.type === 'custom' ? replayed : { ...call, ...replayed }
+    return call?.type === 'custom'
+      ? replayed
+      : { ...call, ...replayed, function: { ...call?.function, ...replayed.function } }
   })
-  return [{ ...toAssistant(rest), tool_calls: asSent }]
+  return [{ ...toAssistant(rest), tool_calls: calls }]
 }
 
 /** Fields that servers add (`reasoning_content`, `reasoning_details`) go back with the rest: some models need them. */
 function toAssistant(
   message: Omit<OpenAI.ChatCompletionMessage, 'tool_calls' | 'annotations'>,
 ): AssistantMessage {
-  const { audio, function_call: _, refusal, ...rest } = message
+  const { audio, function_call: _, refusal: __, content, ...rest } = message
   return {
     ...rest,
-    ...(refusal ? { refusal } : {}),
-    ...(audio ? { audio: { id: audio.id } } : {}),
+    role: 'assistant',
+    content: readText(content) === '' ? null : content,
+    ...(isRecord(audio) && typeof audio.id === 'string' ? { audio: { id: audio.id } } : {}),
   }
 }
 
@@ -213,7 +259,7 @@ function stopOf(choice: OpenAI.ChatCompletion.Choice | undefined, hasCalls: bool
   if (!choice?.finish_reason) return 'cut'
   if (isRefused(choice)) return 'refused'
   // Not a reason of OpenAI's own, but of servers that broke off.
-  if (String(choice.finish_reason) === 'error') return 'cut'
+  if ((choice.finish_reason as unknown) === 'error') return 'cut'
   if (choice.finish_reason === 'length') return 'length'
   return hasCalls ? 'calls' : 'done'
 }
@@ -222,17 +268,17 @@ function isRefused({ message, finish_reason }: OpenAI.ChatCompletion.Choice): bo
   return Boolean(message.refusal) || finish_reason === 'content_filter'
 }
 
-/** DeepSeek's own word for what was read from the cache. */
+/** DeepSeek's own field for what was read from the cache. */
 type ServerUsage = OpenAI.CompletionUsage & { readonly prompt_cache_hit_tokens?: number }
 
 function usageOf(usage: ServerUsage | undefined | null): Usage {
   if (!usage) return NO_USAGE
-  const cached = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0
-  const written = usage.prompt_tokens_details?.cache_write_tokens ?? 0
+  const cached = readCount(usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens)
+  const written = readCount(usage.prompt_tokens_details?.cache_write_tokens)
   return {
-    inputTokens: usage.prompt_tokens - cached - written,
+    inputTokens: readCount(readCount(usage.prompt_tokens) - cached - written),
     cachedInputTokens: cached,
     cacheWriteTokens: written,
-    outputTokens: usage.completion_tokens,
+    outputTokens: readCount(usage.completion_tokens),
   }
 }

@@ -1,18 +1,34 @@
 import type OpenAI from 'openai'
+import { isRecord } from '../json.ts'
 import { readSearchAnswer } from '../meta-tools/search-answer.ts'
 import type { Reply, Stop } from '../reply.ts'
 import { OPENAI_RULES } from '../schema/translate/schema-rules.ts'
-import type { Surface } from '../session/surface.ts'
 import type { CallResult } from '../tool.ts'
 import { NO_USAGE, type Usage } from '../usage.ts'
-import { type Dialect, systemText, type Turn } from './dialect.ts'
+import { type Dialect, type RequestInput, systemText } from './dialect.ts'
+import { makeDialect } from './make-dialect.ts'
+import { CallIds } from './mend-history.ts'
 import { mendNamespaces } from './mend-namespaces.ts'
-import { type Namespace, toNamespaces } from './namespaces.ts'
+import { toNamespaces } from './namespaces.ts'
+import { readCount, readText } from './read-value.ts'
 import { ResponseStreamReader } from './response-stream.ts'
+import { type ResponsesCallers, ResponsesTools } from './responses-tools.ts'
 import { isImage, resultParts, resultText } from './result-parts.ts'
 import { searchNote } from './search-answer.ts'
-import { answersTo, CUT_OFF, readCalls, uniqueIds, type WireCall } from './wire-calls.ts'
-import { type WireTool, type WireTools, wireToolsBy } from './wire-tools.ts'
+import {
+  answersTo,
+  argumentsJson,
+  CUT_OFF,
+  PLAIN_ID,
+  readArguments,
+  readCalls,
+  replayedName,
+  uniqueIds,
+  type WireCall,
+} from './wire-calls.ts'
+import type { WireTools } from './wire-tools.ts'
+
+export type { ResponsesCallers } from './responses-tools.ts'
 
 type Item = OpenAI.Responses.ResponseInputItem
 type Response = OpenAI.Responses.Response
@@ -23,6 +39,7 @@ export interface ResponsesRequest {
   input: Item[]
   tools: OpenAI.Responses.Tool[]
   instructions?: string
+  prompt_cache_key?: string
 }
 
 /** The dialect of the Responses API, in the types of `openai`. */
@@ -30,83 +47,108 @@ export type OpenAiResponsesDialect = Dialect<
   Item,
   ResponsesRequest,
   Response,
-  OpenAI.Responses.ResponseStreamEvent
+  OpenAI.Responses.ResponseStreamEvent,
+  OpenAI.Responses.Tool
 >
 
+/** What a request to the Responses API may say of its tools. */
+export interface OpenAiResponsesOptions {
+  /** Tools that programs of the model may call, by name; a tool that is not named is called by the model only. */
+  readonly allowedCallers?: ResponsesCallers
+}
+
 /**
- * OpenAI's Responses API. Native deferral with a search the client runs: the request shows `tool_search` and nothing
- * of what is behind it; what it finds goes back as namespaces in a `tool_search_output`, at the end of the context,
- * so activation never touches the cached prefix.
+ * OpenAI's Responses API. Native deferral with a search that the client runs: the request shows `tool_search` and
+ * nothing of what is behind it; what it finds goes back as namespaces in a `tool_search_output`, at the end of the
+ * context, so activation never changes the cached prefix.
  */
-export function openaiResponses(): OpenAiResponsesDialect {
-  const wireTools = wireToolsBy(OPENAI_RULES)
-  const toReply = (response: Response, surface: Surface): Reply => {
-    const tools = wireTools(surface)
-    const { calls, unrunnable } = readCalls(wireCallsOf(response, tools), tools)
-    const refusal = partsOf(response)
-      .flatMap((part) => (part.type === 'refusal' ? [part.refusal] : []))
-      .join('')
-    return {
-      text: partsOf(response)
-        .flatMap((part) => (part.type === 'output_text' ? [part.text] : []))
-        .join(''),
-      calls,
-      unrunnable,
-      stop: stopOf(response, calls.length + unrunnable.length > 0),
-      ...(refusal === '' ? {} : { refusal }),
-      ...(response.error ? { error: response.error } : {}),
-      usage: usageOf(response.usage),
-    }
-  }
-  return {
+export function openaiResponses({
+  allowedCallers = {},
+}: OpenAiResponsesOptions = {}): OpenAiResponsesDialect {
+  return makeDialect({
     name: 'openai-responses',
     strategy: 'native',
-    toRequest: (turn) => toRequest(turn, wireTools(turn.surface)),
+    rules: OPENAI_RULES,
+    limits: { api: 'the Responses API', maxTools: 128 },
+    toRequest: (input, tools) => toRequest(input, new ResponsesTools(tools, allowedCallers)),
     toReply,
-    toCalls: (response, surface) => toReply(response, surface).calls,
-    toMessages: (response, results, surface) => toMessages(response, results, wireTools(surface)),
+    toMessages: (response, results, tools) =>
+      toMessages(response, results, new ResponsesTools(tools, allowedCallers)),
     userMessage: (text) => ({ role: 'user', content: text }),
     openStream: () => new ResponseStreamReader(),
-    lossesOf: (surface) => wireTools(surface).losses(),
-  }
-}
-
-function toRequest(turn: Turn<Item>, tools: WireTools): ResponsesRequest {
-  const instructions = systemText(turn)
-  const { input, missing } = mendNamespaces(turn.messages, {
-    shown: new Set(tools.shown.map(({ name }) => name)),
-    namespaces: toNamespaces(tools.deferred),
   })
+}
+
+function toRequest(
+  input: RequestInput<Item, OpenAI.Responses.Tool>,
+  tools: ResponsesTools,
+): ResponsesRequest {
+  const { hostTools = [], cacheKey } = input
+  const { shown, deferred } = tools.wire
+  const instructions = systemText(input)
+  const mended = mendNamespaces(withOwnIds(input.messages), {
+    shown: new Set(shown.map(({ name }) => name)),
+    namespaces: toNamespaces(deferred),
+  })
+  tools.wire.checkCount(hostTools.length + shown.length + mended.missing.length)
   return {
-    tools: [...tools.shown.map((tool) => toTool(tool, tools)), ...missing.map(toNamespaceTool)],
+    tools: [
+      ...hostTools,
+      ...shown.map((tool) => tools.toTool(tool)),
+      ...mended.missing.map((namespace) => tools.toNamespace(namespace)),
+    ],
     ...(instructions === '' ? {} : { instructions }),
-    input,
+    ...(cacheKey === undefined ? {} : { prompt_cache_key: cacheKey }),
+    input: mended.input,
   }
 }
 
-function toTool(tool: WireTool, tools: WireTools): OpenAI.Responses.Tool {
-  // Only what defers needs the provider's own search; otherwise the search is a function like any other.
-  const isNativeSearch = tools.deferred.length > 0 && tools.isSearch(tool.name)
-  if (!isNativeSearch) return toFunction(tool)
-  const { description, parameters } = tool
-  return { type: 'tool_search', execution: 'client', description, parameters }
+function withOwnIds(items: readonly Item[]): Item[] {
+  const ids = new CallIds()
+  return items.map((item) => {
+    if (item.type === 'function_call' || item.type === 'tool_search_call')
+      return withCallId(item, ids.ofCall(item.call_id ?? ''))
+    if (item.type === 'function_call_output' || item.type === 'tool_search_output')
+      return withCallId(item, ids.ofResult(item.call_id ?? ''))
+    return item
+  })
 }
 
-function toFunction({ name, description, parameters }: WireTool): OpenAI.Responses.FunctionTool {
-  return { type: 'function', name, description, parameters, strict: false }
+function withCallId(item: Item & { call_id?: string | null }, call_id: string): Item {
+  return (item.call_id ?? '') === call_id ? item : ({ ...item, call_id } as Item)
 }
 
-function toNamespaceTool({ name, description, tools }: Namespace): OpenAI.Responses.NamespaceTool {
+function toReply(response: Response, tools: WireTools): Reply {
+  const { calls, unrunnable } = readCalls(wireCallsOf(response, tools), tools)
+  const parts = partsOf(response)
+  const refusal = parts.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : [])).join('')
   return {
-    type: 'namespace',
-    name,
-    description,
-    tools: tools.map((tool) => ({ ...toFunction(tool), defer_loading: true })),
+    text: parts.flatMap((part) => (part.type === 'output_text' ? [part.text] : [])).join(''),
+    calls,
+    unrunnable,
+    stop: stopOf(response, calls.length + unrunnable.length > 0),
+    ...(refusal === '' ? {} : { refusal }),
+    ...(response.error ? { error: response.error } : {}),
+    usage: usageOf(response.usage),
   }
 }
 
-function partsOf(response: Response) {
-  return response.output.flatMap((item) => (item.type === 'message' ? item.content : []))
+/** The items of an answer that can be read. */
+function itemsOf({ output }: Response): readonly OutputItem[] {
+  return Array.isArray(output) ? output.filter(isRecord).map((item) => item as unknown as OutputItem) : []
+}
+
+type MessagePart = OpenAI.Responses.ResponseOutputMessage['content'][number]
+
+function partsOf(response: Response): readonly MessagePart[] {
+  return itemsOf(response).flatMap((item) => (item.type === 'message' ? readableParts(item.content) : []))
+}
+
+function readableParts(content: unknown): MessagePart[] {
+  return (Array.isArray(content) ? content : []).filter(
+    (part: unknown) =>
+      isRecord(part) && typeof (part.type === 'refusal' ? part.refusal : part.text) === 'string',
+  )
 }
 
 type CallItem = OpenAI.Responses.ResponseFunctionToolCall | OpenAI.Responses.ResponseToolSearchCall
@@ -116,44 +158,63 @@ function isCall(item: OutputItem): item is OutputItem & CallItem {
 }
 
 function wireCallsOf(response: Response, tools: WireTools): readonly WireCall[] {
-  const items = response.output.filter(isCall)
+  const items = itemsOf(response).filter(isCall)
   const ids = uniqueIds(
     items.map(({ call_id }) => call_id),
     response.id,
+    PLAIN_ID,
   )
   return items.map((item, index) => ({
     id: ids[index] ?? '',
-    wireName: item.type === 'function_call' ? item.name : (tools.searchTool ?? 'tool_search'),
+    wireName: item.type === 'function_call' ? readText(item.name) : (tools.searchTool ?? 'tool_search'),
     args: item.arguments,
     fault: item.status === 'incomplete' || item.status === 'in_progress' ? CUT_OFF : undefined,
   }))
 }
 
-function toMessages(response: Response, results: readonly CallResult[], tools: WireTools): readonly Item[] {
+function toMessages(
+  response: Response,
+  results: readonly CallResult[],
+  tools: ResponsesTools,
+): readonly Item[] {
   if (isRefused(response)) return []
-  const wireCalls = wireCallsOf(response, tools)
+  const wireCalls = wireCallsOf(response, tools.wire)
   let next = 0
-  const replayed = withoutLoneReasoning(response.output).map((item): Item => {
+  const replayed = withoutLoneReasoning(itemsOf(response)).flatMap((item): Item[] => {
     // Half a message was never stored under its id.
-    if (item.type === 'message' && item.status === 'incomplete')
-      return { role: 'assistant', content: item.content.map(wordsOf).join('') }
-    if (!isCall(item)) return item as Item
-    const call_id = wireCalls[next++]?.id ?? item.call_id
-    // Whole, with its namespace: without it the call would be looked for among the tools that are shown.
-    const replayedCall = { ...item, call_id, status: 'completed' } as Item
-    if (isWhole(item) || !('id' in replayedCall)) return replayedCall
-    // Half a call is not known under its id either, and goes without its reasoning.
-    const { id: _, ...call } = replayedCall
-    return call as Item
+    if (item.type === 'message' && (item.status !== 'completed' || !Array.isArray(item.content))) {
+      const words = readableParts(item.content).map(wordsOf).join('')
+      return words === '' ? [] : [{ role: 'assistant', content: words }]
+    }
+    return [isCall(item) ? replayedCall(item, wireCalls[next++]) : (item as Item)]
   })
-  const answers = answersTo(wireCalls, results, tools)
-  const kinds = response.output.filter(isCall).map(({ type }) => type)
+  const answers = answersTo(wireCalls, results, tools.wire)
+  const calls = itemsOf(response).filter(isCall)
   return [
     ...replayed,
-    ...answers.flatMap((answer, index) =>
-      kinds[index] === 'tool_search_call' ? searchOutput(answer, tools) : [functionOutput(answer)],
-    ),
+    ...answers.flatMap((answer, index) => {
+      const call = calls[index]
+      if (call?.type === 'tool_search_call') return searchOutput(answer, tools)
+      return [functionOutput(answer, call?.caller)]
+    }),
   ]
+}
+
+/** The call whole, with its namespace: without it the call would be looked for among the tools that are shown. */
+function replayedCall(item: OutputItem & CallItem, wireCall: WireCall | undefined): Item {
+  const { id, wireName, args } = wireCall ?? { id: item.call_id ?? '', wireName: '', args: {} }
+  const call = {
+    ...item,
+    call_id: id,
+    status: 'completed',
+    ...(item.type === 'function_call'
+      ? { name: replayedName(wireName), arguments: argumentsJson(args) }
+      : { arguments: readArguments(args) ?? {} }),
+  } as Item
+  if (isWhole(item) || !('id' in call)) return call
+  // Half a call is not known under its id either, and goes without its reasoning.
+  const { id: _, ...rest } = call
+  return rest as Item
 }
 
 /** Reasoning is refused unless the very item that it led to stands behind it. */
@@ -162,7 +223,7 @@ function withoutLoneReasoning(output: readonly OutputItem[]): readonly OutputIte
   return output
     .toReversed()
     .filter((item) => {
-      if (item.type !== 'reasoning') isLed = isWhole(item)
+      if (item.type !== 'reasoning') isLed = isWhole(item) && 'id' in item
       return item.type !== 'reasoning' || isLed
     })
     .reverse()
@@ -177,17 +238,21 @@ function isRefused(response: Response): boolean {
   return isFiltered || partsOf(response).some(({ type }) => type === 'refusal')
 }
 
-function wordsOf(part: ReturnType<typeof partsOf>[number]): string {
+function wordsOf(part: MessagePart): string {
   return part.type === 'output_text' ? part.text : part.refusal
 }
 
-function functionOutput({ toolCallId, result }: CallResult): Item {
+/** Programs wait for their results under their own id. */
+type Caller = OpenAI.Responses.ResponseFunctionToolCall['caller']
+
+function functionOutput({ toolCallId, result }: CallResult, caller: Caller): Item {
   const parts = resultParts(result, isImage)
   const [only, ...others] = parts
   const isText = only?.kind === 'text' && others.length === 0
   return {
     type: 'function_call_output',
     call_id: toolCallId,
+    ...(caller && caller.type !== 'direct' ? { caller } : {}),
     output: isText
       ? only.text
       : parts.map((part) =>
@@ -199,13 +264,14 @@ function functionOutput({ toolCallId, result }: CallResult): Item {
 }
 
 /** What a search found, as definitions; an output has no room for words, so they stand in a message after it. */
-function searchOutput({ toolCallId, result }: CallResult, tools: WireTools): Item[] {
+function searchOutput({ toolCallId, result }: CallResult, tools: ResponsesTools): Item[] {
+  const { wire } = tools
   const found = new Set(
-    (result.ok ? readSearchAnswer(result.structured).activated : []).map((name) => tools.toWireName(name)),
+    (result.ok ? readSearchAnswer(result.structured).activated : []).map((name) => wire.toWireName(name)),
   )
-  const namespaces = toNamespaces(tools.deferred).flatMap((namespace) => {
+  const namespaces = toNamespaces(wire.deferred).flatMap((namespace) => {
     const members = namespace.tools.filter(({ name }) => found.has(name))
-    return members.length > 0 ? [toNamespaceTool({ ...namespace, tools: members })] : []
+    return members.length > 0 ? [tools.toNamespace({ ...namespace, tools: members })] : []
   })
   const output: Item = {
     type: 'tool_search_output',
@@ -217,25 +283,29 @@ function searchOutput({ toolCallId, result }: CallResult, tools: WireTools): Ite
   const words =
     namespaces.length === 0
       ? `Result of the tool search: ${resultText(result)}`
-      : searchNote(result.ok ? result.structured : undefined, tools)
+      : searchNote(result.ok ? result.structured : undefined, wire)
   return words === '' ? [output] : [output, { role: 'developer', content: words }]
 }
 
 function stopOf(response: Response, hasCalls: boolean): Stop {
   if (isRefused(response)) return 'refused'
-  if (response.incomplete_details?.reason === 'max_output_tokens') return 'length'
+  const reason: string | undefined = response.incomplete_details?.reason
+  if (reason === 'max_output_tokens') return 'length'
+  // These end an answer between two items, so every call is whole.
+  if (reason === 'max_messages') return hasCalls ? 'calls' : 'length'
+  if (reason === 'steered') return hasCalls ? 'calls' : 'paused'
   if (response.status !== 'completed' && response.status !== undefined) return 'cut'
   return hasCalls ? 'calls' : 'done'
 }
 
 function usageOf(usage: OpenAI.Responses.ResponseUsage | undefined): Usage {
   if (!usage) return NO_USAGE
-  const cached = usage.input_tokens_details?.cached_tokens ?? 0
-  const written = usage.input_tokens_details?.cache_write_tokens ?? 0
+  const cached = readCount(usage.input_tokens_details?.cached_tokens)
+  const written = readCount(usage.input_tokens_details?.cache_write_tokens)
   return {
-    inputTokens: usage.input_tokens - cached - written,
+    inputTokens: readCount(readCount(usage.input_tokens) - cached - written),
     cachedInputTokens: cached,
     cacheWriteTokens: written,
-    outputTokens: usage.output_tokens,
+    outputTokens: readCount(usage.output_tokens),
   }
 }

@@ -1,4 +1,5 @@
 import type OpenAI from 'openai'
+import { isRecord } from '../json.ts'
 import type { StreamReader } from './dialect.ts'
 import { readArguments } from './wire-calls.ts'
 
@@ -15,22 +16,26 @@ export class ResponseStreamReader implements StreamReader<OpenAI.Responses.Respo
   readonly #items = new Map<number, OutputItem>()
 
   add(event: OpenAI.Responses.ResponseStreamEvent): string {
+    if (!isRecord(event)) return ''
     switch (event.type) {
       case 'response.created':
       case 'response.in_progress':
       case 'response.queued':
-        this.#response = event.response
+        if (isRecord(event.response)) this.#response = event.response
         return ''
       case 'response.output_item.done':
+        if (!isRecord(event.item)) return ''
         this.#items.set(event.output_index, event.item)
         if (event.item.type === 'message') this.#text = ''
         return ''
       case 'response.output_text.delta':
+        if (typeof event.delta !== 'string') return ''
         this.#text += event.delta
         return event.delta
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
+        if (!isRecord(event.response)) return ''
         this.#response = event.response
         this.#isFinal = true
         return ''

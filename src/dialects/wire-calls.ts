@@ -1,4 +1,5 @@
 import { hashText, isRecord } from '../json.ts'
+import { toWireName } from '../names.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
 import type { WireTools } from './wire-tools.ts'
 
@@ -18,7 +19,7 @@ export interface ReadCalls {
   readonly unrunnable: readonly CallResult[]
 }
 
-/** Calls that can be run, under their registered names, and answers for those that cannot. */
+/** Calls that can be run, under their registered names, and results for those that cannot. */
 export function readCalls(wireCalls: readonly WireCall[], tools: WireTools): ReadCalls {
   const calls: ToolCall[] = []
   const unrunnable: CallResult[] = []
@@ -26,13 +27,14 @@ export function readCalls(wireCalls: readonly WireCall[], tools: WireTools): Rea
     const name = tools.fromWireName(wireName)
     const read = readArguments(args)
     if (fault !== undefined) unrunnable.push(refuse(id, name, fault))
+    else if (wireName === '') unrunnable.push(refuse(id, 'unnamed_tool', 'the call names no tool'))
     else if (read === undefined) unrunnable.push(refuse(id, name, describeMalformed(args)))
     else calls.push({ toolCallId: id, name, args: tools.fromWireArguments(name, read) })
   }
   return { calls, unrunnable }
 }
 
-/** One answer to each call, in the order of the calls, whatever was run. */
+/** One result for each call, in the order of the calls, whatever was run. */
 export function answersTo(
   wireCalls: readonly WireCall[],
   results: readonly CallResult[],
@@ -43,43 +45,77 @@ export function answersTo(
   return wireCalls.map(({ id, wireName }) => known.get(id) ?? notRun(id, tools.fromWireName(wireName)))
 }
 
-/** Arguments as an object; undefined when they are none. Nothing at all counts as `{}`. */
+/** Arguments as an object; undefined when they are not one. Missing, empty and `null` arguments count as `{}`. */
 export function readArguments(args: unknown): Record<string, unknown> | undefined {
   if (args === undefined || args === null) return {}
   if (typeof args !== 'string') return isRecord(args) ? args : undefined
   if (args.trim() === '') return {}
   try {
     const read: unknown = JSON.parse(args)
-    return isRecord(read) ? read : undefined
+    return read === null ? {} : isRecord(read) ? read : undefined
   } catch {
     return undefined
   }
 }
 
+/** Arguments as JSON that every provider takes back: the model's own text where it is an object, `{}` otherwise. */
+export function argumentsJson(args: unknown): string {
+  const read = readArguments(args) ?? {}
+  return typeof args === 'string' && args.trimStart().startsWith('{') && readArguments(args) !== undefined
+    ? args
+    : JSON.stringify(read)
+}
+
+/** A name that every provider takes back, even one that the model made up. */
+export function replayedName(wireName: string): string {
+  return /^[A-Za-z0-9_-]{1,64}$/.test(wireName) ? wireName : toWireName(wireName || 'unnamed_tool')
+}
+
+/** The ids that Anthropic, OpenAI's Responses and Bedrock take. */
+export const PLAIN_ID: RegExp = /^[A-Za-z0-9_-]{1,64}$/
+
 /**
- * The ids, each once: some servers leave them out or use one twice, and an answer must find its call. One that was
- * left out is made of the response it stands in, so that it is another in every turn.
+ * The ids, each once: some servers leave them out or use one twice, and a result must find its call. A missing id is
+ * derived from the response's own id, so that it differs from turn to turn. An id that does not match `form` is
+ * replaced likewise.
  */
 export function uniqueIds(
-  ids: readonly (string | null | undefined)[],
-  responseId: string | undefined,
+  ids: readonly unknown[],
+  responseId: unknown,
+  form: RegExp = /^/,
 ): readonly string[] {
   const taken = new Set<string>()
+  const counts = new Map<string, number>()
   return ids.map((given, index) => {
-    const wanted = given ? given : `call_${hashText(responseId ?? '')}_${index}`
-    let id = wanted
-    for (let count = 2; taken.has(id); count++) id = `${wanted}_${count}`
+    const isUsable = typeof given === 'string' && given !== '' && form.test(given)
+    const wanted = isUsable
+      ? given
+      : `call_${hashText(typeof responseId === 'string' ? responseId : '')}_${index}`
+    const id = freeId(wanted, taken, counts)
     taken.add(id)
     return id
   })
 }
 
+/** The id itself, or the first of `id_2`, `id_3` … that nobody has taken. */
+export function freeId(wanted: string, taken: ReadonlySet<string>, counts: Map<string, number>): string {
+  if (!taken.has(wanted)) return wanted
+  const short = wanted.length <= MAX_STEM ? wanted : `call_${hashText(wanted)}`
+  let count = counts.get(wanted) ?? 2
+  while (taken.has(`${short}_${count}`)) count++
+  counts.set(wanted, count + 1)
+  return `${short}_${count}`
+}
+
+/** Leaves room for a number within the 64 characters that providers allow. */
+const MAX_STEM = 56
+
 export const CUT_OFF = 'the call was cut off by the token limit; make it again with shorter arguments'
 
 function describeMalformed(args: unknown): string {
-  const text = typeof args === 'string' ? args : JSON.stringify(args)
+  const text = typeof args === 'string' ? args : (JSON.stringify(args) ?? String(args))
   const shown = text.length > 200 ? `${text.slice(0, 100)} … ${text.slice(-100)}` : text
-  return `arguments: expected a JSON object, but this is none: ${shown}`
+  return `arguments: expected a JSON object, got: ${shown}`
 }
 
 function refuse(toolCallId: string, name: string, error: string): CallResult {

@@ -1,3 +1,4 @@
+import { ToolcribError } from '../errors.ts'
 import type { SchemaRules } from '../schema/translate/schema-rules.ts'
 import {
   type ObjectSchema,
@@ -6,7 +7,7 @@ import {
 } from '../schema/translate/translate-schema.ts'
 import type { Surface } from '../session/surface.ts'
 import type { ToolDefinition } from '../tool.ts'
-import type { ToolLoss } from './dialect.ts'
+import { SEARCH_TOOLS, type ToolLoss } from './dialect.ts'
 import { WireNameMemory, WireNames } from './wire-names.ts'
 
 /** A tool as it goes out: everything but the provider's own wrapping. */
@@ -16,8 +17,23 @@ export interface WireTool {
   readonly parameters: ObjectSchema
 }
 
-/** The names of the meta-tools that search; they are reserved, so no other tool bears one. */
-const SEARCH_TOOLS: ReadonlySet<string> = new Set(['tool_search', 'tool_search_regex', 'ToolSearch'])
+/** How many tools a provider takes, and how long their descriptions may be. */
+export interface ToolLimits {
+  /** The provider, as an error names it. */
+  readonly api: string
+  readonly maxTools: number
+  /** Longer descriptions are cut and reported by `lossesOf`; absent: no limit. */
+  readonly maxDescriptionChars?: number | undefined
+}
+
+/** A surface of a conversation to which servers came after its first request. */
+export interface GrownSurface extends Surface {
+  /**
+   * Deferred tools that the first request did not have. `deferredTools` stays as that request had it, tools that are
+   * gone included, so that nothing that was sent is ever changed.
+   */
+  readonly lateTools?: readonly ToolDefinition[]
+}
 
 /** A surface in a provider's words, and the way back. */
 export class WireTools {
@@ -25,30 +41,37 @@ export class WireTools {
   readonly shown: readonly WireTool[]
   /** For the provider to hold back; empty unless the surface is native and has a search to load them. */
   readonly deferred: readonly WireTool[]
+  /** Those of `deferred` that were not there when the conversation began; they come last. */
+  readonly late: readonly WireTool[]
   /** The registered name of the search tool, when one is shown. */
   readonly searchTool: string | undefined
   readonly #names: WireNames
   readonly #definitions: ReadonlyMap<string, ToolDefinition>
   readonly #translate: (definition: ToolDefinition) => TranslatedSchema
   readonly #memory: WireNameMemory
+  readonly #limits: ToolLimits
 
   constructor(
-    surface: Surface,
+    surface: GrownSurface,
     translate: (definition: ToolDefinition) => TranslatedSchema,
     memory: WireNameMemory,
+    limits: ToolLimits,
   ) {
-    const deferred = surface.deferredTools ?? []
+    const late = surface.lateTools ?? []
+    const deferred = [...(surface.deferredTools ?? []), ...late]
     const all = [...surface.tools, ...deferred]
     this.#names = new WireNames(all.map(({ name }) => name))
     this.#definitions = new Map(all.map((definition) => [definition.name, definition]))
     this.#translate = translate
     this.#memory = memory
+    this.#limits = limits
     for (const { name } of all) memory.add(this.#names.toWire(name), name)
     this.searchTool = surface.tools.find(({ name }) => SEARCH_TOOLS.has(name))?.name
     // Without a search nothing could be loaded, and a request whose tools are all deferred is refused.
     const isReachable = this.searchTool !== undefined
     this.shown = (isReachable ? surface.tools : all).map((definition) => this.#toWire(definition))
     this.deferred = isReachable ? deferred.map((definition) => this.#toWire(definition)) : []
+    this.late = isReachable && late.length > 0 ? this.deferred.slice(-late.length) : []
   }
 
   isSearch(name: string): boolean {
@@ -79,16 +102,47 @@ export class WireTools {
   }
 
   losses(): readonly ToolLoss[] {
-    return [...this.#definitions.values()].flatMap((definition) =>
-      this.#translate(definition).lost.map((loss) => ({ tool: definition.name, ...loss })),
+    return [...this.#definitions.values()].flatMap((definition) => [
+      ...this.#descriptionLoss(definition),
+      ...this.#translate(definition).lost.map((loss) => ({ tool: definition.name, ...loss })),
+    ])
+  }
+
+  /**
+   * The rest of the search tool's description where the provider's limit cuts it, for the system prompt: without it
+   * the model would not know what it can search for. `''` where nothing is cut.
+   */
+  get searchOverflow(): string {
+    const search = this.searchTool === undefined ? undefined : this.#definitions.get(this.searchTool)
+    if (!search) return ''
+    const kept = cutText(search.description, this.#limits.maxDescriptionChars)
+    if (kept === search.description) return ''
+    return `More about ${search.name}: …${search.description.slice(kept.length - ELLIPSIS.length)}`
+  }
+
+  /** Throws when a request of so many tools would be refused. */
+  checkCount(count: number): void {
+    const { api, maxTools } = this.#limits
+    if (count <= maxTools) return
+    throw new ToolcribError(
+      'config-invalid',
+      `the request has ${count} tools and ${api} takes ${maxTools}; open the session with mode "lazy", or pin fewer tools`,
     )
+  }
+
+  #descriptionLoss({ name, description }: ToolDefinition): ToolLoss[] {
+    const limit = this.#limits.maxDescriptionChars
+    // What is cut of the search tool's moves to the system prompt.
+    if (limit === undefined || description.length <= limit || name === this.searchTool) return []
+    const reason = `cut from ${description.length} to ${limit} characters`
+    return [{ tool: name, path: '', keyword: 'description', reason }]
   }
 
   #toWire(definition: ToolDefinition): WireTool {
     const translate = this.#translate
     return {
       name: this.#names.toWire(definition.name),
-      description: definition.description,
+      description: cutText(definition.description, this.#limits.maxDescriptionChars),
       // Asked for only when it is sent: of thousands that are deferred, few ever are.
       get parameters() {
         return translate(definition).schema
@@ -97,8 +151,20 @@ export class WireTools {
   }
 }
 
+const ELLIPSIS = ' …'
+
+/** The text within a limit, cut at a space where one is near. */
+function cutText(text: string, limit: number | undefined): string {
+  if (limit === undefined || text.length <= limit) return text
+  const longest = text.slice(0, limit - ELLIPSIS.length)
+  const space = longest.lastIndexOf(' ')
+  const kept =
+    space > longest.length - 100 ? longest.slice(0, space) : longest.replace(/[\uD800-\uDBFF]$/, '')
+  return kept + ELLIPSIS
+}
+
 /** Reads surfaces by one provider's rules. Definitions are immutable, so each is translated once. */
-export function wireToolsBy(rules: SchemaRules): (surface: Surface) => WireTools {
+export function wireToolsBy(rules: SchemaRules, limits: ToolLimits): (surface: Surface) => WireTools {
   const translations = new WeakMap<ToolDefinition, TranslatedSchema>()
   const surfaces = new WeakMap<Surface, WireTools>()
   const memory = new WireNameMemory()
@@ -112,7 +178,7 @@ export function wireToolsBy(rules: SchemaRules): (surface: Surface) => WireTools
   return (surface) => {
     const known = surfaces.get(surface)
     if (known) return known
-    const wireTools = new WireTools(surface, translate, memory)
+    const wireTools = new WireTools(surface, translate, memory, limits)
     surfaces.set(surface, wireTools)
     return wireTools
   }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anthropic } from '../../src/dialects/anthropic.ts'
+import { bedrock } from '../../src/dialects/bedrock.ts'
 import { gemini } from '../../src/dialects/gemini.ts'
 import { minimax } from '../../src/dialects/minimax.ts'
 import { openaiChat } from '../../src/dialects/openai-chat.ts'
@@ -8,6 +9,7 @@ import { openaiResponses } from '../../src/dialects/openai-responses.ts'
 import type { Surface } from '../../src/session/surface.ts'
 import type { JsonSchema } from '../../src/tool.ts'
 import { checkAnthropicRequest, checkMiniMaxRequest } from './wire-server/check-anthropic.ts'
+import { checkBedrockRequest } from './wire-server/check-bedrock.ts'
 import { checkChatRequest } from './wire-server/check-chat.ts'
 import { checkGeminiRequest } from './wire-server/check-gemini.ts'
 import { checkResponsesRequest } from './wire-server/check-responses.ts'
@@ -63,6 +65,7 @@ describe('whatever is registered', () => {
     ['openai-responses', openaiResponses(), checkResponsesRequest],
     ['openai-chat', openaiChat(), checkChatRequest],
     ['gemini', gemini(), checkGeminiRequest],
+    ['bedrock', bedrock(), checkBedrockRequest],
   ] as const)('%s makes a request of it that is accepted', (_name, dialect, check) => {
     fc.assert(
       fc.property(anySurface, (surface) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { anthropic } from '../../src/dialects/anthropic.ts'
+import { bedrock } from '../../src/dialects/bedrock.ts'
 import type { Dialect } from '../../src/dialects/dialect.ts'
 import type { ProviderVoice } from '../../src/dialects/dialect-contract.ts'
 import { gemini } from '../../src/dialects/gemini.ts'
@@ -10,6 +11,7 @@ import type { Strategy } from '../../src/session/surface.ts'
 import { sampleRegistry } from './catalogue.ts'
 import { SAMPLE_SCHEMAS } from './sample-schemas.ts'
 import { anthropicVoice } from './wire-server/voices/anthropic.ts'
+import { bedrockVoice } from './wire-server/voices/bedrock.ts'
 import { geminiVoice } from './wire-server/voices/gemini.ts'
 import { chatVoice } from './wire-server/voices/openai-chat.ts'
 import { NATIVE_SEARCH, responsesVoice } from './wire-server/voices/openai-responses.ts'
@@ -24,6 +26,7 @@ describe('over 30 turns with 12 searches that activate tools', () => {
     ['minimax', () => conversation(minimax(), anthropicVoice, 'dispatch')],
     ['openai-chat', () => conversation(openaiChat(), chatVoice, 'dispatch')],
     ['gemini', () => conversation(gemini(), geminiVoice, 'dispatch')],
+    ['bedrock', () => conversation(bedrock(), bedrockVoice, 'dispatch')],
   ])('%s never changes a byte before the newest message', async (_name, converse) => {
     const { turns, activated } = await converse()
     expect(activated).toBeGreaterThanOrEqual(SEARCHES)

@@ -6,13 +6,13 @@ import { type MessagesModel, type MessagesParams, messagesModel } from './messag
 /** Which model of Anthropic's, how to reach it, and how long its answers and its cache may be. */
 export interface AnthropicModelOptions extends AnthropicOptions {
   readonly model: string
-  /** A client of your own; otherwise one is made of the two below, and of the SDK's environment variables. */
+  /** Your own client; otherwise one is made from the two below and the SDK's environment variables. */
   readonly client?: Pick<Anthropic, 'messages'>
   readonly apiKey?: string
   readonly baseURL?: string
   /** The longest answer; 8,192. */
   readonly maxTokens?: number
-  /** More of the request: temperature, thinking, metadata. */
+  /** More of the request: temperature, thinking, metadata, and `tools` of the provider's own. */
   readonly params?: MessagesParams
 }
 
@@ -24,6 +24,7 @@ export function anthropicModel(options: AnthropicModelOptions): MessagesModel {
     dialect: anthropic(dialectOptions),
     maxTokens,
     params,
+    betas: dialectOptions.inlineTools ? ['inline-tools-2026-09-15'] : [],
     client: sdkLoader('@anthropic-ai/sdk', async () => {
       if (client) return client
       const { Anthropic: Client } = await import('@anthropic-ai/sdk')

@@ -1,6 +1,13 @@
-import type { Content, FunctionCallingConfigMode, GenerateContentConfig, GoogleGenAI } from '@google/genai'
+import type {
+  Content,
+  FunctionCallingConfigMode,
+  GenerateContentConfig,
+  GoogleGenAI,
+  Tool,
+} from '@google/genai'
 import { type GeminiRequest, type GeminiResponse, gemini } from '../../dialects/gemini.ts'
 import { type Model, readAnswer } from '../model.ts'
+import { withHostTools } from './host-tools.ts'
 import { sdkLoader } from './load-sdk.ts'
 
 /** A model that speaks Gemini's dialect. */
@@ -9,12 +16,14 @@ export type GeminiModel = Model<Content, GeminiRequest, GeminiResponse>
 /** Which model of Google's, how to reach it, and what else a request says. */
 export interface GeminiModelOptions {
   readonly model: string
-  /** A client of your own; otherwise one is made of the two below, and of the SDK's environment variables. */
+  /** Your own client; otherwise one is made from the two below and the SDK's environment variables. */
   readonly client?: Pick<GoogleGenAI, 'models'>
   readonly apiKey?: string
   readonly baseURL?: string
-  /** More of the config: temperature, thinking, safety settings. */
-  readonly params?: Omit<GenerateContentConfig, 'tools' | 'systemInstruction' | 'abortSignal'>
+  /** More of the config: temperature, thinking, safety settings, and `tools` of the provider's own. */
+  readonly params?: Omit<GenerateContentConfig, 'tools' | 'systemInstruction' | 'abortSignal'> & {
+    readonly tools?: readonly Tool[]
+  }
 }
 
 /** A Gemini model, through `@google/genai`. */
@@ -25,7 +34,8 @@ export function geminiModel({
   baseURL,
   params = {},
 }: GeminiModelOptions): GeminiModel {
-  const dialect = gemini()
+  const { tools: hostTools, ...settings } = params
+  const dialect = withHostTools(gemini(), hostTools)
   const open = sdkLoader('@google/genai', async () => {
     if (client) return client
     const { GoogleGenAI: Client } = await import('@google/genai')
@@ -39,18 +49,43 @@ export function geminiModel({
     dialect,
     async send({ contents, config }, options) {
       const { models } = await open()
-      const chunks = await models.generateContentStream({
-        model,
-        contents,
-        config: {
-          ...params,
-          ...config,
-          ...(options.mayCall || !config.tools ? {} : { toolConfig: NO_CALLS }),
-          abortSignal: options.signal,
-        },
-      })
-      return readAnswer(chunks, dialect.openStream(), options)
+      const headers = new FailureHeaders()
+      // A client of the host's may have a fetch of its own, which must not be replaced.
+      const httpOptions = client ? settings.httpOptions : { fetch: headers.fetch, ...settings.httpOptions }
+      try {
+        const chunks = await models.generateContentStream({
+          model,
+          contents,
+          config: {
+            ...settings,
+            ...config,
+            ...(httpOptions ? { httpOptions } : {}),
+            ...(options.mayCall || !config.tools ? {} : { toolConfig: NO_CALLS }),
+            abortSignal: options.signal,
+          },
+        })
+        return await readAnswer(chunks, dialect.openStream(), options)
+      } catch (error) {
+        throw headers.addTo(error)
+      }
     },
+  }
+}
+
+/** Keeps the headers of a refused request, which say when to try again: the SDK's errors come without them. */
+class FailureHeaders {
+  #headers: Headers | undefined
+
+  readonly fetch: typeof fetch = async (...request) => {
+    const response = await fetch(...request)
+    if (!response.ok) this.#headers = response.headers
+    return response
+  }
+
+  addTo(error: unknown): unknown {
+    if (this.#headers && error instanceof Error && !('headers' in error))
+      Object.assign(error, { headers: this.#headers })
+    return error
   }
 }
 

@@ -1,13 +1,18 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { MessagesDialect, MessagesRequest } from '../../dialects/anthropic.ts'
 import { type Model, readAnswer } from '../model.ts'
+import { withHostTools } from './host-tools.ts'
 
 /** A model that speaks the Messages API. */
 export type MessagesModel = Model<Anthropic.MessageParam, MessagesRequest, Anthropic.Message>
 
-/** What a request of the Messages API may say beside what the dialect makes. */
+/**
+ * What a request of the Messages API may contain beside what the dialect makes. `tools` are the provider's own, such as
+ * web search; they join the session's. A `container` holds until code has run in another.
+ */
 export type MessagesParams = Partial<
-  Omit<Anthropic.MessageCreateParamsStreaming, 'model' | 'stream' | keyof MessagesRequest>
+  Omit<Anthropic.MessageCreateParamsStreaming, 'model' | 'stream' | keyof MessagesRequest> &
+    Pick<Anthropic.MessageCreateParamsStreaming, 'tools' | 'container'>
 >
 
 /** What a model behind the Messages API is made of. */
@@ -16,11 +21,21 @@ export interface MessagesModelParts {
   readonly dialect: MessagesDialect
   readonly maxTokens: number
   readonly params: MessagesParams
+  /** Betas that the dialect's requests need. */
+  readonly betas?: readonly string[]
   client(): Promise<Pick<Anthropic, 'messages'>>
 }
 
 /** A model behind the Messages API, which Anthropic and others speak. */
-export function messagesModel({ id, dialect, maxTokens, params, client }: MessagesModelParts): MessagesModel {
+export function messagesModel({
+  id,
+  maxTokens,
+  client,
+  betas = [],
+  ...parts
+}: MessagesModelParts): MessagesModel {
+  const { tools: hostTools, ...params } = parts.params
+  const dialect = withHostTools(parts.dialect, hostTools)
   return {
     id,
     dialect,
@@ -35,7 +50,11 @@ export function messagesModel({ id, dialect, maxTokens, params, client }: Messag
           ...(options.mayCall || request.tools.length === 0 ? {} : { tool_choice: { type: 'none' } }),
           stream: true,
         },
-        { signal: options.signal, maxRetries: 0 },
+        {
+          signal: options.signal,
+          maxRetries: 0,
+          ...(betas.length === 0 ? {} : { headers: { 'anthropic-beta': betas.join(',') } }),
+        },
       )
       return readAnswer(events, dialect.openStream(), options)
     },

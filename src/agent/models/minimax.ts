@@ -6,7 +6,7 @@ import { type MessagesModel, type MessagesParams, messagesModel } from './messag
 /** Which model of MiniMax's, how to reach it, and how long its answers may be. */
 export interface MiniMaxModelOptions {
   readonly model: string
-  /** A client of your own; otherwise one is made of the two below. */
+  /** Your own client; otherwise one is made from the two below. */
   readonly client?: Pick<Anthropic, 'messages'>
   readonly apiKey?: string
   /** `https://api.minimax.io/anthropic` when absent. */

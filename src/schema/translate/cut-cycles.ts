@@ -1,5 +1,13 @@
 import { isRecord } from '../../json.ts'
-import { mapSchemas, type SchemaNode, stringsOf, type TellLoss, typesOf, without } from './schema-node.ts'
+import {
+  mapSchemas,
+  mapValues,
+  type SchemaNode,
+  stringsOf,
+  type TellLoss,
+  typesOf,
+  without,
+} from './schema-node.ts'
 
 /**
  * Cuts definitions that must contain themselves. A reference back stays where it is below an optional property (the
@@ -31,14 +39,12 @@ export function cutCycles(root: SchemaNode, tellLoss: TellLoss): SchemaNode {
     const { properties, ...rest } = schema
     const visited = mapSchemas(rest, place.path, (nested, path) => visit(nested, { ...place, path }))
     if (!isRecord(properties)) return visited
-    const entries = Object.entries(properties).map(([name, nested]) => {
+    const kept = mapValues(properties, (nested, name) => {
       const isOptional = place.isOptional || !required.includes(name)
-      return [
-        name,
-        visit(nested, { ...place, path: `${place.path}/properties/${name}`, isOptional }),
-      ] as const
+      return visit(nested, { ...place, path: `${place.path}/properties/${name}`, isOptional })
     })
-    return { ...visited, properties: Object.fromEntries(entries) }
+    // Every keyword stays where it stood.
+    return mapValues(schema, (_, keyword) => (keyword === 'properties' ? kept : visited[keyword]))
   }
 
   /** Whether following references that must be followed leads from one definition to another. */

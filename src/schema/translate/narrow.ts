@@ -30,6 +30,7 @@ export function narrowSchema(root: SchemaNode, rules: SchemaRules, tellLoss: Tel
     if (!rules.const && 'const' in node) node = constAsEnum(node)
     if (!rules.tuples && Array.isArray(node.prefixItems)) node = tupleAsItems(node, tell)
     if (!rules.typeLists) node = splitTypes(node, tell)
+    node = dropImpossible(node, rules, tell)
     node = keepEnum(node, rules, tell, hints)
     node = keepKeywords(node, rules, tell, hints)
     if (rules.needsItems && typesOf(node).includes('array') && !('items' in node) && !('prefixItems' in node))
@@ -38,7 +39,7 @@ export function narrowSchema(root: SchemaNode, rules: SchemaRules, tellLoss: Tel
     if (Array.isArray(node.required)) node = withRequired(node)
     node = describe(node, hints)
     if (!rules.refSiblings && typeof node.$ref === 'string') node = refAlone(node, tell)
-    return mapSchemas(dropImpossible(node, rules, tell), path, (nested, at) =>
+    return mapSchemas(node, path, (nested, at) =>
       typeof nested === 'boolean' ? nested : narrow(nested, at, inlining),
     )
   }
@@ -194,7 +195,6 @@ function keepKeywords(node: SchemaNode, rules: SchemaRules, tell: Tell, hints: s
       return false
     }
     if (!rules.keywords || rules.keywords.has(keyword)) return true
-    if (isImpossible(node) && keyword === 'not') return true
     tell(keyword, 'the keyword is not known')
     if (TOLD.has(keyword)) hints.push(`${TOLD.get(keyword)} ${show(value)}`)
     return false

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Validator } from '@cfworker/json-schema'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { recursiveSchema } from '../../../test/dialects/recursive-schemas.ts'
 import { SAMPLE_SCHEMAS } from '../../../test/dialects/sample-schemas.ts'
 import {
   checkAnthropicSchema,
@@ -55,18 +56,59 @@ describe.each(PROVIDERS)('a schema for $provider', ({ rules, check }) => {
     )
   })
 
-  const dumps = join(import.meta.dirname, '../../../../shared/data/mcp-dumps')
-  it.skipIf(!existsSync(dumps))('is accepted for every tool of the real catalogue', () => {
-    const refused: string[] = []
-    for (const { server, name, inputSchema } of catalogue(dumps)) {
-      const fault = check(translateSchema(inputSchema, rules).schema)
-      if (fault !== undefined) refused.push(`${server} ${name}: ${fault}`)
-    }
-    expect(refused).toEqual([])
+  it('is accepted, and translates to itself, however its definitions recur', () => {
+    fc.assert(
+      fc.property(fc.oneof(recursiveSchema, anySchema), (schema) => {
+        const once = translateSchema(schema, rules).schema
+        expect(check(once)).toBeUndefined()
+        expect(JSON.stringify(translateSchema(once, rules).schema)).toBe(JSON.stringify(once))
+      }),
+      { numRuns: 300 },
+    )
   })
+
+  it.each(Object.entries(SAMPLE_SCHEMAS))('translates to itself: %s', (_name, schema) => {
+    const once = translateSchema(schema, rules).schema
+    expect(JSON.stringify(translateSchema(once, rules).schema)).toBe(JSON.stringify(once))
+  })
+
+  const dumps = join(import.meta.dirname, '../../../../shared/data/mcp-dumps')
+  it.skipIf(!existsSync(dumps))(
+    'is accepted, and translates to itself, for every tool of the real catalogue',
+    () => {
+      const refused: string[] = []
+      for (const { server, name, inputSchema } of catalogue(dumps)) {
+        const { schema } = translateSchema(inputSchema, rules)
+        const fault = check(schema)
+        if (fault !== undefined) refused.push(`${server} ${name}: ${fault}`)
+        const again = translateSchema(schema, rules).schema
+        if (JSON.stringify(again) !== JSON.stringify(schema)) refused.push(`${server} ${name}: differs`)
+      }
+      expect(refused).toEqual([])
+    },
+  )
 })
 
 describe('what a translation keeps', () => {
+  it('gives an enum its type where the union beside it accepts nothing', () => {
+    const schema = { properties: { a: { enum: [1], anyOf: [false] } } }
+    expect(translateSchema(schema, GEMINI_RULES).schema.properties.a).toEqual({ enum: [1], type: 'integer' })
+  })
+
+  it('cuts a recursion that only joining an allOf makes required, for Gemini', () => {
+    const { schema, lost } = translateSchema(
+      {
+        properties: { a: { $ref: '#/$defs/node', anyOf: [{ $ref: '#/$defs/node' }] } },
+        $defs: {
+          node: { properties: { next: { $ref: '#/$defs/node' } }, allOf: [{ required: ['next'] }] },
+        },
+      },
+      GEMINI_RULES,
+    )
+    expect(checkGeminiSchema(schema)).toBeUndefined()
+    expect(lost.map(({ reason }) => reason)).toContain('it recurs where a value is required')
+  })
+
   it('unites the branches of a root union and says which belong together', () => {
     const { schema, lost } = translateSchema(SAMPLE_SCHEMAS['top-level anyOf'] ?? {}, ANTHROPIC_RULES)
     expect(schema).toEqual({

@@ -40,13 +40,14 @@ export function translateSchema(schema: JsonSchema, rules: SchemaRules): Transla
     if (!losses.has(key)) losses.set(key, { path, keyword, reason })
   }
   const root = toRootObject(normaliseSchema(schema, tellLoss), tellLoss)
-  const acyclic = rules.recursion === 'anywhere' ? root : cutCycles(root, tellLoss)
-  const narrowed = withoutUnused(narrowSchema(acyclic, rules, tellLoss))
-  const { node, renamedKeys } = renameKeys(narrowed, rules.propertyKeys)
+  const narrowed = narrowSchema(root, rules, tellLoss)
+  // Last, since joining an allOf may make a property required that was not.
+  const acyclic = rules.recursion === 'anywhere' ? narrowed : cutCycles(narrowed, tellLoss)
+  const { node, renamedKeys } = renameKeys(withoutUnused(acyclic), rules.propertyKeys)
   return { schema: asObject(node), lost: [...losses.values()], renamedKeys }
 }
 
-/** The schema without definitions that nothing refers to any more. */
+/** The definitions that something refers to, in the order of the first reference. */
 function withoutUnused(root: SchemaNode): SchemaNode {
   const { $defs, ...rest } = root
   if (!isRecord($defs)) return root
@@ -59,16 +60,18 @@ function withoutUnused(root: SchemaNode): SchemaNode {
     }
   }
   follow(rest)
-  const kept = Object.entries($defs).filter(([key]) => used.has(key))
+  const kept = [...used].filter((key) => Object.hasOwn($defs, key)).map((key) => [key, $defs[key]])
   return kept.length === 0 ? rest : { ...rest, $defs: Object.fromEntries(kept) }
 }
 
 function referredKeys(schema: unknown): string[] {
   if (!isRecord(schema)) return []
-  const own = typeof schema.$ref === 'string' ? [schema.$ref.slice('#/$defs/'.length)] : []
-  const nested: string[] = []
-  mapSchemas(schema, '', (inner) => nested.push(...referredKeys(inner)))
-  return [...own, ...nested]
+  return Object.entries(schema).flatMap(([keyword, value]) => {
+    if (keyword === '$ref' && typeof value === 'string') return [value.slice('#/$defs/'.length)]
+    const nested: string[] = []
+    mapSchemas({ [keyword]: value }, '', (inner) => nested.push(...referredKeys(inner)))
+    return nested
+  })
 }
 
 function renameKeys(node: SchemaNode, pattern: RegExp | undefined) {

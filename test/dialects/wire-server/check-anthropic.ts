@@ -1,7 +1,7 @@
 import { type Body, firstOf, isBody, list, repeated } from './body.ts'
 import { checkAnthropicSchema, checkCompatibleSchema } from './check-schema.ts'
 
-/** What the Messages API would refuse a request for. */
+/** What the Messages API would refuse a request for, with a model that cannot be prefilled. */
 export function checkAnthropicRequest(body: Body): string | undefined {
   const tools = list(body.tools)
   return firstOf(checkTools(tools), checkCacheMarks(body), checkMessages(list(body.messages), tools))
@@ -17,8 +17,11 @@ export function checkMiniMaxRequest(body: Body): string | undefined {
 }
 
 function checkTools(tools: readonly Body[]): string | undefined {
+  if (tools.length > 10_000) return 'available_tools_limit_exceeded'
   for (const [index, tool] of tools.entries()) {
     const at = `tools.${index}.custom`
+    // A tool of the provider's own.
+    if (tool.type !== undefined && tool.type !== 'custom') continue
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(tool.name))) return `${at}.name: String should match pattern`
     const fault = checkAnthropicSchema(tool.input_schema)
     if (fault !== undefined) return `${at}.${fault}`
@@ -41,6 +44,11 @@ function checkMessages(messages: readonly Body[], tools: readonly Body[]): strin
   const defined = new Set(tools.map(({ name }) => name))
   for (const [index, message] of messages.entries()) {
     const at = `messages.${index}`
+    if (message.role === 'system') {
+      const fault = checkSystem(message, messages[index - 1], defined)
+      if (fault !== undefined) return `${at}: ${fault}`
+      continue
+    }
     if (message.role !== 'user' && message.role !== 'assistant') return `${at}: unexpected role`
     if (message.content === '' || (Array.isArray(message.content) && message.content.length === 0))
       return `${at}: messages must have non-empty content`
@@ -54,13 +62,41 @@ function checkMessages(messages: readonly Body[], tools: readonly Body[]): strin
     const fault = checkPairs(blocks, list(messages[index + 1]?.content), list(messages[index - 1]?.content))
     if (fault !== undefined) return `${at}: ${fault}`
   }
+  const seen = repeated(messages.flatMap(({ content }) => usesOf(list(content))))
+  if (seen !== undefined) return `\`tool_use\` ids must be unique: ${seen}`
+  const last = list(messages.at(-1)?.content)
+  const isPaused = last.at(-1)?.type === 'server_tool_use'
+  return messages.at(-1)?.role === 'assistant' && !isPaused
+    ? 'This model does not support assistant message prefill. The conversation must end with a user message.'
+    : undefined
+}
+
+/** A system message in the conversation may define tools from there on. */
+function checkSystem(message: Body, before: Body | undefined, defined: Set<unknown>): string | undefined {
+  if (before?.role !== 'user') return 'a system message must follow a user message'
+  for (const { type, tool } of list(message.content)) {
+    const definition = isBody(tool) && isBody(tool.definition) ? tool.definition : undefined
+    if (type !== 'tool_addition' || !definition) return `unexpected ${type}`
+    if (defined.has(definition.name)) return `tool_name_conflict: ${definition.name}`
+    const fault = checkTools([definition])
+    if (fault !== undefined) return fault
+    defined.add(definition.name)
+  }
   return undefined
+}
+
+function usesOf(blocks: readonly Body[]): string[] {
+  return blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => String(id))
 }
 
 function checkBlock(block: Body, defined: ReadonlySet<unknown>): string | undefined {
   if (block.type === 'text' && (typeof block.text !== 'string' || block.text.trim() === ''))
     return 'text content blocks must contain non-whitespace text'
   if (block.type === 'tool_use' && !isBody(block.input)) return 'tool_use.input: Input should be an object'
+  if (block.type === 'tool_use' && !/^[a-zA-Z0-9_-]+$/.test(String(block.id)))
+    return 'tool_use.id: String should match pattern'
+  if (block.type === 'tool_use' && !/^[a-zA-Z0-9_-]{1,200}$/.test(String(block.name)))
+    return 'tool_use.name: String should match pattern'
   if (block.type === 'thinking' && typeof block.signature !== 'string')
     return 'thinking.signature: Field required'
   if (block.type !== 'tool_result') return undefined
@@ -79,7 +115,7 @@ function checkPairs(
   next: readonly Body[],
   previous: readonly Body[],
 ): string | undefined {
-  const uses = blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => String(id))
+  const uses = usesOf(blocks)
   const results = blocks
     .filter(({ type }) => type === 'tool_result')
     .map(({ tool_use_id }) => String(tool_use_id))

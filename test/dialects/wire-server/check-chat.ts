@@ -1,7 +1,7 @@
 import { type Body, firstOf, isBody, list, repeated } from './body.ts'
 import { checkCompatibleSchema } from './check-schema.ts'
 
-/** What Chat Completions, or a poorer server that speaks it, would refuse a request for. */
+/** What Chat Completions, or a stricter server that speaks it, would refuse a request for. */
 export function checkChatRequest(body: Body): string | undefined {
   return firstOf(checkTools(body.tools), checkMessages(list(body.messages)))
 }
@@ -17,6 +17,8 @@ function checkTools(value: unknown): string | undefined {
     const definition = isBody(tool.function) ? tool.function : {}
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(definition.name)))
       return `Invalid 'tools[${index}].function.name': does not match '^[a-zA-Z0-9_-]+$' or is longer than 64`
+    if (String(definition.description).length > 1_024)
+      return `Invalid 'tools[${index}].function.description': string too long`
     const fault = checkCompatibleSchema(definition.parameters)
     if (fault !== undefined) return `Invalid schema for function '${definition.name}': ${fault}`
     if ('defer_loading' in tool) return `Unknown parameter: 'tools[${index}].defer_loading'`
@@ -28,6 +30,7 @@ function checkTools(value: unknown): string | undefined {
 
 function checkMessages(messages: readonly Body[]): string | undefined {
   let open: string[] = []
+  const seen = new Set<string>()
   for (const [index, message] of messages.entries()) {
     const at = `messages[${index}]`
     if (message.role === 'tool') {
@@ -44,8 +47,13 @@ function checkMessages(messages: readonly Body[]): string | undefined {
       return `${at}: content is required`
     for (const call of calls) {
       const definition = isBody(call.function) ? call.function : {}
+      if (typeof definition.arguments !== 'string') return `${at}: arguments must be a string`
+      if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(definition.name))) return `${at}: invalid function name`
+      if (typeof call.id !== 'string' || call.id === '') return `${at}: a call needs an id`
+      if (seen.has(call.id)) return `${at}: duplicate tool call id ${call.id}`
+      seen.add(call.id)
       try {
-        JSON.parse(String(definition.arguments))
+        if (!isBody(JSON.parse(definition.arguments))) return `${at}: arguments must be a JSON object`
       } catch {
         return `${at}: arguments must be valid JSON`
       }
@@ -53,5 +61,7 @@ function checkMessages(messages: readonly Body[]): string | undefined {
     open = calls.map(({ id }) => String(id))
     if (repeated(open) !== undefined) return `${at}: duplicate tool call ids`
   }
-  return open.length > 0 ? `tool_call_ids did not have response messages: ${open.join(', ')}` : undefined
+  if (open.length > 0) return `tool_call_ids did not have response messages: ${open.join(', ')}`
+  const isOpenEnded = messages.at(-1)?.role === 'assistant'
+  return isOpenEnded ? 'Expected last role User or Tool (or Assistant with prefix True)' : undefined
 }

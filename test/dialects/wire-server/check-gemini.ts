@@ -31,6 +31,10 @@ function checkContents(contents: readonly Body[]): string | undefined {
     const calls = parts.flatMap(({ functionCall }) => (isBody(functionCall) ? [functionCall] : []))
     if (calls.length === 0) continue
     if (content.role !== 'model') return 'a function call must come from the model'
+    if (contents[index - 1]?.role !== 'user')
+      return 'function call turn must come immediately after a user turn or after a function response turn'
+    if (calls.some(({ name }) => !/^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/.test(String(name))))
+      return 'function_call.name: invalid'
     if (parts.some((part) => part.functionCall && !part.thoughtSignature))
       return `contents[${index}]: Function call is missing a thought_signature`
     if (calls.some(({ args }) => args !== undefined && !isBody(args))) return 'args must be an object'

@@ -1,4 +1,4 @@
-import { type Body, firstOf, list, repeated } from './body.ts'
+import { type Body, firstOf, isBody, list, repeated } from './body.ts'
 import { checkOpenAiSchema } from './check-schema.ts'
 
 /** What the Responses API would refuse a request for. */
@@ -27,10 +27,14 @@ function checkTool(tool: Body, at: string): string | undefined {
     if ('defer_loading' in tool) return `${at}.defer_loading: unknown parameter`
     return members.map((member, index) => checkFunction(member, `${at}.tools[${index}]`)).find(Boolean)
   }
+  if (HOSTED.includes(String(tool.type))) return undefined
   if (tool.type !== 'tool_search') return `${at}.type: unknown ${tool.type}`
   if (tool.execution !== 'client') return `${at}.execution: nothing to search on the server`
   return checkOpenAiSchema(tool.parameters)
 }
+
+/** Tools that run at the provider. */
+const HOSTED = ['web_search', 'code_interpreter', 'file_search', 'programmatic_tool_calling']
 
 function checkFunction(tool: Body, at: string): string | undefined {
   if (!isName(tool.name)) return `${at}.name: string does not match pattern or is too long`
@@ -56,7 +60,11 @@ function checkItems(items: readonly Body[], tools: readonly Body[]): string | un
     const at = `input[${index}]`
     if (item.type === 'reasoning' && !isFollowed(items, index))
       return `Item '${item.id}' of type 'reasoning' was provided without its required following item.`
-    if (item.type === 'function_call' || item.type === 'tool_search_call') calls.push(String(item.call_id))
+    if (item.type === 'function_call' || item.type === 'tool_search_call') {
+      const fault = checkCall(item)
+      if (fault !== undefined) return `${at}: ${fault}`
+      calls.push(String(item.call_id))
+    }
     if (item.type === 'function_call_output' || item.type === 'tool_search_output') {
       if (!calls.includes(String(item.call_id))) return `${at}: no call found for output ${item.call_id}`
       outputs.push(String(item.call_id))
@@ -81,6 +89,19 @@ function checkItems(items: readonly Body[], tools: readonly Body[]): string | un
   if (open !== undefined) return `No tool output found for function call ${open}.`
   const twice = repeated(calls) ?? repeated(outputs)
   return twice === undefined ? undefined : `duplicate call_id ${twice}`
+}
+
+function checkCall(item: Body): string | undefined {
+  if (!/^.{1,64}$/.test(String(item.call_id ?? ''))) return 'call_id: expected 1 to 64 characters'
+  if (item.type === 'tool_search_call')
+    return isBody(item.arguments) ? undefined : 'arguments: expected an object'
+  if (!isName(item.name)) return 'name: string does not match pattern'
+  if (typeof item.arguments !== 'string') return 'arguments: expected a string'
+  try {
+    return isBody(JSON.parse(item.arguments)) ? undefined : 'arguments: expected a JSON object'
+  } catch {
+    return 'arguments: expected JSON'
+  }
 }
 
 /** The item that reasoning led to is known by its id; one that never was whole has none. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { checkAnthropicRequest, checkMiniMaxRequest } from './check-anthropic.ts'
+import { checkBedrockRequest } from './check-bedrock.ts'
 import { checkChatRequest } from './check-chat.ts'
 import { checkGeminiRequest } from './check-gemini.ts'
 import { checkResponsesRequest } from './check-responses.ts'
@@ -59,6 +60,8 @@ describe('the stand-in for Anthropic', () => {
     ],
     ['an unanswered call', { messages: [hello, used, hello] }],
     ['an answer without a call', { messages: [answered('x')] }],
+    ['one id in two turns', { messages: [hello, used, answered('x'), used, answered('x')] }],
+    ['an answer to be continued', { messages: [hello, { role: 'assistant', content: 'I am' }] }],
     [
       'thinking at the end of an answer',
       {
@@ -102,7 +105,20 @@ describe('the stand-in for OpenAI Chat', () => {
     tool_calls: [{ id: 't', function: { name: 'a', arguments: '{}' } }],
   }
 
-  it('accepts what is right', () => expect(check({})).toBeUndefined())
+  const askedWith = (called: object) => ({
+    ...asked,
+    tool_calls: [{ id: 't', function: { name: 'a', arguments: '{}', ...called } }],
+  })
+  const told = { role: 'tool', tool_call_id: 't', content: 'x' }
+  const describedTool = (description: string) => ({
+    type: 'function',
+    function: { name: 'a', description, parameters: PLAIN },
+  })
+
+  it('accepts what is right', () => {
+    expect(check({})).toBeUndefined()
+    expect(check({ messages: [asked, told] })).toBeUndefined()
+  })
 
   it.each([
     ['no tools', { tools: [] }],
@@ -116,6 +132,12 @@ describe('the stand-in for OpenAI Chat', () => {
     ['an unanswered call', { messages: [asked, { role: 'user', content: 'x' }] }],
     ['an unanswered call at the end', { messages: [asked] }],
     ['a stray answer', { messages: [{ role: 'tool', tool_call_id: 't', content: 'x' }] }],
+    ['a long description', { tools: [describedTool('x'.repeat(1_025))] }],
+    ['empty arguments', { messages: [askedWith({ arguments: '' }), told] }],
+    ['arguments that are an object', { messages: [askedWith({ arguments: {} }), told] }],
+    ['a call without a name', { messages: [askedWith({ name: '' }), told] }],
+    ['one id in two turns', { messages: [asked, told, asked, told] }],
+    ['an answer to be continued', { messages: [{ role: 'assistant', content: 'I am' }] }],
     [
       'arguments that are no JSON',
       {
@@ -133,7 +155,7 @@ describe('the stand-in for OpenAI Responses', () => {
   const search = { type: 'tool_search', execution: 'client', parameters: PLAIN }
   const space = (tools: object[]) => ({ type: 'namespace', name: 'n', description: 'd', tools })
   const found = (tools: object[]) => [
-    { type: 'tool_search_call', call_id: 's' },
+    { type: 'tool_search_call', call_id: 's', arguments: {} },
     { type: 'tool_search_output', call_id: 's', tools },
   ]
   const called = (extra: object) => [
@@ -170,7 +192,11 @@ describe('the stand-in for OpenAI Responses', () => {
         ],
       },
     ],
-    ['an unanswered search', { input: [{ type: 'tool_search_call', call_id: 's' }] }],
+    ['an unanswered search', { input: [{ type: 'tool_search_call', call_id: 's', arguments: {} }] }],
+    ['empty arguments', { tools: [fn('a')], input: called({ arguments: '' }) }],
+    ['arguments that are an object', { tools: [fn('a')], input: called({ arguments: {} }) }],
+    ['one call_id twice', { tools: [fn('a')], input: [...called({}), ...called({})] }],
+    ['a call without a name', { tools: [fn('a')], input: called({ name: '' }) }],
     ['a union at the root', { tools: [fn('a', { parameters: { type: 'object', anyOf: [{}] } })] }],
     [
       'an array without items',
@@ -224,6 +250,17 @@ describe('the stand-in for Gemini', () => {
         contents: [hello, { role: 'model', parts: [{ functionCall: { name: 'a' }, thoughtSignature: 's' }] }],
       },
     ],
+    [
+      'a call right after an answer',
+      {
+        contents: [
+          hello,
+          { role: 'model', parts: [{ text: 'x' }] },
+          { role: 'model', parts: [{ functionCall: { name: 'a' }, thoughtSignature: 's' }] },
+          { role: 'user', parts: [{ functionResponse: { name: 'a', response: {} } }] },
+        ],
+      },
+    ],
     ['an answer at the end', { contents: [hello, { role: 'model', parts: [{ text: 'x' }] }] }],
     [
       'media it cannot read',
@@ -238,6 +275,39 @@ describe('the stand-in for Gemini', () => {
           { role: 'user', parts: [{ functionResponse: { name: 'a', response: {} } }] },
         ],
       },
+    ],
+  ])('refuses %s', (_name, body) => expect(check(body)).toEqual(expect.any(String)))
+})
+
+describe('the stand-in for Bedrock', () => {
+  const tool = (toolSpec: object) => ({
+    toolConfig: { tools: [{ toolSpec: { name: 'a', inputSchema: { json: PLAIN }, ...toolSpec } }] },
+  })
+  const hello = { role: 'user', content: [{ text: 'hello' }] }
+  const use = { toolUse: { toolUseId: 't', name: 'a', input: {} } }
+  const used = { role: 'assistant', content: [use] }
+  const answered = { role: 'user', content: [{ toolResult: { toolUseId: 't', content: [{ text: 'x' }] } }] }
+  const check = (body: object) => checkBedrockRequest({ ...tool({}), messages: [hello], ...body })
+
+  it('accepts what is right', () => {
+    expect(check({})).toBeUndefined()
+    expect(check({ messages: [hello, used, answered] })).toBeUndefined()
+  })
+
+  it.each([
+    ['no tools', { toolConfig: { tools: [] } }],
+    ['an empty description', tool({ description: '' })],
+    ['a name that is too long', tool({ name: LONG })],
+    ['calls without a toolConfig', { toolConfig: undefined, messages: [hello, used, answered] }],
+    ['two messages of one role', { messages: [hello, hello] }],
+    ['an answer to be continued', { messages: [hello, { role: 'assistant', content: [{ text: 'I am' }] }] }],
+    ['an unanswered call', { messages: [hello, used, hello] }],
+    ['an answer without a call', { messages: [answered] }],
+    ['one id in two turns', { messages: [hello, used, answered, used, answered] }],
+    ['blank text', { messages: [{ role: 'user', content: [{ text: ' ' }] }] }],
+    [
+      'arguments that are not an object',
+      { messages: [hello, { ...used, content: [{ toolUse: { ...use.toolUse, input: '{}' } }] }, answered] },
     ],
   ])('refuses %s', (_name, body) => expect(check(body)).toEqual(expect.any(String)))
 })

@@ -15,7 +15,7 @@ export const anthropicVoice: ProviderVoice<
   canBeMalformed: true,
   respond,
   stream,
-  toolNames: ({ tools }) => tools.map(({ name }) => name),
+  toolNames: ({ tools }) => tools.flatMap((tool) => ('input_schema' in tool ? [tool.name] : [])),
   callIds: (messages) => {
     const blocks = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content))
     return {

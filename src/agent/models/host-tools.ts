@@ -1,0 +1,10 @@
+import type { Dialect } from '../../dialects/dialect.ts'
+
+/** A dialect whose requests show the host's own tools before the session's. */
+export function withHostTools<Message, Request, Response, StreamEvent, HostTool>(
+  dialect: Dialect<Message, Request, Response, StreamEvent, HostTool>,
+  hostTools: readonly HostTool[] | undefined,
+): Dialect<Message, Request, Response, StreamEvent, HostTool> {
+  if (hostTools === undefined || hostTools.length === 0) return dialect
+  return { ...dialect, toRequest: (input) => dialect.toRequest({ hostTools, ...input }) }
+}

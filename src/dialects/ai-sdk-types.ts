@@ -1,0 +1,91 @@
+import type { ToolResult } from '../tool.ts'
+
+/** A message of the AI SDK: the part of its `ModelMessage` that a dialect writes, or any the SDK itself made. */
+export type AiSdkMessage =
+  | { role: 'user'; content: string }
+  | { role: 'assistant'; content: string | AiSdkPart[] }
+  | { role: 'tool'; content: AiSdkToolResult[] }
+
+/** A piece of the model's answer: words, reasoning or a call. */
+export type AiSdkPart =
+  | { type: 'text'; text: string; providerOptions?: ProviderOptions }
+  | { type: 'reasoning'; text: string; providerOptions?: ProviderOptions }
+  | {
+      type: 'tool-call'
+      toolCallId: string
+      toolName: string
+      input: unknown
+      providerOptions?: ProviderOptions
+    }
+
+/** The answer to one call. */
+export interface AiSdkToolResult {
+  type: 'tool-result'
+  toolCallId: string
+  toolName: string
+  output: AiSdkOutput
+}
+
+/** What a tool answered, as the AI SDK has it. */
+export type AiSdkOutput =
+  | { type: 'text'; value: string }
+  | { type: 'error-text'; value: string }
+  | {
+      type: 'content'
+      value: (
+        | { type: 'text'; text: string }
+        | { type: 'image-data' | 'file-data'; data: string; mediaType: string }
+      )[]
+    }
+
+/** Values by provider; their inner type is the SDK's own affair. */
+type ProviderOptions = Record<string, never>
+
+/** A tool for `generateText`, without an executor: the session runs the calls. */
+export interface AiSdkTool<Schema> {
+  description: string
+  inputSchema: Schema
+}
+
+/** A tool that runs itself, for loops that the SDK drives. */
+export interface ExecutableAiSdkTool<Schema> extends AiSdkTool<Schema> {
+  execute(
+    input: unknown,
+    options: { toolCallId: string; abortSignal?: AbortSignal | undefined },
+  ): Promise<ToolResult>
+  toModelOutput(options: { output: ToolResult }): AiSdkOutput
+}
+
+/** The part of a request that `generateText` and `streamText` take from a dialect. */
+export interface AiSdkRequest<Schema, Message> {
+  tools: Record<string, AiSdkTool<Schema>>
+  messages: Message[]
+  system?: string
+}
+
+/** What of a `generateText` result a dialect reads. */
+export interface AiSdkResponse<Message = AiSdkMessage> {
+  readonly text: string
+  readonly finishReason: string | undefined
+  readonly toolCalls: readonly AiSdkCall[]
+  readonly response: { readonly messages: readonly Message[]; readonly id?: string | undefined }
+  readonly usage: AiSdkUsage
+}
+
+/** A call of the model's; `invalid` when the SDK could not read it. */
+export interface AiSdkCall {
+  readonly toolCallId: string
+  readonly toolName: string
+  readonly input: unknown
+  readonly invalid?: boolean | undefined
+}
+
+/** What a request cost, as the AI SDK counts it. */
+export interface AiSdkUsage {
+  readonly inputTokens?: number | undefined
+  readonly outputTokens?: number | undefined
+  readonly inputTokenDetails?: {
+    readonly cacheReadTokens?: number | undefined
+    readonly cacheWriteTokens?: number | undefined
+  }
+}

@@ -1,0 +1,241 @@
+import { isRecord } from '../json.ts'
+import type { Reply, Stop } from '../reply.ts'
+import { COMPATIBLE_RULES } from '../schema/translate/schema-rules.ts'
+import type { CallResult } from '../tool.ts'
+import { NO_USAGE, type Usage } from '../usage.ts'
+import { BedrockStreamReader } from './bedrock-stream.ts'
+import type {
+  BedrockBlock,
+  BedrockDocument,
+  BedrockMessage,
+  BedrockRequest,
+  BedrockResponse,
+  BedrockResultBlock,
+  BedrockStreamEvent,
+  BedrockTool,
+} from './bedrock-types.ts'
+import { type Dialect, type RequestInput, systemText } from './dialect.ts'
+import { makeDialect } from './make-dialect.ts'
+import { mendConverse } from './mend-converse.ts'
+import { readCount, readText } from './read-value.ts'
+import { isImage, type ResultPart, resultParts } from './result-parts.ts'
+import {
+  answersTo,
+  CUT_OFF,
+  PLAIN_ID,
+  readArguments,
+  readCalls,
+  replayedName,
+  uniqueIds,
+  type WireCall,
+} from './wire-calls.ts'
+import type { WireTools } from './wire-tools.ts'
+
+export type {
+  BedrockMessage,
+  BedrockRequest,
+  BedrockResponse,
+  BedrockStreamEvent,
+  BedrockTool,
+} from './bedrock-types.ts'
+
+/** The dialect of Bedrock's Converse API. */
+export type BedrockDialect = Dialect<
+  BedrockMessage,
+  BedrockRequest,
+  BedrockResponse,
+  BedrockStreamEvent,
+  BedrockTool
+>
+
+/** How requests to Bedrock are cached. */
+export interface BedrockOptions {
+  /** Marks the ends of tools, system prompt and messages for the cache. Only for models that have one; false. */
+  readonly cache?: boolean
+}
+
+/**
+ * Amazon Bedrock's Converse API, over any model that takes tools. It cannot defer, so the surface stays constant and
+ * found tools are called through `call_tool`.
+ */
+export function bedrock({ cache = false }: BedrockOptions = {}): BedrockDialect {
+  return makeDialect({
+    name: 'bedrock',
+    strategy: 'dispatch',
+    rules: COMPATIBLE_RULES,
+    limits: { api: 'Bedrock', maxTools: Number.POSITIVE_INFINITY },
+    toRequest: (input, tools) => toRequest(input, tools, cache),
+    toReply,
+    toMessages,
+    userMessage: (text) => ({ role: 'user', content: [{ text }] }),
+    openStream: () => new BedrockStreamReader(),
+  })
+}
+
+const CACHE_POINT = { cachePoint: { type: 'default' } } as const
+
+function toRequest(
+  input: RequestInput<BedrockMessage, BedrockTool>,
+  wireTools: WireTools,
+  cache: boolean,
+): BedrockRequest {
+  const messages = mendConverse(input.messages)
+  const mark = cache ? [CACHE_POINT] : []
+  const own = [...(input.hostTools ?? []), ...[...wireTools.shown, ...wireTools.deferred].map(toTool)]
+  // Without any definition a history with calls would be refused.
+  const tools = own.length > 0 ? own : calledNames(messages).map(goneTool)
+  const system = systemText(input)
+  const last = messages.at(-1)
+  return {
+    messages:
+      cache && last
+        ? [...messages.slice(0, -1), { ...last, content: [...last.content, CACHE_POINT] }]
+        : messages,
+    ...(system === '' ? {} : { system: [{ text: system }, ...mark] }),
+    ...(tools.length === 0 ? {} : { toolConfig: { tools: [...tools, ...mark] } }),
+  }
+}
+
+function toTool({ name, description, parameters }: WireTools['shown'][number]): BedrockTool {
+  return {
+    toolSpec: {
+      name,
+      // An empty one is refused.
+      ...(description === '' ? {} : { description }),
+      inputSchema: { json: parameters as BedrockDocument },
+    },
+  }
+}
+
+function calledNames(messages: readonly BedrockMessage[]): readonly string[] {
+  const names = messages.flatMap(({ content }) =>
+    content.flatMap((block) => ('toolUse' in block ? [block.toolUse.name] : [])),
+  )
+  return [...new Set(names)]
+}
+
+function goneTool(name: string): BedrockTool {
+  const json = { type: 'object', properties: {} }
+  return { toolSpec: { name, description: 'No longer available.', inputSchema: { json } } }
+}
+
+function toReply(response: BedrockResponse, tools: WireTools): Reply {
+  const { calls, unrunnable } = readCalls(wireCallsOf(response), tools)
+  return {
+    text: blocksOf(response)
+      .flatMap((block) => ('text' in block ? [block.text] : []))
+      .join(''),
+    calls,
+    unrunnable,
+    stop: response.error ? 'cut' : stopOf(response.stopReason, calls.length + unrunnable.length > 0),
+    ...(response.error ? { error: response.error } : {}),
+    usage: usageOf(response.usage),
+  }
+}
+
+/** The blocks of an answer that can be read. */
+function blocksOf({ output }: BedrockResponse): readonly BedrockBlock[] {
+  const message = isRecord(output) ? output.message : undefined
+  const content: readonly unknown[] =
+    isRecord(message) && Array.isArray(message.content) ? message.content : []
+  return content.filter((block): block is BedrockBlock => {
+    if (!isRecord(block)) return false
+    if ('text' in block) return typeof block.text === 'string'
+    return !('toolUse' in block) || isRecord(block.toolUse)
+  })
+}
+
+function wireCallsOf(response: BedrockResponse): readonly WireCall[] {
+  const blocks = blocksOf(response)
+  const uses = blocks.flatMap((block) => ('toolUse' in block ? [block.toolUse] : []))
+  const ids = uniqueIds(
+    uses.map(({ toolUseId }) => toolUseId),
+    undefined,
+    PLAIN_ID,
+  )
+  const last = blocks.at(-1)
+  return uses.map((use, index) => ({
+    id: ids[index] ?? '',
+    wireName: readText(use.name),
+    args: use.input,
+    // What the limit cut off may still look whole: half a list is a list.
+    fault:
+      isLimited(response.stopReason) && last && 'toolUse' in last && last.toolUse === use
+        ? CUT_OFF
+        : undefined,
+  }))
+}
+
+function isLimited(stopReason: string | undefined): boolean {
+  return stopReason === 'max_tokens' || stopReason === 'model_context_window_exceeded'
+}
+
+function toMessages(
+  response: BedrockResponse,
+  results: readonly CallResult[],
+  tools: WireTools,
+): readonly BedrockMessage[] {
+  if (isRefused(response.stopReason)) return []
+  const wireCalls = wireCallsOf(response)
+  let next = 0
+  const content = replayable(blocksOf(response)).map((block): BedrockBlock => {
+    if (!('toolUse' in block)) return block
+    const { id = '', wireName = '', args } = wireCalls[next++] ?? {}
+    const input = (readArguments(args) ?? {}) as BedrockDocument
+    return { toolUse: { ...block.toolUse, toolUseId: id, name: replayedName(wireName), input } }
+  })
+  if (content.length === 0) return []
+  const reply: BedrockMessage = { role: 'assistant', content }
+  if (wireCalls.length === 0) return [reply]
+  const blocks = answersTo(wireCalls, results, tools).map(toResult)
+  return [reply, { role: 'user', content: blocks }]
+}
+
+/** Blocks that may be sent back: no blank text, and nothing that ends in reasoning. */
+function replayable(blocks: readonly BedrockBlock[]): readonly BedrockBlock[] {
+  const said = blocks.filter((block) => !('text' in block) || block.text.trim() !== '')
+  return said.slice(0, said.findLastIndex((block) => !('reasoningContent' in block)) + 1)
+}
+
+function toResult({ toolCallId, result }: CallResult): BedrockBlock {
+  const parts = resultParts(result, (mimeType) => isImage(mimeType) || mimeType === 'application/pdf')
+  return {
+    toolResult: {
+      toolUseId: toolCallId,
+      content: parts.map(toResultBlock),
+      ...(result.ok ? {} : { status: 'error' }),
+    },
+  }
+}
+
+function toResultBlock(part: ResultPart, index: number): BedrockResultBlock {
+  // Empty text is refused.
+  if (part.kind === 'text') return { text: part.text === '' ? '(no output)' : part.text }
+  const source = { bytes: Uint8Array.from(atob(part.data), (letter) => letter.charCodeAt(0)) }
+  if (part.mimeType === 'application/pdf')
+    return { document: { format: 'pdf', name: `document-${index}`, source } }
+  return { image: { format: part.mimeType.slice('image/'.length) as 'png', source } }
+}
+
+function isRefused(stopReason: string | undefined): boolean {
+  return stopReason === 'content_filtered' || stopReason === 'guardrail_intervened'
+}
+
+function stopOf(stopReason: string | undefined, hasCalls: boolean): Stop {
+  if (typeof stopReason !== 'string') return 'cut'
+  if (isRefused(stopReason)) return 'refused'
+  if (isLimited(stopReason)) return 'length'
+  if (hasCalls) return 'calls'
+  // The model wrote something that Bedrock could not read; asked again, it may do better.
+  return stopReason.startsWith('malformed') ? 'cut' : 'done'
+}
+
+function usageOf(usage: BedrockResponse['usage']): Usage {
+  if (!isRecord(usage)) return NO_USAGE
+  return {
+    inputTokens: readCount(usage.inputTokens),
+    cachedInputTokens: readCount(usage.cacheReadInputTokens),
+    cacheWriteTokens: readCount(usage.cacheWriteInputTokens),
+    outputTokens: readCount(usage.outputTokens),
+  }
+}

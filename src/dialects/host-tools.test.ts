@@ -1,0 +1,172 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import { describe, expect, it } from 'vitest'
+import { checkAnthropicRequest } from '../../test/dialects/wire-server/check-anthropic.ts'
+import { checkResponsesRequest } from '../../test/dialects/wire-server/check-responses.ts'
+import { anthropicVoice } from '../../test/dialects/wire-server/voices/anthropic.ts'
+import { responsesVoice } from '../../test/dialects/wire-server/voices/openai-responses.ts'
+import type { Surface } from '../session/surface.ts'
+import { anthropic } from './anthropic.ts'
+import { gemini } from './gemini.ts'
+import { openaiResponses } from './openai-responses.ts'
+
+const SURFACE: Surface = {
+  tools: [
+    { name: 'query.db', description: 'Asks the database.', parameters: { type: 'object' } },
+    { name: 'tool_search', description: 'Finds tools.', parameters: { type: 'object' } },
+  ],
+  deferredTools: [{ name: 'mcp__x__hidden', description: 'Hidden.', parameters: { type: 'object' } }],
+  deferredCount: 1,
+  strategy: 'native',
+  fingerprint: 'x',
+}
+
+describe("the host's own tools", () => {
+  it('come first on Anthropic, which still accepts the request', () => {
+    const dialect = anthropic()
+    const webSearch: Anthropic.ToolUnion = { type: 'web_search_20260318', name: 'web_search' }
+    const request = dialect.toRequest({
+      surface: SURFACE,
+      messages: [dialect.userMessage('hello')],
+      hostTools: [webSearch],
+    })
+    expect(request.tools.map((tool) => ('name' in tool ? tool.name : tool.type))).toEqual([
+      'web_search',
+      expect.stringMatching(/^query_db_/),
+      'tool_search',
+      'mcp__x__hidden',
+    ])
+    expect(checkAnthropicRequest({ ...request })).toBeUndefined()
+  })
+
+  it('come first on Responses and on Gemini', () => {
+    const responses = openaiResponses()
+    const request = responses.toRequest({
+      surface: SURFACE,
+      messages: [responses.userMessage('hello')],
+      hostTools: [{ type: 'web_search' }, { type: 'programmatic_tool_calling' }],
+      cacheKey: 'session-7',
+    })
+    expect(request.tools.map(({ type }) => type)).toEqual([
+      'web_search',
+      'programmatic_tool_calling',
+      'function',
+      'tool_search',
+    ])
+    expect(request.prompt_cache_key).toBe('session-7')
+    expect(checkResponsesRequest({ ...request })).toBeUndefined()
+
+    const { config } = gemini().toRequest({
+      surface: SURFACE,
+      messages: [],
+      hostTools: [{ googleSearch: {} }],
+    })
+    expect(config.tools?.map((tool) => Object.keys(tool))).toEqual([
+      ['googleSearch'],
+      ['functionDeclarations'],
+    ])
+  })
+
+  it('count towards what a request may hold', () => {
+    const hostTools = [
+      {
+        functionDeclarations: Array.from({ length: 510 }, (_, index) => ({ name: `own_${index}` })),
+      },
+    ]
+    expect(() => gemini().toRequest({ surface: SURFACE, messages: [], hostTools })).toThrow(
+      'the request has 513 tools and Gemini takes 512',
+    )
+  })
+})
+
+describe('programs of the model', () => {
+  it('may call the tools that the host names, on Anthropic', () => {
+    const dialect = anthropic({ allowedCallers: { 'query.db': ['code_execution_20260521'] } })
+    const { tools } = dialect.toRequest({ surface: SURFACE, messages: [] })
+    expect(tools.map((tool) => ('allowed_callers' in tool ? tool.allowed_callers : undefined))).toEqual([
+      ['code_execution_20260521'],
+      undefined,
+      undefined,
+    ])
+  })
+
+  it('may call the tools that the host names, on Responses, deferred ones too', () => {
+    const dialect = openaiResponses({ allowedCallers: { mcp__x__hidden: ['direct', 'programmatic'] } })
+    const call = { type: 'function_call', call_id: 'c', name: 'mcp__x__hidden', arguments: '{}' } as const
+    const output = { type: 'function_call_output', call_id: 'c', output: 'x' } as const
+    const { tools } = dialect.toRequest({ surface: SURFACE, messages: [call, output] })
+    expect(tools.at(-1)).toMatchObject({
+      type: 'namespace',
+      tools: [{ name: 'mcp__x__hidden', allowed_callers: ['direct', 'programmatic'] }],
+    })
+  })
+
+  it('get their results under their own id, on Responses', () => {
+    const dialect = openaiResponses()
+    const response = responsesVoice.respond({ calls: [{ id: 'c', name: 'tool_search', args: '{}' }] })
+    const caller = { type: 'program', caller_id: 'prog_1' } as const
+    const output = response.output.map((item) => (item.type === 'function_call' ? { ...item, caller } : item))
+    const messages = dialect.toMessages({ ...response, output }, [], SURFACE)
+    expect(messages).toMatchObject([
+      { type: 'function_call', caller },
+      { type: 'function_call_output', caller },
+    ])
+  })
+
+  it('keep their container from turn to turn, on Anthropic', () => {
+    const dialect = anthropic()
+    const messages = [dialect.userMessage('hello')]
+    expect(dialect.toRequest({ surface: SURFACE, messages })).not.toHaveProperty('container')
+    const response = {
+      ...anthropicVoice.respond({ text: 'Done.' }),
+      container: { id: 'container_1', expires_at: '2026-11-16T00:00:00Z', skills: null },
+    }
+    messages.push(...dialect.toMessages(response, [], SURFACE), dialect.userMessage('again'))
+    expect(dialect.toRequest({ surface: SURFACE, messages }).container).toBe('container_1')
+  })
+
+  it('get nothing but results while they wait, on Anthropic', () => {
+    const dialect = anthropic()
+    const caller = { type: 'code_execution_20260120', tool_id: 'srvtoolu_1' } as const
+    const response = anthropicVoice.respond({
+      calls: [{ id: 'c', name: 'tool_search', args: '{"query":"x"}' }],
+    })
+    const content = response.content.map((block) =>
+      block.type === 'tool_use' ? { ...block, caller } : block,
+    )
+    const structured = {
+      matches: [{ name: 'mcp__x__hidden' }],
+      activated: ['mcp__x__hidden'],
+      evicted: ['mcp__x__other'],
+    }
+    const result = { ok: true as const, value: '{}', structured }
+    const results = [{ toolCallId: 'c', name: 'tool_search', result, durationMs: 1 }]
+    const blocksOf = (message: Anthropic.MessageParam | undefined) =>
+      Array.isArray(message?.content) ? message.content.map(({ type }) => type) : []
+    expect(blocksOf(dialect.toMessages(response, results, SURFACE)[1])).toEqual(['tool_result', 'text'])
+    expect(blocksOf(dialect.toMessages({ ...response, content }, results, SURFACE)[1])).toEqual([
+      'tool_result',
+    ])
+  })
+
+  it('that the provider has paused are continued as they stand, on Anthropic', () => {
+    const dialect = anthropic()
+    const response = anthropicVoice.respond({ text: 'Let me look.' })
+    const paused: Anthropic.Message = {
+      ...response,
+      stop_reason: 'pause_turn',
+      content: [
+        ...response.content,
+        {
+          type: 'server_tool_use',
+          id: 'srvtoolu_1',
+          name: 'web_search',
+          input: {},
+          caller: { type: 'direct' },
+        },
+      ],
+    }
+    expect(dialect.toReply(paused, SURFACE).stop).toBe('paused')
+    const messages = [dialect.userMessage('hello'), ...dialect.toMessages(paused, [], SURFACE)]
+    expect(dialect.toRequest({ surface: SURFACE, messages }).messages).toEqual(messages)
+  })
+})

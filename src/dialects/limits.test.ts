@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { checkChatRequest } from '../../test/dialects/wire-server/check-chat.ts'
+import type { Surface } from '../session/surface.ts'
+import { anthropic } from './anthropic.ts'
+import { openaiChat } from './openai-chat.ts'
+import { openaiResponses } from './openai-responses.ts'
+
+function surfaceOf(count: number): Surface {
+  return {
+    tools: Array.from({ length: count }, (_, index) => ({
+      name: `tool_${index}`,
+      description: 'A tool.',
+      parameters: { type: 'object' },
+    })),
+    deferredCount: 0,
+    strategy: 'append',
+    fingerprint: 'x',
+  }
+}
+
+const LONG = 'Reads the weather of a city and of the sea around it. '.repeat(40)
+
+function described(name: string): Surface {
+  return { ...surfaceOf(0), tools: [{ name, description: LONG, parameters: { type: 'object' } }] }
+}
+
+describe('before anything is sent', () => {
+  it.each([
+    ['Chat Completions', 128, openaiChat()],
+    ['the Responses API', 128, openaiResponses()],
+    ['Anthropic', 10_000, anthropic()],
+  ] as const)('%s is not asked with more than %i tools', (api, most, dialect) => {
+    const request = (count: number) => dialect.toRequest({ surface: surfaceOf(count), messages: [] })
+    expect(request(most).tools).toHaveLength(most)
+    expect(() => request(most + 1)).toThrow(
+      `the request has ${most + 1} tools and ${api} takes ${most}; open the session with mode "lazy", or pin fewer tools`,
+    )
+  })
+
+  it('a description that is too long for Chat Completions is cut at a word, and reported', () => {
+    const dialect = openaiChat()
+    const surface = described('get_weather')
+    const request = dialect.toRequest({ surface, messages: [dialect.userMessage('hello')] })
+    const [tool] = request.tools ?? []
+    expect(tool?.function.description).toMatch(/[a-z.] …$/)
+    expect(tool?.function.description?.length).toBeLessThanOrEqual(1_024)
+    expect(checkChatRequest({ ...request })).toBeUndefined()
+    expect(dialect.lossesOf(surface)).toEqual([
+      {
+        tool: 'get_weather',
+        path: '',
+        keyword: 'description',
+        reason: `cut from ${LONG.length} to 1024 characters`,
+      },
+    ])
+  })
+
+  it('what is cut of the search tool moves to the system prompt, since it says what there is to find', () => {
+    const dialect = openaiChat()
+    const surface = described('tool_search')
+    const { tools, messages } = dialect.toRequest({ surface, messages: [], system: 'Be brief.' })
+    const shown = tools?.[0]?.function.description?.replace(/ …$/, '') ?? ''
+    const system = String(messages[0]?.content)
+    const moved = system.split('More about tool_search: …')[1]
+    expect(shown + moved).toBe(LONG)
+    expect(dialect.lossesOf(surface)).toEqual([])
+  })
+
+  it('a server without that limit is sent the whole description', () => {
+    const dialect = openaiChat({ maxDescriptionChars: Number.POSITIVE_INFINITY })
+    const { tools } = dialect.toRequest({ surface: described('get_weather'), messages: [] })
+    expect(tools?.[0]?.function.description).toBe(LONG)
+    expect(dialect.lossesOf(described('get_weather'))).toEqual([])
+  })
+})

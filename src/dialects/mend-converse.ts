@@ -1,0 +1,54 @@
+import { isRecord } from '../json.ts'
+import type { BedrockBlock, BedrockMessage } from './bedrock-types.ts'
+import { CallIds, GO_ON, withUserTurns } from './mend-history.ts'
+
+/**
+ * A history that Converse takes: each call has its own id, the user has the last word, roles alternate, and bytes are
+ * bytes again after the history was read from JSON.
+ */
+export function mendConverse(messages: readonly BedrockMessage[]): BedrockMessage[] {
+  const ids = new CallIds()
+  const mended = messages.map(({ role, content }) => ({
+    role,
+    content: content.map((block) => withBytes(withOwnId(block, ids)) as BedrockBlock),
+  }))
+  const isModels = ({ role }: BedrockMessage) => role === 'assistant'
+  return alternating(withUserTurns(mended, isModels, { role: 'user', content: [{ text: GO_ON }] }))
+}
+
+function withOwnId(block: BedrockBlock, ids: CallIds): BedrockBlock {
+  if ('toolUse' in block && block.toolUse) {
+    const { toolUse } = block
+    return { toolUse: { ...toolUse, toolUseId: ids.ofCall(toolUse.toolUseId) } }
+  }
+  if (!('toolResult' in block) || !block.toolResult) return block
+  const { toolResult } = block
+  return { toolResult: { ...toolResult, toolUseId: ids.ofResult(toolResult.toolUseId) } }
+}
+
+/** Fields that hold bytes; JSON turns them into objects with an entry per byte. */
+const BYTES: ReadonlySet<string> = new Set(['bytes', 'redactedContent'])
+
+function withBytes(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withBytes)
+  if (!isRecord(value) || value instanceof Uint8Array) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      // What a tool was given is the tool's own affair.
+      if (key === 'input') return [key, inner]
+      const isLost = BYTES.has(key) && isRecord(inner) && !(inner instanceof Uint8Array)
+      return [key, isLost ? Uint8Array.from(Object.values(inner).map(Number)) : withBytes(inner)]
+    }),
+  )
+}
+
+/** Messages of one role in a row become one. */
+function alternating(messages: readonly BedrockMessage[]): BedrockMessage[] {
+  const joined: BedrockMessage[] = []
+  for (const { role, content } of messages) {
+    const last = joined.at(-1)
+    if (last?.role === role) last.content.push(...content)
+    else joined.push({ role, content: [...content] })
+  }
+  return joined
+}

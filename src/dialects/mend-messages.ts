@@ -1,0 +1,80 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import { isRecord } from '../json.ts'
+import { CallIds, GO_ON, withUserTurns } from './mend-history.ts'
+
+/**
+ * A history that the Messages API takes: each call has its own id, references lead to tools that are defined, and the
+ * user has the last word. Messages that need no change are passed on as they are.
+ */
+export function mendMessages(
+  messages: readonly Anthropic.MessageParam[],
+  defined: ReadonlySet<string>,
+): Anthropic.MessageParam[] {
+  const ids = new CallIds()
+  const added = new Set<unknown>()
+  const mended = messages.flatMap((message): Anthropic.MessageParam[] => {
+    if (typeof message.content === 'string') return [message]
+    if (message.role === 'system') return withNewAdditions(message, added)
+    const content = message.content.map((block) => mendReferences(withOwnId(block, ids), defined))
+    const isSame = content.every((block, index) => block === message.content[index])
+    return [isSame ? message : { ...message, content }]
+  })
+  return withUserTurns(mended, isFinished, { role: 'user', content: GO_ON })
+}
+
+function withOwnId(block: Anthropic.ContentBlockParam, ids: CallIds): Anthropic.ContentBlockParam {
+  if (block.type === 'tool_use') {
+    const id = ids.ofCall(block.id)
+    return id === block.id ? block : { ...block, id }
+  }
+  if (block.type !== 'tool_result') return block
+  const id = ids.ofResult(block.tool_use_id)
+  return id === block.tool_use_id ? block : { ...block, tool_use_id: id }
+}
+
+/** A tool that was found twice is defined once: a second definition of a name is refused. */
+function withNewAdditions(
+  message: Anthropic.SystemMessageParam,
+  added: Set<unknown>,
+): Anthropic.MessageParam[] {
+  const blocks = Array.isArray(message.content) ? message.content : []
+  const content = blocks.filter((block) => {
+    const name = addedName(block)
+    if (name === undefined) return true
+    const isNew = !added.has(name)
+    added.add(name)
+    return isNew
+  })
+  if (content.length === 0) return []
+  return [content.length === blocks.length ? message : { ...message, content }]
+}
+
+function addedName(block: object): unknown {
+  if (!('tool' in block) || !isRecord(block.tool) || !isRecord(block.tool.definition)) return undefined
+  return block.tool.definition.name
+}
+
+/** A reference to a tool that is gone would fail every later request; its result says so instead. */
+function mendReferences(
+  block: Anthropic.ContentBlockParam,
+  defined: ReadonlySet<string>,
+): Anthropic.ContentBlockParam {
+  if (block.type !== 'tool_result' || !Array.isArray(block.content)) return block
+  const gone: string[] = []
+  const kept = block.content.filter((part) => {
+    if (part.type !== 'tool_reference' || defined.has(part.tool_name)) return true
+    gone.push(part.tool_name)
+    return false
+  })
+  if (gone.length === 0) return block
+  if (kept.length > 0) return { ...block, content: kept }
+  return { ...block, content: `No longer available: ${gone.join(', ')}. Search again for what you need.` }
+}
+
+/** Whether a message is the model's and it does not wait for the provider's own tools: those continue it as it is. */
+function isFinished({ role, content }: Anthropic.MessageParam): boolean {
+  if (role !== 'assistant') return false
+  if (typeof content === 'string') return true
+  const answered = new Set(content.flatMap((block) => ('tool_use_id' in block ? [block.tool_use_id] : [])))
+  return !content.some((block) => block.type === 'server_tool_use' && !answered.has(block.id))
+}

@@ -1,0 +1,58 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import { readSearchAnswer } from '../meta-tools/search-answer.ts'
+import type { CallResult } from '../tool.ts'
+import type { WireTool, WireTools } from './wire-tools.ts'
+
+/** Who may call a tool: the model itself, code it runs, or both. By registered name. */
+export type MessagesCallers = Readonly<Record<string, NonNullable<Anthropic.Tool['allowed_callers']>>>
+
+/** The tools of a surface as the Messages API has them. */
+export class MessagesTools {
+  readonly wire: WireTools
+  /** Defined in the messages once they are found, so that `tools` never changes. */
+  readonly inline: ReadonlyMap<string, WireTool>
+  readonly #callers: ReadonlyMap<string, NonNullable<Anthropic.Tool['allowed_callers']>>
+
+  constructor(wire: WireTools, allowedCallers: MessagesCallers, inlineTools: boolean) {
+    this.wire = wire
+    this.inline = new Map((inlineTools ? wire.late : []).map((tool) => [tool.name, tool]))
+    this.#callers = new Map(
+      Object.entries(allowedCallers).map(([name, callers]) => [wire.toWireName(name), callers]),
+    )
+  }
+
+  /** The deferred tools that `tools` declares. */
+  get declared(): readonly WireTool[] {
+    return this.wire.deferred.filter(({ name }) => !this.inline.has(name))
+  }
+
+  toTool({ name, description, parameters }: WireTool): Anthropic.Tool {
+    const callers = this.#callers.get(name)
+    return {
+      name,
+      description,
+      input_schema: parameters,
+      ...(callers === undefined ? {} : { allowed_callers: callers }),
+    }
+  }
+
+  /** The wire names of the deferred tools that a search has found, each once. */
+  foundIn({ name, result }: CallResult): readonly string[] {
+    if (!result.ok || !this.wire.isSearch(name)) return []
+    const deferred = new Set(this.wire.deferred.map((tool) => tool.name))
+    const found = readSearchAnswer(result.structured).activated.map((tool) => this.wire.toWireName(tool))
+    return [...new Set(found)].filter((tool) => deferred.has(tool))
+  }
+
+  /** Defines tools from here on: models that bind their thinking to `tools` accept no change there. */
+  toAddition(names: ReadonlySet<string>): Anthropic.MessageParam {
+    const content = [...this.inline.values()]
+      .filter(({ name }) => names.has(name))
+      .map((tool) => ({
+        type: 'tool_addition',
+        tool: { type: 'tool_definition', definition: this.toTool(tool) },
+      }))
+    // A beta; the types of the stable API do not know it yet.
+    return { role: 'system', content } as unknown as Anthropic.MessageParam
+  }
+}
