@@ -31,7 +31,7 @@ type CoreEventBody =
   | { readonly type: 'definition-changed'; readonly name: string }
   /** The store failed or did not answer; the state stays here and is written with the next change. */
   | { readonly type: 'save-failed'; readonly error: string }
-  /** The store failed or did not answer; the session opened as a new one. */
+  /** The store failed or did not answer; the session opened as a new one, or vectors are computed again. */
   | { readonly type: 'load-failed'; readonly error: string }
   | {
       readonly type: 'surfaced'

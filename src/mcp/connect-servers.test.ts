@@ -251,4 +251,36 @@ describe('connectServers', () => {
     expect(await call(registry)).toMatchObject({ ok: false, error: 'no such city' })
     expect(world.events.map(({ type }) => type)).not.toContain('output-mismatch')
   })
+
+  it('passes structured content on that cannot be checked in time, and reports it', async () => {
+    // Each level doubles the work of the next.
+    const levels = Object.fromEntries(
+      Array.from({ length: 40 }, (_, level) => {
+        const next = { $ref: `#/$defs/l${Math.min(level + 1, 39)}` }
+        return [`l${level}`, { anyOf: [{ allOf: [next, next] }, { allOf: [next, next] }] }]
+      }),
+    )
+    const outputSchema = { type: 'object', $defs: { ...levels, l39: false }, $ref: '#/$defs/l0' }
+    const tools = [{ name: 'echo', inputSchema: { type: 'object' }, outputSchema }]
+    const { registry, world } = await begin({ tools })
+    const structuredContent = { rows: [1, 2, 3] }
+    world.result = { content: [{ type: 'text', text: 'done' }], structuredContent }
+    expect(await call(registry)).toEqual({
+      ok: true,
+      value: 'done',
+      content: [{ type: 'text', text: 'done' }],
+      structured: structuredContent,
+    })
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ type: 'output-unchecked', tool: 'echo', reason: expect.any(String) }),
+    )
+  })
+
+  it('refuses unknown options, and says which one was meant', () => {
+    const registry = new ToolRegistry()
+    const connect = (options: object) => () => connectServers(registry, { servers: {} }, options)
+    expect(connect({ lockFile: {} })).toThrow('did you mean "lockfile"?')
+    expect(connect({ client: { onrequest: () => {} } })).toThrow('did you mean "client.onRequest"?')
+    expect(connect({ maxMessageBytes: -1 })).toThrow('maxMessageBytes')
+  })
 })

@@ -1,9 +1,10 @@
 import type { Client } from '@modelcontextprotocol/client'
+import { checkOptions } from '../check-options.ts'
 import type { Finding } from '../finding.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
 import { type Environment, readConfig } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
-import type { ConnectOptions, ServersRegistry } from './connect-options.ts'
+import { CONNECT_RULES, type ConnectOptions, type ServersRegistry } from './connect-options.ts'
 import type { ServerInfo } from './connection/connection.ts'
 import type { ClientOptions } from './connection/server-messages.ts'
 import type { Lockfile } from './lock/lockfile.ts'
@@ -80,17 +81,19 @@ export interface ConnectedServers {
 /**
  * Connects a registry to MCP servers, all at once. It returns before they are connected: `ready()` waits, and so do
  * searches, for a while. A server that fails delays no other, and is tried again; one whose config is invalid is failed,
- * with the reason. Throws `config-invalid` when the servers are not given by name.
+ * with the reason. Throws `config-invalid` for an unknown option, and when the servers are not given by
+ * name.
  */
 export function connectServers(
   registry: ServersRegistry,
   config: ServersConfig,
   options: ConnectOptions = {},
 ): ConnectedServers {
+  checkOptions('connectServers()', options, CONNECT_RULES)
   const env = options.env ?? process.env
   // Before anything is attached to the registry: nobody could close what a throw leaves behind.
   const wanted = readServers(config, env)
-  const hub = new ServerHub(registry, options)
+  const hub = new ServerHub(registry, options, [...wanted.keys()])
   hub.replace(wanted)
   return {
     ready: ({ timeoutMs = 30_000 } = {}) => hub.settled({ timeoutMs }).then(() => hub.all()),

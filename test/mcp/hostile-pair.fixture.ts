@@ -13,7 +13,7 @@ import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 import { HOSTILE_SERVER, script } from './reference-servers.fixture.ts'
 
-/** What `echo()` answers when all is well. */
+/** What `echo()` returns when all is well. */
 export const WELL = { ok: true, value: 'well' }
 
 /** A registry with two servers that misbehave when asked to: `hostile` is asked, `calm` is left in peace. */
@@ -25,7 +25,7 @@ export class HostilePair {
   servers: ConnectedServers | undefined
   readonly #hosts: ChildProcess[] = []
 
-  /** Connects both, with what the hostile one is told on its command line. */
+  /** Connects both; the hostile one gets these arguments on its command line. */
   async connect(...args: string[]): Promise<void> {
     await this.open(args).ready()
   }

@@ -1,17 +1,22 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, createServer as createSocketServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { promisify } from 'node:util'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   type ConnectedServers,
   type ConnectOptions,
   connectServers,
   fileTokenStore,
+  type McpEvent,
 } from '../../src/mcp/index.ts'
+import { memoryStore } from '../../src/store/memory-store.ts'
 import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 import { referenceServer } from './reference-servers.fixture.ts'
@@ -47,6 +52,23 @@ describe('servers over HTTP', () => {
     while (!/port \d+/.test(said)) said += String((await once(child.stderr, 'data'))[0])
     child.stderr.resume()
     return child
+  }
+
+  async function temporary(): Promise<string> {
+    const directory = await mkdtemp(join(tmpdir(), 'toolcrib-http-'))
+    cleanUps.push(() => rm(directory, { recursive: true }))
+    return directory
+  }
+
+  /** A certificate that nobody vouches for. */
+  async function certificate(): Promise<{ key: string; cert: string }> {
+    const directory = await temporary()
+    const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')]
+    await promisify(execFile)('openssl', [
+      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1'],
+      ...['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
+    ])
+    return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') }
   }
 
   async function listen(
@@ -155,6 +177,131 @@ describe('servers over HTTP', () => {
       { state: 'ready' },
     ])
     expect(asked).toEqual(['web'])
+  })
+
+  it('that want authorization keep their tokens in the store of the servers, and refresh them from it', async () => {
+    const url = await listen(authorized(speak({ echo: () => 'authorized' })))
+    const store = memoryStore()
+    const first = connect({ url: `${url}/mcp` }, { store, oauth: { redirectUrl: REDIRECT, authorize } })
+    expect(await first.ready()).toEqual([{ server: 'web', state: 'ready' }])
+    await first.close()
+    const again = { url: `${url}/mcp`, start: 'eager' }
+    expect(await connect(again, { store, oauth: {} }).ready()).toEqual([{ server: 'web', state: 'ready' }])
+  })
+
+  it('that want authorization get it though the store of the tokens fails', async () => {
+    const url = await listen(authorized(speak({ echo: () => 'authorized' })))
+    const events: McpEvent[] = []
+    const fail = () => Promise.reject(new Error('disk full'))
+    const oauth = { store: { load: fail, save: fail }, redirectUrl: REDIRECT, authorize }
+    const servers = connect({ url: `${url}/mcp` }, { oauth, onEvent: (event) => events.push(event) })
+    expect(await servers.ready()).toEqual([{ server: 'web', state: 'ready' }])
+    expect(events).toContainEqual(
+      expect.objectContaining({ warning: expect.stringContaining('tokens could not be kept: disk full') }),
+    )
+  })
+
+  it.each([
+    ['the user refuses', () => ({ error: 'access_denied', state: 'own' }), 'access_denied'],
+    [
+      'the way back is of another flow',
+      () => ({ code: 'the-code', state: 'forged' }),
+      'is not the one asked for',
+    ],
+    ['the way back names no flow', () => ({ code: 'the-code' }), 'is not the one asked for'],
+    ['the code is not accepted', () => ({ code: 'another', state: 'own' }), 'invalid_grant'],
+    ['there is no code', () => ({ state: 'own' }), ''],
+    [
+      'nobody comes back',
+      () => {
+        throw new Error('the window was closed')
+      },
+      'it was not authorized: the window was closed',
+    ],
+  ])('that want authorization fail when %s, and no token is kept', async (_what, comeBack, reason) => {
+    // The SDK writes to the console when a code is refused.
+    const silenced = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    cleanUps.push(() => silenced.mockRestore())
+    const url = await listen(authorized(speak({ echo: () => 'never' })))
+    const kept: Record<string, unknown>[] = []
+    const store = {
+      load: async () => kept.at(-1),
+      save: async (_key: string, authorization: Record<string, unknown>) => void kept.push(authorization),
+    }
+    const refusing = async ({ url: asked }: { url: URL }) => {
+      const answer: Record<string, string> = comeBack()
+      const own = asked.searchParams.get('state') ?? ''
+      return new URLSearchParams({ ...answer, ...(answer.state === 'own' ? { state: own } : {}) })
+    }
+    const oauth = { store, redirectUrl: REDIRECT, authorize: refusing }
+    const [status] = await connect({ url: `${url}/mcp` }, { oauth }).ready()
+    expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining(reason) })
+    expect(kept.every(({ tokens }) => tokens === undefined)).toBe(true)
+    expect(registry.size).toBe(0)
+  })
+
+  it('that refuse the token they gave fail, and do not ask for another one for ever', async () => {
+    let refusals = 0
+    const url = await listen(
+      authorized((_request, response) => {
+        refusals++
+        return response.writeHead(401).end()
+      }),
+    )
+    const oauth = { store: fileTokenStore(await temporary()), redirectUrl: REDIRECT, authorize }
+    const [status] = await connect({ url: `${url}/mcp` }, { oauth }).ready()
+    expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining('does not accept') })
+    expect(refusals).toBeLessThan(10)
+  })
+
+  it('are not spoken to when their certificate cannot be trusted, and the reason says so', async () => {
+    let requests = 0
+    const server = createSecureServer(await certificate(), () => requests++).listen(0, '127.0.0.1')
+    cleanUps.push(() => server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const headers = { Authorization: 'Bearer secret-token' }
+    const [status] = await connect({ url: `https://127.0.0.1:${port}/mcp`, headers }).ready()
+    expect(status).toMatchObject({
+      state: 'failed',
+      reason: expect.stringMatching(/^nothing answers at https:\S+ \(\w*SELF_SIGNED\w*\)/),
+    })
+    expect(requests).toBe(0)
+  })
+
+  it.each([
+    ['br', brotliCompressSync],
+    ['gzip', gzipSync],
+  ])('may compress their answers with %s', async (encoding, compress) => {
+    const handle = speak({ echo: () => 'small' })
+    const url = await listen(async (request, response) => {
+      const end = response.end.bind(response)
+      response.end = ((body?: string) => {
+        if (body === undefined) return end()
+        return end(compress(body))
+      }) as typeof response.end
+      if (request.method === 'POST') response.setHeader('content-encoding', encoding)
+      return handle(request, response)
+    })
+    expect(await connect({ url }).ready()).toMatchObject([{ state: 'ready' }])
+    expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'small' })
+  })
+
+  it('that send little which unpacks to much are cut off', async () => {
+    const handle = speak({ echo: (args) => (args.huge ? 'x'.repeat(5_000_000) : 'small') })
+    const url = await listen(async (request, response) => {
+      const end = response.end.bind(response)
+      response.end = ((body?: string) =>
+        body === undefined ? end() : end(brotliCompressSync(body))) as typeof response.end
+      if (request.method === 'POST') response.setHeader('content-encoding', 'br')
+      return handle(request, response)
+    })
+    await connect({ url, timeout_ms: 3_000 }, { maxMessageBytes: 100_000 }).ready()
+    expect(await call('mcp__web__echo', { huge: true })).toMatchObject({
+      ok: false,
+      error: expect.stringContaining('longer than 100000 bytes'),
+    })
+    expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'small' })
   })
 
   it('that want authorization, with nobody to give it, fail with that reason', async () => {
@@ -334,6 +481,14 @@ describe('servers over HTTP', () => {
     await once(server, 'listening')
   }
 })
+
+const REDIRECT = 'http://127.0.0.1:9/callback'
+
+/** A user who consents at once. */
+async function authorize({ url }: { url: URL }): Promise<URLSearchParams> {
+  const response = await fetch(url, { redirect: 'manual' })
+  return new URL(response.headers.get('location') ?? '').searchParams
+}
 
 type Answers = Record<string, (args: Record<string, unknown>) => string>
 

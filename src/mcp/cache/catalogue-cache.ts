@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { canonicalJson, isRecord } from '../../json.ts'
 import { makeFolder } from '../../store/files/make-folder.ts'
 import { writeWhole } from '../../store/files/write-whole.ts'
+import type { JsonValue, Store } from '../../store/store.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import type { ServerInfo } from '../connection/connection.ts'
 import { readServerTool, type ServerTool } from '../server/server-tool.ts'
@@ -49,6 +50,8 @@ export function fileCatalogueCache(directory: string): CatalogueCache {
       }
     },
     save(server, fingerprint, catalogue) {
+      // Files here do not expire, and a server that lists nothing may just be in trouble.
+      if (catalogue.tools.length === 0) return rm(pathOf(server, fingerprint), { force: true })
       return write(pathOf(server, fingerprint), JSON.stringify(writeCatalogue(catalogue)))
     },
     async loadIndex(name) {
@@ -60,6 +63,43 @@ export function fileCatalogueCache(directory: string): CatalogueCache {
     },
     saveIndex: (name, bytes) => write(indexPathOf(name), bytes),
   }
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+const VECTORS_MS = 30 * DAY_MS
+/** A server that lists nothing may just be in trouble. */
+const EMPTY_MS = 60_000
+
+/**
+ * Catalogues in a store, which forgets them after `ttlMs`, a day by default, and an empty one after a minute. The vectors
+ * of a searcher are kept for a month, for each model and set of servers.
+ */
+export function catalogueCacheIn(
+  store: Store,
+  { ttlMs = DAY_MS, servers }: { readonly ttlMs?: number | undefined; readonly servers: readonly string[] },
+): CatalogueCache {
+  const vectorsKey = (name: string) => `vectors:${hashOf(canonicalJson([name, ...servers.toSorted()]))}`
+  return {
+    load: async (_server, fingerprint) => readCatalogue(await store.get(`catalogue:${fingerprint}`)),
+    save: (_server, fingerprint, catalogue) =>
+      store.set(`catalogue:${fingerprint}`, toJson(writeCatalogue(catalogue)), {
+        ttlMs: catalogue.tools.length === 0 ? Math.min(ttlMs, EMPTY_MS) : ttlMs,
+      }),
+    async loadIndex(name) {
+      const bytes = await store.get(vectorsKey(name))
+      return bytes instanceof Uint8Array ? bytes : undefined
+    },
+    saveIndex: (name, bytes) => store.set(vectorsKey(name), bytes, { ttlMs: VECTORS_MS }),
+  }
+}
+
+/** What came over the wire is JSON already, whatever its type says. */
+function toJson(data: unknown): JsonValue {
+  return data as JsonValue
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 function toFileName(name: string): string {

@@ -1,52 +1,80 @@
+import { describeError } from '../../errors.ts'
+import type { Emit } from '../../events.ts'
 import type { Searcher } from '../../search/searcher.ts'
 import { isVectorSearcher, type VectorSearcher } from '../../search/vectors/vector-searcher.ts'
 import type { Schedule } from '../../time.ts'
 import { waitAtMost } from '../../time.ts'
+import { within } from '../connection/deadline.ts'
 import type { CatalogueCache } from './catalogue-cache.ts'
 
+/** How long a start waits for vectors; a store that hangs costs embedding them again, and nothing else. */
+const LOAD_MS = 1_000
 /** How long vectors are gathered before they are written. */
 const SAVE_AFTER_MS = 2_000
-/** How long writing them may hold up the end. */
+const SAVE_MS = 10_000
+/** How long writing them may delay the end. */
 const CLOSE_MS = 1_000
 
 /**
  * The vectors of a searcher, kept with the catalogues that they were made of: a known catalogue is not embedded again.
- * They are written in a moment whenever new ones were made. What cannot be read or written is done without.
+ * They are written in a moment whenever new ones were made. What cannot be read or written is done without, and
+ * reported; it is tried again with the next change.
  */
 export class KeptVectors {
-  /** Resolves once all that was kept is known to the searcher. Never rejects. */
+  /** Resolves once all that was kept is known to the searcher, or that takes too long. Never rejects. */
   readonly loaded: Promise<void>
   readonly #searcher: VectorSearcher
   readonly #cache: IndexCache
   readonly #schedule: Schedule
+  readonly #emit: Emit
   readonly #stopListening: () => void
   #cancelSave: (() => void) | undefined
 
-  constructor(searcher: VectorSearcher, cache: IndexCache, schedule: Schedule) {
+  constructor(
+    searcher: VectorSearcher,
+    cache: IndexCache,
+    { schedule, emit }: { readonly schedule: Schedule; readonly emit: Emit },
+  ) {
     this.#searcher = searcher
     this.#cache = cache
     this.#schedule = schedule
-    this.loaded = this.#load().catch(ignore)
+    this.#emit = emit
+    this.loaded = this.#load()
     this.#stopListening = searcher.onEmbedded(() => {
       this.#cancelSave ??= schedule(SAVE_AFTER_MS, () => void this.#save())
     })
   }
 
-  /** Writes what has not been written, unless that takes too long, and listens no more. */
+  /** Writes what has not been written, unless that takes too long, and stops listening. */
   async close(): Promise<void> {
     this.#stopListening()
     if (this.#cancelSave !== undefined) await waitAtMost(CLOSE_MS, [this.#save()], this.#schedule)
   }
 
   async #load(): Promise<void> {
-    const bytes = await this.#cache.loadIndex(this.#searcher.embedderName)
-    if (bytes !== undefined) this.#searcher.importVectors(bytes)
+    try {
+      const loading = this.#cache.loadIndex(this.#searcher.embedderName)
+      const bytes = await within(LOAD_MS, loading, this.#schedule)
+      if (bytes !== undefined) this.#searcher.importVectors(bytes)
+    } catch (error) {
+      this.#failed('load-failed', error)
+    }
   }
 
   async #save(): Promise<void> {
     this.#cancelSave?.()
     this.#cancelSave = undefined
-    await this.#cache.saveIndex(this.#searcher.embedderName, this.#searcher.exportVectors()).catch(ignore)
+    try {
+      const bytes = this.#searcher.exportVectors()
+      const saving = this.#cache.saveIndex(this.#searcher.embedderName, bytes)
+      await within(SAVE_MS, saving, this.#schedule)
+    } catch (error) {
+      this.#failed('save-failed', error)
+    }
+  }
+
+  #failed(type: 'load-failed' | 'save-failed', error: unknown): void {
+    this.#emit({ type, error: `the vectors of a searcher: ${describeError(error)}` })
   }
 }
 
@@ -54,10 +82,10 @@ export class KeptVectors {
 export function keepVectors(
   searcher: Searcher | undefined,
   cache: CatalogueCache | undefined,
-  schedule: Schedule,
+  around: { readonly schedule: Schedule; readonly emit: Emit },
 ): KeptVectors | undefined {
   if (searcher === undefined || !isVectorSearcher(searcher)) return undefined
-  return cache !== undefined && keepsIndexes(cache) ? new KeptVectors(searcher, cache, schedule) : undefined
+  return cache !== undefined && keepsIndexes(cache) ? new KeptVectors(searcher, cache, around) : undefined
 }
 
 type IndexCache = Required<Pick<CatalogueCache, 'loadIndex' | 'saveIndex'>>
@@ -65,5 +93,3 @@ type IndexCache = Required<Pick<CatalogueCache, 'loadIndex' | 'saveIndex'>>
 function keepsIndexes(cache: CatalogueCache): cache is CatalogueCache & IndexCache {
   return cache.loadIndex !== undefined && cache.saveIndex !== undefined
 }
-
-function ignore(): void {}

@@ -4,14 +4,28 @@ import { join } from 'node:path'
 import { isRecord } from '../../json.ts'
 import { makeFolder } from '../../store/files/make-folder.ts'
 import { writeWhole } from '../../store/files/write-whole.ts'
+import type { JsonValue, Store } from '../../store/store.ts'
 
 /** What is kept of an authorization: tokens, the client's registration, and what a flow under way needs. */
 export type Authorization = Readonly<Record<string, unknown>>
 
-/** Where authorizations rest. The key names a server and its address, so that no token goes to another one. */
+/** Where authorizations are kept. The key names a server and its address, so that no token goes to another one. */
 export interface TokenStore {
   load(key: string): Promise<Authorization | undefined>
   save(key: string, authorization: Authorization): Promise<void>
+}
+
+/** Authorizations in a store. */
+export function tokenStoreIn(store: Store): TokenStore {
+  const keyOf = (key: string) => `oauth:${createHash('sha256').update(key).digest('hex')}`
+  return {
+    async load(key) {
+      const data = await store.get(keyOf(key))
+      return isRecord(data) ? data : undefined
+    },
+    // Tokens came as JSON, and are stored as it.
+    save: (key, authorization) => store.set(keyOf(key), authorization as JsonValue),
+  }
 }
 
 /** Authorizations as files that only their owner may read; each write replaces a file as a whole. */

@@ -1,4 +1,5 @@
 import type { SdkErrorCode } from '@modelcontextprotocol/client'
+import type { Schedule } from '../../time.ts'
 
 /** Written out: to load the SDK for it takes longer than a search. */
 const TOO_LATE: `${SdkErrorCode.RequestTimeout}` = 'REQUEST_TIMEOUT'
@@ -46,4 +47,14 @@ export class Deadline {
   restart(): void {
     this.#end = this.#now() + this.#timeoutMs
   }
+}
+
+/** Waits for some work, and rejects with a `TooLateError` when it takes longer. The work itself goes on. */
+export function within<Value>(timeoutMs: number, work: Promise<Value>, schedule: Schedule): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = schedule(timeoutMs, () =>
+      reject(new TooLateError(`not done within ${timeoutMs} ms`, timeoutMs)),
+    )
+    work.then(resolve, reject).finally(stop)
+  })
 }

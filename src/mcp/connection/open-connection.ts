@@ -6,8 +6,7 @@ import type { Environment } from '../config/load-config.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import type { Deadline } from './deadline.ts'
-import { HttpTransport } from './http/http-transport.ts'
-import type { OAuthOptions } from './http/oauth-session.ts'
+import type { OAuthSettings } from './http/oauth-session.ts'
 import type { GuardedTransport } from './requests.ts'
 import type { ClientOptions } from './server-messages.ts'
 import { greet, SpeaksBothError } from './stdio/greet.ts'
@@ -39,7 +38,7 @@ export interface OpenOptions {
   readonly env: Environment
   readonly maxMessageBytes: number
   readonly fetch: typeof fetch
-  readonly oauth?: OAuthOptions | undefined
+  readonly oauth?: OAuthSettings | undefined
   readonly now: () => number
   readonly schedule: Schedule
   readonly platform: string
@@ -72,7 +71,7 @@ async function openStdio(request: OpenRequest, options: OpenOptions): Promise<Co
   }
 }
 
-function startAndConnect(
+async function startAndConnect(
   request: OpenRequest,
   options: OpenOptions,
   era: 'auto' | 'legacy',
@@ -88,6 +87,7 @@ function startAndConnect(
   const known = era === 'legacy' ? ({ kind: 'legacy' } as const) : 'auto'
   // Windows has neither /bin/sh nor process groups; the SDK's transport knows how to find a command there.
   if (options.platform === 'win32') {
+    const { HttpTransport } = await import('./http/http-transport.ts')
     const inner = new StdioClientTransport({ ...started, stderr: 'ignore' })
     return connect(new HttpTransport(inner, onWarning), request, options, known)
   }

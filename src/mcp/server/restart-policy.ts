@@ -1,4 +1,4 @@
-/** A server that stayed up this long was no crash loop. */
+/** A server that stayed up this long was not in a crash loop. */
 const STABLE_MS = 10_000
 const FIRST_DELAY_MS = 200
 const MAX_FAILURES = 5

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../json.ts'
 import { Timers, waitAtMost } from '../../time.ts'
 import { type CachedCatalogue, type CatalogueCache, fingerprintOf } from '../cache/catalogue-cache.ts'
 import type { Connection, ServerInfo } from '../connection/connection.ts'
-import { Deadline, TooLateError } from '../connection/deadline.ts'
+import { Deadline, TooLateError, within } from '../connection/deadline.ts'
 import { ListedTools } from './listed-tools.ts'
 import type { ServerContext } from './server-context.ts'
 import type { ServerState } from './server-state.ts'
@@ -13,6 +13,9 @@ import { listTools, type ServerTool } from './server-tool.ts'
 const REFRESH_MS = 300
 /** How often a list of which something is held back is read again. */
 const RECHECK_MS = 30_000
+/** How long a start waits for what is remembered; then the server is asked. */
+const RECALL_MS = 1_000
+const SAVE_MS = 10_000
 /** How long saving the list may delay the end. */
 const REMEMBER_MS = 1_000
 
@@ -120,7 +123,8 @@ export class ServerCatalogue {
 
   async #load(): Promise<CachedCatalogue | undefined> {
     try {
-      return await this.#context.cache?.load(this.#state.name, this.#fingerprint)
+      const { cache, schedule } = this.#context
+      return cache && (await within(RECALL_MS, cache.load(this.#state.name, this.#fingerprint), schedule))
     } catch (error) {
       this.#state.warn(`its tools could not be recalled, so it is asked for them: ${describeError(error)}`)
       return undefined
@@ -181,7 +185,8 @@ export class ServerCatalogue {
       const catalogue = this.#unwritten
       this.#unwritten = undefined
       try {
-        await cache.save(this.#state.name, this.#fingerprint, catalogue)
+        const saving = cache.save(this.#state.name, this.#fingerprint, catalogue)
+        await within(SAVE_MS, saving, this.#context.schedule)
       } catch (error) {
         this.#state.warn(`its tools could not be remembered: ${describeError(error)}`)
       }

@@ -1,8 +1,11 @@
 import { version } from '../../../package.json'
+import { ToolcribError } from '../../errors.ts'
 import { readClock, type Schedule, scheduleInBackground } from '../../time.ts'
 import type { CatalogueCache } from '../cache/catalogue-cache.ts'
+import { tokenStoreIn } from '../cache/token-store.ts'
 import type { ConnectOptions, ServersRegistry } from '../connect-options.ts'
 import type { Connection } from '../connection/connection.ts'
+import type { OAuthSettings } from '../connection/http/oauth-session.ts'
 import type { OpenRequest } from '../connection/open-connection.ts'
 import type { ClientOptions } from '../connection/server-messages.ts'
 import { LockGuard } from '../lock/lock-guard.ts'
@@ -46,7 +49,7 @@ export class ServerContext {
 
   /** Connects to one server; rejects with the reason. */
   async open(request: OpenRequest): Promise<Connection> {
-    const { open, oauth, maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options
+    const { open, maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options
     if (open) return open(request)
     // Loaded with the first connection: the SDK takes longer to load than a search of what is remembered.
     const { openConnection } = await import('../connection/open-connection.ts')
@@ -54,10 +57,19 @@ export class ServerContext {
       env: this.#options.env ?? process.env,
       maxMessageBytes,
       fetch: this.#options.fetch ?? fetch,
-      oauth,
+      oauth: this.#oauth(),
       now: this.now,
       schedule: this.schedule,
       platform: process.platform,
     })
+  }
+
+  #oauth(): OAuthSettings | undefined {
+    const { oauth, store } = this.#options
+    if (!oauth) return undefined
+    const tokens = oauth.store ?? (store && tokenStoreIn(store))
+    if (!tokens)
+      throw new ToolcribError('config-invalid', 'oauth has no place for tokens; pass store, or oauth.store')
+    return { ...oauth, store: tokens }
   }
 }

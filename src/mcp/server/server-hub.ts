@@ -1,13 +1,14 @@
 import type { Client } from '@modelcontextprotocol/client'
+import { checkOptions } from '../../check-options.ts'
 import { describeError, ToolcribError } from '../../errors.ts'
 import type { Finding } from '../../finding.ts'
 import { canonicalJson } from '../../json.ts'
 import type { ServerDirectory, ServerStatus } from '../../registry/server-directory.ts'
 import { waitAtMost } from '../../time.ts'
-import { fileCatalogueCache } from '../cache/catalogue-cache.ts'
+import { type CatalogueCache, catalogueCacheIn, fileCatalogueCache } from '../cache/catalogue-cache.ts'
 import { type KeptVectors, keepVectors } from '../cache/kept-vectors.ts'
 import type { ServerConfig } from '../config/server-config.ts'
-import type { ConnectOptions, ServersRegistry } from '../connect-options.ts'
+import { CLIENT_RULES, type ConnectOptions, REQUEST_RULES, type ServersRegistry } from '../connect-options.ts'
 import type { ServerInfo } from '../connection/connection.ts'
 import type { ClientOptions } from '../connection/server-messages.ts'
 import type { Lockfile } from '../lock/lockfile.ts'
@@ -25,11 +26,11 @@ export class ServerHub implements ServerDirectory {
   #turn: Promise<void> = Promise.resolve()
   #isClosed = false
 
-  constructor(registry: ServersRegistry, options: ConnectOptions) {
-    const cache =
-      options.cache ?? (options.cacheDirectory ? fileCatalogueCache(options.cacheDirectory) : undefined)
+  constructor(registry: ServersRegistry, options: ConnectOptions, servers: readonly string[]) {
+    const cache = cacheOf(options, servers)
     this.#context = new ServerContext(registry, options, cache)
-    this.#vectors = keepVectors(registry.searcher, cache, this.#context.schedule)
+    const { schedule } = this.#context
+    this.#vectors = keepVectors(registry.searcher, cache, { schedule, emit: registry.emit })
     this.#detach = registry.attachServers(this)
     const { onEvent } = options
     this.#unsubscribe =
@@ -103,6 +104,7 @@ export class ServerHub implements ServerDirectory {
     request: RawRequest,
     options: RawRequestOptions,
   ): Promise<Record<string, unknown>> {
+    checkOptions('request()', options, REQUEST_RULES)
     return this.#find(server).request(request, options)
   }
 
@@ -115,6 +117,7 @@ export class ServerHub implements ServerDirectory {
   }
 
   openSession(sessionKey: string, client: Partial<ClientOptions>): void {
+    checkOptions('openSession()', client, CLIENT_RULES)
     const { sessions } = this.#context
     if (sessions.has(sessionKey))
       throw new ToolcribError('config-invalid', `session "${sessionKey}" is open already`)
@@ -172,6 +175,15 @@ export class ServerHub implements ServerDirectory {
     // Vectors first, or the tools would be embedded before it is known that they need not be.
     server.start(this.#vectors ? Promise.all([predecessor, this.#vectors.loaded]).then(ignore) : predecessor)
   }
+}
+
+function cacheOf(
+  { cache, store, cacheDirectory, catalogueTtlMs }: ConnectOptions,
+  servers: readonly string[],
+): CatalogueCache | undefined {
+  if (cache) return cache
+  if (store) return catalogueCacheIn(store, { ttlMs: catalogueTtlMs, servers })
+  return cacheDirectory === undefined ? undefined : fileCatalogueCache(cacheDirectory)
 }
 
 function ignore(): void {}

@@ -6,13 +6,16 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
+import { describeError } from '../../../errors.ts'
+import type { Schedule } from '../../../time.ts'
 import type { Authorization, TokenStore } from '../../cache/token-store.ts'
 import type { ServerConfig } from '../../config/server-config.ts'
+import { within } from '../deadline.ts'
 
 /** How servers that ask for authorization get it. */
 export interface OAuthOptions {
-  /** Where tokens rest; see `fileTokenStore()`. */
-  readonly store: TokenStore
+  /** Where tokens are kept; `store` of the servers by default. See also `fileTokenStore()`. */
+  readonly store?: TokenStore
   /** Where the authorization server sends the user back to; needed with `authorize`. */
   readonly redirectUrl?: string
   /**
@@ -22,15 +25,30 @@ export interface OAuthOptions {
   readonly authorize?: (request: { readonly server: string; readonly url: URL }) => Promise<URLSearchParams>
 }
 
-/** One server's authorization, as the SDK's flows ask for it. All of it rests in the store. */
+/** How a server is authorized, once it is clear where tokens are kept. */
+export interface OAuthSettings extends OAuthOptions {
+  readonly store: TokenStore
+}
+
+interface SessionPowers {
+  readonly schedule: Schedule
+  /** Called when the store fails. */
+  readonly onWarning: (warning: string) => void
+}
+
+/** How long tokens may take to be read or written; a store that hangs must not keep a server from starting. */
+const STORE_MS = 2_000
+
+/** One server's authorization, as the SDK's flows use it. All of it is kept in the store. */
 export class OAuthSession implements OAuthClientProvider {
   readonly #key: string
   readonly #config: ServerConfig
-  readonly #options: OAuthOptions
+  readonly #options: OAuthSettings & SessionPowers
   readonly #state: string = randomUUID()
   #authorizationUrl: URL | undefined
+  #known: Authorization = {}
 
-  constructor(server: string, config: ServerConfig, options: OAuthOptions) {
+  constructor(server: string, config: ServerConfig, options: OAuthSettings & SessionPowers) {
     this.#key = `${server} ${config.url}`
     this.#config = config
     this.#options = options
@@ -105,15 +123,31 @@ export class OAuthSession implements OAuthClientProvider {
   }
 
   invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): Promise<void> {
-    if (scope !== 'all') return this.#save({ [scope]: undefined })
-    return this.#options.store.save(this.#key, {})
+    return scope === 'all' ? this.#write({}) : this.#save({ [scope]: undefined })
   }
 
+  // The store comes first: another process may have refreshed the tokens. What this session knows serves while it fails.
   async #load(): Promise<Authorization> {
-    return (await this.#options.store.load(this.#key)) ?? {}
+    const { store, schedule, onWarning } = this.#options
+    try {
+      return (await within(STORE_MS, store.load(this.#key), schedule)) ?? this.#known
+    } catch (error) {
+      onWarning(`its tokens could not be read: ${describeError(error)}`)
+      return this.#known
+    }
   }
 
   async #save(part: Authorization): Promise<void> {
-    await this.#options.store.save(this.#key, { ...(await this.#load()), ...part })
+    await this.#write({ ...(await this.#load()), ...part })
+  }
+
+  async #write(authorization: Authorization): Promise<void> {
+    const { store, schedule, onWarning } = this.#options
+    this.#known = authorization
+    try {
+      await within(STORE_MS, store.save(this.#key, authorization), schedule)
+    } catch (error) {
+      onWarning(`its tokens could not be kept: ${describeError(error)}`)
+    }
   }
 }

@@ -13,7 +13,9 @@ import { type OAuthOptions, OAuthSession } from './oauth-session.ts'
 /** Connects over streamable HTTP, or over SSE to a server that expects that. */
 export async function openHttp(request: OpenRequest, options: OpenOptions): Promise<Connection> {
   const { server, config, onWarning } = request
-  const session = options.oauth && new OAuthSession(server, config, options.oauth)
+  const session =
+    options.oauth &&
+    new OAuthSession(server, config, { ...options.oauth, schedule: options.schedule, onWarning })
   const url = new URL(config.url ?? '')
   const settings = {
     requestInit: { headers: { ...config.headers } },
@@ -31,7 +33,12 @@ export async function openHttp(request: OpenRequest, options: OpenOptions): Prom
       if (!isUnauthorized(error)) throw error
       await authorize(server, session, options.oauth, inner)
       request.deadline.restart()
-      return connect(new HttpTransport(create(), onWarning), request, options, 'auto')
+      return connect(new HttpTransport(create(), onWarning), request, options, 'auto').catch(
+        (second: unknown) => {
+          if (!isUnauthorized(second)) throw second
+          throw new Error('it does not accept the authorization that it has just given', { cause: second })
+        },
+      )
     }
   }
   const named = (error: unknown) => {

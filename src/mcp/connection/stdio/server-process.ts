@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { stat } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SERVER_ID, signalMarked } from './marked-processes.ts'
-import { TailBuffer } from './tail-buffer.ts'
+
+/** The variable that marks whatever a server starts; it is passed on to children, and theirs. */
+const SERVER_ID = 'TOOLCRIB_SERVER_ID'
 
 /** What starts a server. */
 export interface ServerCommand {
@@ -23,7 +24,7 @@ export interface ServerExit {
 /**
  * Before the server takes this shell's place, a second shell is left in its process group. It holds the reading end
  * of a pipe whose other end only the host has, so it wakes when the host is gone, however it went, and ends the group
- * and whatever else bears the server's mark, itself last. It is nobody's child, lest the server waits for it.
+ * and every other process with the server's mark, itself last. It is nobody's child, so that the server does not wait for it.
  */
 const GUARDED_START = `
 ( (
@@ -167,6 +168,67 @@ export class ServerProcess {
 async function isFolder(path: string): Promise<boolean> {
   const found = await stat(path).catch(ignore)
   return found?.isDirectory() === true
+}
+
+/**
+ * Sends a signal to every process that was started with this id in its environment, also one that left its process
+ * group as daemons do. Returns how many there were. Only Linux shows what an environment holds; elsewhere there are none.
+ */
+async function signalMarked(id: string, signal: NodeJS.Signals): Promise<number> {
+  const pids = await markedProcesses(`${SERVER_ID}=${id}`)
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // It ended by itself meanwhile.
+    }
+  }
+  return pids.length
+}
+
+async function markedProcesses(mark: string): Promise<number[]> {
+  const entries = await readdir('/proc').catch(() => [])
+  const pids = entries.filter((entry) => /^\d+$/.test(entry))
+  const isMarked = await Promise.all(
+    // Those of other users cannot be read, and are not ours to end.
+    pids.map((pid) =>
+      readFile(`/proc/${pid}/environ`).then(
+        (environment) => environment.includes(mark),
+        () => false,
+      ),
+    ),
+  )
+  return pids.filter((_, at) => isMarked[at]).map(Number)
+}
+
+/** Keeps the last bytes of a stream. */
+class TailBuffer {
+  readonly #maxBytes: number
+  readonly #chunks: Buffer[] = []
+  #bytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  push(chunk: Buffer): void {
+    // A copy: a slice would keep the whole chunk it was cut from.
+    const kept = Buffer.from(chunk.subarray(-this.#maxBytes))
+    this.#chunks.push(kept)
+    this.#bytes += kept.length
+    for (
+      let first = this.#chunks[0];
+      first && this.#bytes - first.length >= this.#maxBytes;
+      first = this.#chunks[0]
+    ) {
+      this.#bytes -= first.length
+      this.#chunks.shift()
+    }
+  }
+
+  text(): string {
+    return Buffer.concat(this.#chunks).subarray(-this.#maxBytes).toString('utf8')
+  }
 }
 
 function ignore(): void {}

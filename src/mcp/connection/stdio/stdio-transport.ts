@@ -7,13 +7,13 @@ import { describeExit } from './describe-exit.ts'
 import { LineFramer, type OverlongLine } from './line-framer.ts'
 import { type ServerCommand, ServerProcess } from './server-process.ts'
 
-/** What starts a server, and what becomes of what it writes. */
+/** How a server is started, and how what it writes is treated. */
 export interface StdioTransportOptions extends ServerCommand {
   /** Longer messages are dropped, and the call they answer fails. */
   readonly maxMessageBytes: number
-  /** Told what is wrong with what the server writes; junk among it is skipped. */
+  /** Called for what the server writes wrongly; junk is skipped. */
   readonly onWarning: (warning: string) => void
-  /** Takes secrets out of what the server wrote, before any of it is told. */
+  /** Removes secrets from what the server wrote, before any of it is reported. */
   readonly conceal: (text: string) => string
 }
 
@@ -21,12 +21,12 @@ const OPEN_BRACE = 0x7b
 const OPEN_BRACKET = 0x5b
 /** A server that lets more than this wait unread is not going to read it. */
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024
-/** How many places of a line that makes no sense are tried as the start of a message. */
+/** How many places of an invalid line are tried as the start of a message. */
 const MAX_JOINTS = 8
 
 /**
- * Speaks to a server over its stdin and stdout, one JSON message a line. Nothing the server writes ends the
- * transport: what is no message is skipped, and an answer that is too long or broken fails its own call alone.
+ * Speaks to a server over its stdin and stdout, one JSON message per line. Nothing the server writes ends the
+ * transport: what is not a message is skipped, and an answer that is too long or broken fails only its own call.
  */
 export class StdioTransport implements GuardedTransport {
   onclose?: () => void
@@ -155,11 +155,13 @@ export class StdioTransport implements GuardedTransport {
       if (this.guard.isWaiting(idOf(message))) return this.guard.received(message)
     }
     this.#junkLines++
-    // Ever more seldom: some servers log to stdout all day.
+    // Less and less often: some servers log to stdout all day.
     if (!Number.isInteger(Math.log2(this.#junkLines))) return {}
-    // Cut last, since half a secret would not be known for one.
+    // Cut last: half a secret would not be recognised.
     const excerpt = this.#options.conceal(line.subarray(0, 4_000).toString('utf8')).slice(0, 200)
-    return { warning: `it wrote what is no message, ${this.#junkLines} lines so far: ${excerpt}` }
+    return {
+      warning: `it wrote something that is not a message, ${this.#junkLines} lines so far: ${excerpt}`,
+    }
   }
 
   #readOverlong({ bytes, head, tail, glued }: OverlongLine): Verdict {
