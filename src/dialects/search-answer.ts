@@ -1,4 +1,5 @@
 import { isRecord } from '../json.ts'
+import type { ToolResult } from '../tool.ts'
 import type { WireTools } from './wire-tools.ts'
 
 /** The tools a search has checked out, by registered name; none when it only listed them, or found nothing. */
@@ -11,6 +12,25 @@ export function foundTools(structured: unknown): readonly string[] {
   // A query in two steps lists what there is, and checks nothing out.
   const isListOnly = structured.matches !== undefined && structured.query_kind === undefined
   return isListOnly ? [] : listed
+}
+
+/**
+ * The result without what a model does not need: the `$schema` of the schemas that a search lists. The answer of a
+ * search is one object, as text and as structured data.
+ */
+export function withoutSchemaUris(result: ToolResult): ToolResult {
+  if (!result.ok || !isRecord(result.structured) || !result.value.includes('"$schema"')) return result
+  if (result.value !== JSON.stringify(result.structured)) return result
+  const { matches, ...rest } = result.structured
+  const listed = Array.isArray(matches) ? { matches: matches.map(withoutUri) } : {}
+  // Spread in this order, every key stays where it was.
+  return { ...result, value: JSON.stringify({ ...result.structured, ...listed, ...withoutUri(rest) }) }
+}
+
+function withoutUri<Tool>(tool: Tool): Tool {
+  if (!isRecord(tool) || !isRecord(tool.parameters)) return tool
+  const { $schema: _, ...parameters } = tool.parameters
+  return { ...tool, parameters }
 }
 
 /** What an answer may say besides the tools it found. */
