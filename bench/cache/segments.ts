@@ -32,7 +32,7 @@ export function toSegments(request: object): readonly Segment[] {
 /** A message; what a search answered counts as tools, and references as the definitions put in their place. */
 function messageSegments(message: unknown, definitions: ReadonlyMap<string, string>): readonly Segment[] {
   const text = render(message)
-  const isSearchAnswer = text.includes('tool_search_output') || text.includes('"activated":')
+  const isSearchAnswer = text.includes('tool_search_output') || text.includes('"matches":')
   const referred = [...text.matchAll(/"tool_reference","tool_name":"([^"]+)"/g)].map(([, name = '']) => ({
     text: definitions.get(name) ?? '',
     isTool: true,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { chatVoice } from '../../test/dialects/wire-server/voices/openai-chat.ts'
 import { ToolRegistry } from '../tool-registry.ts'
 import { openaiChat } from './openai-chat.ts'
-import { withoutSchemaUris } from './search-answer.ts'
+import { forModel } from './search-answer.ts'
 
 const $schema = 'http://json-schema.org/draft-07/schema#'
 
@@ -27,20 +27,39 @@ describe('the answer of a search', () => {
     expect(String(answer?.content)).not.toContain('$schema')
   })
 
-  it('keeps the order of its keys, and everything else', () => {
+  it('keeps the order of its keys, and leaves out what the model cannot use', () => {
     const structured = {
       query: 'x',
-      matches: [{ name: 'a', parameters: { $schema, type: 'object' }, score: 1 }, 'odd'],
+      matches: [{ name: 'a', score: 1, parameters: { $schema, type: 'object' } }, 'odd'],
+      activated: ['a'],
+      evicted: [],
       total: 1,
     }
-    const result = { ok: true as const, value: JSON.stringify(structured), structured }
-    const expected =
-      '{"query":"x","matches":[{"name":"a","parameters":{"type":"object"},"score":1},"odd"],"total":1}'
-    expect(withoutSchemaUris(result)).toMatchObject({ ok: true, value: expected })
+    expect(textOf(structured)).toBe(
+      '{"query":"x","matches":[{"name":"a","parameters":{"type":"object"}},"odd"],"total":1}',
+    )
+  })
+
+  it('says what is callable where that is not all it found, what was evicted, and that nothing was found', () => {
+    const matches = [{ name: 'a' }, { name: 'b' }]
+    expect(textOf({ matches, activated: ['a'], evicted: ['c'] })).toBe(
+      '{"matches":[{"name":"a"},{"name":"b"}],"activated":["a"],"evicted":["c"]}',
+    )
+    expect(textOf({ matches: [], activated: [] })).toBe('{"matches":[]}')
+  })
+
+  it('says of a tool asked for by name that it is active', () => {
+    const structured = { activated: true, name: 'a', parameters: { $schema, type: 'object' } }
+    expect(textOf(structured)).toBe('{"activated":true,"name":"a","parameters":{"type":"object"}}')
   })
 
   it('is left alone where its text is not its data', () => {
     const result = { ok: true as const, value: 'Found "$schema"', structured: { matches: [] } }
-    expect(withoutSchemaUris(result)).toBe(result)
+    expect(forModel(result)).toBe(result)
   })
 })
+
+function textOf(structured: object): string {
+  const result = forModel({ ok: true, value: JSON.stringify(structured), structured })
+  return result.ok ? result.value : ''
+}

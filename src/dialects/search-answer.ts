@@ -15,22 +15,34 @@ export function foundTools(structured: unknown): readonly string[] {
 }
 
 /**
- * The result without what a model does not need: the `$schema` of the schemas that a search lists. The answer of a
- * search is one object, as text and as structured data.
+ * A search's answer with only what the model can use: without the `$schema` of schemas, scores, empty lists, and the
+ * list of what is callable where that is all it found. Each repeats in every later request. The answer of a search is
+ * one object, as text and as structured data; anything else is returned as it is.
  */
-export function withoutSchemaUris(result: ToolResult): ToolResult {
-  if (!result.ok || !isRecord(result.structured) || !result.value.includes('"$schema"')) return result
+export function forModel(result: ToolResult): ToolResult {
+  if (!result.ok || !isRecord(result.structured)) return result
   if (result.value !== JSON.stringify(result.structured)) return result
-  const { matches, ...rest } = result.structured
-  const listed = Array.isArray(matches) ? { matches: matches.map(withoutUri) } : {}
-  // Spread in this order, every key stays where it was.
-  return { ...result, value: JSON.stringify({ ...result.structured, ...listed, ...withoutUri(rest) }) }
+  const { matches, activated } = result.structured
+  const isAll = Array.isArray(activated) && activated.join('\n') === namesIn(matches).join('\n')
+  const kept = Object.entries(result.structured).flatMap(([key, value]) => {
+    if (Array.isArray(value) && value.length === 0 && key !== 'matches') return []
+    if (key === 'activated' && isAll) return []
+    if (key === 'parameters') return [[key, withoutUri(value)] as const]
+    return [[key, key === 'matches' && Array.isArray(value) ? value.map(slimMatch) : value] as const]
+  })
+  return { ...result, value: JSON.stringify(Object.fromEntries(kept)) }
 }
 
-function withoutUri<Tool>(tool: Tool): Tool {
-  if (!isRecord(tool) || !isRecord(tool.parameters)) return tool
-  const { $schema: _, ...parameters } = tool.parameters
-  return { ...tool, parameters }
+function slimMatch(match: unknown): unknown {
+  if (!isRecord(match)) return match
+  const { score: _, ...rest } = match
+  return isRecord(rest.parameters) ? { ...rest, parameters: withoutUri(rest.parameters) } : rest
+}
+
+function withoutUri(schema: unknown): unknown {
+  if (!isRecord(schema)) return schema
+  const { $schema: _, ...rest } = schema
+  return rest
 }
 
 /** What an answer may say besides the tools it found. */

@@ -1,7 +1,7 @@
 import { hashText, isRecord } from '../json.ts'
 import { toWireName } from '../names.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
-import { withoutSchemaUris } from './search-answer.ts'
+import { forModel } from './search-answer.ts'
 import type { WireTools } from './wire-tools.ts'
 
 /** A call as the provider sent it. */
@@ -45,7 +45,7 @@ export function answersTo(
   const known = new Map([...unrunnable, ...results].map((result) => [result.toolCallId, result]))
   return wireCalls.map(({ id, wireName }) => {
     const answer = known.get(id) ?? notRun(id, tools.fromWireName(wireName))
-    return tools.isSearch(answer.name) ? { ...answer, result: withoutSchemaUris(answer.result) } : answer
+    return tools.isSearch(answer.name) ? { ...answer, result: forModel(answer.result) } : answer
   })
 }
 
