@@ -11,5 +11,17 @@ const alias = Object.entries<string[]>(compilerOptions.paths).map(([name, [path]
 
 export default defineConfig({
   resolve: { alias },
-  test: { include: ['src/**/*.test.ts', 'test/**/*.test.ts'], testTimeout: 20_000 },
+  test: {
+    testTimeout: 20_000,
+    env: { NO_COLOR: '1' },
+    projects: [
+      // Beside the code, and fast.
+      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'] } },
+      // Whole flows: these start processes and real servers.
+      {
+        extends: true,
+        test: { name: 'flows', include: ['test/**/*.test.ts'], globalSetup: './test/bundle-programs.ts' },
+      },
+    ],
+  },
 })

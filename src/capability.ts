@@ -44,9 +44,9 @@ export interface NetworkAccess {
   fetch(url: string | URL, init?: RequestInit): Promise<Response>
 }
 
-/** `ctx.secrets`: named values; undefined when the name was not granted or has no value. */
+/** `ctx.secrets`: named values. `get` throws, with the name, for one that was not declared or not granted. */
 export interface SecretAccess {
-  get(name: string): string | undefined
+  get(name: string): string
 }
 
 /** `ctx.storage`: a key-value store that only this tool sees, or the few tools the host lets share one. */

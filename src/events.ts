@@ -24,13 +24,15 @@ type CoreEventBody =
   | { readonly type: 'tool-released'; readonly name: string }
   /** `isAvailable()` threw, so the tool is hidden. */
   | { readonly type: 'tool-hidden'; readonly name: string; readonly error: string }
-  /** Auto mode made up its mind anew. */
+  /** Auto mode switched. */
   | { readonly type: 'mode-changed'; readonly mode: 'full' | 'lazy'; readonly reason: string }
   | { readonly type: 'session-opened'; readonly parentId?: string; readonly restored: number }
   /** A saved activation whose tool has another definition now. */
   | { readonly type: 'definition-changed'; readonly name: string }
-  /** The store did not take the session's state after a call; the next change saves it again. */
+  /** The store failed or did not answer; the state stays here and is written with the next change. */
   | { readonly type: 'save-failed'; readonly error: string }
+  /** The store failed or did not answer; the session opened as a new one. */
+  | { readonly type: 'load-failed'; readonly error: string }
   | {
       readonly type: 'surfaced'
       readonly tools: number
@@ -52,11 +54,18 @@ type CoreEventBody =
   | { readonly type: 'auto-activated'; readonly names: readonly string[]; readonly tokens: number }
   | { readonly type: 'evicted'; readonly names: readonly string[]; readonly tokens: number }
   | { readonly type: 'deactivated'; readonly names: readonly string[]; readonly tokens: number }
-  | { readonly type: 'call-started'; readonly toolCallId: string; readonly name: string }
+  /** `name` is the tool that runs, also when it was called through `call_tool`; `calledAs` is then what the model wrote. */
+  | {
+      readonly type: 'call-started'
+      readonly toolCallId: string
+      readonly name: string
+      readonly calledAs?: string
+    }
   | {
       readonly type: 'call-finished'
       readonly toolCallId: string
       readonly name: string
+      readonly calledAs?: string
       readonly ok: boolean
       readonly code?: string
       readonly durationMs: number
@@ -107,6 +116,13 @@ export type ServerEventBody = { readonly server: string } & (
       readonly toolCallId: string
       readonly tool: string
       readonly faults: string
+    }
+  /** Structured content that was passed on unchecked, because checking it would take too long. */
+  | {
+      readonly type: 'output-unchecked'
+      readonly toolCallId: string
+      readonly tool: string
+      readonly reason: string
     }
   /** The `_meta` of a result. */
   | {

@@ -12,7 +12,7 @@ export type {
   CallContext,
   CallHooks,
   HookedCall,
-} from './call/call-environment.ts'
+} from './call/call-scope.ts'
 export { type MemorySpillOptions, memorySpill } from './call/memory-spill.ts'
 export type { Spill } from './call/spill.ts'
 export {
@@ -33,8 +33,16 @@ export {
   type StorageAccess,
 } from './capability.ts'
 export { ToolcribError, type ToolcribErrorCode } from './errors.ts'
-export type { SyncReport, ToolcribEvent } from './events.ts'
-export type { ActivationReport, SearchStyle, SearchToolName } from './meta-tools/search-powers.ts'
+export type {
+  AgentEventBody,
+  EventBody,
+  Listener,
+  ServerEventBody,
+  SyncReport,
+  ToolcribEvent,
+} from './events.ts'
+export type { Finding, FindingKind, Severity } from './finding.ts'
+export type { ActivationReport, SearchStyle, SearchToolName } from './meta-tools/search-session.ts'
 export { type JsonReducerOptions, json } from './reduce/json.ts'
 export { type KanbanListOptions, kanbanList } from './reduce/kanban-list.ts'
 export { type ReadFileOptions, readFile } from './reduce/read-file.ts'
@@ -46,6 +54,7 @@ export type { Defer, Mode } from './registry/mode.ts'
 export type { Policy, ToolFilter } from './registry/policy.ts'
 export type { ServerDirectory, ServerStatus } from './registry/server-directory.ts'
 export type { RegisterOptions, SyncOptions } from './registry/to-entry.ts'
+export type { ToolSchema } from './registry/tool-schema.ts'
 export type { RegistryOptions, SessionOptions, SharedOptions } from './registry-options.ts'
 export {
   type CatalogueFindings,
@@ -71,8 +80,11 @@ export type { Embedder } from './search/vectors/embedder.ts'
 export type { VectorSearcher } from './search/vectors/vector-searcher.ts'
 export { weighted } from './search/weighted.ts'
 export type { Activation } from './session/activations.ts'
+export type { ModelTurn, TurnDialect, TurnRequestOptions } from './session/model-turn.ts'
+export type { SessionOrigin } from './session/open-session.ts'
 export type { ForkOptions, Session } from './session/session.ts'
-export type { SessionState, SessionStore } from './session/state.ts'
+export type { SessionDialect } from './session/settings.ts'
+export type { SessionState } from './session/state.ts'
 export type { Stats } from './session/stats.ts'
 export type { Strategy, Surface } from './session/surface.ts'
 export type { Clock } from './time.ts'
@@ -98,5 +110,4 @@ export {
 export {
   type RegistrySearchOptions,
   ToolRegistry,
-  type ToolSchema,
 } from './tool-registry.ts'

@@ -1,4 +1,4 @@
-/** The contract suites: what every searcher and every dialect must do, for a test runner of your choice. */
+/** The contract suites: what every searcher, dialect and store must do, for a test runner of your choice. */
 export {
   type DialectCheck,
   dialectContract,
@@ -7,3 +7,4 @@ export {
   type SpokenTurn,
 } from './dialects/dialect-contract.ts'
 export { type SearcherCheck, searcherContract } from './search/searcher-contract.ts'
+export { type StoreCheck, type StoreUnderTest, storeContract } from './store/store-contract.ts'

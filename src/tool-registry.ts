@@ -1,58 +1,59 @@
 import type { InputOf, SchemaInput } from './authoring/define-tool.ts'
 import { type FunctionOptions, functionTool } from './authoring/function-tool.ts'
-import type { CallContext } from './call/call-environment.ts'
-import { openGate, openGateOrNone } from './call-gate.ts'
+import type { CallContext } from './call/call-scope.ts'
+import { sessionIdOf } from './call/read-context.ts'
 import type { Attachment } from './capability.ts'
-import { describeError, ToolcribError } from './errors.ts'
-import { type Emit, EventStream, type Listener, type SyncReport } from './events.ts'
-import { META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
-import { checkName } from './names.ts'
+import type { Emit, Listener, SyncReport } from './events.ts'
+import { isMetaToolName, META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
 import { Catalogue } from './registry/catalogue.ts'
 import type { Entry } from './registry/entry.ts'
-import { type Explanation, explainEntry, explainMetaTool, explainUnknown } from './registry/explain.ts'
+import {
+  type Explanation,
+  explainEntry,
+  explainMetaTool,
+  explainUnknown,
+  type Onlooker,
+} from './registry/explain.ts'
 import { ModeTracker } from './registry/mode-tracker.ts'
 import {
   type CompiledPolicy,
+  checkNames,
   checkPolicy,
   compilePolicy,
+  narrowOrDeny,
+  narrowPolicy,
   type Policy,
   type ToolFilter,
 } from './registry/policy.ts'
+import { Registrar } from './registry/registrar.ts'
 import type { ServerDirectory } from './registry/server-directory.ts'
-import {
-  localEntry,
-  mcpEntries,
-  mcpEntry,
-  type RegisterOptions,
-  type SyncOptions,
-} from './registry/to-entry.ts'
-import { type View, Viewer } from './registry/viewer.ts'
-import { Viewers } from './registry/viewers.ts'
+import type { RegisterOptions, SyncOptions } from './registry/to-entry.ts'
+import { type ToolSchema, toolSchema } from './registry/tool-schema.ts'
+import { denialOf } from './registry/view.ts'
+import { Viewpoint } from './registry/viewpoint.ts'
 import {
   checkRegistryOptions,
   checkSessionOptions,
   overrideSettings,
   type RegistryOptions,
   type SessionOptions,
-  type SharedOptions,
 } from './registry-options.ts'
+import { PolicyAudience } from './search/audience.ts'
 import type { SearchOptions, SearchResult } from './search/search-result.ts'
-import { acceptEvery, type Searcher, type SearcherName } from './search/searcher.ts'
-import { permitterOf, ToolFinder } from './search/tool-finder.ts'
-import { mapTexts } from './secrets/map-texts.ts'
-import { maskFor } from './secrets/mask.ts'
+import type { Searcher, SearcherName } from './search/searcher.ts'
+import { CallsWithoutSession } from './session/calls-without-session.ts'
+import { openSession } from './session/open-session.ts'
 import type { Session } from './session/session.ts'
-import type { SessionSettings } from './session/settings.ts'
+import { type ServiceSettings, SessionServices } from './session/session-services.ts'
+import type { SessionDialect, SessionSettings } from './session/settings.ts'
 import { type Stats, statsOf } from './session/stats.ts'
-import { SessionOpener } from './session-opener.ts'
 import { readClock } from './time.ts'
-import { type CallResult, sourceKey, type Tool, type ToolCall, type ToolDefinition } from './tool.ts'
-import { ToolCaller } from './tool-caller.ts'
+import type { CallResult, Listing, Tool, ToolCall, ToolContext, ToolDefinition } from './tool.ts'
 
-/** What holds unless a registry or a session says otherwise. No other file names a default of these. */
+/** The settings of a registry or session that names no others. No other file names these defaults. */
 const DEFAULT_SETTINGS = {
   mode: 'auto',
-  defer: 'mcp',
+  defer: 'auto',
   toolThreshold: 15,
   thresholdPercent: 10,
   contextWindow: undefined,
@@ -69,27 +70,20 @@ const DEFAULT_SETTINGS = {
 } as const satisfies Omit<SessionSettings, 'searcher'>
 
 const DEFAULTS = {
-  /** For tools and hosts that name no deadline: a call that hangs is answered at last. */
+  /** For tools and hosts that name no deadline: a call that hangs gets a result at last. */
   timeoutMs: 120_000,
   resultBudgetChars: 80_000,
   maxIdenticalCalls: 25,
   serverWaitMs: 3_000,
-  /** What one answer of a search tool may take. */
+  /** The size limit of one answer of a search tool. */
   answerTokens: 5_000,
-  /** What the list of names behind the search may take, in the tool's description and in the prompt note. */
+  /** The size limit of the list of names in the description of the search tool. */
   noteTokens: 400,
   searchLimit: 5,
   suggestions: 5,
 } as const
 
-/** A tool as the registry lists it for people and pages: grouped by where it is from. */
-export interface ToolSchema extends ToolDefinition {
-  readonly source: 'builtin' | 'plugin' | 'mcp'
-  readonly mcpServer?: string
-  readonly pluginId?: string
-}
-
-/** `registry.search()`: how to search, with whose eyes, by which searcher. */
+/** `registry.search()`: how to search, with which policy, by which searcher. */
 export interface RegistrySearchOptions extends SearchOptions {
   readonly searcher?: SearcherName | Searcher
   /** In place of the registry's own policy. */
@@ -106,66 +100,41 @@ export class ToolRegistry {
   readonly #policy: CompiledPolicy
   readonly #catalogue = new Catalogue(META_TOOL_NAMES, () => this.#modes.update())
   readonly #modes = new ModeTracker(this.#catalogue)
-  readonly #viewers: Viewers
-  readonly #finder: ToolFinder
-  readonly #caller: ToolCaller
-  readonly #sessions: SessionOpener
-  readonly #viewer: Viewer
-  readonly #now: () => number
-  readonly #events: EventStream
+  readonly #services: SessionServices
+  readonly #registrar: Registrar
+  /** The registry's own figures count every tool: whom a policy keeps out depends on who looks. */
+  readonly #viewpoint: Viewpoint
+  #preloaded: readonly string[] = []
 
+  /** Throws `config-invalid` for an unknown option or a value out of range. */
   constructor(options: RegistryOptions = {}) {
     checkRegistryOptions(options)
     this.#options = options
-    this.#now = readClock(options.clock ?? Date)
-    const mask = maskFor(options.capabilities ?? {})
-    this.#events = new EventStream({
-      now: this.#now,
-      mask: mask && ((event) => mapTexts(event, mask) as typeof event),
-    })
-    this.emit = this.#events.emit
-    if (options.onEvent) this.#events.subscribe(options.onEvent)
-    this.#finder = new ToolFinder({
-      snapshot: () => this.#catalogue.snapshot(),
-      isAvailable: (entry) => this.#isAvailable(entry),
-      serverWaitMs: options.serverWaitMs ?? DEFAULTS.serverWaitMs,
-      searchLimit: DEFAULTS.searchLimit,
-      suggestions: DEFAULTS.suggestions,
-    })
-    this.#settings = this.#override({ ...DEFAULT_SETTINGS, searcher: this.#finder.standard }, options)
+    this.#services = new SessionServices(this.#catalogue, this.#modes, serviceSettings(options))
+    if (options.onEvent) this.subscribe(options.onEvent)
+    this.emit = this.#services.events.emit
+    this.#registrar = new Registrar(this.#catalogue, this.emit)
+    const { finder } = this.#services
+    const standard = { ...DEFAULT_SETTINGS, searcher: finder.standard }
+    this.#settings = overrideSettings(standard, options, (given) => finder.searcher(given))
     this.#policy = compilePolicy(this.#settings.policy)
-    this.#caller = this.#toolCaller()
-    const snapshot = () => this.#catalogue.snapshot()
-    this.#viewers = new Viewers({ modes: this.#modes, snapshot, emit: this.emit })
-    // Its own figures count every tool: whom a policy keeps out is a matter of who looks.
-    this.#viewer = new Viewer({
-      settings: this.#settings,
-      policy: compilePolicy({}),
-      canSearch: this.#policy.denialOfMetaTool(this.#settings.searchTool) === undefined,
-      snapshot,
-      mode: () => this.#modes.decision(this.#settings),
-      emit: this.emit,
-    })
-    this.#modes.decision(this.#settings)
-    this.#sessions = this.#sessionOpener()
+    const scene = { catalogue: this.#catalogue, modes: this.#modes, emit: this.emit }
+    this.#viewpoint = new Viewpoint(this.#settings, compilePolicy({}), scene, this.#policy)
   }
 
-  /** Registers a built-in tool, or a plugin's. Throws `tool-duplicate` or `name-invalid`. */
+  /** Registers a built-in tool, or a plugin's. Throws `tool-duplicate`, `name-invalid` or `config-invalid`. */
   register<Input>(tool: Tool<Input>, options: RegisterOptions = {}): void {
-    this.#add(localEntry(tool as Tool, options), options.replace === true)
+    this.#registrar.register(tool as Tool, options)
   }
 
   /** Registers all of them or, when one cannot be registered, none. */
   registerAll(tools: readonly Tool[]): void {
-    requireList(tools, 'registerAll')
-    const entries = tools.map((tool) => localEntry(tool, {}))
-    this.#catalogue.addAll(entries)
-    for (const { name, source } of entries) this.emit({ type: 'tool-registered', name, source })
+    this.#registrar.registerAll(tools)
   }
 
   /** Registers a plain function and wraps what it returns. It is shown from the start, in every mode. */
   registerFunction<const Schema extends SchemaInput>(
-    fn: (input: InputOf<Schema>, ctx: Parameters<Tool['execute']>[1]) => unknown,
+    fn: (input: InputOf<Schema>, ctx: ToolContext) => unknown,
     options: FunctionOptions<Schema>,
   ): void {
     this.register(functionTool(fn, options), { preload: true })
@@ -173,66 +142,52 @@ export class ToolRegistry {
 
   /** Registers one tool of an MCP server, by the server's own name for it, as `mcp__<server>__<name>`. */
   registerMcp<Input>(tool: Tool<Input>, server: string): void {
-    checkName(server, 'server name')
-    this.#add(mcpEntry(tool as Tool, server), false)
+    this.#registrar.registerMcp(tool as Tool, server)
   }
 
-  /** Swaps all tools of one server at once. A tool that collides or cannot be registered is skipped and told. */
+  /** Swaps all tools of one server at once. A tool that collides or cannot be registered is skipped and reported. */
   syncMcp(server: string, tools: readonly Tool[], options: SyncOptions = {}): SyncReport {
-    requireList(tools, 'syncMcp')
-    const { entries, skipped } = mcpEntries(tools, server, options)
-    const swapped = this.#catalogue.replaceSource(sourceKey({ kind: 'mcp', server }), entries)
-    const report = { ...swapped, skipped: [...skipped, ...swapped.skipped] }
-    for (const skip of report.skipped) this.emit({ type: 'tool-skipped', server, ...skip })
-    this.emit({ type: 'server-synced', server, ...report })
-    return report
+    return this.#registrar.syncMcp(server, tools, options)
   }
 
   /** Removes a tool; false when there was none. */
   unregister(name: string): boolean {
-    const entry = this.#catalogue.remove(name)
-    if (entry) this.emit({ type: 'tool-unregistered', name, source: entry.source })
-    return entry !== undefined
+    return this.#registrar.unregister(name)
   }
 
-  /** Removes the tools of one MCP server, or of all; answers how many went. */
+  /** Removes the tools of one MCP server, or of all; returns how many. */
   unregisterMcp(server?: string): number {
-    const mcp = this.#catalogue
-      .snapshot()
-      .sorted.filter(
-        ({ source }) => source.kind === 'mcp' && (server === undefined || source.server === server),
-      )
-    const keys = new Set(mcp.map(({ source }) => sourceKey(source)))
-    for (const key of keys) this.#catalogue.replaceSource(key, [])
-    for (const { name, source } of mcp) this.emit({ type: 'tool-unregistered', name, source })
-    return mcp.length
+    return this.#registrar.unregisterMcp(server)
   }
 
-  /** An independent copy without the tools of MCP servers. */
+  /** Returns an independent copy without the tools of MCP servers. */
   withoutMcp(): ToolRegistry {
     const copy = new ToolRegistry(this.#options)
-    const { sorted, quarantined } = this.#catalogue.snapshot()
-    copy.#catalogue.addAll(sorted.filter(({ source }) => source.kind !== 'mcp'))
-    for (const [name, reason] of quarantined) copy.#catalogue.quarantine(name, reason)
+    copy.#registrar.copyLocal(this.#catalogue)
+    copy.#preloaded = this.#preloaded
     return copy
   }
 
   /** Holds a tool back: neither found nor callable until `release()`, also across a sync. */
   quarantine(name: string, reason: string): void {
-    this.#catalogue.quarantine(name, reason)
-    this.emit({ type: 'tool-quarantined', name, reason })
+    this.#registrar.quarantine(name, reason)
   }
 
   /** Ends a quarantine; false when there was none. */
   release(name: string): boolean {
-    const wasHeld = this.#catalogue.release(name)
-    if (wasHeld) this.emit({ type: 'tool-released', name })
-    return wasHeld
+    return this.#registrar.release(name)
   }
 
-  /** Lets searches wait for servers that are connecting, and name those that failed. Answers how to detach. */
+  /** Shows these tools from the start, in every session opened from now on. */
+  preload(names: string | readonly string[]): void {
+    const wanted = typeof names === 'string' ? [names] : names
+    checkNames(wanted, 'preload()')
+    this.#preloaded = [...new Set([...this.#preloaded, ...wanted])]
+  }
+
+  /** Lets searches wait for servers that are connecting, and name those that failed. Returns how to detach them. */
   attachServers(directory: ServerDirectory): () => void {
-    return this.#finder.attachServers(directory)
+    return this.#services.finder.attachServers(directory)
   }
 
   /**
@@ -240,18 +195,18 @@ export class ToolRegistry {
    * agents), or in one session. Returns how to unsubscribe. What a listener throws is ignored.
    */
   subscribe(listener: Listener, options: { readonly sessionId?: string } = {}): () => void {
-    return this.#events.subscribe(listener, options)
+    return this.#services.events.subscribe(listener, options)
   }
 
   /** Raises an event on the registry's stream. For sources of tools, and whoever runs sessions. */
   readonly emit: Emit
 
-  /** What ranks the matches of a search that names no other. */
+  /** The searcher of searches that name no other. */
   get searcher(): Searcher {
     return this.#settings.searcher
   }
 
-  /** The tool registered under a name. */
+  /** Returns the tool registered under a name. */
   get(name: string): Tool | undefined {
     return this.#catalogue.get(name)?.tool
   }
@@ -266,40 +221,39 @@ export class ToolRegistry {
     return this.#catalogue.size
   }
 
-  /** The tools that are available now, by name. */
+  /** Returns the tools that are available now, by name. */
   getAvailable(): Tool[] {
-    return this.#entries()
-      .filter((entry) => this.#isAvailable(entry))
-      .map(({ tool }) => tool)
+    const { availability } = this.#services
+    return this.#entries().flatMap(({ tool }) => (availability.isAvailable(tool) ? [tool] : []))
   }
 
-  /** The tools of one toolset, by name. */
+  /** Returns the tools of one toolset, by name. */
   getForToolset(toolset: string): Tool[] {
-    return this.#entries()
-      .filter(({ tool }) => tool.toolset === toolset)
-      .map(({ tool }) => tool)
+    return this.#entries().flatMap(({ tool }) => (tool.toolset === toolset ? [tool] : []))
   }
 
-  /** Every registered tool with where it is from, by name. */
+  /** Returns what is deferred under the registry's own settings, by name. */
+  deferredTools(): readonly Listing[] {
+    return [...this.#viewpoint.current().deferred.values()].map(({ listing }) => listing)
+  }
+
+  /** Returns every registered tool with where it is from, by name. */
   listSchemas(): ToolSchema[] {
-    return this.#entries().map(({ definition, source }) => ({
-      ...definition,
-      source: source.kind,
-      ...(source.kind === 'mcp' ? { mcpServer: source.server } : {}),
-      ...(source.kind === 'plugin' ? { pluginId: source.plugin } : {}),
-    }))
+    return this.#entries().map(toolSchema)
   }
 
-  /** Every permitted and available definition, by name: the surface of full mode, narrowed by these gates. */
+  /** Returns every permitted and available definition, by name: the surface of full mode, narrowed by these gates. */
   toDefinitions(allowedTools?: readonly string[], filter?: ToolFilter): ToolDefinition[] {
-    const { denial } = openGate(this.#catalogue.snapshot(), this.#policy, { allowedTools, filter })
-    const permitted = this.#entries().filter(
-      (entry) => denial(entry) === undefined && this.#isAvailable(entry),
+    const policy = narrowPolicy(this.#policy, { allowedTools, filter })
+    const snapshot = this.#catalogue.snapshot()
+    const { availability } = this.#services
+    const permitted = snapshot.sorted.filter(
+      (entry) => denialOf(entry, snapshot, policy) === undefined && availability.isAvailable(entry.tool),
     )
     return permitted.map(({ definition }) => definition)
   }
 
-  /** Runs calls at once, answers in their order, and never throws. */
+  /** Runs calls at once and returns their results in order. Never throws: lists that cannot be read permit nothing. */
   async executeParallel(
     calls: readonly ToolCall[],
     ctx: CallContext,
@@ -307,9 +261,15 @@ export class ToolRegistry {
     filter?: ToolFilter,
     attachments?: readonly Attachment[],
   ): Promise<CallResult[]> {
-    const snapshot = this.#catalogue.snapshot()
-    const gate = openGateOrNone(snapshot, this.#policy, { allowedTools, filter })
-    return this.#caller.execute(calls, attachments ? { ...ctx, attachments } : ctx, { snapshot, gate })
+    const { finder, spill, runner } = this.#services
+    const scope = new CallsWithoutSession({
+      snapshot: this.#catalogue.snapshot(),
+      policy: narrowOrDeny(this.#policy, { allowedTools, filter }),
+      finder,
+      spill,
+      sessionId: sessionIdOf(ctx),
+    })
+    return runner.execute(calls, attachments ? { ...ctx, attachments } : ctx, scope)
   }
 
   /** Finds tools by words, names or a pattern. Denied, quarantined and unavailable tools never appear. */
@@ -318,129 +278,72 @@ export class ToolRegistry {
     { searcher, policy, ...options }: RegistrySearchOptions = {},
   ): Promise<SearchResult> {
     if (policy !== undefined) checkPolicy(policy)
-    const compiled = policy ? compilePolicy(policy) : this.#policy
-    return this.#finder.find({
+    const { finder } = this.#services
+    return finder.find({
       ...options,
       query,
-      searcher: searcher === undefined ? this.#settings.searcher : this.#finder.searcher(searcher),
-      permitter: () => permitterOf(this.#catalogue.snapshot(), compiled),
-      permitsServer: compiled.permitsServer,
-      emit: this.emit,
+      searcher: searcher === undefined ? this.#settings.searcher : finder.searcher(searcher),
+      audience: new PolicyAudience(this.#catalogue, policy ? compilePolicy(policy) : this.#policy),
     })
   }
 
-  /** Opens a conversation's session, anew or from saved state. */
-  async openSession(options: SessionOptions = {}): Promise<Session> {
+  /** Opens a conversation's session: a new one, from saved state, or from a store. */
+  async openSession<Dialect extends SessionDialect = SessionDialect>(
+    options: SessionOptions<Dialect> = {},
+  ): Promise<Session<Dialect>> {
     checkSessionOptions(options)
-    return this.#sessions.open(options, this.#override(this.#settings, options))
+    const { finder } = this.#services
+    const settings = overrideSettings<Dialect>(this.#settings, options, (given) => finder.searcher(given))
+    const pinned = [...settings.pinned, ...this.#preloaded]
+    return openSession(this.#services, options, { ...settings, pinned })
   }
 
-  /** Why a tool is, or is not, there: for the registry's own settings, or for a session. */
+  /** Says why a tool is, or is not, there: under the registry's own settings, or for a session. */
   explain(name: string, session?: Session): Explanation {
+    const { finder, availability } = this.#services
+    const onlooker = session?.currentTurn() ?? this.#onlooker()
     const entry = this.#catalogue.get(name)
-    if (!entry) return this.#explainMissing(name, session)
-    const view = session?.view() ?? this.#viewer.current()
-    return explainEntry(entry, {
-      view,
-      denial: session ? view.denial(entry) : this.#policy.denial(entry),
-      isActive: session?.isActive(name) ?? false,
-      isAvailable: (candidate) => this.#isAvailable(candidate),
-    })
+    if (entry) return explainEntry(entry, onlooker, availability)
+    if (isMetaToolName(name)) return explainMetaTool(name, onlooker)
+    const close = finder.suggest(name, () => true)
+    return explainUnknown(name, close)
   }
 
-  /** Counts of all registered tools, under the registry's own settings. */
+  /** Counts all registered tools, under the registry's own settings. */
   stats(): Stats {
-    const view = this.#viewer.current()
+    const view = this.#viewpoint.current()
     const names = view.snapshot.sorted.map(({ name }) => name)
     return statsOf(view, { names, loaded: view.shown.length, threshold: this.#settings.toolThreshold })
-  }
-
-  #add(entry: Entry, replace: boolean): void {
-    this.#catalogue.add(entry, { replace })
-    this.emit({ type: 'tool-registered', name: entry.name, source: entry.source })
   }
 
   #entries(): readonly Entry[] {
     return this.#catalogue.snapshot().sorted
   }
 
-  #isAvailable(entry: { readonly name: string; readonly tool: Tool }): boolean {
-    try {
-      return entry.tool.isAvailable?.() !== false
-    } catch (error) {
-      this.emit({ type: 'tool-hidden', name: entry.name, error: describeError(error) })
-      return false
+  #onlooker(): Onlooker {
+    return {
+      view: this.#viewpoint.current(),
+      policy: this.#policy,
+      metaTools: [],
+      isActive: () => false,
     }
-  }
-
-  #override(settings: SessionSettings, options: SharedOptions): SessionSettings {
-    return overrideSettings(settings, options, (given) => this.#finder.searcher(given))
-  }
-
-  #explainMissing(name: string, session: Session | undefined): Explanation {
-    if (!(META_TOOL_NAMES as readonly string[]).includes(name)) {
-      return explainUnknown(
-        name,
-        this.#finder.suggest(name, () => true),
-      )
-    }
-    const policy = session ? compilePolicy(session.settings.policy) : this.#policy
-    return explainMetaTool(
-      name,
-      policy.denialOfMetaTool(name),
-      session?.metaToolNames().includes(name) ?? false,
-    )
-  }
-
-  #toolCaller(): ToolCaller {
-    const { capabilities = {}, hooks, reducers, spill, resultBudgetChars, maxIdenticalCalls } = this.#options
-    const settings = {
-      backends: capabilities,
-      hooks,
-      reducers,
-      spill,
-      timeoutMs: DEFAULTS.timeoutMs,
-      resultBudgetChars: resultBudgetChars ?? DEFAULTS.resultBudgetChars,
-      maxIdenticalCalls: maxIdenticalCalls ?? DEFAULTS.maxIdenticalCalls,
-      isAvailable: (tool: Tool) => this.#isAvailable({ name: tool.name, tool }),
-      emit: this.emit,
-    }
-    const suggest: ToolFinder['suggest'] = (name, isPermitted) => this.#finder.suggest(name, isPermitted)
-    return new ToolCaller({ settings, suggest, now: this.#now })
-  }
-
-  #sessionOpener(): SessionOpener {
-    const permitted = (view: View) => (entry: Entry) => view.denial(entry) === undefined
-    return new SessionOpener({
-      isAvailable: (entry) => this.#isAvailable(entry),
-      search: (query, options, session) =>
-        this.#finder.find({
-          ...options,
-          query,
-          searcher: session.settings.searcher,
-          permitter: () => (session.view().permitsAll ? acceptEvery : session.view().permits),
-          permitsServer: (server) => session.permitsServer(server),
-          emit: (event) => this.emit({ ...event, sessionId: session.id }),
-        }),
-      execute: (calls, ctx, session) => this.#caller.executeIn(session, calls, ctx),
-      findByName: (name, view) => this.#finder.findByName(name, view),
-      viewOf: (settings) =>
-        this.#viewers.of(settings, { ...settings.policy, allowlists: settings.allowlists }),
-      waitForServers: (isWanted) => this.#finder.waitForServers(isWanted),
-      newId: this.#options.newId ?? (() => crypto.randomUUID()),
-      suggest: (name, view) => this.#finder.suggest(name, permitted(view)),
-      servers: () => this.#finder.servers,
-      spill: this.#options.spill,
-      now: this.#now,
-      emit: this.emit,
-      countTokens: this.#options.countTokens,
-      answerTokens: DEFAULTS.answerTokens,
-      noteTokens: DEFAULTS.noteTokens,
-    })
   }
 }
 
-function requireList(tools: unknown, method: string): void {
-  if (Array.isArray(tools)) return
-  throw new ToolcribError('config-invalid', `${method}() takes a list of tools; pass them as an array`)
+/** What calls and sessions share, with a default for every gap. */
+function serviceSettings(options: RegistryOptions): ServiceSettings {
+  const { capabilities, hooks, reducers, spill, countTokens, clock = Date } = options
+  return {
+    ...DEFAULTS,
+    backends: capabilities ?? {},
+    hooks,
+    reducers,
+    spill,
+    countTokens,
+    now: readClock(clock),
+    newId: options.newId ?? (() => crypto.randomUUID()),
+    resultBudgetChars: options.resultBudgetChars ?? DEFAULTS.resultBudgetChars,
+    maxIdenticalCalls: options.maxIdenticalCalls ?? DEFAULTS.maxIdenticalCalls,
+    serverWaitMs: options.serverWaitMs ?? DEFAULTS.serverWaitMs,
+  }
 }

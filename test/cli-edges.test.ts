@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { appeared, RAIN, useCommandLine } from './cli-folder.ts'
 
-// Every step is a process of its own, and some tests take many.
+// Every step starts servers, and some tests take many.
 vi.setConfig({ testTimeout: 60_000 })
 
 const { path, toolcrib, toolcribWith, start, write, list, configure, ...servers } = useCommandLine()
@@ -19,21 +19,29 @@ describe('mode flags', () => {
 
   const deferred = (run: { json(): { deferred: number } }) => run.json().deferred
 
-  it('go before the environment, and that before the config', () => {
-    expect(deferred(toolcrib('stats', '--json'))).toBe(0)
+  it('win over the environment, which wins over the config', async () => {
+    expect(deferred(await toolcrib('stats', '--json'))).toBe(0)
     const env = { TOOLCRIB_REGISTRY_MODE: 'lazy' }
-    expect(deferred(toolcribWith(env, 'stats', '--json'))).toBe(1)
-    expect(deferred(toolcribWith(env, 'stats', '--json', '--mode', 'full'))).toBe(0)
-    expect(deferred(toolcrib('stats', '--json', '--mode', 'lazy'))).toBe(1)
-    expect(deferred(toolcrib('stats', '--json', '--mode', 'lazy', '--defer', 'flagged'))).toBe(0)
-    const [{ tools }] = toolcrib('list', '--json', '--mode', 'lazy').json().servers
+    expect(deferred(await toolcribWith(env, 'stats', '--json'))).toBe(1)
+    expect(deferred(await toolcribWith(env, 'stats', '--json', '--mode', 'full'))).toBe(0)
+    expect(deferred(await toolcrib('stats', '--json', '--mode', 'lazy'))).toBe(1)
+    expect(deferred(await toolcrib('stats', '--json', '--mode', 'lazy', '--defer', 'flagged'))).toBe(0)
+    const [{ tools }] = (await toolcrib('list', '--json', '--mode', 'lazy')).json().servers
     expect(tools).toMatchObject([{ state: 'deferred' }])
+  })
+
+  it('are not blamed on the config when the environment is wrong', async () => {
+    const { status, stderr } = await toolcribWith({ TOOLCRIB_REGISTRY_MODE: 'foo' }, 'list')
+    expect(status).toBe(2)
+    expect(stderr).toMatch(/TOOLCRIB_REGISTRY_MODE .*full.*lazy.*auto/)
+    expect(stderr).not.toContain('config,')
+    expect(stderr).not.toContain('--config')
   })
 
   it.each(['list', 'search', 'call', 'stats', 'doctor', 'chat'])(
     'are taught and checked by %s',
-    (command) => {
-      const { stdout } = toolcrib(command, '--help')
+    async (command) => {
+      const { stdout } = await toolcrib(command, '--help')
       for (const words of [
         '--mode <mode>',
         '"full", "lazy", "auto"',
@@ -41,7 +49,7 @@ describe('mode flags', () => {
         'TOOLCRIB_REGISTRY_MODE',
       ])
         expect(stdout.replace(/\s+/g, ' ')).toContain(words)
-      const misused = toolcrib(command, 'x', '--mode', 'sometimes')
+      const misused = await toolcrib(command, 'x', '--mode', 'sometimes')
       expect(misused).toMatchObject({ status: 2, stderr: expect.stringContaining('full, lazy, auto') })
     },
   )
@@ -50,37 +58,40 @@ describe('mode flags', () => {
 describe('servers that are missing', () => {
   const commands = [['list'], ['search', 'rain'], ['stats']]
 
-  it.each(commands)('are told with their reasons by %s, which goes on without them', (...command) => {
-    list(RAIN)
-    configure({ weather: server(), gone })
-    for (const args of [command, [...command, '--json']]) {
-      const { status, stdout, stderr } = toolcrib(...args)
-      expect(status).toBe(0)
-      expect(stdout).toContain('weather')
-      expect(stderr).toMatch(/^note gone is not \w+: it failed: .*not found.*\n$/)
-    }
-  })
+  it.each(commands)(
+    'are reported with their reasons by %s, which goes on without them',
+    async (...command) => {
+      list(RAIN)
+      configure({ weather: server(), gone })
+      for (const args of [command, [...command, '--json']]) {
+        const { status, stdout, stderr } = await toolcrib(...args)
+        expect(status).toBe(0)
+        expect(stdout).toContain('weather')
+        expect(stderr).toMatch(/^note gone is not \w+: it failed: .*not found.*\n$/)
+      }
+    },
+  )
 
-  it.each(commands)('fail %s when they are all there is', (...command) => {
+  it.each(commands)('fail %s when they are all there is', async (...command) => {
     configure({ gone, lost: gone })
     for (const args of [command, [...command, '--json']]) {
-      const { status, stderr } = toolcrib(...args)
+      const { status, stderr } = await toolcrib(...args)
       expect(status).toBe(1)
       expect(stderr).toMatch(/note gone .*\nnote lost .*\nerror no server answered; .*toolcrib doctor/)
     }
   })
 
-  it('do not keep anybody waiting for longer than they may take', () => {
+  it('do not keep anybody waiting for longer than they may take', async () => {
     configure({ stuck: silentServer() })
-    const { status, stderr } = toolcrib('search', 'rain', '--timeout', '300')
+    const { status, stderr } = await toolcrib('search', 'rain', '--timeout', '300')
     expect(status).toBe(1)
     expect(stderr).toMatch(/note stuck is not searched: /)
   })
 
-  it('are no failure where none is configured, and the next step is told', () => {
+  it('are not a failure where none is configured, and the next step is named', async () => {
     configure({})
     for (const command of commands)
-      expect(toolcrib(...command)).toMatchObject({
+      expect(await toolcrib(...command)).toMatchObject({
         status: 0,
         stderr: expect.stringContaining('toolcrib import'),
       })
@@ -90,11 +101,11 @@ describe('servers that are missing', () => {
 describe('a call that takes long', () => {
   beforeEach(() => configure({ slow: slowServer() }))
 
-  it('is answered as a timeout after the time it was given, and leaves stdout empty', () => {
-    const { status, stdout, stderr } = toolcrib('call', 'slow.wait', '--timeout', '1500')
+  it('is answered as a timeout after the time it was given, and leaves stdout empty', async () => {
+    const { status, stdout, stderr } = await toolcrib('call', 'slow.wait', '--timeout', '1500')
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
-    expect(stderr).toMatch(/^timeout .*did not answer within 1500 ms.*\ngive it more with --timeout/)
-    const { result } = toolcrib('call', 'slow.wait', '--timeout', '1500', '--json').json()
+    expect(stderr).toMatch(/^timeout .*did not answer within 1500 ms.*\ngive it more time with --timeout/)
+    const { result } = (await toolcrib('call', 'slow.wait', '--timeout', '1500', '--json')).json()
     expect(result).toMatchObject({ ok: false, code: 'timeout' })
   })
 
@@ -127,8 +138,8 @@ describe('a lockfile by name', () => {
     ['diff'],
     ['approve', '--all'],
     ['chat', '--prompt', 'hello', '--provider', 'anthropic', '--model', 'm'],
-  ])('must be there for %s', (...command) => {
-    const { status, stderr } = toolcribWith(
+  ])('must be there for %s', async (...command) => {
+    const { status, stderr } = await toolcribWith(
       { ANTHROPIC_API_KEY: 'key' },
       ...command,
       '--lockfile',
@@ -141,39 +152,88 @@ describe('a lockfile by name', () => {
     expect(wasStarted()).toBe(false)
   })
 
-  it('is written by lock', () => {
-    expect(toolcrib('lock', '--lockfile', 'new.lock').status).toBe(0)
-    expect(toolcrib('list', '--lockfile', 'new.lock').status).toBe(0)
+  it.each([
+    ['list'],
+    ['search', 'rain'],
+    ['stats'],
+    ['call', 'get_rain'],
+    ['chat', '--prompt', 'hello', '--provider', 'anthropic', '--model', 'm'],
+  ])('must be there for %s with --locked', async (...command) => {
+    const env = { ANTHROPIC_API_KEY: 'key' }
+    const { status, stderr } = await toolcribWith(env, ...command, '--locked')
+    expect(status).toBe(2)
+    expect(stderr).toMatch(/there is no \S+toolcrib\.lock for weather, and --locked .*"toolcrib lock"/)
+    expect(wasStarted()).toBe(false)
+  })
+
+  it('must be there for doctor when the config requires it', async () => {
+    write('toolcrib.toml', `require_lock = true\n[server.weather]\n${tomlOf(server())}`)
+    const { nextSteps, problem, lockfile } = (await toolcrib('doctor', '--json')).json()
+    expect(problem).toContain('"toolcrib lock"')
+    expect(lockfile.state).toBe('none')
+    expect(nextSteps).toEqual([expect.stringContaining('fix the problem under Lockfile')])
+    expect(wasStarted()).toBe(false)
+    expect((await toolcrib('diff')).status).toBe(2)
+    expect((await toolcrib('lock')).status).toBe(0)
+    expect((await toolcrib('doctor')).status).toBe(0)
+  })
+
+  it('is missed when it was there before', async () => {
+    await toolcrib('lock')
+    await toolcrib('list')
+    rmSync(path('toolcrib.lock'))
+    expect((await toolcrib('list')).stderr).toMatch(/^note .*toolcrib\.lock/)
+    expect((await toolcrib('doctor', '--json')).json().warnings).toEqual([
+      expect.stringContaining('toolcrib.lock'),
+    ])
+  })
+
+  it('must be there for doctor with --locked, which reports it', async () => {
+    const { status, stdout } = await toolcrib('doctor', '--locked')
+    expect(status).toBe(1)
+    expect(stdout).toMatch(/Lockfile\n.*there is no \S+toolcrib\.lock for weather/)
+    expect(wasStarted()).toBe(false)
+    await toolcrib('lock')
+    expect((await toolcrib('doctor', '--locked')).status).toBe(0)
+    expect((await toolcrib('list', '--locked')).status).toBe(0)
+  })
+
+  it('is written by lock', async () => {
+    expect((await toolcrib('lock', '--lockfile', 'new.lock')).status).toBe(0)
+    expect((await toolcrib('list', '--lockfile', 'new.lock')).status).toBe(0)
   })
 })
 
 describe('lock', () => {
-  it('writes nothing when no server answers', () => {
+  it('writes nothing when no server answers', async () => {
     configure({ gone })
-    const refused = toolcrib('lock')
+    const refused = await toolcrib('lock')
     expect(refused.status).toBe(1)
     expect(refused.stderr).toMatch(
       /no server answered, so nothing is written to .*; .*toolcrib doctor[\s\S]*gone: .*not found/,
     )
     expect(existsSync(path('toolcrib.lock'))).toBe(false)
     configure({})
-    expect(toolcrib('lock')).toMatchObject({ status: 2, stderr: expect.stringContaining('nothing to lock') })
+    expect(await toolcrib('lock')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('nothing to lock'),
+    })
     expect(existsSync(path('toolcrib.lock'))).toBe(false)
   })
 
-  it('keeps what was approved of servers that do not answer, and says so', () => {
+  it('keeps what was approved of servers that do not answer, and says so', async () => {
     list(RAIN)
     configure({ weather: server(), other: server('--quiet') })
-    expect(toolcrib('lock').status).toBe(0)
+    expect((await toolcrib('lock')).status).toBe(0)
     const approved = () => JSON.parse(readFileSync(path('toolcrib.lock'), 'utf8')).servers
     const before = approved()
     configure({ weather: server(), other: gone, never: gone })
-    const { status, stderr } = toolcrib('lock')
+    const { status, stderr } = await toolcrib('lock')
     expect(status).toBe(1)
-    expect(stderr).toMatch(/failed other: .*; its old approval stays\n/)
+    expect(stderr).toMatch(/failed other: .*; its earlier approval stays\n/)
     expect(stderr).toMatch(/failed never: .*; it is not in the lockfile\n/)
     expect(approved()).toEqual(before)
-    expect(toolcrib('lock', '--json').json().failed).toMatchObject([
+    expect((await toolcrib('lock', '--json')).json().failed).toMatchObject([
       { server: 'other', kept: true },
       { server: 'never', kept: false },
     ])
@@ -187,44 +247,44 @@ describe('import --to', () => {
     writeFileSync(path('home', '.cursor', 'mcp.json'), JSON.stringify({ mcpServers: imported }))
   })
 
-  it('writes JSON to a .json file, as the other commands read it', () => {
-    expect(toolcrib('import', '--to', 'out.json').status).toBe(0)
+  it('writes JSON to a .json file, as the other commands read it', async () => {
+    expect((await toolcrib('import', '--to', 'out.json')).status).toBe(0)
     expect(JSON.parse(readFileSync(path('out.json'), 'utf8'))).toEqual({ mcpServers: imported })
-    const listed = toolcrib('list', '--config', 'out.json', '--json')
+    const listed = await toolcrib('list', '--config', 'out.json', '--json')
     expect(listed.json().servers).toMatchObject([{ server: 'weather' }])
   })
 
-  it('refuses a file that is neither', () => {
-    expect(toolcrib('import', '--to', 'out.yaml')).toMatchObject({
+  it('refuses a file that is neither', async () => {
+    expect(await toolcrib('import', '--to', 'out.yaml')).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('neither .toml nor .json'),
     })
     expect(existsSync(path('out.yaml'))).toBe(false)
   })
 
-  it('adds beside what is there, and says so', () => {
+  it('adds beside what is there, and says so', async () => {
     write('out.json', '{\n  // mine\n  "mcpServers": { "own": { "command": "x" } }\n}\n')
-    const { stdout } = toolcrib('import', '--to', 'out.json')
-    expect(stdout).toContain(`added 1 server to ${path('out.json')}, beside the 1 that it has`)
+    const { stdout } = await toolcrib('import', '--to', 'out.json')
+    expect(stdout).toContain(`added 1 server to ${path('out.json')}, beside the 1 already there`)
     const text = readFileSync(path('out.json'), 'utf8')
     expect(text).toContain('// mine')
     expect(JSON.parse(text.replace('// mine', ''))).toEqual({
       mcpServers: { own: { command: 'x' }, ...imported },
     })
-    expect(toolcrib('import', '--to', 'out.json', '--json').json()).toMatchObject({
+    expect((await toolcrib('import', '--to', 'out.json', '--json')).json()).toMatchObject({
       added: [],
       kept: ['own', 'weather'],
       written: false,
     })
   })
 
-  it('writes over a file only with --force', () => {
+  it('writes over a file only with --force', async () => {
     write('out.json', '{ "mcpServers": ')
-    const refused = toolcrib('import', '--to', 'out.json')
+    const refused = await toolcrib('import', '--to', 'out.json')
     expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('--force') })
     expect(readFileSync(path('out.json'), 'utf8')).toBe('{ "mcpServers": ')
-    const forced = toolcrib('import', '--to', 'out.json', '--force')
-    expect(forced).toMatchObject({ status: 0, stdout: expect.stringContaining('written anew') })
+    const forced = await toolcrib('import', '--to', 'out.json', '--force')
+    expect(forced).toMatchObject({ status: 0, stdout: expect.stringContaining('replacing the file') })
     expect(JSON.parse(readFileSync(path('out.json'), 'utf8'))).toEqual({ mcpServers: imported })
   })
 })
@@ -243,27 +303,30 @@ describe('--json', () => {
     ['import', 'emacs'],
     ['eval', '--tools', 'none.jsonl', '--queries', 'none.jsonl'],
     ['chat', '--prompt', 'hello'],
-  ])('tells an error of %s as JSON, with the exit code it has without', (...command) => {
-    const { status, stdout, stderr } = toolcrib(...command, '--json')
+  ])('reports an error of %s as JSON, with the same exit code', async (...command) => {
+    const { status, stdout, stderr } = await toolcrib(...command, '--json')
     expect(JSON.parse(stdout)).toEqual({ error: { code: 'config-invalid', message: expect.any(String) } })
     expect(stderr).toContain('config-invalid')
-    expect(toolcrib(...command)).toMatchObject({ status, stdout: '', stderr })
+    expect(await toolcrib(...command)).toMatchObject({ status, stdout: '', stderr })
   })
 
-  it.each(['list', 'tour', 'doctor', 'import', 'chat'])('tells wrong usage of %s as JSON', (command) => {
-    const { status, stdout } = toolcrib(command, '--no-such-flag', '--json')
-    expect(status).toBe(2)
-    expect(JSON.parse(stdout)).toEqual({ error: { ...usage, hint: `see "toolcrib ${command} --help"` } })
-  })
+  it.each(['list', 'tour', 'doctor', 'import', 'chat'])(
+    'reports wrong usage of %s as JSON',
+    async (command) => {
+      const { status, stdout } = await toolcrib(command, '--no-such-flag', '--json')
+      expect(status).toBe(2)
+      expect(JSON.parse(stdout)).toEqual({ error: { ...usage, hint: `see "toolcrib ${command} --help"` } })
+    },
+  )
 
-  it('tells a query that makes no sense as JSON, and where the language is taught', () => {
-    const { error } = toolcrib('search', '+', '--json').json()
+  it('reports an invalid query as JSON, and where the language is explained', async () => {
+    const { error } = (await toolcrib('search', '+', '--json')).json()
     expect(error).toMatchObject({ code: 'query-invalid', hint: 'see "toolcrib search --help"' })
   })
 
-  it('of doctor is its report, whatever is wrong', () => {
-    expect(toolcrib('doctor', '--json')).toMatchObject({ status: 1 })
-    expect(toolcrib('doctor', '--json').json()).toMatchObject({ healthy: false, files: [] })
+  it('of doctor is its report, whatever is wrong', async () => {
+    expect(await toolcrib('doctor', '--json')).toMatchObject({ status: 1 })
+    expect((await toolcrib('doctor', '--json')).json()).toMatchObject({ healthy: false, files: [] })
   })
 })
 
@@ -275,48 +338,48 @@ describe('what servers listed before', () => {
   const commands = [['list'], ['search', 'rain'], ['stats']]
   const cached = path.bind(undefined, 'home', '.cache', 'toolcrib', 'catalogues')
 
-  it('is remembered, so that nothing is started again', () => {
-    expect(toolcrib('search', 'rain').stdout).toContain('mcp__weather__get_rain')
+  it('is remembered, so that nothing is started again', async () => {
+    expect((await toolcrib('search', 'rain')).stdout).toContain('mcp__weather__get_rain')
     expect(wasStarted()).toBe(true)
     forgetStart()
-    for (const command of commands) expect(toolcrib(...command).status).toBe(0)
-    expect(toolcrib('search', 'rain', '--json').json().matches).toMatchObject([
+    for (const command of commands) expect((await toolcrib(...command)).status).toBe(0)
+    expect((await toolcrib('search', 'rain', '--json')).json().matches).toMatchObject([
       { name: 'mcp__weather__get_rain' },
     ])
     expect(wasStarted()).toBe(false)
   })
 
-  it.each(commands)('is asked anew by %s with --refresh', (...command) => {
-    toolcrib('list')
+  it.each(commands)('is asked for again by %s with --refresh', async (...command) => {
+    await toolcrib('list')
     forgetStart()
-    toolcrib(...command, '--refresh')
+    await toolcrib(...command, '--refresh')
     expect(wasStarted()).toBe(true)
   })
 
-  it('is asked anew when the config of the server changes, or a day has gone by', async () => {
-    toolcrib('list')
+  it('is asked for again when the config of the server changes, or after a day', async () => {
+    await toolcrib('list')
     forgetStart()
     configure({ weather: server('--quiet') })
-    toolcrib('list')
+    await toolcrib('list')
     expect(wasStarted()).toBe(true)
     forgetStart()
     const yesterday = Date.now() / 1000 - 25 * 60 * 60
     for (const name of await readdir(cached())) utimesSync(join(cached(), name), yesterday, yesterday)
-    toolcrib('list')
+    await toolcrib('list')
     expect(wasStarted()).toBe(true)
     expect(await readdir(cached())).toHaveLength(1)
   })
 
   it.each([['doctor'], ['lock'], ['diff'], ['approve', '--all'], ['call', 'get_rain', '-']])(
-    'counts for nothing to %s, which tells the others what it learnt',
-    (...command) => {
-      toolcrib('lock')
-      toolcrib('list')
+    'is not used by %s, which remembers what it learns for the others',
+    async (...command) => {
+      await toolcrib('lock')
+      await toolcrib('list')
       list(RAIN, { ...RAIN, name: 'get_snow' })
       forgetStart()
-      toolcrib(...command)
+      await toolcrib(...command)
       expect(wasStarted()).toBe(true)
-      expect(toolcrib('list', '--json').json().tools).toBe(2)
+      expect((await toolcrib('list', '--json')).json().tools).toBe(2)
     },
   )
 })

@@ -1,9 +1,11 @@
-import { type SpawnOptions, spawn, spawnSync } from 'node:child_process'
+import { type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
-import { buildCommandLine } from './cli-process.ts'
+import { Readable } from 'node:stream'
+import { afterEach, beforeEach, inject } from 'vitest'
+import { runCommandLine } from '../src/cli/command-line.ts'
+import { fakeTerminal } from '../src/cli/fake-terminal.ts'
 
 const FIXTURES = join(import.meta.dirname, 'fixtures')
 
@@ -18,19 +20,20 @@ export const RAIN = {
   },
 }
 
-/** The command line in a folder that every test gets anew, with a home of its own. */
+/** The command line in a folder of its own for each test, with its own home. */
 export function useCommandLine() {
-  let cli: Awaited<ReturnType<typeof buildCommandLine>>
+  const start = process.cwd()
   let folder = ''
-  beforeAll(async () => {
-    cli = await buildCommandLine()
-  })
-  afterAll(() => cli.remove())
   beforeEach(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'toolcrib-cli-')))
     mkdirSync(path('home'))
+    // Servers run in the working directory of the process.
+    process.chdir(folder)
   })
-  afterEach(() => rmSync(folder, { recursive: true }))
+  afterEach(() => {
+    process.chdir(start)
+    rmSync(folder, { recursive: true })
+  })
 
   const path = (...names: string[]) => join(folder, ...names)
   const environment = (more: Record<string, string> = {}) => ({
@@ -38,23 +41,23 @@ export function useCommandLine() {
     HOME: path('home'),
     XDG_CONFIG_HOME: path('home', '.config'),
     XDG_CACHE_HOME: path('home', '.cache'),
+    XDG_STATE_HOME: path('home', '.local', 'state'),
     NO_COLOR: '1',
     ...more,
   })
-  const options = (env: Record<string, string>) => ({ cwd: folder, env: environment(env) })
 
   return {
     /** A path in the folder of the test. */
     path,
     environment,
-    main: () => cli.main,
-    /** Runs a command to its end, as a process of its own. */
+    /** Runs a command to its end, in this process. */
     toolcrib: (...args: string[]) => run(args, {}),
     /** The same with more in the environment. */
     toolcribWith: (env: Record<string, string>, ...args: string[]) => run(args, env),
-    /** Starts a command, and answers it with its end to come. */
+    /** Starts a command as a process, and returns it with a promise of its end. */
     start: (args: readonly string[], more: SpawnOptions = {}) => {
-      const child = spawn(process.execPath, [cli.main, ...args], { ...options({}), ...more })
+      const options = { cwd: folder, env: environment(), ...more }
+      const child = spawn(process.execPath, [inject('commandLine'), ...args], options)
       const output = { stdout: '', stderr: '' }
       child.stdout?.on('data', (chunk) => (output.stdout += chunk))
       child.stderr?.on('data', (chunk) => (output.stderr += chunk))
@@ -69,22 +72,20 @@ export function useCommandLine() {
     configure: (mcpServers: object) => writeFileSync(path('.mcp.json'), JSON.stringify({ mcpServers })),
     /** A server that lists what `list()` said. */
     server: (...args: string[]) => fixture('changing-server.mjs', path('tools.json'), ...args),
-    /** A server whose calls take for ever; it writes what happens to them into a file. */
+    /** A server whose calls never end; it writes what happens to them into a file. */
     slowServer: () => fixture('slow-server.mjs', path('calls.txt')),
-    /** A server that never says a word. */
+    /** A server that never answers. */
     silentServer: () => ({ command: process.execPath, args: ['-e', 'setInterval(() => {}, 1e6)'] }),
-    /** How often a server has been started that lists what `list()` said. */
+    /** Whether a server that lists what `list()` said has been started. */
     wasStarted: () => existsSync(path('tools.json.started')),
     forgetStart: () => rmSync(path('tools.json.started'), { force: true }),
   }
 
-  function run(args: readonly string[], env: Record<string, string>) {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [cli.main, ...args], {
-      ...options(env),
-      encoding: 'utf8',
-      input: '{"city": "Oslo"}',
-    })
-    return { status, stdout, stderr, json: () => JSON.parse(stdout) }
+  async function run(args: readonly string[], env: Record<string, string>) {
+    const input = Readable.from(['{"city": "Oslo"}'])
+    const { terminal, stdout, stderr } = fakeTerminal({ input, env: environment(env), cwd: folder })
+    const status = await runCommandLine(args, terminal)
+    return { status, stdout: stdout(), stderr: stderr(), json: () => JSON.parse(stdout()) }
   }
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { RAIN, useCommandLine } from './cli-folder.ts'
 
-// Every step is a process of its own, and some wait for servers.
+// Some steps wait for servers.
 vi.setConfig({ testTimeout: 60_000 })
 
 const { path, toolcrib, toolcribWith, list, server, configure, silentServer, write } = useCommandLine()
@@ -10,34 +10,34 @@ const { path, toolcrib, toolcribWith, list, server, configure, silentServer, wri
 describe('commands that wait', () => {
   beforeEach(() => list(RAIN))
 
-  it('tell of the servers that are there when another hangs', () => {
+  it('report on the servers that are there when another hangs', async () => {
     configure({ weather: server(), stuck: silentServer() })
-    const missing = 'it is still connecting; give it more with --timeout'
-    expect(toolcrib('search', 'rain')).toMatchObject({
+    const missing = 'it is still connecting; give it more time with --timeout'
+    expect(await toolcrib('search', 'rain')).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('mcp__weather__get_rain'),
       stderr: expect.stringContaining(`note stuck is not searched: ${missing}`),
     })
-    expect(toolcrib('call', 'get_rain', '{"city": "Oslo"}')).toMatchObject({ status: 0, stderr: '' })
+    expect(await toolcrib('call', 'get_rain', '{"city": "Oslo"}')).toMatchObject({ status: 0, stderr: '' })
   })
 
-  it('give a call no more than --timeout, whatever it tells of its progress', () => {
+  it('give a call no more than --timeout, even while it reports progress', async () => {
     write('chatty.mjs', CHATTY)
     configure({ chatty: { command: process.execPath, args: [path('chatty.mjs')] } })
-    expect(toolcrib('call', 'chatty.work', '--timeout', '1500')).toMatchObject({
+    expect(await toolcrib('call', 'chatty.work', '--timeout', '1500')).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: expect.stringContaining('did not answer within 1500 ms\ngive it more with --timeout <ms>'),
+      stderr: expect.stringContaining('did not answer within 1500 ms\ngive it more time with --timeout <ms>'),
     })
-    expect(toolcrib('call', 'chatty.work', '--timeout', '20000')).toMatchObject({
+    expect(await toolcrib('call', 'chatty.work', '--timeout', '20000')).toMatchObject({
       status: 0,
       stdout: 'done\n',
     })
   })
 
-  it.runIf(existsSync('/proc/self'))('do without a cache folder that cannot be made', () => {
+  it.runIf(existsSync('/proc/self'))('do without a cache folder that cannot be made', async () => {
     configure({ weather: server() })
-    const listed = toolcribWith({ XDG_CACHE_HOME: '/proc/nope' }, 'list')
+    const listed = await toolcribWith({ XDG_CACHE_HOME: '/proc/nope' }, 'list')
     expect(listed).toMatchObject({ status: 0, stdout: expect.stringContaining('mcp__weather__get_rain') })
   })
 })

@@ -3,24 +3,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ToolRegistry } from 'toolcrib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openScene } from '../src/cli/tour-scenes.ts'
-import { buildCommandLine } from './cli-process.ts'
+import { afterAll, describe, expect, inject, it } from 'vitest'
+import { openScene } from '../src/cli/tour/scenes.ts'
 
 const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'toolcrib-cli-'))
-let cli: Awaited<ReturnType<typeof buildCommandLine>>
-beforeAll(async () => {
-  cli = await buildCommandLine()
-})
-afterAll(() => {
-  cli.remove()
-  rmSync(folder, { recursive: true })
-})
+afterAll(() => rmSync(folder, { recursive: true }))
 
 /** Runs the command line as a separate process. */
 function toolcrib(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli.main, ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [inject('commandLine'), ...args], {
     cwd: root,
     encoding: 'utf8',
     env: { ...process.env, NO_COLOR: '1' },
@@ -64,14 +56,14 @@ describe('toolcrib tour', () => {
     expect(figures.evicted.length).toBeGreaterThan(0)
   })
 
-  it('has one figure for the whole catalogue, wherever it is told', () => {
+  it('has one figure for the whole catalogue, wherever it is printed', () => {
     const { stdout } = toolcrib('tour')
-    const [, full] = /37 tools on the surface, ([\d,]+) tokens a turn/.exec(stdout) ?? []
+    const [, full] = /37 tools on the surface, ([\d,]+) tokens per turn/.exec(stdout) ?? []
     expect(full).toMatch(/\d/)
     expect(stdout).toContain(`all tools would be ${full} tokens`)
   })
 
-  it('makes do with a made-up catalogue where those servers are not installed', async () => {
+  it('uses a made-up catalogue where those servers are not installed', async () => {
     const registry = new ToolRegistry()
     const scene = await openScene(registry, { from: join(folder, 'elsewhere.js') })
     expect(scene.kind).toBe('demo')
@@ -101,7 +93,8 @@ describe('toolcrib eval', () => {
   ])
 
   it('prints its report as JSON, keyed by id, with recall as macro-averaged fractions', () => {
-    const { status, stdout } = toolcrib('eval', '--tools', tools, '--queries', queries, '--json')
+    const flags = ['--tools', tools, '--queries', queries, '--searcher', 'lexical']
+    const { status, stdout } = toolcrib('eval', ...flags, '--json')
     expect(status).toBe(0)
     const report = JSON.parse(stdout)
     expect(report).toMatchObject({ searcher: 'lexical', tools: 3, queries: 3, mrr: expect.closeTo(2 / 3, 3) })
@@ -115,15 +108,15 @@ describe('toolcrib eval', () => {
       expect(report[key]).toBeGreaterThan(0)
   })
 
-  it('names labels that no tool bears, and goes on', () => {
+  it('names labels that belong to no tool, and goes on', () => {
     const mistyped = lines('mistyped.jsonl', [{ id: '1', query: 'email', relevant: ['b', 'bb'] }])
     const { status, stdout, stderr } = toolcrib('eval', '--tools', tools, '--queries', mistyped, '--json')
     expect(status).toBe(0)
-    expect(stderr).toContain('1 relevant id named by no tool, and so never found: bb')
+    expect(stderr).toContain('1 relevant id belongs to no tool and will never be found: bb')
     expect(JSON.parse(stdout).recall['5']).toBeCloseTo(0.5)
   })
 
-  it('leaves out distractors that bear a relevant tool’s name', () => {
+  it('leaves out distractors with the name of a relevant tool', () => {
     const distractors = lines('distractors.jsonl', [
       { id: 'd', name: 'send', description: 'Send email email email.', inputSchema: {} },
       { id: 'e', name: 'other', description: 'Something else.', inputSchema: {} },

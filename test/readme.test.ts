@@ -8,11 +8,10 @@ const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(root, '.readme-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(
-  ([, code = '']) => code,
-)
+describe.each(['README.md', 'docs/stores.md'])('%s', (page) => {
+  const text = readFileSync(join(root, page), 'utf8')
+  const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => code)
 
-describe('the README', () => {
   it('has programs to run', () => {
     expect(blocks.length).toBeGreaterThan(0)
   })
@@ -20,7 +19,7 @@ describe('the README', () => {
   it.each(blocks.map((code, index) => [index + 1, code] as const))(
     'runs program %i as it stands',
     (index, code) => {
-      const path = join(folder, `program-${index}.ts`)
+      const path = join(folder, `${page.replace(/\W/g, '-')}-${index}.ts`)
       writeFileSync(path, code)
       const args = ['--import', 'tsx', path]
       const env = { ...process.env, TSX_TSCONFIG_PATH: join(root, 'tsconfig.json'), NO_COLOR: '1' }

@@ -1,4 +1,4 @@
-import { defineTool, fromOpenAI, ToolRegistry } from 'toolcrib'
+import { fromOpenAI, ToolRegistry } from 'toolcrib'
 import { describe, expect, it } from 'vitest'
 import { eventLog, registerServers, tool } from './helpers.ts'
 
@@ -151,7 +151,7 @@ describe('functions and foreign definitions', () => {
     registry.registerFunction(({ a, b }) => ({ sum: a + b }), {
       name: 'add',
       description: 'Adds.',
-      input: {
+      inputSchema: {
         type: 'object',
         properties: { a: { type: 'number' }, b: { type: 'number' } },
         required: ['a', 'b'],
@@ -179,9 +179,7 @@ describe('functions and foreign definitions', () => {
 
   it('answers what is no result with execution_failed', async () => {
     const registry = new ToolRegistry()
-    registry.register(
-      defineTool({ name: 'odd', description: '', inputSchema: true, execute: () => 'text' as never }),
-    )
+    registry.register({ name: 'odd', description: '', inputSchema: true, execute: () => 'text' as never })
     const [answer] = await registry.executeParallel([{ toolCallId: '1', name: 'odd', args: {} }], {
       sessionId: 's',
     })
@@ -326,7 +324,8 @@ describe('modes', () => {
   })
 
   it.each([
-    ['mcp', ['mcp__s__m', 'flagged'], ['fn', 'never', 'plain', 'plug']],
+    ['mcp', ['mcp__s__m', 'flagged', 'plug'], ['fn', 'never', 'plain']],
+    ['auto', ['mcp__s__m', 'flagged', 'plug'], ['fn', 'never', 'plain']],
     ['all', ['mcp__s__m', 'flagged', 'plain', 'plug'], ['fn', 'never']],
     ['flagged', ['flagged'], ['fn', 'mcp__s__m', 'never', 'plain', 'plug']],
   ] as const)('lazy with defer %s', async (defer, deferred, visible) => {
@@ -335,7 +334,7 @@ describe('modes', () => {
     registry.register(tool('plug'), { pluginId: 'p' })
     registry.register(tool('flagged', { deferred: true }))
     registry.register(tool('never', { deferred: false }))
-    registry.registerFunction(() => 1, { name: 'fn', description: '', input: true })
+    registry.registerFunction(() => 1, { name: 'fn', description: '', inputSchema: true })
     registry.registerMcp(tool('m'), 's')
     const session = await registry.openSession()
     expect(

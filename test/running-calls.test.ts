@@ -59,10 +59,27 @@ describe('a batch is answered, never rejected', () => {
     })
   }
 
+  test('without a context', async () => {
+    const registry = registryOf([echo])
+    const session = await registry.openSession()
+    const [answer] = await registry.executeParallel([call('echo')], undefined as never)
+    const [inSession] = await session.execute([call('echo')], undefined)
+    expect([answer?.result, inSession?.result]).toEqual([
+      { ok: true, value: '{}' },
+      { ok: true, value: '{}' },
+    ])
+  })
+
+  // A guard that is misspelt must not be a guard that is off: what cannot be trusted denies every call.
   const contexts: [string, unknown][] = [
     ['a signal that is none', { sessionId: 's', signal: {} }],
     ['a session id that cannot be read', { sessionId: Object.create(null) }],
-    ['no context', undefined],
+    ['a misspelt key', { sessionId: 's', dryrun: true }],
+    ['misspelt hooks', { sessionId: 's', hooks: { beforeToolCall: () => ({ deny: 'no' }) } }],
+    ['a budget below zero', { sessionId: 's', resultBudgetChars: -1 }],
+    ['a budget that is no number', { sessionId: 's', resultBudgetChars: Number.NaN }],
+    ['a budget in words', { sessionId: 's', resultBudgetChars: 'x' }],
+    ['a text', 'context'],
     [
       'a context that throws',
       new Proxy(
@@ -79,12 +96,12 @@ describe('a batch is answered, never rejected', () => {
     test(`with ${what}`, async () => {
       const registry = registryOf([echo])
       const session = await registry.openSession()
-      const ok = { ok: true, value: '{}' }
+      const denied = { ok: false, code: 'denied', error: expect.any(String) }
       const [answer] = await registry.executeParallel([call('echo')], context as CallContext)
-      expect(answer?.result).toEqual(ok)
-      if (what.endsWith('throws')) return
+      expect(answer?.result).toEqual(denied)
+      if (what.startsWith('a session id') || what.endsWith('throws') || what === 'a text') return
       const [inSession] = await session.execute([call('echo')], context as CallContext)
-      expect(inSession?.result).toEqual(ok)
+      expect(inSession?.result).toEqual(denied)
     })
   }
 

@@ -1,4 +1,5 @@
-import { type SessionState, type SessionStore, ToolRegistry } from 'toolcrib'
+import { type Session, type SessionState, type ToolcribEvent, ToolRegistry } from 'toolcrib'
+import { memoryStore, type Store } from 'toolcrib/stores'
 import { describe, expect, it } from 'vitest'
 import { ask, call, eventLog, registerServers, shown, tool } from './helpers.ts'
 
@@ -308,11 +309,7 @@ describe('saved sessions', () => {
   )
 
   it('rest in a store', async () => {
-    const saved = new Map<string, string>()
-    const store: SessionStore = {
-      load: async (id) => JSON.parse(saved.get(id) ?? 'null') ?? undefined,
-      save: async (state) => void saved.set(state.id, JSON.stringify(state)),
-    }
+    const store = memoryStore()
     const { registry, session } = await openLazy({ id: 'kept', store })
     await session.activate(['mcp__github__get_file'])
     await call(session, 'mcp__slack__list_channels')
@@ -320,40 +317,91 @@ describe('saved sessions', () => {
     await expect(registry.openSession({ store })).rejects.toMatchObject({ code: 'config-invalid' })
   })
 
-  it('say when the store is out of reach, and still answer calls', async () => {
+  it('say when the store is out of reach, and still answer calls and searches', async () => {
     const fail = () => Promise.reject(new Error('connection refused'))
+    const away = { get: fail, set: fail, update: fail, delete: fail, close: async () => {} }
+    const events: ToolcribEvent[] = []
     const { registry } = await openLazy()
-    await expect(registry.openSession({ id: 'x', store: { load: fail, save: fail } })).rejects.toMatchObject({
-      code: 'store-unavailable',
+    registry.subscribe((event) => void events.push(event))
+    const session = await registry.openSession({ id: 'x', store: away })
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'load-failed', sessionId: 'x', error: 'connection refused' }),
+    )
+    expect(await session.activate(['mcp__github__get_file'])).toMatchObject({
+      activated: ['mcp__github__get_file'],
     })
-    const session = await registry.openSession({
-      id: 'x',
-      store: { load: async () => undefined, save: fail },
-    })
-    await expect(session.activate(['mcp__github__get_file'])).rejects.toMatchObject({
-      code: 'store-unavailable',
-    })
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'save-failed', sessionId: 'x', error: 'connection refused' }),
+    )
     expect(await call(session, 'mcp__github__get_file')).toMatchObject({ ok: true })
+    await expect(session.close()).rejects.toMatchObject({ code: 'store-unavailable' })
+  })
+
+  it('write what a store missed as soon as it is back', async () => {
+    const store = memoryStore()
+    let isAway = true
+    const flaky: Store = {
+      get: (key) => store.get(key),
+      set: (key, value) => store.set(key, value),
+      delete: (key) => store.delete(key),
+      close: () => store.close(),
+      update: (...given: Parameters<typeof store.update>) =>
+        isAway ? Promise.reject(new Error('away')) : store.update(...given),
+    }
+    const { registry, session } = await openLazy({ id: 'kept', store: flaky })
+    await session.activate(['mcp__github__get_file'])
+    isAway = false
+    await session.activate(['mcp__slack__list_channels'])
+    await session.close()
+    expect(shown(await registry.openSession({ id: 'kept', store }))).toEqual(shown(session))
+  })
+
+  it('keep what two replicas activate at the same time', async () => {
+    const store = memoryStore()
+    const { registry } = await openLazy()
+    const [one, two] = await Promise.all([
+      registry.openSession({ id: 'kept', store }),
+      registry.openSession({ id: 'kept', store }),
+    ])
+    await Promise.all([one.activate(['mcp__github__get_file']), two.activate(['mcp__slack__list_channels'])])
+    const third = await registry.openSession({ id: 'kept', store })
+    expect([third.isActive('mcp__github__get_file'), third.isActive('mcp__slack__list_channels')]).toEqual([
+      true,
+      true,
+    ])
   })
 })
+
+const descriptionOf = (session: Session, name: string) =>
+  session.surface().tools.find((tool) => tool.name === name)?.description ?? ''
 
 describe('promptNote', () => {
   it('says what lies behind the search, and changes with the catalogue, not on activation', async () => {
     const { registry, session } = await openLazy()
-    const note = session.promptNote()
+    const said = () => [session.promptNote(), descriptionOf(session, 'tool_search')]
+    const before = said()
+    const [note = '', description = ''] = before
     expect(note).toContain('tool_search')
-    expect(note).toContain('- github (5): create_issue, get_file')
+    expect(description).toContain('- github (5): create_issue, get_file')
     await session.activate(['mcp__github__get_file'])
-    expect(session.promptNote()).toBe(note)
+    expect(said()).toEqual(before)
     registry.unregisterMcp('slack')
-    expect(session.promptNote()).not.toContain('slack')
+    expect(said().join('\n')).not.toContain('slack')
+    expect(session.promptNote()).not.toBe(note)
+  })
+
+  it('names what lies behind the search once: in the description of the search tool', async () => {
+    const { session } = await openLazy()
+    const all = `${session.promptNote()}\n${descriptionOf(session, 'tool_search')}`
+    for (const name of ['list_channels', 'get_file', '- github']) expect(all.split(name)).toHaveLength(2)
   })
 
   it('stays short before a large catalogue', async () => {
     const registry = new ToolRegistry()
     for (let server = 0; server < 300; server++) registry.syncMcp(`server-${server}`, [tool('a'), tool('b')])
     const session = await registry.openSession()
-    expect(session.promptNote().length).toBeLessThan(3_000)
-    expect(session.promptNote()).toMatch(/and \d+ more sources/)
+    const description = descriptionOf(session, 'tool_search')
+    expect(description.length + session.promptNote().length).toBeLessThan(3_500)
+    expect(description).toMatch(/and \d+ more sources/)
   })
 })

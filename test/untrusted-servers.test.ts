@@ -27,7 +27,7 @@ const FULL: SessionOptions = { mode: 'full' }
 
 describe('what servers say', () => {
   it.each(['tool_search', 'tool_search_regex', 'ToolSearch'] as const)(
-    'is called untrusted by the prompt note and by %s, always in the same words',
+    'is called untrusted by %s, always in the same words, and the prompt note does not repeat it',
     async (searchTool) => {
       const registry = new ToolRegistry({ searchTool })
       registry.syncMcp('a', [echo()])
@@ -35,7 +35,7 @@ describe('what servers say', () => {
       const session = await registry.openSession(LAZY)
       const search = () => session.surface().tools.find(({ name }) => name === searchTool)?.description
       const before = [session.promptNote(), search()]
-      for (const text of before) expect(text?.split(UNTRUSTED_NOTE)).toHaveLength(2)
+      expect(before.map((text) => text?.split(UNTRUSTED_NOTE).length)).toEqual([1, 2])
       await session.activate(['mcp__a__echo'])
       expect([session.promptNote(), search()]).toEqual(before)
     },
@@ -140,8 +140,7 @@ describe('what servers say', () => {
       const turn = { surface: session.surface(), messages: [], system: 'Be kind.' }
       const note = session.promptNote()
       const withNote = JSON.stringify(dialect().toRequest({ ...turn, note }))
-      // With a search tool the note stands in its description, too.
-      expect(withNote.split(UNTRUSTED_NOTE)).toHaveLength(options === LAZY ? 3 : 2)
+      expect(withNote.split(UNTRUSTED_NOTE)).toHaveLength(2)
       expect(JSON.stringify(dialect().toRequest(turn)).split(UNTRUSTED_NOTE)).toHaveLength(2)
     }
     const forging = new ToolRegistry()

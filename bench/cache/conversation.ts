@@ -1,6 +1,6 @@
 import type { Dialect } from '../../src/dialects/dialect.ts'
 import type { ProviderVoice } from '../../src/dialects/dialect-contract.ts'
-import { foundTools } from '../../src/dialects/search-answer.ts'
+import { readSearchAnswer } from '../../src/meta-tools/search-answer.ts'
 import { splitName, toWireName } from '../../src/names.ts'
 import type { Session } from '../../src/session/session.ts'
 import type { Strategy } from '../../src/session/surface.ts'
@@ -56,7 +56,7 @@ export function converser<Message, Request extends object, Response, StreamEvent
         calls: [{ id: `c${turn}`, name: call.name, args: JSON.stringify(call.args) }],
       })
       const results = await session.execute(dialect.toCalls(response, surface))
-      if (isSearch) found = foundTools(results[0]?.result.structured)[0] ?? found
+      if (isSearch) found = readSearchAnswer(results[0]?.result.structured).activated[0] ?? found
       messages.push(...dialect.toMessages(response, results, surface))
     }
     return prompts

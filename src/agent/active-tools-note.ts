@@ -28,7 +28,7 @@ export function inheritedToolsNote(session: Session): string {
 }
 
 function activeTools(session: Session): readonly ToolDefinition[] {
-  const { deferred } = session.view()
+  const { deferred } = session.currentTurn().view
   return session.toJSON().activations.flatMap(({ name }) => deferred.get(name)?.definition ?? [])
 }
 

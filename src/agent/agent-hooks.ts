@@ -1,4 +1,4 @@
-import type { CallHooks } from '../call/call-environment.ts'
+import type { CallHooks } from '../call/call-scope.ts'
 import type { Reply } from '../reply.ts'
 import type { Usage } from '../usage.ts'
 
@@ -14,13 +14,13 @@ export interface ModelCall<Message> {
 }
 
 /**
- * What the host does around a run. Several run in order. The hooks around calls are those of a registry, for this run
- * alone: they stand before the registry's own and see the tool that `call_tool` names.
+ * What the host does around a run. Several run in order. The hooks around calls are those of `session.execute()`: they run
+ * before the registry's own, see the tool that `call_tool` names, and hold for sub-agents however deep.
  */
 export interface AgentHooks<Message = unknown> extends CallHooks {
   /**
-   * Before each request. What it returns takes the place of the history, so this is where to compact it. The model
-   * may lose definitions it was told there: once after that, it is told again what is active.
+   * Before each request. What it returns replaces the history, so this is where to compact it. The model may lose
+   * definitions that stood there: the next request says once more which tools are active.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: a hook without an answer has no return statement.
   before_model_call?(call: ModelCall<Message>): Awaitable<readonly Message[] | undefined | void>
@@ -33,4 +33,18 @@ export function agentHookList<Message>(
 ): readonly AgentHooks<Message>[] {
   if (hooks === undefined) return []
   return Array.isArray(hooks) ? hooks : [hooks as AgentHooks<Message>]
+}
+
+/** The part of a hook that runs around calls; none when it has no such part. */
+export function callHooksOf(hook: CallHooks): readonly CallHooks[] {
+  const { before_tool_call, after_tool_call } = hook
+  if (!before_tool_call && !after_tool_call) return []
+  return [
+    {
+      ...(before_tool_call ? { before_tool_call: (call) => before_tool_call.call(hook, call) } : {}),
+      ...(after_tool_call
+        ? { after_tool_call: (call, result) => after_tool_call.call(hook, call, result) }
+        : {}),
+    },
+  ]
 }

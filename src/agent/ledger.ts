@@ -1,3 +1,4 @@
+import type { View } from '../registry/view.ts'
 import type { Session } from '../session/session.ts'
 import type { Surface } from '../session/surface.ts'
 import { estimateTokens } from '../tokens.ts'
@@ -19,7 +20,7 @@ export interface Asking {
   readonly prices?: Prices | undefined
 }
 
-type Deferred = ReturnType<Session['view']>['deferred']
+type Deferred = View['deferred']
 
 /** Counts tokens and money. One ledger may serve several runs, and their sub-agents. */
 export class Ledger {
@@ -70,7 +71,7 @@ export class Ledger {
    * stand in for them. What is active is paid for either way.
    */
   #hiddenOf(session: Session, surface: Surface): number {
-    const { deferred, shown } = session.view()
+    const { deferred, shown } = session.currentTurn().view
     if (deferred.size === 0) return 0
     let hidden = this.#deferredTokens.get(deferred) ?? tokensOf(deferred)
     this.#deferredTokens.set(deferred, hidden)

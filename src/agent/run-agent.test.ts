@@ -55,7 +55,9 @@ describe('runAgent', () => {
       ['tool_search', 'mcp__weather__get_forecast'],
     ])
     expect(toldTo(model)[1]).toContain('Bern')
-    expect(String(model.requests[0]?.messages[0]?.content)).toContain('weather')
+    expect(String(model.requests[0]?.messages[0]?.content)).toContain(
+      '1 more tool is available behind tool_search',
+    )
   })
 
   it('tells malformed arguments, unknown tools and doubled ids, and goes on', async () => {

@@ -1,6 +1,7 @@
-import type { CallContext } from '../call/call-environment.ts'
+import type { CallContext } from '../call/call-scope.ts'
+import { hooksOf } from '../call/hooks.ts'
 import { ToolcribError } from '../errors.ts'
-import type { AgentEventBody, AgentStop } from '../events.ts'
+import type { AgentEventBody, AgentStop, Listener } from '../events.ts'
 import type { Reply } from '../reply.ts'
 import type { Session } from '../session/session.ts'
 import type { Surface } from '../session/surface.ts'
@@ -8,12 +9,11 @@ import type { CallResult } from '../tool.ts'
 import type { LedgerTotals, Usage } from '../usage.ts'
 import { activeToolsNote } from './active-tools-note.ts'
 import type { AgentEvent } from './agent-event.ts'
-import { type AgentHooks, agentHookList, type ModelCall } from './agent-hooks.ts'
+import { type AgentHooks, agentHookList, callHooksOf, type ModelCall } from './agent-hooks.ts'
 import { type Asked, askModel, type RetryOptions } from './ask-model.ts'
 import { Ledger, type Prices } from './ledger.ts'
 import { type LoopFinding, LoopGuard, type LoopGuardOptions, loopMessage } from './loop-guard.ts'
 import type { Model } from './model.ts'
-import { reachedBy, runCalls } from './run-calls.ts'
 import { platformTiming, type Timing } from './timing.ts'
 
 /** One run: who is asked, with which tools, what was said, and what the host does around it. */
@@ -28,7 +28,7 @@ export interface AgentOptions<Message = unknown, Request = unknown, Response = u
   readonly maxIterations?: number
   readonly hooks?: AgentHooks<Message> | readonly AgentHooks<Message>[]
   readonly signal?: AbortSignal
-  /** Told of everything that happens. What it throws is ignored. */
+  /** Called for every step of the run. What it throws is ignored. */
   readonly onEvent?: (event: AgentEvent) => void
   /** Counts into this ledger; into one of the run's own when absent. */
   readonly ledger?: Ledger
@@ -73,6 +73,8 @@ export async function runAgent<Message, Request, Response>(
   } = options
   const { dialect } = model
   const hooks = agentHookList(options.hooks)
+  // Made once per run: a sub-agent inherits these objects, and none of them runs twice around one call.
+  const callHooks = hooks.flatMap(callHooksOf)
   const ledger = options.ledger ?? new Ledger()
   const guard = new LoopGuard(options.loopGuard)
   const timing = options.timing ?? platformTiming
@@ -83,7 +85,8 @@ export async function runAgent<Message, Request, Response>(
   let mayCall = true
   let lastUsage: Usage | undefined
 
-  const emit = emitter(options, () => iteration)
+  const emit = (event: AgentEventBody) => session.emit({ type: 'agent', iteration, event })
+  const unsubscribe = options.onEvent && session.subscribe(listenerFor(options.onEvent))
   const say = (note: string) => {
     if (note !== '') messages = [...messages, dialect.userMessage(note)]
   }
@@ -95,6 +98,7 @@ export async function runAgent<Message, Request, Response>(
   }
   const end = (stop: AgentStop, more: Pick<AgentResult, 'refusal' | 'error'> = {}): AgentResult<Message> => {
     emit({ type: 'stopped', stop, ledger: ledger.totals() })
+    unsubscribe?.()
     return { text, messages, stop, iterations: iteration, ledger: ledger.totals(), ...more }
   }
 
@@ -172,7 +176,12 @@ export async function runAgent<Message, Request, Response>(
     if (calls.length + unrunnable.length === 0 || !mayCall || stop === 'refused') return []
     emit({ type: 'calling', calls })
     const { callContext = {} } = options
-    const results = await runCalls(calls, { session, hooks, signal, callContext, turnCount: iteration })
+    const results = await session.execute(calls, {
+      ...callContext,
+      turnCount: iteration,
+      signal,
+      hooks: [...hooksOf(callContext.hooks), ...callHooks],
+    })
     for (const { result } of results) if (result.ok) ledger.addToolCost(result.costUsd ?? 0)
     emit({ type: 'called', results: [...results, ...unrunnable] })
     return results
@@ -180,7 +189,7 @@ export async function runAgent<Message, Request, Response>(
 
   function reachedCalls({ calls, unrunnable }: Reply) {
     const malformed = unrunnable.map(({ toolCallId, name }) => ({ toolCallId, name, args: {} }))
-    return [...calls.map((call) => reachedBy(session, call)), ...malformed]
+    return [...calls.map((call) => session.reached(call)), ...malformed]
   }
 }
 
@@ -191,21 +200,16 @@ function openingMessages<Message, Request, Response>({
   return typeof messages === 'string' ? [model.dialect.userMessage(messages)] : messages
 }
 
-/** Asked anew each time: servers come and go while the run goes on. */
+/** Computed each time: servers come and go while the run goes on. */
 function iterationLimit(session: Session, maxIterations: number): number {
-  return session.view().deferred.size > 0 ? maxIterations * 3 : maxIterations
+  return session.currentTurn().view.deferred.size > 0 ? maxIterations * 3 : maxIterations
 }
 
-function emitter<Message, Request, Response>(
-  { session, onEvent }: AgentOptions<Message, Request, Response>,
-  iteration: () => number,
-): (event: AgentEventBody) => void {
+/** Picks the steps of runs out of the registry's stream. */
+function listenerFor(onEvent: (event: AgentEvent) => void): Listener {
   return (event) => {
-    try {
-      onEvent?.({ ...event, sessionId: session.id, iteration: iteration() })
-    } catch {
-      // A listener that fails is no reason for a run to.
-    }
+    if (event.type === 'agent')
+      onEvent({ ...event.event, sessionId: event.sessionId ?? '', iteration: event.iteration })
   }
 }
 

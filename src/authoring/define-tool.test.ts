@@ -3,9 +3,12 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
+import { CapabilityError } from '../capability.ts'
 import type { ToolContext } from '../tool.ts'
 import { ToolRegistry } from '../tool-registry.ts'
 import { defineTool } from './define-tool.ts'
+import { fromOpenAI } from './from-openai.ts'
+import { functionTool } from './function-tool.ts'
 
 const ctx: ToolContext = {
   sessionId: 's',
@@ -140,6 +143,182 @@ describe('defineTool', () => {
       },
       required: ['name', 'tags', 'size', 'kind'],
       additionalProperties: false,
+    })
+  })
+})
+
+/** What callers without types may write. */
+const untyped = (value: unknown) => value as never
+const plain = { name: 'x', description: '', inputSchema: true as const }
+
+describe('what a tool returns', () => {
+  const returning = (value: unknown) =>
+    defineTool({ ...plain, execute: () => value }).execute(untyped({}), ctx)
+
+  it('may be any plain value', async () => {
+    expect(await returning('text')).toEqual({ ok: true, value: 'text' })
+    expect(await returning(undefined)).toEqual({ ok: true, value: '' })
+    expect(await returning(null)).toEqual({ ok: true, value: '' })
+    expect(await returning({ a: [1] })).toEqual({ ok: true, value: '{"a":[1]}', structured: { a: [1] } })
+    expect(await returning(5)).toEqual({ ok: true, value: '5', structured: 5 })
+    expect(await returning({ ok: true })).toEqual({
+      ok: true,
+      value: '{"ok":true}',
+      structured: { ok: true },
+    })
+    expect(await returning(Promise.resolve('later'))).toEqual({ ok: true, value: 'later' })
+  })
+
+  it('may be a result, which stays as it is', async () => {
+    const result = { ok: false, error: 'no', code: 'busy', structured: { retry: 5 } }
+    expect(await returning(result)).toBe(result)
+    expect(await returning({ ok: true, value: 'x', costUsd: 1 })).toEqual({
+      ok: true,
+      value: 'x',
+      costUsd: 1,
+    })
+  })
+
+  it('is a failure when it is an Error, returned or thrown, at once or later', async () => {
+    const failure = { ok: false, code: 'execution_failed', error: 'disk full' }
+    expect(await returning(new Error('disk full'))).toEqual(failure)
+    expect(await returning(Promise.resolve(new TypeError('disk full')))).toEqual(failure)
+    const throwing = (execute: () => unknown) => defineTool({ ...plain, execute }).execute(untyped({}), ctx)
+    expect(
+      await throwing(() => {
+        throw new Error('disk full')
+      }),
+    ).toEqual(failure)
+    expect(await throwing(() => Promise.reject(new Error('disk full')))).toEqual(failure)
+    expect(await throwing(() => Promise.reject(new CapabilityError('denied', 'not yours')))).toEqual({
+      ok: false,
+      code: 'denied',
+      error: 'not yours',
+    })
+  })
+
+  it('is a failure when it cannot be written as JSON', async () => {
+    const cyclic: Record<string, unknown> = {}
+    cyclic.self = cyclic
+    expect(await returning(cyclic)).toMatchObject({ ok: false, code: 'execution_failed' })
+    expect(await returning({ n: 1n })).toMatchObject({ ok: false, code: 'execution_failed' })
+  })
+})
+
+describe('a draft', () => {
+  const define = (more: object) => () => defineTool(untyped({ ...plain, execute: () => '', ...more }))
+
+  it('with an unknown key is refused, with the one that was likely meant', () => {
+    expect(define({ defered: true })).toThrow(
+      'the tool "x" has no option "defered"; did you mean "deferred"?',
+    )
+    expect(define({ timeout_ms: 5 })).toThrow('did you mean "timeoutMs"?')
+    expect(define({ capabilities: { secret: ['A'] } })).toThrow('did you mean "capabilities.secrets"?')
+    expect(define({ capabilities: { fs_reach: { reed: [] } } })).toThrow(
+      'did you mean "capabilities.fs_reach.read"?',
+    )
+    expect(define({ title: undefined, anything: undefined })).not.toThrow()
+  })
+
+  it.each([
+    { timeoutMs: -1 },
+    { timeoutMs: Number.NaN },
+    { timeoutMs: 2 ** 31 },
+    { maxResultChars: 1.5 },
+    { maxConcurrent: 0 },
+    { cacheTtlMs: '5' },
+    { deferred: 'yes' },
+    { capabilities: { network: 'example.com' } },
+    { capabilities: { storage: false } },
+    { execute: 'run' },
+    { description: 5 },
+    { inputSchema: 'object' },
+    { isAvailable: true },
+  ])('with a value out of range is refused: %o', (more) => {
+    expect(define(more)).toThrow(expect.objectContaining({ code: 'config-invalid' }))
+  })
+
+  it('needs a name, a schema and something to run', () => {
+    expect(() => defineTool(untyped({}))).toThrow('defineTool() needs the option "name": a text')
+    expect(define({ inputSchema: undefined })).toThrow('the tool "x" needs the option "inputSchema"')
+    expect(define({ execute: undefined })).toThrow('needs the option "execute": a function')
+    expect(() => defineTool(untyped(null))).toThrow('defineTool() takes its options as an object')
+  })
+
+  it('may be an instance of a class; its methods see their own fields', async () => {
+    class Counter {
+      #count = 0
+      description = 'Counts.'
+      inputSchema = true as const
+      get name() {
+        return 'count'
+      }
+      isAvailable() {
+        return this.#count < 1
+      }
+      execute() {
+        return `${++this.#count}`
+      }
+    }
+    const tool = defineTool(new Counter())
+    expect([tool.name, tool.description, tool.isAvailable?.()]).toEqual(['count', 'Counts.', true])
+    expect(await tool.execute(untyped({}), ctx)).toEqual({ ok: true, value: '1' })
+    expect(tool.isAvailable?.()).toBe(false)
+  })
+
+  it('says of isAvailable what it returned: a promise is not true', () => {
+    const tool = defineTool(untyped({ ...plain, execute: () => '', isAvailable: async () => true })) as {
+      isAvailable(): unknown
+    }
+    expect(tool.isAvailable()).toBeInstanceOf(Promise)
+  })
+})
+
+describe('a plain function', () => {
+  it('needs only a description', async () => {
+    function get_time() {
+      return 'noon'
+    }
+    const tool = functionTool(get_time, { description: 'Says the time.' })
+    expect(tool).toMatchObject({
+      name: 'get_time',
+      description: 'Says the time.',
+      inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+    })
+    expect(await tool.execute(untyped({}), ctx)).toEqual({ ok: true, value: 'noon' })
+  })
+
+  it('is called with what its schema parsed', async () => {
+    const tool = functionTool(({ n }) => n + 1, {
+      name: 'next',
+      description: '',
+      inputSchema: z.object({ n: z.number() }),
+    })
+    expect(await tool.execute({ n: 1 }, ctx)).toEqual({ ok: true, value: '2', structured: 2 })
+  })
+
+  it('without a name, a description or known options is refused', () => {
+    expect(() => functionTool(() => 1, { description: '' })).toThrow('the function has no name')
+    expect(() => functionTool(function f() {}, untyped({}))).toThrow(
+      'the tool "f" needs the option "description"',
+    )
+    expect(() => functionTool(function f() {}, untyped(undefined))).toThrow(
+      'takes a function and its options',
+    )
+    expect(() => functionTool(untyped('f'), { description: '' })).toThrow('takes a function and its options')
+    expect(() => functionTool(function f() {}, untyped({ description: '', serchHint: 'x' }))).toThrow(
+      'did you mean "searchHint"?',
+    )
+  })
+})
+
+describe('fromOpenAI', () => {
+  it('wraps what the function returns', async () => {
+    const tool = fromOpenAI({ type: 'function', function: { name: 'ping' } }, () => ({ pong: true }))
+    expect(await tool.execute({}, ctx)).toEqual({
+      ok: true,
+      value: '{"pong":true}',
+      structured: { pong: true },
     })
   })
 })

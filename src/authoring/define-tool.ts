@@ -1,8 +1,26 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import type { CapabilityRequest } from '../capability.ts'
+import {
+  anyFunction,
+  anyObject,
+  anyText,
+  checkOptions,
+  either,
+  milliseconds,
+  type OptionRules,
+  oneOf,
+  optionsWith,
+  required,
+  textList,
+  trueOrFalse,
+  wholeNumber,
+} from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
+import { isRecord } from '../json.ts'
 import type { JsonSchema, Tool, ToolContext, ToolResult } from '../tool.ts'
 import type { InferSchema } from './infer-schema.ts'
 import { valibotJsonSchema } from './valibot-schema.ts'
+import { wrapResult } from './wrap-result.ts'
 
 /** A JSON Schema, or a schema of zod, valibot, arktype or any other library that speaks Standard Schema. */
 export type SchemaInput = JsonSchema | StandardSchemaV1
@@ -12,40 +30,83 @@ export type InputOf<Schema> = Schema extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<Schema>
   : InferSchema<Schema>
 
-/** A tool as it is written: like `Tool`, with the input type taken from the schema. */
+/**
+ * A tool as it is written: like `Tool`, with the input type taken from the schema. `execute` may return a `ToolResult`
+ * or any plain value.
+ */
 export type ToolDraft<Schema> = Omit<Tool, 'inputSchema' | 'execute'> & {
   readonly inputSchema: Schema
-  execute(input: InputOf<Schema>, ctx: ToolContext): Promise<ToolResult> | ToolResult
+  execute(input: InputOf<Schema>, ctx: ToolContext): unknown
+}
+
+const RULES: OptionRules<ToolDraft<SchemaInput>> = {
+  name: required(anyText),
+  title: anyText,
+  description: required(anyText),
+  inputSchema: required(either(trueOrFalse, anyObject, anyFunction)),
+  outputSchema: either(trueOrFalse, anyObject),
+  annotations: anyObject,
+  toolset: anyText,
+  searchHint: anyText,
+  deferred: trueOrFalse,
+  alwaysInclude: trueOrFalse,
+  capabilities: optionsWith<CapabilityRequest>({
+    network: textList,
+    secrets: textList,
+    storage: oneOf(true),
+    fs_reach: optionsWith<NonNullable<CapabilityRequest['fs_reach']>>({ read: textList, write: textList }),
+    process: textList,
+    attachments: oneOf(true),
+  }),
+  maxResultChars: wholeNumber(),
+  timeoutMs: milliseconds(),
+  maxConcurrent: wholeNumber({ from: 1 }),
+  cacheTtlMs: wholeNumber(),
+  isAvailable: anyFunction,
+  execute: required(anyFunction),
+  reduce: anyFunction,
 }
 
 /**
- * Types a tool: the input of `execute` is inferred from `inputSchema`. With a Standard Schema the model is shown
- * its JSON Schema, and `execute` gets what the schema parsed, defaults and transforms included.
+ * Types a tool: the input of `execute` is inferred from `inputSchema`. With a Standard Schema the model is shown its
+ * JSON Schema, and `execute` gets what the schema parsed, defaults and transforms included. What `execute` returns is
+ * wrapped: see `wrapResult`. Throws `config-invalid` for unknown keys and values out of range.
  */
 export function defineTool<const Schema extends SchemaInput>(
   draft: ToolDraft<Schema>,
 ): Tool<InputOf<Schema>> {
+  const name: unknown = isRecord(draft) ? draft.name : undefined
+  checkOptions<ToolDraft<SchemaInput>>(
+    typeof name === 'string' ? `the tool "${name}"` : 'defineTool()',
+    draft,
+    RULES,
+  )
   const { inputSchema } = draft
-  // With a JSON Schema the draft is a tool already.
-  if (isJsonDraft(draft)) return draft
-  if (!isStandardSchema(inputSchema))
-    throw new ToolcribError('config-invalid', `"${draft.name}" has no input schema`)
+  const parser = isStandardSchema(inputSchema) ? inputSchema : undefined
   return {
-    ...draft,
-    // Methods of a class are not spread.
-    ...(draft.isAvailable ? { isAvailable: () => draft.isAvailable?.() !== false } : {}),
+    ...plainFields(draft),
+    // Called on the draft: it may be an instance of a class.
+    ...(draft.isAvailable ? { isAvailable: () => draft.isAvailable?.() as boolean } : {}),
     ...(draft.reduce ? { reduce: (result, context) => draft.reduce?.(result, context) } : {}),
-    inputSchema: jsonSchemaOf(inputSchema, draft.name),
+    inputSchema: parser ? jsonSchemaOf(parser, draft.name) : (inputSchema as JsonSchema),
     execute: (input, ctx) =>
-      parseThen(inputSchema, input, (parsed) => draft.execute(parsed as InputOf<Schema>, ctx)),
+      parser
+        ? parseThen(parser, input, (parsed) =>
+            wrapResult(() => draft.execute(parsed as InputOf<Schema>, ctx)),
+          )
+        : wrapResult(() => draft.execute(input, ctx)),
   }
 }
 
-function isJsonDraft<Schema>(draft: ToolDraft<Schema>): draft is ToolDraft<Schema> & Tool<InputOf<Schema>> {
-  return !isStandardSchema(draft.inputSchema)
+/** What a draft says, wherever it says it: fields of a class's prototype are not spread. */
+function plainFields<Schema>(draft: ToolDraft<Schema>): Omit<Tool, 'inputSchema' | 'execute'> {
+  const entries = Object.keys(RULES).map((key) => [key, draft[key as keyof typeof draft]] as const)
+  return Object.fromEntries(
+    entries.filter(([, value]) => value !== undefined && typeof value !== 'function'),
+  ) as unknown as Omit<Tool, 'inputSchema' | 'execute'>
 }
 
-/** Whether a schema is one of a schema library's, rather than plain JSON Schema. */
+/** Whether a schema belongs to a schema library, rather than being plain JSON Schema. */
 export function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
   return (
     ((typeof schema === 'object' && schema !== null) || typeof schema === 'function') && '~standard' in schema

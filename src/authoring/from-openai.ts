@@ -1,6 +1,7 @@
 import { ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
-import type { JsonSchema, Tool } from '../tool.ts'
+import type { JsonSchema, Tool, ToolContext } from '../tool.ts'
+import { defineTool } from './define-tool.ts'
 
 /** A function tool in the form OpenAI's chat API takes. */
 export interface OpenAIToolDefinition {
@@ -12,8 +13,11 @@ export interface OpenAIToolDefinition {
   }
 }
 
-/** Makes a tool of an OpenAI function definition and the function that answers it. */
-export function fromOpenAI(definition: OpenAIToolDefinition, execute: Tool['execute']): Tool {
+/** Makes a tool of an OpenAI function definition and the function that runs it. What that returns is wrapped. */
+export function fromOpenAI(
+  definition: OpenAIToolDefinition,
+  execute: (input: unknown, ctx: ToolContext) => unknown,
+): Tool {
   if (!isRecord(definition) || definition.type !== 'function' || !isRecord(definition.function)) {
     throw new ToolcribError(
       'config-invalid',
@@ -21,5 +25,10 @@ export function fromOpenAI(definition: OpenAIToolDefinition, execute: Tool['exec
     )
   }
   const { name, description = '', parameters } = definition.function
-  return { name, description, inputSchema: parameters ?? { type: 'object', properties: {} }, execute }
+  return defineTool<JsonSchema>({
+    name,
+    description,
+    inputSchema: parameters ?? { type: 'object', properties: {} },
+    execute,
+  })
 }

@@ -1,38 +1,30 @@
+import { ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
-import type { Tool, ToolContext, ToolResult } from '../tool.ts'
-import type { InputOf, SchemaInput, ToolDraft } from './define-tool.ts'
-import { defineTool } from './define-tool.ts'
+import type { Tool, ToolContext } from '../tool.ts'
+import { defineTool, type InputOf, type SchemaInput, type ToolDraft } from './define-tool.ts'
 
-/** How a plain function becomes a tool; any further field of a tool may be given too. */
+/** How a plain function becomes a tool: a description, and any further field of a tool. */
 export type FunctionOptions<Schema> = Omit<ToolDraft<Schema>, 'inputSchema' | 'execute' | 'name'> & {
-  /** The function's own name, when absent. */
+  /** The function's own name by default. */
   readonly name?: string
-  readonly input: Schema
+  /** No parameters by default. */
+  readonly inputSchema?: Schema
 }
 
-/** A tool made of a plain function: whatever it returns is wrapped. */
+const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false }
+
+/** A tool made of a plain function. What it returns is wrapped as by `defineTool`. */
 export function functionTool<const Schema extends SchemaInput>(
   fn: (input: InputOf<Schema>, ctx: ToolContext) => unknown,
-  { input, name = fn.name, ...rest }: FunctionOptions<Schema>,
+  options: FunctionOptions<Schema>,
 ): Tool<InputOf<Schema>> {
-  return defineTool<Schema>({
-    ...rest,
-    name,
-    inputSchema: input,
-    execute: async (given: InputOf<Schema>, ctx: ToolContext) => wrap(await fn(given, ctx)),
-  } as ToolDraft<Schema>)
-}
-
-/** Text as it is, a `ToolResult` as it is, anything else as JSON and `structured`. */
-function wrap(returned: unknown): ToolResult {
-  if (typeof returned === 'string') return { ok: true, value: returned }
-  if (returned === undefined || returned === null) return { ok: true, value: '' }
-  if (isToolResult(returned)) return returned
-  return { ok: true, value: JSON.stringify(returned) ?? String(returned), structured: returned }
-}
-
-function isToolResult(value: unknown): value is ToolResult {
-  if (!isRecord(value)) return false
-  if (value.ok === true) return typeof value.value === 'string'
-  return value.ok === false && typeof value.error === 'string' && typeof value.code === 'string'
+  if (typeof fn !== 'function' || !isRecord(options))
+    throw new ToolcribError(
+      'config-invalid',
+      'registerFunction() takes a function and its options, such as { description }',
+    )
+  const { name = fn.name, inputSchema = NO_PARAMETERS, ...rest } = options
+  if (name === '')
+    throw new ToolcribError('config-invalid', 'the function has no name; give one: { name, description }')
+  return defineTool({ ...rest, name, inputSchema, execute: fn } as unknown as ToolDraft<Schema>)
 }

@@ -83,7 +83,7 @@ describe('builtinTools', () => {
       'read_file',
       'exec',
     ])
-    expect(() => builtinTools({ only: ['web_search'] })).toThrow('there are exec, read_file')
+    expect(() => builtinTools({ only: ['web_search'] })).toThrow('choose from exec, read_file')
   })
 
   it('do nothing without a backend', async () => {
@@ -246,14 +246,30 @@ describe('searching files', () => {
     expect(await search({ pattern: 'beta', path: 'src/a.ts' })).toBe('src/a.ts:2: const beta = 2')
     expect(await search({ pattern: 'a', glob: 'b.*' })).toBe('src/deep/b.ts:1: alpha()')
     expect(await search({ pattern: 'gamma' })).toBe('No line matches gamma in ".".')
-    expect(await search({ pattern: '(' })).toContain('is not a pattern')
-    expect(await search({ pattern: '(?=a)' })).toContain('is not a pattern')
+    expect(await search({ pattern: '(' })).toContain('cannot be used: a group is not closed')
+    expect(await search({ pattern: '(?=a)' })).toContain('/(?=a)/ cannot be used')
   })
 
   it('is stalled by no pattern', async () => {
     await writeFile(join(home, 'long'), 'a'.repeat(20_000))
     expect(value(await run('search_files', { pattern: '(a+)+$x', path: 'long' }))).toContain(
       'No line matches',
+    )
+  })
+
+  it('says which files a pattern is too costly for, and ends when there are too many', async () => {
+    const text = noise(60_000)
+    const pattern = 'a(a|b){300}c'
+    await writeFile(join(home, 'src/big.txt'), text)
+    await writeFile(join(home, 'src/hit.txt'), `a${'b'.repeat(300)}c`)
+    const found = value(await run('search_files', { pattern, glob: '*.txt' }))
+    expect(found).toBe(
+      `src/hit.txt:1: a${'b'.repeat(298)}…\n` +
+        '[the pattern took too much work on 1 files; make it more specific to search all of them]',
+    )
+    for (let n = 0; n < 5; n++) await writeFile(join(home, `src/big${n}.txt`), text)
+    expect(value(await run('search_files', { pattern, glob: '*.txt' }))).toContain(
+      '[too much to search all of it; start further down or give a glob]\n[the pattern took too much work on 4 files',
     )
   })
 
@@ -408,3 +424,12 @@ describe('what models do', () => {
     expect(value(flooding)).toContain('[stopped: it wrote far more')
   })
 })
+
+/** A text of two letters in no order, the same every time. */
+function noise(length: number): string {
+  let state = 1
+  return Array.from({ length }, () => {
+    state = (state * 48_271) % 2_147_483_647
+    return state % 2 === 0 ? 'a' : 'b'
+  }).join('')
+}

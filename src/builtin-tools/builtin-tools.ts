@@ -1,4 +1,13 @@
+import {
+  anyFunction,
+  checkOptions,
+  either,
+  type OptionRules,
+  objectWith,
+  textList,
+} from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
+import { nearestName } from '../nearest-name.ts'
 import type { Clock } from '../time.ts'
 import type { Tool } from '../tool.ts'
 import { editFileTool } from './edit-file.ts'
@@ -23,11 +32,18 @@ export interface BuiltinToolsOptions {
   readonly clock?: Clock
 }
 
+const OPTIONS: OptionRules<BuiltinToolsOptions> = {
+  only: textList,
+  clock: either(objectWith('now'), anyFunction),
+}
+
 /**
  * The tools that ship with Toolcrib. Each declares the capability it works through and does nothing without a
  * backend that grants it.
  */
-export function builtinTools({ only, clock = Date }: BuiltinToolsOptions = {}): Tool[] {
+export function builtinTools(options: BuiltinToolsOptions = {}): Tool[] {
+  checkOptions('builtinTools()', options, OPTIONS)
+  const { only, clock = Date } = options
   const tools = [
     execTool(),
     readFileTool(),
@@ -47,7 +63,12 @@ export function builtinTools({ only, clock = Date }: BuiltinToolsOptions = {}): 
   return only.map((name) => {
     const tool = tools.find((candidate) => candidate.name === name)
     if (tool !== undefined) return tool
-    const names = tools.map((candidate) => candidate.name).join(', ')
-    throw new ToolcribError('config-invalid', `"${name}" is no built-in tool; there are ${names}`)
+    const names = tools.map((candidate) => candidate.name)
+    const nearest = nearestName(name, names)
+    const meant = nearest === undefined ? '' : `did you mean "${nearest}"? `
+    throw new ToolcribError(
+      'config-invalid',
+      `there is no built-in tool "${name}"; ${meant}choose from ${names.join(', ')}`,
+    )
   })
 }

@@ -34,5 +34,15 @@ describe('globTest', () => {
     expect(() => globTest('{a,b')).toThrow('not closed')
     expect(() => globTest('[z-a]')).toThrow('not a pattern')
     expect(() => globTest('*'.repeat(600))).toThrow('longer than')
+    const costly = globTest(`*a${'?'.repeat(300)}b`)
+    let state = 1
+    const letter = () => {
+      state = (state * 48_271) % 2_147_483_647
+      return state % 2 === 0 ? 'a' : 'b'
+    }
+    const paths = Array.from({ length: 500 }, () => Array.from({ length: 400 }, letter).join(''))
+    expect(() => paths.map(costly)).toThrow(
+      expect.objectContaining({ code: 'input_invalid', message: expect.stringContaining('fewer wildcards') }),
+    )
   })
 })

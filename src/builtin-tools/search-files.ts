@@ -1,7 +1,7 @@
-import { RE2JS } from 're2js'
 import { defineTool } from '../authoring/define-tool.ts'
+import { type BoundedPattern, compilePattern, WorkBudget } from '../bounded-pattern.ts'
 import { CapabilityError, type FileAccess } from '../capability.ts'
-import { describeError } from '../errors.ts'
+import { describeError, ToolcribError } from '../errors.ts'
 import { clipText } from '../text.ts'
 import type { Tool } from '../tool.ts'
 import { answering, granted, invalid, success } from './answering.ts'
@@ -16,6 +16,10 @@ const MAX_FILE_BYTES = 2 * 1024 * 1024
 const BATCH = 16
 /** What one search reads in all. */
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024
+/** Files that may cost too much work for the pattern; with one more, the search ends. */
+const MAX_COSTLY_FILES = 3
+/** From this much work on one file, other tasks get their turn before the next. */
+const LONG_WORK = 1_000_000
 
 /** `search_files`: text inside of files. */
 export function searchFilesTool(): Tool {
@@ -23,8 +27,8 @@ export function searchFilesTool(): Tool {
     name: 'search_files',
     title: 'Search in files',
     description:
-      'Searches the content of text files for a regular expression (RE2 syntax, no lookaround or backreferences), in a ' +
-      'directory and everything below it, and answers with lines as path:line: text. Skips binary files, .git and node_modules.',
+      'Searches the content of text files for a regular expression (no lookaround or backreferences), in a ' +
+      'directory and everything below it, and returns lines as path:line: text. Skips binary files, .git and node_modules.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -69,24 +73,18 @@ export function searchFilesTool(): Tool {
   })
 }
 
-function compile(pattern: string, ignoreCase: boolean): RE2JS {
-  if (pattern.length > MAX_PATTERN_LENGTH) {
-    throw invalid(`the pattern has ${pattern.length} characters; shorten it to ${MAX_PATTERN_LENGTH}`)
-  }
+function compile(source: string, ignoreCase: boolean): BoundedPattern {
   try {
-    return RE2JS.compile(pattern, RE2JS.MULTILINE | (ignoreCase ? RE2JS.CASE_INSENSITIVE : 0))
+    return compilePattern(source, { ignoreCase, multiline: true, maxLength: MAX_PATTERN_LENGTH })
   } catch (cause) {
-    const reason = describeError(cause)
-    throw invalid(`/${pattern}/ is not a pattern: ${reason}; escape what is meant literally with \\`, {
-      cause,
-    })
+    throw invalid(describeError(cause), { cause })
   }
 }
 
 interface Search {
   readonly files: FileAccess
   readonly start: string
-  readonly pattern: RE2JS
+  readonly pattern: BoundedPattern
   readonly isWanted: (relative: string) => boolean
   readonly limit: number
 }
@@ -96,7 +94,7 @@ async function searchFiles(
   signal: AbortSignal,
 ): Promise<{ lines: string[]; notes: string[] }> {
   const { limit, pattern } = search
-  const report = { isCut: false, skipped: 0 }
+  const report: SearchReport = { isCut: false, skipped: 0, costly: 0 }
   const lines: string[] = []
   for await (const batch of batchesOf(filesToRead(search, signal, report))) {
     const contents = await Promise.all(batch.map((file) => readOrSkip(search.files, file.path)))
@@ -104,23 +102,50 @@ async function searchFiles(
       signal.throwIfAborted()
       const bytes = contents[index]
       if (bytes === undefined || isBinary(bytes)) continue
-      matchingLines(new TextDecoder().decode(bytes), pattern, limit + 1 - lines.length, (line, text) => {
-        lines.push(`${path}:${line}: ${shorten(text)}`)
-      })
-      if (lines.length <= limit) continue
-      return { lines: lines.slice(0, limit), notes: [`[only the first ${limit} lines; narrow the search]`] }
+      const budget = new WorkBudget()
+      const enough = limit + 1 - lines.length
+      try {
+        for (const { line, text } of matchingLines(new TextDecoder().decode(bytes), pattern, enough, budget))
+          lines.push(`${path}:${line}: ${shorten(text)}`)
+      } catch (thrown) {
+        if (!(thrown instanceof ToolcribError)) throw thrown
+        if (++report.costly > MAX_COSTLY_FILES) return { lines, notes: notesOf({ ...report, isCut: true }) }
+      }
+      if (lines.length > limit)
+        return { lines: lines.slice(0, limit), notes: [`[only the first ${limit} lines; narrow the search]`] }
+      if (WORK_OF_ONE_FILE - budget.left > LONG_WORK) await new Promise((resolve) => setTimeout(resolve))
     }
   }
-  const notes = report.isCut ? ['[too much to search all of it; start further down or give a glob]'] : []
-  if (report.skipped > 0) notes.push(`[${report.skipped} files larger than 2 MiB were not searched]`)
-  return { lines, notes }
+  return { lines, notes: notesOf(report) }
+}
+
+/** What one file may cost: the budget of one search. */
+const WORK_OF_ONE_FILE = new WorkBudget().left
+
+interface SearchReport {
+  /** True when files were left out because there was too much. */
+  isCut: boolean
+  /** Files too large to be searched. */
+  skipped: number
+  /** Files on which the pattern took too much work. */
+  costly: number
+}
+
+function notesOf({ isCut, skipped, costly }: SearchReport): string[] {
+  const notes = isCut ? ['[too much to search all of it; start further down or give a glob]'] : []
+  if (skipped > 0) notes.push(`[${skipped} files larger than 2 MiB were not searched]`)
+  if (costly > 0)
+    notes.push(
+      `[the pattern took too much work on ${costly} files; make it more specific to search all of them]`,
+    )
+  return notes
 }
 
 /** The files worth reading, until they are too much in all. */
 async function* filesToRead(
   search: Search,
   signal: AbortSignal,
-  report: { isCut: boolean; skipped: number },
+  report: SearchReport,
 ): AsyncGenerator<WalkedFile> {
   let totalBytes = 0
   for await (const file of startingAt(search, signal, report)) {
@@ -171,19 +196,19 @@ async function readOrSkip(files: FileAccess, path: string): Promise<Uint8Array |
   }
 }
 
-function matchingLines(
+function* matchingLines(
   text: string,
-  pattern: RE2JS,
+  pattern: BoundedPattern,
   limit: number,
-  onMatch: (line: number, text: string) => void,
-): void {
+  budget: WorkBudget,
+): Generator<{ line: number; text: string }> {
   const plain = text.includes('\r') ? text.replaceAll('\r\n', '\n') : text
   // Most files hold no match: one test of the whole is cheaper than one for each line.
-  if (!pattern.test(plain)) return
+  if (!pattern.test(plain, budget)) return
   let found = 0
   for (const [index, line] of plain.split('\n').entries()) {
-    if (!pattern.test(line)) continue
-    onMatch(index + 1, line)
+    if (!pattern.test(line, budget)) continue
+    yield { line: index + 1, text: line }
     if (++found === limit) return
   }
 }

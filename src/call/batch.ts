@@ -3,7 +3,8 @@ import type { Emit } from '../events.ts'
 import type { SchemaCache } from '../schema/check-arguments.ts'
 import type { Mask } from '../secrets/mask.ts'
 import type { Schedule } from '../time.ts'
-import type { CallContext, CallEnvironment, CallHooks, CallSettings } from './call-environment.ts'
+import type { CallContext, CallScope, CallSettings } from './call-scope.ts'
+import type { HookList } from './hooks.ts'
 import type { IdenticalCalls } from './identical-calls.ts'
 import type { ResultCache } from './result-cache.ts'
 import type { BatchAbort } from './run-within.ts'
@@ -22,18 +23,18 @@ export interface CallState {
 
 /** What the calls of one batch share. */
 export interface Batch {
-  readonly environment: CallEnvironment
+  readonly scope: CallScope
   readonly settings: CallSettings
   readonly state: CallState
   readonly sessionId: string
   readonly turnCount: number
   readonly isDryRun: boolean
-  /** For tools without a deadline of their own, for each hook and for the spill; 0 = none. */
+  /** For tools without a deadline of their own, for each hook of the registry and for the spill; 0 = none. */
   readonly timeoutMs: number
   readonly attachments: readonly Attachment[]
   /** The host's, which may throw. */
   readonly onProgress: CallContext['onProgress'] | undefined
-  readonly hooks: readonly CallHooks[]
+  readonly hooks: HookList
   readonly abort: BatchAbort
   /** For batches with `maxParallel`. */
   readonly slots: Slots | undefined
@@ -41,6 +42,6 @@ export interface Batch {
   readonly shareChars: number
   /** Takes the secrets of the backends out of a text; undefined when no backend has any. */
   readonly mask: Mask | undefined
-  /** The environment's, made safe against listeners that throw. */
+  /** Never throws. */
   readonly emit: Emit
 }

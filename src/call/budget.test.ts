@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ToolResult } from '../tool.ts'
-import { CallRunner } from './call-runner.ts'
-import { callOf, fakeEnvironment, fakeTime, fakeTool, runOne } from './fake-environment.ts'
+import { callOf, entryOf, fakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
 import { memorySpill } from './memory-spill.ts'
 import { shareBudget } from './share-budget.ts'
 import { trimText } from './trim-text.ts'
@@ -91,10 +90,10 @@ describe('the results of a batch', () => {
         async (lengths, resultBudgetChars) => {
           const tools = lengths.map((chars, index) => saying('é'.repeat(chars), `t${index}`))
           const calls = tools.map(({ name }) => callOf(name))
-          const answers = await new CallRunner({ now: () => 0 }).execute(
+          const answers = await fakeRunner().execute(
             calls,
             { sessionId: 's', resultBudgetChars },
-            fakeEnvironment(tools),
+            fakeScope(tools),
           )
           const texts = answers.map(({ result }) => (result.ok ? result.value : result.error))
           expect(texts.join('').length).toBeLessThanOrEqual(resultBudgetChars)
@@ -116,10 +115,10 @@ describe('the results of a batch', () => {
         },
       })
     const tools = [tool('a'), tool('b', 50), tool('c', 5_000)]
-    await new CallRunner({ now: () => 0 }).execute(
+    await fakeRunner().execute(
       tools.map(({ name }) => callOf(name)),
       { sessionId: 's', resultBudgetChars: 1_000 },
-      fakeEnvironment(tools),
+      fakeScope(tools),
     )
     expect(limits).toEqual([333, 50, 333])
   })
@@ -156,19 +155,16 @@ describe('the results of a batch', () => {
     const context = { resultBudgetChars: 100 }
     const cut = await runOne(tool, {}, { context })
     expect(cut.ok && cut.value).toHaveLength(100)
-    const registration = {
-      definition: { name: 'echo', description: '', parameters: true },
-      isSelfLimiting: true,
-    }
-    const resolve = () => ({ tool, source: { kind: 'builtin' } as const, args: {}, registration })
-    expect(await runOne(tool, {}, { context, environment: { resolve } })).toEqual({ ok: true, value: text })
+    const entry = entryOf({ ...tool }, { isSelfLimiting: true })
+    const resolve = () => ({ entry, args: {} })
+    expect(await runOne(tool, {}, { context, scope: { resolve } })).toEqual({ ok: true, value: text })
   })
 
   test('a spill is used as soon as the marker fits, and a short pointer names the handle', async () => {
     const spill = memorySpill({ clock: () => 0, random: () => 0 })
     const tool = saying('x'.repeat(5_000))
     for (const resultBudgetChars of [60, 77, 119]) {
-      const result = await runOne(tool, {}, { context: { resultBudgetChars }, environment: { spill } })
+      const result = await runOne(tool, {}, { context: { resultBudgetChars }, scope: { spill } })
       const handle = /read_result.* "(\w+)"\.?$/.exec(result.ok ? result.value : '')?.[1] ?? ''
       expect(spill.get('s', handle)).toHaveLength(5_000)
       expect(result.ok && result.value.length).toBe(resultBudgetChars)
@@ -178,10 +174,10 @@ describe('the results of a batch', () => {
   test('what a reducer left out is kept aside and named, within the budget', async () => {
     const spill = memorySpill({ clock: () => 0 })
     const tool = { ...saying('x'.repeat(5_000)), reduce: () => ({ ok: true as const, value: 'short' }) }
-    const result = await runOne(tool, {}, { environment: { spill } })
+    const result = await runOne(tool, {}, { scope: { spill } })
     const handle = /^short\n\[all 5000 chars: read_result "(\w+)"\]$/.exec(result.ok ? result.value : '')?.[1]
     expect(spill.get('s', handle ?? '')).toBe('x'.repeat(5_000))
-    const tight = await runOne(tool, {}, { context: { resultBudgetChars: 50 }, environment: { spill } })
+    const tight = await runOne(tool, {}, { context: { resultBudgetChars: 50 }, scope: { spill } })
     expect(tight.ok && tight.value).toBe('short')
   })
 
@@ -195,7 +191,7 @@ describe('the results of a batch', () => {
   test('a spill that hangs is given up at the deadline', async () => {
     const { runner, advance, pendingTimers } = fakeTime()
     const spill = { put: () => new Promise<string>(() => {}), get: () => undefined }
-    const environment = fakeEnvironment([saying('x'.repeat(5_000))], { spill, timeoutMs: 1_000 })
+    const environment = fakeScope([saying('x'.repeat(5_000))], { spill, timeoutMs: 1_000 })
     const running = runner.execute([callOf('echo')], { sessionId: 's', resultBudgetChars: 300 }, environment)
     while (pendingTimers() === 0) await Promise.resolve()
     advance(1_000)
@@ -212,7 +208,7 @@ describe('the results of a batch', () => {
       {},
       {
         context: { resultBudgetChars: 100 },
-        environment: { reducers },
+        scope: { reducers },
       },
     )
     expect(result.ok && result.value).toContain('[truncated — 300 chars total]')
@@ -220,8 +216,8 @@ describe('the results of a batch', () => {
 
   test('with a spill the whole is kept for that session, and the event names its handle', async () => {
     const spill = memorySpill({ clock: () => 0 })
-    const environment = fakeEnvironment([saying('x'.repeat(5_000))], { spill })
-    const [answer] = await new CallRunner({ now: () => 0 }).execute(
+    const environment = fakeScope([saying('x'.repeat(5_000))], { spill })
+    const [answer] = await fakeRunner().execute(
       [callOf('echo')],
       { sessionId: 's', resultBudgetChars: 300 },
       environment,
@@ -247,8 +243,8 @@ describe('the results of a batch', () => {
       put: () => Promise.reject(new Error('disk full')),
       get: () => undefined,
     }
-    const environment = fakeEnvironment([saying('x'.repeat(5_000))], { spill })
-    const [answer] = await new CallRunner({ now: () => 0 }).execute(
+    const environment = fakeScope([saying('x'.repeat(5_000))], { spill })
+    const [answer] = await fakeRunner().execute(
       [callOf('echo')],
       { sessionId: 's', resultBudgetChars: 300 },
       environment,

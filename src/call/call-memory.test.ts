@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import type { Tool } from '../tool.ts'
-import type { CallRunner } from './call-runner.ts'
-import { callOf, fakeEnvironment, fakeTime, fakeTool, runOne } from './fake-environment.ts'
+import type { FakeRunner } from './fake-scope.ts'
+import { callOf, entryOf, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
 import { IdenticalCalls } from './identical-calls.ts'
 import { memorySpill } from './memory-spill.ts'
 import { ResultCache } from './result-cache.ts'
 
 describe('the same call again and again', () => {
   const ask = async (
-    runner: CallRunner,
+    runner: FakeRunner,
     args: unknown,
     options: { sessionId?: string; name?: string; dryRun?: boolean } = {},
   ) => {
     const { sessionId = 's', name = 'echo', dryRun = false } = options
-    const environment = fakeEnvironment([fakeTool(), fakeTool({ name: 'other' })], { maxIdenticalCalls: 3 })
+    const environment = fakeScope([fakeTool(), fakeTool({ name: 'other' })], { maxIdenticalCalls: 3 })
     const [answer] = await runner.execute([callOf(name, args)], { sessionId, dryRun }, environment)
     if (answer === undefined) return 'unanswered'
     return answer.result.ok ? 'ok' : answer.result.code
@@ -24,11 +24,7 @@ describe('the same call again and again', () => {
     const answers = []
     for (let n = 0; n < 5; n++) answers.push(await ask(runner, { a: 1, b: 2 }))
     expect(answers).toEqual(['ok', 'ok', 'ok', 'repeated', 'repeated'])
-    const repeated = await runOne(
-      fakeTool(),
-      { a: 1, b: 2 },
-      { runner, environment: { maxIdenticalCalls: 3 } },
-    )
+    const repeated = await runOne(fakeTool(), { a: 1, b: 2 }, { runner, scope: { maxIdenticalCalls: 3 } })
     expect(repeated).toMatchObject({ error: expect.stringContaining('change the arguments') })
   })
 
@@ -63,7 +59,7 @@ describe('the same call again and again', () => {
 
   test('counts within a batch, in its order', async () => {
     const calls = [1, 1, 1, 1, 2, 1].map((n) => callOf('echo', { n }))
-    const environment = fakeEnvironment([fakeTool()], { maxIdenticalCalls: 3 })
+    const environment = fakeScope([fakeTool()], { maxIdenticalCalls: 3 })
     const answers = await fakeTime().runner.execute(calls, { sessionId: 's' }, environment)
     expect(answers.map(({ result }) => result.ok)).toEqual([true, true, true, false, true, true])
   })
@@ -71,7 +67,7 @@ describe('the same call again and again', () => {
   test('has no limit when it is 0', async () => {
     const { runner } = fakeTime()
     for (let n = 0; n < 60; n++) {
-      expect(await runOne(fakeTool(), {}, { runner, environment: { maxIdenticalCalls: 0 } })).toMatchObject({
+      expect(await runOne(fakeTool(), {}, { runner, scope: { maxIdenticalCalls: 0 } })).toMatchObject({
         ok: true,
       })
     }
@@ -111,7 +107,7 @@ describe('the result cache', () => {
       ...overrides,
     })
   }
-  const value = async (runner: CallRunner, tool: Tool, args: unknown = {}, sessionId = 's') => {
+  const value = async (runner: FakeRunner, tool: Tool, args: unknown = {}, sessionId = 's') => {
     const result = await runOne(tool, args, { runner, context: { sessionId } })
     return result.ok ? result.value : result.error
   }
@@ -139,12 +135,12 @@ describe('the result cache', () => {
     const { runner } = fakeTime()
     const tool = counted()
     const register = () => {
-      const registration = { definition: { name: 'echo', description: '', parameters: true } }
-      return { resolve: () => ({ tool, source: { kind: 'builtin' as const }, args: {}, registration }) }
+      const entry = entryOf({ ...tool })
+      return { resolve: () => ({ entry, args: {} }) }
     }
     const first = register()
     const run = async (environment: ReturnType<typeof register>) => {
-      const result = await runOne(tool, {}, { runner, environment })
+      const result = await runOne(tool, {}, { runner, scope: environment })
       return result.ok && result.value
     }
     expect([await run(first), await run(first), await run(register())]).toEqual(['run 1', 'run 1', 'run 2'])
@@ -167,7 +163,7 @@ describe('the result cache', () => {
 
   test('hands out copies, and says in the event that it answered', async () => {
     const { runner } = fakeTime()
-    const environment = fakeEnvironment([counted()])
+    const environment = fakeScope([counted()])
     const run = async () =>
       (await runner.execute([callOf('echo')], { sessionId: 's' }, environment))[0]?.result
     for (let n = 0; n < 2; n++) {
@@ -183,7 +179,7 @@ describe('the result cache', () => {
     const tool = counted()
     await value(runner, tool)
     const hooks = { before_tool_call: () => ({ deny: 'no' }) }
-    expect(await runOne(tool, {}, { runner, environment: { hooks } })).toMatchObject({ code: 'denied' })
+    expect(await runOne(tool, {}, { runner, scope: { hooks } })).toMatchObject({ code: 'denied' })
   })
 
   test('is bounded: the least recently used go', () => {

@@ -1,11 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Tool, ToolCall, ToolResult } from '../tool.ts'
-import type { CallHooks } from './call-environment.ts'
-import { CallRunner } from './call-runner.ts'
-import { callOf, fakeEnvironment, fakeTime, fakeTool, runOne } from './fake-environment.ts'
+import type { CallHooks } from './call-scope.ts'
+import { callOf, entryOf, fakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
 
-const runner = () => new CallRunner({ now: () => 0 })
+const runner = () => fakeRunner()
 const context = { sessionId: 's' }
 
 describe('a batch', () => {
@@ -15,7 +14,7 @@ describe('a batch', () => {
       execute: () => new Promise((resolve) => setTimeout(resolve, 5, { ok: true, value: 'slow' })),
     })
     const calls = [callOf('slow', {}, 'a'), callOf('echo', { n: 1 }, 'b'), callOf('slow', {}, 'a')]
-    const answers = await runner().execute(calls, context, fakeEnvironment([slow, fakeTool()]))
+    const answers = await runner().execute(calls, context, fakeScope([slow, fakeTool()]))
     expect(answers.map(({ toolCallId, name }) => [toolCallId, name])).toEqual([
       ['a', 'slow'],
       ['b', 'echo'],
@@ -38,7 +37,7 @@ describe('a batch', () => {
     await runner().execute(
       [1, 2, 3].map((n) => callOf('echo', { n })),
       context,
-      fakeEnvironment([tool]),
+      fakeScope([tool]),
     )
     expect(most).toBe(3)
   })
@@ -51,27 +50,23 @@ describe('a batch', () => {
         return { ok: true, value: '' }
       },
     })
-    const [answer] = await time.runner.execute([callOf('echo')], context, fakeEnvironment([tool]))
+    const [answer] = await time.runner.execute([callOf('echo')], context, fakeScope([tool]))
     expect(answer?.durationMs).toBe(40)
   })
 
   test('answers every entry of a malformed list, and an empty one with nothing', async () => {
     const malformed = [null, undefined, 7, {}, { name: 5 }, { toolCallId: 'x' }] as unknown as ToolCall[]
-    const answers = await runner().execute(malformed, context, fakeEnvironment([]))
+    const answers = await runner().execute(malformed, context, fakeScope([]))
     expect(answers.map(({ result }) => !result.ok && result.code)).toEqual(
       malformed.map(() => 'not_available'),
     )
     expect(answers[5]?.toolCallId).toBe('x')
-    expect(await runner().execute([], context, fakeEnvironment([]))).toEqual([])
-    expect(await runner().execute(null as unknown as ToolCall[], context, fakeEnvironment([]))).toEqual([])
+    expect(await runner().execute([], context, fakeScope([]))).toEqual([])
+    expect(await runner().execute(null as unknown as ToolCall[], context, fakeScope([]))).toEqual([])
   })
 
   test('survives a context that is missing', async () => {
-    const answers = await runner().execute(
-      [callOf('echo')],
-      undefined as never,
-      fakeEnvironment([fakeTool()]),
-    )
+    const answers = await runner().execute([callOf('echo')], undefined as never, fakeScope([fakeTool()]))
     expect(answers[0]?.result.ok).toBe(true)
   })
 })
@@ -83,7 +78,7 @@ describe('what a call is refused for, in this order', () => {
   })
 
   test('a name that is not there is answered with close names and where to search', async () => {
-    const environment = fakeEnvironment([tool], { suggest: () => ['echo'], searchToolName: 'tool_search' })
+    const environment = fakeScope([tool], { suggest: () => ['echo'], searchToolName: 'tool_search' })
     const [answer] = await runner().execute([callOf('ecko')], context, environment)
     expect(answer?.result).toEqual({
       ok: false,
@@ -96,7 +91,7 @@ describe('what a call is refused for, in this order', () => {
     const result = await runOne(
       tool,
       {},
-      { environment: { denial: () => 'the deny list', isAvailable: () => false } },
+      { scope: { denial: () => 'the deny list', isAvailable: () => false } },
     )
     expect(result).toEqual({
       ok: false,
@@ -106,7 +101,7 @@ describe('what a call is refused for, in this order', () => {
   })
 
   test('a tool that is not available says so', async () => {
-    const result = await runOne(tool, {}, { environment: { isAvailable: () => false } })
+    const result = await runOne(tool, {}, { scope: { isAvailable: () => false } })
     expect(result).toMatchObject({
       code: 'not_available',
       error: expect.stringContaining('not currently available'),
@@ -129,9 +124,9 @@ describe('what a call is refused for, in this order', () => {
       { ...tool, capabilities: {} },
       {},
       {
-        environment: {
+        scope: {
           needsSchema: () => order.push('needsSchema') > 0,
-          onUse: () => order.push('onUse'),
+          noteUses: () => void order.push('noteUses'),
         },
       },
     )
@@ -140,16 +135,16 @@ describe('what a call is refused for, in this order', () => {
       error: expect.stringContaining('"required":["city"]'),
       structured: { name: 'echo', parameters: tool.inputSchema },
     })
-    expect(order).toEqual(['needsSchema', 'onUse'])
+    expect(order).toEqual(['needsSchema', 'noteUses'])
   })
 
   test('refused calls are not noted as use', async () => {
     let uses = 0
-    const onUse = () => {
+    const noteUses = () => {
       uses++
     }
-    await runOne(tool, {}, { environment: { onUse, denial: () => 'policy' } })
-    await runOne(tool, {}, { environment: { onUse } })
+    await runOne(tool, {}, { scope: { noteUses, denial: () => 'policy' } })
+    await runOne(tool, {}, { scope: { noteUses } })
     expect(uses).toBe(0)
   })
 
@@ -170,8 +165,8 @@ describe('what a call is refused for, in this order', () => {
               },
             }),
           )
-          const environment = fakeEnvironment(tools, {
-            denial: ({ tool }) => (denied.includes(tool.name) ? 'policy' : undefined),
+          const environment = fakeScope(tools, {
+            denial: ({ entry }) => (denied.includes(entry.name) ? 'policy' : undefined),
           })
           const answers = await runner().execute(
             asked.map((name) => callOf(name)),
@@ -235,7 +230,7 @@ describe('whatever a tool does, its call is answered', () => {
     test(`one that ${what} fails alone`, async () => {
       const tools = [fakeTool({ name: 'bad', execute }), fakeTool()]
       const calls = [callOf('bad'), callOf('echo', { n: 1 })]
-      const [bad, good] = await runner().execute(calls, context, fakeEnvironment(tools))
+      const [bad, good] = await runner().execute(calls, context, fakeScope(tools))
       expect(bad?.result).toMatchObject({
         ok: false,
         code: 'execution_failed',
@@ -337,13 +332,13 @@ describe('whatever a tool does, its call is answered', () => {
             before_tool_call: () => act(faults.before, undefined),
             after_tool_call: () => act(faults.after, undefined),
           }
-          const environment = fakeEnvironment([tool], {
+          const environment = fakeScope([tool], {
             hooks,
-            resolve: ({ args }) => ask(faults.resolve, { tool, source: { kind: 'builtin' }, args }),
+            resolve: ({ args }) => ask(faults.resolve, { entry: entryOf(tool), args }),
             denial: () => ask(faults.denial, undefined),
             isAvailable: () => ask(faults.available, true),
             suggest: () => ask(faults.suggest, []),
-            onUse: () => ask(faults.use, undefined),
+            noteUses: () => ask(faults.use, undefined),
             emit: () => ask(faults.emit, undefined),
             reducers: { get: () => ({ toolName: 'echo', reduce: () => ask(faults.reducer, undefined) }) },
             spill: { put: () => act(faults.spill, 'handle'), get: () => undefined },
@@ -369,7 +364,7 @@ describe('whatever a tool does, its call is answered', () => {
 
 describe('events', () => {
   test('tell when a call started and how it ended', async () => {
-    const environment = fakeEnvironment([fakeTool({ execute: throwing })])
+    const environment = fakeScope([fakeTool({ execute: throwing })])
     await runner().execute([callOf('echo')], context, environment)
     expect(environment.events).toEqual([
       { type: 'call-started', sessionId: 's', toolCallId: 'call-1', name: 'echo' },

@@ -1,14 +1,14 @@
 import { describeError } from '../errors.ts'
-import type { Emit } from '../events.ts'
 import { SchemaCache } from '../schema/check-arguments.ts'
-import { maskFor } from '../secrets/mask.ts'
+import { type Mask, maskFor } from '../secrets/mask.ts'
 import { type Schedule, scheduleWithTimers } from '../time.ts'
-import type { CallResult, ToolCall } from '../tool.ts'
-import { failedWith, failure } from './answers.ts'
+import type { CallResult, ToolCall, ToolResult } from '../tool.ts'
+import { failure } from './answers.ts'
 import type { Batch, CallState } from './batch.ts'
-import type { CallContext, CallEnvironment, CallSettings } from './call-environment.ts'
+import type { CallContext, CallScope, CallSettings } from './call-scope.ts'
 import { hookList } from './hooks.ts'
 import { IdenticalCalls } from './identical-calls.ts'
+import { openCall } from './open-call.ts'
 import { readContext } from './read-context.ts'
 import { ResultCache } from './result-cache.ts'
 import { runCall } from './run-call.ts'
@@ -24,75 +24,117 @@ export interface CallRunnerOptions {
   readonly schedule?: Schedule
 }
 
-/** Runs batches of calls. One for a registry: it remembers, across batches, what must be remembered. */
-export class CallRunner {
-  readonly #state: CallState
+/** Returns what a runner remembers across batches. */
+export function openCallState({ now, schedule = scheduleWithTimers }: CallRunnerOptions): CallState {
+  return {
+    now: steady(now),
+    schedule,
+    schemas: new SchemaCache(),
+    identicalCalls: new IdenticalCalls(),
+    results: new ResultCache(),
+    slots: new WeakMap(),
+  }
+}
 
-  constructor({ now, schedule = scheduleWithTimers }: CallRunnerOptions) {
-    this.#state = {
-      now: steady(now),
-      schedule,
-      schemas: new SchemaCache(),
-      identicalCalls: new IdenticalCalls(),
-      results: new ResultCache(),
-      slots: new WeakMap(),
-    }
+/** Runs batches of calls. One per registry: it remembers, across batches, what must be remembered. */
+export class CallRunner {
+  readonly #settings: CallSettings
+  readonly #settingsWithoutSpill: CallSettings
+  readonly #state: CallState
+  readonly #mask: Mask | undefined
+
+  constructor(settings: CallSettings, state: CallState) {
+    this.#settings = settings
+    this.#settingsWithoutSpill = { ...settings, spill: undefined }
+    this.#state = state
+    this.#mask = maskFor(settings.backends)
   }
 
   /**
-   * Runs all calls at once and answers each, in the order they came. Never throws, whatever a tool, a hook or
-   * anything else around a call does: what goes wrong is that call's answer.
+   * Runs all calls at once and returns a result for each, in the order they came. Never throws, whatever a tool, a hook or
+   * anything else around a call does: what goes wrong is that call's result. A context with an unknown key or a value
+   * out of range denies every call.
    */
   async execute(
     calls: readonly ToolCall[],
-    context: CallContext,
-    environment: CallEnvironment,
+    context: Partial<CallContext>,
+    scope: CallScope,
   ): Promise<CallResult[]> {
     const batchCalls = readCalls(calls)
+    let read: CallContext
     try {
-      return await this.#run(batchCalls, readContext(context), environment)
+      read = readContext(context)
     } catch (thrown) {
-      const result = hiddenFailure(thrown, environment.settings)
-      return batchCalls.map(({ toolCallId, name }) => ({ toolCallId, name, result, durationMs: 0 }))
+      return answerAll(batchCalls, this.#failBatch('denied', thrown))
+    }
+    try {
+      return await this.#run(batchCalls, read, scope)
+    } catch (thrown) {
+      return answerAll(batchCalls, this.#failBatch('execution_failed', thrown))
     }
   }
 
-  async #run(
-    calls: readonly ToolCall[],
-    context: CallContext,
-    environment: CallEnvironment,
-  ): Promise<CallResult[]> {
-    const budgetChars = readBudget(context.resultBudgetChars, environment.settings.resultBudgetChars)
-    const batch = this.#openBatch(context, environment, fairShare(budgetChars, calls.length))
+  /** Every call is resolved and checked before the first one runs, so that a search knows what the batch uses. */
+  async #run(calls: readonly ToolCall[], context: CallContext, scope: CallScope): Promise<CallResult[]> {
+    const budgetChars = context.resultBudgetChars ?? this.#settings.resultBudgetChars
+    const batch = this.#openBatch(context, scope, fairShare(budgetChars, calls.length))
     try {
-      const answered = await Promise.all(calls.map((call) => runCall(call, batch)))
-      return await trimResults(answered, budgetChars, batch)
+      const opened = calls.map((call) => openCall(call, batch))
+      const uses = opened.flatMap(({ target, isUse }) => (isUse && target ? [target] : []))
+      if (uses.length > 0) scope.noteUses(uses)
+      const answered = await Promise.all(opened.map((call) => runCall(call, batch)))
+      const trimmed = await trimResults(answered, budgetChars, batch)
+      return trimmed.map((result, index) => {
+        const { target, isUse } = opened[index] ?? {}
+        // Before a use, and in a dry run, the text is ours; after it even an error about arguments quotes the schema.
+        return isUse && target ? marked(result, scope.untrustedServers(target, result.result)) : result
+      })
     } finally {
       batch.abort.close()
     }
   }
 
-  #openBatch(context: CallContext, environment: CallEnvironment, shareChars: number): Batch {
+  #openBatch(context: CallContext, scope: CallScope, shareChars: number): Batch {
     const { maxParallel } = context
-    const { settings } = environment
+    const settings = scope.canReadResults ? this.#settings : this.#settingsWithoutSpill
+    const timeoutMs = context.timeoutMs ?? settings.timeoutMs
     return {
-      environment,
+      scope,
       settings,
       state: this.#state,
       sessionId: context.sessionId,
       turnCount: context.turnCount ?? 0,
       isDryRun: context.dryRun === true,
-      timeoutMs: context.timeoutMs ?? settings.timeoutMs,
+      timeoutMs,
       attachments: context.attachments ?? [],
       onProgress: context.onProgress,
-      hooks: hookList(settings.hooks),
+      hooks: hookList(context.hooks, settings.hooks, timeoutMs),
       abort: new BatchAbort(context.signal),
-      slots: maxParallel !== undefined && maxParallel >= 1 ? new Slots(Math.floor(maxParallel)) : undefined,
+      slots: maxParallel === undefined ? undefined : new Slots(maxParallel),
       shareChars,
-      mask: maskFor(settings.backends),
-      emit: quietly(settings.emit),
+      mask: this.#mask,
+      emit: settings.emit,
     }
   }
+
+  // Nothing is masked here any more, and what failed may have been the masking: then only the kind of failure is shown.
+  #failBatch(code: 'denied' | 'execution_failed', thrown: unknown): ToolResult {
+    try {
+      const error = describeError(thrown)
+      return failure(code, this.#mask ? this.#mask(error) : error)
+    } catch {
+      return failure(code, 'the calls could not be run')
+    }
+  }
+}
+
+function answerAll(calls: readonly ToolCall[], result: ToolResult): CallResult[] {
+  return calls.map(({ toolCallId, name }) => ({ toolCallId, name, result, durationMs: 0 }))
+}
+
+function marked(result: CallResult, [server, ...more]: readonly string[]): CallResult {
+  if (server === undefined) return result
+  return { ...result, untrusted: more.length === 0 ? { server } : { server, servers: [server, ...more] } }
 }
 
 /** A clock that never throws: one that fails stands still. */
@@ -107,16 +149,6 @@ function steady(now: () => number): () => number {
   }
 }
 
-// Nothing here is masked any more, and what failed may have been the masking: only the kind of failure is told.
-function hiddenFailure(thrown: unknown, { backends }: CallSettings) {
-  try {
-    const mask = maskFor(backends)
-    return mask ? failure('execution_failed', mask(describeError(thrown))) : failedWith(thrown)
-  } catch {
-    return failure('execution_failed', 'the calls could not be run')
-  }
-}
-
 function readCalls(calls: unknown): ToolCall[] {
   try {
     return Array.isArray(calls) ? Array.from(calls, readCall) : []
@@ -125,7 +157,7 @@ function readCalls(calls: unknown): ToolCall[] {
   }
 }
 
-/** A call as it came, with empty texts for what it lacks: it is still answered. */
+/** A call as it came, with empty texts for what it lacks: it still gets a result. */
 function readCall(given: unknown): ToolCall {
   try {
     const { toolCallId, name, args } = given as { [key: string]: unknown }
@@ -137,19 +169,4 @@ function readCall(given: unknown): ToolCall {
 
 function asText(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
-}
-
-function readBudget(ofContext: number | undefined, ofRegistry: number): number {
-  const budget = ofContext ?? ofRegistry
-  return Number.isNaN(budget) ? ofRegistry : Math.max(0, budget)
-}
-
-function quietly(emit: Emit): Emit {
-  return (event) => {
-    try {
-      emit(event)
-    } catch {
-      // A listener that fails is no reason for a call to.
-    }
-  }
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { ToolResult } from '../tool.ts'
-import type { CallHooks, HookedCall } from './call-environment.ts'
-import { callOf, fakeEnvironment, fakeTime, fakeTool, runOne } from './fake-environment.ts'
+import type { CallHooks, HookedCall } from './call-scope.ts'
+import { callOf, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
 
 const schema = { type: 'object', properties: { n: { type: 'number' } } }
 const tool = fakeTool({ inputSchema: schema })
 const withHooks = (hooks: CallHooks | readonly CallHooks[], args: unknown = { n: 1 }) =>
-  runOne(tool, args, { environment: { hooks } })
+  runOne(tool, args, { scope: { hooks } })
 
 describe('before_tool_call', () => {
   test('sees the call with its validated arguments', async () => {
@@ -48,7 +48,7 @@ describe('before_tool_call', () => {
     let ran = 0
     const counting = fakeTool({ execute: () => ({ ok: true, value: String(++ran) }) })
     const hooks: CallHooks = { before_tool_call: () => ({ result: { ok: true, value: 'mine' } }) }
-    expect(await runOne(counting, {}, { environment: { hooks } })).toEqual({ ok: true, value: 'mine' })
+    expect(await runOne(counting, {}, { scope: { hooks } })).toEqual({ ok: true, value: 'mine' })
     expect(ran).toBe(0)
   })
 
@@ -85,7 +85,7 @@ describe('before_tool_call', () => {
     const running = time.runner.execute(
       [callOf('echo')],
       { sessionId: 's', timeoutMs: 50 },
-      fakeEnvironment([tool], { hooks }),
+      fakeScope([tool], { hooks }),
     )
     await new Promise<void>((resolve) => setImmediate(resolve))
     time.advance(50)
@@ -122,7 +122,7 @@ describe('after_tool_call', () => {
       },
     })
     const hooks: CallHooks = { after_tool_call: ({ args }, result) => void seen.push(args, result) }
-    await runOne(greedy, { n: 1 }, { environment: { hooks } })
+    await runOne(greedy, { n: 1 }, { scope: { hooks } })
     expect(seen).toEqual([{ n: 1 }, { ok: true, value: 'v' }])
   })
 
@@ -136,7 +136,7 @@ describe('after_tool_call', () => {
         throw new Error('boom')
       },
     })
-    expect(await runOne(failing, {}, { environment: { hooks: replace } })).toEqual({
+    expect(await runOne(failing, {}, { scope: { hooks: replace } })).toEqual({
       ok: true,
       value: 'was false',
     })
@@ -153,7 +153,7 @@ describe('after_tool_call', () => {
       () => ({ ok: 'boom' }) as never,
     ]
     for (const after_tool_call of broken) {
-      const environment = fakeEnvironment([tool], { hooks: after_tool_call ? { after_tool_call } : {} })
+      const environment = fakeScope([tool], { hooks: after_tool_call ? { after_tool_call } : {} })
       const [answer] = await fakeTime().runner.execute(
         [callOf('echo', { n: 1 })],
         { sessionId: 's' },
@@ -187,11 +187,7 @@ describe('after_tool_call', () => {
       },
     })
     const hooks: CallHooks = { after_tool_call: (_call, result) => void seen.push(result) }
-    const result = await runOne(
-      aborting,
-      {},
-      { context: { signal: controller.signal }, environment: { hooks } },
-    )
+    const result = await runOne(aborting, {}, { context: { signal: controller.signal }, scope: { hooks } })
     expect(result).toMatchObject({ code: 'cancelled' })
     expect(seen).toMatchObject([{ code: 'cancelled' }])
   })

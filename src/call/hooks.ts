@@ -4,33 +4,53 @@ import { isRecord } from '../json.ts'
 import { copyResult } from '../secrets/mask.ts'
 import type { ToolResult } from '../tool.ts'
 import { failure, readResult, toResult } from './answers.ts'
-import type { CallHooks, HookedCall } from './call-environment.ts'
+import type { CallHooks, HookedCall } from './call-scope.ts'
 import { BatchAbort, type Limits, type Outcome, runWithin } from './run-within.ts'
+
+/** The limits of a batch; each hook has its own deadline. */
+export type HookLimits = Omit<Limits, 'timeoutMs'>
 
 /** Where the hooks before a call leave it: refused, answered, or on its way with these arguments. */
 export type BeforeOutcome =
   | { readonly refusal: ToolResult }
   | { readonly answer?: ToolResult; readonly args: unknown; readonly isChanged: boolean }
 
+/** The hooks of a batch in the order they run, each with its deadline. */
+export type HookList = readonly { readonly hook: CallHooks; readonly timeoutMs: number | undefined }[]
+
 /** The hooks as a list, whichever way the host gave them. */
-export function hookList(hooks: CallHooks | readonly CallHooks[] | undefined): readonly CallHooks[] {
+export function hooksOf(hooks: CallHooks | readonly CallHooks[] | undefined): readonly CallHooks[] {
   if (!hooks) return []
   return Array.isArray(hooks) ? hooks : [hooks as CallHooks]
 }
 
+/** Those of the context first, which may wait for a person; then the registry's, which have a deadline. Each once. */
+export function hookList(
+  ofContext: CallHooks | readonly CallHooks[] | undefined,
+  ofRegistry: CallHooks | readonly CallHooks[] | undefined,
+  timeoutMs: number,
+): HookList {
+  const first = [...new Set(hooksOf(ofContext))]
+  const then = hooksOf(ofRegistry).filter((hook) => !first.includes(hook))
+  return [
+    ...first.map((hook) => ({ hook, timeoutMs: undefined })),
+    ...then.map((hook) => ({ hook, timeoutMs })),
+  ]
+}
+
 /** Asks each `before_tool_call` in order; the first that answers or denies ends it. */
 export async function runBeforeHooks(
-  hooks: readonly CallHooks[],
+  hooks: HookList,
   call: HookedCall,
-  limits: Limits,
+  limits: HookLimits,
 ): Promise<BeforeOutcome> {
   let args = call.args
   let isChanged = false
-  for (const hook of hooks) {
+  for (const { hook, timeoutMs } of hooks) {
     if (!hook.before_tool_call) continue
-    // A copy each: what a hook changes, it must say, so that it is validated.
+    // A copy each: a hook returns what it changes, so that it is validated.
     const seen = { ...call, args: copyJson(args) }
-    const outcome = await runWithin(() => hook.before_tool_call?.(seen), limits)
+    const outcome = await runWithin(() => hook.before_tool_call?.(seen), { ...limits, timeoutMs })
     if (outcome.kind !== 'returned') return { refusal: brokenGuard(outcome) }
     const said = readBeforeAnswer(outcome.value)
     if (said === undefined) continue
@@ -73,29 +93,29 @@ function brokenGuard(outcome: Exclude<Outcome<unknown>, { kind: 'returned' }>): 
 }
 
 /**
- * Shows the result to each `after_tool_call` in order; each may replace it. One that fails is told and ignored. Once
- * the batch is cancelled the hooks still hear of the call, but nobody waits for them.
+ * Shows the result to each `after_tool_call` in order; each may replace it. One that fails is reported and ignored. Once
+ * the batch is cancelled the hooks still run, but nobody waits for them.
  */
 export async function runAfterHooks(
-  hooks: readonly CallHooks[],
+  hooks: HookList,
   call: HookedCall,
   result: ToolResult,
-  limits: Limits,
+  limits: HookLimits,
   onFailure: (error: string) => void,
 ): Promise<ToolResult> {
   const { isAborted } = limits.abort
   let current = result
-  for (const hook of hooks) {
+  for (const { hook, timeoutMs } of hooks) {
     if (!hook.after_tool_call) continue
-    // Copies: what a hook changes, it must return.
+    // Copies: a hook returns what it changes.
     const seen = copyResult(current)
     const seenCall = { ...call, args: copyJson(call.args) }
     const show = () => hook.after_tool_call?.(seenCall, seen)
     if (isAborted) {
-      void runWithin(show, { ...limits, abort: new BatchAbort(undefined) })
+      void runWithin(show, { ...limits, timeoutMs, abort: new BatchAbort(undefined) })
       continue
     }
-    const outcome = await runWithin(show, limits)
+    const outcome = await runWithin(show, { ...limits, timeoutMs })
     if (outcome.kind !== 'returned') {
       onFailure(outcome.kind === 'threw' ? describeError(outcome.error) : outcome.kind)
       continue

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { CallProgress, ToolContext } from '../tool.ts'
-import { CallRunner } from './call-runner.ts'
-import { callOf, fakeEnvironment, fakeTool, runOne } from './fake-environment.ts'
+import { callOf, fakeRunner, fakeScope, fakeTool, runOne } from './fake-scope.ts'
 
 describe('progress', () => {
   test('of every call of a batch reaches the host, with the call it is about', async () => {
@@ -16,7 +15,7 @@ describe('progress', () => {
     })
     const calls = ['a', 'b'].map((toolCallId) => ({ ...callOf('echo'), toolCallId }))
     const context = { sessionId: 's', onProgress: (note: CallProgress) => notes.push(note) }
-    await new CallRunner({ now: () => 0 }).execute(calls, context, fakeEnvironment([tool]))
+    await fakeRunner().execute(calls, context, fakeScope([tool]))
     expect(notes.filter(({ toolCallId }) => toolCallId === 'b')).toEqual([
       { toolCallId: 'b', progress: 1, total: 2 },
       { toolCallId: 'b', progress: 2, total: 2, message: 'nearly' },
@@ -47,9 +46,9 @@ describe('progress', () => {
       },
     })
     const secrets = { open: () => ({}), mask: (text: string) => text.replaceAll('hunter2', '***') }
-    const environment = { backends: { secrets } as never }
+    const scope = { backends: { secrets } as never }
     const context = { onProgress: (note: CallProgress) => notes.push(note) }
-    expect(await runOne(tool, {}, { environment, context })).toMatchObject({ ok: true })
+    expect(await runOne(tool, {}, { scope, context })).toMatchObject({ ok: true })
     expect(notes).toEqual([{ toolCallId: 'call-1', progress: 1, message: 'with ***' }])
   })
 

@@ -1,57 +1,69 @@
-import type { CallContext } from './call-environment.ts'
+import {
+  anyFunction,
+  anyList,
+  anyObject,
+  anyText,
+  checkOptions,
+  either,
+  milliseconds,
+  numberFrom,
+  type OptionRules,
+  trueOrFalse,
+  type ValueCheck,
+  wholeNumber,
+} from '../check-options.ts'
+import type { CallContext, CallHooks } from './call-scope.ts'
+import { hooksOf } from './hooks.ts'
 
-/** What the host said about a batch, each part only if it is of its kind. Never throws. */
-export function readContext(context: unknown): CallContext {
-  const turnCount = asNumber(read(context, 'turnCount'))
-  const resultBudgetChars = asNumber(read(context, 'resultBudgetChars'))
-  const timeoutMs = asNumber(read(context, 'timeoutMs'))
-  const maxParallel = asNumber(read(context, 'maxParallel'))
-  const signal = read(context, 'signal')
-  const attachments = read(context, 'attachments')
-  const onProgress = read(context, 'onProgress')
-  return {
-    sessionId: readSessionId(context),
-    dryRun: read(context, 'dryRun') === true,
-    ...(turnCount === undefined ? undefined : { turnCount }),
-    ...(resultBudgetChars === undefined ? undefined : { resultBudgetChars }),
-    ...(timeoutMs === undefined ? undefined : { timeoutMs }),
-    ...(maxParallel === undefined ? undefined : { maxParallel }),
-    ...(isSignal(signal) ? { signal } : undefined),
-    ...(Array.isArray(attachments) ? { attachments } : undefined),
-    ...(isListener(onProgress) ? { onProgress } : undefined),
-  }
+const aSignal: ValueCheck = { expected: 'an AbortSignal', accepts: isSignal }
+
+/** Hooks, one or a list of them, each with known keys only: a guard that is misspelt must not be a guard that is off. */
+export const callHooks: ValueCheck = {
+  expected: 'hooks with before_tool_call or after_tool_call, or a list of such',
+  accepts: (value) => value !== null && typeof value === 'object',
 }
 
-/** Which session a batch is of; empty when the host does not say. Never throws. */
-export function readSessionId(context: unknown): string {
-  const sessionId = read(context, 'sessionId')
-  return typeof sessionId === 'string' || typeof sessionId === 'number' ? String(sessionId) : ''
+const HOOK_RULES: OptionRules<CallHooks> = { before_tool_call: anyFunction, after_tool_call: anyFunction }
+
+const RULES: OptionRules<CallContext> = {
+  sessionId: either(anyText, numberFrom(Number.NEGATIVE_INFINITY)),
+  turnCount: numberFrom(0),
+  resultBudgetChars: numberFrom(0),
+  dryRun: trueOrFalse,
+  signal: aSignal,
+  timeoutMs: milliseconds(),
+  maxParallel: wholeNumber({ from: 1 }),
+  attachments: anyList,
+  onProgress: anyFunction,
+  hooks: callHooks,
 }
 
-function read(context: unknown, key: keyof CallContext): unknown {
+/** Checks the context of a batch. Throws `config-invalid` for an unknown key or a value out of range. */
+export function readContext(context: unknown = {}): CallContext {
+  checkOptions<CallContext>('the context of a call', context, RULES)
+  const { sessionId = '', ...rest } = context as Partial<CallContext>
+  checkHooks('the context of a call', rest.hooks)
+  return { ...rest, sessionId: String(sessionId) }
+}
+
+/** The session id of a context that may be anything; empty when it has none. */
+export function sessionIdOf(context: unknown): string {
   try {
-    return (context as Partial<CallContext> | null | undefined)?.[key]
+    const { sessionId } = context as Partial<CallContext>
+    return typeof sessionId === 'string' || typeof sessionId === 'number' ? String(sessionId) : ''
   } catch {
-    return undefined
+    return ''
   }
 }
 
-function asNumber(value: unknown): number | undefined {
-  return typeof value === 'number' ? value : undefined
+/** Throws `config-invalid` for hooks with an unknown key, naming the nearest known one. */
+export function checkHooks(owner: string, hooks: CallHooks | readonly CallHooks[] | undefined): void {
+  for (const hook of hooksOf(hooks)) checkOptions<CallHooks>(`a hook of ${owner}`, hook, HOOK_RULES)
 }
 
-function isListener(value: unknown): value is NonNullable<CallContext['onProgress']> {
-  return typeof value === 'function'
-}
-
-function isSignal(value: unknown): value is AbortSignal {
-  // Most calls bring none; throwing and catching for those would cost more than the rest of the call.
-  if (typeof value !== 'object' || value === null) return false
-  try {
-    const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>
-    const isTarget = typeof addEventListener === 'function' && typeof removeEventListener === 'function'
-    return isTarget && typeof aborted === 'boolean'
-  } catch {
-    return false
-  }
+function isSignal(value: unknown): boolean {
+  if (!anyObject.accepts(value)) return false
+  const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>
+  const isTarget = typeof addEventListener === 'function' && typeof removeEventListener === 'function'
+  return isTarget && typeof aborted === 'boolean'
 }

@@ -1,210 +1,171 @@
 import { copyJson } from '../copy-json.ts'
 import { describeError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
-import { type CheckedArguments, checkArguments, readArguments } from '../schema/check-arguments.ts'
 import { maskResult } from '../secrets/mask.ts'
-import type { Tool, ToolCall, ToolResult } from '../tool.ts'
+import type { Tool, ToolResult } from '../tool.ts'
 import { failedWith, failure } from './answers.ts'
 import type { Batch } from './batch.ts'
-import type { CallTarget } from './call-environment.ts'
-import { dryRunResult } from './dry-run.ts'
+import type { CallTarget } from './call-scope.ts'
 import { runAfterHooks, runBeforeHooks } from './hooks.ts'
-import { permitCall } from './permit-call.ts'
+import { calledAs, checkCall, invalidArguments, type OpenCall } from './open-call.ts'
+import { partFailed } from './part-failed.ts'
 import { reduceResult } from './reduce-result.ts'
 import { runTool } from './run-tool.ts'
 import { isTracing, traceCall } from './trace.ts'
 
-/** A call with its answer, before the batch's budget is shared. */
-export interface AnsweredCall {
-  readonly toolCallId: string
-  readonly name: string
+/** A call with its result, before the batch's budget is shared. */
+export interface AnsweredCall extends OpenCall {
   readonly result: ToolResult
   readonly durationMs: number
-  /** What the call resolved to, if there was something. */
-  readonly target: CallTarget | undefined
   /** The text before it was reduced, when the tool's own reducer made it shorter. */
   readonly unreduced: string | undefined
 }
 
-/** Runs one call from its name to its reduced result. Never throws. */
-export async function runCall(call: ToolCall, batch: Batch): Promise<AnsweredCall> {
-  const { toolCallId, name } = call
+/** Runs an open call to its reduced result. Never throws. */
+export async function runCall(opened: OpenCall, batch: Batch): Promise<AnsweredCall> {
+  const { call, toolName, startedAt } = opened
+  const { toolCallId } = call
   const { state, sessionId, emit } = batch
-  const startedAt = state.now()
-  const progress: Progress = { target: undefined, isCached: false, unreduced: undefined }
-  emit({ type: 'call-started', sessionId, toolCallId, name })
+  const running = new RunningCall(opened, batch)
   const result = isTracing()
-    ? await traceCall(
-        { name, toolCallId, sessionId },
-        () => answerMasked(call, batch, progress),
-        () => progress.target?.tool.name,
-      )
-    : await answerMasked(call, batch, progress)
+    ? await traceCall({ name: toolName, toolCallId, sessionId }, () => running.run())
+    : await running.run()
   const durationMs = state.now() - startedAt
   emit({
     type: 'call-finished',
     sessionId,
     toolCallId,
-    name,
+    name: toolName,
+    ...calledAs(call, toolName),
     ok: result.ok,
     durationMs,
-    chars: (result.ok ? result.value : result.error).length,
+    chars: textOf(result).length,
     ...(result.ok ? undefined : { code: result.code }),
-    ...(progress.isCached ? { isCached: true } : undefined),
+    ...(running.isCached ? { isCached: true } : undefined),
   })
-  return { toolCallId, name, result, durationMs, target: progress.target, unreduced: progress.unreduced }
+  return { ...opened, result, durationMs, unreduced: running.unreduced }
 }
 
-/** What is known of a call on its way, also when it fails half-way. */
-interface Progress {
-  target: CallTarget | undefined
-  isCached: boolean
+/** One call on its way: hooks, the tool or the cache, the reducer, the mask. */
+class RunningCall {
+  isCached = false
   unreduced: string | undefined
-}
+  readonly #opened: OpenCall
+  readonly #batch: Batch
 
-// Whatever an answer came from (a tool, a hook, a reducer, an error about the arguments), it is masked last of all.
-async function answerMasked(call: ToolCall, batch: Batch, progress: Progress): Promise<ToolResult> {
-  try {
-    return masked(batch, await answer(call, batch, progress))
-  } catch (thrown) {
-    return maskedFailure(batch, thrown)
+  constructor(opened: OpenCall, batch: Batch) {
+    this.#opened = opened
+    this.#batch = batch
   }
-}
 
-function maskedFailure(batch: Batch, thrown: unknown): ToolResult {
-  try {
-    return masked(batch, failedWith(thrown))
-  } catch {
-    return failure('execution_failed', 'the result cannot be shown: masking secrets failed')
+  // Whatever a result came from (a tool, a hook, a reducer, an error about the arguments), it is masked last of all.
+  async run(): Promise<ToolResult> {
+    try {
+      return this.#masked(await this.#answer())
+    } catch (thrown) {
+      return this.#maskedFailure(thrown)
+    }
   }
-}
 
-function answer(call: ToolCall, batch: Batch, progress: Progress): ToolResult | Promise<ToolResult> {
-  const { environment, settings, isDryRun } = batch
-  const permission = permitCall(call, environment)
-  progress.target = permission.target
-  if ('refusal' in permission) {
-    noteCall(call.name, call.args, batch)
-    return permission.refusal
+  #answer(): ToolResult | Promise<ToolResult> {
+    const { step, target } = this.#opened
+    if ('answer' in step || target === undefined)
+      return 'answer' in step ? step.answer : failure('not_available', 'there is no such tool')
+    if (this.#batch.hooks.length > 0) return this.#runHooked(target, step.args)
+    const isReduced = this.#batch.settings.reducers !== undefined || target.entry.tool.reduce !== undefined
+    return isReduced ? this.#runReduced(target, step.args) : this.#runOrRecall(target, step.args)
   }
-  const { target } = permission
-  const checked = check(target, target.args, call, batch)
-  const times = noteCall(target.tool.name, checked.ok ? checked.args : readArguments(target.args), batch)
-  if (isTooOften(times, settings.maxIdenticalCalls)) return repeated(target.tool, times)
 
-  // Asked first: using the tool may check it out, and then its schema counts as seen.
-  const needsSchema = environment.needsSchema?.(target) === true
-  if (!isDryRun) environment.onUse?.(target)
-  if (!checked.ok) return invalid(target, checked.error, needsSchema)
-  if (isDryRun) return dryRunResult(target.tool.name, checked.args)
-  return runPermitted({ call, target, batch, progress }, checked.args)
-}
-
-// A dry run asks nothing of anybody. What cannot be compared is a call of its own.
-function noteCall(name: string, args: unknown, { isDryRun, state, sessionId }: Batch): number {
-  if (isDryRun) return 0
-  try {
-    return state.identicalCalls.note(sessionId, name, args)
-  } catch {
-    return 0
+  async #runReduced(target: CallTarget, args: unknown): Promise<ToolResult> {
+    return this.#reduce(target, args, await this.#runOrRecall(target, args))
   }
-}
 
-/** A call that may run. */
-interface PermittedCall {
-  readonly call: ToolCall
-  readonly target: CallTarget
-  readonly batch: Batch
-  readonly progress: Progress
-}
+  async #runHooked(target: CallTarget, validArgs: unknown): Promise<ToolResult> {
+    const { call, toolName } = this.#opened
+    const { hooks, sessionId, turnCount, abort, state } = this.#batch
+    const limits = { abort, schedule: state.schedule }
+    const { toolCallId } = call
+    const hooked = { toolCallId, name: toolName, source: target.entry.source, sessionId, turnCount }
 
-function runPermitted(permitted: PermittedCall, args: unknown): ToolResult | Promise<ToolResult> {
-  const { batch, target } = permitted
-  if (batch.hooks.length > 0) return runHooked(permitted, args)
-  const isReduced = batch.settings.reducers !== undefined || target.tool.reduce !== undefined
-  return isReduced ? runReduced(permitted, args) : runOrRecall(permitted, args)
-}
+    const before = await runBeforeHooks(hooks, { ...hooked, args: validArgs }, limits)
+    if ('refusal' in before) return before.refusal
+    const checked = before.isChanged
+      ? checkCall(target, before.args, call, this.#batch)
+      : { ok: true as const, args: validArgs }
+    if (!checked.ok) return invalidArguments(target, `${checked.error} (after a hook changed them)`, false)
+    const { args } = checked
 
-async function runReduced(permitted: PermittedCall, args: unknown): Promise<ToolResult> {
-  return reduce(permitted, args, await runOrRecall(permitted, args))
-}
-
-async function runHooked(permitted: PermittedCall, validArgs: unknown): Promise<ToolResult> {
-  const { call, target, batch } = permitted
-  const { hooks, sessionId, turnCount, abort, timeoutMs, state } = batch
-  const limits = { abort, timeoutMs, schedule: state.schedule }
-  const { toolCallId } = call
-  const hooked = { toolCallId, name: target.tool.name, source: target.source, sessionId, turnCount }
-
-  const before = await runBeforeHooks(hooks, { ...hooked, args: validArgs }, limits)
-  if ('refusal' in before) return before.refusal
-  const checked = before.isChanged
-    ? check(target, before.args, call, batch)
-    : { ok: true as const, args: validArgs }
-  if (!checked.ok) return invalid(target, `${checked.error} (after a hook changed them)`, false)
-  const { args } = checked
-
-  const ran = masked(batch, before.answer ?? (await runOrRecall(permitted, args)))
-  const seen = await runAfterHooks(hooks, { ...hooked, args }, ran, limits, (error) =>
-    partFailed('hook', error, call, batch),
-  )
-  return reduce(permitted, args, seen)
-}
-
-function masked({ mask }: Batch, result: ToolResult): ToolResult {
-  return mask ? maskResult(result, mask) : result
-}
-
-function reduce(permitted: PermittedCall, args: unknown, result: ToolResult): ToolResult {
-  const { call, target, batch, progress } = permitted
-  const { reducers } = batch.settings
-  if (reducers === undefined && target.tool.reduce === undefined) return result
-  // Before reducing too: a reducer cuts, and half a secret is not recognised.
-  const whole = masked(batch, result)
-  const reduced = reduceResult(target.tool, whole, { args, turnCount: batch.turnCount }, reducers, (error) =>
-    partFailed('reducer', error, call, batch),
-  )
-  const isShorter = textOf(reduced).length < textOf(whole).length
-  // What the host's own reducer leaves is what the host wants shown, to the letter.
-  if (isShorter && reducers?.get(target.tool.name) === undefined) progress.unreduced = textOf(whole)
-  return reduced
-}
-
-function textOf(result: ToolResult): string {
-  return result.ok ? result.value : result.error
-}
-
-/** Executes the tool, or answers from the cache what a read-only tool said a short while ago. */
-function runOrRecall(permitted: PermittedCall, args: unknown): ToolResult | Promise<ToolResult> {
-  const { target, batch } = permitted
-  const ttlMs = cacheTtlMs(target.tool, batch)
-  return ttlMs > 0 ? recallOrRun(permitted, args, ttlMs) : run(permitted, args)
-}
-
-function run({ call, target, batch }: PermittedCall, args: unknown): ToolResult | Promise<ToolResult> {
-  // Its own copy: hooks and reducers are told what was asked, whatever the tool makes of its input.
-  const isWatched =
-    batch.hooks.length > 0 || batch.settings.reducers !== undefined || target.tool.reduce !== undefined
-  return runTool(target, isWatched ? copyJson(args) : args, call.toolCallId, batch)
-}
-
-async function recallOrRun(permitted: PermittedCall, args: unknown, ttlMs: number): Promise<ToolResult> {
-  const { call, target, batch, progress } = permitted
-  const { tool } = target
-  const { results, now } = batch.state
-  const key = results.key(target.registration ?? tool, batch.sessionId, canonicalJson(args))
-  const recalled = results.get(key, now())
-  if (recalled) {
-    progress.isCached = true
-    return recalled
+    const ran = this.#masked(before.answer ?? (await this.#runOrRecall(target, args)))
+    const seen = await runAfterHooks(hooks, { ...hooked, args }, ran, limits, (error) =>
+      this.#partFailed('hook', error),
+    )
+    return this.#reduce(target, args, seen)
   }
-  const result = await run(permitted, args)
-  try {
-    results.set(key, result, now() + ttlMs)
-  } catch (thrown) {
-    partFailed('cache', describeError(thrown), call, batch)
+
+  #reduce(target: CallTarget, args: unknown, result: ToolResult): ToolResult {
+    const { tool } = target.entry
+    const { reducers } = this.#batch.settings
+    if (reducers === undefined && tool.reduce === undefined) return result
+    // Before reducing too: a reducer cuts, and half a secret is not recognised.
+    const whole = this.#masked(result)
+    const context = { args, turnCount: this.#batch.turnCount }
+    const reduced = reduceResult(tool, whole, context, reducers, (error) =>
+      this.#partFailed('reducer', error),
+    )
+    const isShorter = textOf(reduced).length < textOf(whole).length
+    // What the host's own reducer leaves is what the host wants shown, to the letter.
+    if (isShorter && reducers?.get(tool.name) === undefined) this.unreduced = textOf(whole)
+    return reduced
   }
-  return result
+
+  /** Executes the tool, or returns what a read-only tool said a short while ago. */
+  #runOrRecall(target: CallTarget, args: unknown): ToolResult | Promise<ToolResult> {
+    const ttlMs = cacheTtlMs(target.entry.tool, this.#batch)
+    return ttlMs > 0 ? this.#recallOrRun(target, args, ttlMs) : this.#run(target, args)
+  }
+
+  #run(target: CallTarget, args: unknown): ToolResult | Promise<ToolResult> {
+    const { hooks, settings } = this.#batch
+    // Its own copy: hooks and reducers see what was asked, whatever the tool makes of its input.
+    const isWatched =
+      hooks.length > 0 || settings.reducers !== undefined || target.entry.tool.reduce !== undefined
+    return runTool(target, isWatched ? copyJson(args) : args, this.#opened.call.toolCallId, this.#batch)
+  }
+
+  async #recallOrRun(target: CallTarget, args: unknown, ttlMs: number): Promise<ToolResult> {
+    const { results, now } = this.#batch.state
+    const key = results.key(target.entry, this.#batch.sessionId, canonicalJson(args))
+    const recalled = results.get(key, now())
+    if (recalled) {
+      this.isCached = true
+      return recalled
+    }
+    const result = await this.#run(target, args)
+    try {
+      results.set(key, result, now() + ttlMs)
+    } catch (thrown) {
+      this.#partFailed('cache', describeError(thrown))
+    }
+    return result
+  }
+
+  #masked(result: ToolResult): ToolResult {
+    const { mask } = this.#batch
+    return mask ? maskResult(result, mask) : result
+  }
+
+  #maskedFailure(thrown: unknown): ToolResult {
+    try {
+      return this.#masked(failedWith(thrown))
+    } catch {
+      return failure('execution_failed', 'the result cannot be shown: masking secrets failed')
+    }
+  }
+
+  #partFailed(part: 'hook' | 'reducer' | 'cache', error: string): void {
+    const { call, toolName } = this.#opened
+    partFailed(part, error, { toolCallId: call.toolCallId, toolName }, this.#batch)
+  }
 }
 
 // What was said about the files of one turn says nothing about those of another.
@@ -213,39 +174,6 @@ function cacheTtlMs({ annotations, cacheTtlMs = 0, capabilities }: Tool, { attac
   return annotations?.readOnlyHint === true && !readsAttachments ? cacheTtlMs : 0
 }
 
-function check(target: CallTarget, args: unknown, call: ToolCall, batch: Batch): CheckedArguments {
-  const { tool, registration } = target
-  const schema = batch.state.schemas.compile(
-    registration?.definition.parameters ?? tool.inputSchema,
-    (faults) => partFailed('schema', faults.join('; '), call, batch),
-  )
-  return checkArguments(schema, args, batch.mask)
-}
-
-function invalid({ tool, registration }: CallTarget, faults: string, withSchema: boolean): ToolResult {
-  const error = `Invalid arguments for ${tool.name}: ${faults}`
-  if (!withSchema) return failure('input_invalid', error)
-  const parameters = registration?.definition.parameters ?? tool.inputSchema
-  const text = `${error}\nIts parameters: ${JSON.stringify(parameters)}`
-  return { ok: false, code: 'input_invalid', error: text, structured: { name: tool.name, parameters } }
-}
-
-function isTooOften(times: number, maxIdenticalCalls: number): boolean {
-  return maxIdenticalCalls > 0 && times > maxIdenticalCalls
-}
-
-function repeated(tool: Tool, times: number): ToolResult {
-  return failure(
-    'repeated',
-    `"${tool.name}" was called ${times} times in a row with the same arguments. Use what it answered, change the arguments, or go another way.`,
-  )
-}
-
-function partFailed(
-  part: 'hook' | 'reducer' | 'schema' | 'cache',
-  error: string,
-  { toolCallId, name }: ToolCall,
-  { emit, sessionId }: Batch,
-): void {
-  emit({ type: 'call-part-failed', sessionId, toolCallId, name, part, error })
+function textOf(result: ToolResult): string {
+  return result.ok ? result.value : result.error
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type CapabilityBackends, CapabilityError, type StorageAccess } from '../capability.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
-import { callOf, fakeEnvironment, fakeTime, fakeTool, runOne } from './fake-environment.ts'
+import { callOf, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
 
 const context = { sessionId: 's' }
 const done: ToolResult = { ok: true, value: 'done' }
@@ -31,7 +31,7 @@ describe('a deadline', () => {
   test('answers for a tool that takes too long, and tells it by its signal', async () => {
     const time = fakeTime()
     const { tool, started } = held({ timeoutMs: 500 })
-    const running = time.runner.execute([callOf('echo')], context, fakeEnvironment([tool]))
+    const running = time.runner.execute([callOf('echo')], context, fakeScope([tool]))
     await settle()
     const { signal } = started[0] as ToolContext
     time.advance(499)
@@ -53,7 +53,7 @@ describe('a deadline', () => {
     const running = time.runner.execute(
       [callOf('own'), callOf('none')],
       { ...context, timeoutMs: 100 },
-      fakeEnvironment([own.tool, none.tool]),
+      fakeScope([own.tool, none.tool]),
     )
     await settle()
     time.advance(100)
@@ -67,7 +67,7 @@ describe('a deadline', () => {
     for (const timeoutMs of [undefined, 0, Number.POSITIVE_INFINITY, 2 ** 40, Number.NaN]) {
       const time = fakeTime()
       const { tool, finish } = held(timeoutMs === undefined ? {} : { timeoutMs })
-      const running = time.runner.execute([callOf('echo')], context, fakeEnvironment([tool]))
+      const running = time.runner.execute([callOf('echo')], context, fakeScope([tool]))
       await settle()
       time.advance(1_000_000)
       finish[0]?.(done)
@@ -87,7 +87,7 @@ describe('a deadline', () => {
     process.on('unhandledRejection', listen)
     const time = fakeTime()
     const late = held({ timeoutMs: 10 })
-    const running = time.runner.execute([callOf('echo')], context, fakeEnvironment([late.tool]))
+    const running = time.runner.execute([callOf('echo')], context, fakeScope([late.tool]))
     await settle()
     time.advance(10)
     const [answer] = await running
@@ -106,7 +106,7 @@ describe('cancellation', () => {
     const running = fakeTime().runner.execute(
       [callOf('echo', { n: 1 }), callOf('echo', { n: 2 })],
       { ...context, signal: controller.signal },
-      fakeEnvironment([tool]),
+      fakeScope([tool]),
     )
     await settle()
     const signals = started.map(({ signal }) => signal)
@@ -136,7 +136,7 @@ describe('cancellation', () => {
       remove(type, listener)
     }
     const calls = Array.from({ length: 50 }, (_, n) => callOf('echo', { n }))
-    await fakeTime().runner.execute(calls, { ...context, signal }, fakeEnvironment([fakeTool()]))
+    await fakeTime().runner.execute(calls, { ...context, signal }, fakeScope([fakeTool()]))
     expect(listeners.size).toBe(0)
   })
 })
@@ -145,7 +145,7 @@ describe('gates', () => {
   test('maxConcurrent holds across batches, and lets in who waited longest', async () => {
     const { runner } = fakeTime()
     const { tool, started, finish } = held({ maxConcurrent: 2 })
-    const environment = fakeEnvironment([tool])
+    const environment = fakeScope([tool])
     const first = runner.execute(
       [1, 2, 3].map((n) => callOf('echo', { n }, `a${n}`)),
       context,
@@ -171,7 +171,7 @@ describe('gates', () => {
     const running = time.runner.execute(
       [1, 2, 3].map((n) => callOf('echo', { n })),
       context,
-      fakeEnvironment([tool]),
+      fakeScope([tool]),
     )
     await settle()
     fail[0]?.(new Error('boom'))
@@ -192,7 +192,7 @@ describe('gates', () => {
     const running = fakeTime().runner.execute(
       [1, 2, 3].map((n) => callOf('echo', { n })),
       { ...context, maxParallel: 1 },
-      fakeEnvironment([tool]),
+      fakeScope([tool]),
     )
     for (let n = 0; n < 3; n++) {
       await settle()
@@ -205,7 +205,7 @@ describe('gates', () => {
   test('who waits is answered when the batch is cancelled, and takes no place', async () => {
     const { runner } = fakeTime()
     const { tool, started, finish } = held({ maxConcurrent: 1 })
-    const environment = fakeEnvironment([tool])
+    const environment = fakeScope([tool])
     const holding = runner.execute([callOf('echo', { n: 1 })], context, environment)
     await settle()
     const controller = new AbortController()
@@ -253,7 +253,7 @@ describe('capabilities', () => {
         return { ok: true, value: `${await ctx.storage?.get('k')} ${'secrets' in ctx}` }
       },
     })
-    const result = await runOne(tool, {}, { environment: { backends: backends(seen) } })
+    const result = await runOne(tool, {}, { scope: { backends: backends(seen) } })
     expect(result).toEqual({ ok: true, value: 'kept false' })
     expect(seen).toEqual([[true, { tool: 'echo', sessionId: 's', signal: true, attachments: [] }]])
   })
@@ -267,7 +267,7 @@ describe('capabilities', () => {
         },
       },
     }
-    const result = await runOne(tool, {}, { environment: { backends: refusing } })
+    const result = await runOne(tool, {}, { scope: { backends: refusing } })
     expect(result).toMatchObject({ code: 'not_available', error: expect.stringContaining('quota reached') })
     expect(started).toEqual([])
   })
@@ -282,7 +282,7 @@ describe('capabilities', () => {
       error: 'outside of the granted roots',
     })
     const tool = fakeTool({ capabilities: { storage: true } })
-    const result = await runOne(tool, {}, { environment: { backends: { storage: { open: refusal } } } })
+    const result = await runOne(tool, {}, { scope: { backends: { storage: { open: refusal } } } })
     expect(result).toMatchObject({
       code: 'denied',
       error: expect.stringContaining('outside of the granted roots'),
@@ -304,13 +304,13 @@ describe('capabilities', () => {
       content: [{ type: 'text', text: 'open sesame' }],
       structured: { list: [{ header: 'sesame' }], sesame: 1 },
     }
-    const environment = { backends: backends([]) }
+    const scope = { backends: backends([]) }
     const tool = (execute: Tool['execute']) => fakeTool({ capabilities: { secrets: ['KEY'] }, execute })
     expect(
       await runOne(
         tool(() => says),
         {},
-        { environment },
+        { scope },
       ),
     ).toEqual({
       ok: true,
@@ -321,15 +321,15 @@ describe('capabilities', () => {
     const failing = tool(() => {
       throw new Error('401 for sesame')
     })
-    expect(await runOne(failing, {}, { environment })).toMatchObject({ error: '401 for ***' })
+    expect(await runOne(failing, {}, { scope })).toMatchObject({ error: '401 for ***' })
     const undeclared = fakeTool({ execute: () => says })
-    expect(await runOne(undeclared, {}, { environment })).toMatchObject({ value: 'key ***' })
+    expect(await runOne(undeclared, {}, { scope })).toMatchObject({ value: 'key ***' })
   })
 
   test('are masked in what a hook makes of a result, too', async () => {
     const tool = fakeTool({ capabilities: { secrets: ['KEY'] } })
     const hooks = { after_tool_call: () => ({ ok: true as const, value: 'the hook says sesame' }) }
-    const result = await runOne(tool, {}, { environment: { backends: backends([]), hooks } })
+    const result = await runOne(tool, {}, { scope: { backends: backends([]), hooks } })
     expect(result).toEqual({ ok: true, value: 'the hook says ***' })
   })
 
@@ -341,7 +341,7 @@ describe('capabilities', () => {
       capabilities: { secrets: ['KEY'] },
       execute: () => ({ ok: true, value: 'sesame' }),
     })
-    const result = await runOne(tool, {}, { environment: { backends: broken } })
+    const result = await runOne(tool, {}, { scope: { backends: broken } })
     expect(result).toMatchObject({ ok: false, code: 'execution_failed' })
     expect(JSON.stringify(result)).not.toContain('sesame')
   })
@@ -361,9 +361,9 @@ describe('a dry run', () => {
       { city: 'Rome' },
       {
         context: { dryRun: true },
-        environment: {
+        scope: {
           hooks: { before_tool_call: () => void ran.push('hook') },
-          onUse: () => ran.push('use'),
+          noteUses: () => void ran.push('use'),
         },
       },
     )
@@ -406,11 +406,7 @@ describe('a dry run', () => {
       secrets: { open: () => ({ get: () => 's' }), mask: (text) => text.replaceAll('sesame', '***') },
     }
     const tool = fakeTool({ capabilities: { secrets: ['KEY'] } })
-    const result = await runOne(
-      tool,
-      { note: 'sesame' },
-      { context: { dryRun: true }, environment: { backends } },
-    )
+    const result = await runOne(tool, { note: 'sesame' }, { context: { dryRun: true }, scope: { backends } })
     expect(JSON.stringify(result)).not.toContain('sesame')
   })
 

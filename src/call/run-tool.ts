@@ -3,7 +3,7 @@ import { describeError } from '../errors.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
 import { failedWith, failure, toResult } from './answers.ts'
 import type { Batch } from './batch.ts'
-import type { CallTarget } from './call-environment.ts'
+import type { CallTarget } from './call-scope.ts'
 import { openCapabilities } from './open-capabilities.ts'
 import { ProgressReport } from './progress-report.ts'
 import { type Outcome, runWithin, type Stop } from './run-within.ts'
@@ -21,7 +21,8 @@ export function runTool(
   batch: Batch,
 ): ToolResult | Promise<ToolResult> {
   const ofTool = slotsOf(target, batch)
-  if (ofTool === undefined && batch.slots === undefined) return execute(target.tool, args, toolCallId, batch)
+  if (ofTool === undefined && batch.slots === undefined)
+    return execute(target.entry.tool, args, toolCallId, batch)
   return runInTurn([ofTool, batch.slots], target, args, toolCallId, batch)
 }
 
@@ -37,23 +38,22 @@ async function runInTurn(
     for (const slots of queues) {
       if (slots === undefined) continue
       const leaveSlot = await slots.enter(batch.abort)
-      if (leaveSlot === undefined) return cancelled(target.tool)
+      if (leaveSlot === undefined) return cancelled(target.entry.tool)
       leave.push(leaveSlot)
     }
-    return await execute(target.tool, args, toolCallId, batch)
+    return await execute(target.entry.tool, args, toolCallId, batch)
   } finally {
     for (const leaveSlot of leave) leaveSlot()
   }
 }
 
 function slotsOf(target: CallTarget, { state }: Batch): Slots | undefined {
-  const { maxConcurrent } = target.tool
-  const registration = target.registration ?? target.tool
+  const { maxConcurrent } = target.entry.tool
   if (maxConcurrent === undefined || !(maxConcurrent >= 1)) return undefined
-  const known = state.slots.get(registration)
+  const known = state.slots.get(target.entry)
   if (known) return known
   const slots = new Slots(Math.floor(maxConcurrent))
-  state.slots.set(registration, slots)
+  state.slots.set(target.entry, slots)
   return slots
 }
 

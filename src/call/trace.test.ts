@@ -8,7 +8,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import { afterEach, describe, expect, test } from 'vitest'
-import { fakeTool, runOne } from './fake-environment.ts'
+import { entryOf, fakeTool, runOne } from './fake-scope.ts'
 
 interface Recorded {
   name: string
@@ -125,8 +125,8 @@ describe('a call leaves a span', () => {
   test('named after the tool it resolved to', async () => {
     const spans = listen()
     const tool = fakeTool({ name: 'target' })
-    const resolve = () => ({ tool, source: { kind: 'builtin' as const }, args: {} })
-    await runOne(fakeTool({ name: 'call_tool' }), {}, { environment: { resolve } })
+    const resolve = () => ({ entry: entryOf(tool), args: {} })
+    await runOne(fakeTool({ name: 'call_tool' }), {}, { scope: { resolve } })
     expect(spans[0]?.name).toBe('execute_tool target')
   })
 })

@@ -9,7 +9,7 @@ import {
 } from '@opentelemetry/api'
 import type { ToolResult } from '../tool.ts'
 
-/** The call a span is about. */
+/** The call a span is about, under the name of the tool that runs. */
 export interface TracedCall {
   readonly name: string
   readonly toolCallId: string
@@ -21,18 +21,13 @@ export interface TracedCall {
  * AI. Arguments and results are left out: they may hold what a trace must not. Without a tracer provider nothing
  * happens, and a tracer that fails changes nothing.
  */
-export function traceCall(
-  call: TracedCall,
-  run: () => Promise<ToolResult>,
-  /** The tool's own name, once it is known: a call through `call_tool` is traced as a call of its target. */
-  toolName: () => string | undefined,
-): Promise<ToolResult> {
+export function traceCall(call: TracedCall, run: () => Promise<ToolResult>): Promise<ToolResult> {
   const span = startSpan(call)
   if (span === undefined) return run()
   let running: Promise<ToolResult> | undefined
   const runOnce = () => {
     running ??= run().then((result) => {
-      endSpan(span, result, toolName())
+      endSpan(span, result)
       return result
     })
     return running
@@ -74,11 +69,8 @@ function startSpan(call: TracedCall): Span | undefined {
   }
 }
 
-function endSpan(span: Span, result: ToolResult, toolName: string | undefined): void {
+function endSpan(span: Span, result: ToolResult): void {
   try {
-    if (toolName !== undefined) {
-      span.updateName(`execute_tool ${toolName}`).setAttribute('gen_ai.tool.name', toolName)
-    }
     if (!result.ok) {
       span.setAttribute('error.type', result.code)
       span.setStatus({ code: SpanStatusCode.ERROR, message: result.code })

@@ -1,6 +1,7 @@
 import { describeError } from '../errors.ts'
 import type { CallResult, ToolResult } from '../tool.ts'
 import type { Batch } from './batch.ts'
+import { partFailed } from './part-failed.ts'
 import type { AnsweredCall } from './run-call.ts'
 import { runWithin } from './run-within.ts'
 import { type Claim, shareBudget } from './share-budget.ts'
@@ -27,18 +28,18 @@ export function trimResults(
   return Promise.all(results)
 }
 
-function answerOf({ toolCallId, name, durationMs }: AnsweredCall, result: ToolResult): CallResult {
-  return { toolCallId, name, result, durationMs }
+function answerOf({ call, durationMs }: AnsweredCall, result: ToolResult): CallResult {
+  return { toolCallId: call.toolCallId, name: call.name, result, durationMs }
 }
 
 function claimOf({ result, target }: AnsweredCall, extraChars: number): Claim {
   const chars = textOf(result).length + extraChars
   try {
-    const { maxResultChars } = target?.tool ?? {}
+    const { maxResultChars } = target?.entry.tool ?? {}
     const hasLimit = typeof maxResultChars === 'number' && maxResultChars >= 0
     return {
       chars,
-      isSelfLimiting: target?.registration?.isSelfLimiting === true,
+      isSelfLimiting: target?.entry.isSelfLimiting === true,
       maxChars: hasLimit ? Math.floor(maxResultChars) : undefined,
     }
   } catch {
@@ -47,15 +48,15 @@ function claimOf({ result, target }: AnsweredCall, extraChars: number): Claim {
 }
 
 async function trimmed(call: AnsweredCall, limitChars: number, batch: Batch): Promise<CallResult> {
-  const { toolCallId, name, result } = call
+  const { result, toolName } = call
   const text = textOf(result)
   const handle = limitChars < markerOf(text).length ? undefined : await spill(text, call, batch)
   const shown = trimText(text, limitChars, handle)
   batch.emit({
     type: 'result-trimmed',
     sessionId: batch.sessionId,
-    toolCallId,
-    name,
+    toolCallId: call.call.toolCallId,
+    name: toolName,
     totalChars: text.length,
     keptChars: shown.length,
     ...(handle === undefined ? {} : { handle }),
@@ -87,9 +88,8 @@ async function spill(text: string, call: AnsweredCall, batch: Batch): Promise<st
   const limits = { abort, timeoutMs, schedule: state.schedule }
   const outcome = await runWithin<unknown>(() => spill.put(sessionId, text), limits)
   if (outcome.kind === 'returned') return typeof outcome.value === 'string' ? outcome.value : undefined
-  const { toolCallId, name } = call
   const error = outcome.kind === 'threw' ? describeError(outcome.error) : outcome.kind
-  batch.emit({ type: 'call-part-failed', sessionId, toolCallId, name, part: 'spill', error })
+  partFailed('spill', error, { toolCallId: call.call.toolCallId, toolName: call.toolName }, batch)
   return undefined
 }
 

@@ -257,6 +257,7 @@ describe('races', () => {
     async () => {
       await mkdir(join(root, 'swap'))
       await writeFile(join(root, 'swap', 'secret.txt'), 'harmless')
+      await writeFile(join(outside, 'marker'), 'only outside')
       const swapper = spawn(process.execPath, ['-e', SWAP, root, outside], {
         stdio: ['ignore', 'pipe', 'inherit'],
       })
@@ -277,7 +278,7 @@ describe('races', () => {
         swapper.kill('SIGKILL')
       }
       expect(await readFile(join(outside, 'secret.txt'), 'utf8')).toBe('secret')
-      expect(await readdir(outside)).toEqual(['secret.txt'])
+      expect((await readdir(outside)).sort()).toEqual(['marker', 'secret.txt'])
     },
     60_000,
   )

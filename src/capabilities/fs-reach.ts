@@ -3,8 +3,9 @@ import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { type CapabilityBackend, CapabilityError, type FileAccess, type FileInfo } from '../capability.ts'
+import { anyText, checkOptions, type OptionRules, textList, wholeNumber } from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
-import { checkLimits } from './check-limits.ts'
+import { turns } from '../store/turns.ts'
 import { checkRunning } from './check-running.ts'
 import {
   type Opened,
@@ -16,7 +17,6 @@ import {
 } from './files/open-within.ts'
 import { grantedRoots, isMissingError, systemCode } from './files/roots.ts'
 import { inBatches } from './in-batches.ts'
-import { turns } from './turns.ts'
 
 /** Which files may be read and written, and how large they may be. */
 export interface FsReachOptions {
@@ -32,6 +32,14 @@ export interface FsReachOptions {
   readonly maxWriteBytes?: number
 }
 
+const OPTIONS: OptionRules<FsReachOptions> = {
+  read: textList,
+  write: textList,
+  base: anyText,
+  maxReadBytes: wholeNumber({ from: 1 }),
+  maxWriteBytes: wholeNumber({ from: 1 }),
+}
+
 const MAX_BYTES = 10 * 1024 * 1024
 
 /**
@@ -40,8 +48,8 @@ const MAX_BYTES = 10 * 1024 * 1024
  * written. Files are written beside their place and renamed into it; changes to one file happen one after the other.
  */
 export function fsReachBackend(options: FsReachOptions): CapabilityBackend<'fs_reach'> {
+  checkOptions('fsReachBackend()', options, OPTIONS)
   const { maxReadBytes = MAX_BYTES, maxWriteBytes = MAX_BYTES } = options
-  checkLimits('fsReachBackend', { maxReadBytes, maxWriteBytes })
   const readable = options.read ?? []
   const writable = options.write ?? []
   const first = options.base ?? readable[0] ?? writable[0]

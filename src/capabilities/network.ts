@@ -1,8 +1,16 @@
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, isIPv4 } from 'node:net'
 import { type CapabilityBackend, CapabilityError } from '../capability.ts'
+import {
+  anyFunction,
+  checkOptions,
+  milliseconds,
+  type OptionRules,
+  required,
+  textList,
+  wholeNumber,
+} from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
-import { checkLimits } from './check-limits.ts'
 import { checkRunning } from './check-running.ts'
 import { type Address, exchange, type Incoming, type Outgoing } from './network/exchange.ts'
 import { type HostTest, hostOf, hostTest, portOf } from './network/host-list.ts'
@@ -26,6 +34,16 @@ export interface NetworkOptions {
   readonly lookup?: (host: string) => Promise<readonly Address[]>
 }
 
+const OPTIONS: OptionRules<NetworkOptions> = {
+  hosts: required(textList),
+  allowPrivate: textList,
+  timeoutMs: milliseconds({ from: 1 }),
+  maxBytes: wholeNumber({ from: 1 }),
+  maxRequestBytes: wholeNumber({ from: 1 }),
+  maxRedirects: wholeNumber(),
+  lookup: anyFunction,
+}
+
 const MAX_BYTES = 10 * 1024 * 1024
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 const WITHOUT_BODY = new Set([204, 205, 304])
@@ -42,9 +60,8 @@ const HARMLESS_HEADERS = /^(accept|accept-language|accept-encoding|content-type|
  * hold credentials are dropped when it leaves the origin. Proxies of the environment are not used.
  */
 export function networkBackend(options: NetworkOptions): CapabilityBackend<'network'> {
+  checkOptions('networkBackend()', options, OPTIONS)
   const { timeoutMs = 30_000, maxBytes = MAX_BYTES, maxRequestBytes = MAX_BYTES, maxRedirects = 5 } = options
-  checkLimits('networkBackend', { timeoutMs, maxBytes, maxRequestBytes })
-  checkLimits('networkBackend', { maxRedirects }, 0)
   const lookup = options.lookup ?? ((host) => systemLookup(host, { all: true }))
   const isGranted = hostTest(options.hosts)
   const isPrivateAllowed = hostTest(options.allowPrivate ?? [])
@@ -138,7 +155,7 @@ function nextUrl(location: string, from: URL): URL {
   if (!URL.canParse(location, from)) {
     throw new CapabilityError(
       'execution_failed',
-      `${from} redirects to "${shownUrl(location)}", which is no address`,
+      `${from} redirects to "${shownUrl(location)}", which is not an address`,
     )
   }
   const url = new URL(location, from)

@@ -1,8 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { type CapabilityBackend, CapabilityError, type ProcessOutcome } from '../capability.ts'
+import {
+  anyObject,
+  anyText,
+  checkOptions,
+  milliseconds,
+  type OptionRules,
+  required,
+  textList,
+  wholeNumber,
+} from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
-import { checkLimits } from './check-limits.ts'
 import { checkRunning } from './check-running.ts'
 import { openDirectoryWithin, pathOfHandle } from './files/open-within.ts'
 import { grantedRoots } from './files/roots.ts'
@@ -30,6 +39,17 @@ export interface ProcessOptions {
   readonly graceMs?: number
 }
 
+const OPTIONS: OptionRules<ProcessOptions> = {
+  commands: required(textList),
+  directories: textList,
+  path: anyText,
+  passEnv: textList,
+  env: anyObject,
+  timeoutMs: milliseconds({ from: 1 }),
+  maxOutputBytes: wholeNumber({ from: 1 }),
+  graceMs: milliseconds(),
+}
+
 const HARMLESS_VARIABLES = ['HOME', 'LANG', 'LC_ALL', 'LC_CTYPE', 'LOGNAME', 'TERM', 'TMPDIR', 'TZ', 'USER']
 /** A command that writes this many times the limit is stopped: reading on would only burn time. */
 const FLOOD_FACTOR = 64
@@ -42,9 +62,8 @@ const DRAIN_MS = 1_000
  * when this process exits.
  */
 export function processBackend(options: ProcessOptions): CapabilityBackend<'process'> {
+  checkOptions('processBackend()', options, OPTIONS)
   const { timeoutMs = 120_000, maxOutputBytes = 1024 * 1024, graceMs = 2_000 } = options
-  checkLimits('processBackend', { timeoutMs, maxOutputBytes })
-  checkLimits('processBackend', { graceMs }, 0)
   const directories = options.directories ?? [process.cwd()]
   const base = resolve(directories[0] ?? '.')
   if (directories.length === 0) {

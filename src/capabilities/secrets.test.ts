@@ -23,10 +23,25 @@ describe('secrets', () => {
   it('are given by name to a tool that declared them, when the host lists them', async () => {
     const access = await secrets({ env: ['API_KEY', 'OTHER'] }, ['API_KEY', 'UNLISTED'])
     expect(access.get('API_KEY')).toBe('key-12345678')
-    expect(access.get('OTHER')).toBeUndefined()
-    expect(access.get('UNLISTED')).toBeUndefined()
     expect((await secrets({ env: ['API_KEY', 'OTHER'] })).get('OTHER')).toBe('other-secret')
-    expect((await secrets({ env: ['API_KEY'] })).get('UNLISTED')).toBeUndefined()
+  })
+
+  it('that were not declared or not granted throw, with the name', async () => {
+    const access = await secrets({ env: ['API_KEY', 'OTHER'] }, ['API_KEY', 'UNLISTED'])
+    expect(() => `Bearer ${access.get('UNLISTED')}`).toThrow(
+      'there is no secret "UNLISTED": the host does not grant it; add it to secretsBackend',
+    )
+    expect(() => access.get('OTHER')).toThrow(
+      'there is no secret "OTHER": probe does not declare it; declare it in capabilities.secrets',
+    )
+    expect(() => access.get('UNLISTED')).toThrow(expect.objectContaining({ code: 'denied' }))
+    const all = await secrets({ env: ['API_KEY'] })
+    expect(() => all.get('UNLISTED')).toThrow('the host does not grant it')
+  })
+
+  it('come from options that are checked', () => {
+    expect(() => secretsBackend({ envv: ['A'] } as never)).toThrow('did you mean "env"?')
+    expect(() => secretsBackend({ env: 'A' } as never)).toThrow('env is "A"; it must be a list of texts')
   })
 
   it('are refused when none that is declared is there', async () => {
@@ -50,7 +65,7 @@ describe('secrets', () => {
     await writeFile(bad, '{"API_KEY": "key-12345678",,}')
     expect(() => secretsBackend({ file: bad })).toThrow(/^(?!.*key-123).*not valid JSON/)
     await writeFile(bad, '["key-12345678"]')
-    expect(() => secretsBackend({ file: bad })).toThrow('holds no object')
+    expect(() => secretsBackend({ file: bad })).toThrow('does not hold an object')
     await writeFile(bad, '{"PIN": 123456}')
     expect(() => secretsBackend({ file: bad })).toThrow('"PIN"')
     expect(() => secretsBackend({ file: join(home, 'missing') })).toThrow('cannot be read')
@@ -127,6 +142,38 @@ describe('masking', () => {
       expect(mask(text)).toContain('***')
       expect(mask(text)).not.toMatch(/rd/)
     }
+  })
+
+  it.each([
+    ['hexadecimal', (text: string) => Buffer.from(text).toString('hex')],
+    ['hexadecimal in capitals', (text: string) => Buffer.from(text).toString('hex').toUpperCase()],
+    ['hexadecimal within more', (text: string) => Buffer.from(`user:${text}\n`).toString('hex')],
+    [
+      'hexadecimal with colons',
+      (text: string) =>
+        Buffer.from(text)
+          .toString('hex')
+          .replace(/..(?=.)/g, '$&:'),
+    ],
+    ['base64', (text: string) => btoa(`me:${Buffer.from(text).toString('latin1')}`)],
+    [
+      'percent escapes of every byte',
+      (text: string) => Buffer.from(text).toString('hex').replace(/../g, '%$&'),
+    ],
+    ['HTML', (text: string) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/"/g, '&quot;')],
+    [
+      'HTML by number',
+      (text: string) =>
+        text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/"/g, '&#34;').replace(/é/g, '&#xe9;'),
+    ],
+    ['JSON in ASCII', (text: string) => JSON.stringify(text).replace(/é/g, '\\u00e9')],
+    ['JSON within JSON', (text: string) => JSON.stringify(JSON.stringify({ a: text }))],
+  ])('finds a value in %s', (_encoding, encode) => {
+    const secret = 'p&ss<"wérd"/x'
+    const text = `before ${encode(secret)} after`
+    expect(encode(secret)).not.toContain(secret)
+    expect(maskValues([secret])(text)).toMatch(/\*\*\*/)
+    expect(maskValues([secret])(text)).not.toMatch(/ss|rd|7373|w/)
   })
 
   it('leaves nothing over where values overlap', () => {

@@ -1,6 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { type CapabilityBackend, CapabilityError } from '../capability.ts'
+import {
+  anyFunction,
+  anyObject,
+  anyText,
+  checkOptions,
+  type OptionRules,
+  textList,
+} from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import { isMaskable, maskValues } from '../secrets/mask-values.ts'
@@ -13,17 +21,26 @@ export interface SecretsOptions {
   readonly file?: string
   /** Where `env` is read from. The environment of this process by default. */
   readonly environment?: { readonly [name: string]: string | undefined }
-  /** Told about values too short to be masked. A process warning by default; the value itself is never in it. */
+  /** Called for values too short to be masked. A process warning by default; the value itself is never in it. */
   readonly onWarning?: (message: string) => void
 }
 
+const OPTIONS: OptionRules<SecretsOptions> = {
+  env: textList,
+  file: anyText,
+  environment: anyObject,
+  onWarning: anyFunction,
+}
+
 /**
- * Named secrets from the environment or a file, read once. A tool gets those it declared and the host lists.
+ * Named secrets from the environment or a file, read once. A tool gets those it declared and the host lists; `get`
+ * throws `denied`, with the name, for any other: a header with `undefined` in it is never sent.
  * `mask` covers all of them, whoever asked: a secret must not be printed by a tool that never held it either.
  */
 export function secretsBackend(options: SecretsOptions): CapabilityBackend<'secrets'> & {
   mask(text: string): string
 } {
+  checkOptions('secretsBackend()', options, OPTIONS)
   const secrets = readSecrets(options)
   warnOfShort(secrets, options.onWarning ?? ((message) => process.emitWarning(message)))
   const mask = maskValues([...secrets.values()])
@@ -39,7 +56,16 @@ export function secretsBackend(options: SecretsOptions): CapabilityBackend<'secr
           `the host has none of the secrets ${scope.tool} asks for (${declared.join(', ')}); add them to secretsBackend`,
         )
       }
-      return { get: (name) => (granted.includes(name) ? secrets.get(name) : undefined) }
+      return { get: (name) => readGranted(name) }
+
+      function readGranted(name: string): string {
+        const value = granted.includes(name) ? secrets.get(name) : undefined
+        if (value !== undefined) return value
+        const isDeclared = declared.includes('*') || declared.includes(name)
+        const problem = isDeclared ? 'the host does not grant it' : `${scope.tool} does not declare it`
+        const step = isDeclared ? 'add it to secretsBackend' : 'declare it in capabilities.secrets'
+        throw new CapabilityError('denied', `there is no secret "${name}": ${problem}; ${step}`)
+      }
     },
     mask,
   }
@@ -61,7 +87,7 @@ function readSecretFile(file: string): [name: string, value: string][] {
     if (typeof value === 'string') return [name, value]
     throw new ToolcribError(
       'config-invalid',
-      `secret "${name}" in ${file} is no text; put its value in quotes`,
+      `secret "${name}" in ${file} is not a text; put its value in quotes`,
     )
   })
 }
@@ -83,7 +109,7 @@ function parseJson(text: string, file: string): Record<string, unknown> {
     throw new ToolcribError('config-invalid', `${file} is not valid JSON; correct it`)
   }
   if (isRecord(parsed)) return parsed
-  throw new ToolcribError('config-invalid', `${file} holds no object; write {"NAME": "value"}`)
+  throw new ToolcribError('config-invalid', `${file} does not hold an object; write {"NAME": "value"}`)
 }
 
 function warnOfShort(secrets: ReadonlyMap<string, string>, warn: (message: string) => void): void {

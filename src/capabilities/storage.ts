@@ -1,11 +1,11 @@
 import { type CapabilityBackend, CapabilityError } from '../capability.ts'
 import { describeError } from '../errors.ts'
+import { turns } from '../store/turns.ts'
 import { checkLimits } from './check-limits.ts'
 import { checkRunning } from './check-running.ts'
 import { directorySpaces } from './storage/directory-spaces.ts'
 import { memorySpaces } from './storage/memory-spaces.ts'
 import type { StorageSpace } from './storage/space.ts'
-import { turns } from './turns.ts'
 
 /** Where values are kept, who shares them, and how much fits. */
 export interface StorageOptions {

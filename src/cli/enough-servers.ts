@@ -1,18 +1,20 @@
 import type { McpEvent } from 'toolcrib/mcp'
 
-/** How long servers that are still connecting are waited for once there is enough without them. */
+/** How long servers that are still connecting are waited for once the command could do without them. */
 const LINGER_MS = 5_000
 
-/** The end of waiting for servers that may never come. */
+/** Ends the wait for servers that may never connect. */
 export interface EnoughServers {
-  /** Hears what happens to servers. */
+  /** Takes note of a server that came up or failed. */
   note(event: McpEvent): void
-  /** Resolves when enough is there, and for a while no server has come up or failed. */
+  /** Starts the wait when the command could do without the servers that are still connecting. */
+  check(): void
+  /** Resolves when enough is there, and no server has come up or failed for a while. */
   readonly reached: Promise<void>
   stop(): void
 }
 
-/** Watches for the moment when waiting on costs more than the servers that are missing are likely to bring. */
+/** Watches for the moment when the missing servers are not worth a longer wait. */
 export function enoughServers(
   isEnough: () => boolean,
   schedule: (ms: number, fire: () => void) => () => void = scheduleWithTimers,
@@ -20,14 +22,18 @@ export function enoughServers(
   const { promise: reached, resolve } = withResolve()
   const settled = new Set<string>()
   let stop = () => {}
+  const check = () => {
+    stop()
+    if (isEnough()) stop = schedule(LINGER_MS, resolve)
+  }
   return {
     note: (event) => {
-      // One that fails again and again settles once.
+      // A server that fails again and again counts once.
       if (event.type !== 'server-state' || event.state === 'connecting' || settled.has(event.server)) return
       settled.add(event.server)
-      stop()
-      if (isEnough()) stop = schedule(LINGER_MS, resolve)
+      check()
     },
+    check,
     reached,
     stop: () => stop(),
   }

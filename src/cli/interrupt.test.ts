@@ -6,6 +6,7 @@ describe('untilSignal', () => {
     const exits: [ms: number, exitCode: number][] = []
     let cleanUp = () => {}
     const ended = untilSignal(
+      process,
       async (signal) => {
         await new Promise<void>((resolve) => {
           cleanUp = resolve
@@ -27,6 +28,7 @@ describe('untilSignal', () => {
     const exits: number[] = []
     expect(
       await untilSignal(
+        process,
         async () => 'done',
         (ms) => exits.push(ms),
       ),

@@ -1,3 +1,5 @@
+import type { SignalSource } from './terminal.ts'
+
 /** Work that a signal ended. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
@@ -12,14 +14,15 @@ export class Interrupted extends Error {
 
 const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
-/** More than servers take that must be killed. */
+/** Longer than it takes to kill servers that do not end by themselves. */
 const CLEAN_UP_MS = 5_000
 
 /**
  * Runs work that cleans up after itself. The first signal to stop aborts its `AbortSignal` with `Interrupted`; a second
- * one ends the process at once, and so does cleaning up that takes longer than a few seconds.
+ * one ends the process at once, and so does a clean-up that takes longer than five seconds.
  */
 export async function untilSignal<Result>(
+  signals: SignalSource,
   work: (signal: AbortSignal) => Promise<Result>,
   exitIn: (ms: number, exitCode: number) => void = exitProcessIn,
 ): Promise<Result> {
@@ -30,8 +33,8 @@ export async function untilSignal<Result>(
       exitIn(CLEAN_UP_MS, exitCode)
       controller.abort(new Interrupted(name, exitCode))
     }
-    process.on(name, listener)
-    return () => process.off(name, listener)
+    signals.on(name, listener)
+    return () => signals.off(name, listener)
   })
   const stopListening = () => {
     for (const stop of listeners) stop()
@@ -43,12 +46,12 @@ export async function untilSignal<Result>(
   }
 }
 
-/** Keeps no process alive that is done sooner. */
+/** Does not keep the process alive when it ends sooner. */
 function exitProcessIn(ms: number, exitCode: number): void {
   setTimeout(() => process.exit(exitCode), ms).unref()
 }
 
-/** What the promise comes to, or the signal's reason as soon as it is aborted. */
+/** Resolves as the promise does, or rejects with the signal's reason as soon as it is aborted. */
 export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   let stop = () => {}
   const aborted = new Promise<never>((_, reject) => {

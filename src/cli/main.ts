@@ -1,65 +1,10 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
-import { Command } from 'commander'
-import { approveCommand } from './commands/approve.ts'
-import { callCommand } from './commands/call.ts'
-import { chatCommand } from './commands/chat.ts'
-import { diffCommand } from './commands/diff.ts'
-import { doctorCommand } from './commands/doctor.ts'
-import { evalCommand } from './commands/eval.ts'
-import { importCommand } from './commands/import.ts'
-import { listCommand } from './commands/list.ts'
-import { lockCommand } from './commands/lock.ts'
-import { searchCommand } from './commands/search.ts'
-import { statsCommand } from './commands/stats.ts'
-import { tourCommand } from './commands/tour.ts'
-import { reportFailure } from './report-failure.ts'
+import { runCommandLine } from './command-line.ts'
+import { processTerminal } from './terminal.ts'
 
-// Commands are described here and loaded when they run: `--help` need not wait for what it does not use.
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-
-const program = new Command('toolcrib')
-  .description(
-    'A tool registry for AI agents: every tool in one place, a few on the surface, the rest a search away.',
-  )
-  .version(version)
-  .addCommand(tourCommand())
-  .addCommand(importCommand())
-  .addCommand(doctorCommand())
-  .addCommand(listCommand())
-  .addCommand(searchCommand())
-  .addCommand(callCommand())
-  .addCommand(statsCommand())
-  .addCommand(chatCommand())
-  .addCommand(lockCommand())
-  .addCommand(diffCommand())
-  .addCommand(approveCommand())
-  .addCommand(evalCommand())
-  .addHelpText(
-    'after',
-    '\nStart with: toolcrib tour, then toolcrib doctor\nExit codes: 0 done, 1 failed, 2 wrong usage or bad input, 130 cancelled.',
-  )
-
-program.exitOverride().showHelpAfterError('see "toolcrib --help"')
-for (const command of program.commands)
-  command.exitOverride().showHelpAfterError(`see "toolcrib ${command.name()} --help"`)
-
-// Who reads may have seen enough (`| head`): the command still ends its servers, and says nothing more.
+// A reader that has seen enough (`| head`) closes the pipe: the command still ends its servers, and prints no more.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
 
-try {
-  await program.parseAsync()
-} catch (error) {
-  const given = process.argv.slice(2)
-  const names = new Set(program.commands.map((each) => each.name()))
-  const command = given.find((word) => names.has(word))
-  process.exitCode = await reportFailure(error, { isJson: asksForJson(given), command })
-}
-
-/** Told by the words alone: a command line that makes no sense has no flags yet. */
-function asksForJson(given: readonly string[]): boolean {
-  const end = given.indexOf('--')
-  return (end === -1 ? given : given.slice(0, end)).includes('--json')
-}
+process.exitCode = await runCommandLine(process.argv.slice(2), processTerminal())

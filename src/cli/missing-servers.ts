@@ -1,31 +1,53 @@
 import pc from 'picocolors'
-import type { ServerStatus } from 'toolcrib'
-import { note, plain } from './terminal.ts'
+import type { ServerStatus, ToolRegistry } from 'toolcrib'
+import type { Terminal } from './terminal.ts'
+import { plain, plural } from './text.ts'
 
 /**
- * Tells on stderr which servers a result is without, and why, and whether others are as remembered. Answers the exit
- * code: 1 when servers are configured and none of them is in the result.
+ * Notes which servers a result lacks, and why, and whether the tools of others are remembered ones. Returns the exit
+ * code: 1 when servers are configured and the result has none of them.
  */
 export function noteMissing(
+  terminal: Terminal,
   statuses: readonly ServerStatus[],
   what: 'listed' | 'searched' | 'counted',
 ): 0 | 1 {
   if (statuses.length === 0) {
-    const step = 'add one, or take over those of other programs with "toolcrib import"'
-    note(`${pc.yellow('note')} no servers are configured; ${step}`)
+    const step = 'add one, or import those of other programs with "toolcrib import"'
+    terminal.note(`${pc.yellow('note')} no servers are configured; ${step}`)
     return 0
   }
   const missing = statuses.filter(isMissing)
   for (const status of missing)
-    note(`${pc.yellow('note')} ${status.server} is not ${what}: ${reasonOf(status)}`)
+    terminal.note(`${pc.yellow('note')} ${status.server} is not ${what}: ${reasonOf(status)}`)
   if (isNoneThere(statuses)) {
-    note(`${pc.red('error')} no server answered; see what to do with "toolcrib doctor"`)
+    terminal.note(`${pc.red('error')} no server answered; find out why with "toolcrib doctor"`)
     return 1
   }
   const remembered = statuses.filter(({ state }) => state === 'cold').length
-  if (remembered > 0 && process.stderr.isTTY)
-    note(pc.dim('tools are as remembered; ask the servers anew with --refresh'))
+  if (remembered > 0 && terminal.errors.isTTY)
+    terminal.note(pc.dim('tools are as remembered; ask the servers again with --refresh'))
   return 0
+}
+
+/** Notes how many tools are in quarantine, which the result leaves out. */
+export function noteQuarantined(
+  terminal: Terminal,
+  registry: ToolRegistry,
+  what: 'searched' | 'shown to a model',
+): void {
+  const count = quarantinedTools(registry).length
+  if (count === 0) return
+  const step = 'see what changed with "toolcrib diff"'
+  terminal.note(
+    `${pc.yellow('note')} ${plural(count, 'tool is', 'tools are')} in quarantine and not ${what}; ${step}`,
+  )
+}
+
+/** Tools whose definition changed since it was approved, by name. */
+export function quarantinedTools(registry: ToolRegistry): string[] {
+  const names = registry.listSchemas().map(({ name }) => name)
+  return names.filter((name) => registry.explain(name).state === 'quarantined')
 }
 
 /** Whether servers are configured, and none of them has answered. */
@@ -40,5 +62,5 @@ function isMissing({ state }: ServerStatus): boolean {
 function reasonOf(status: ServerStatus): string {
   return status.state === 'failed'
     ? `it failed: ${plain(status.reason)}`
-    : 'it is still connecting; give it more with --timeout'
+    : 'it is still connecting; give it more time with --timeout'
 }

@@ -1,7 +1,8 @@
 import { CommanderError } from 'commander'
 import pc from 'picocolors'
 import { Interrupted } from './interrupt.ts'
-import { note, plainLines, printJson } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
+import { plainLines } from './text.ts'
 
 /** What went wrong, as `--json` prints it under `error`. */
 interface Failure {
@@ -13,22 +14,26 @@ interface Failure {
 
 export interface FailureOptions {
   readonly isJson: boolean
-  /** The command that failed, when it could be told. */
+  /** The command that failed; undefined when the command line names none. */
   readonly command: string | undefined
 }
 
 /**
- * Tells what ended a command, on stderr and, for programs, as JSON on stdout; answers the exit code. What the user can
- * mend gets one line; anything else is a bug and is thrown on with its stack.
+ * Reports the error that ended a command, on stderr and, for programs, as JSON on stdout. Returns the exit code. An
+ * error that the user can do something about is one line; any other is a bug, and is thrown with its stack.
  */
-export async function reportFailure(error: unknown, options: FailureOptions): Promise<number> {
-  // Help and version end a command line as errors do.
+export async function reportFailure(
+  error: unknown,
+  terminal: Terminal,
+  options: FailureOptions,
+): Promise<number> {
+  // Commander ends --help and --version by an error, too.
   if (error instanceof CommanderError && error.exitCode === 0) return 0
   const { exitCode, ...failure } = await describe(error, options.command)
-  if (options.isJson) printJson({ error: failure })
+  if (options.isJson) terminal.printJson({ error: failure })
   if (exitCode === undefined) throw error
-  // The parser has said on stderr what is wrong with the words.
-  if (!(error instanceof CommanderError)) showFailure(failure)
+  // Commander has printed its own message already.
+  if (!(error instanceof CommanderError)) terminal.note(describeFailure(failure))
   return exitCode
 }
 
@@ -51,12 +56,12 @@ async function describe(
   return { code, message, ...(isQuery ? { hint } : {}), exitCode: FAILED.has(code) ? 1 : 2 }
 }
 
-/** Nothing was wrong with what the user said; it could not be done. */
+/** Codes of errors that are not the user's: the input was fine, and the work could not be done. */
 const FAILED: ReadonlySet<string> = new Set(['source-unavailable', 'store-unavailable'])
 
-function showFailure({ code, message, hint }: Failure): void {
+function describeFailure({ code, message, hint }: Failure): string {
   const next = hint === undefined ? '' : `\n${hint}`
   const label = code === 'cancelled' ? pc.yellow('cancelled') : pc.red('error')
   const suffix = code === 'cancelled' ? '' : ` ${pc.dim(`(${code})`)}`
-  note(`${label} ${plainLines(message)}${suffix}${next}`)
+  return `${label} ${plainLines(message)}${suffix}${next}`
 }

@@ -1,17 +1,22 @@
 import pc from 'picocolors'
 import { changeDigest, type FieldChange, type Finding, type LockChange } from 'toolcrib/mcp'
-import { exact, plain, plural, say } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
+import { exact, plain, plural } from './text.ts'
 
-/** Changes for a terminal: what is new, gone or different, field by field, and what the scanner says of it. */
-export function showChanges(changes: readonly LockChange[], findings: readonly Finding[] = []): void {
+/** Prints what is new, gone or different, field by field, and what the scanner finds suspicious in it. */
+export function showChanges(
+  terminal: Terminal,
+  changes: readonly LockChange[],
+  findings: readonly Finding[] = [],
+): void {
   for (const change of changes) {
-    say(titleOf(change))
-    for (const field of fieldsOf(change)) showField(field)
-    for (const finding of findingsOf([change], findings)) showFinding(finding)
+    terminal.say(titleOf(change))
+    for (const field of fieldsOf(change)) showField(terminal, field)
+    for (const finding of findingsOf([change], findings)) showFinding(terminal, finding)
   }
 }
 
-/** What the scanner says of tools that are new or changed. */
+/** The findings about tools that are new or changed. */
 export function findingsOf(changes: readonly LockChange[], findings: readonly Finding[]): Finding[] {
   return findings.filter(({ server, tool }) =>
     changes.some(
@@ -25,11 +30,14 @@ export function findingsOf(changes: readonly LockChange[], findings: readonly Fi
 
 const COLOURS = { high: pc.red, medium: pc.yellow, low: pc.dim } as const
 
-/** One finding, under the change or the tool it is about. */
-export function showFinding({ severity, server, tool, place, message, excerpt }: Finding): void {
+/** Prints one finding, under the change or the tool it is about. */
+export function showFinding(
+  terminal: Terminal,
+  { severity, server, tool, place, message, excerpt }: Finding,
+): void {
   const where = pc.dim(`(${plain(`${server}.${tool}`)}, ${plain(place)})`)
-  say(`    ${COLOURS[severity](`! ${severity}`)} ${plain(message)} ${where}`)
-  if (excerpt !== '') say(pc.dim(`      “${plain(excerpt)}”`))
+  terminal.say(`    ${COLOURS[severity](`! ${severity}`)} ${plain(message)} ${where}`)
+  if (excerpt !== '') terminal.say(pc.dim(`      “${plain(excerpt)}”`))
 }
 
 /** Changes with their digests, for programs. */
@@ -56,11 +64,11 @@ function titleOf(change: LockChange): string {
     pc.bold(exact('tool' in change ? change.name : change.server)) + pc.dim(`@${changeDigest(change)}`)
   switch (change.kind) {
     case 'server-added':
-      return `${pc.green('+')} server ${name} ${pc.dim('is new: not started before it is approved')}`
+      return `${pc.green('+')} server ${name} ${pc.dim('is new: not started until it is approved')}`
     case 'server-removed':
       return `${pc.red('-')} server ${name} ${pc.dim('is no longer configured')}`
     case 'command-changed':
-      return `${pc.yellow('~')} server ${name} ${pc.dim('has another command: not started before it is approved')}`
+      return `${pc.yellow('~')} server ${name} ${pc.dim('has a different command: not started until it is approved')}`
     case 'tool-added':
       return `${pc.green('+')} tool ${name} ${pc.dim('is new')}`
     case 'tool-removed':
@@ -70,7 +78,7 @@ function titleOf(change: LockChange): string {
   }
 }
 
-/** Of a new tool everything is new: its parameters one by one, so that each can be read. */
+/** Everything of a new tool, with its parameters one by one so that each can be read. */
 function fieldsOf(change: LockChange): readonly FieldChange[] {
   if ('fields' in change) return change.fields
   if (change.kind !== 'tool-added') return []
@@ -85,14 +93,14 @@ function fieldsOf(change: LockChange): readonly FieldChange[] {
   ]
 }
 
-function showField({ path, before, after }: FieldChange): void {
-  say(`    ${pc.cyan(exact(path))}`)
+function showField(terminal: Terminal, { path, before, after }: FieldChange): void {
+  terminal.say(`    ${pc.cyan(exact(path))}`)
   const [old, now] = part(write(before), write(after))
-  if (before !== undefined) say(pc.red(`      - ${old}`))
-  if (after !== undefined) say(pc.green(`      + ${now}`))
+  if (before !== undefined) terminal.say(pc.red(`      - ${old}`))
+  if (after !== undefined) terminal.say(pc.green(`      + ${now}`))
 }
 
-/** Values as JSON writes them; texts to the letter, with what is hidden in them made visible. */
+/** Values as JSON; texts to the letter, with hidden characters made visible. */
 function write(value: unknown): string {
   if (value === undefined) return ''
   return exact(typeof value === 'string' ? value : JSON.stringify(value))
@@ -101,7 +109,7 @@ function write(value: unknown): string {
 const CONTEXT = 40
 const WHOLE = 160
 
-/** Of two long texts only where they differ, with a little around it. */
+/** Of two long texts, only where they differ, with some context. */
 function part(before: string, after: string): [string, string] {
   if (before.length <= WHOLE && after.length <= WHOLE) return [before, after]
   let start = 0

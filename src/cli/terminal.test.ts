@@ -1,65 +1,58 @@
-import { stripVTControlCharacters } from 'node:util'
-import fc from 'fast-check'
-import pc from 'picocolors'
+import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { withoutHidden } from '../names.ts'
-import { exact, plain, plainLines, wrap } from './terminal.ts'
+import { fakeTerminal } from './fake-terminal.ts'
 
-describe('prose on a terminal', () => {
-  it('is broken between words, and goes on where it began', () => {
-    expect(wrap('  ✗ a line that is too long for it', 16)).toBe('  ✗ a line that\n  is too long\n  for it')
-    expect(wrap('short\n\nlines stay', 16)).toBe('short\n\nlines stay')
-    expect(wrap('averyveryverylongword and more', 10)).toBe('averyveryverylongword\nand more')
+const LONG = 'word '.repeat(10).trim()
+
+function screen(columns: number) {
+  return Object.assign(new PassThrough(), { isTTY: true, columns })
+}
+
+function read(stream: PassThrough): string {
+  return String(stream.read() ?? '')
+}
+
+describe('a terminal', () => {
+  it('wraps prose to its width, and prints lines as they are', () => {
+    const output = screen(24)
+    const { terminal } = fakeTerminal({ output })
+    terminal.say(LONG)
+    expect(read(output)).toBe('word word word word word\nword word word word word\n')
+    terminal.print(LONG)
+    expect(read(output)).toBe(`${LONG}\n`)
+    expect(terminal.width).toBe(24)
   })
 
-  it('counts no colours', () => {
-    const { green } = pc.createColors(true)
-    expect(wrap(`${green('four')} ${green('four')}`, 9)).toBe(`${green('four')} ${green('four')}`)
-    expect(stripVTControlCharacters(wrap(green('  four four'), 8))).toBe('  four\n  four')
+  it('takes a width of 0 for unknown', () => {
+    expect(fakeTerminal({ output: screen(0) }).terminal.width).toBe(100)
   })
 
-  it('loses no word and breaks no line that fits', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.stringMatching(/^\w{1,12}$/)),
-        fc.integer({ min: 12, max: 40 }),
-        (words, width) => {
-          const text = words.join(' ')
-          const lines = wrap(text, width).split('\n')
-          expect(lines.join(' ')).toBe(text)
-          for (const line of lines) expect(stripVTControlCharacters(line).length).toBeLessThanOrEqual(width)
-        },
-      ),
-    )
-  })
-})
-
-describe('text of a server', () => {
-  it('hides nothing that never reaches the model', () => {
-    const hidden = Array.from({ length: 0x110000 }, (_, code) => String.fromCodePoint(code)).filter(
-      (character) => withoutHidden(character) === '',
-    )
-    expect(hidden).toEqual(
-      expect.arrayContaining(['\u{e0101}', '\ufe0f', '\u3164', '\u034f', '\ufeff', '\r']),
-    )
-    for (const show of [plain, plainLines, exact]) {
-      const silent = hidden.filter((character) => {
-        const code = `\\u{${character.codePointAt(0)?.toString(16)}}`
-        return show(`${character}one ${character} two`) !== `${code}one ${code} two`
-      })
-      expect(silent).toEqual([])
-    }
+  it('keeps notes and progress off the output', () => {
+    const errors = screen(24)
+    const { terminal, stdout } = fakeTerminal({ errors })
+    terminal.note(LONG)
+    expect(read(errors)).toBe('word word word word word\nword word word word word\n')
+    const line = terminal.progressLine()
+    line.show(LONG)
+    expect(read(errors)).toContain('word word word word wo…')
+    line.clear()
+    expect(read(errors)).toBe('\r\u001B[K')
+    expect(stdout()).toBe('')
   })
 
-  it('is one line, and emoji stay what they are', () => {
-    expect(plain(' one\r\n  two\t❤️ ')).toBe('one two ❤️')
-    expect(plainLines('one\r\ntwo')).toBe('one\ntwo')
+  it('is interactive when both input and output are', () => {
+    const input = Object.assign(new PassThrough(), { isTTY: true })
+    expect(fakeTerminal({ input, output: screen(80) }).terminal.isInteractive).toBe(true)
+    expect(fakeTerminal({ input }).terminal.isInteractive).toBe(false)
+    expect(fakeTerminal({ output: screen(80) }).terminal.isInteractive).toBe(false)
   })
 
-  it('differs where texts do, down to their blanks', () => {
-    expect(exact('one\ntwo')).toBe('one⏎two')
-    expect(exact('one\u00a0two\t ')).toBe('one\\u{a0}two\\u{9}\\u{20}')
-    expect(exact(`one${' '.repeat(300)}two`)).toBe('one(300 spaces)two')
-    expect(exact('one  two')).toBe('one  two')
+  it('wraps nothing and shows no progress where nobody looks', () => {
+    const { terminal, stdout, stderr } = fakeTerminal()
+    terminal.say(LONG)
+    terminal.printJson({ a: 1 })
+    terminal.progressLine().show('waiting')
+    expect(stdout()).toBe(`${LONG}\n{\n  "a": 1\n}\n`)
+    expect(stderr()).toBe('')
   })
 })

@@ -1,129 +1,100 @@
+import type { Readable, Writable } from 'node:stream'
 import pc from 'picocolors'
+import { cut, wrap } from './text.ts'
 
-/** A line on stdout, as it is. */
-export function print(line = ''): void {
-  process.stdout.write(`${line}\n`)
+/** Where a command reads, writes and looks: the process's own streams and folder, or those of a test. */
+export interface TerminalOptions {
+  readonly input: Readable & { readonly isTTY?: boolean }
+  readonly output: OutputStream
+  readonly errors: OutputStream
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+  readonly signals: SignalSource
 }
 
-/** Prose for people on stdout: broken between words where a terminal would break inside them. */
-export function say(line = ''): void {
-  print(fitted(line))
+export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+
+/** Emits `SIGINT`, `SIGTERM` and `SIGHUP`, as a process does. */
+export interface SignalSource {
+  on(signal: string, listener: () => void): unknown
+  off(signal: string, listener: () => void): unknown
 }
 
-/** Prose as it fits the terminal; as it is, where no terminal is. */
-export function fitted(text: string): string {
-  return process.stdout.isTTY ? wrap(text, terminalWidth()) : text
-}
+/**
+ * The terminal of one command: results go to its output, notes and progress to its errors. Text for people is wrapped
+ * to the terminal's width, and printed as it is where there is no terminal.
+ */
+export class Terminal {
+  readonly input: TerminalOptions['input']
+  readonly output: OutputStream
+  readonly errors: OutputStream
+  readonly env: TerminalOptions['env']
+  readonly cwd: string
+  readonly signals: SignalSource
+  /** What the command exits with, unless an error ends it. */
+  exitCode = 0
 
-/** The same on stderr, for what is no part of the result. */
-export function note(line: string): void {
-  console.error(process.stderr.isTTY ? wrap(line, process.stderr.columns || 80) : line)
-}
-
-/** Data for programs on stdout. */
-export function printJson(data: unknown): void {
-  print(JSON.stringify(data, null, 2))
-}
-
-/** Text of a server as one line that cannot move the cursor, change colours or hide anything. */
-export function plain(text: string): string {
-  return visible(text.replace(/\r\n/g, '\n')).replace(/\s+/g, ' ').trim()
-}
-
-/** The same for text of several lines. */
-export function plainLines(text: string): string {
-  return visible(text.replace(/\r\n/g, '\n'))
-}
-
-/** What hides is written out; but for the selector that makes an emoji of a sign, which hides nothing. */
-function visible(text: string): string {
-  return showHidden(text).replace(/(?<=\p{Extended_Pictographic})\\u\{fe0f\}/gu, '\uFE0F')
-}
-
-/** Text of a server to the letter, on one line: line breaks as ⏎, and blanks other than a few spaces spelled out. */
-export function exact(text: string): string {
-  return showHidden(text)
-    .replace(/ {4,}/g, (blanks) => `(${blanks.length} spaces)`)
-    .replace(/[^\S ]/g, (blank) => (blank === '\n' ? '⏎' : showCode(blank)))
-    .replace(/^ | $/g, showCode)
-}
-
-/** All that Unicode says is not seen. It is said here once more, since `--help` need not wait for the library. */
-const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu
-
-function showHidden(text: string): string {
-  return text.replace(HIDDEN, (hidden) => (hidden === '\n' || hidden === '\t' ? hidden : showCode(hidden)))
-}
-
-function showCode(character: string): string {
-  return `\\u{${character.codePointAt(0)?.toString(16)}}`
-}
-
-/** Text cut to a width, with a mark where something was left out. */
-export function cut(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
-}
-
-/** Text broken into lines of a width, between words; lines go on where the first began. Colours take no room. */
-export function wrap(text: string, lineWidth: number): string {
-  return text
-    .split('\n')
-    .map((line) => wrapLine(line, lineWidth))
-    .join('\n')
-}
-
-function wrapLine(line: string, lineWidth: number): string {
-  if (width(line) <= lineWidth) return line
-  const indent = /^ */.exec(withoutColours(line))?.[0] ?? ''
-  const [first = '', ...words] = line.split(' ')
-  const lines = [first]
-  for (const word of words) {
-    const last = lines.at(-1) ?? ''
-    if (width(last) + 1 + width(word) <= lineWidth) lines[lines.length - 1] = `${last} ${word}`
-    else lines.push(indent + word)
+  constructor({ input, output, errors, env, cwd, signals }: TerminalOptions) {
+    this.input = input
+    this.output = output
+    this.errors = errors
+    this.env = env
+    this.cwd = cwd
+    this.signals = signals
   }
-  return lines.map((each) => each.trimEnd()).join('\n')
+
+  /** Whether somebody reads the output and can answer questions. */
+  get isInteractive(): boolean {
+    return this.input.isTTY === true && this.output.isTTY === true
+  }
+
+  /** Characters per line of output. Some terminals report 0. */
+  get width(): number {
+    return this.output.isTTY ? this.output.columns || 100 : 120
+  }
+
+  /** A line of output, as it is. */
+  print(line = ''): void {
+    this.output.write(`${line}\n`)
+  }
+
+  /** Prose on the output, wrapped between words. */
+  say(line = ''): void {
+    this.print(this.fit(line))
+  }
+
+  /** Prose wrapped to the width of the terminal; unchanged where there is none. */
+  fit(text: string): string {
+    return this.output.isTTY ? wrap(text, this.width) : text
+  }
+
+  /** Data for programs. */
+  printJson(data: unknown): void {
+    this.print(JSON.stringify(data, null, 2))
+  }
+
+  /** A line for people that is not part of the result. */
+  note(line: string): void {
+    const { isTTY, columns } = this.errors
+    this.errors.write(`${isTTY ? wrap(line, columns || 80) : line}\n`)
+  }
+
+  /** One line that changes while work goes on; nothing where there is no terminal. */
+  progressLine(): ProgressLine {
+    return progressLine(this.errors)
+  }
 }
 
-/** How many characters a line may take; those who need all of a text ask for JSON. Some terminals say 0. */
-export function terminalWidth(): number {
-  return process.stdout.isTTY ? process.stdout.columns || 100 : 120
-}
-
-/** Rows with their columns under each other; widths are measured without colours. */
-export function columns(
-  rows: readonly (readonly string[])[],
-  { rightAligned = [] as number[] } = {},
-): string[] {
-  const widths: number[] = []
-  for (const row of rows)
-    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, width(cell))
-  return rows.map((row) =>
-    row
-      .map((cell, at) => {
-        const fill = ' '.repeat((widths[at] ?? 0) - width(cell))
-        return rightAligned.includes(at) ? fill + cell : cell + fill
-      })
-      .join('  ')
-      .trimEnd(),
-  )
-}
-
-function width(cell: string): number {
-  return withoutColours(cell).length
-}
-
-function withoutColours(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours are escapes.
-  return text.replace(/\u001B\[\d+m/g, '')
-}
-
-export function figure(count: number): string {
-  return count.toLocaleString('en-US')
-}
-
-export function plural(count: number, noun: string): string {
-  return `${figure(count)} ${noun}${count === 1 ? '' : 's'}`
+/** The process's own terminal. */
+export function processTerminal(): Terminal {
+  return new Terminal({
+    input: process.stdin,
+    output: process.stdout,
+    errors: process.stderr,
+    env: process.env,
+    cwd: process.cwd(),
+    signals: process,
+  })
 }
 
 /** Where progress is written. */
@@ -133,11 +104,12 @@ export interface ProgressStream {
   write(text: string): unknown
 }
 
-/** One line on stderr that changes as work goes on; nothing when stderr is no terminal. */
-export function progressLine(stream: ProgressStream = process.stderr): {
+export interface ProgressLine {
   show(text: string): void
   clear(): void
-} {
+}
+
+export function progressLine(stream: ProgressStream): ProgressLine {
   if (!stream.isTTY) return { show: () => {}, clear: () => {} }
   const erase = '\r\u001B[K'
   let isShown = false

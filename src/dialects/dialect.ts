@@ -1,4 +1,4 @@
-import type { SearchToolName } from '../meta-tools/search-powers.ts'
+import type { SearchToolName } from '../meta-tools/search-session.ts'
 import type { Reply } from '../reply.ts'
 import type { SchemaLoss } from '../schema/translate/schema-node.ts'
 import type { Strategy, Surface } from '../session/surface.ts'

@@ -1,6 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk'
+import { readSearchAnswer } from '../meta-tools/search-answer.ts'
 import type { CallResult } from '../tool.ts'
-import { foundTools } from './search-answer.ts'
 import type { WireTool, WireTools } from './wire-tools.ts'
 
 /** Who may call a tool: the model itself, code it runs, or both. By registered name. */
@@ -40,7 +40,7 @@ export class MessagesTools {
   foundIn({ name, result }: CallResult): readonly string[] {
     if (!result.ok || !this.wire.isSearch(name)) return []
     const deferred = new Set(this.wire.deferred.map((tool) => tool.name))
-    const found = foundTools(result.structured).map((tool) => this.wire.toWireName(tool))
+    const found = readSearchAnswer(result.structured).activated.map((tool) => this.wire.toWireName(tool))
     return [...new Set(found)].filter((tool) => deferred.has(tool))
   }
 

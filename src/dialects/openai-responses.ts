@@ -1,5 +1,6 @@
 import type OpenAI from 'openai'
 import { isRecord } from '../json.ts'
+import { readSearchAnswer } from '../meta-tools/search-answer.ts'
 import type { Reply, Stop } from '../reply.ts'
 import { OPENAI_RULES } from '../schema/translate/schema-rules.ts'
 import type { CallResult } from '../tool.ts'
@@ -13,7 +14,7 @@ import { readCount, readText } from './read-value.ts'
 import { ResponseStreamReader } from './response-stream.ts'
 import { type ResponsesCallers, ResponsesTools } from './responses-tools.ts'
 import { isImage, resultParts, resultText } from './result-parts.ts'
-import { foundTools, searchNote } from './search-answer.ts'
+import { searchNote } from './search-answer.ts'
 import {
   answersTo,
   argumentsJson,
@@ -268,7 +269,9 @@ function functionOutput({ toolCallId, result }: CallResult, caller: Caller): Ite
 /** What a search found, as definitions; an output has no room for words, so they stand in a message after it. */
 function searchOutput({ toolCallId, result }: CallResult, tools: ResponsesTools): Item[] {
   const { wire } = tools
-  const found = new Set((result.ok ? foundTools(result.structured) : []).map((name) => wire.toWireName(name)))
+  const found = new Set(
+    (result.ok ? readSearchAnswer(result.structured).activated : []).map((name) => wire.toWireName(name)),
+  )
   const namespaces = toNamespaces(wire.deferred).flatMap((namespace) => {
     const members = namespace.tools.filter(({ name }) => found.has(name))
     return members.length > 0 ? [tools.toNamespace({ ...namespace, tools: members })] : []

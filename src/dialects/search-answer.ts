@@ -2,18 +2,6 @@ import { isRecord } from '../json.ts'
 import type { ToolResult } from '../tool.ts'
 import type { WireTools } from './wire-tools.ts'
 
-/** The tools a search has checked out, by registered name; none when it only listed them, or found nothing. */
-export function foundTools(structured: unknown): readonly string[] {
-  if (!isRecord(structured)) return []
-  if (structured.activated === true && typeof structured.name === 'string') return [structured.name]
-  const listed = namesIn(structured.matches ?? structured.tools)
-  const { activated } = structured
-  if (Array.isArray(activated)) return listed.filter((name) => activated.includes(name))
-  // A query in two steps lists what there is, and checks nothing out.
-  const isListOnly = structured.matches !== undefined && structured.query_kind === undefined
-  return isListOnly ? [] : listed
-}
-
 /**
  * A search's answer with only what the model can use: without the `$schema` of schemas, scores, empty lists, and the
  * list of what is callable where that is all it found. Each repeats in every later request. The answer of a search is
@@ -46,7 +34,16 @@ function withoutUri(schema: unknown): unknown {
 }
 
 /** What an answer may say besides the tools it found. */
-const ASIDES = ['evicted', 'next_offset', 'missing', 'omitted', 'unmatched_terms', 'servers', 'hint'] as const
+const ASIDES = [
+  'already_visible',
+  'evicted',
+  'next_offset',
+  'missing',
+  'omitted',
+  'unmatched_terms',
+  'servers',
+  'hint',
+] as const
 
 /**
  * What a search said besides the definitions that stand in place of its answer: tools that had to go, servers that
@@ -57,14 +54,13 @@ export function searchNote(structured: unknown, tools: WireTools): string {
   const said = ASIDES.flatMap((key) => {
     const value = structured[key]
     if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return []
-    return [[key, key === 'evicted' ? shownNames(value, tools) : value] as const]
+    return [[key, key === 'evicted' || key === 'already_visible' ? shownNames(value, tools) : value] as const]
   })
   return said.length === 0 ? '' : `The search also says: ${JSON.stringify(Object.fromEntries(said))}`
 }
 
-function namesIn(listed: unknown): readonly string[] {
-  if (!Array.isArray(listed)) return []
-  return listed.flatMap((match) => (isRecord(match) && typeof match.name === 'string' ? [match.name] : []))
+function namesIn(listed: unknown): readonly unknown[] {
+  return Array.isArray(listed) ? listed.map((match: unknown) => (isRecord(match) ? match.name : match)) : []
 }
 
 /** Evicted tools under the names the model knows them by. */

@@ -1,12 +1,15 @@
+import type { ToolcribEvent } from '../events.ts'
 import type { Clock, Schedule } from '../time.ts'
 import type { ToolRegistry } from '../tool-registry.ts'
-import type { CatalogueCache } from './catalogue-cache.ts'
+import type { CatalogueCache } from './cache/catalogue-cache.ts'
 import type { Environment } from './config/load-config.ts'
-import type { ClientOptions } from './connection.ts'
-import type { OAuthOptions } from './http/oauth-session.ts'
+import type { OAuthOptions } from './connection/http/oauth-session.ts'
+import type { OpenConnection } from './connection/open-connection.ts'
+import type { ClientOptions } from './connection/server-messages.ts'
 import type { Lockfile } from './lock/lockfile.ts'
-import type { McpEvent } from './mcp-event.ts'
-import type { OpenConnection } from './open-connection.ts'
+
+/** What happened to a server or on its behalf, as the registry's stream carries it. */
+export type McpEvent = Extract<ToolcribEvent, { readonly server: string }>
 
 /** How servers are connected. Everything has a default that suits a host on Node. */
 export interface ConnectOptions {
@@ -23,15 +26,21 @@ export interface ConnectOptions {
   readonly oauth?: OAuthOptions
   /** What was approved; see `readLockfile()`. Whatever differs from it is not started, or held in quarantine. */
   readonly lockfile?: Lockfile | undefined
-  /** Hears what happens to servers and on their behalf. One that throws harms nobody. */
+  /**
+   * Receives what happens to servers and on their behalf: short for `registry.subscribe()` and the events that name a
+   * server. Exceptions are ignored.
+   */
   readonly onEvent?: (event: McpEvent) => void
   /** Longer messages are dropped, and their calls fail; 16 MiB. */
   readonly maxMessageBytes?: number
-  /** Who servers are told is calling, and what the host can do for them; toolcrib by itself, which can do nothing. */
+  /**
+   * Who the shared connections belong to: the name servers see, what the host can do for them, and who answers their
+   * questions. By default it is toolcrib, which offers nothing.
+   */
   readonly client?: Partial<ClientOptions>
   /** Reaches servers over HTTP; the platform's own. */
   readonly fetch?: typeof fetch
-  /** The time, for pauses, idle servers and events; the system's. */
+  /** The time, for pauses and idle servers; the system's. */
   readonly clock?: Clock
   /** Spreads restarts, so that many servers do not come back at once; `Math.random`. */
   readonly random?: () => number
@@ -44,6 +53,6 @@ export interface ConnectOptions {
 /** What servers do to a registry. */
 export type ServersRegistry = Pick<
   ToolRegistry,
-  'syncMcp' | 'unregisterMcp' | 'attachServers' | 'quarantine' | 'release'
+  'syncMcp' | 'unregisterMcp' | 'attachServers' | 'quarantine' | 'release' | 'subscribe' | 'emit'
 > &
-  Partial<Pick<ToolRegistry, 'searcher' | 'emit'>>
+  Partial<Pick<ToolRegistry, 'searcher'>>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ToolRegistry } from '../tool-registry.ts'
 import { connectServers } from './connect-servers.ts'
-import { begin, call, World } from './fake-world.ts'
+import { begin, call, World } from './server/fake-world.fixture.ts'
 
 describe('connectServers', () => {
   it('starts a remembered server with its first call, once for all who call', async () => {
@@ -224,7 +224,7 @@ describe('connectServers', () => {
     expect(registry.listSchemas().map(({ name }) => name)).toEqual(['mcp__a__echo'])
     const left = world.events.filter(({ type }) => type === 'tool-invalid')
     expect(left).toMatchObject([
-      { server: 'a', tool: 'x', reason: 'its inputSchema is no schema' },
+      { server: 'a', tool: 'x', reason: 'its inputSchema is not a schema' },
       { server: 'a', tool: 'no\u0000name', reason: expect.stringContaining('name') },
       { server: 'a', tool: 'Echo', reason: expect.stringContaining('too like "mcp__a__echo"') },
     ])

@@ -6,28 +6,34 @@ export {
   type CachedCatalogue,
   type CatalogueCache,
   fileCatalogueCache,
-} from './catalogue-cache.ts'
+} from './cache/catalogue-cache.ts'
+export { type Authorization, fileTokenStore, type TokenStore } from './cache/token-store.ts'
+export { type FindOptions, type FoundConfig, findConfig } from './config/find-config.ts'
 export {
   type Config,
   type ConfigLayer,
-  configDirectory,
   type Environment,
   type LoadOptions,
   loadConfig,
   type ReadOptions,
   readConfig,
 } from './config/load-config.ts'
+export type { Profile } from './config/profile-config.ts'
 export type { ServerConfig } from './config/server-config.ts'
-export type { ToolsConfig } from './config/tools-config.ts'
+export type { SearcherChoice, ToolsConfig } from './config/tools-config.ts'
+export { configDirectory } from './config/user-folders.ts'
 export { type WatchOptions, watchConfig } from './config/watch-config.ts'
-export type { ConnectOptions, ServersRegistry } from './connect-options.ts'
+export type { ConnectOptions, McpEvent, ServersRegistry } from './connect-options.ts'
 export { type ConnectedServers, connectServers, type ServersConfig } from './connect-servers.ts'
-export type { CallOptions, ClientOptions, Connection, ProgressNote, RequestOptions } from './connection.ts'
-export type { Deadline } from './deadline.ts'
-export type { OAuthOptions } from './http/oauth-session.ts'
-export { type Authorization, fileTokenStore, type TokenStore } from './http/token-store.ts'
+export type { Connection, ServerInfo } from './connection/connection.ts'
+export type { Deadline } from './connection/deadline.ts'
+export type { OAuthOptions } from './connection/http/oauth-session.ts'
+export type { OpenConnection, OpenRequest } from './connection/open-connection.ts'
+export { type RequestOptions, ServerError } from './connection/requests.ts'
+export type { ClientOptions, ServerNotification, ServerRequest } from './connection/server-messages.ts'
 export { type Approval, approveChanges, changeMatcher, splitDigest } from './lock/approve.ts'
 export { changeDigest, compareWithLock, type FieldChange, type LockChange } from './lock/compare.ts'
+export { findProgram } from './lock/find-program.ts'
 export {
   type LockLayer,
   lockInForce,
@@ -44,7 +50,12 @@ export {
 } from './lock/lockfile.ts'
 export { lockfilePath, readLockfile, writeLockfile } from './lock/lockfile-file.ts'
 export { literalSecrets, type ServerCommand } from './lock/server-command.ts'
-export type { McpEvent } from './mcp-event.ts'
-export type { OpenConnection, OpenRequest } from './open-connection.ts'
+export {
+  type OpenedRegistry,
+  type OpenFromConfigOptions,
+  observeServers,
+  openFromConfig,
+} from './open-from-config.ts'
 export { ToolScanner } from './scan/tool-scanner.ts'
-export type { ServerTool } from './server-tool.ts'
+export type { RawRequest, RawRequestOptions } from './server/server-requests.ts'
+export type { ServerTool } from './server/server-tool.ts'

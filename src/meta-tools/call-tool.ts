@@ -1,7 +1,7 @@
 import { clipText } from '../text.ts'
 import type { Tool } from '../tool.ts'
 import { inputInvalid } from './answer.ts'
-import type { SearchPowers } from './search-powers.ts'
+import type { SearchSession } from './search-session.ts'
 
 interface Input {
   readonly name: string
@@ -9,27 +9,53 @@ interface Input {
 }
 
 /**
- * `call_tool`: calls a tool that the surface does not show. A session resolves such a call to its target before
- * the pipeline sees it; what reaches `execute` named no tool that is there.
+ * `call_tool`: calls a tool that the surface does not show. A turn resolves such a call to its target before the
+ * pipeline sees it (`dispatchedCall`); what reaches `execute` names no tool that is there, or has its arguments in
+ * the wrong place.
  */
-export function callTool(session: Pick<SearchPowers, 'suggest'>, searchTool: string): Tool<Input> {
+export function callTool(session: Pick<SearchSession, 'suggest'>, searchTool: string): Tool<Input> {
   return {
     name: 'call_tool',
-    description: `Calls a tool found with ${searchTool}, by its name and with arguments that fit its parameters.`,
+    description: `Calls a tool found with ${searchTool}: its name, and in "arguments" an object that fits its parameters.`,
     inputSchema: {
       type: 'object',
       properties: {
-        name: { type: 'string', description: 'The name of the tool, as the search gave it.' },
+        name: { type: 'string', description: 'The name of the tool, as the search returned it.' },
         arguments: { type: 'object', description: 'The arguments of that tool.', additionalProperties: true },
       },
       required: ['name'],
     },
-    execute({ name }) {
+    execute(input) {
+      const { name } = input
       if (name === 'call_tool')
         return inputInvalid('call_tool cannot call itself; give the name of another tool')
+      const misplaced = misplacedArguments(input)
+      if (misplaced.length > 0) return inputInvalid(describeMisplaced(name, misplaced))
       const close = session.suggest(name)
       const next = close.length > 0 ? `did you mean ${close.join(' or ')}?` : `find it with ${searchTool}`
       return { ok: false, code: 'not_available', error: `Unknown tool: ${clipText(name, 200)}; ${next}` }
     },
   }
+}
+
+/**
+ * The tool and arguments that a call of `call_tool` means; undefined when it names no other tool, or when anything
+ * stands beside `name` and `arguments`: nothing ever runs with other arguments than those that were meant.
+ */
+export function dispatchedCall(args: unknown): { readonly name: string; readonly args: unknown } | undefined {
+  if (typeof args !== 'object' || args === null || Array.isArray(args)) return undefined
+  const { name, arguments: given } = args as { name?: unknown; arguments?: unknown }
+  if (typeof name !== 'string' || name === 'call_tool' || misplacedArguments(args).length > 0)
+    return undefined
+  return { name, args: given }
+}
+
+function misplacedArguments(input: object): readonly string[] {
+  return Object.keys(input).filter((key) => key !== 'name' && key !== 'arguments')
+}
+
+function describeMisplaced(name: string, misplaced: readonly string[]): string {
+  const shown = misplaced.slice(0, 5).map((key) => `"${clipText(key, 60)}"`)
+  const form = `{ "name": "${clipText(name, 200)}", "arguments": { … } }`
+  return `the arguments of the tool go in "arguments", not beside "name" (found ${shown.join(', ')}); call_tool takes ${form}. Nothing was run.`
 }

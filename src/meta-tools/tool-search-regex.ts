@@ -1,9 +1,13 @@
-import type { SearchResult } from '../search/search-result.ts'
 import { clamp, clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
-import { answer, echo, inputInvalid, isBadQuery } from './answer.ts'
+import { answer, clipList, echo, inputInvalid, isBadQuery } from './answer.ts'
 import { fitItems } from './fit-matches.ts'
-import { howToCall, type SearchPowers, type SearchToolOptions } from './search-powers.ts'
+import {
+  type DeferredResult,
+  howToCall,
+  type SearchSession,
+  type SearchToolOptions,
+} from './search-session.ts'
 
 interface Input {
   readonly pattern: string
@@ -11,7 +15,7 @@ interface Input {
 }
 
 /** `tool_search_regex`: loads the tools whose name or description matches a pattern. */
-export function toolSearchRegex(session: SearchPowers, options: SearchToolOptions): Tool<Input> {
+export function toolSearchRegex(session: SearchSession, options: SearchToolOptions): Tool<Input> {
   return {
     name: 'tool_search_regex',
     description: `Finds tools that are not shown to you by a regular expression over names and descriptions, and loads them: ${howToCall(options)}. Search before you conclude that something cannot be done.\nBehind it:\n${options.behind}`,
@@ -32,7 +36,7 @@ export function toolSearchRegex(session: SearchPowers, options: SearchToolOption
       if (pattern.trim() === '')
         return inputInvalid('pattern is empty; give a regular expression such as "github.*issue"')
       try {
-        const found = await session.search(`/${pattern}/`, {
+        const found = await session.searchDeferred(`/${pattern}/`, {
           limit: clamp(limit, { min: 1, max: 50, otherwise: 10 }),
         })
         return found.total === 0 ? noMatches(pattern, found) : await load(session, pattern, found, options)
@@ -45,9 +49,9 @@ export function toolSearchRegex(session: SearchPowers, options: SearchToolOption
 }
 
 async function load(
-  session: SearchPowers,
+  session: SearchSession,
   pattern: string,
-  found: SearchResult,
+  found: DeferredResult,
   options: SearchToolOptions,
 ): Promise<ToolResult> {
   const described = found.matches.map(({ name, description }) => ({
@@ -57,12 +61,9 @@ async function load(
   const fitting = fitItems(described, options.maxAnswerTokens)
   const names = fitting.map(({ name }) => name)
   const before = new Set(names.filter((name) => session.isActive(name)))
-  const { evicted } = await session.activate(names)
-  const tools = fitting.map((tool) => ({
-    ...tool,
-    loaded: session.isActive(tool.name) && !before.has(tool.name),
-  }))
-  const newlyLoaded = tools.filter(({ loaded }) => loaded).length
+  const { activated, evicted } = await session.activate(names)
+  const tools = fitting.map((tool) => ({ ...tool, loaded: activated.includes(tool.name) }))
+  const newlyLoaded = activated.filter((name) => !before.has(name)).length
   const gone = [...session.takeEvictions(), ...evicted]
   return answer({
     status: 'success',
@@ -72,14 +73,20 @@ async function load(
     newly_loaded: newlyLoaded,
     message: `Found ${found.total} tools; ${newlyLoaded} newly loaded. To use one, ${howToCall(options)}.`,
     ...(gone.length > 0 ? { evicted: gone } : {}),
+    ...visible(found),
     ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
   })
 }
 
-function noMatches(pattern: string, found: SearchResult): ToolResult {
+function visible({ alreadyVisible }: DeferredResult): object {
+  return alreadyVisible.length > 0 ? { already_visible: clipList(alreadyVisible) } : {}
+}
+
+function noMatches(pattern: string, found: DeferredResult): ToolResult {
   return answer({
     status: 'no_matches',
-    message: `No tool matches /${pattern}/.`,
+    message: `No tool that is hidden matches /${pattern}/.`,
+    ...visible(found),
     suggestion: 'Try a shorter pattern, or alternatives such as "file|document".',
     ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
   })
@@ -90,6 +97,6 @@ function badPattern(pattern: string, error: string): ToolResult {
     status: 'error',
     pattern: echo(pattern),
     error,
-    suggestion: 'Mend the pattern, or use plain words joined by "|".',
+    suggestion: 'Correct the pattern, or use plain words joined by "|".',
   })
 }

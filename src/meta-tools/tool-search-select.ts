@@ -2,7 +2,13 @@ import { clamp } from '../text.ts'
 import type { Tool } from '../tool.ts'
 import { answer, answerSearch, clipList, echo, inputInvalid } from './answer.ts'
 import { fitMatches } from './fit-matches.ts'
-import { howToCall, type SearchPowers, type SearchToolOptions } from './search-powers.ts'
+import {
+  HOW_TO_ASK,
+  howToCall,
+  type SearchSession,
+  type SearchToolOptions,
+  worthActivating,
+} from './search-session.ts'
 
 interface Input {
   readonly query: string
@@ -10,10 +16,10 @@ interface Input {
 }
 
 /** `ToolSearch`: `select:A,B` fetches by name, anything else searches; what it returns is checked out. */
-export function toolSearchSelect(session: SearchPowers, options: SearchToolOptions): Tool<Input> {
+export function toolSearchSelect(session: SearchSession, options: SearchToolOptions): Tool<Input> {
   return {
     name: 'ToolSearch',
-    description: `Fetches tools that are not shown to you, with their parameters: ${howToCall(options)}. Search before you conclude that something cannot be done. Queries: "select:A,B" for exact names; "notebook jupyter" for the best matches; "+slack send" to require a word.\nBehind it:\n${options.behind}`,
+    description: `Fetches tools that are not shown to you, with their parameters: ${howToCall(options)}. Search before you conclude that something cannot be done. ${HOW_TO_ASK} Queries: "select:A,B" for exact names; "notebook jupyter" for the best matches; "+slack send" to require a word.\nBehind it:\n${options.behind}`,
     inputSchema: {
       type: 'object',
       properties: {
@@ -29,12 +35,12 @@ export function toolSearchSelect(session: SearchPowers, options: SearchToolOptio
       const limit = clamp(max_results, { min: 1, max: 25, otherwise: 5 })
       const maxTokens = Math.min(options.maxAnswerTokens, Math.floor(ctx.resultLimitChars / 4))
       return answerSearch(async () => {
-        const found = await session.search(query, { limit })
+        const found = await session.searchDeferred(query, { limit })
         const isSelect = found.kind === 'select'
         const matches = fitMatches(found.matches, (name) => session.describe(name), maxTokens)
         const shown = matches.map(({ name }) => name)
         const left = found.matches.map(({ name }) => name).filter((name) => !shown.includes(name))
-        const { evicted } = await session.activate(shown)
+        const { activated, evicted } = await session.activate(isSelect ? shown : worthActivating(matches))
         const gone = [...session.takeEvictions(), ...evicted]
         return answer({
           query: echo(query),
@@ -42,7 +48,9 @@ export function toolSearchSelect(session: SearchPowers, options: SearchToolOptio
           total_deferred_tools: session.deferrableCount(),
           matches: isSelect ? matches.map(({ score: _, ...match }) => match) : matches,
           ...(found.missing?.length ? { missing: clipList(found.missing) } : {}),
+          ...(activated.length < matches.length ? { activated } : {}),
           ...(gone.length > 0 ? { evicted: gone } : {}),
+          ...(found.alreadyVisible.length > 0 ? { already_visible: clipList(found.alreadyVisible) } : {}),
           ...(left.length > 0
             ? { omitted: clipList(left), hint: 'These did not fit; select them next.' }
             : {}),

@@ -1,11 +1,17 @@
 import type { ServerStatus } from '../registry/server-directory.ts'
-import type { SearchResult } from '../search/search-result.ts'
 import { clamp, clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
 import { answer, answerSearch, clipList, echo, inputInvalid } from './answer.ts'
 import { fitItems, fitMatches, shorten } from './fit-matches.ts'
-import type { SearchStyle } from './search-powers.ts'
-import { howToCall, type SearchPowers, type SearchToolOptions } from './search-powers.ts'
+import {
+  type DeferredResult,
+  HOW_TO_ASK,
+  howToCall,
+  type SearchSession,
+  type SearchStyle,
+  type SearchToolOptions,
+  worthActivating,
+} from './search-session.ts'
 
 interface Input {
   readonly query?: string
@@ -16,7 +22,7 @@ interface Input {
 
 /** `tool_search`: finds tools by words and checks them out; or checks one out by its name. */
 export function toolSearch(
-  session: SearchPowers,
+  session: SearchSession,
   options: SearchToolOptions & { readonly style: SearchStyle },
 ): Tool<Input> {
   return {
@@ -36,7 +42,7 @@ export function toolSearch(
           description: `How many matches, 1 to ${maxLimit(options.style)}.`,
           default: 5,
         },
-        offset: { type: 'integer', description: 'Where to go on, from next_offset.' },
+        offset: { type: 'integer', description: 'Where to continue, from next_offset.' },
       },
     },
     annotations: { readOnlyHint: true, openWorldHint: false },
@@ -53,7 +59,7 @@ export function toolSearch(
       const limit = clamp(input.limit, { min: 1, max: maxLimit(options.style), otherwise: 5 })
       const offset = clamp(input.offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 })
       return answerSearch(async () => {
-        const found = await session.search(query, { limit, offset })
+        const found = await session.searchDeferred(query, { limit, offset })
         return options.style === 'two-step'
           ? list(found, { limit, offset, maxTokens })
           : load(session, found, { limit, offset, maxTokens })
@@ -69,12 +75,12 @@ function maxLimit(style: SearchStyle): number {
 function describeTool({ style, behind, ...options }: SearchToolOptions & { style: SearchStyle }): string {
   const steps =
     style === 'two-step'
-      ? `A query answers names and descriptions; then load one with name, and ${howToCall(options)}.`
+      ? `A query returns names and descriptions; then load one with name, and ${howToCall(options)}.`
       : `Matches are loaded with their parameters: ${howToCall(options)}. Loaded tools stay.`
-  return `Finds tools that are not shown to you, and loads them. Search before you conclude that something cannot be done. ${steps}\nBehind it:\n${behind}`
+  return `Finds tools that are not shown to you, and loads them. Search before you conclude that something cannot be done. ${HOW_TO_ASK} ${steps}\nBehind it:\n${behind}`
 }
 
-/** Which matches were asked for, and what the answer may take. */
+/** Which matches were asked for, and the size limit of the answer. */
 interface Page {
   readonly limit: number
   readonly offset: number
@@ -82,9 +88,9 @@ interface Page {
 }
 
 /** One step: what is found is checked out. Matches that would not fit into the answer wait at `next_offset`. */
-async function load(session: SearchPowers, found: SearchResult, page: Page): Promise<ToolResult> {
+async function load(session: SearchSession, found: DeferredResult, page: Page): Promise<ToolResult> {
   const matches = fitMatches(found.matches, (name) => session.describe(name), page.maxTokens)
-  const { activated, evicted } = await session.activate(matches.map(({ name }) => name))
+  const { activated, evicted } = await session.activate(worthActivating(matches))
   return answer({
     query: echo(found.query),
     total: found.total,
@@ -96,7 +102,7 @@ async function load(session: SearchPowers, found: SearchResult, page: Page): Pro
 }
 
 /** Two steps: names and descriptions only; nothing is checked out. */
-function list(found: SearchResult, page: Page): ToolResult {
+function list(found: DeferredResult, page: Page): ToolResult {
   const described = found.matches.map(({ name, description }) => ({
     name,
     description: clipText(description, 400),
@@ -110,30 +116,34 @@ function list(found: SearchResult, page: Page): ToolResult {
   })
 }
 
-function footer(found: SearchResult, shown: number, { limit, offset }: Page): object {
+function footer(found: DeferredResult, shown: number, { limit, offset }: Page): object {
   // A page that is not full was the last one, whatever clones and unavailable tools the total still counts.
   const isLast = shown === found.matches.length && shown < limit
   const next = offset + shown
+  const { alreadyVisible } = found
   return {
+    ...(alreadyVisible.length > 0 ? { already_visible: clipList(alreadyVisible) } : {}),
     ...(!isLast && shown > 0 && next < found.total ? { next_offset: next } : {}),
     ...(found.missing?.length ? { missing: clipList(found.missing) } : {}),
     ...(found.unmatchedTerms?.length ? { unmatched_terms: clipList(found.unmatchedTerms) } : {}),
     ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
-    ...(found.total === 0 ? { hint: NOTHING_FITS } : {}),
+    ...(found.total === 0 ? { hint: alreadyVisible.length > 0 ? ONLY_VISIBLE : NOTHING_FITS } : {}),
   }
 }
 
-const NOTHING_FITS = 'Nothing here fits. Try other words, or fewer; if that fails too, there is no such tool.'
+const NOTHING_FITS = 'Nothing fits. Try other words, or fewer; if that fails too, there is no such tool.'
+const ONLY_VISIBLE = 'Only tools that you have already fit; call one of already_visible directly.'
 
 async function loadByName(
-  session: SearchPowers,
+  session: SearchSession,
   name: string,
   options: SearchToolOptions,
 ): Promise<ToolResult> {
   const servers = session.describe(name) ? [] : await session.waitForServers()
   const definition = session.describe(name)
   if (!definition) return unknownName(session, name, servers)
-  const { evicted } = await session.activate([definition.name])
+  const { activated, evicted } = await session.activate([definition.name])
+  if (!activated.includes(definition.name)) return noRoom(definition.name)
   const shown = shorten(definition, options.maxAnswerTokens)
   return answer({
     activated: true,
@@ -143,13 +153,25 @@ async function loadByName(
   })
 }
 
-function unknownName(session: SearchPowers, name: string, servers: readonly ServerStatus[]): ToolResult {
+/** Other calls of the same turn use every place. */
+function noRoom(name: string): ToolResult {
+  return answer({
+    activated: false,
+    name,
+    error: `"${name}" was not loaded: the other calls of this turn use every place for tools.`,
+    suggestions: [],
+    mcpServers: [],
+    hint: 'Load it in your next turn.',
+  })
+}
+
+function unknownName(session: SearchSession, name: string, servers: readonly ServerStatus[]): ToolResult {
   return answer({
     activated: false,
     name: echo(name),
     error: `There is no tool "${echo(name)}" here.`,
     suggestions: session.suggest(name),
-    mcpServers: session.servers().slice(0, 50),
+    mcpServers: session.serverNames().slice(0, 50),
     hint: 'Use a suggestion, or search with query: what you need, in a few words.',
     ...(servers.length > 0 ? { servers: servers.slice(0, 25) } : {}),
   })

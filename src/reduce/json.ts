@@ -1,3 +1,4 @@
+import { anyText, checkOptions, type OptionRules, required, wholeNumber } from '../check-options.ts'
 import { isRecord } from '../json.ts'
 import { cutText } from '../text.ts'
 import type { Reducer } from './reducer.ts'
@@ -13,18 +14,22 @@ export interface JsonReducerOptions {
   readonly maxTextChars?: number
 }
 
+const OPTIONS: OptionRules<JsonReducerOptions> = {
+  toolName: required(anyText),
+  maxItems: wholeNumber(),
+  sampleItems: wholeNumber(),
+  maxTextChars: wholeNumber(),
+}
+
 const MAX_DEPTH = 100
 
 /**
  * Shortens JSON and leaves it JSON: a long array becomes a sample and a count, a long text its beginning. JSON with
  * nothing long in it stays as it was written, and numbers keep all their digits.
  */
-export function json({
-  toolName,
-  maxItems = 20,
-  sampleItems = 5,
-  maxTextChars = 2_000,
-}: JsonReducerOptions): Reducer {
+export function json(options: JsonReducerOptions): Reducer {
+  checkOptions('json()', options, OPTIONS)
+  const { toolName, maxItems = 20, sampleItems = 5, maxTextChars = 2_000 } = options
   return {
     toolName,
     reduce(result) {

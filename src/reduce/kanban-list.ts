@@ -1,3 +1,4 @@
+import { anyText, checkOptions, type OptionRules, wholeNumber } from '../check-options.ts'
 import { isRecord } from '../json.ts'
 import { clipText } from '../text.ts'
 import type { ToolResult } from '../tool.ts'
@@ -13,12 +14,19 @@ export interface KanbanListOptions {
   readonly topItems?: number
 }
 
-/** Shows a large board as counts by status and the most pressing open tickets. */
-export function kanbanList({
-  toolName = 'kanban_list',
-  maxItems = 10,
-  topItems = 5,
-}: KanbanListOptions = {}): Reducer {
+const OPTIONS: OptionRules<KanbanListOptions> = {
+  toolName: anyText,
+  maxItems: wholeNumber(),
+  topItems: wholeNumber(),
+}
+
+/**
+ * Shows a large board as counts by status and the most pressing open tickets. A list whose items do not all have a
+ * title and, unless they come in columns, a status is not a board, and stays as it is.
+ */
+export function kanbanList(options: KanbanListOptions = {}): Reducer {
+  checkOptions('kanbanList()', options, OPTIONS)
+  const { toolName = 'kanban_list', maxItems = 10, topItems = 5 } = options
   return {
     toolName,
     reduce(result, { args }) {
@@ -51,19 +59,33 @@ function ticketsOf(result: ToolResult): readonly Ticket[] | undefined {
 
 /** A list of tickets, one under some key, or several that are the columns of a board. */
 function ticketsIn(data: unknown): readonly Ticket[] | undefined {
-  if (isTicketList(data)) return data
+  if (isTitledList(data)) return data.every(hasStatus) ? data : undefined
   if (!isRecord(data)) return undefined
-  const lists = Object.entries(data).flatMap(([key, list]) => (isTicketList(list) ? [{ key, list }] : []))
-  const hasStatus = lists.filter(({ list }) => list.some((ticket) => textOf(ticket.status) !== ''))
-  // Where tickets say their status themselves, other lists (labels, members) are none of tickets.
-  if (hasStatus.length > 0) return hasStatus.flatMap(({ list }) => list)
-  const columns = lists.filter(({ list }) => list.some((item) => textOf(item.title) !== ''))
-  if (columns.length === 0) return undefined
-  return columns.flatMap(({ key, list }) => list.map((ticket) => ({ ...ticket, status: key })))
+  const lists = Object.entries(data).flatMap(([key, list]) => (isTitledList(list) ? [{ key, list }] : []))
+  const withStatus = lists.filter(({ list }) => list.every(hasStatus))
+  // Where tickets say their status themselves, other lists (labels, members) hold something else.
+  if (withStatus.length > 0) return withStatus.flatMap(({ list }) => list)
+  // Columns of a board: nothing else is in the object, and no ticket has a status that would contradict its column.
+  const isBoard =
+    lists.length > 1 && Object.values(data).every((value) => isTitledList(value) || isEmptyList(value))
+  if (!isBoard || lists.some(({ list }) => list.some(hasStatus))) return undefined
+  return lists.flatMap(({ key, list }) => list.map((ticket) => ({ ...ticket, status: key })))
 }
 
-function isTicketList(data: unknown): data is readonly Ticket[] {
-  return Array.isArray(data) && data.length > 0 && data.every(isRecord)
+function isTitledList(data: unknown): data is readonly Ticket[] {
+  return (
+    Array.isArray(data) &&
+    data.length > 0 &&
+    data.every((item) => isRecord(item) && textOf(item.title) !== '')
+  )
+}
+
+function isEmptyList(data: unknown): boolean {
+  return Array.isArray(data) && data.length === 0
+}
+
+function hasStatus(ticket: Ticket): boolean {
+  return textOf(ticket.status) !== ''
 }
 
 function parse(text: string): unknown {

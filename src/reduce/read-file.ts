@@ -1,3 +1,4 @@
+import { anyText, checkOptions, type OptionRules, wholeNumber } from '../check-options.ts'
 import { isRecord } from '../json.ts'
 import type { Reducer } from './reducer.ts'
 
@@ -11,15 +12,19 @@ export interface ReadFileOptions {
   readonly maxChars?: number
 }
 
+const OPTIONS: OptionRules<ReadFileOptions> = {
+  toolName: anyText,
+  maxLines: wholeNumber({ from: 1 }),
+  maxChars: wholeNumber({ from: 1 }),
+}
+
 /**
  * Shows the beginning of a file that was read as a whole, below a line that says how large it is: what is cut later is
  * the end. A range that was asked for stays.
  */
-export function readFile({
-  toolName = 'read_file',
-  maxLines = 200,
-  maxChars = 20_000,
-}: ReadFileOptions = {}): Reducer {
+export function readFile(options: ReadFileOptions = {}): Reducer {
+  checkOptions('readFile()', options, OPTIONS)
+  const { toolName = 'read_file', maxLines = 200, maxChars = 20_000 } = options
   return {
     toolName,
     reduce(result, { args }) {

@@ -9,7 +9,7 @@ export class ReducerRegistry implements ReducerLookup {
 
   /**
    * Adds a reducer and returns how to take it back; taking it back twice, or after another took its place, does
-   * nothing. A second reducer for a name is refused with `tool-duplicate`, what is no reducer with `config-invalid`.
+   * nothing. A second reducer for a name is refused with `tool-duplicate`, anything but a reducer with `config-invalid`.
    */
   register(reducer: Reducer): () => void {
     checkReducer(reducer)

@@ -322,6 +322,37 @@ describe('kanbanList', () => {
     expect(apply(kanbanList(), 'no tickets')).toBeUndefined()
     expect(apply(kanbanList(), JSON.stringify(Array.from({ length: 20 }, (_, n) => n)))).toBeUndefined()
   })
+
+  test.each([
+    ['people', Array.from({ length: 20 }, (_, id) => ({ id, name: 'Ann' }))],
+    ['titles without a status', Array.from({ length: 20 }, (_, id) => ({ id, title: 'x' }))],
+    ['a status without titles', Array.from({ length: 20 }, (_, id) => ({ id, status: 'up' }))],
+    ['some tickets among other items', [...tickets, { id: 'x' }]],
+    ['pages beside other fields', { total: 20, pages: Array.from({ length: 20 }, () => ({ title: 'x' })) }],
+    ['one list of titles', { books: Array.from({ length: 20 }, () => ({ title: 'x' })) }],
+    [
+      'columns and numbers',
+      { todo: tickets.map(({ title }) => ({ title })), done: [{ title: 'x' }], size: 3 },
+    ],
+  ])('leaves a shape alone that it does not know: %s', (_name, data) => {
+    expect(apply(kanbanList(), JSON.stringify(data))).toBeUndefined()
+  })
+})
+
+describe('options of reducers', () => {
+  test('are refused when unknown or out of range', () => {
+    expect(() => terminal({ maxByte: 5 } as never)).toThrow('did you mean "maxBytes"?')
+    expect(() => terminal({ maxBytes: 0 })).toThrow('maxBytes is 0; it must be a whole number, 1 or more')
+    expect(() => readFile({ maxLines: -1 })).toThrow('readFile(): maxLines is -1')
+    expect(() => kanbanList({ top: 5 } as never)).toThrow('kanbanList() has no option "top"')
+    expect(() => json({} as never)).toThrow('json() needs the option "toolName"')
+    expect(() => json({ toolName: 'x', maxItems: 1.5 })).toThrow('maxItems is 1.5')
+  })
+
+  test('may be left out of terminal(): it serves exec', () => {
+    expect(terminal().toolName).toBe('exec')
+    expect(apply(terminal(), 'line\n'.repeat(5_000))).toContain('left out')
+  })
 })
 
 describe('json', () => {

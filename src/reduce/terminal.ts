@@ -1,3 +1,4 @@
+import { anyText, checkOptions, type OptionRules, wholeNumber } from '../check-options.ts'
 import { condenseGitStatus } from './git-status.ts'
 import { keepEnds } from './keep-ends.ts'
 import type { Reducer } from './reducer.ts'
@@ -5,10 +6,13 @@ import { withoutRoutine } from './routine-lines.ts'
 
 /** Which tool's output is shortened, and from what size on. */
 export interface TerminalOptions {
-  readonly toolName: string
+  /** `exec` by default. */
+  readonly toolName?: string
   /** Output of more bytes (in UTF-8) is cut down to its beginning and end; 8,192. */
   readonly maxBytes?: number
 }
+
+const OPTIONS: OptionRules<TerminalOptions> = { toolName: anyText, maxBytes: wholeNumber({ from: 1 }) }
 
 // Colours and cursor movements: a terminal's business, not a model's.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one.
@@ -19,7 +23,9 @@ const ESCAPES = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u00
  * installs lose their routine lines and keep failures, warnings and totals; whatever is still long keeps its
  * beginning and its end, where the exit code is. So does the text of an error.
  */
-export function terminal({ toolName, maxBytes = 8_192 }: TerminalOptions): Reducer {
+export function terminal(options: TerminalOptions = {}): Reducer {
+  checkOptions('terminal()', options, OPTIONS)
+  const { toolName = 'exec', maxBytes = 8_192 } = options
   return {
     toolName,
     reduce(result) {

@@ -105,7 +105,7 @@ function renamed(tool: Tool, name: string): Tool {
     description: tool.description,
     inputSchema: tool.inputSchema,
     execute: (input, ctx) => tool.execute(input, ctx),
-    ...(tool.isAvailable === undefined ? {} : { isAvailable: () => tool.isAvailable?.() !== false }),
+    ...(tool.isAvailable === undefined ? {} : { isAvailable: () => tool.isAvailable?.() ?? false }),
     ...(tool.reduce === undefined ? {} : { reduce: (result, context) => tool.reduce?.(result, context) }),
   }
 }

@@ -1,5 +1,7 @@
+import type { Availability } from './availability.ts'
 import type { Entry } from './entry.ts'
-import type { View } from './viewer.ts'
+import type { CompiledPolicy } from './policy.ts'
+import type { View } from './view.ts'
 
 /** Why a tool is, or is not, there for a session. */
 export interface Explanation {
@@ -8,25 +10,27 @@ export interface Explanation {
   readonly reason: string
 }
 
-export interface ExplainOptions {
+/** With whose eyes to look: a session's, or the registry's own. */
+export interface Onlooker {
   readonly view: View
-  readonly denial: string | undefined
-  readonly isActive: boolean
-  isAvailable(entry: Entry): boolean
+  readonly policy: CompiledPolicy
+  /** The meta-tools that are shown. */
+  readonly metaTools: readonly Entry[]
+  isActive(name: string): boolean
 }
 
-/** Asks the gates in their order; the first that says no is the reason. */
-export function explainEntry(
-  entry: Entry,
-  { view, denial, isActive, isAvailable }: ExplainOptions,
-): Explanation {
+/** Checks the gates in their order; the first that refuses is the reason. */
+export function explainEntry(entry: Entry, onlooker: Onlooker, availability: Availability): Explanation {
   const { name } = entry
+  const { view, policy } = onlooker
   const quarantine = view.snapshot.quarantined.get(name)
   if (quarantine !== undefined) return { name, state: 'quarantined', reason: quarantine }
+  const denial = policy.denial(entry)
   if (denial !== undefined) return { name, state: 'denied', reason: `refused by ${denial}` }
-  if (!isAvailable(entry)) return { name, state: 'unavailable', reason: 'its isAvailable() says no' }
+  if (!availability.isAvailable(entry.tool))
+    return { name, state: 'unavailable', reason: 'its isAvailable() does not return true' }
   if (!view.deferred.has(name)) return { name, state: 'visible', reason: whyShown(entry, view) }
-  if (isActive) return { name, state: 'active', reason: 'checked out by this session' }
+  if (onlooker.isActive(name)) return { name, state: 'active', reason: 'checked out by this session' }
   return { name, state: 'deferred', reason: `shown once activated; ${view.mode.reason}` }
 }
 
@@ -37,9 +41,11 @@ function whyShown({ deferral }: Entry, { mode }: View): string {
     : 'pinned by name, or not deferrable under `defer`'
 }
 
-export function explainMetaTool(name: string, denial: string | undefined, isShown: boolean): Explanation {
+export function explainMetaTool(name: string, { policy, metaTools }: Onlooker): Explanation {
+  const denial = policy.denialOfMetaTool(name)
   if (denial !== undefined) return { name, state: 'denied', reason: `refused by ${denial}` }
-  if (isShown) return { name, state: 'visible', reason: 'a meta-tool of this session' }
+  if (metaTools.some((metaTool) => metaTool.name === name))
+    return { name, state: 'visible', reason: 'a meta-tool of this session' }
   return { name, state: 'unavailable', reason: 'a meta-tool that is not shown here' }
 }
 

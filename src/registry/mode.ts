@@ -3,8 +3,11 @@ import type { Entry } from './entry.ts'
 /** full: every schema, every turn. lazy: deferrable tools appear once activated. auto: lazy when there are many. */
 export type Mode = 'full' | 'lazy' | 'auto'
 
-/** Which tools are deferrable: all, those of MCP servers, or only those flagged `deferred: true`. */
-export type Defer = 'all' | 'mcp' | 'flagged'
+/**
+ * Which tools are deferrable. flagged: those with `deferred: true`. mcp: those and the tools of MCP servers and plugins.
+ * auto: as mcp, and as all once the tools that would stay shown are too many. all: every tool that is not pinned.
+ */
+export type Defer = 'auto' | 'all' | 'mcp' | 'flagged'
 
 export interface ModeSettings {
   readonly mode: Mode
@@ -14,7 +17,7 @@ export interface ModeSettings {
   readonly contextWindow?: number | undefined
 }
 
-/** What a mode comes to for the catalogue as it is now. */
+/** What a mode means for the catalogue as it is now. */
 export interface ModeDecision {
   readonly isLazy: boolean
   /** True when auto mode chose lazy by itself. */
@@ -58,13 +61,30 @@ export function decideMode(
   }
 }
 
+/**
+ * Whether `defer: 'auto'` defers every tool: when those it would leave on the surface, besides what is pinned, are too
+ * many themselves. With the same slack as the mode, so that one tool more or less does not change every surface.
+ */
+export function defersAll(
+  deferrable: readonly Entry[],
+  { defer, mode, toolThreshold }: ModeSettings,
+  { isLazy, did }: { readonly isLazy: boolean; readonly did: boolean },
+): boolean {
+  if (defer !== 'auto' || !isLazy) return false
+  const stays = deferrable.filter(
+    (entry) => entry.deferral === 'unset' && !isDeferred(entry, { isLazy, mode, defer: 'mcp' }),
+  )
+  return stays.length >= toolThreshold * (did ? HYSTERESIS : 1)
+}
+
 /** Whether a tool is hidden until it is activated. */
 export function isDeferred(
   entry: Entry,
-  { isLazy, mode, defer }: { isLazy: boolean; mode: Mode; defer: Defer },
+  { isLazy, mode, defer }: { readonly isLazy: boolean; readonly mode: Mode; readonly defer: Defer },
 ): boolean {
   if (mode === 'full' || entry.deferral === 'pinned') return false
   if (entry.deferral === 'deferred') return true
   if (!isLazy) return false
-  return defer === 'all' || (defer === 'mcp' && entry.source.kind === 'mcp')
+  if (defer === 'all') return true
+  return defer !== 'flagged' && entry.source.kind !== 'builtin'
 }

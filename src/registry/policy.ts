@@ -1,4 +1,4 @@
-import { ToolcribError } from '../errors.ts'
+import { describeError, ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { Entry } from './entry.ts'
 
@@ -45,7 +45,7 @@ export interface CompiledPolicy {
 const POLICY_KEYS = ['allow', 'deny', 'filter']
 const FILTER_KEYS = ['allowedMcpServers', 'allowedMcpTools', 'allowedPlugins', 'excludeTools']
 
-/** Throws `config-invalid` for a policy that would not do what it seems to say. */
+/** Throws `config-invalid` for a policy with an unknown key, or a list that is not one. */
 export function checkPolicy(policy: unknown): asserts policy is Policy {
   const { filter = {}, ...lists } = checkKeys(policy, 'policy', POLICY_KEYS)
   checkLists(lists, 'policy')
@@ -63,7 +63,7 @@ function checkLists(lists: Record<string, unknown>, what: string): void {
   for (const [key, list] of Object.entries(lists)) checkNames(list, `${what}.${key}`)
 }
 
-/** Throws `config-invalid` for what is no list of names and globs; absent is fine. */
+/** Throws `config-invalid` for anything but a list of names and globs; absent is fine. */
 export function checkNames(list: unknown, what: string): void {
   if (list === undefined || (Array.isArray(list) && list.every((name) => typeof name === 'string'))) return
   throw new ToolcribError('config-invalid', `${what} must be a list of names, such as ["mcp__github__*"]`)
@@ -116,6 +116,48 @@ export function compilePolicy(gates: Gates): CompiledPolicy {
       if (isAllowedMcpTool && !isAllowedMcpTool(name)) return 'allowedMcpTools'
       return undefined
     },
+  }
+}
+
+/** The lists that one call of the registry adds to its policy; absent or null permits all. */
+export interface PolicyLists {
+  readonly allowedTools: readonly string[] | null | undefined
+  readonly filter: ToolFilter | null | undefined
+}
+
+/** Returns a policy narrowed by these lists. Throws `config-invalid` for anything but lists of names. */
+export function narrowPolicy(policy: CompiledPolicy, { allowedTools, filter }: PolicyLists): CompiledPolicy {
+  if ((allowedTools ?? filter ?? undefined) === undefined) return policy
+  checkNames(allowedTools ?? undefined, 'allowedTools')
+  const given = filter ? { filter } : {}
+  checkPolicy(given)
+  return bothPolicies(policy, compilePolicy({ ...given, allowedTools: allowedTools ?? undefined }))
+}
+
+/** The same, where nothing may throw: lists that cannot be read permit nothing, and the results say why. */
+export function narrowOrDeny(policy: CompiledPolicy, lists: PolicyLists): CompiledPolicy {
+  try {
+    return narrowPolicy(policy, lists)
+  } catch (error) {
+    return denyAll(describeError(error))
+  }
+}
+
+function bothPolicies(first: CompiledPolicy, second: CompiledPolicy): CompiledPolicy {
+  return {
+    isOpen: first.isOpen && second.isOpen,
+    denial: (entry) => first.denial(entry) ?? second.denial(entry),
+    denialOfMetaTool: (name) => first.denialOfMetaTool(name) ?? second.denialOfMetaTool(name),
+    permitsServer: (server) => first.permitsServer(server) && second.permitsServer(server),
+  }
+}
+
+function denyAll(reason: string): CompiledPolicy {
+  return {
+    isOpen: false,
+    denial: () => reason,
+    denialOfMetaTool: () => reason,
+    permitsServer: () => false,
   }
 }
 

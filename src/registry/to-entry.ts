@@ -1,3 +1,4 @@
+import { anyText, checkOptions, type OptionRules, textList, trueOrFalse } from '../check-options.ts'
 import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import { checkName } from '../names.ts'
@@ -29,6 +30,26 @@ export interface SyncOptions {
    * descriptions and results are not marked as untrusted.
    */
   readonly trust?: boolean
+}
+
+const REGISTER_RULES: OptionRules<RegisterOptions> = {
+  pluginId: anyText,
+  deferred: trueOrFalse,
+  searchHint: anyText,
+  preload: trueOrFalse,
+  replace: trueOrFalse,
+}
+
+const SYNC_RULES: OptionRules<SyncOptions> = { lazy: trueOrFalse, pinned: textList, trust: trueOrFalse }
+
+/** Throws `config-invalid` for an unknown key or a value out of range. */
+export function checkRegisterOptions(options: RegisterOptions): void {
+  checkOptions<RegisterOptions>('register()', options, REGISTER_RULES)
+}
+
+/** Throws `config-invalid` for an unknown key or a value out of range. */
+export function checkSyncOptions(options: SyncOptions): void {
+  checkOptions<SyncOptions>('syncMcp()', options, SYNC_RULES)
 }
 
 // Whom to believe when two tools claim the same thing.

@@ -4,7 +4,7 @@ import { isRecord } from '../json.ts'
 import type { Mask } from '../secrets/mask.ts'
 import type { JsonSchema } from '../tool.ts'
 import { coerce } from './coerce.ts'
-import { CompiledSchema } from './compiled-schema.ts'
+import { CompiledSchema, checkBudget } from './compiled-schema.ts'
 import { describeFaults } from './describe-faults.ts'
 
 /** Arguments fit for the tool, and its alone to change; or what is wrong with them. */
@@ -46,14 +46,32 @@ export function checkArguments(schema: CompiledSchema, given: unknown, mask?: Ma
     return { ok: false, error: `arguments: expected JSON, but ${describeError(thrown)}` }
   }
   if (schema.unusable !== undefined) return { ok: true, args }
-  const verdict = schema.validate(args)
+  const budget = checkBudget()
+  const verdict = schema.validate(args, budget)
   if (verdict.kind === 'valid') return { ok: true, args }
   if (verdict.kind === 'unchecked') return tooMuch(verdict.reason)
-  const coerced = coerce(args, schema)
-  const second = schema.validate(coerced)
+  const coerced = coerce(args, schema, budget)
+  const second = schema.validate(coerced, budget)
   if (second.kind === 'valid') return { ok: true, args: coerced }
   if (second.kind === 'unchecked') return tooMuch(second.reason)
-  return { ok: false, error: describeFaults(second.errors, coerced, schema, mask) }
+  return { ok: false, error: describeFaults(schema.faultsOf(coerced), mask) }
+}
+
+/** What checking a result against its schema came to. */
+export type CheckedOutput =
+  | { readonly kind: 'valid' }
+  | { readonly kind: 'invalid'; readonly error: string }
+  | { readonly kind: 'unchecked'; readonly reason: string }
+
+/**
+ * Checks structured output against a tool's output schema, within bounded work. `unchecked` when the schema is beyond
+ * use or the check costs too much: pass the result on, and say so in an event.
+ */
+export function checkOutput(schema: CompiledSchema, structured: unknown): CheckedOutput {
+  if (schema.unusable !== undefined) return { kind: 'unchecked', reason: schema.unusable }
+  const verdict = schema.validate(structured)
+  if (verdict.kind !== 'invalid') return verdict
+  return { kind: 'invalid', error: describeFaults(schema.faultsOf(structured)) }
 }
 
 /** Arguments as they were meant: nothing is `{}`, JSON in a string is what it says. */
@@ -71,6 +89,6 @@ export function readArguments(given: unknown): unknown {
 function tooMuch(reason: string): CheckedArguments {
   return {
     ok: false,
-    error: `arguments: cannot be checked against the schema (${reason}); make them simpler`,
+    error: `arguments: cannot be checked against the schema (${reason}); make them shorter or simpler`,
   }
 }

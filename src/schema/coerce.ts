@@ -1,23 +1,26 @@
+import type { WorkBudget } from '../bounded-pattern.ts'
 import { isRecord } from '../json.ts'
+import { isOfType } from './assertions.ts'
 import type { CompiledSchema } from './compiled-schema.ts'
 
 /** Deep enough for any real arguments; a recursive schema ends here. */
 const MAX_DEPTH = 64
-/** Alternatives within alternatives multiply; the most real arguments take fewer steps by far. */
-const MAX_STEPS = 50_000
+/** Work is counted in units of about 5 ns. */
+const STEP_COST = 60
+const ENTRY_COST = 60
 
 /**
  * The arguments with the slips that models make put right, where that loses nothing: `"3"` for a number, `"true"` for
  * a boolean, JSON in a string for an object or array, one value for a list of such, null for an optional property left
- * out. What the schema accepts as it is stays as it is.
+ * out. What the schema accepts as it is stays as it is. Once the budget is spent, the rest stays as it is too.
  */
-export function coerce(args: unknown, schema: CompiledSchema): unknown {
-  let steps = 0
+export function coerce(args: unknown, schema: CompiledSchema, budget: WorkBudget): unknown {
   return coerceTo(args, schema.root, 0)
 
   function coerceTo(value: unknown, part: unknown, depth: number): unknown {
     const node = schema.resolve(part)
-    if (!isRecord(node) || depth > MAX_DEPTH || ++steps > MAX_STEPS) return value
+    budget.spend(STEP_COST)
+    if (!isRecord(node) || depth > MAX_DEPTH || budget.left < 0) return value
     let current = value
     const alternatives = node.anyOf ?? node.oneOf
     if (Array.isArray(alternatives)) current = coerceToOneOf(current, alternatives, depth)
@@ -33,10 +36,10 @@ export function coerce(args: unknown, schema: CompiledSchema): unknown {
   }
 
   function coerceToOneOf(value: unknown, alternatives: readonly unknown[], depth: number): unknown {
-    if (alternatives.some((branch) => schema.accepts(branch, value))) return value
+    if (alternatives.some((branch) => schema.accepts(branch, value, budget))) return value
     for (const branch of alternatives) {
       const coerced = coerceTo(value, branch, depth + 1)
-      if (coerced !== value && schema.accepts(branch, coerced)) return coerced
+      if (coerced !== value && schema.accepts(branch, coerced, budget)) return coerced
     }
     return value
   }
@@ -44,18 +47,20 @@ export function coerce(args: unknown, schema: CompiledSchema): unknown {
   function convert(value: unknown, types: readonly string[], node: Node, depth: number): unknown {
     if (typeof value === 'string') {
       for (const type of types) {
+        budget.spend(value.length)
         const read = readText(value, type)
         if (read !== undefined) return read
       }
     }
     if (!types.includes('array') || value === null) return value
     const item = coerceTo(value, node.items, depth + 1)
-    return node.items === undefined || schema.accepts(node.items, item) ? [item] : value
+    return node.items === undefined || schema.accepts(node.items, item, budget) ? [item] : value
   }
 
   function coerceItems(items: readonly unknown[], node: Node, depth: number): unknown[] {
     const tuple = [node.prefixItems, node.items].find((candidate) => Array.isArray(candidate)) ?? []
     const rest = Array.isArray(node.items) ? node.additionalItems : node.items
+    budget.spend(items.length * ENTRY_COST)
     return items.map((item, index) => coerceTo(item, tuple[index] ?? rest, depth + 1))
   }
 
@@ -63,10 +68,11 @@ export function coerce(args: unknown, schema: CompiledSchema): unknown {
     const properties = isRecord(node.properties) ? node.properties : {}
     const required: readonly unknown[] = Array.isArray(node.required) ? node.required : []
     const entries: [string, unknown][] = []
+    budget.spend(Object.keys(record).length * ENTRY_COST)
     for (const [key, value] of Object.entries(record)) {
       const part = Object.hasOwn(properties, key) ? properties[key] : node.additionalProperties
       const isLeftOut =
-        value === null && isOptional(part) && !required.includes(key) && !schema.accepts(part, null)
+        value === null && isOptional(part) && !required.includes(key) && !schema.accepts(part, null, budget)
       if (!isLeftOut) entries.push([key, coerceTo(value, part, depth + 1)])
     }
     return Object.fromEntries(entries)
@@ -83,14 +89,6 @@ function isOptional(part: unknown): boolean {
 function typesOf(node: Record<string, unknown>): readonly string[] {
   if (typeof node.type === 'string') return [node.type]
   return Array.isArray(node.type) ? node.type : []
-}
-
-function isOfType(value: unknown, type: string): boolean {
-  if (type === 'null') return value === null
-  if (type === 'array') return Array.isArray(value)
-  if (type === 'object') return isRecord(value)
-  if (type === 'integer') return Number.isInteger(value)
-  return typeof value === type
 }
 
 function readText(text: string, type: string): unknown {

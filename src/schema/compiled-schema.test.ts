@@ -51,7 +51,7 @@ describe('a hostile schema', () => {
     expect(compiled.validate({})).toEqual({ kind: 'valid' })
     expect(compiled.validate({ a: 'x' })).toMatchObject({
       kind: 'unchecked',
-      reason: expect.stringContaining('references'),
+      reason: 'checking it takes too much work',
     })
   })
 
@@ -287,8 +287,9 @@ describe('patterns', () => {
 
   test('a hundred thousand faults are told by their first', () => {
     const items = Array.from({ length: 150_000 }, () => 'x')
-    const verdict = compile({ type: 'array', items: { type: 'object' } }).validate(items)
-    expect(verdict.kind === 'invalid' && verdict.errors.length > 0).toBe(true)
+    const schema = compile({ type: 'array', items: { type: 'object' } })
+    expect(schema.validate(items).kind).toBe('invalid')
+    expect(schema.faultsOf(items).kept[0]).toMatchObject({ keyword: 'type', path: ['0'], given: 'x' })
   })
 
   test('apply to texts alone, and together with an enum', () => {

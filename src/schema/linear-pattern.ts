@@ -1,10 +1,13 @@
-import { RE2JS } from 're2js'
-import type { TextTest } from './instance-check.ts'
+import { compilePattern } from '../bounded-pattern.ts'
+import type { TextTest } from './prepare-schema.ts'
+
+/** Schemas write longer patterns than people who search. */
+const MAX_CHARS = 2_000
 
 /**
- * A pattern as a test that takes linear time on any text. Lookaheads right after a leading `^`, the way password rules
- * and forbidden beginnings are written, are tested one by one. Throws for what cannot be tested so: other lookaround
- * and backreferences.
+ * A pattern as a test that takes linear time on any text, and takes its work from a budget: throws `pattern-invalid` when
+ * that is spent. Lookaheads right after a leading `^`, the way password rules and forbidden beginnings are written, are
+ * tested one by one. Throws for what cannot be tested so: other lookaround and backreferences.
  */
 export function linearPattern(pattern: string): TextTest {
   try {
@@ -17,13 +20,14 @@ export function linearPattern(pattern: string): TextTest {
       isNegative,
     }))
     const rest = compile(`^(?:${parts.rest})`)
-    return (text) => rest(text) && asserted.every(({ test, isNegative }) => test(text) !== isNegative)
+    return (text, budget) =>
+      rest(text, budget) && asserted.every(({ test, isNegative }) => test(text, budget) !== isNegative)
   }
 }
 
 function compile(pattern: string): TextTest {
-  const expression = RE2JS.compile(RE2JS.translateRegExp(pattern))
-  return (text) => expression.test(text)
+  const bounded = compilePattern(pattern, { maxLength: MAX_CHARS })
+  return (text, budget) => bounded.test(text, budget)
 }
 
 interface Lookahead {

@@ -1,37 +1,50 @@
-import type { SchemaDraft } from '@cfworker/json-schema'
+import type { WorkBudget } from '../bounded-pattern.ts'
 import { setOwn } from '../copy-json.ts'
 import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
-import { InstanceCheck, type InstanceParts, type TextTest } from './instance-check.ts'
+import type { Check } from './evaluation.ts'
 import { linearPattern } from './linear-pattern.ts'
+import { resolveRefs } from './resolve-refs.ts'
 
 /** A schema copied into a form that is safe and cheap to evaluate. */
 export interface PreparedSchema {
-  readonly root: boolean | SchemaNode
-  readonly draft: SchemaDraft
-  /** Where `patternProperties` stand: their keys are made anew for each instance. */
-  readonly patternMaps: readonly PatternMap[]
-  /** Whether any `InstanceCheck` stands in it. */
-  readonly hasOwnChecks: boolean
+  readonly root: SchemaPart
+  readonly draft: Draft
+  /** What each `$ref` points to. */
+  readonly targets: ReadonlyMap<SchemaNode, SchemaPart>
+  /** The tests of `pattern`, and of the keys of `patternProperties`. */
+  readonly tests: ReadonlyMap<SchemaNode, TextTest>
+  readonly keyTests: ReadonlyMap<SchemaNode, readonly KeyTest[]>
+  /** The values of each `enum`. */
+  readonly choices: ReadonlyMap<SchemaNode, Choices>
+  /** Whether `unevaluatedProperties` or `unevaluatedItems` stands anywhere. */
+  readonly hasUnevaluated: boolean
+  /** The checks that each node asks for, noted on its first use. */
+  readonly checks: WeakMap<SchemaNode, readonly Check[]>
   /** What the schema says that cannot be evaluated. It constrains nothing. */
   readonly faults: readonly string[]
 }
+
+export type SchemaPart = boolean | SchemaNode
 
 export interface SchemaNode {
   [keyword: string]: unknown
 }
 
-export interface PatternMap {
-  /** The copy's `patternProperties`. */
-  readonly live: SchemaNode
-  readonly entries: readonly { readonly test: TextTest; readonly schema: unknown }[]
+export type Draft = '4' | '7' | '2019-09' | '2020-12'
+
+/** Says whether a text matches, at the cost of a budget. */
+export type TextTest = (text: string, budget?: WorkBudget) => boolean
+
+interface KeyTest {
+  readonly test: TextTest
+  readonly part: SchemaPart
 }
 
-export interface PrepareOptions {
-  readonly parts: InstanceParts
-  /** Called whenever a `$ref` is followed. */
-  readonly onRef: () => void
+interface Choices {
+  readonly scalars: ReadonlySet<unknown>
+  readonly structures: readonly object[]
 }
 
 const MAX_DEPTH = 256
@@ -41,20 +54,24 @@ const MAX_PATTERN_WEIGHT = 2_000
 const MAX_SCHEMA_PATTERN_WEIGHT = 20_000
 
 /**
- * Copies a schema, and leaves out what cannot be evaluated: keywords of a wrong shape, an empty `enum`, patterns
- * that are broken or might take exponential time. Throws when the schema is cyclic, too deep or too large.
+ * Copies a schema, and leaves out what cannot be evaluated: keywords of a wrong shape, an empty `enum`, patterns that
+ * are broken or cost too much, references that lead nowhere. Throws when the schema is cyclic, too deep or too large.
  */
-export function prepareSchema(schema: JsonSchema, options: PrepareOptions): PreparedSchema {
+export function prepareSchema(schema: JsonSchema): PreparedSchema {
   const draft = draftOf(schema)
   const faults: string[] = []
-  const patternMaps: PatternMap[] = []
-  let hasOwnChecks = false
+  const tests = new Map<SchemaNode, TextTest>()
+  const keyTests = new Map<SchemaNode, KeyTest[]>()
+  const choices = new Map<SchemaNode, Choices>()
+  let hasUnevaluated = false
   let nodes = 0
   let patternWeight = 0
-  const root = copy(schema, '#', 0)
-  return { root: root ?? true, draft, patternMaps, hasOwnChecks, faults }
+  const root = copy(schema, '#', 0) ?? true
+  const { targets, dangling } = resolveRefs(root)
+  faults.push(...dangling)
+  return { root, draft, targets, tests, keyTests, choices, hasUnevaluated, checks: new WeakMap(), faults }
 
-  function copy(value: unknown, at: string, depth: number): boolean | SchemaNode | undefined {
+  function copy(value: unknown, at: string, depth: number): SchemaPart | undefined {
     if (typeof value === 'boolean') return value
     if (!isRecord(value)) return undefined
     if (depth > MAX_DEPTH) throw new Error(`it is cyclic or more than ${MAX_DEPTH} levels deep`)
@@ -65,13 +82,11 @@ export function prepareSchema(schema: JsonSchema, options: PrepareOptions): Prep
       const copied = copyKeyword(keyword, nested, `${at}/${keyword}`, depth + 1)
       if (copied !== undefined) node[keyword] = copied
     }
-    if (typeof node.$ref === 'string') countRefs(node, node.$ref, options.onRef)
-    takeOverChecks(node, at)
+    readKeywords(node, at)
     return node
   }
 
   function copyKeyword(keyword: string, value: unknown, at: string, depth: number): unknown {
-    if (keyword === 'patternProperties') return copyPatternProperties(value, at, depth)
     if (MAPS.has(keyword)) return copyMap(value, at, depth)
     if (keyword === 'dependencies') return copyDependencies(value, at, depth)
     if (LISTS.has(keyword) || (keyword === 'items' && Array.isArray(value))) return copyList(value, at, depth)
@@ -80,15 +95,15 @@ export function prepareSchema(schema: JsonSchema, options: PrepareOptions): Prep
     if (IGNORED.has(keyword)) return undefined
     // Whatever else is an object may be where a $ref points to.
     const copied = copy(value, at, depth)
-    return copied === undefined && SCHEMAS.has(keyword) ? reject(at, 'is no schema') : copied
+    return copied === undefined && SCHEMAS.has(keyword) ? reject(at, 'is not a schema') : copied
   }
 
   function copyMap(value: unknown, at: string, depth: number): SchemaNode | undefined {
-    if (!isRecord(value)) return reject(at, 'is no object')
+    if (!isRecord(value)) return reject(at, 'is not an object')
     const map: SchemaNode = {}
     for (const [name, nested] of Object.entries(value)) {
       const copied = copy(nested, `${at}/${name}`, depth)
-      if (copied === undefined) reject(`${at}/${name}`, 'is no schema')
+      if (copied === undefined) reject(`${at}/${name}`, 'is not a schema')
       else if (name === '__proto__') setOwn(map, name, copied)
       else map[name] = copied
     }
@@ -96,7 +111,7 @@ export function prepareSchema(schema: JsonSchema, options: PrepareOptions): Prep
   }
 
   function copyDependencies(value: unknown, at: string, depth: number): SchemaNode | undefined {
-    if (!isRecord(value)) return reject(at, 'is no object')
+    if (!isRecord(value)) return reject(at, 'is not an object')
     const entries = Object.entries(value).map(([name, nested]) => [
       name,
       isTexts(nested) ? nested : (copy(nested, `${at}/${name}`, depth) ?? true),
@@ -105,32 +120,26 @@ export function prepareSchema(schema: JsonSchema, options: PrepareOptions): Prep
   }
 
   function copyList(value: unknown, at: string, depth: number): unknown[] | undefined {
-    if (!Array.isArray(value) || value.length === 0) return reject(at, 'is no list of schemas')
+    if (!Array.isArray(value) || value.length === 0) return reject(at, 'is not a list of schemas')
     return value.map((item, index) => copy(item, `${at}/${index}`, depth) ?? true)
   }
 
-  function copyPatternProperties(value: unknown, at: string, depth: number): SchemaNode | undefined {
-    const live = copyMap(value, at, depth)
-    if (live === undefined) return undefined
-    const entries = Object.entries(live).flatMap(([pattern, schema]) => {
-      const test = compilePattern(pattern, at)
-      return test === undefined ? [] : [{ test, schema }]
-    })
-    patternMaps.push({ live, entries })
-    return live
+  /** Makes ready what would be too dear to read for each instance. */
+  function readKeywords(node: SchemaNode, at: string): void {
+    if ('unevaluatedProperties' in node || 'unevaluatedItems' in node) hasUnevaluated = true
+    if (Array.isArray(node.enum)) choices.set(node, sortChoices(node.enum))
+    if (typeof node.pattern === 'string') {
+      const test = compilePattern(node.pattern, `${at}/pattern`)
+      if (test !== undefined) tests.set(node, test)
+    }
+    if (isRecord(node.patternProperties)) keyTests.set(node, readKeyTests(node.patternProperties, at))
   }
 
-  // The validator would hand patterns to the platform's regular expressions, and compare each item with each other.
-  function takeOverChecks(node: SchemaNode, at: string): void {
-    const { pattern: source, uniqueItems: isUnique } = node
-    delete node.pattern
-    delete node.uniqueItems
-    const test = typeof source === 'string' ? compilePattern(source, `${at}/pattern`) : undefined
-    if (test === undefined && isUnique !== true) return
-    hasOwnChecks = true
-    const pattern = test && { source: String(source), test }
-    const values = node.enum as readonly unknown[] | undefined
-    node.enum = new InstanceCheck({ pattern, isUnique: isUnique === true, values }, options.parts)
+  function readKeyTests(parts: SchemaNode, at: string): KeyTest[] {
+    return Object.entries(parts).flatMap(([pattern, part]) => {
+      const test = compilePattern(pattern, `${at}/patternProperties`)
+      return test === undefined ? [] : [{ test, part: part as SchemaPart }]
+    })
   }
 
   function compilePattern(pattern: string, at: string): TextTest | undefined {
@@ -161,16 +170,15 @@ function weigh(pattern: string): number {
   return weight
 }
 
-// Following references is the one way for a small schema to cost a lot, so it is counted where it happens.
-function countRefs(node: SchemaNode, ref: string, onRef: () => void): void {
-  const get = () => {
-    onRef()
-    return ref
+function sortChoices(values: readonly unknown[]): Choices {
+  const isStructure = (value: unknown): value is object => typeof value === 'object' && value !== null
+  return {
+    scalars: new Set(values.filter((value) => !isStructure(value))),
+    structures: values.filter(isStructure),
   }
-  Object.defineProperty(node, '$ref', { get, enumerable: true, configurable: true })
 }
 
-function draftOf(schema: JsonSchema): SchemaDraft {
+function draftOf(schema: JsonSchema): Draft {
   const named = isRecord(schema) && typeof schema.$schema === 'string' ? schema.$schema : ''
   if (/draft-0?4/.test(named)) return '4'
   if (/draft-0?[67]/.test(named)) return '7'
@@ -193,6 +201,8 @@ const SHAPES: { readonly [keyword: string]: (value: unknown) => boolean } = {
   $ref: isAnchor,
   $id: isAnchor,
   $anchor: isText,
+  $dynamicRef: isAnchor,
+  $dynamicAnchor: isText,
   $recursiveRef: (value) => value === '#',
   $recursiveAnchor: isFlag,
   type: (value) =>
@@ -216,10 +226,9 @@ const SHAPES: { readonly [keyword: string]: (value: unknown) => boolean } = {
   maxProperties: isCount,
   uniqueItems: isFlag,
   pattern: isText,
-  // The validator's test for `url` takes exponential time on some texts.
-  format: (value) => isText(value) && value !== 'url',
+  format: isText,
 }
-const MAPS = new Set(['properties', '$defs', 'definitions', 'dependentSchemas'])
+const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
 const SCHEMAS = new Set([
   'not',

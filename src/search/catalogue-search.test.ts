@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Listing, sourceKey } from '../tool.ts'
 import { type CatalogueFindings, CatalogueSearch, type CatalogueSearchOptions } from './catalogue-search.ts'
+import { lexical } from './lexical.ts'
 import { regex } from './regex.ts'
 import type { Searcher } from './searcher.ts'
 import { sampleListing } from './searcher-contract.ts'
@@ -80,6 +81,69 @@ describe('the query language', () => {
     expect(filtered?.score).toBe(plain?.score)
   })
 
+  it('keeps all that passes +word: what fits no other word comes last, by name', async () => {
+    const findings = await catalogueOf(CATALOGUE).search('+slack channel foo')
+    expect(names(findings)).toEqual([
+      'mcp__slack__delete_message',
+      'mcp__slack__send_message',
+      'mcp__slack__search',
+    ])
+    expect(findings).toMatchObject({ total: 3, unmatchedTerms: ['foo'] })
+    expect(findings.ranked.at(-1)).toMatchObject({ score: 0, reasons: ['passes +slack'] })
+    expect(await find('+slack foo', { limit: 2 })).toEqual([
+      'mcp__slack__delete_message',
+      'mcp__slack__search',
+    ])
+    expect(await find('+slack foo', { limit: 2, offset: 2 })).toEqual(['mcp__slack__send_message'])
+    expect(await find('+slack channel', { limit: 2, offset: 1 })).toEqual([
+      'mcp__slack__send_message',
+      'mcp__slack__search',
+    ])
+    const isReady = ({ ownName }: Listing) => ownName !== 'search'
+    expect(await find('+slack foo', { isReady })).toEqual([
+      'mcp__slack__delete_message',
+      'mcp__slack__send_message',
+    ])
+  })
+
+  it('lists by name what passes +words alone', async () => {
+    expect(await find('+slack')).toEqual([
+      'mcp__slack__delete_message',
+      'mcp__slack__search',
+      'mcp__slack__send_message',
+    ])
+    expect(await find('+slack +channel -delete')).toEqual(['mcp__slack__send_message'])
+    expect(await catalogueOf(CATALOGUE).search('+quokka')).toEqual({
+      query: '+quokka',
+      kind: 'keyword',
+      total: 0,
+      ranked: [],
+      unmatchedTerms: ['quokka'],
+    })
+  })
+
+  it.each(['-_', '-"-"', '-" "', '+_', '+"..."', '-"/"'])('ignores the filter %j', async (filter) => {
+    expect(await find(`send ${filter}`)).toEqual(['mcp__slack__send_message'])
+  })
+
+  it('reads the beginning of a query that is far too long', async () => {
+    const listings = Array.from({ length: 300 }, (_, at) =>
+      sampleListing(`tool_${at}`, 'x, y, z '.repeat(200)),
+    )
+    for (const text of [
+      'a b c '.repeat(50_000),
+      '+a '.repeat(100_000),
+      'a,'.repeat(150_000),
+      '-a_b '.repeat(60_000),
+    ])
+      for (const searcher of [weighted(), lexical()]) {
+        const found = await catalogueOf([...listings, ...CATALOGUE], searcher)
+          .search(`send message ${text}`)
+          .then(({ query }) => query.length)
+        expect(found).toBeGreaterThan(250_000)
+      }
+  })
+
   it('leaves out what holds -word', async () => {
     expect(await find('message -delete')).toEqual(['mcp__slack__send_message', 'mcp__slack__search'])
   })
@@ -123,7 +187,7 @@ describe('the query language', () => {
   })
 
   it('passes on what is wrong with a query or a pattern', async () => {
-    await expect(find('+slack')).rejects.toMatchObject({ code: 'query-invalid' })
+    await expect(find('-slack')).rejects.toMatchObject({ code: 'query-invalid' })
     await expect(find('/(/')).rejects.toMatchObject({ code: 'pattern-invalid' })
   })
 })

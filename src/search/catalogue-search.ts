@@ -1,29 +1,21 @@
 import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import { CloneFolding } from './clone-folding.ts'
-import { wordsOf } from './lexical/text-words.ts'
 import { lexical } from './lexical.ts'
 import { ExactNames } from './query/exact-names.ts'
-import { parseQuery, type Query } from './query/query.ts'
-import { filtered, holds, isOfServer } from './query/query-filters.ts'
+import { parseQuery, type Query, readPart } from './query/query.ts'
+import { type Accepts, filtered, holds, isOfServer } from './query/query-filters.ts'
+import { RankedSearch } from './ranked-search.ts'
 import { regex } from './regex.ts'
 import { acceptEvery, type Ranked, type Searcher, type SearchIndex } from './searcher.ts'
+import { SourceLedger } from './source-ledger.ts'
 import { compareNames } from './top-matches.ts'
 
 const DEFAULT_LIMIT = 5
 const MAX_LIMIT = 1000
 
-/** Matches fetched beyond what is asked for, to take the place of those that are folded or not ready. */
-const SPARE_MATCHES = 3
-
-/** Matches ranked beyond those, looked at only when too few are left: ranking anew costs far more. */
-const MATCHES_AT_HAND = 14
-
-/** How far apart in the ranking clones are looked for. They score alike, so they stand close together. */
-const CLONE_DISTANCE = 50
-
 export interface CatalogueSearchOptions {
-  /** How many to return: 5 unless told, 1 to 1,000. Names asked for by `select:` are all returned. */
+  /** How many to return: 5 by default, 1 to 1,000. Names asked for by `select:` are all returned. */
   readonly limit?: number
   readonly offset?: number
   readonly searcher?: Searcher
@@ -42,15 +34,18 @@ export interface CatalogueFindings {
   /** How many fit in all. Clones and unready tools are taken off as far as they were met. */
   readonly total: number
   readonly ranked: readonly Ranked[]
-  /** Names asked for by `select:` that nothing accepted bears. */
+  /** Names asked for by `select:` that no accepted listing has. */
   readonly missing?: readonly string[]
   /** Words that fit no accepted listing, as written, in order. */
   readonly unmatchedTerms?: readonly string[]
+  /** Why the searcher could not do all of its work, if so: its embedder failed, and it went on by words. */
+  readonly failure?: unknown
 }
 
 /**
  * Searches a catalogue that changes: feed it with `sync`, ask it with `search`. It reads the query language, puts an
- * exact name first, folds what another source offers alike, and leaves the ranking to a searcher.
+ * exact name first, folds what another source offers alike, shares out the first places, and leaves the ranking to a
+ * searcher.
  *
  * Listings are told apart by identity; their names may repeat.
  */
@@ -59,7 +54,8 @@ export class CatalogueSearch {
   readonly #patterns = regex()
   #groups: ReadonlyMap<string, readonly Listing[]> = new Map()
   readonly #names = new ExactNames()
-  readonly #clones = new CloneFolding()
+  readonly #sources = new SourceLedger()
+  readonly #clones = new CloneFolding(this.#sources)
   readonly #indexes = new WeakMap<
     Searcher,
     { index: SearchIndex; groups: ReadonlyMap<string, readonly Listing[]> }
@@ -75,7 +71,7 @@ export class CatalogueSearch {
     // A copy, since the caller may go on changing its map.
     this.#groups = new Map(groups)
     for (const [, before, after] of changes(previous, this.#groups)) {
-      this.#clones.see(before, after)
+      this.#sources.record(before, after)
       const kept = new Set(after)
       const known = new Set(before)
       for (const listing of before) if (!kept.has(listing)) this.#names.remove(listing)
@@ -87,50 +83,18 @@ export class CatalogueSearch {
   async search(text: string, options: CatalogueSearchOptions = {}): Promise<CatalogueFindings> {
     const searcher = options.searcher ?? this.#defaultSearcher
     const query = parseQuery(text, { as: searcher.reads ?? 'words' })
-    const accepts = filtered(query, options.accepts ?? acceptEvery, options.server)
-    if (query.kind === 'select') return this.#select(query, accepts, options)
-    if (query.kind === 'keyword' && query.words.length === 0) return this.#list(query, accepts, options)
+    if (query.kind === 'select') return this.#select(query, options)
+    if (query.kind === 'keyword' && query.words.length === 0) return this.#list(query, options)
 
-    const index = this.#index(query.kind === 'regex' ? this.#patterns : searcher)
-    const found = await this.#rank(query, index, accepts, options)
+    const chosen = query.kind === 'regex' ? this.#patterns : searcher
+    const found = await this.#rank(query, chosen, options)
     if (found.total > 0) return found
-    if (!hasWordsBesidePhrases(query)) return this.#withUnmatched(found, query, index, options)
+    if (!hasWordsBesidePhrases(query)) return this.#withUnmatched(found, query, chosen, options)
 
-    // Nothing holds the phrase. Its words may still tell what is meant, and the answer says that it was dropped.
-    const loose: Query = { ...query, phrases: [] }
-    const retried = await this.#rank(
-      loose,
-      index,
-      filtered(loose, options.accepts ?? acceptEvery, options.server),
-      options,
-    )
+    // Nothing holds the phrase. Its words may still tell what is meant, and the result says that it was dropped.
+    const retried = await this.#rank({ ...query, phrases: [] }, chosen, options)
     const phrases = query.phrases.map((phrase) => `"${phrase}"`)
     return { ...retried, unmatchedTerms: asWritten(query, [...phrases, ...(retried.unmatchedTerms ?? [])]) }
-  }
-
-  /** A miss may be the filters' doing: then it names the filters that fit nothing, and not words that would. */
-  async #withUnmatched(
-    found: CatalogueFindings,
-    query: Query,
-    index: SearchIndex,
-    options: CatalogueSearchOptions,
-  ): Promise<CatalogueFindings> {
-    const accepts = options.accepts ?? acceptEvery
-    if (query.required.length + query.servers.length + query.phrases.length === 0) return found
-    const { unmatchedTerms } = await index.rank(query, { limit: 1, accepts })
-    const fitsNone = (filter: Accepts) =>
-      ![...this.#groups.values()].some((listings) => listings.some((one) => accepts(one) && filter(one)))
-    const words = query.required.filter((word) => fitsNone(holds(word)))
-    const phrases = query.phrases.filter((phrase) => fitsNone(holds(phrase))).map((phrase) => `"${phrase}"`)
-    const servers = query.servers.filter((server) => fitsNone(isOfServer([server])))
-    const unmatched = [
-      ...unmatchedTerms,
-      ...words,
-      ...phrases,
-      ...servers.map((server) => `server:${server}`),
-    ]
-    const { unmatchedTerms: _, ...rest } = found
-    return unmatched.length === 0 ? rest : { ...rest, unmatchedTerms: asWritten(query, unmatched) }
   }
 
   /** The accepted listing that a name means, however it is written; undefined when none does, or several do. */
@@ -139,8 +103,9 @@ export class CatalogueSearch {
     return found.length === 1 ? found[0] : undefined
   }
 
-  #select(query: Query, accepts: Accepts, options: CatalogueSearchOptions): CatalogueFindings {
+  #select(query: Query, options: CatalogueSearchOptions): CatalogueFindings {
     const { isReady } = options
+    const accepts = acceptsOf(query, options)
     const ranked = new Map<Listing, Ranked>()
     const missing: string[] = []
     for (const name of query.names) {
@@ -154,115 +119,102 @@ export class CatalogueSearch {
   }
 
   /** All that the filters leave, by name. */
-  #list(query: Query, accepts: Accepts, options: CatalogueSearchOptions): CatalogueFindings {
+  #list(query: Query, options: CatalogueSearchOptions): CatalogueFindings {
     const { offset, limit } = pageOf(options)
-    const fitting = [...this.#groups.values()].flatMap((listings) => listings.filter(accepts))
-    fitting.sort((a, b) => compareNames(a.name, b.name))
-    const ranked: Ranked[] = []
-    let total = fitting.length
-    let toSkip = offset
-    for (const listing of fitting) {
-      if (ranked.length === limit) break
-      if (options.isReady?.(listing) === false) total--
-      else if (toSkip > 0) toSkip--
-      else ranked.push({ listing, score: 1, reasons: [`server:${query.servers.join(',')}`] })
-    }
-    return { query: query.text, kind: query.kind, total, ranked }
+    const fitting = this.#passing(acceptsOf(query, options))
+    const { page, unready } = pageThrough(fitting, offset, limit, options.isReady)
+    const reasons = filtersOf(query)
+    const ranked = page.map((listing): Ranked => ({ listing, score: 1, reasons }))
+    const findings = { query: query.text, kind: query.kind, total: fitting.length - unready, ranked }
+    if (fitting.length > 0) return findings
+    const unmatchedTerms = this.#unmatchedFilters(query, options)
+    return unmatchedTerms.length === 0 ? findings : { ...findings, unmatchedTerms }
   }
 
-  async #rank(
+  async #rank(query: Query, searcher: Searcher, options: CatalogueSearchOptions): Promise<CatalogueFindings> {
+    const { offset, limit } = pageOf(options)
+    const accepts = acceptsOf(query, options)
+    const exact = this.#names.namedBy(query, accepts)
+    const index = this.#index(searcher)
+    const search = new RankedSearch({
+      query,
+      index,
+      exact,
+      clones: this.#clones,
+      sources: this.#sources,
+      accepts,
+      isReady: rememberAnswers(options.isReady),
+      order: searcher.order ?? 'fit',
+    })
+    const { matches, unmatchedTerms, total, failure } = await search.first(offset + limit)
+    const found: CatalogueFindings = {
+      query: query.text,
+      kind: query.kind,
+      total,
+      ranked: matches.slice(offset, offset + limit),
+      ...(unmatchedTerms.length === 0 ? {} : { unmatchedTerms }),
+      ...(failure === undefined ? {} : { failure }),
+    }
+    if (query.kind === 'regex' || query.required.length === 0) return found
+    return await this.#withUnranked(found, query, index, exact, options)
+  }
+
+  /** `+word` keeps all that passes it: what fits no other word of the query follows last, by name. */
+  async #withUnranked(
+    found: CatalogueFindings,
     query: Query,
     index: SearchIndex,
-    accepts: Accepts,
+    exact: ReadonlySet<Listing>,
     options: CatalogueSearchOptions,
   ): Promise<CatalogueFindings> {
     const { offset, limit } = pageOf(options)
-    const exact = this.#exactNames(query, accepts)
-    const isReady = rememberAnswers(options.isReady)
-    let window = offset + limit + SPARE_MATCHES
-    let atHand = window + MATCHES_AT_HAND
-    let ranking = await index.rank(query, { limit: atHand, accepts })
-    for (;;) {
-      const candidates = withExactFirst(ranking.matches.slice(0, window), exact)
-      const { kept, dropped } = this.#pick(candidates, query, exact, isReady, offset + limit)
-      const isWhole = ranking.matches.length < window
-      if (kept.length < offset + limit && !isWhole) {
-        if (window < atHand) window = atHand
-        else {
-          window *= 4
-          atHand = window
-          ranking = await index.rank(query, { limit: window, accepts })
-        }
-        continue
-      }
-      const total = Math.max(ranking.total, isWhole ? candidates.length : 0) - dropped
-      const unmatchedTerms = ranking.unmatchedTerms.filter((term) => !this.#isPartOf(exact, term))
-      const findings = {
-        query: query.text,
-        kind: query.kind,
-        total,
-        ranked: kept.slice(offset, offset + limit),
-      }
-      return unmatchedTerms.length === 0 ? findings : { ...findings, unmatchedTerms }
+    const accepts = acceptsOf(query, options)
+    const passing = this.#passing(accepts)
+    if (passing.length === 0) return found
+    const { matches } = await index.rank(query, { limit: passing.length, accepts })
+    const fitting = new Set([...matches.map(({ listing }) => listing), ...exact])
+    const unranked = passing.filter((listing) => !fitting.has(listing))
+    const start = Math.max(0, offset - found.total)
+    const { page, unready } = pageThrough(unranked, start, limit - found.ranked.length, options.isReady)
+    const reasons = filtersOf(query)
+    return {
+      ...found,
+      total: found.total + unranked.length - unready,
+      ranked: [...found.ranked, ...page.map((listing): Ranked => ({ listing, score: 0, reasons }))],
     }
   }
 
-  /** Listings that the query names: as a whole, as a list with commas, or by a word that can only be a name. */
-  #exactNames(query: Query, accepts: Accepts): ReadonlySet<Listing> {
-    // A pattern says itself what fits.
-    if (query.kind === 'regex') return new Set()
-    const exact = new Set(this.#names.find(query.words.join(' '), accepts))
-    if (query.text.includes(',')) {
-      const pieces = query.text.split(',').map((piece) => piece.trim())
-      const found = pieces.map((piece) => this.#names.find(piece, accepts))
-      if (found.every((listings) => listings.length > 0))
-        for (const listing of found.flat()) exact.add(listing)
-    }
-    if (!/[_./]/.test(query.text)) return exact
-    for (const word of query.words) {
-      if (!/\p{L}[_./]+\p{L}/u.test(word)) continue
-      for (const listing of this.#names.find(word, accepts)) exact.add(listing)
-    }
-    return exact
-  }
-
-  #isPartOf(exact: ReadonlySet<Listing>, term: string): boolean {
-    if (exact.size === 0) return false
-    const words = wordsOf(term)
-    return [...exact].some(({ name }) => {
-      const parts = wordsOf(name)
-      return words.every((word) => parts.includes(word))
-    })
-  }
-
-  /** The first `count` candidates that are ready and are no clone of a senior one; how many of the others were met. */
-  #pick(
-    candidates: readonly Ranked[],
+  /** A miss may be due to the filters: then it names the filters that fit nothing, and not words that would. */
+  async #withUnmatched(
+    found: CatalogueFindings,
     query: Query,
-    exact: ReadonlySet<Listing>,
-    isReady: Accepts,
-    count: number,
-  ): { kept: Ranked[]; dropped: number } {
-    const kept: Ranked[] = []
-    let dropped = 0
-    for (let at = 0; at < candidates.length && kept.length < count; at++) {
-      const candidate = candidates[at] as Ranked
-      const isExact = exact.has(candidate.listing)
-      const isFolded = !isExact && this.#hasSenior(candidates, at, query, isReady)
-      if (isFolded || !isReady(candidate.listing)) dropped++
-      else kept.push(candidate)
-    }
-    return { kept, dropped }
+    searcher: Searcher,
+    options: CatalogueSearchOptions,
+  ): Promise<CatalogueFindings> {
+    if (query.required.length + query.servers.length + query.phrases.length === 0) return found
+    const accepts = options.accepts ?? acceptEvery
+    const { unmatchedTerms } = await this.#index(searcher).rank(query, { limit: 1, accepts })
+    const unmatched = [...unmatchedTerms, ...this.#unmatchedFilters(query, options)]
+    const { unmatchedTerms: _, ...rest } = found
+    return unmatched.length === 0 ? rest : { ...rest, unmatchedTerms: asWritten(query, unmatched) }
   }
 
-  #hasSenior(candidates: readonly Ranked[], at: number, query: Query, isReady: Accepts): boolean {
-    const { listing } = candidates[at] as Ranked
-    const end = Math.min(candidates.length, at + CLONE_DISTANCE)
-    for (let near = Math.max(0, at - CLONE_DISTANCE); near < end; near++) {
-      const other = (candidates[near] as Ranked).listing
-      if (this.#clones.isFolded(listing, other, query) && isReady(other)) return true
-    }
-    return false
+  /** The filters of a query that nothing passes, as written. */
+  #unmatchedFilters(query: Query, { accepts = acceptEvery }: CatalogueSearchOptions): string[] {
+    const fitsNone = (filter: Accepts) =>
+      ![...this.#groups.values()].some((listings) => listings.some((one) => accepts(one) && filter(one)))
+    const servers = query.servers.filter((server) => fitsNone(isOfServer([server])))
+    return [
+      ...query.required.filter((word) => fitsNone(holds(word))),
+      ...query.phrases.filter((phrase) => fitsNone(holds(phrase))).map((phrase) => `"${phrase}"`),
+      ...servers.map((server) => `server:${server}`),
+    ]
+  }
+
+  /** All accepted listings, by name. */
+  #passing(accepts: Accepts): Listing[] {
+    const passing = [...this.#groups.values()].flatMap((listings) => listings.filter(accepts))
+    return passing.sort((a, b) => compareNames(a.name, b.name))
   }
 
   /** The index of a searcher, opened on first use and brought up to date. */
@@ -277,7 +229,6 @@ export class CatalogueSearch {
   }
 }
 
-type Accepts = (listing: Listing) => boolean
 type Change = readonly [key: string, before: readonly Listing[], after: readonly Listing[]]
 
 function* changes(
@@ -291,6 +242,10 @@ function* changes(
   }
 }
 
+function acceptsOf(query: Query, { accepts = acceptEvery, server }: CatalogueSearchOptions): Accepts {
+  return filtered(query, accepts, server)
+}
+
 function pageOf({ limit = DEFAULT_LIMIT, offset = 0 }: CatalogueSearchOptions): {
   limit: number
   offset: number
@@ -301,9 +256,36 @@ function pageOf({ limit = DEFAULT_LIMIT, offset = 0 }: CatalogueSearchOptions): 
   }
 }
 
+/** One page of the listings that are ready; how many that are not were met on the way. */
+function pageThrough(
+  listings: readonly Listing[],
+  offset: number,
+  limit: number,
+  isReady: Accepts = acceptEvery,
+): { page: Listing[]; unready: number } {
+  const page: Listing[] = []
+  let unready = 0
+  let toSkip = offset
+  for (const listing of listings) {
+    if (page.length >= limit) break
+    if (!isReady(listing)) unready++
+    else if (toSkip > 0) toSkip--
+    else page.push(listing)
+  }
+  return { page, unready }
+}
+
+/** The filters that a listing passed, as reasons. */
+function filtersOf({ required, servers }: Query): string[] {
+  const words = required.map((word) => `passes +${word}`)
+  return servers.length === 0 ? words : [...words, `server:${servers.join(',')}`]
+}
+
 /** Terms in the order in which the query names them, each once. */
-function asWritten({ text }: Query, terms: readonly string[]): string[] {
-  return [...new Set(terms)].sort((a, b) => text.indexOf(a) - text.indexOf(b))
+function asWritten(query: Query, terms: readonly string[]): string[] {
+  const text = readPart(query.text)
+  const places = new Map(terms.map((term) => [term, text.indexOf(term)]))
+  return [...places.keys()].sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0))
 }
 
 function hasWordsBesidePhrases(query: Query): boolean {
@@ -319,19 +301,4 @@ function rememberAnswers(isReady: Accepts | undefined): Accepts {
     answers.set(listing, answer)
     return answer
   }
-}
-
-function withExactFirst(matches: readonly Ranked[], exact: ReadonlySet<Listing>): readonly Ranked[] {
-  if (exact.size === 0) return matches
-  const best = matches[0]?.score ?? 1
-  const byListing = new Map(matches.map((match) => [match.listing, match]))
-  const first = [...exact].map((listing): Ranked => {
-    const match = byListing.get(listing)
-    return {
-      listing,
-      score: match?.score ?? best,
-      reasons: ['exact name', ...(match?.reasons ?? [])],
-    }
-  })
-  return [...first, ...matches.filter(({ listing }) => !exact.has(listing))]
 }

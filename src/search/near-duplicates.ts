@@ -1,43 +1,63 @@
 import type { Listing, ToolSource } from '../tool.ts'
 import { HASH_SEED, hashed } from './vectors/text-hash.ts'
 
-/** Share of words two listings must have in common to be taken for one tool. */
+/** Share of words that two texts must have in common to be taken for one. */
 const SAME_FROM = 0.8
+
+/** Share of a text's words that another must hold to contain it. What the other adds does not count. */
+const CONTAINED_FROM = 0.9
+
+/** Descriptions that share this much are one, whatever the tools are called. */
+const SAME_DESCRIPTION_FROM = 0.95
 
 /** "List users" of two servers is two tools: so few words prove nothing. */
 const MIN_WORDS = 4
+const MIN_CONTAINED_WORDS = 6
 
 /** Characters read of a description: enough to tell tools apart, however long it is. */
 const MAX_CHARACTERS = 1000
 
-/** Descriptions whose lengths differ by more than this cannot share enough words; saves reading most of them. */
-const MAX_LENGTH_RATIO = 2
+/** The words of a listing as sorted hashes. */
+interface Fingerprint {
+  readonly name: Int32Array
+  readonly description: Int32Array
+  /** Name, description and parameter names. */
+  readonly all: Int32Array
+}
 
 /**
  * Tells tools that several sources offer alike (forks of a server, clones that want to be found) from tools that are
- * merely similar: by the words of name, description and parameter names. What it read it remembers for as long as
- * the listing lives.
+ * merely similar: by the words of name, description and parameter names. Remembers what it read for as long as the
+ * listing lives.
  */
 export class NearDuplicates {
-  readonly #fingerprints = new WeakMap<Listing, Int32Array>()
+  readonly #fingerprints = new WeakMap<Listing, Fingerprint>()
 
-  /** Whether two listings of different sources are one tool in all but details. */
-  areAlike(a: Listing, b: Listing): boolean {
-    if (isSameSource(a.source, b.source)) return false
-    const shorter = Math.min(a.description.length, b.description.length, MAX_CHARACTERS)
-    const longer = Math.min(Math.max(a.description.length, b.description.length), MAX_CHARACTERS)
-    if (longer > shorter * MAX_LENGTH_RATIO) return false
-    return areClose(this.#fingerprint(a), this.#fingerprint(b))
+  /**
+   * Whether a listing is the tool of another source in all but details. Words that it adds do not make it another tool,
+   * nor does another name for the same description. Tools that differ in a word or two of a pattern that many follow
+   * ("Returns one issue by its identifier") differ in their names, too.
+   */
+  repeats(listing: Listing, original: Listing): boolean {
+    if (isSameSource(listing.source, original.source)) return false
+    const clone = this.#fingerprint(listing)
+    const model = this.#fingerprint(original)
+    if (contains(clone.description, model.description, SAME_DESCRIPTION_FROM)) return true
+    if (!areClose(clone.all, model.all) && !contains(clone.all, model.all, CONTAINED_FROM)) return false
+    return 2 * (model.name.length - missingFrom(clone.name, model.name)) > model.name.length
   }
 
-  #fingerprint(listing: Listing): Int32Array {
+  #fingerprint(listing: Listing): Fingerprint {
     const known = this.#fingerprints.get(listing)
     if (known !== undefined) return known
-    const words = new Set<number>()
-    readWords(listing.ownName, words)
-    readWords(listing.description, words)
-    for (const name of parameterNames(listing)) readWords(name, words)
-    const fingerprint = Int32Array.from(words).sort()
+    const name = hashesOf(listing.ownName)
+    const description = hashesOf(listing.description)
+    const parameters = parameterNames(listing).map(hashesOf)
+    const fingerprint = {
+      name: sorted(name),
+      description: sorted(description),
+      all: sorted(name.concat(description, ...parameters)),
+    }
     this.#fingerprints.set(listing, fingerprint)
     return fingerprint
   }
@@ -55,8 +75,9 @@ function parameterNames({ inputSchema }: Listing): string[] {
   return typeof properties === 'object' && properties !== null ? Object.keys(properties) : []
 }
 
-/** Adds a hash for each run of letters and digits, whatever their case. */
-function readWords(text: string, into: Set<number>): void {
+/** A hash for each run of letters and digits, whatever their case. */
+function hashesOf(text: string): number[] {
+  const hashes: number[] = []
   let hash = HASH_SEED
   const end = Math.min(text.length, MAX_CHARACTERS)
   for (let at = 0; at < end; at++) {
@@ -66,25 +87,41 @@ function readWords(text: string, into: Set<number>): void {
     if (isDigit) hash = hashed(hash, code)
     else if (isLetter) hash = hashed(hash, code > 127 ? code : code | 32)
     else if (hash !== HASH_SEED) {
-      into.add(hash)
+      hashes.push(hash)
       hash = HASH_SEED
     }
   }
-  if (hash !== HASH_SEED) into.add(hash)
+  if (hash !== HASH_SEED) hashes.push(hash)
+  return hashes
 }
 
-/** Whether the words in both are enough of the words in either; gives up as soon as too many differ. */
+function sorted(hashes: readonly number[]): Int32Array {
+  return Int32Array.from(new Set(hashes)).sort()
+}
+
+/** Whether the words in both are enough of the words in either. */
 function areClose(a: Int32Array, b: Int32Array): boolean {
   if (Math.max(a.length, b.length) < MIN_WORDS) return false
-  let mayDiffer = Math.floor(((a.length + b.length) * (1 - SAME_FROM)) / (1 + SAME_FROM))
-  let i = 0
-  let j = 0
-  while (i < a.length && j < b.length) {
-    const left = a[i] as number
-    const right = b[j] as number
-    if (left !== right && --mayDiffer < 0) return false
-    if (left <= right) i++
-    if (right <= left) j++
+  const mayDiffer = Math.floor(((a.length + b.length) * (1 - SAME_FROM)) / (1 + SAME_FROM))
+  if (Math.abs(a.length - b.length) > mayDiffer) return false
+  return b.length - a.length + 2 * missingFrom(b, a, mayDiffer) <= mayDiffer
+}
+
+/** Whether `whole` holds a share of the words of `part`. */
+function contains(whole: Int32Array, part: Int32Array, from: number): boolean {
+  if (part.length < MIN_CONTAINED_WORDS) return false
+  const mayMiss = Math.floor(part.length * (1 - from))
+  return missingFrom(whole, part, mayMiss) <= mayMiss
+}
+
+/** How many words of `part` are not among `whole`; stops counting once they are more than `most`. */
+function missingFrom(whole: Int32Array, part: Int32Array, most: number = part.length): number {
+  let missing = 0
+  let at = 0
+  for (const word of part) {
+    while (at < whole.length && (whole[at] as number) < word) at++
+    if (whole[at] === word) at++
+    else if (++missing > most) return missing
   }
-  return a.length - i + (b.length - j) <= mayDiffer
+  return missing
 }

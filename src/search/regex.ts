@@ -1,21 +1,19 @@
-import { RE2JS } from 're2js'
-import { describeError, ToolcribError } from '../errors.ts'
+import { compilePattern, WorkBudget } from '../bounded-pattern.ts'
 import type { Listing } from '../tool.ts'
 import type { Query } from './query/query.ts'
 import type { Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'
 import { type Scored, topMatches } from './top-matches.ts'
 
-const MAX_PATTERN_LENGTH = 200
 const NAME_MATCHES = 2
 const DESCRIPTION_MATCHES = 1
 
 /**
- * Finds what a pattern matches in name or description, whatever the case; name matches first, then by name. RE2
- * syntax, in time linear in the text, so that no pattern can stall the process. A pattern that is too long or that
- * RE2 refuses (backreferences, lookaround) throws `pattern-invalid`.
+ * Finds what a pattern matches in name or description, ignoring case; name matches first, then by name. Throws
+ * `pattern-invalid` for a pattern that `compilePattern` refuses, and when the pattern takes more work on this catalogue
+ * than one search may do: no pattern holds the process, and no result is silently incomplete.
  */
 export function regex(): Searcher {
-  return { name: 'regex', reads: 'pattern', open: () => new RegexIndex() }
+  return { name: 'regex', reads: 'pattern', order: 'fixed', open: () => new RegexIndex() }
 }
 
 class RegexIndex implements SearchIndex {
@@ -28,13 +26,14 @@ class RegexIndex implements SearchIndex {
 
   rank(query: Query, { limit, accepts }: RankOptions): Ranking {
     const source = query.pattern ?? query.words.join(' ')
-    const pattern = compile(source)
+    const pattern = compilePattern(source, { ignoreCase: true })
+    const budget = new WorkBudget()
     const matches: Scored[] = []
     for (const listings of this.#sources.values()) {
       for (const listing of listings) {
         if (!accepts(listing)) continue
-        const inName = pattern.test(listing.name) ? NAME_MATCHES : 0
-        const inDescription = pattern.test(listing.description) ? DESCRIPTION_MATCHES : 0
+        const inName = pattern.test(listing.name, budget) ? NAME_MATCHES : 0
+        const inDescription = pattern.test(listing.description, budget) ? DESCRIPTION_MATCHES : 0
         if (inName + inDescription > 0) matches.push({ listing, score: inName + inDescription })
       }
     }
@@ -54,23 +53,4 @@ function reasonsOf(score: number, source: string): string[] {
   if (score >= NAME_MATCHES) reasons.push(`name matches /${source}/`)
   if (score !== NAME_MATCHES) reasons.push(`description matches /${source}/`)
   return reasons
-}
-
-function compile(source: string): RE2JS {
-  if (source.length > MAX_PATTERN_LENGTH) {
-    throw invalid(
-      `the pattern is ${source.length} characters long; ${MAX_PATTERN_LENGTH} is the most, so shorten it`,
-    )
-  }
-  try {
-    return RE2JS.compile(source, RE2JS.CASE_INSENSITIVE)
-  } catch (thrown) {
-    // RE2 puts the flag in front of what it read.
-    const reason = describeError(thrown).replace('error parsing regexp: ', '').replace('`(?i)', '`')
-    throw invalid(`/${source}/ is not a pattern: ${reason}; use RE2 syntax`, thrown)
-  }
-}
-
-function invalid(reason: string, cause?: unknown): ToolcribError {
-  return new ToolcribError('pattern-invalid', reason, cause === undefined ? undefined : { cause })
 }

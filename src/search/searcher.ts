@@ -6,6 +6,11 @@ export interface Searcher {
   readonly name: string
   /** What plain text is to this searcher: words (the default), or a pattern even without slashes around it. */
   readonly reads?: 'words' | 'pattern'
+  /**
+   * `fit` (the default): no source that nobody approved may crowd out the others, so its matches may move down.
+   * `fixed`: matches stay in the order in which they were ranked.
+   */
+  readonly order?: 'fit' | 'fixed'
   open(): SearchIndex
 }
 
@@ -40,6 +45,8 @@ export interface Ranking {
   readonly matches: readonly Ranked[]
   /** Query terms that fit no accepted listing, as written, in order. */
   readonly unmatchedTerms: readonly string[]
+  /** Why a part of the work could not be done, if so. The matches are what the rest found. */
+  readonly failure?: unknown
 }
 
 /** A listing with its score and the reasons for it, in words a person understands. */

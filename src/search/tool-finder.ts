@@ -1,28 +1,29 @@
 import { ToolcribError } from '../errors.ts'
 import type { Emit } from '../events.ts'
-import type { Snapshot } from '../registry/catalogue.ts'
+import type { Availability } from '../registry/availability.ts'
+import type { Catalogue, Snapshot } from '../registry/catalogue.ts'
 import { closeNames } from '../registry/close-names.ts'
 import type { Entry } from '../registry/entry.ts'
-import type { CompiledPolicy } from '../registry/policy.ts'
 import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
-import { denialOf, type View } from '../registry/viewer.ts'
+import type { View } from '../registry/view.ts'
 import { clamp } from '../text.ts'
-import type { Listing } from '../tool.ts'
+import type { Audience } from './audience.ts'
 import { CatalogueSearch } from './catalogue-search.ts'
 import { lexical } from './lexical.ts'
 import { regex } from './regex.ts'
 import type { SearchOptions, SearchResult } from './search-result.ts'
-import { acceptEvery, type Searcher, type SearcherName } from './searcher.ts'
+import type { Searcher, SearcherName } from './searcher.ts'
 import { weighted } from './weighted.ts'
 
 export interface ToolFinderOptions {
-  snapshot(): Snapshot
-  isAvailable(entry: Entry): boolean
+  readonly catalogue: Catalogue
+  readonly availability: Availability
+  readonly emit: Emit
   /** How long a search waits for servers that are connecting. */
   readonly serverWaitMs: number
-  /** How many matches a search gives that names no limit. */
+  /** The limit of a search that names none. */
   readonly searchLimit: number
-  /** How many close names are told at most. */
+  /** How many close names are suggested at most. */
   readonly suggestions: number
 }
 
@@ -30,10 +31,8 @@ export interface ToolFinderOptions {
 export interface FindRequest extends SearchOptions {
   readonly query: string
   readonly searcher: Searcher
-  /** Asked once servers have been waited for, so that it speaks of the catalogue that is searched. */
-  permitter(): (listing: Listing) => boolean
-  permitsServer(server: string): boolean
-  readonly emit: Emit
+  readonly audience: Audience
+  readonly sessionId?: string
 }
 
 /** Finds tools in the newest catalogue: by words, by a name however it is written, by a name that is nearly right. */
@@ -57,6 +56,7 @@ export class ToolFinder {
     return this.#servers
   }
 
+  /** Lets searches wait for servers. Returns how to detach them. */
   attachServers(directory: ServerDirectory): () => void {
     this.#servers = directory
     return () => {
@@ -64,7 +64,7 @@ export class ToolFinder {
     }
   }
 
-  /** A searcher by its name, or as it was given. */
+  /** Returns a searcher by its name, or as it was given. Throws `config-invalid` for an unknown name. */
   searcher(given: SearcherName | Searcher): Searcher {
     if (typeof given !== 'string') {
       if (typeof given?.open === 'function') return given
@@ -79,27 +79,30 @@ export class ToolFinder {
     throw new ToolcribError('config-invalid', `there is no searcher "${given}" by name alone; ${hint}`)
   }
 
-  async find({
-    query,
-    searcher,
-    permitter,
-    permitsServer,
-    emit,
-    ...options
-  }: FindRequest): Promise<SearchResult> {
-    const isWanted = (server: string) => permitsServer(server) && (options.server ?? server) === server
-    const servers = await this.waitForServers(isWanted)
-    const snapshot = this.#options.snapshot()
+  /** Waits a little for servers that are connecting, then searches. */
+  async find(request: FindRequest): Promise<SearchResult> {
+    const { audience, server: wanted } = request
+    const servers = await this.waitForServers(
+      (server) => audience.permitsServer(server) && (wanted ?? server) === server,
+    )
+    const found = await this.rank(request)
+    this.#emitSearched(request, found)
+    return { ...found, ...(servers.length > 0 ? { servers } : {}) }
+  }
+
+  /** Searches without waiting and without an event. */
+  async rank({ query, searcher, audience, ...options }: FindRequest): Promise<SearchResult> {
+    const snapshot = this.#options.catalogue.snapshot()
     this.#sync(snapshot)
     const { ranked, ...found } = await this.#search.search(query, {
       ...(options.server === undefined ? {} : { server: options.server }),
       limit: clamp(options.limit, { min: 1, max: 100, otherwise: this.#options.searchLimit }),
       offset: clamp(options.offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
       searcher,
-      accepts: permitter(),
+      accepts: audience.accepter(),
       isReady: ({ name }) => {
         const entry = snapshot.get(name)
-        return entry !== undefined && this.#options.isAvailable(entry)
+        return entry !== undefined && this.#options.availability.isAvailable(entry.tool)
       },
     })
     const matches = ranked.map(({ listing: { name, description }, score, reasons }) => ({
@@ -108,13 +111,10 @@ export class ToolFinder {
       description,
       reasons,
     }))
-    const names = matches.map(({ name }) => name)
-    emit({ type: 'searched', query, searcher: searcher.name, total: found.total, names })
-    if (names.length === 0) emit({ type: 'missed', what: 'search', text: query })
-    return { ...found, matches, ...(servers.length > 0 ? { servers } : {}) }
+    return { ...found, matches }
   }
 
-  /** Waits a little for servers that are connecting; answers those that still are, and those that failed. */
+  /** Waits a little for servers that are connecting; returns those that still are, and those that failed. */
   async waitForServers(isWanted: (server: string) => boolean): Promise<readonly ServerStatus[]> {
     const directory = this.#servers
     if (!directory) return []
@@ -127,20 +127,29 @@ export class ToolFinder {
     return statuses().filter(({ state }) => state === 'connecting' || state === 'failed')
   }
 
-  /** The permitted tool that a name means, however it is written. */
+  /** Returns the permitted tool that a name means, however it is written. */
   findByName(name: string, view: View): Entry | undefined {
     this.#sync(view.snapshot)
     const listing = this.#search.findByName(name, (candidate) => view.permits(candidate))
     return listing && view.snapshot.get(listing.name)
   }
 
-  /** A few permitted names close to one that is not there. */
+  /** Returns a few permitted names close to one that is not there. */
   suggest(name: string, isPermitted: (entry: Entry) => boolean): readonly string[] {
-    const snapshot = this.#options.snapshot()
-    const close = closeNames(name, snapshot.sorted, this.#options.suggestions * 4)
+    const { catalogue, availability, suggestions } = this.#options
+    const snapshot = catalogue.snapshot()
+    const close = closeNames(name, snapshot.sorted, suggestions * 4)
     const permitted = close.flatMap((candidate) => snapshot.get(candidate) ?? []).filter(isPermitted)
-    const available = permitted.filter((entry) => this.#options.isAvailable(entry))
-    return available.slice(0, this.#options.suggestions).map((entry) => entry.name)
+    const available = permitted.filter((entry) => availability.isAvailable(entry.tool))
+    return available.slice(0, suggestions).map((entry) => entry.name)
+  }
+
+  #emitSearched({ query, searcher, sessionId }: FindRequest, { total, matches }: SearchResult): void {
+    const names = matches.map(({ name }) => name)
+    const place = sessionId === undefined ? {} : { sessionId }
+    const { emit } = this.#options
+    emit({ type: 'searched', query, searcher: searcher.name, total, names, ...place })
+    if (names.length === 0) emit({ type: 'missed', what: 'search', text: query, ...place })
   }
 
   #sync(snapshot: Snapshot): void {
@@ -151,12 +160,3 @@ export class ToolFinder {
 }
 
 const NEEDS_EMBEDDER: readonly string[] = ['semantic', 'hybrid']
-
-/** Whether a listing of this snapshot may be found; nothing is asked when nothing is refused. */
-export function permitterOf(snapshot: Snapshot, policy: CompiledPolicy): (listing: Listing) => boolean {
-  if (policy.isOpen && snapshot.quarantined.size === 0) return acceptEvery
-  return ({ name }) => {
-    const entry = snapshot.get(name)
-    return entry !== undefined && denialOf(entry, snapshot, policy) === undefined
-  }
-}

@@ -11,12 +11,22 @@ const NAME_PART_CONTAINS = { mcp: 6, other: 5 }
 const HINT_CONTAINS = 4
 const DESCRIPTION_CONTAINS = 2
 
+/** Names of tools are a handful of words. One with more parts is a list of words to be found by, and does not count. */
+const MAX_NAME_PARTS = 12
+
+/** Words of a query that count, and characters of a description that are looked at. */
+const MAX_WORDS = 64
+const MAX_DESCRIPTION = 2_000
+
 /**
  * Adds up fixed points: for each word the best name part once (equal 10, substring 5; 12 and 6 for MCP tools), plus
  * 4 when the hint contains the word, plus 2 when the description does. Easy to predict; made for small catalogues.
+ *
+ * A name with more than 12 parts, its server's aside, does not count. Of a description the first 2,000 characters
+ * count, and of a query the first 64 words.
  */
 export function weighted(): Searcher {
-  return { name: 'weighted', open: () => new WeightedIndex() }
+  return { name: 'weighted', order: 'fixed', open: () => new WeightedIndex() }
 }
 
 interface Entry {
@@ -42,8 +52,9 @@ class WeightedIndex implements SearchIndex {
   }
 
   rank(query: Query, { limit, accepts }: RankOptions): Ranking {
-    const terms = query.words.length === 1 ? query.words.flatMap(partsOf) : query.words.map(wholeOf)
-    const unmatched = new Set(query.words)
+    const words = query.words.slice(0, MAX_WORDS)
+    const terms = words.length === 1 ? words.flatMap(partsOf).slice(0, MAX_WORDS) : words.map(wholeOf)
+    const unmatched = new Set(words)
     const matches: { listing: Listing; score: number; entry: Entry }[] = []
     for (const entries of this.#sources.values()) {
       for (const entry of entries) {
@@ -78,7 +89,7 @@ function wholeOf(word: string): Term {
   return { word, needle: word.toLowerCase() }
 }
 
-/** A query of one word may be a name that several tools bear, such as `send_message`: its parts count. */
+/** A query of one word may be a name that several tools have, such as `send_message`: its parts count. */
 function partsOf(word: string): Term[] {
   const needles = word
     .toLowerCase()
@@ -90,10 +101,14 @@ function partsOf(word: string): Term[] {
 function toEntry(listing: Listing): Entry {
   return {
     listing,
-    parts: splitName(listing.name),
+    parts: nameParts(listing),
     hint: (listing.searchHint ?? '').toLowerCase(),
-    description: listing.description.toLowerCase(),
+    description: listing.description.slice(0, MAX_DESCRIPTION).toLowerCase(),
   }
+}
+
+function nameParts({ name, ownName }: Listing): string[] {
+  return splitName(ownName).length > MAX_NAME_PARTS ? [] : splitName(name)
 }
 
 function pointsOf(needle: string, entry: Entry): number {

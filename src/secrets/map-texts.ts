@@ -1,9 +1,9 @@
 const MAX_DEPTH = 200
 
 /**
- * A deep copy of data with every text in it changed, keys too. What is shared or cyclic stays so, and is looked
- * through once. Dates and bytes hold no text and stay as they are; what says how it is written as JSON is written so.
- * What lies too deep to be looked through is left out.
+ * A deep copy of data with every text in it changed, keys and bytes that read as UTF-8 included. What is shared or
+ * cyclic stays so, and is visited once. An object with `toJSON` becomes what that returns. What lies more than 200
+ * levels deep is left out.
  */
 export function mapTexts(value: unknown, change: (text: string) => string): unknown {
   const copies = new Map<object, unknown>()
@@ -11,13 +11,18 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
 
   function map(value: unknown, depth: number): unknown {
     if (typeof value === 'string') return change(value)
-    if (typeof value !== 'object' || value === null || isTextless(value)) return value
+    if (typeof value !== 'object' || value === null || value instanceof Date) return value
     if (depth > MAX_DEPTH) return undefined
     if (copies.has(value)) return copies.get(value)
     return copy(value, depth + 1)
   }
 
   function copy(value: object, depth: number): unknown {
+    if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) {
+      const bytes = mapBytes(value, change)
+      copies.set(value, bytes)
+      return bytes
+    }
     if (Array.isArray(value)) {
       const items: unknown[] = []
       copies.set(value, items)
@@ -57,6 +62,14 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
   }
 }
 
-function isTextless(value: object): boolean {
-  return value instanceof Date || value instanceof ArrayBuffer || ArrayBuffer.isView(value)
+/** A copy of bytes; new ones where the text in them is changed. */
+function mapBytes(value: ArrayBuffer | ArrayBufferView, change: (text: string) => string): unknown {
+  const bytes = ArrayBuffer.isView(value)
+    ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+    : new Uint8Array(value)
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+  const changed = change(text)
+  if (changed !== text) return new TextEncoder().encode(changed)
+  // The slice of a Buffer shares its memory; that of its parent class does not.
+  return value instanceof Uint8Array ? Uint8Array.prototype.slice.call(value) : structuredClone(value)
 }

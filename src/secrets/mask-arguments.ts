@@ -1,25 +1,29 @@
 import { isRecord } from '../json.ts'
+import { maskSecrets } from './mask-secrets.ts'
 
 const MASK = '***'
 
 const SECRET_NAME =
   /token|jwt|bearer|passw(?:or)?d|passphrase|secret|(?:api|access|private|signing|encryption|auth|account)[-_]?key|authorization|credential|cookie|^(?:auth|pwd|pin)$/i
 
-/** What a secret looks like, wherever it stands. What the first group holds is kept. */
+/**
+ * What a secret looks like, wherever it stands. The group is kept; what is replaced goes on to the next blank or quote,
+ * since a tail that is left over may be most of the secret.
+ */
 const SECRET_SHAPES: readonly RegExp[] = [
-  /\b((?:bearer|basic)\s+)[\w.~+/=-]{6,}/gi,
-  /()\b(?:sk|pk|rk)[-_][\w-]{8,}/g,
-  /()\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|npm_)[\w-]{8,}/g,
-  /()\bAKIA[0-9A-Z]{12,}/g,
-  /()\beyJ[\w-]+\.[\w-]+\.[\w-]*/g,
-  /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@]{1,200}@/gi,
+  /\b((?:bearer|basic|token)\s+)(?=\S{6})[^\s"'`<>]+/gi,
+  /()\b(?:sk|pk|rk)[-_](?=[\w-]{8})[^\s"'`<>]+/g,
+  /()\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|npm_)(?=[\w-]{8})[^\s"'`<>]+/g,
+  /()\bAKIA(?=[0-9A-Z]{12})[^\s"'`<>]+/g,
+  /()\beyJ[\w-]+\.[^\s"'`<>]+/g,
+  /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#"'`<>]*@/gi,
 ]
 /** A header written as one text. */
 const HEADER = /^\s*([\w-]{1,60})\s*:\s*\S/
 
 /**
- * Arguments fit to be shown: what a name calls a secret is replaced by `***` (a property's, a header's, that of a
- * name and value pair), and so is what looks like one.
+ * Arguments that can be shown. Replaces with `***` the value of every property, header and name-value pair whose name
+ * says that it is a secret, and every passage that looks like one.
  */
 export function maskArguments(value: unknown): unknown {
   if (typeof value === 'string') return maskText(value)
@@ -41,10 +45,11 @@ export function maskArguments(value: unknown): unknown {
 function maskText(text: string): string {
   const header = HEADER.exec(text)?.[1]
   if (header !== undefined && SECRET_NAME.test(header)) return `${header}: ${MASK}`
-  return SECRET_SHAPES.reduce((masked, shape) => masked.replace(shape, `$1${MASK}`), text)
+  const masked = SECRET_SHAPES.reduce((rest, shape) => rest.replace(shape, `$1${MASK}`), text)
+  return maskSecrets(masked, () => MASK)
 }
 
-// A count of tokens is no secret.
+// A count of tokens is not a secret.
 function namesSecret(key: string, value: unknown): boolean {
   if (typeof value === 'boolean' || value === null) return false
   if (typeof value === 'number' && /tokens/i.test(key)) return false

@@ -8,9 +8,9 @@ const MIN_LINE_LENGTH = 16
 const MIN_CUT_LENGTH = 12
 
 /**
- * Masks the values wherever they stand in a text: as they are, as JSON or a URL writes them, and in base64, also
- * where they are a part of what was encoded (`Basic` credentials), and what is left of them where a text was cut.
- * Values too short to be masked safely are left.
+ * Masks the values wherever they stand in a text: as they are, as JSON, a URL or HTML writes them, in hexadecimal and
+ * in base64, also where they are a part of what was encoded (`Basic` credentials), and what is left of them where a text
+ * was cut. Values shorter than 6 characters are not masked: they occur in ordinary text.
  */
 export function maskValues(values: readonly string[]): (text: string) => string {
   const forms = [...new Set(values.filter(isMaskable).flatMap(formsOf))]
@@ -34,16 +34,63 @@ function encodingsOf(value: string): string[] {
   const bytes = new TextEncoder().encode(value)
   const encoded = percentEncode(value)
   const form = new URLSearchParams([['', value]]).toString().slice(1)
-  const json = JSON.stringify(value).slice(1, -1)
   return [
-    json,
-    json.replaceAll('/', '\\/'),
+    ...jsonForms(value),
+    ...htmlForms(value),
     encoded,
     lowerEscapes(encoded),
+    encodeAll(bytes),
+    lowerEscapes(encodeAll(bytes)),
     form,
     lowerEscapes(form),
+    ...hexForms(bytes),
     ...base64Forms(bytes),
   ]
+}
+
+/** As a JSON text writes it: with slashes and letters beyond ASCII escaped or not, and as JSON within JSON. */
+function jsonForms(value: string): string[] {
+  const json = JSON.stringify(value).slice(1, -1)
+  const ascii = json.replace(/[\u0080-\uffff]/g, unicodeEscape)
+  const forms = [json, json.replaceAll('/', '\\/'), ascii, ascii.replaceAll('/', '\\/'), upperEscapes(ascii)]
+  return [...forms, ...forms.map((form) => JSON.stringify(form).slice(1, -1))]
+}
+
+function unicodeEscape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+function upperEscapes(text: string): string {
+  return text.replace(/(?<=\\u)[0-9a-f]{4}/g, (digits) => digits.toUpperCase())
+}
+
+/** Each way to write the two quotes, and letters beyond ASCII as they are or by number. */
+function htmlForms(value: string): string[] {
+  const escaped = value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  const quoted = ['&quot;', '&#34;', '&#x22;', '"'].flatMap((double) =>
+    ['&#39;', '&#x27;', '&apos;', '&#039;', "'"].map((single) =>
+      escaped.replaceAll('"', double).replaceAll("'", single),
+    ),
+  )
+  const numbered = (base: 10 | 16) => (form: string) =>
+    form.replace(/[^\0-\x7f]/gu, (letter) => {
+      const code = (letter.codePointAt(0) ?? 0).toString(base)
+      return base === 16 ? `&#x${code};` : `&#${code};`
+    })
+  return [...quoted, ...quoted.map(numbered(10)), ...quoted.map(numbered(16))]
+}
+
+function hexForms(bytes: Uint8Array): string[] {
+  const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, '0'))
+  return ['', ' ', ':'].flatMap((between) => {
+    const lower = digits.join(between)
+    return [lower, lower.toUpperCase()]
+  })
+}
+
+/** Every byte as an escape, as some escape a whole value. */
+function encodeAll(bytes: Uint8Array): string {
+  return [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`).join('')
 }
 
 /** Like encodeURIComponent, which throws on half a surrogate pair. */
@@ -94,7 +141,7 @@ const CUT_BEFORE = /(?:^|…|\n)$/
 /** Where a text was cut in the middle of this form: its beginning before a cut, its end after one. */
 function cutRanges(text: string, form: string): [start: number, end: number][] {
   const found: [start: number, end: number][] = []
-  // The frame of a key in PEM form is no secret.
+  // The frame of a key in PEM form is not a secret.
   if (form.length < 2 * MIN_CUT_LENGTH || form.startsWith('-----')) return found
   const head = form.slice(0, MIN_CUT_LENGTH)
   for (let at = text.indexOf(head); at !== -1; at = text.indexOf(head, at + 1)) {

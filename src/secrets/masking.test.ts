@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CallRunner } from '../call/call-runner.ts'
-import { callOf, fakeEnvironment, fakeTool, runOne } from '../call/fake-environment.ts'
+import { callOf, fakeRunner, fakeScope, fakeTool, runOne } from '../call/fake-scope.ts'
 import { mapTexts } from './map-texts.ts'
 import { maskArguments } from './mask-arguments.ts'
 
@@ -22,6 +21,23 @@ describe('mapTexts', () => {
     const date = new Date(0)
     const bytes = new Uint8Array([1, 2])
     expect(upper({ date, bytes, n: 1, none: null })).toEqual({ DATE: date, BYTES: bytes, N: 1, NONE: null })
+  })
+
+  test('changes the text in bytes, and shares no memory with the original', () => {
+    const mask = (value: unknown) => mapTexts(value, (text) => text.replaceAll('hunter22', '***'))
+    const pool = Buffer.from('key=hunter22;')
+    const masked = mask({ data: pool, part: pool.subarray(4), whole: new Uint8Array(pool).buffer }) as {
+      [name: string]: Uint8Array
+    }
+    expect(Buffer.from(masked.data ?? []).toString()).toBe('key=***;')
+    expect(Buffer.from(masked.part ?? []).toString()).toBe('***;')
+    expect(Buffer.from(masked.whole ?? []).toString()).toBe('key=***;')
+    const plain = Buffer.from([0xff, 0xfe, 1])
+    const copy = mask(plain) as Uint8Array
+    expect([...copy]).toEqual([0xff, 0xfe, 1])
+    copy[0] = 0
+    expect(plain[0]).toBe(0xff)
+    expect(mask(new Float64Array([1.5]))).toEqual(new Float64Array([1.5]))
   })
 
   test('maps what lies in maps and sets, and what writes itself as JSON', () => {
@@ -48,6 +64,27 @@ describe('maskArguments', () => {
       jwt_less: '***',
       url: 'postgres://***db.example.com/x',
       plain: 'the risk-averse task',
+    })
+  })
+
+  test('leaves no tail of a secret', () => {
+    const tails = {
+      header: 'Bearer abc:def!ghi@jkl',
+      curl: 'curl -H "Authorization: Bearer abcdef#ghi" https://example.com',
+      key: 'sk-abcdef1234567890.tail+more',
+      jwt: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln~tail',
+      url: 'postgres://bob:p@ss@db.example.com/x',
+      long: `https://me:${'x'.repeat(500)}@example.com/`,
+      slash: 'postgres://bob:pa/ss-w0rd@db.example.com/x',
+    }
+    expect(maskArguments(tails)).toEqual({
+      header: 'Bearer ***',
+      curl: 'curl -H "Authorization: Bearer ***" https://example.com',
+      key: '***',
+      jwt: '***',
+      url: 'postgres://***db.example.com/x',
+      long: 'https://***example.com/',
+      slash: 'postgres://bob:***@db.example.com/x',
     })
   })
 
@@ -89,7 +126,7 @@ describe('what is said beside a result', () => {
   test('is masked like the rest', async () => {
     const mask = (text: string) => text.replaceAll('hunter2', '***')
     const secrets = { open: () => ({ get: () => '' }), mask }
-    const result = await runOne(tool, {}, { environment: { backends: { secrets } as never } })
+    const result = await runOne(tool, {}, { scope: { backends: { secrets } as never } })
     expect(result).toEqual({ ok: true, value: 'short', meta: { 'x/key': ['***'] } })
   })
 })
@@ -103,7 +140,7 @@ describe('what is handed around a call', () => {
     }
     const tool = fakeTool({ execute: () => ({ ok: true, value: 'x', structured }), reduce: spoil })
     const hooks = { after_tool_call: (_call: unknown, result: unknown) => spoil(result) }
-    const result = await runOne(tool, {}, { environment: { hooks } })
+    const result = await runOne(tool, {}, { scope: { hooks } })
     expect(result).toEqual({ ok: true, value: 'x', structured: { deep: { list: [1] } } })
     expect(structured.deep.list).toEqual([1])
   })
@@ -117,8 +154,8 @@ describe('what is handed around a call', () => {
       execute: () => ({ ok: true, value: String(++calls) }),
     })
     const backends = { attachments: { open: () => [] } }
-    const runner = new CallRunner({ now: () => 0 })
-    const environment = fakeEnvironment([tool], { backends })
+    const runner = fakeRunner()
+    const environment = fakeScope([tool], { backends })
     const attachments = [{ name: 'a', mimeType: 'text/plain', data: 'x' }]
     const values = []
     for (const given of [attachments, attachments, [], []]) {
@@ -133,8 +170,8 @@ describe('what is handed around a call', () => {
   })
 
   test('the same arguments are the same call, however they are written', async () => {
-    const runner = new CallRunner({ now: () => 0 })
-    const environment = fakeEnvironment([fakeTool()], { maxIdenticalCalls: 2 })
+    const runner = fakeRunner()
+    const environment = fakeScope([fakeTool()], { maxIdenticalCalls: 2 })
     const codes = async (forms: readonly unknown[]) => {
       const answers = []
       for (const args of forms) {

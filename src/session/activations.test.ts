@@ -1,82 +1,159 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Activations } from './activations.ts'
+import {
+  type Activations,
+  activate,
+  type Candidate,
+  deactivate,
+  preload,
+  use,
+  withinCaps,
+} from './activations.ts'
 
 const candidates = (...names: string[]) => names.map((name) => ({ name, fingerprint: name, tokens: 10 }))
-const names = (active: Activations) => active.list().map(({ name }) => name)
-const open = (maxActive: number, maxActiveTokens = 0) => new Activations({ maxActive, maxActiveTokens })
+const names = (state: Activations) => state.map(({ name }) => name)
+const capped = (maxActive: number, maxActiveTokens = 0) => ({ maxActive, maxActiveTokens })
 
-describe('Activations', () => {
-  it('keeps the order of activation, whatever is used or asked for again', () => {
-    const active = open(5)
-    active.activate(candidates('b', 'a'))
-    active.activate(candidates('c', 'b'))
-    active.use('b')
-    expect(names(active)).toEqual(['b', 'a', 'c'])
+/** Activates one batch after another and returns the state. */
+const stateAfter = (caps: ReturnType<typeof capped>, ...batches: (readonly Candidate[])[]): Activations =>
+  batches.reduce<Activations>((state, batch) => activate(state, { candidates: batch }, caps).state, [])
+
+describe('activations', () => {
+  it('keep the order of activation, whatever is used or asked for again', () => {
+    const state = stateAfter(capped(5), candidates('b', 'a'), candidates('c', 'b'))
+    expect(names(use(state, ['b']))).toEqual(['b', 'a', 'c'])
   })
 
-  it('evicts the least recently used', () => {
-    const active = open(2)
-    active.activate(candidates('a'))
-    active.activate(candidates('b'))
-    active.use('a')
-    expect(active.activate(candidates('c')).evicted.map(({ name }) => name)).toEqual(['b'])
-    expect(names(active)).toEqual(['a', 'c'])
+  it('evict the least recently used', () => {
+    const state = use(stateAfter(capped(2), candidates('a'), candidates('b')), ['a'])
+    const change = activate(state, { candidates: candidates('c') }, capped(2))
+    expect(names(change.evicted)).toEqual(['b'])
+    expect(names(change.state)).toEqual(['a', 'c'])
   })
 
-  it('counts asking again as use', () => {
-    const active = open(2)
-    active.activate(candidates('a'))
-    active.activate(candidates('b'))
-    active.activate(candidates('a'))
-    active.activate(candidates('c'))
-    expect(names(active)).toEqual(['a', 'c'])
+  it('count asking again as use', () => {
+    const state = stateAfter(capped(2), candidates('a'), candidates('b'), candidates('a'), candidates('c'))
+    expect(names(state)).toEqual(['a', 'c'])
   })
 
-  it('never evicts members of the batch, and keeps the best of one that is too large', () => {
-    const active = open(2)
-    active.activate(candidates('old'))
-    const change = active.activate(candidates('a', 'b', 'c'))
+  it('never evict members of the batch, and keep the best of one that is too large', () => {
+    const change = activate(
+      stateAfter(capped(2), candidates('old')),
+      { candidates: candidates('a', 'b', 'c') },
+      capped(2),
+    )
     expect(change.activated).toEqual(['a', 'b'])
-    expect(change.evicted.map(({ name }) => name)).toEqual(['old'])
+    expect(names(change.evicted)).toEqual(['old'])
   })
 
-  it('evicts the worst of an earlier batch first', () => {
-    const active = open(3)
-    active.activate(candidates('best', 'middle', 'worst'))
-    active.activate(candidates('next'))
-    expect(names(active)).toEqual(['best', 'middle', 'next'])
+  it('evict the worst of an earlier batch first', () => {
+    const state = stateAfter(capped(3), candidates('best', 'middle', 'worst'), candidates('next'))
+    expect(names(state)).toEqual(['best', 'middle', 'next'])
   })
 
-  it('leaves preloaded tools outside the cap', () => {
-    const active = open(1)
-    active.preload(candidates('kept', 'kept2'))
-    active.activate(candidates('a'))
-    active.activate(candidates('b'))
-    expect(names(active)).toEqual(['kept', 'kept2', 'b'])
+  it('never evict what the same batch of calls uses: what is found has to fit beside it', () => {
+    const state = stateAfter(capped(3), candidates('x', 'y', 'z'))
+    const keep = new Set(['z', 'y'])
+    const change = activate(state, { candidates: candidates('a', 'b'), keep }, capped(3))
+    expect(change.activated).toEqual(['a'])
+    expect(names(change.evicted)).toEqual(['x'])
+    const full = activate(state, { candidates: candidates('a'), keep: new Set(['x', 'y', 'z']) }, capped(3))
+    expect(full).toMatchObject({ activated: [], evicted: [] })
   })
 
-  it('has no cap at 0', () => {
-    const active = open(0)
-    active.activate(candidates(...Array.from({ length: 100 }, (_, index) => `t${index}`)))
-    expect(active.list()).toHaveLength(100)
+  it('take no second place for what is active already', () => {
+    const state = stateAfter(capped(2), candidates('x', 'y'))
+    const change = activate(state, { candidates: candidates('y', 'a'), keep: new Set(['y']) }, capped(2))
+    expect(change.activated).toEqual(['y', 'a'])
+    expect(names(change.state)).toEqual(['y', 'a'])
   })
 
-  it('holds to a cap in tokens, but always lets the best one in', () => {
-    const active = open(0, 25)
-    expect(active.activate(candidates('a', 'b', 'c')).activated).toEqual(['a', 'b'])
-    const huge = active.activate([{ name: 'huge', fingerprint: '', tokens: 1000 }])
+  it('leave preloaded tools outside the cap', () => {
+    const state = preload([], candidates('kept', 'kept2'))
+    const first = activate(state, { candidates: candidates('a') }, capped(1)).state
+    expect(names(activate(first, { candidates: candidates('b') }, capped(1)).state)).toEqual([
+      'kept',
+      'kept2',
+      'b',
+    ])
+  })
+
+  it('have no cap at 0', () => {
+    const many = candidates(...Array.from({ length: 100 }, (_, index) => `t${index}`))
+    expect(stateAfter(capped(0), many)).toHaveLength(100)
+  })
+
+  it('hold to a cap in tokens, but always let the best one in', () => {
+    const first = activate([], { candidates: candidates('a', 'b', 'c') }, capped(0, 25))
+    expect(first.activated).toEqual(['a', 'b'])
+    const huge = activate(
+      first.state,
+      { candidates: [{ name: 'huge', fingerprint: '', tokens: 1000 }] },
+      capped(0, 25),
+    )
     expect(huge.activated).toEqual(['huge'])
-    expect(names(active)).toEqual(['huge'])
+    expect(names(huge.state)).toEqual(['huge'])
   })
 
-  it('goes on from what was saved, in use order too', () => {
-    const before = open(2)
-    before.activate(candidates('a'))
-    before.activate(candidates('b'))
-    before.use('a')
-    const after = open(2)
-    expect(after.restore(before.list())).toEqual([])
-    after.activate(candidates('c'))
-    expect(names(after)).toEqual(['a', 'c'])
+  it('evict no more than a cap in tokens asks for', () => {
+    const state = stateAfter(capped(0, 30), candidates('a', 'b', 'c'))
+    const change = activate(state, { candidates: candidates('d') }, capped(0, 30))
+    expect(names(change.evicted)).toEqual(['c'])
+  })
+
+  it('go on from what was saved, in use order too', () => {
+    const saved: Activations = JSON.parse(
+      JSON.stringify(use(stateAfter(capped(2), candidates('a'), candidates('b')), ['a'])),
+    )
+    expect(withinCaps(saved, capped(2)).evicted).toEqual([])
+    const change = activate(saved, { candidates: candidates('c') }, capped(2))
+    expect(names(change.state)).toEqual(['a', 'c'])
+  })
+
+  it('give up the least recently used to a smaller cap', () => {
+    const saved = use(stateAfter(capped(3), candidates('a', 'b', 'c')), ['c'])
+    expect(names(withinCaps(saved, capped(1)).state)).toEqual(['c'])
+  })
+
+  it('say which were given back', () => {
+    const { state, gone } = deactivate(stateAfter(capped(0), candidates('a', 'b')), ['b', 'zzz'])
+    expect([names(state), names(gone)]).toEqual([['a'], ['b']])
+  })
+
+  it('change nothing they were given', () => {
+    const state = Object.freeze(
+      stateAfter(capped(2), candidates('a', 'b')).map((each) => Object.freeze(each)),
+    )
+    const before = JSON.stringify(state)
+    activate(state, { candidates: candidates('c') }, capped(2))
+    use(state, ['a'])
+    preload(state, candidates('d'))
+    deactivate(state, ['a'])
+    expect(JSON.stringify(state)).toBe(before)
+  })
+
+  it('report exactly what changed, within the caps', () => {
+    const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f')
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.uniqueArray(name), fc.uniqueArray(name)), { maxLength: 8 }),
+        fc.integer({ min: 1, max: 4 }),
+        (steps, maxActive) => {
+          let state: Activations = []
+          for (const [wanted, used] of steps) {
+            const keep = new Set(used.filter((each) => names(state).includes(each)))
+            const change = activate(state, { candidates: candidates(...wanted), keep }, capped(maxActive))
+            const now = names(change.state)
+            expect(now.length).toBeLessThanOrEqual(maxActive)
+            for (const each of change.activated) expect(now).toContain(each)
+            for (const each of keep) expect(now).toContain(each)
+            expect([...names(state).filter((each) => !now.includes(each))].sort()).toEqual(
+              names(change.evicted).sort(),
+            )
+            state = use(change.state, used)
+          }
+        },
+      ),
+    )
   })
 })

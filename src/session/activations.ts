@@ -10,11 +10,22 @@ export interface Activation {
   readonly lastUse: number
 }
 
-/** What is to be checked out, best first. */
+/** What one session has checked out, in the order it was activated, which no later use changes. A value. */
+export type Activations = readonly Activation[]
+
+/** What is to be checked out. */
 export interface Candidate {
   readonly name: string
   readonly fingerprint: string
   readonly tokens: number
+}
+
+/** What a change asks for, and what it must leave alone. */
+export interface Batch {
+  /** Best first. */
+  readonly candidates: readonly Candidate[]
+  /** Never evicted: what the same batch of calls uses, or has checked out already. */
+  readonly keep?: ReadonlySet<string>
 }
 
 export interface Caps {
@@ -24,112 +35,131 @@ export interface Caps {
   readonly maxActiveTokens: number
 }
 
-export interface Change {
+export interface ActivationChange {
+  readonly state: Activations
   /** Active after the change, in the order asked for. */
   readonly activated: readonly string[]
   readonly evicted: readonly Activation[]
 }
 
-/** What one session has checked out, in the order it was checked out. */
-export class Activations {
-  readonly #caps: Caps
-  readonly #active = new Map<string, Activation>()
-  #uses = 0
-
-  constructor(caps: Caps) {
-    this.#caps = caps
-  }
-
-  /** Goes on from what was saved; answers what the caps leave no room for. */
-  restore(saved: readonly Activation[]): readonly Activation[] {
-    for (const activation of saved) this.#active.set(activation.name, activation)
-    this.#uses = saved.reduce((latest, { lastUse }) => Math.max(latest, lastUse), this.#uses)
-    return this.#evictBeyond(new Set())
-  }
-
-  has(name: string): boolean {
-    return this.#active.has(name)
-  }
-
-  /** In the order they were activated, which no later use changes. */
-  list(): readonly Activation[] {
-    return [...this.#active.values()]
-  }
-
-  /** A call counts as use. */
-  use(name: string): void {
-    const activation = this.#active.get(name)
-    if (activation) this.#active.set(name, { ...activation, lastUse: ++this.#uses })
-  }
-
-  /**
-   * Checks out a batch, best first. Others make room, least recently used first; a batch larger than the cap
-   * keeps its best.
-   */
-  activate(batch: readonly Candidate[]): Change {
-    const members = this.#bestOf(batch)
-    members.forEach((candidate, rank) => {
-      this.#mark(candidate, this.#uses + members.length - rank)
-    })
-    this.#uses += members.length
-    const names = members.map(({ name }) => name)
-    return { activated: names, evicted: this.#evictBeyond(new Set(names)) }
-  }
-
-  /** Checks out for good: outside the cap, never evicted. */
-  preload(batch: readonly Candidate[]): void {
-    for (const candidate of batch) {
-      this.#active.set(candidate.name, { ...candidate, isKept: true, lastUse: ++this.#uses })
-    }
-  }
-
-  deactivate(names: readonly string[]): readonly Activation[] {
-    const gone = names.flatMap((name) => this.#active.get(name) ?? [])
-    for (const { name } of gone) this.#active.delete(name)
-    return gone
-  }
-
-  #bestOf(batch: readonly Candidate[]): readonly Candidate[] {
-    const members = new Map<string, Candidate>()
-    let count = 0
-    let tokens = 0
-    for (const candidate of batch) {
-      if (members.has(candidate.name)) continue
-      if (!this.#active.get(candidate.name)?.isKept) {
-        count++
-        tokens += candidate.tokens
-        // The best one always gets in: a tool larger than the whole budget must not be out of reach.
-        if (count > 1 && this.#isBeyond(count, tokens)) break
-      }
-      members.set(candidate.name, candidate)
-    }
-    return [...members.values()]
-  }
-
+/**
+ * Checks out a batch. Others make room, least recently used first, but none of `keep`. Of a batch larger than the room
+ * there is, the best stay; the best one always gets in unless `keep` fills the cap.
+ */
+export function activate(state: Activations, { candidates, keep }: Batch, caps: Caps): ActivationChange {
+  const members = membersOf(state, candidates, keep ?? new Set(), caps)
+  const names = new Set(members.map(({ name }) => name))
+  const uses = lastUseOf(state)
+  const byName = new Map(state.map((activation) => [activation.name, activation]))
   // The best of a batch counts as used most recently; in the order of the surface it comes first.
-  #mark({ name, fingerprint, tokens }: Candidate, lastUse: number): void {
-    const isKept = this.#active.get(name)?.isKept ?? false
-    this.#active.set(name, { name, fingerprint, tokens, isKept, lastUse })
-  }
+  members.forEach(({ name, fingerprint, tokens }, rank) => {
+    const isKept = byName.get(name)?.isKept ?? false
+    byName.set(name, { name, fingerprint, tokens, isKept, lastUse: uses + members.length - rank })
+  })
+  const grown = [...byName.values()]
+  const evicted = surplusOf(grown, (name) => names.has(name) || keep?.has(name) === true, caps)
+  return { state: without(grown, evicted), activated: [...names], evicted }
+}
 
-  #evictBeyond(members: ReadonlySet<string>): readonly Activation[] {
-    const counted = this.list().filter(({ isKept }) => !isKept)
-    let count = counted.length
-    let tokens = counted.reduce((sum, activation) => sum + activation.tokens, 0)
-    const evicted: Activation[] = []
-    const oldestFirst = counted.filter(({ name }) => !members.has(name)).sort((a, b) => a.lastUse - b.lastUse)
-    for (const activation of oldestFirst) {
-      if (!this.#isBeyond(count, tokens)) break
-      this.#active.delete(activation.name)
-      evicted.push(activation)
-      count--
-      tokens -= activation.tokens
+/** Marks tools as used now; names that are not active are ignored. */
+export function use(state: Activations, names: readonly string[]): Activations {
+  const uses = lastUseOf(state)
+  const order = new Map(names.map((name, index) => [name, uses + index + 1]))
+  return state.map((activation) => {
+    const lastUse = order.get(activation.name)
+    return lastUse === undefined ? activation : { ...activation, lastUse }
+  })
+}
+
+/** Checks out for good: outside the cap, never evicted. */
+export function preload(state: Activations, candidates: readonly Candidate[]): Activations {
+  const uses = lastUseOf(state)
+  const byName = new Map(state.map((activation) => [activation.name, activation]))
+  candidates.forEach(({ name, fingerprint, tokens }, index) => {
+    byName.set(name, { name, fingerprint, tokens, isKept: true, lastUse: uses + index + 1 })
+  })
+  return [...byName.values()]
+}
+
+/** Gives tools back. */
+export function deactivate(
+  state: Activations,
+  names: readonly string[],
+): { readonly state: Activations; readonly gone: readonly Activation[] } {
+  const gone = names.flatMap((name) => state.find((activation) => activation.name === name) ?? [])
+  return { state: without(state, gone), gone }
+}
+
+/** Applies caps that may be smaller than those the state was saved under. */
+export function withinCaps(
+  state: Activations,
+  caps: Caps,
+): { readonly state: Activations; readonly evicted: readonly Activation[] } {
+  const evicted = surplusOf(state, () => false, caps)
+  return { state: without(state, evicted), evicted }
+}
+
+/** The best candidates that fit beside what must stay. */
+function membersOf(
+  state: Activations,
+  candidates: readonly Candidate[],
+  keep: ReadonlySet<string>,
+  caps: Caps,
+): readonly Candidate[] {
+  const preloaded = new Set(state.filter(({ isKept }) => isKept).map(({ name }) => name))
+  const staying = state.filter(({ name, isKept }) => keep.has(name) && !isKept)
+  const members = new Map<string, Candidate>()
+  let count = staying.length
+  let tokens = tokensOf(staying)
+  for (const candidate of candidates) {
+    const { name } = candidate
+    if (members.has(name)) continue
+    // What stays anyway takes no further place.
+    if (!preloaded.has(name) && !staying.some((activation) => activation.name === name)) {
+      count++
+      tokens += candidate.tokens
+      // One tool larger than the whole budget must not be out of reach.
+      if (count > 1 && isBeyond(count, tokens, caps)) break
     }
-    return evicted
+    members.set(name, candidate)
   }
+  return [...members.values()]
+}
 
-  #isBeyond(count: number, tokens: number): boolean {
-    const { maxActive, maxActiveTokens } = this.#caps
-    return (maxActive > 0 && count > maxActive) || (maxActiveTokens > 0 && tokens > maxActiveTokens)
+/** What has to go for the rest to fit, least recently used first. */
+function surplusOf(
+  state: Activations,
+  mustStay: (name: string) => boolean,
+  caps: Caps,
+): readonly Activation[] {
+  const counted = state.filter(({ isKept }) => !isKept)
+  let count = counted.length
+  let tokens = tokensOf(counted)
+  const surplus: Activation[] = []
+  const oldestFirst = counted.filter(({ name }) => !mustStay(name)).sort((a, b) => a.lastUse - b.lastUse)
+  for (const activation of oldestFirst) {
+    if (!isBeyond(count, tokens, caps)) break
+    surplus.push(activation)
+    count--
+    tokens -= activation.tokens
   }
+  return surplus
+}
+
+function isBeyond(count: number, tokens: number, { maxActive, maxActiveTokens }: Caps): boolean {
+  return (maxActive > 0 && count > maxActive) || (maxActiveTokens > 0 && tokens > maxActiveTokens)
+}
+
+function without(state: Activations, gone: readonly Activation[]): Activations {
+  if (gone.length === 0) return state
+  const names = new Set(gone.map(({ name }) => name))
+  return state.filter(({ name }) => !names.has(name))
+}
+
+function lastUseOf(state: Activations): number {
+  return state.reduce((latest, { lastUse }) => Math.max(latest, lastUse), 0)
+}
+
+function tokensOf(tools: readonly { readonly tokens: number }[]): number {
+  return tools.reduce((sum, { tokens }) => sum + tokens, 0)
 }

@@ -1,6 +1,33 @@
 import type { Entry } from '../registry/entry.ts'
+import type { View } from '../registry/view.ts'
 import { estimateTokens } from '../tokens.ts'
-import type { ToolSource } from '../tool.ts'
+import { type ToolSource, UNTRUSTED_NOTE } from '../tool.ts'
+
+/** What lies behind the search, described once per view, which many sessions share. */
+export class DeferredNotes {
+  readonly #maxTokens: number
+  readonly #notes = new WeakMap<View, string>()
+
+  constructor(maxTokens: number) {
+    this.#maxTokens = maxTokens
+  }
+
+  /** '' when nothing is deferred. Names servers without `trust` as such. */
+  of(view: View): string {
+    const known = this.#notes.get(view)
+    if (known !== undefined) return known
+    const note = describeBehind(view, this.#maxTokens)
+    this.#notes.set(view, note)
+    return note
+  }
+}
+
+function describeBehind({ deferred, untrustedServers }: View, maxTokens: number): string {
+  if (deferred.size === 0 || untrustedServers.length === 0)
+    return describeDeferred(deferred.values(), maxTokens)
+  const listed = describeDeferred(deferred.values(), maxTokens - estimateTokens(UNTRUSTED_NOTE))
+  return `${listed}\n${UNTRUSTED_NOTE}`
+}
 
 /**
  * Says what lies behind the search: each source with its count, then names as far as the token budget goes. It

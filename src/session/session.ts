@@ -1,20 +1,34 @@
-import type { CallContext, CallTarget } from '../call/call-environment.ts'
-import { describeError, ToolcribError } from '../errors.ts'
-import type { Emit } from '../events.ts'
-import { isRecord } from '../json.ts'
-import type { ActivationReport } from '../meta-tools/search-powers.ts'
-import type { Entry } from '../registry/entry.ts'
-import type { CompiledPolicy } from '../registry/policy.ts'
-import type { View, Viewer } from '../registry/viewer.ts'
+import type { CallContext, CallHooks } from '../call/call-scope.ts'
+import { hooksOf } from '../call/hooks.ts'
+import {
+  anyObject,
+  checkOptions,
+  type OptionRules,
+  textList,
+  trueOrFalse,
+  wholeNumber,
+} from '../check-options.ts'
+import { ToolcribError } from '../errors.ts'
+import type { EventBody, Listener } from '../events.ts'
+import { SearchLimit } from '../meta-tools/search-limit.ts'
+import type { ActivationReport } from '../meta-tools/search-session.ts'
+import type { ServerDirectory } from '../registry/server-directory.ts'
+import type { Viewpoint } from '../registry/viewpoint.ts'
+import { SessionAudience } from '../search/audience.ts'
 import type { SearchOptions, SearchResult } from '../search/search-result.ts'
-import type { CallResult, Listing, ToolCall, ToolDefinition } from '../tool.ts'
-import { type Activation, Activations, type Candidate } from './activations.ts'
+import type { Store } from '../store/store.ts'
+import type { CallResult, Listing, ToolCall } from '../tool.ts'
+import { type Activations, withinCaps } from './activations.ts'
+import { Checkout, totals } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
-import type { MetaTools, SessionHost } from './session-host.ts'
-import type { SessionSettings } from './settings.ts'
-import type { SessionState, SessionStore } from './state.ts'
+import { type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
+import { SavedActivations } from './saved-activations.ts'
+import type { SessionServices } from './session-services.ts'
+import type { SessionDialect, SessionSettings } from './settings.ts'
+import { type SessionState, writeState } from './state.ts'
 import { type Stats, statsOf } from './stats.ts'
-import { buildSurface, type Strategy, type Surface, type SurfaceParts, surfaceTokens } from './surface.ts'
+import { type Surface, surfaceTokens } from './surface.ts'
+import { Turn } from './turn.ts'
 
 /** How a child session differs from its parent. */
 export interface ForkOptions {
@@ -25,146 +39,183 @@ export interface ForkOptions {
   /** Its own cap; the parent's when absent. */
   readonly maxActive?: number
   /** The dialect of its own model; the parent's when absent. */
-  readonly dialect?: SessionSettings['dialect']
+  readonly dialect?: SessionDialect
 }
 
-export interface SessionParts {
+const FORK_RULES: OptionRules<ForkOptions> = {
+  inheritActive: trueOrFalse,
+  tools: textList,
+  maxActive: wholeNumber(),
+  dialect: anyObject,
+}
+
+export interface SessionParameters<Dialect extends SessionDialect> {
   readonly id: string
-  readonly settings: SessionSettings
-  readonly policy: CompiledPolicy
-  readonly viewer: Viewer
-  readonly saved: readonly Activation[]
-  /** Makes the meta-tools for one view of the catalogue. */
-  metaTools(session: Session, view: View, strategy: Strategy): MetaTools
-  readonly store?: SessionStore | undefined
+  readonly settings: SessionSettings<Dialect>
+  /** What it starts with. */
+  readonly activations: Activations
+  readonly store?: Store | undefined
+  readonly parentId?: string
+  /** Hooks of the calls during which it was forked: they hold here too. */
+  readonly hooks?: readonly CallHooks[]
 }
 
 /** One conversation's activations, and the surface of each of its turns. Opened by `registry.openSession()`. */
-export class Session {
+export class Session<Dialect extends SessionDialect = SessionDialect> {
   readonly id: string
-  readonly #host: SessionHost
-  readonly #parts: SessionParts
-  readonly #activations: Activations
-  #turn: { readonly view: View; readonly strategy: Strategy; readonly metaTools: MetaTools } | undefined
-  #untoldEvictions: string[] = []
-  readonly #toldChanges = new Map<string, string>()
-
-  constructor(host: SessionHost, parts: SessionParts) {
-    this.id = parts.id
-    this.#host = host
-    this.#parts = parts
-    this.#activations = new Activations(parts.settings)
-    this.#restore(parts.saved)
-  }
-
   /** What it decides by: the registry's options, overridden by its own. */
-  get settings(): SessionSettings {
-    return this.#parts.settings
+  readonly settings: SessionSettings<Dialect>
+  readonly #services: SessionServices
+  readonly #viewpoint: Viewpoint
+  readonly #checkout: Checkout
+  readonly #searchLimit: SearchLimit
+  readonly #servers: ServerDirectory | undefined
+  readonly #hooks: readonly CallHooks[]
+  readonly #hooksInFlight = new Map<object, readonly CallHooks[]>()
+  readonly #reportedChanges = new Map<string, string>()
+  readonly #underWay = new Set<Promise<unknown>>()
+  #turn: Turn | undefined
+  #forks = 0
+
+  constructor(services: SessionServices, parameters: SessionParameters<Dialect>) {
+    const { id, settings, activations, store, parentId, hooks = [] } = parameters
+    const { events, schedule, viewpoints, finder, now } = services
+    this.id = id
+    this.settings = settings
+    this.#services = services
+    this.#hooks = hooks
+    this.emit({
+      type: 'session-opened',
+      restored: activations.length,
+      ...(parentId === undefined ? {} : { parentId }),
+    })
+    const { policy, allowlists } = settings
+    this.#viewpoint = viewpoints.of(settings, { ...policy, allowlists })
+    this.#searchLimit = new SearchLimit(settings.searchesPerMinute, now)
+    // Decided once: a meta-tool that turns up later would disturb the prompt cache of a running conversation.
+    this.#servers = this.#viewpoint.current().deferred.size === 0 ? finder.servers : undefined
+    const { state, evicted } = withinCaps(activations, settings)
+    const saved = new SavedActivations(state, { id, allowlists, store, schedule, emit: events.emit })
+    this.#checkout = new Checkout(saved, settings, (event) => this.emit(event))
+    if (evicted.length > 0) {
+      // A cap that is smaller than it was: reported like any other eviction.
+      this.#checkout.noteEvictions(evicted.map(({ name }) => name))
+      this.emit({ type: 'evicted', ...totals(evicted) })
+    }
   }
 
-  /** The tools of this turn: frozen, and byte for byte the same until the catalogue or the activations change. */
+  /**
+   * Opens one turn of a conversation with the session's dialect: `request` goes to the provider's client, and
+   * `answer(response)` runs the calls and returns the messages to append. Throws `config-invalid` for a session that was
+   * opened without a dialect.
+   */
+  turn(messages: readonly MessageOf<Dialect>[], options: TurnRequestOptions = {}): ModelTurn<Dialect> {
+    return new ModelTurn(this, messages, options)
+  }
+
+  /** Returns the tools of this turn: frozen, and the same bytes until the catalogue or the activations change. */
   surface(): Surface {
-    const parts = this.#surfaceParts()
-    const surface = buildSurface(parts)
+    const turn = this.#current()
+    const surface = turn.surface()
     const { deferredCount, fingerprint, tools } = surface
-    this.#emit({
+    this.emit({
       type: 'surfaced',
       tools: tools.length,
-      tokens: surfaceTokens(parts),
+      tokens: surfaceTokens(turn.surfaceParts()),
       deferredCount,
       fingerprint,
     })
     return surface
   }
 
-  /** Finds tools this session may use. Nothing is activated. */
+  /** Finds tools this session may use. Activates nothing. */
   search(query: string, options: SearchOptions = {}): Promise<SearchResult> {
-    return this.#host.search(query, options, this)
+    return this.#services.finder.find({
+      ...options,
+      query,
+      searcher: this.settings.searcher,
+      audience: new SessionAudience(this.#viewpoint, 'all'),
+      sessionId: this.id,
+    })
   }
 
   /** Checks tools out, best first. Names that are unknown, denied or unavailable come back as `missing`. */
-  async activate(names: readonly string[]): Promise<ActivationReport> {
-    const report = this.#checkOut(names, 'activated')
-    await this.#save()
-    return report
+  activate(names: readonly string[]): Promise<ActivationReport> {
+    return this.#track(this.#current().activate(listOf(names, 'activate')))
   }
 
-  /** Gives tools back; answers with the names that were active. */
+  /** Gives tools back; returns the names that were active. */
   async deactivate(names: readonly string[]): Promise<readonly string[]> {
-    const gone = this.#activations.deactivate(names)
-    if (gone.length > 0) this.#emit({ type: 'deactivated', ...totals(gone) })
-    await this.#save()
-    return gone.map(({ name }) => name)
+    const gone = this.#checkout.deactivate(listOf(names, 'deactivate'))
+    await this.#track(this.#checkout.save())
+    return gone
   }
 
   /** Checks tools out for good: outside the cap, never evicted. */
-  async preload(names: readonly string[]): Promise<ActivationReport> {
-    const { candidates, visible, missing } = this.#sort(names)
-    this.#activations.preload(candidates)
-    if (candidates.length > 0) this.#emit({ type: 'activated', ...totals(candidates) })
-    await this.#save()
+  async preload(names: string | readonly string[]): Promise<ActivationReport> {
+    const wanted = listOf(typeof names === 'string' ? [names] : names, 'preload')
+    const { candidates, visible, missing } = this.#current().sort(wanted)
+    this.#checkout.preload(candidates)
+    await this.#track(this.#checkout.save())
     return { activated: [...visible, ...candidates.map(({ name }) => name)], evicted: [], missing }
   }
 
-  /** Runs calls at once, answers in their order, and never throws. A permitted tool that was not shown is checked out. */
-  async execute(calls: readonly ToolCall[], ctx: Partial<CallContext> = {}): Promise<CallResult[]> {
-    const turn = this.#current()
-    const changed = this.#changed(turn.view)
-    const known = new Set(
-      this.#activations
-        .list()
-        .map(({ name }) => name)
-        .filter((name) => !changed.includes(name)),
-    )
-    const used = new Set<string>()
-    const results = await this.#host.execute(
-      calls,
-      { ...ctx, sessionId: this.id },
-      {
-        view: turn.view,
-        searchToolName: turn.view.deferred.size > 0 ? this.#parts.settings.searchTool : undefined,
-        resolve: (call) => this.#resolve(call) ?? this.#miss(call.name),
-        denial: ({ tool }) => this.#denial(tool.name),
-        onUse: ({ tool }) => used.add(tool.name),
-        needsSchema: ({ tool }) =>
-          turn.view.deferred.has(tool.name) && (turn.strategy === 'dispatch' || !known.has(tool.name)),
-      },
-    )
-    await this.#noteUse([...used]).catch((error: unknown) => {
-      // The calls have run and must be answered; the store catches up with the next change.
-      this.#emit({ type: 'save-failed', error: describeError(error) })
-    })
-    return results
+  /**
+   * Runs calls at once and returns their results in order; never throws. A permitted tool that was not shown is checked
+   * out. `hooks` of the context run around each call, and around those of sub-agents that these calls start.
+   */
+  execute(
+    calls: readonly ToolCall[],
+    context: Omit<Partial<CallContext>, 'sessionId'> = {},
+  ): Promise<CallResult[]> {
+    return this.#track(this.#execute(calls, context))
   }
 
   /** What waits behind the search: permitted, deferred, not active. */
   deferred(): readonly Listing[] {
-    const waiting = [...this.#current().view.deferred.values()].filter(
-      ({ name }) => !this.#activations.has(name),
-    )
+    const { view } = this.#current()
+    const waiting = [...view.deferred.values()].filter(({ name }) => !this.#checkout.has(name))
     return waiting.map(({ listing }) => listing)
   }
 
-  /** Opens a session for a sub-agent: a snapshot of this one, with its own search. Nothing it does comes back here. */
-  fork({ inheritActive = true, tools, maxActive, dialect }: ForkOptions = {}): Session {
-    const { settings } = this.#parts
-    const narrowed: SessionSettings = {
-      ...settings,
-      maxActive: maxActive ?? settings.maxActive,
-      dialect: dialect ?? settings.dialect,
+  /**
+   * Opens a session for a sub-agent: a snapshot of this one, with its own search. Nothing it does comes back here. Hooks
+   * of the calls that are under way hold for it too. Throws `config-invalid` for an unknown key.
+   */
+  fork(options: ForkOptions = {}): Session {
+    checkOptions<ForkOptions>('a fork', options, FORK_RULES)
+    const { inheritActive = true, tools, maxActive, dialect } = options
+    const settings: SessionSettings = {
+      ...this.settings,
+      maxActive: maxActive ?? this.settings.maxActive,
+      dialect: dialect ?? this.settings.dialect,
       // A child passes its parent's gates and its own.
-      allowlists: tools === undefined ? settings.allowlists : [...settings.allowlists, tools],
+      allowlists: tools === undefined ? this.settings.allowlists : [...this.settings.allowlists, tools],
     }
-    return this.#host.fork(this, narrowed, inheritActive ? this.#activations.list() : [])
+    const { policy, allowlists } = settings
+    const view = this.#services.viewpoints.of(settings, { ...policy, allowlists }).current()
+    // What the child may not use must not take a place under its cap.
+    const inherited = this.#checkout.state.filter(({ name }) => {
+      const entry = view.snapshot.get(name)
+      return entry === undefined || view.denial(entry) === undefined
+    })
+    return new Session(this.#services, {
+      id: `${this.id}/${++this.#forks}`,
+      parentId: this.id,
+      settings,
+      activations: inheritActive ? inherited : [],
+      hooks: [...new Set([...this.#hooks, ...[...this.#hooksInFlight.values()].flat()])],
+    })
   }
 
   /** What this session costs, as text: `MCP active: N/cap (a, b, c)`, tokens per source, tokens saved. */
   context(): string {
-    return describeContext(this.#surfaceParts(), {
-      activations: this.#activations.list(),
-      changed: this.#changed(this.#current().view),
-      maxActive: this.#parts.settings.maxActive,
-      countTokens: this.#host.countTokens,
+    const turn = this.#current()
+    return describeContext(turn.surfaceParts(), {
+      activations: this.#checkout.state,
+      changed: turn.changedTools().map(({ name }) => name),
+      maxActive: this.settings.maxActive,
+      countTokens: this.#services.countTokens,
     })
   }
 
@@ -172,212 +223,113 @@ export class Session {
   stats(): Stats {
     const { view } = this.#current()
     const names = [...view.shown.map(({ name }) => name), ...view.deferred.keys()].sort()
-    const active = this.#activations.list().filter(({ name }) => view.deferred.has(name))
-    const { toolThreshold } = this.#parts.settings
+    const active = this.#checkout.state.filter(({ name }) => view.deferred.has(name))
+    const { toolThreshold } = this.settings
     return statsOf(view, { names, loaded: view.shown.length + active.length, threshold: toolThreshold })
   }
 
   /** A paragraph for the system prompt; `''` when nothing is deferred. It changes with the catalogue, not on activation. */
   promptNote(): string {
-    return this.#current().metaTools.promptNote
+    return this.#current().promptNote
   }
 
-  /** Everything to go on from later: `openSession({ state })`. */
+  /** Returns everything to continue from later: `openSession({ state })`. */
   toJSON(): SessionState {
-    const { allowlists } = this.#parts.settings
-    return {
-      version: 1,
-      id: this.id,
-      activations: this.#activations.list(),
-      ...(allowlists.length > 0 ? { allowlists } : {}),
-    }
+    return writeState(this.id, this.#checkout.state, this.settings.allowlists)
   }
 
   /** Whether a tool is checked out. */
   isActive(name: string): boolean {
-    return this.#activations.has(name)
+    return this.#checkout.has(name)
   }
 
-  /** The meta-tools that are shown now. */
-  metaToolNames(): readonly string[] {
-    return this.#current().metaTools.shown.map(({ name }) => name)
+  /** Returns the tool and arguments that a call reaches: what goes through `call_tool` is a call of the tool named there. */
+  reached(call: ToolCall): ToolCall {
+    const target = this.#current().resolve(call)
+    return target ? { toolCallId: call.toolCallId, name: target.entry.name, args: target.args ?? {} } : call
   }
 
-  /** False for a server that this session's policy keeps out. */
-  permitsServer(server: string): boolean {
-    return this.#parts.policy.permitsServer(server)
+  /** The turn as it is now: the view, the meta-tools, what a call resolves to. For those who explain a session. */
+  currentTurn(): Turn {
+    return this.#current()
   }
 
-  /** The view of the newest catalogue. */
-  view(): View {
-    return this.#current().view
+  /** Waits for what is under way and saves. Throws `store-unavailable` when the store does not take the state. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#underWay)
+    await this.#checkout.close()
   }
 
-  /** The definition a name means here, however it is written; undefined when it is unknown, denied or unavailable. */
-  describe(name: string): ToolDefinition | undefined {
-    const entry = this.#host.findByName(name, this.#current().view)
-    return entry && this.#host.isAvailable(entry) ? entry.definition : undefined
+  /** Calls the listener for what happens in this session. Returns how to unsubscribe. */
+  subscribe(listener: Listener): () => void {
+    return this.#services.events.subscribe(listener, { sessionId: this.id })
   }
 
-  /** Evictions the model has not been told of yet; asking takes them as told. */
-  takeEvictions(): readonly string[] {
-    const untold = this.#untoldEvictions
-    this.#untoldEvictions = []
-    return untold
+  /** Raises an event of this session on the registry's stream. */
+  emit(event: EventBody): void {
+    this.#services.events.emit({ ...event, sessionId: this.id })
   }
 
-  /** What a smaller cap leaves no room for is told like any other eviction. */
-  #restore(saved: readonly Activation[]): void {
-    const evicted = this.#activations.restore(saved)
-    if (evicted.length === 0) return
-    this.#untoldEvictions.push(...evicted.map(({ name }) => name))
-    this.#emit({ type: 'evicted', ...totals(evicted) })
-  }
-
-  #surfaceParts(): SurfaceParts {
-    const { view, strategy, metaTools } = this.#current()
-    const active = this.#activations.list().flatMap(({ name }) => view.deferred.get(name) ?? [])
-    return {
-      shown: view.shown.filter((entry) => this.#host.isAvailable(entry)),
-      metaTools: metaTools.shown,
-      activated: active.filter((entry) => this.#host.isAvailable(entry)),
-      view,
-      strategy,
+  async #execute(
+    calls: readonly ToolCall[],
+    context: Omit<Partial<CallContext>, 'sessionId'>,
+  ): Promise<CallResult[]> {
+    const endBatch = this.#checkout.beginBatch()
+    const batch = {}
+    try {
+      const hooks = this.#hooksOf(context)
+      this.#hooksInFlight.set(batch, hooks)
+      const whole = { ...context, sessionId: this.id, ...(hooks.length > 0 ? { hooks } : {}) }
+      return await this.#services.runner.execute(calls, whole, this.#current())
+    } finally {
+      endBatch()
+      this.#hooksInFlight.delete(batch)
+      await this.#checkout.save()
     }
   }
 
-  #current() {
-    const view = this.#parts.viewer.current()
+  /** Inherited hooks first: what denied a tool to the parent denies it to the child. */
+  #hooksOf({ hooks }: Pick<Partial<CallContext>, 'hooks'>): readonly CallHooks[] {
+    return [...this.#hooks, ...hooksOf(hooks)]
+  }
+
+  #current(): Turn {
+    const view = this.#viewpoint.current()
     if (this.#turn?.view !== view) {
-      const strategy = this.#strategy()
-      this.#turn = { view, strategy, metaTools: this.#parts.metaTools(this, view, strategy) }
-      this.#tellChanges(view)
+      this.#turn = new Turn({
+        sessionId: this.id,
+        settings: this.settings,
+        viewpoint: this.#viewpoint,
+        checkout: this.#checkout,
+        services: this.#services,
+        searchLimit: this.#searchLimit,
+        servers: this.#servers,
+      })
+      this.#reportChanges(this.#turn)
     }
     return this.#turn
   }
 
-  /** A tool that was checked out with another definition is told of, once for each definition. */
-  #tellChanges(view: View): void {
-    for (const { name, fingerprint } of this.#activations.list()) {
-      const entry = view.deferred.get(name)
-      if (!entry || entry.fingerprint === fingerprint || this.#toldChanges.get(name) === entry.fingerprint)
-        continue
-      this.#toldChanges.set(name, entry.fingerprint)
-      this.#emit({ type: 'definition-changed', name })
+  /** A tool that was checked out with another definition is reported, once for each definition. */
+  #reportChanges(turn: Turn): void {
+    for (const { name, fingerprint } of turn.changedTools()) {
+      if (this.#reportedChanges.get(name) === fingerprint) continue
+      this.#reportedChanges.set(name, fingerprint)
+      this.emit({ type: 'definition-changed', name })
     }
   }
 
-  /** Active tools whose definition is not the one they were checked out with. */
-  #changed(view: View): readonly string[] {
-    const changed = this.#activations.list().filter(({ name, fingerprint }) => {
-      const entry = view.deferred.get(name)
-      return entry !== undefined && entry.fingerprint !== fingerprint
-    })
-    return changed.map(({ name }) => name)
-  }
-
-  #strategy(): Strategy {
-    const { settings } = this.#parts
-    const strategy =
-      settings.strategy === 'auto' ? (settings.dialect?.strategy ?? 'append') : settings.strategy
-    // Without call_tool a dispatch surface would show what it cannot call.
-    if (strategy === 'dispatch' && this.#parts.policy.denialOfMetaTool('call_tool') !== undefined)
-      return 'append'
-    return strategy
-  }
-
-  #resolve(call: ToolCall): CallTarget | undefined {
-    const { view, metaTools, strategy } = this.#current()
-    const metaTool = metaTools.shown.find(({ name }) => name === call.name)
-    if (metaTool?.name === 'call_tool' && strategy === 'dispatch')
-      return this.#resolveDispatched(call) ?? targetOf(metaTool, call.args)
-    if (metaTool) return targetOf(metaTool, call.args)
-    const entry = view.snapshot.get(call.name)
-    return entry && targetOf(entry, call.args)
-  }
-
-  /** The pipeline sees the tool that `call_tool` names, once; what it cannot name, `call_tool` itself explains. */
-  #resolveDispatched({ toolCallId, args }: ToolCall): CallTarget | undefined {
-    if (!isRecord(args) || typeof args.name !== 'string' || args.name === 'call_tool') return undefined
-    const { view } = this.#current()
-    const direct = this.#resolve({ toolCallId, name: args.name, args: args.arguments })
-    if (direct) return direct
-    const entry = this.#host.findByName(args.name, view)
-    return entry && targetOf(entry, args.arguments)
-  }
-
-  #miss(name: string): undefined {
-    this.#emit({ type: 'missed', what: 'name', text: name })
-  }
-
-  #denial(name: string): string | undefined {
-    const { view, metaTools } = this.#current()
-    // A meta-tool that is shown is permitted; its name is reserved, so it cannot be another tool's.
-    if (metaTools.shown.some((metaTool) => metaTool.name === name)) return undefined
-    const entry = view.snapshot.get(name)
-    return entry ? view.denial(entry) : 'its removal from the registry'
-  }
-
-  async #noteUse(names: readonly string[]): Promise<void> {
-    if (names.length === 0) return
-    const { view } = this.#current()
-    const inactive = names.filter((name) => view.deferred.has(name) && !this.#activations.has(name))
-    for (const name of names) this.#activations.use(name)
-    if (inactive.length > 0) {
-      const { evicted } = this.#checkOut(inactive, 'auto-activated')
-      this.#untoldEvictions.push(...evicted)
-    }
-    await this.#save()
-  }
-
-  #checkOut(names: readonly string[], type: 'activated' | 'auto-activated'): ActivationReport {
-    const { candidates, visible, missing } = this.#sort(names)
-    const isNew = new Set(
-      candidates.filter(({ name }) => !this.#activations.has(name)).map(({ name }) => name),
-    )
-    const { activated, evicted } = this.#activations.activate(candidates)
-    const fresh = candidates.filter(({ name }) => isNew.has(name) && activated.includes(name))
-    if (fresh.length > 0) this.#emit({ type, ...totals(fresh) })
-    if (evicted.length > 0) this.#emit({ type: 'evicted', ...totals(evicted) })
-    const isCallable = new Set([...visible, ...activated])
-    return {
-      activated: names.filter((name) => isCallable.has(name)),
-      evicted: evicted.map(({ name }) => name),
-      missing,
-    }
-  }
-
-  #sort(names: readonly string[]) {
-    const { view } = this.#current()
-    const candidates: Candidate[] = []
-    const visible: string[] = []
-    const missing: string[] = []
-    for (const name of names) {
-      const entry = view.snapshot.get(name)
-      const isUsable = entry && view.denial(entry) === undefined && this.#host.isAvailable(entry)
-      if (!isUsable) missing.push(name)
-      else if (view.deferred.has(name))
-        candidates.push({ name, fingerprint: entry.fingerprint, tokens: entry.tokens })
-      else visible.push(name)
-    }
-    return { candidates, visible, missing }
-  }
-
-  #emit: Emit = (event) => this.#host.emit({ ...event, sessionId: this.id })
-
-  async #save(): Promise<void> {
-    try {
-      await this.#parts.store?.save(this.toJSON())
-    } catch (cause) {
-      throw new ToolcribError('store-unavailable', `the session "${this.id}" could not be saved`, { cause })
-    }
+  #track<Value>(work: Promise<Value>): Promise<Value> {
+    const tracked = work.finally(() => this.#underWay.delete(tracked))
+    this.#underWay.add(tracked)
+    return tracked
   }
 }
 
-function targetOf(entry: Entry, args: unknown): CallTarget {
-  return { tool: entry.tool, source: entry.source, args, registration: entry }
-}
-
-function totals(tools: readonly { name: string; tokens: number }[]) {
-  return { names: tools.map(({ name }) => name), tokens: tools.reduce((sum, { tokens }) => sum + tokens, 0) }
+function listOf(names: unknown, method: string): readonly string[] {
+  if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names
+  throw new ToolcribError(
+    'config-invalid',
+    `${method}() takes a list of tool names, such as ["mcp__github__search"]`,
+  )
 }

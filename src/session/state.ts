@@ -1,8 +1,8 @@
 import { ToolcribError } from '../errors.ts'
-import { isRecord } from '../json.ts'
-import type { Activation } from './activations.ts'
+import { hashText, isRecord } from '../json.ts'
+import type { Activation, Activations } from './activations.ts'
 
-/** A session as plain JSON: what `toJSON()` gives and `openSession({ state })` takes. */
+/** A session as plain JSON: what `toJSON()` returns and `openSession({ state })` takes. */
 export interface SessionState {
   readonly version: 1
   readonly id: string
@@ -10,24 +10,46 @@ export interface SessionState {
   readonly activations: readonly Activation[]
   /** What a forked session is limited to, besides its policy. */
   readonly allowlists?: readonly (readonly string[])[]
+  /** Ties the allowlists of a forked session to its id, so that a state that was edited is refused. */
+  readonly seal?: string
 }
 
-/** Where sessions rest between turns and restarts. */
-export interface SessionStore {
-  load(id: string): Promise<SessionState | undefined>
-  save(state: SessionState): Promise<void>
+/** Writes a session's state. */
+export function writeState(
+  id: string,
+  activations: Activations,
+  allowlists: readonly (readonly string[])[],
+): SessionState {
+  if (allowlists.length === 0 && !isForkId(id)) return { version: 1, id, activations }
+  return { version: 1, id, activations, allowlists, seal: sealOf(id, allowlists) }
 }
 
-/** Narrows saved JSON, which may come from another version or be cut short, or throws `config-invalid`. */
+/**
+ * Narrows saved JSON, which may come from another version or be cut short. Throws `config-invalid` for what cannot be
+ * used, and for the state of a fork whose allowlists do not fit its seal.
+ */
 export function readState(saved: unknown): SessionState {
   if (!isRecord(saved)) throw invalid('it is not an object')
   if (saved.version !== 1)
     throw invalid(`its version is ${JSON.stringify(saved.version) ?? 'missing'}, not 1`)
   if (typeof saved.id !== 'string') throw invalid('it has no id')
   if (!Array.isArray(saved.activations)) throw invalid('it has no list of activations')
-  const { allowlists = [] } = saved
+  const { id, allowlists = [], seal } = saved
   if (!Array.isArray(allowlists) || !allowlists.every(isNameList)) throw invalid('its allowlists are damaged')
-  return { version: 1, id: saved.id, activations: saved.activations.map(readActivation), allowlists }
+  const isSealed = allowlists.length > 0 || isForkId(id) || seal !== undefined
+  if (isSealed && seal !== sealOf(id, allowlists)) throw invalid('its allowlists were changed')
+  return { version: 1, id, activations: saved.activations.map(readActivation), allowlists }
+}
+
+/** Ids of forks are made of their parent's: `conversation/1`. */
+export function isForkId(id: string): boolean {
+  return /\/\d+$/.test(id)
+}
+
+// Not a signature: whoever can compute it can write any state. It keeps a fork from being opened without its limits by
+// mistake, or by an edit of the JSON alone.
+function sealOf(id: string, allowlists: readonly (readonly string[])[]): string {
+  return hashText(JSON.stringify(['allowlists', id, allowlists]))
 }
 
 function readActivation(saved: unknown): Activation {

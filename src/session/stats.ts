@@ -1,13 +1,13 @@
-import type { View } from '../registry/viewer.ts'
+import type { View } from '../registry/view.ts'
 
 /** Counts of one registry or session; `loaded + deferred = total_registered`. */
 export interface Stats {
   readonly total_registered: number
   readonly loaded: number
   readonly deferred: number
-  /** True while deferrable tools are hidden until activated. */
+  /** True when something is deferred: hidden until it is activated. */
   readonly deferred_mode: boolean
-  /** True when auto mode chose that by itself. */
+  /** True when auto mode turned lazy by itself, and something is deferred. */
   readonly auto_deferred: boolean
   readonly threshold: number
   /** All names, sorted. */
@@ -26,8 +26,8 @@ export function statsOf(view: View, { names, loaded, threshold }: StatsFigures):
     total_registered: names.length,
     loaded,
     deferred: names.length - loaded,
-    deferred_mode: view.mode.isLazy,
-    auto_deferred: view.mode.isAuto,
+    deferred_mode: view.deferred.size > 0,
+    auto_deferred: view.mode.isAuto && view.deferred.size > 0,
     threshold,
     tool_names: names,
   }

@@ -1,6 +1,6 @@
 import { hashText } from '../json.ts'
 import type { Entry } from '../registry/entry.ts'
-import type { DeferredList, View } from '../registry/viewer.ts'
+import type { DeferredList, View } from '../registry/view.ts'
 import type { ToolDefinition } from '../tool.ts'
 
 /**

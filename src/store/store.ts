@@ -10,14 +10,15 @@ export type JsonValue =
   | { readonly [key: string]: JsonValue | undefined }
 
 export interface WriteOptions {
-  /** Milliseconds until the value expires; it never does when absent. */
+  /** Milliseconds until the value expires, more than 0. Without it the value never expires. */
   readonly ttlMs?: number | undefined
 }
 
 /**
  * Keeps what must outlive a process or be seen by another replica. Keys are texts of 1 to 512 characters; whoever uses
- * a store puts a prefix of its own before them, such as `session:`. Values that come back are copies: changing one
- * changes nothing in the store. Every method rejects with `store-unavailable` when the store cannot be reached.
+ * a store starts them with a prefix of its own, such as `session:`. Values that come back are copies: changing one
+ * changes nothing in the store. Every method rejects with `config-invalid` for a key or value that no store takes, and
+ * with `store-unavailable` when the store cannot be reached or is closed.
  */
 export interface Store {
   /** Returns the value, or undefined when there is none or it has expired. */
@@ -26,14 +27,17 @@ export interface Store {
   set(key: string, value: StoredValue, options?: WriteOptions): Promise<void>
   /**
    * Replaces a value by what `change` makes of it, atomically: of many concurrent updates, by any process, none is
-   * lost. `change` is pure and synchronous and may run again; undefined deletes the key; the value it was given, returned
-   * as it is, writes nothing. What it throws is thrown, and nothing is written. Returns the new value.
+   * lost. `change` must be pure and synchronous, and may run more than once. When it returns undefined the key is
+   * deleted. When it returns the very value it was given, nothing is written and the expiry stays; any other value gets
+   * a new expiry, as with `set`. When it throws, the error reaches the caller and nothing is written. Returns the new
+   * value.
    */
   update(key: string, change: Change, options?: WriteOptions): Promise<StoredValue | undefined>
-  /** Removes a value; nothing happens when there is none. */
+  /** Removes a value; does nothing when there is none. */
   delete(key: string): Promise<void>
-  /** Waits for what is under way and lets go of files and connections. */
+  /** Waits for operations under way, then releases files and connections. Closing twice does nothing more. */
   close(): Promise<void>
 }
 
+/** Makes the new value from the current one: no side effects, no waiting, the current value left as it is. */
 export type Change = (current: StoredValue | undefined) => StoredValue | undefined

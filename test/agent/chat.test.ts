@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,6 +6,7 @@ import { PassThrough } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ChatOptions, runChat } from '../../src/cli/chat/run-chat.ts'
+import { fakeTerminal } from '../../src/cli/fake-terminal.ts'
 import { writeLockfile } from '../../src/mcp/index.ts'
 import { type ScriptedTurn, startWireServer, type WireServer } from '../dialects/wire-server/wire-server.ts'
 
@@ -35,27 +37,18 @@ async function chat(lines: readonly string[], turns: readonly ScriptedTurn[], ta
   const input = new PassThrough()
   const output = new PassThrough()
   let printed = ''
-  let interrupt = () => {}
+  const signals = new EventEmitter()
+  const interrupt = () => void signals.emit('SIGINT')
   output.on('data', (chunk: Buffer) => {
     printed += chunk.toString()
     talk.onOutput?.(printed, interrupt, (line) => input.write(`${line}\n`))
   })
   for (const line of lines) input.write(`${line}\n`)
   if (talk.ends !== false) input.end()
-  const exitCode = await runChat(
-    { provider: 'anthropic', model: 'm', baseUrl: server.url, ...talk.options },
-    {
-      input,
-      output,
-      env: { ANTHROPIC_API_KEY: 'key', HOME: folder, ...talk.env },
-      cwd: folder,
-      isInteractive: false,
-      onSignal: (listener) => {
-        interrupt = () => listener('interrupt')
-        return () => {}
-      },
-    },
-  )
+  const env = { ANTHROPIC_API_KEY: 'key', HOME: folder, ...talk.env }
+  const { terminal } = fakeTerminal({ input, output, env, cwd: folder, signals })
+  const options = { provider: 'anthropic', model: 'm', baseUrl: server.url, ...talk.options }
+  const exitCode = await runChat(terminal, options)
   return { exitCode, printed: stripVTControlCharacters(printed), raw: printed }
 }
 
@@ -145,15 +138,15 @@ describe('toolcrib chat', () => {
     expect(printed).toContain('MCP active: 0/24')
     expect(printed).toContain('search_files')
     expect(printed).toMatch(/read_file {2}Reads|read_file/)
-    expect(printed).toContain('No tool says: zebra')
+    expect(printed).toContain('No tool mentions: zebra')
     expect(printed).toContain('Requests: 1')
     expect(printed).toContain('Input: 100 tokens (30 fresh, 60 cached, 10 written to the cache)')
     expect(printed).toContain('/search <words>')
-    expect(printed).toContain('There is no /nonsense; see /help')
+    expect(printed).toContain('There is no command /nonsense; see /help')
     expect(server.requests).toHaveLength(1)
   })
 
-  it('finds tools of MCP servers, keeps them after /clear, and tells the model once', async () => {
+  it('finds tools of MCP servers, keeps them after /clear, and names them to the model once', async () => {
     const memory = join(process.cwd(), 'node_modules/@modelcontextprotocol/server-memory/dist/index.js')
     const config = { mcpServers: { memory: { command: process.execPath, args: [memory] } } }
     await writeFile(join(folder, '.mcp.json'), JSON.stringify(config))
@@ -186,7 +179,7 @@ describe('toolcrib chat', () => {
     expect(open.printed).toContain('mcp__memory__read_graph')
     await writeLockfile(join(folder, 'toolcrib.lock'), { servers: new Map() })
     const held = await chat(['/search read_graph'], [])
-    expect(held.printed).toContain('Nothing fits.')
+    expect(held.printed).toContain('Nothing matches.')
     expect(held.printed).not.toContain('mcp__memory__read_graph')
   })
 
@@ -222,12 +215,12 @@ describe('toolcrib chat', () => {
       },
     })
     expect(exitCode).toBe(0)
-    expect(printed).toContain('(Ctrl-C again leaves)')
+    expect(printed).toContain('(press Ctrl-C again to leave)')
   })
 
-  it('tells when the provider cannot be asked, and goes on', async () => {
+  it('reports a request that failed, and goes on', async () => {
     const { printed, exitCode } = await chat(['Hi', 'Hi again'], [])
-    expect(printed.match(/The model could not be asked: .*the script is at its end/g)).toHaveLength(2)
+    expect(printed.match(/The request to the model failed: .*the script is at its end/g)).toHaveLength(2)
     expect(exitCode).toBe(0)
   })
 
@@ -315,14 +308,7 @@ describe('toolcrib chat', () => {
       /MY_KEY is not set/,
     ],
   ])('says what is missing: %j', async (options, env, message) => {
-    const place = {
-      input: new PassThrough(),
-      output: new PassThrough(),
-      env,
-      cwd: folder,
-      isInteractive: false,
-      onSignal: () => () => {},
-    }
-    await expect(runChat(options, place)).rejects.toThrow(message)
+    const { terminal } = fakeTerminal({ env, cwd: folder })
+    await expect(runChat(terminal, options)).rejects.toThrow(message)
   })
 })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { HostilePair } from './hostile-pair.ts'
+import { HostilePair } from './hostile-pair.fixture.ts'
 
 const isLinux = process.platform === 'linux'
 

@@ -1,7 +1,7 @@
-import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import manifest from '../../package.json'
-import { HostilePair, WELL } from './hostile-pair.ts'
+import type { ServerRequest } from '../../src/mcp/index.ts'
+import { HostilePair, WELL } from './hostile-pair.fixture.ts'
 
 describe('a hostile server', () => {
   let pair = new HostilePair()
@@ -50,6 +50,7 @@ describe('a hostile server', () => {
     ['junk', 'after junk'],
     ['twice', 'first'],
     ['list_changed_flood', 'told'],
+    ['burst', 'burst'],
   ])('that sends %s is got over', async (tool, value) => {
     await pair.connect()
     const [answer, sibling, other] = await Promise.all([
@@ -94,6 +95,17 @@ describe('a hostile server', () => {
     expect(warnings).toEqual([])
   })
 
+  it('is warned of for asking for far too many signs of life', async () => {
+    await pair.open([], { timeout_ms: 15_000 }).ready()
+    expect(await pair.call('mcp__hostile__ping_flood')).toMatchObject({ ok: true })
+    expect(pair.events).toContainEqual(
+      expect.objectContaining({
+        type: 'server-warning',
+        warning: expect.stringContaining('requests within'),
+      }),
+    )
+  })
+
   it('is warned of for its junk', async () => {
     await pair.connect()
     await pair.call('mcp__hostile__junk')
@@ -130,12 +142,12 @@ describe('a hostile server', () => {
 
   it('may take back what it asks of its host', async () => {
     const asked: AbortSignal[] = []
-    const prepare = (client: Client) =>
-      client.setRequestHandler('sampling/createMessage', (_request, ctx) => {
-        asked.push(ctx.mcpReq.signal)
-        return new Promise(() => {})
-      })
-    await pair.open([], {}, { client: { capabilities: { sampling: {} }, prepare } }).ready()
+    const onRequest = ({ signal, method }: ServerRequest) => {
+      expect(method).toBe('sampling/createMessage')
+      asked.push(signal)
+      return new Promise(() => {})
+    }
+    await pair.open([], {}, { client: { capabilities: { sampling: {} }, onRequest } }).ready()
     expect(await pair.call('mcp__hostile__ask')).toMatchObject({ ok: true, value: 'asked' })
     await expect.poll(() => asked.map(({ aborted }) => aborted)).toEqual([true])
   })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { HostilePair, WELL } from './hostile-pair.ts'
+import { HostilePair, WELL } from './hostile-pair.fixture.ts'
 
 describe('a hostile server and its list', () => {
   let pair = new HostilePair()
@@ -87,7 +87,10 @@ describe('a hostile server and its list', () => {
       .flatMap(({ name, mcpServer }) => (mcpServer === 'hostile' ? [name] : []))
     expect(names).toEqual(['mcp__hostile__at-again', 'mcp__hostile__at-start'])
     expect(pair.events).toContainEqual(
-      expect.objectContaining({ type: 'server-warning', warning: expect.stringContaining('circle') }),
+      expect.objectContaining({
+        type: 'server-warning',
+        warning: expect.stringContaining('repeats a cursor'),
+      }),
     )
   })
 

@@ -14,7 +14,7 @@ import {
 } from '../../src/mcp/index.ts'
 import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
-import { referenceServer } from './reference-servers.ts'
+import { referenceServer } from './reference-servers.fixture.ts'
 
 describe('servers over HTTP', () => {
   const registry = new ToolRegistry()

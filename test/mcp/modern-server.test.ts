@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ConnectedServers, connectServers } from '../../src/mcp/index.ts'
 import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
-import { MODERN_SERVER, script } from './reference-servers.ts'
+import { MODERN_SERVER, script } from './reference-servers.fixture.ts'
 
 describe('a server of the stateless revision', () => {
   let registry = new ToolRegistry()

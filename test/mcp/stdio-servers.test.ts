@@ -10,7 +10,7 @@ import {
 } from '../../src/mcp/index.ts'
 import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
-import { referenceServer, script } from './reference-servers.ts'
+import { referenceServer, script } from './reference-servers.fixture.ts'
 
 describe('published servers over stdio', () => {
   let directory = ''
@@ -179,7 +179,8 @@ describe('published servers over stdio', () => {
     async (era) => {
       const starts = join(directory, 'starts')
       const silent = { command: 'sh', args: ['-c', `echo started >> ${starts}; exec sleep 100`] }
-      const cache = { load: async () => ({ tools: [], era }), save: async () => {} }
+      const info = { era, protocolVersion: '', capabilities: {} }
+      const cache = { load: async () => ({ tools: [], info }), save: async () => {} }
       const [status] = await connect(
         { silent: { ...silent, start: 'eager', connect_timeout_ms: 500 } },
         { cache },

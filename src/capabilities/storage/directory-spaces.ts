@@ -1,7 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { open, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isMissingError } from '../files/roots.ts'
+import { unlessMissing } from '../../store/files/errno.ts'
+import { makeFolder } from '../../store/files/make-folder.ts'
+import { writeWhole } from '../../store/files/write-whole.ts'
 import { inBatches } from '../in-batches.ts'
 import type { StorageSpace } from './space.ts'
 
@@ -19,12 +21,12 @@ export function directorySpaces(directory: string): (name: string) => StorageSpa
     const fileOf = (key: string) => join(folder, fileName(key) + SUFFIX)
     return {
       async get(key) {
-        const text = await readFile(fileOf(key), 'utf8').catch(ignoreMissing)
+        const text = await unlessMissing(readFile(fileOf(key), 'utf8'))
         return text?.slice(text.indexOf('\n') + 1)
       },
       async set(key, value) {
-        await mkdir(folder, { recursive: true, mode: 0o700 })
-        await replaceFile(fileOf(key), `${JSON.stringify(key)}\n${value}`)
+        await makeFolder(folder, { mode: 0o700 })
+        await writeWhole(fileOf(key), `${JSON.stringify(key)}\n${value}`, { mode: 0o600 })
       },
       delete: (key) => rm(fileOf(key), { force: true }),
       async keys() {
@@ -37,7 +39,7 @@ export function directorySpaces(directory: string): (name: string) => StorageSpa
 }
 
 async function entriesOf(folder: string): Promise<string[]> {
-  const names = (await readdir(folder).catch(ignoreMissing)) ?? []
+  const names = (await unlessMissing(readdir(folder))) ?? []
   return names.filter((name) => name.endsWith(SUFFIX))
 }
 
@@ -49,35 +51,17 @@ function fileName(text: string): string {
   return `${start}-${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
 }
 
-/** Writes beside the place and renames: whoever reads, or pulls the plug, meets the old file or the new one. */
-async function replaceFile(file: string, text: string): Promise<void> {
-  const temporary = `${file}.${randomUUID()}.tmp`
-  try {
-    const handle = await open(temporary, 'wx', 0o600)
-    try {
-      await handle.writeFile(text)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(temporary, file)
-  } catch (thrown) {
-    await rm(temporary, { force: true })
-    throw thrown
-  }
-}
-
 async function readKey(file: string): Promise<string | undefined> {
   const start = await readStart(file)
   // A key longer than the start of a file is rare enough to read that file whole.
-  const text = start?.includes('\n') ? start : await readFile(file, 'utf8').catch(ignoreMissing)
+  const text = start?.includes('\n') ? start : await unlessMissing(readFile(file, 'utf8'))
   if (text === undefined) return undefined
   const key: unknown = JSON.parse(text.slice(0, text.indexOf('\n')))
   return typeof key === 'string' ? key : undefined
 }
 
 async function readStart(file: string): Promise<string | undefined> {
-  const handle = await open(file).catch(ignoreMissing)
+  const handle = await unlessMissing(open(file))
   if (handle === undefined) return undefined
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0)
@@ -85,8 +69,4 @@ async function readStart(file: string): Promise<string | undefined> {
   } finally {
     await handle.close()
   }
-}
-
-function ignoreMissing(thrown: unknown): undefined {
-  if (!isMissingError(thrown)) throw thrown
 }

@@ -5,15 +5,15 @@ import { oneLine, printable } from './printable.ts'
 
 export interface ApprovalOptions {
   readonly registry: ToolRegistry
-  /** Tools that need no question: they only look for tools, or ask themselves for what they start. */
+  /** Tools that run without a question: they only find tools, or ask about the calls they make. */
   readonly trusted: ReadonlySet<string>
-  /** Undefined when nobody answers. */
+  /** Resolves to undefined when nobody answers. */
   ask(question: string): Promise<string | undefined>
 }
 
 /**
- * Asks before each call of a tool that does not call itself read-only. One question at a time, whatever runs side by
- * side; no answer is a no.
+ * Asks before each call of a tool that is not annotated as read-only. Asks one question at a time, also for parallel
+ * calls; no answer means no.
  */
 export function approval({ registry, trusted, ask }: ApprovalOptions): AgentHooks {
   const always = new Set<string>()
@@ -39,7 +39,7 @@ export function approval({ registry, trusted, ask }: ApprovalOptions): AgentHook
   }
 }
 
-/** Whole, since what is cut off is what nobody agreed to. */
+/** In full: nobody can agree to what was cut off. */
 function showArguments(args: unknown): string {
   const text = JSON.stringify(args, null, 2) ?? ''
   if (text === '{}' || text === '') return ''

@@ -28,7 +28,7 @@ interface Access {
 interface Provider {
   /** Where the key is looked for, in this order. */
   readonly keys: readonly string[]
-  /** True where a server of one's own may want no key. */
+  /** True where the user's own server may need no key. */
   readonly isOpen?: boolean
   open(access: Access): Model
 }
@@ -43,8 +43,8 @@ const PROVIDERS: Readonly<Record<ProviderName, Provider>> = {
 }
 
 /**
- * The model that flags and environment ask for. What is missing is `config-invalid`, with the variable or flag that
- * gives it. Keys come from the environment alone: on a command line every user of the machine could read them.
+ * The model that flags and environment name. Throws `config-invalid` with the variable or flag that is missing. Keys are
+ * read from the environment only: every user of the machine can read a command line.
  */
 export function chooseModel(choice: ModelChoice, env: Environment): Model {
   const providerName = choice.provider ?? env.TOOLCRIB_PROVIDER ?? providerWithKey(choice, env)
@@ -53,7 +53,7 @@ export function chooseModel(choice: ModelChoice, env: Environment): Model {
   const provider = PROVIDERS[providerName]
   const model = choice.model ?? env.TOOLCRIB_MODEL
   if (model === undefined || model === '')
-    throw invalid(`which model of ${providerName}? Give --model <id>, or set TOOLCRIB_MODEL`)
+    throw invalid(`no model of ${providerName} is named; pass --model <id>, or set TOOLCRIB_MODEL`)
   const { baseUrl, apiKeyEnv } = choice
   const keys = apiKeyEnv === undefined ? provider.keys : [apiKeyEnv]
   const apiKey = keys.map((key) => env[key]).find(Boolean)
@@ -65,7 +65,7 @@ export function chooseModel(choice: ModelChoice, env: Environment): Model {
   return provider.open({
     model,
     ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
-    // A server of one's own is sent a key only when one was named for it.
+    // The user's own server gets a key only when one was named for it.
     ...(apiKey === undefined || (mayGoWithout && apiKeyEnv === undefined) ? {} : { apiKey }),
   })
 }
@@ -75,13 +75,13 @@ function isProvider(name: string): name is ProviderName {
 }
 
 function providerWithKey({ baseUrl }: ModelChoice, env: Environment): string {
-  // Nearly every server that is not a provider's own speaks Chat Completions.
+  // Nearly every server that is not a provider's own supports Chat Completions.
   if (baseUrl !== undefined) return 'openai-chat'
   const found = PROVIDER_NAMES.find((name) => PROVIDERS[name].keys.some((key) => env[key]))
   if (found !== undefined) return found
   const keys = [...new Set(Object.values(PROVIDERS).flatMap((provider) => provider.keys))]
   throw invalid(
-    `no provider's key is set; set one of ${keys.join(', ')}, or point --base-url at a server of your own`,
+    `no provider's key is set; set one of ${keys.join(', ')}, or pass your own server with --base-url`,
   )
 }
 

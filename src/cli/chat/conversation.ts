@@ -19,7 +19,7 @@ export interface ConversationOptions {
   onEvent(event: AgentEvent): void
 }
 
-/** What was said between a user and a model, and what it took. */
+/** The messages between a user and a model, and what they cost. */
 export class Conversation {
   readonly session: Session
   readonly #options: ConversationOptions
@@ -31,7 +31,7 @@ export class Conversation {
     this.#options = options
   }
 
-  /** Says something and lets the model work until it has answered. */
+  /** Sends a message and runs the model until it has answered. */
   async say(text: string, signal: AbortSignal): Promise<AgentResult> {
     const { model } = this.#options
     const result = await runAgent({
@@ -45,7 +45,7 @@ export class Conversation {
     return result
   }
 
-  /** Forgets what was said. The session keeps its tools, and the model is told of them once. */
+  /** Drops the messages. The session keeps its tools, and the next request names them once. */
   forget(): void {
     this.#messages = []
     this.#isCompacted = true

@@ -8,12 +8,12 @@ export async function readHistory(path: string, limit = 500): Promise<readonly s
   return lines.slice(-limit).reverse()
 }
 
-/** Keeps a line for later chats, for this user alone. A chat goes on without it. */
+/** Saves a line for later chats, readable by this user only. Failures are ignored. */
 export async function keepLine(path: string, line: string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     await appendFile(path, `${line.replaceAll('\n', ' ')}\n`, { mode: 0o600 })
   } catch {
-    // A read-only home is no reason to stop talking.
+    // The chat works without a history, for example in a read-only home.
   }
 }

@@ -29,7 +29,7 @@ describe('lines that came early', () => {
   it('answer no question that was not read yet', async () => {
     const { lines, type } = open(true)
     await type('y')
-    const answer = lines.askAnew('Run it? ')
+    const answer = lines.askAfterPrompt('Run it? ')
     await type('n')
     expect(await answer).toBe('n')
     lines.close()
@@ -38,7 +38,7 @@ describe('lines that came early', () => {
   it('answer it where nobody types', async () => {
     const { lines, type } = open(false)
     await type('y')
-    expect(await lines.askAnew('Run it? ')).toBe('y')
+    expect(await lines.askAfterPrompt('Run it? ')).toBe('y')
     lines.close()
   })
 })

@@ -4,14 +4,14 @@ import type { Readable, Writable } from 'node:stream'
 export interface LineReaderOptions {
   readonly input: Readable
   readonly output: Writable
-  /** Whether a person types: lines can be edited and recalled, and prompts are shown. */
+  /** Whether a person types: lines can be edited and recalled, and prompts are drawn. */
   readonly isInteractive: boolean
   /** Lines of earlier chats, the newest first. */
   readonly history: readonly string[]
   onInterrupt(): void
 }
 
-/** Gives lines one at a time, when asked; those that came early wait. */
+/** Returns lines one at a time; those that arrive before they are asked for are queued. */
 export class LineReader {
   readonly #interface: Interface
   readonly isInteractive: boolean
@@ -59,15 +59,15 @@ export class LineReader {
   }
 
   /**
-   * The next line of somebody who has read the prompt: what was typed ahead was meant for something else, and is
-   * dropped. Where nobody types, lines are read in their order.
+   * The next line that is typed after the prompt is shown: what was typed before was meant for something else, and is
+   * dropped. Where nobody types, lines are read in order.
    */
-  askAnew(prompt: string, signal?: AbortSignal): Promise<string | undefined> {
+  askAfterPrompt(prompt: string, signal?: AbortSignal): Promise<string | undefined> {
     if (this.isInteractive) this.#early.length = 0
     return this.ask(prompt, signal)
   }
 
-  /** Takes back what has been typed on the line, and asks again. */
+  /** Clears what has been typed on the line, and shows the prompt again. */
   startOver(): void {
     if (!this.isInteractive) return
     this.#interface.write(null, { ctrl: true, name: 'e' })
@@ -83,7 +83,7 @@ export class LineReader {
     const lastLine = prompt.lastIndexOf('\n') + 1
     this.#output.write(prompt.slice(0, lastLine))
     if (!this.isInteractive) return void this.#output.write(prompt.slice(lastLine))
-    // Only a prompt of one line can be drawn anew while the user edits theirs.
+    // Only a prompt of one line can be redrawn while the user edits the line.
     this.#interface.setPrompt(prompt.slice(lastLine))
     this.#interface.prompt()
   }

@@ -1,8 +1,8 @@
-import { cut, plain } from '../terminal.ts'
+import { cut, plain } from '../text.ts'
 
 /**
- * Prose that may go to a terminal. What a model says can hold control sequences that move the cursor, rename the window
- * or turn text around; of those only line breaks and tabs are let through.
+ * Prose that is safe to print. A model's text can contain control sequences that move the cursor, rename the window or
+ * reverse text; only line breaks and tabs are kept.
  */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (character) =>
@@ -10,7 +10,7 @@ export function printable(text: string): string {
   )
 }
 
-/** On one line, and no longer than a line. */
+/** Text on one line, cut to a length. */
 export function oneLine(text: string, maxLength = 100): string {
   return cut(plain(text), maxLength)
 }

@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path'
-import type { Readable, Writable } from 'node:stream'
 import pc from 'picocolors'
 import { type AgentEvent, type AgentResult, agentTool, Ledger, loadAgents } from 'toolcrib/agent'
 import { configDirectory } from 'toolcrib/mcp'
+import type { SignalSource, Terminal } from '../terminal.ts'
 import { approval } from './approval.ts'
 import { type ChatTools, openChatTools, type ToolSources } from './chat-tools.ts'
 import { chooseModel, type Environment, type ModelChoice } from './choose-model.ts'
@@ -23,23 +23,11 @@ export interface ChatOptions extends ModelChoice, ToolSources {
   /** Run every tool without asking. */
   readonly yes?: boolean
   readonly maxIterations?: number
-  /** A folder of agents in Markdown; `.toolcrib/agents`. */
+  /** A folder of agents in Markdown; `.toolcrib/agents` when absent. */
   readonly agents?: string
 }
 
-/** What a chat reaches for outside of itself. */
-export interface ChatPlace {
-  readonly input: Readable
-  readonly output: Writable
-  readonly env: Environment
-  readonly cwd: string
-  /** Whether a person sits at a terminal. */
-  readonly isInteractive: boolean
-  /** Calls back on each signal that does not come through `input`; answers how to stop that. */
-  onSignal(listener: (signal: 'interrupt' | 'terminate') => void): () => void
-}
-
-/** Tools that find tools or read results, and the one whose calls are asked about themselves. */
+/** Tools that find tools or read results, and `agent`, whose own calls are asked about. */
 const TRUSTED: ReadonlySet<string> = new Set([
   'tool_search',
   'tool_search_regex',
@@ -49,21 +37,23 @@ const TRUSTED: ReadonlySet<string> = new Set([
   'agent',
 ])
 
-/** Runs a chat until it is left, and gives the exit code. */
-export async function runChat(options: ChatOptions, place: ChatPlace): Promise<number> {
-  const model = chooseModel(options, place.env)
-  const tools = await openChatTools(options, place)
+/** Runs a chat until the user leaves it, and returns the exit code. */
+export async function runChat(terminal: Terminal, options: ChatOptions): Promise<number> {
+  const model = chooseModel(options, terminal.env)
+  const tools = await openChatTools(terminal, options)
   const turn = new TurnControl()
-  const lines = await openLines(options, place, turn)
-  const stopListening = place.onSignal((signal) => {
-    if (signal === 'interrupt') return interrupt(turn, lines, place)
-    // Left in order, so that no server stays behind.
-    turn.cancel()
-    lines?.close()
+  const lines = await openLines(terminal, options, turn)
+  const stopListening = listen(terminal.signals, {
+    interrupt: () => interrupt(terminal, turn, lines),
+    // Leaves in order, so that no server stays behind.
+    terminate: () => {
+      turn.cancel()
+      lines?.close()
+    },
   })
   try {
     const session = await tools.registry.openSession({ dialect: model.dialect })
-    const write = (text: string) => void place.output.write(options.json ? '' : text)
+    const write = (text: string) => void terminal.output.write(options.json ? '' : text)
     const printer = new EventPrinter(write, session.id)
     const shared = {
       ledger: new Ledger(),
@@ -75,12 +65,12 @@ export async function runChat(options: ChatOptions, place: ChatPlace): Promise<n
             trusted: TRUSTED,
             ask: async (question) => {
               printer.endLine()
-              return lines?.askAnew(question, turn.signal)
+              return lines?.askAfterPrompt(question, turn.signal)
             },
           }),
       ...(options.maxIterations === undefined ? {} : { maxIterations: options.maxIterations }),
     }
-    const agents = await loadAgents(resolve(place.cwd, options.agents ?? '.toolcrib/agents'))
+    const agents = await loadAgents(resolve(terminal.cwd, options.agents ?? '.toolcrib/agents'))
     if (agents.length > 0) tools.registry.register(agentTool({ ...shared, agents, model, session }))
     const { system } = options
     const conversation = new Conversation({
@@ -94,16 +84,30 @@ export async function runChat(options: ChatOptions, place: ChatPlace): Promise<n
     if (options.prompt !== undefined) {
       const result = await turn.run((signal) => conversation.say(options.prompt ?? '', signal))
       printer.endLine()
-      place.output.write(options.json ? `${JSON.stringify(toJson(result), null, 2)}\n` : describeStop(result))
+      terminal.output.write(
+        options.json ? `${JSON.stringify(toJson(result), null, 2)}\n` : describeStop(result),
+      )
       return result.stop === 'done' ? 0 : 1
     }
-    write(pc.dim(`${oneLine(model.id)}, ${tools.registry.size} tools. /help lists the commands.\n`))
-    if (lines) await talk(conversation, { lines, turn, printer, write, env: place.env })
+    write(pc.dim(`${oneLine(model.id)}, ${tools.registry.size} tools. Type /help for the commands.\n`))
+    if (lines) await talk(conversation, { lines, turn, printer, write, env: terminal.env })
     return 0
   } finally {
     stopListening()
     lines?.close()
-    await tools.servers?.close()
+    await tools.servers.close()
+  }
+}
+
+/** Calls back on signals of the process. Returns how to stop. */
+function listen(
+  signals: SignalSource,
+  { interrupt, terminate }: { interrupt(): void; terminate(): void },
+): () => void {
+  const listeners = { SIGINT: interrupt, SIGTERM: terminate, SIGHUP: terminate }
+  for (const [signal, listener] of Object.entries(listeners)) signals.on(signal, listener)
+  return () => {
+    for (const [signal, listener] of Object.entries(listeners)) signals.off(signal, listener)
   }
 }
 
@@ -135,13 +139,13 @@ async function talk(conversation: Conversation, { lines, turn, printer, write, e
   }
 }
 
-/** One reader serves what the user says and what they approve. None where nobody can be asked. */
+/** Reads both what the user says and what they approve; undefined where nobody can be asked. */
 async function openLines(
+  terminal: Terminal,
   { prompt, json }: ChatOptions,
-  place: ChatPlace,
   turn: TurnControl,
 ): Promise<LineReader | undefined> {
-  const { input, output, isInteractive, env } = place
+  const { input, output, isInteractive, env } = terminal
   if (prompt !== undefined && (!isInteractive || json)) return undefined
   const path = historyPath(env)
   const lines: LineReader = new LineReader({
@@ -149,22 +153,22 @@ async function openLines(
     output,
     isInteractive,
     history: isInteractive && path !== undefined ? await readHistory(path) : [],
-    onInterrupt: () => interrupt(turn, lines, place),
+    onInterrupt: () => interrupt(terminal, turn, lines),
   })
   return lines
 }
 
-function interrupt(turn: TurnControl, lines: LineReader | undefined, { output }: ChatPlace): void {
+function interrupt({ output }: Terminal, turn: TurnControl, lines: LineReader | undefined): void {
   const meaning = turn.interrupt()
   if (meaning === 'leave') lines?.close()
   if (meaning !== 'warned') return
-  output.write(pc.dim('\n(Ctrl-C again leaves)\n'))
+  output.write(pc.dim('\n(press Ctrl-C again to leave)\n'))
   lines?.startOver()
 }
 
-/** Waits for the servers a while; what is not there by then is found once it is. */
+/** Waits up to ten seconds for the servers; tools of slower ones are found once they are there. */
 async function connect({ servers, serverCount }: ChatTools, write: (text: string) => void): Promise<void> {
-  if (!servers) return
+  if (serverCount === 0) return
   write(pc.dim(`Connecting to ${serverCount} server${serverCount === 1 ? '' : 's'}…\n`))
   for (const status of await servers.ready({ timeoutMs: 10_000 })) {
     if (status.state === 'failed')
@@ -180,13 +184,13 @@ function describeStop({ stop, error, refusal, iterations }: AgentResult): string
     case 'cancelled':
       return pc.dim('(stopped)\n')
     case 'length':
-      return pc.dim('(the answer met the token limit; say “go on”)\n')
+      return pc.dim('(the answer reached the token limit; say “go on”)\n')
     case 'limit':
-      return pc.yellow(`Stopped after ${iterations} turns; say “go on” if it should.\n`)
+      return pc.yellow(`Stopped after ${iterations} turns; say “go on” to continue.\n`)
     case 'refused':
       return pc.yellow(`The model refused. ${oneLine(refusal ?? '', 300)}\n`)
     case 'failed':
-      return pc.red(`The model could not be asked: ${oneLine(messageOf(error), 500)}\n`)
+      return pc.red(`The request to the model failed: ${oneLine(messageOf(error), 500)}\n`)
   }
 }
 

@@ -3,7 +3,7 @@ import type { CallResult, ToolCall } from 'toolcrib'
 import type { AgentEvent } from 'toolcrib/agent'
 import { oneLine, printable } from './printable.ts'
 
-/** Shows a run as it goes: words as they come, calls as they start and end, what goes wrong. */
+/** Prints a run as it happens: text as it streams, calls as they start and end, and failures. */
 export class EventPrinter {
   readonly #write: (text: string) => void
   readonly #rootId: string
@@ -19,7 +19,7 @@ export class EventPrinter {
     const line = (text: string) => this.#line(isRoot ? text : `  ${text}`)
     switch (event.type) {
       case 'text':
-        // Of a sub-agent only the report is read, by the model that asked for it.
+        // The text of a sub-agent is for the model that called it.
         if (isRoot) this.#text(event.text)
         return
       case 'calling':
@@ -39,7 +39,7 @@ export class EventPrinter {
     }
   }
 
-  /** Ends the line that words were written on. */
+  /** Ends the line that text was written to. */
   endLine(): void {
     if (this.#isLineOpen) this.#write('\n')
     this.#isLineOpen = false

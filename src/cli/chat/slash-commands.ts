@@ -3,11 +3,11 @@ import { type Session, ToolcribError } from 'toolcrib'
 import type { LedgerTotals } from 'toolcrib/agent'
 import { oneLine } from './printable.ts'
 
-/** What the commands of a chat look at. */
+/** What the commands of a chat can read and change. */
 export interface ChatView {
   readonly session: Session
   totals(): LedgerTotals
-  /** Starts the conversation anew, with the tools it has found. */
+  /** Drops the messages; the tools that were found stay active. */
   forget(): void
 }
 
@@ -20,12 +20,12 @@ interface SlashCommand {
 const COMMANDS: Readonly<Record<string, SlashCommand>> = {
   context: {
     usage: '/context',
-    summary: 'what is active, and what the tools cost a turn',
+    summary: 'which tools are active, and what they cost per turn',
     run: ({ session }) => session.context(),
   },
   tools: {
     usage: '/tools',
-    summary: 'the tools the model is shown, and those it has checked out',
+    summary: 'the tools that the model sees, and those it has checked out',
     run: ({ session }) => listTools(session),
   },
   search: {
@@ -35,25 +35,25 @@ const COMMANDS: Readonly<Record<string, SlashCommand>> = {
   },
   usage: {
     usage: '/usage',
-    summary: 'tokens and money so far',
+    summary: 'tokens and cost so far',
     run: (view) => describeUsage(view.totals()),
   },
   clear: {
     usage: '/clear',
-    summary: 'forget what was said; found tools stay',
+    summary: 'start over; active tools stay active',
     run: (view) => {
       view.forget()
-      return 'Forgotten. The tools that are active stay active.'
+      return 'The conversation starts over. Active tools stay active.'
     },
   },
   help: { usage: '/help', summary: 'this list', run: () => help() },
 }
 
-/** Runs a line that begins with a slash, and gives what it has to say. */
+/** Runs a line that begins with a slash, and returns what to print. */
 export async function runSlashCommand(line: string, view: ChatView): Promise<string> {
   const [, name = '', argument = ''] = /^\/(\S*)\s*(.*)$/s.exec(line.trim()) ?? []
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (!command) return `There is no /${oneLine(name)}; see /help`
+  if (!command) return `There is no command /${oneLine(name)}; see /help`
   try {
     return await command.run(view, argument.trim())
   } catch (error) {
@@ -73,14 +73,14 @@ function listTools(session: Session): string {
     ...active.map(({ name }) => `${pc.green(oneLine(name))}  ${pc.dim('(checked out)')}`),
   ]
   const waiting = session.deferred().length
-  return [...lines, `${lines.length} tools, ${waiting} more behind the search`].join('\n')
+  return [...lines, `${lines.length} tools, ${waiting} more found by search`].join('\n')
 }
 
 async function search(session: Session, words: string): Promise<string> {
-  if (words === '') return 'What for? /search <words>'
+  if (words === '') return 'Usage: /search <words>'
   const { matches, total, unmatchedTerms = [] } = await session.search(words, { limit: 10 })
-  const unmatched = unmatchedTerms.length > 0 ? `No tool says: ${unmatchedTerms.join(', ')}` : ''
-  if (matches.length === 0) return ['Nothing fits.', unmatched].filter(Boolean).join(' ')
+  const unmatched = unmatchedTerms.length > 0 ? `No tool mentions: ${unmatchedTerms.join(', ')}` : ''
+  if (matches.length === 0) return ['Nothing matches.', unmatched].filter(Boolean).join(' ')
   const lines = matches.map(
     ({ name, score, description, reasons }) =>
       `${score.toFixed(1).padStart(6)}  ${pc.green(oneLine(name))}  ${oneLine(description, 70)}\n        ${pc.dim(oneLine(reasons.join('; ')))}`,
@@ -107,7 +107,7 @@ function help(): string {
   const lines = Object.values(COMMANDS).map(({ usage, summary }) => `${usage.padEnd(17)} ${summary}`)
   return [
     ...lines,
-    '/exit             leave; so does Ctrl-D',
-    'Ctrl-C            stops an answer; twice leaves',
+    '/exit             leave (also Ctrl-D)',
+    'Ctrl-C            stop the answer; twice to leave',
   ].join('\n')
 }

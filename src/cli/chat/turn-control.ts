@@ -1,9 +1,9 @@
-/** The turn that is under way, if any, and what interrupts mean. */
+/** The current turn, if any, and what an interrupt means. */
 export class TurnControl {
   #controller: AbortController | undefined
   #isWarned = false
 
-  /** Fires when the turn under way is cancelled. */
+  /** Fires when the current turn is cancelled. */
   get signal(): AbortSignal | undefined {
     return this.#controller?.signal
   }
@@ -20,12 +20,12 @@ export class TurnControl {
     }
   }
 
-  /** The user has said something, so they stay. */
+  /** The user has typed something, so the next interrupt does not leave. */
   stay(): void {
     this.#isWarned = false
   }
 
-  /** The first interrupt cancels the turn, or warns where there is none; the next one leaves. */
+  /** The first interrupt cancels the turn, or warns when there is none; the next one leaves. */
   interrupt(): 'cancelled' | 'warned' | 'leave' {
     if (this.#isWarned) return 'leave'
     this.#isWarned = true

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { lexical, weighted } from 'toolcrib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { evalCommand } from '../commands/eval.ts'
-import { evaluate } from '../eval.ts'
+import { fakeTerminal } from '../fake-terminal.ts'
+import { evalCommand } from './command.ts'
 import { compare } from './compare.ts'
 import { confidenceInterval, signTest } from './figures.ts'
 import { loadCase } from './load-case.ts'
 import { measure } from './measure.ts'
+import { evaluate } from './run-eval.ts'
 
 let folder = ''
 
@@ -36,6 +37,7 @@ const TOOLS = [
 describe('evaluate', () => {
   it('measures recall, nDCG and MRR by id, where names repeat', async () => {
     const report = await evaluate({
+      searcher: 'lexical',
       tools: await file('t.jsonl', TOOLS),
       queries: await file('q.jsonl', [
         { id: '1', query: 'weather', relevant: ['a'] },
@@ -54,7 +56,7 @@ describe('evaluate', () => {
     expect(report.indexBytes).toBeGreaterThanOrEqual(0)
   })
 
-  it('leaves out distractors that bear the name of a relevant tool', async () => {
+  it('leaves out distractors with the name of a relevant tool', async () => {
     const report = await evaluate({
       tools: await file('t.jsonl', TOOLS),
       queries: await file('q.jsonl', [{ id: '1', query: 'weather forecast', relevant: ['a'] }]),
@@ -96,8 +98,8 @@ describe('evaluate', () => {
     ['not JSON', '{ "id": ', /t\.jsonl:2: /],
     ['no object', '[]', /t\.jsonl:2: a line must hold/],
     ['no name', { id: 'x' }, /t\.jsonl:2: a tool needs/],
-    ['a server that is no text', { id: 'x', name: 'y', server: 3 }, /t\.jsonl:2: "server"/],
-    ['an id twice', { id: 'a', name: 'y' }, /the id "a" stands twice/],
+    ['a server that is not text', { id: 'x', name: 'y', server: 3 }, /t\.jsonl:2: "server"/],
+    ['an id twice', { id: 'a', name: 'y' }, /t\.jsonl: two tools have the id "a"/],
   ])('refuses tools with %s and says where', async (_, line, message) => {
     const tools = await file('t.jsonl', [TOOLS[0], line])
     const queries = await file('q.jsonl', [{ id: '1', query: 'x', relevant: ['a'] }])
@@ -110,7 +112,7 @@ describe('evaluate', () => {
   it.each([
     ['no query', { relevant: ['a'] }, /q\.jsonl:1: a query needs a "query"/],
     ['wrong labels', { query: 'x', relevant: 'a' }, /q\.jsonl:1: a query needs "relevant"/],
-    ['nothing relevant', { query: 'x', relevant: [] }, /holds no query/],
+    ['nothing relevant', { query: 'x', relevant: [] }, /has no query with relevant tools/],
   ])('refuses queries with %s and says where', async (_, line, message) => {
     const tools = await file('t.jsonl', TOOLS)
     await expect(evaluate({ tools, queries: await file('q.jsonl', [line]) })).rejects.toThrow(message)
@@ -118,14 +120,14 @@ describe('evaluate', () => {
 
   it('names a file that is not there', async () => {
     await expect(evaluate({ tools: join(folder, 'none.jsonl'), queries: '' })).rejects.toThrow(
-      /Cannot read .*none\.jsonl/,
+      /cannot read .*none\.jsonl/,
     )
   })
 })
 
 describe('evalCommand', () => {
   it('is called eval and has the options of its help', () => {
-    const help = evalCommand().helpInformation()
+    const help = evalCommand(fakeTerminal().terminal).helpInformation()
     for (const option of ['--tools', '--queries', '--distractors', '--searcher', '--json'])
       expect(help).toContain(option)
   })
@@ -162,9 +164,18 @@ describe('toolcrib eval', () => {
       { id: '1', query: 'weather', relevant: ['a'] },
       { id: '2', query: 'quokka', relevant: ['c'] },
     ])
-    await evalCommand().parseAsync(['--tools', tools, '--queries', queries, '--misses', misses, '--json'], {
-      from: 'user',
-    })
+    const flags = [
+      '--tools',
+      tools,
+      '--queries',
+      queries,
+      '--misses',
+      misses,
+      '--json',
+      '--searcher',
+      'lexical',
+    ]
+    await evalCommand(fakeTerminal().terminal).parseAsync(flags, { from: 'user' })
     expect(JSON.parse(await readFile(misses, 'utf8'))).toEqual({
       searcher: 'lexical',
       id: '2',
@@ -172,6 +183,31 @@ describe('toolcrib eval', () => {
       relevant: ['c'],
       found: [],
     })
+  })
+})
+
+describe('the flags of toolcrib eval', () => {
+  const run = async (...flags: string[]) => {
+    const files = ['--queries', await file('q.jsonl', [{ id: '1', query: 'weather', relevant: ['a'] }])]
+    const tools = ['--tools', await file('t.jsonl', TOOLS)]
+    const { terminal, stdout } = fakeTerminal({ cwd: folder })
+    await evalCommand(terminal).parseAsync([...tools, ...files, ...flags, '--json'], { from: 'user' })
+    return JSON.parse(stdout())
+  }
+
+  it('measure the hybrid searcher by default', async () => {
+    expect(await run()).toMatchObject({ searcher: 'hybrid', recall: { '1': 1 } })
+  })
+
+  it.each(['lexical', 'lexical,lexical', 'lexical,weighted,regex'])(
+    'refuse to compare %s',
+    async (searchers) => {
+      await expect(run('--compare', searchers)).rejects.toThrow('two different searchers')
+    },
+  )
+
+  it('compare two different searchers', async () => {
+    expect(await run('--compare', 'lexical,weighted')).toMatchObject({ first: 'lexical', second: 'weighted' })
   })
 })
 
@@ -186,7 +222,7 @@ describe('figures', () => {
     expect(confidenceInterval(values)).toEqual([low, high])
   })
 
-  it('tell chance from a difference', () => {
+  it('distinguish a difference from chance', () => {
     expect(signTest(5, 5)).toBe(1)
     expect(signTest(10, 0)).toBeCloseTo(0.002, 3)
     expect(signTest(600, 400)).toBeLessThan(0.001)

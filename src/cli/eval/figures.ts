@@ -1,7 +1,7 @@
 /** A range as two shares. */
 export type Interval = readonly [low: number, high: number]
 
-/** How often the queries are drawn anew to see how far a mean moves. */
+/** How often the queries are resampled to see how far a mean moves. */
 const DRAWS = 1_000
 
 export function mean(values: readonly number[]): number {
@@ -12,7 +12,7 @@ export function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits))
 }
 
-/** Where a mean lies with 95 % confidence, by drawing the values anew many times (the bootstrap); always the same draws. */
+/** Where a mean lies with 95 % confidence, by the bootstrap: many resamples, always the same ones. */
 export function confidenceInterval(values: readonly number[]): Interval {
   const random = seededRandom(42)
   const means = Array.from({ length: DRAWS }, () => {

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { type JsonSchema, type Listing, ToolcribError } from 'toolcrib'
 
 export interface EvalFiles {
-  /** A file of lines `{ id, server?, name, description, inputSchema }`. */
-  readonly tools: string
+  /** A file of lines `{ id, server?, name, description, inputSchema }`, or such tools. */
+  readonly tools: string | readonly EvalTool[]
   /** A file of lines `{ id, query, relevant: [ids] }`. */
   readonly queries: string
-  /** More tools, to make it harder. Those that bear a relevant tool's name are left out. */
+  /** More tools, to make it harder. Those with the name of a relevant tool are left out. */
   readonly distractors?: string
 }
 
@@ -31,23 +31,21 @@ export interface EvalCase {
 
 /** Reads the files of a case; throws `config-invalid`, with file and line, for what cannot be used. */
 export async function loadCase(options: EvalFiles): Promise<EvalCase> {
-  const tools = await readLines(options.tools, toTool)
+  const isFile = typeof options.tools === 'string'
+  const tools = isFile ? await readLines(options.tools, toTool) : options.tools
   const queries = await readLines(options.queries, toQuery)
   const ids = new Map(tools.map((tool) => [tool.id, tool]))
   if (ids.size < tools.length) {
     const repeated = tools.find((tool) => ids.get(tool.id) !== tool)
     throw new ToolcribError(
       'config-invalid',
-      `${options.tools}: the id "${repeated?.id}" stands twice; ids must differ`,
+      `${isFile ? `${options.tools}: ` : ''}two tools have the id "${repeated?.id}"; ids must differ`,
     )
   }
   // A query without a relevant tool has no recall.
   const labelled = queries.filter(({ relevant }) => relevant.length > 0)
   if (labelled.length === 0) {
-    throw new ToolcribError(
-      'config-invalid',
-      `${options.queries} holds no query with relevant tools; add some`,
-    )
+    throw new ToolcribError('config-invalid', `${options.queries} has no query with relevant tools; add some`)
   }
   if (options.distractors === undefined) return { tools, queries: labelled }
   const taken = new Set(labelled.flatMap(({ relevant }) => relevant.map((id) => ids.get(id)?.name)))
@@ -60,7 +58,7 @@ async function readLines<Item>(file: string, toItem: (line: unknown) => Item): P
   try {
     text = await readFile(file, 'utf8')
   } catch (cause) {
-    throw new ToolcribError('config-invalid', `Cannot read ${file}; check the path`, { cause })
+    throw new ToolcribError('config-invalid', `cannot read ${file}; check the path`, { cause })
   }
   const items: Item[] = []
   for (const [at, line] of text.split('\n').entries()) {
@@ -108,7 +106,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** One group a server, as a registry would hold them; fills `idOf`, since names may repeat. */
+/** One group per server, as a registry has them; fills `idOf`, since names may repeat. */
 export function toGroups(tools: readonly EvalTool[], idOf: Map<Listing, string>): Map<string, Listing[]> {
   const groups = new Map<string, Listing[]>()
   for (const { id, server, name, description, inputSchema } of tools) {

@@ -11,16 +11,16 @@ export interface ClientFile {
 }
 
 /** Whose files to look for, and where. */
-export interface Surroundings {
+export interface ClientPlace {
   readonly home: string
   readonly platform: NodeJS.Platform
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The project, for files that programs keep in it. */
+  /** The project's folder, for files that programs keep there. */
   readonly cwd: string
 }
 
 /** The files in which well-known MCP clients and editors keep their servers, whether they exist or not. */
-export function clientFiles({ home, platform, env, cwd }: Surroundings): ClientFile[] {
+export function clientFiles({ home, platform, env, cwd }: ClientPlace): ClientFile[] {
   const { join } = platform === 'win32' ? win32 : posix
   // A variable that is set to nothing counts as not set.
   const roaming = env.APPDATA || join(home, 'AppData', 'Roaming')

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parse } from 'smol-toml'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { exitCodeOf, type ImportOptions, importServers } from '../import.ts'
 import { clientFiles } from './client-files.ts'
+import { exitCodeOf, type ImportOptions, importServers } from './run-import.ts'
 
 let root = ''
 let home = ''
@@ -156,7 +156,7 @@ describe('importing servers', () => {
     await expect(stat(join(cwd, 'toolcrib.toml'))).rejects.toThrow()
   })
 
-  it('leaves out what is switched off or makes no sense, and says so', async () => {
+  it('skips servers that are disabled or invalid, and says so', async () => {
     await write(join(home, '.cursor', 'mcp.json'), {
       mcpServers: { off: { ...files, disabled: true }, 'a,b': files, empty: {}, good: files },
     })
@@ -171,11 +171,11 @@ describe('importing servers', () => {
     ])
     expect(found[1]).toMatchObject({
       client: 'gemini',
-      problem: expect.stringContaining('line 1: it is no JSON'),
+      problem: expect.stringContaining('line 1: not valid JSON'),
     })
   })
 
-  it('takes over which tools to leave out and which variables to hand on, and names what it leaves behind', async () => {
+  it('imports lists of tools and variables, and names what it leaves out', async () => {
     await write(join(home, '.gemini', 'settings.json'), {
       mcpServers: { gemini: { ...files, includeTools: ['a'], excludeTools: ['b'], trust: true, timeout: 5 } },
     })
@@ -232,10 +232,10 @@ describe('importing servers', () => {
     await write(join(home, '.codex', 'config.toml'), 'model = "x"\n[mcp_servers')
     const outcome = await run()
     expect(exitCodeOf(outcome)).toBe(1)
-    expect(outcome.files.at(-1)?.problem).toMatch(/^line 2: .*; mend it there, or/)
+    expect(outcome.files.at(-1)?.problem).toMatch(/^line 2: .*; correct the file, or/)
   })
 
-  it('keeps a new file to its owner, and tells how many values came along', async () => {
+  it('makes a new file readable by its owner only, and counts the copied values', async () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
     const env = { TOKEN: 'secret', OTHER: '${OTHER}' }
     await write(join(home, '.cursor', 'mcp.json'), { mcpServers: { files: { ...files, env } } })
@@ -247,10 +247,10 @@ describe('importing servers', () => {
     await write(join(home, '.cursor', 'mcp.json'), { mcpServers: { files } })
     await write(join(home, '.gemini', 'settings.json'), { mcpServers: { other: { command: 'x' } } })
     expect((await run({ clients: ['gemini'] })).added).toEqual(['other'])
-    await expect(run({ clients: ['emacs'] })).rejects.toThrow(/known are .*cursor/)
+    await expect(run({ clients: ['emacs'] })).rejects.toThrow(/not a known program; use one of .*cursor/)
   })
 
-  it('does not touch a target that makes no sense', async () => {
+  it('does not touch an invalid target', async () => {
     await write(join(cwd, 'toolcrib.toml'), '[server')
     await write(join(home, '.cursor', 'mcp.json'), { mcpServers: { files } })
     await expect(run()).rejects.toMatchObject({ code: 'config-invalid' })

@@ -8,11 +8,11 @@ import type { ImportedServer } from './read-servers.ts'
 /** What becomes of one server that was found. */
 export interface PlannedServer {
   readonly name: string
-  /** `added` under the name `as`; `present`: the same is there already; the rest is left out. */
+  /** `added` under the name `as`; `present`: already there under that name; the others are skipped. */
   readonly outcome: 'added' | 'present' | 'disabled' | 'invalid'
   readonly as?: string
   readonly reason?: string
-  /** What the program says of it that is not taken over, by its keys. */
+  /** Keys of the program's own that are not imported. */
   readonly leftBehind?: readonly string[]
 }
 
@@ -31,8 +31,8 @@ export interface ImportPlan {
 }
 
 /**
- * Decides what to take over from the files that exist. A server that is there already, by whatever name, is not taken
- * again; one whose name is taken by another gets its program's name behind its own. Nothing that is there is changed.
+ * Decides what to import from the files that exist. A server that is already there under any name is skipped; when
+ * another server has its name, the program's name is appended. Nothing that is there is changed.
  */
 export function planImport(
   files: readonly { readonly file: ClientFile; readonly text: string }[],
@@ -49,7 +49,7 @@ export function planImport(
     } catch (error) {
       return {
         ...place,
-        problem: `${describe(error, text)}; mend it there, or import from others by their names`,
+        problem: `${describe(error, text)}; correct the file, or name the programs to import from`,
         servers: [],
       }
     }
@@ -83,7 +83,7 @@ class JsonFault extends Error {
 
   constructor({ error, offset }: ParseError) {
     const reason = printParseErrorCode(error).replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
-    super(`it is no JSON: ${reason.toLowerCase()}`)
+    super(`not valid JSON: ${reason.toLowerCase()}`)
     this.offset = offset
   }
 }
@@ -92,7 +92,7 @@ class JsonFault extends Error {
 function describe(error: unknown, text: string): string {
   const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
   if (error instanceof TomlError) return `line ${error.line}: ${reason}`
-  if (error instanceof RangeError) return 'it is nested too deeply'
+  if (error instanceof RangeError) return 'nested too deeply'
   if (error instanceof JsonFault) return `line ${text.slice(0, error.offset).split('\n').length}: ${reason}`
   return reason
 }

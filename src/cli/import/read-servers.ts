@@ -10,7 +10,7 @@ export interface ImportedServer {
   readonly allow?: unknown
   readonly deny?: unknown
   readonly disabled?: boolean
-  /** Keys of the program's own that say something, and are not taken over. */
+  /** Keys of the program's own that have a value and are not imported. */
   readonly leftBehind?: readonly string[]
 }
 
@@ -29,7 +29,7 @@ export function serversUnder(...places: readonly (string | readonly string[])[])
   }
 }
 
-/** Zed wrote `command: { path, args, env }` before it wrote what others do. */
+/** Older versions of Zed write `command: { path, args, env }`. */
 export const fromZed: ReadServers = (data) =>
   mapServers(fieldOf(data, 'context_servers'), (server) => {
     const { command } = server
@@ -53,7 +53,7 @@ export const fromCodex: ReadServers = (data) =>
     })
   })
 
-/** Variables that a server gets from the environment; one that is not set there is empty. */
+/** Variables that a server gets from the environment; empty when they are not set. */
 function handedOn(names: unknown): Record<string, string> {
   const listed = Array.isArray(names) ? names : []
   const variables = listed.map((item) => (isTable(item) ? item.name : item))
@@ -127,7 +127,7 @@ const TAKEN = new Set([
   ...ALLOW_KEYS,
   ...DENY_KEYS,
 ])
-/** Notes, and what says the same as what is taken. */
+/** Notes, and keys that repeat what is imported. */
 const IDLE = new Set(['name', 'description', 'comment', '_comment', 'transport', 'transportType', 'source'])
 
 function leftBehind(server: Readonly<Record<string, unknown>>): string[] {
@@ -135,7 +135,7 @@ function leftBehind(server: Readonly<Record<string, unknown>>): string[] {
   return left.filter(([, value]) => !isSilent(value)).map(([key]) => key)
 }
 
-/** What is switched off, or holds nothing, says nothing. */
+/** Whether a value is off or empty, so that leaving it out changes nothing. */
 function isSilent(value: unknown): boolean {
   if (value === null || value === undefined || value === false || value === '') return true
   return typeof value === 'object' && Object.keys(value).length === 0

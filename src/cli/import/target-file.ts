@@ -11,31 +11,31 @@ import { type ImportedServer, serversUnder } from './read-servers.ts'
 export interface TargetFile {
   /** The servers that are in it. */
   readonly present: ReadonlyMap<string, ImportedServer>
-  /** True when it held something that counts for nothing. */
+  /** True when it has content that is replaced. */
   readonly isReplaced: boolean
-  /** Adds servers behind what is there; the whole is checked before it takes the file's place. */
+  /** Appends servers to what is there; the result is checked before it replaces the file. */
   add(servers: ReadonlyMap<string, ImportedServer>): Promise<void>
 }
 
 /**
- * Reads the file, in the format that its name says. `isAnew` goes by nothing that is in it. Throws `config-invalid` for
- * one that makes no sense.
+ * Opens the file, in the format that its extension says. With `isReplaced`, its content is ignored. Throws
+ * `config-invalid` for a file that cannot be read or parsed.
  */
-export async function openTarget(path: string, { isAnew }: { isAnew: boolean }): Promise<TargetFile> {
+export async function openTarget(path: string, { isReplaced }: { isReplaced: boolean }): Promise<TargetFile> {
   const format = formatOf(path)
   const found = await readText(path)
   const isEmpty = found === undefined || found.trim() === ''
-  const before = isAnew || isEmpty ? undefined : found
+  const before = isReplaced || isEmpty ? undefined : found
   return {
-    isReplaced: isAnew && !isEmpty,
+    isReplaced: isReplaced && !isEmpty,
     present: before === undefined ? new Map() : presentServers(parsed(before, path, format)),
     add: async (servers) => {
       const text = format.add(before, Object.fromEntries(servers))
       try {
         readConfig(format.parse(text))
       } catch (cause) {
-        const step = 'import to another file with --to, and join them by hand'
-        throw new ToolcribError('config-invalid', `${path} cannot be added to; ${step}`, { cause })
+        const step = 'import to another file with --to, and merge them by hand'
+        throw new ToolcribError('config-invalid', `servers cannot be added to ${path}; ${step}`, { cause })
       }
       await replaceFile(path, text, { isNew: found === undefined })
     },
@@ -66,7 +66,7 @@ const JSON_WITH_COMMENTS: Format = {
   },
   add: (before, servers) => {
     if (before === undefined) return `${JSON.stringify({ mcpServers: servers }, null, 2)}\n`
-    // Some editors write `servers`; a file goes on as it began.
+    // Some editors write `servers`; the file keeps its key.
     const data = JSON_WITH_COMMENTS.parse(before)
     const key = isTable(data) && !('mcpServers' in data) && 'servers' in data ? 'servers' : 'mcpServers'
     const formattingOptions = { insertSpaces: true, tabSize: 2 }
@@ -80,7 +80,7 @@ const JSON_WITH_COMMENTS: Format = {
 function formatOf(path: string): Format {
   if (path.endsWith('.toml')) return TOML
   if (path.endsWith('.json')) return JSON_WITH_COMMENTS
-  throw new ToolcribError('config-invalid', `${path} is neither .toml nor .json; name such a file by --to`)
+  throw new ToolcribError('config-invalid', `${path} is neither .toml nor .json; pass such a file with --to`)
 }
 
 async function readText(path: string): Promise<string | undefined> {
@@ -88,7 +88,9 @@ async function readText(path: string): Promise<string | undefined> {
     return await readFile(path, 'utf8')
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
-    throw new ToolcribError('config-invalid', `${path} cannot be read; pass another file by --to`, { cause })
+    throw new ToolcribError('config-invalid', `${path} cannot be read; pass another file with --to`, {
+      cause,
+    })
   }
 }
 
@@ -98,7 +100,7 @@ function parsed(text: string, path: string, format: Format): unknown {
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)
     const place = cause instanceof TomlError ? `${path}:${cause.line}` : path
-    const step = 'mend it there, import to another file with --to, or write it anew with --force'
+    const step = 'correct it, import to another file with --to, or replace it with --force'
     throw new ToolcribError('config-invalid', `${place}: ${reason}; ${step}`, { cause })
   }
 }
@@ -108,14 +110,14 @@ const presentServers = serversUnder('server', 'servers', 'mcpServers')
 async function replaceFile(path: string, text: string, { isNew }: { isNew: boolean }): Promise<void> {
   const draft = `${path}.${randomUUID()}`
   try {
-    // Values of variables may be secrets: a new file is for its owner alone.
+    // Values of variables may be secrets: only the owner can read a new file.
     const mode = isNew ? 0o600 : (await stat(path)).mode & 0o777
     await mkdir(dirname(path), { recursive: true })
     await writeFile(draft, text, { mode })
     await rename(draft, path)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const step = 'pass another file by --to'
+    const step = 'pass another file with --to'
     throw new ToolcribError('config-invalid', `${path} cannot be written: ${reason}; ${step}`, { cause })
   } finally {
     await rm(draft, { force: true }).catch(() => {})

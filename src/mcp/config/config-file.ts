@@ -12,16 +12,34 @@ export interface ConfigFile {
   lineOf(keys: readonly string[]): number
 }
 
-/** Reads TOML by the name's end, JSON with comments and trailing commas otherwise; `config-invalid` names the line. */
+/** The largest config that is read: parsing takes time and many times its size in memory. */
+export const MAX_CONFIG_BYTES = 2 * 1024 * 1024
+
+/**
+ * Parses TOML when the name ends in `.toml`, otherwise JSON with comments and trailing commas. Throws `config-invalid`
+ * with the line for text that cannot be parsed, and for text over 2 MiB.
+ */
 export function parseConfigFile(text: string, path: string): ConfigFile {
+  if (text.length > MAX_CONFIG_BYTES) throw tooLarge(path)
   const source = text.replace(/^\uFEFF/, '')
   return path.endsWith('.toml') ? readToml(source, path) : readJson(source, path)
+}
+
+/** A `config-invalid` for a file over the limit. */
+export function tooLarge(path: string): ToolcribError {
+  const limit = `${MAX_CONFIG_BYTES / 1024 / 1024} MiB`
+  return new ToolcribError('config-invalid', `${path} is larger than ${limit}; keep only the config in it`)
 }
 
 function readToml(text: string, path: string): ConfigFile {
   try {
     const data: Record<string, unknown> = parseToml(text)
-    return { path, format: 'toml', data, lineOf: (keys) => tomlLine(text, keys) }
+    let index: ReadonlyMap<string, number> | undefined
+    const lineOf = (keys: readonly string[]) => {
+      index ??= indexToml(text)
+      return nearestLine(index, keys)
+    }
+    return { path, format: 'toml', data, lineOf }
   } catch (thrown) {
     const place = thrown instanceof TomlError ? `${path}:${thrown.line}` : path
     const reason = describeError(thrown).split('\n')[0]
@@ -29,20 +47,47 @@ function readToml(text: string, path: string): ConfigFile {
   }
 }
 
-/** The parser keeps no positions, so the text is looked through for the header and the key. */
-function tomlLine(text: string, keys: readonly string[]): number {
+/**
+ * The line of each table and key, by its path. The parser keeps no positions, so the text is read a second time, as
+ * far as lines go: a line of a text over several lines may be taken for a key.
+ */
+function indexToml(text: string): ReadonlyMap<string, number> {
+  const lines = new Map<string, number>()
   let table = ''
-  let nearest = { line: 1, depth: 0 }
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
-    const header = /^\s*\[+\s*([^\]]+?)\s*\]+/.exec(line)?.[1]
-    const key = header === undefined ? /^\s*([\w\-."']+?)\s*=/.exec(line)?.[1] : undefined
+  for (const [at, line] of text.split('\n').entries()) {
+    const header = headerOf(line)
+    const key = header === undefined ? keyOf(line) : undefined
     if (header !== undefined) table = header
-    const found = splitKeys(key === undefined ? table : table === '' ? key : `${table}.${key}`)
-    const depth = found.length
-    const isOnTheWay = depth <= keys.length && found.every((part, at) => part === keys[at])
-    if (isOnTheWay && depth > nearest.depth) nearest = { line: index + 1, depth }
+    if (header === undefined && key === undefined) continue
+    const path = pathOf(splitKeys(key === undefined ? table : table === '' ? key : `${table}.${key}`))
+    if (!lines.has(path)) lines.set(path, at + 1)
   }
-  return nearest.line
+  return lines
+}
+
+function nearestLine(lines: ReadonlyMap<string, number>, keys: readonly string[]): number {
+  for (let depth = keys.length; depth > 0; depth--) {
+    const line = lines.get(pathOf(keys.slice(0, depth)))
+    if (line !== undefined) return line
+  }
+  return 1
+}
+
+function pathOf(keys: readonly string[]): string {
+  return JSON.stringify(keys)
+}
+
+function headerOf(line: string): string | undefined {
+  const written = line.trim()
+  if (!written.startsWith('[')) return undefined
+  const name = written.replace(/^\[+/, '')
+  const end = name.indexOf(']')
+  return end < 0 ? undefined : name.slice(0, end).trim()
+}
+
+function keyOf(line: string): string | undefined {
+  const key = line.slice(0, Math.max(0, line.indexOf('='))).trim()
+  return /^[\w\-."']+$/.test(key) ? key : undefined
 }
 
 function splitKeys(dotted: string): string[] {
@@ -55,32 +100,30 @@ function readJson(text: string, path: string): ConfigFile {
     return readTree(text, path)
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause
-    const reason = 'is nested too deeply; take out what is no config'
+    const reason = 'is nested too deeply; keep only the config in it'
     throw new ToolcribError('config-invalid', `${path}: ${reason}`, { cause })
   }
 }
 
 function readTree(text: string, path: string): ConfigFile {
   const errors: ParseError[] = []
+  const lineAt = lineFinder(text)
   const root = parseTree(text, errors, { allowTrailingComma: true })
   const [error] = errors
   if (error) {
     const reason = printParseErrorCode(error.error).replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
-    throw new ToolcribError(
-      'config-invalid',
-      `${path}:${lineAt(text, error.offset)}: ${reason.toLowerCase()}`,
-    )
+    throw new ToolcribError('config-invalid', `${path}:${lineAt(error.offset)}: ${reason.toLowerCase()}`)
   }
   const data =
     root &&
     toValue(root, (key, first) => {
-      const reason = `the key ${JSON.stringify(key.value)} is in line ${lineAt(text, first.offset)} already`
-      const place = `${path}:${lineAt(text, key.offset)}`
+      const reason = `the key ${JSON.stringify(key.value)} is in line ${lineAt(first.offset)} already`
+      const place = `${path}:${lineAt(key.offset)}`
       throw new ToolcribError('config-invalid', `${place}: ${reason}; rename or remove one of them`)
     })
   if (!root || !isRecord(data))
     throw new ToolcribError('config-invalid', `${path}:1: must hold a JSON object`)
-  return { path, format: 'json', data, lineOf: (keys) => lineAt(text, offsetOf(root, keys)) }
+  return { path, format: 'json', data, lineOf: (keys) => lineAt(offsetOf(root, keys)) }
 }
 
 /** The value of a node. Objects have no prototype, so that `__proto__` is a key like any other. */
@@ -112,6 +155,24 @@ function offsetOf(root: Node, keys: readonly string[]): number {
   return offset
 }
 
-function lineAt(text: string, offset: number): number {
-  return text.slice(0, offset).split('\n').length
+/** Returns the line of an offset. Where lines begin is found once, when the first is asked for. */
+function lineFinder(text: string): (offset: number) => number {
+  let starts: number[] | undefined
+  return (offset) => {
+    starts ??= lineStarts(text)
+    let low = 0
+    let high = starts.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((starts[middle] ?? 0) <= offset) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [0]
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  return starts
 }

@@ -1,5 +1,10 @@
-/** A text with its variables filled in, or the variable that has no value, or what is no variable that is known. */
-export type Expanded = { readonly text: string } | { readonly missing: string } | { readonly unknown: string }
+/** A text with its variables filled in, or why that cannot be done. */
+export type Expanded =
+  | { readonly text: string }
+  /** The variable that has no value. */
+  | { readonly missing: string }
+  /** What stands between the braces and is not a variable. */
+  | { readonly unknown: string }
 
 /** What variables stand for. */
 export interface Variables {
@@ -8,52 +13,78 @@ export interface Variables {
   readonly workspaceFolder?: string | undefined
 }
 
+/** How deep defaults may hold variables whose defaults hold variables. */
+const MAX_DEPTH = 16
+const MAX_SHOWN = 60
+
 /**
  * Fills in `${NAME}`, `${NAME:-default}` and the spellings of editors: `${env:NAME}`, `${userHome}`,
- * `${workspaceFolder}`, and `${input:api-key}` for the variable `API_KEY`. A default also stands in for an empty
- * variable, as in a shell, and may hold variables itself. What was filled in is not looked at again. Anything else in
- * such braces is unknown: a server must not get `${command:x}` in place of a token.
+ * `${workspaceFolder}`, and `${input:api-key}` for the variable `API_KEY`. A default also replaces an empty variable, as
+ * in a shell, and may hold variables itself, up to 16 deep. Values are not expanded again. Anything else in such braces
+ * is unknown: a server must not receive `${command:x}` in place of a token. Takes time linear in the text.
  */
 export function expandVariables(text: string, variables: Variables): Expanded {
-  let expanded = ''
-  let rest = text
-  for (let at = rest.indexOf('${'); at >= 0; at = rest.indexOf('${')) {
-    const close = closingBrace(rest, at + 2)
-    if (close < 0) break
-    const meaning = meaningOf(rest.slice(at + 2, close), variables)
-    if (!('text' in meaning)) return meaning
-    expanded += rest.slice(0, at) + meaning.text
-    rest = rest.slice(close + 1)
-  }
-  return { text: expanded + rest }
+  return expandRange({ text, variables, closing: matchBraces(text) }, 0, text.length, 0)
 }
 
 /** Whether a text holds a variable, whatever that stands for. */
 export function holdsVariable(text: string): boolean {
-  return /\$\{[^}]*\}/.test(text)
+  const start = text.indexOf('${')
+  return start >= 0 && text.includes('}', start)
 }
 
-/** Where the reference ends that begins before `from`, past the variables it holds itself. */
-function closingBrace(text: string, from: number): number {
-  let depth = 0
-  for (let at = from; at < text.length; at++) {
-    if (text.startsWith('${', at)) depth++
-    else if (text[at] === '}' && depth-- === 0) return at
+/** Where the brace of each reference closes, by where the reference begins; one that never closes is left out. */
+function matchBraces(text: string): ReadonlyMap<number, number> {
+  const closing = new Map<number, number>()
+  const open: number[] = []
+  for (let at = 0; at < text.length; at++) {
+    if (text.startsWith('${', at)) open.push(at)
+    else if (text[at] === '}') {
+      const start = open.pop()
+      if (start !== undefined) closing.set(start, at)
+    }
   }
-  return -1
+  return closing
 }
 
-const REFERENCE =
-  /^(?:(?<plain>[\w.]+)|env:(?<named>[^{}:]+)|input:(?<input>[^{}:]+))(?::-(?<fallback>.*))?$/s
+interface Expansion {
+  readonly text: string
+  readonly variables: Variables
+  readonly closing: ReadonlyMap<number, number>
+}
 
-function meaningOf(reference: string, variables: Variables): Expanded {
-  const { plain, named, input, fallback } = REFERENCE.exec(reference)?.groups ?? {}
+function expandRange(expansion: Expansion, from: number, to: number, depth: number): Expanded {
+  const { text, closing } = expansion
+  const parts: string[] = []
+  let rest = from
+  for (;;) {
+    const start = text.indexOf('${', rest)
+    const close = start < 0 || start >= to ? undefined : closing.get(start)
+    if (close === undefined) break
+    const meaning = expandReference(expansion, start + 2, close, depth)
+    if (!('text' in meaning)) return meaning
+    parts.push(text.slice(rest, start), meaning.text)
+    rest = close + 1
+  }
+  return { text: parts.join('') + text.slice(rest, to) }
+}
+
+const REFERENCE = /(?:(?<plain>[\w.]+)|env:(?<named>[^{}:]+)|input:(?<input>[^{}:]+))(?<end>:-|\})/y
+
+function expandReference(expansion: Expansion, from: number, close: number, depth: number): Expanded {
+  const { text, variables } = expansion
+  REFERENCE.lastIndex = from
+  const { plain, named, input, end } = REFERENCE.exec(text)?.groups ?? {}
   const name = plain ?? named ?? (input === undefined ? undefined : inputName(input))
-  if (name === undefined) return { unknown: reference }
+  if (name === undefined || depth > MAX_DEPTH) return { unknown: shown(text.slice(from, close)) }
   const value = lookUp(name, variables)
-  if (fallback !== undefined && (value === undefined || value === ''))
-    return expandVariables(fallback, variables)
+  if (end === ':-' && (value === undefined || value === ''))
+    return expandRange(expansion, REFERENCE.lastIndex, close, depth + 1)
   return value === undefined ? { missing: name } : { text: value }
+}
+
+function shown(reference: string): string {
+  return reference.length > MAX_SHOWN ? `${reference.slice(0, MAX_SHOWN)}…` : reference
 }
 
 /** Editors ask their users for inputs; here they are variables of the environment. */
@@ -64,5 +95,6 @@ function inputName(id: string): string {
 function lookUp(name: string, { env, workspaceFolder }: Variables): string | undefined {
   if (name === 'workspaceFolder') return workspaceFolder
   if (name === 'userHome') return env.HOME ?? env.USERPROFILE
-  return env[name]
+  // Own variables only: every object has a `constructor`.
+  return Object.hasOwn(env, name) ? env[name] : undefined
 }

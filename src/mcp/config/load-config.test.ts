@@ -98,6 +98,12 @@ describe('loadConfig', () => {
       '/project/toolcrib.toml': '[tools]\ndeferred_tools = true\nregistry_mode = "auto"',
     })
     expect(all.tools).toEqual({ mode: 'auto', defer: 'all' })
+    const full = await load({ '/project/toolcrib.toml': '[tools]\nlazy_mcp = false' })
+    expect(full.tools).toEqual({ mode: 'full' })
+    const lazy = await load({
+      '/project/toolcrib.toml': '[tools]\nlazy_mcp = false\nregistry_mode = "lazy"\ndefer = "auto"',
+    })
+    expect(lazy.tools).toEqual({ mode: 'lazy' })
   })
 
   it('lays flags over the environment over the project over the user', async () => {
@@ -118,9 +124,9 @@ describe('loadConfig', () => {
   })
 
   it.each([
-    ['lazy_mcp', 'mcp'],
-    ['deferred_tools', 'all'],
-  ])('lets a layer undo a %s of the layer below', async (key, defer) => {
+    ['lazy_mcp', 'mcp', { mode: 'full' }],
+    ['deferred_tools', 'all', {}],
+  ])('lets a layer undo a %s of the layer below', async (key, defer, undone) => {
     const layers = (user: string, project: string) => ({
       '/home/me/.config/toolcrib/toolcrib.toml': `[tools]\n${user}`,
       '/project/toolcrib.toml': `[tools]\n${project}`,
@@ -128,11 +134,11 @@ describe('loadConfig', () => {
     const HOME = '/home/me'
     const variable = `TOOLCRIB_${key.toUpperCase()}`
     const off = layers(`${key} = true`, `${key} = false`)
-    expect((await load(off, { env: { HOME } })).tools).toEqual({})
+    expect((await load(off, { env: { HOME } })).tools).toEqual(undone)
     expect((await load(off, { env: { HOME, [variable]: '1' } })).tools).toEqual({ mode: 'lazy', defer })
     const on = layers(`${key} = false`, `${key} = true`)
     expect((await load(on, { env: { HOME } })).tools).toEqual({ mode: 'lazy', defer })
-    expect((await load(on, { env: { HOME, [variable]: 'false' } })).tools).toEqual({})
+    expect((await load(on, { env: { HOME, [variable]: 'false' } })).tools).toEqual(undone)
     const flags = { overrides: { [key]: true } }
     expect((await load(on, { env: { HOME, [variable]: 'false' }, ...flags })).tools).toEqual({
       mode: 'lazy',
@@ -318,7 +324,7 @@ describe('loadConfig', () => {
   it('names the variable of the environment that makes no sense, and its text', async () => {
     await expect(load({}, { env: { TOOLCRIB_TOOL_THRESHOLD: 'x' } })).rejects.toMatchObject({
       code: 'config-invalid',
-      message: 'the environment variable TOOLCRIB_TOOL_THRESHOLD must be a number, 0 or more, not "x"',
+      message: 'the environment variable TOOLCRIB_TOOL_THRESHOLD must be a whole number, 0 or more, not "x"',
     })
   })
 
@@ -417,6 +423,169 @@ describe('loadConfig', () => {
   it('reads its own result again to the same', async () => {
     const config = await load({ '/project/toolcrib.toml': '[server.a]\ncommand = "x"\ntimeout_ms = 5' })
     expect(readConfig(config).servers).toEqual(config.servers)
+  })
+
+  it('reads everything it returned again to the same', async () => {
+    const config = await load({
+      '/project/toolcrib.toml': `require_lock = true
+        [tools]
+        searcher = "lexical"
+        [profile.work]
+        mode = "full"`,
+    })
+    const again = readConfig(config)
+    expect(again).toMatchObject({
+      searcher: 'lexical',
+      requireLock: true,
+      profiles: { work: { mode: 'full' } },
+    })
+  })
+
+  it('reads profiles, the project over the user by name', async () => {
+    const config = await load(
+      {
+        '/home/me/.config/toolcrib/toolcrib.toml': `
+          [profile.work]
+          servers = ["github"]
+          deny = ["*delete*"]
+          [profile.home]
+          mode = "lazy"`,
+        '/project/toolcrib.toml': `
+          [profile.work]
+          servers = ["github", "jira"]
+          allow = ["mcp__github__*"]
+          pinned = ["mcp__jira__search"]
+          mode = "full"`,
+      },
+      { env: { HOME: '/home/me' } },
+    )
+    expect(config.profiles).toEqual({
+      work: {
+        servers: ['github', 'jira'],
+        allow: ['mcp__github__*'],
+        pinned: ['mcp__jira__search'],
+        mode: 'full',
+      },
+      home: { mode: 'lazy' },
+    })
+    expect(config.servers).toEqual({})
+  })
+
+  it.each([
+    ['[profile.work]\nserver = ["a"]', ':2: [profile.work] unknown key "server"; did you mean "servers"?'],
+    ['[profile.work]\nmode = "fast"', ':2: [profile.work] "mode" must be one of full, lazy, auto'],
+    ['[profile.work]\nservers = "a"', ':2: [profile.work] "servers" must be a list of texts'],
+    ['[profile."a/b"]\nmode = "full"', ':1: [profile.a/b] the name of a profile'],
+    ['[profil.work]\nmode = "full"', ':1: unknown key "profil"; did you mean "profile"?'],
+    ['profile = "work"', ':1: "profile" must be a table of keys'],
+  ])('refuses the profile %j', async (text, message) => {
+    await expect(load({ '/project/toolcrib.toml': text })).rejects.toMatchObject({ code: 'config-invalid' })
+    await expect(load({ '/project/toolcrib.toml': text })).rejects.toThrow(`/project/toolcrib.toml${message}`)
+  })
+
+  it.each([
+    ['max_active_schemas', '1.5'],
+    ['max_active_schemas', '-1'],
+    ['max_active_schemas', 'nan'],
+    ['max_active_schemas', 'inf'],
+    ['tool_threshold', '0.5'],
+    ['threshold_percent', '101'],
+    ['context_window', '1.5'],
+    ['result_budget_chars', '-80000'],
+    ['searches_per_minute', '"many"'],
+    ['searcher', '"hybird"'],
+    ['defer', '"some"'],
+    ['require_lock', '"yes"'],
+  ])('refuses %s = %s', async (key, value) => {
+    const config = load({ '/project/toolcrib.toml': `[tools]\n${key} = ${value}` })
+    await expect(config).rejects.toMatchObject({ code: 'config-invalid' })
+    await expect(config).rejects.toThrow(`toolcrib.toml:2: [tools] "${key}" must be`)
+  })
+
+  it('takes a percentage that is no whole number', async () => {
+    const { tools } = await load({ '/project/toolcrib.toml': '[tools]\nthreshold_percent = 2.5' })
+    expect(tools.thresholdPercent).toBe(2.5)
+  })
+
+  it.each(['require_lock = true', '[tools]\nrequire_lock = true'])(
+    'keeps the lock that the user requires with %j, whatever a project says',
+    async (text) => {
+      const files = {
+        '/home/me/.config/toolcrib/toolcrib.toml': text,
+        '/project/toolcrib.toml': 'require_lock = false\n[tools]\nrequire_lock = false',
+      }
+      expect((await load(files, { env: { HOME: '/home/me' } })).requireLock).toBe(true)
+      expect((await load(files, { env: {} })).requireLock).toBeUndefined()
+      expect((await load(files, { env: { TOOLCRIB_REQUIRE_LOCK: '1' } })).requireLock).toBe(true)
+    },
+  )
+
+  it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
+    'knows no variable %s that nobody set',
+    async (name) => {
+      const { servers } = await load({
+        '/project/toolcrib.toml': `[server.a]\ncommand = "x\${${name}}"\nargs = ["\${${name}:-none}"]`,
+      })
+      expect(servers.a?.problem).toContain(`${name} has no value`)
+      expect(servers.a?.args).toEqual(['none'])
+    },
+  )
+
+  it('fails a server whose variables are nested too deeply, and no other', async () => {
+    const nested = (depth: number) => `${'${A:-'.repeat(depth)}x${'}'.repeat(depth)}`
+    const { servers } = await load({
+      '/project/toolcrib.toml': `
+        [server.deep]
+        command = "${nested(20_000)}"
+        [server.open]
+        command = "${'${A:-'.repeat(20_000)}"
+        [server.fine]
+        command = "${nested(10)}"`,
+    })
+    expect(servers.deep?.problem).toContain('no variable "A:-${A:-')
+    expect(servers.deep?.problem?.length).toBeLessThan(300)
+    expect(servers.open?.problem).toBeUndefined()
+    expect(servers.fine?.command).toBe('x')
+  })
+
+  it('refuses a file that is too large to be a config, before it is parsed', async () => {
+    const large = `[server.a]\ncommand = "x"\n${'#'.repeat(2 * 1024 * 1024)}`
+    await expect(load({ '/project/toolcrib.toml': large })).rejects.toMatchObject({
+      code: 'config-invalid',
+      message: '/project/toolcrib.toml is larger than 2 MiB; keep only the config in it',
+    })
+    const directory = await mkdtemp(join(tmpdir(), 'toolcrib-large-'))
+    const path = join(directory, 'mcp.toml')
+    await writeFile(path, large)
+    await expect(loadConfig({ cwd: directory, env: {} })).rejects.toThrow(`${path} is larger than 2 MiB`)
+    await rm(directory, { recursive: true })
+    // It never ends.
+    await expect(loadConfig({ cwd: '/', env: {}, path: '/dev/zero' })).rejects.toThrow('larger than 2 MiB')
+  })
+
+  it('refuses more servers than anybody runs', async () => {
+    const servers = Object.fromEntries(Array.from({ length: 2_001 }, (_, at) => [`s${at}`, { command: 'x' }]))
+    const text = JSON.stringify({ mcpServers: servers })
+    await expect(load({ '/project/mcp.json': text })).rejects.toThrow(
+      '"mcpServers" holds 2001 servers; 2000 is the most',
+    )
+  })
+
+  it('finds the line of a fault past lines that look like anything', async () => {
+    const lines = [
+      '[server.a]',
+      'command = "x"',
+      '[server.a.env]',
+      'A = """',
+      `[${' '.repeat(50_000)}x`,
+      `${'['.repeat(50_000)}`,
+      '"""',
+      '[ server.c ]',
+      '  comand = "x"',
+    ]
+    await expect(load({ '/project/toolcrib.toml': lines.join('\n') })).rejects.toThrow(
+      'toolcrib.toml:9: [server.c] unknown key "comand"',
+    )
   })
 
   it('keeps a server called __proto__ apart from the prototype', () => {

@@ -1,18 +1,22 @@
-import { readFile as readFileOfNode } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
-import { type ConfigFile, parseConfigFile } from './config-file.ts'
-import { invalid, type Place, readTable } from './read-table.ts'
+import { type ConfigFile, MAX_CONFIG_BYTES, parseConfigFile, tooLarge } from './config-file.ts'
+import { type Profile, readProfile } from './profile-config.ts'
+import { readLimitedFile } from './read-limited-file.ts'
+import { type Fields, invalid, type Place, readTable } from './read-table.ts'
 import { asRead, readServer, type ServerConfig, type ServerPlace } from './server-config.ts'
 import {
   overlayTools,
   readTools,
+  SEARCHER_KIND,
+  type SearcherChoice,
   type ToolsConfig,
   type ToolsTable,
   toolsFromEnvironment,
   toRegistryOptions,
 } from './tools-config.ts'
+import { configDirectory } from './user-folders.ts'
 
 /** Environment variables by name, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -39,6 +43,15 @@ export interface LoadOptions {
 export interface Config {
   /** Options for `new ToolRegistry()`. */
   readonly tools: ToolsConfig
+  /** The searcher it names; `openFromConfig()` uses `hybrid` when absent. */
+  readonly searcher?: SearcherChoice
+  /**
+   * Whether servers may only be started when a lockfile approves them: `require_lock = true` in any of the files, in the
+   * environment or in the overrides. A file cannot take back what another one requires.
+   */
+  readonly requireLock?: boolean
+  /** What clients of a gateway see, by profile. */
+  readonly profiles?: Readonly<Record<string, Profile>>
   /** The servers that are not disabled, by name, with their variables filled in. */
   readonly servers: Readonly<Record<string, ServerConfig>>
   /** The files it was read from, the user's first. */
@@ -53,13 +66,13 @@ export interface ConfigLayer {
   readonly servers: readonly string[]
 }
 
-const FILE_NAMES = ['toolcrib.toml', '.mcp.json', 'mcp.json']
+const FILE_NAMES = ['toolcrib.toml', 'mcp.toml', '.mcp.json', 'mcp.json']
 
 /**
  * Finds and reads the config: the file at `path` (or `TOOLCRIB_CONFIG`) alone, else the first of `toolcrib.toml`,
- * `.mcp.json` and `mcp.json` in the project, laid over the first of them in the user's config folder. `overrides` win
- * over `TOOLCRIB_*` variables, those over the project, and that over the user. No file at all is an empty config; a
- * file that makes no sense is `config-invalid` with the line.
+ * `mcp.toml`, `.mcp.json` and `mcp.json` in the project, over the first of them in the user's config folder. Precedence:
+ * `overrides`, `TOOLCRIB_*` variables, project config, user config. Returns an empty config when there is no file; throws
+ * `config-invalid`, with the line, for an invalid one.
  */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
   const { env, cwd, overrides = {}, onBadServer } = options
@@ -75,18 +88,12 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
     readTools(overrides, placeOf(undefined, []), { env, workspaceFolder: cwd }),
   ]
   const servers = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.servers)))
+  const profiles = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.profiles)))
   return {
-    tools: toRegistryOptions(tools.reduce(overlayTools)),
+    ...settingsOf(tools.reduce(overlayTools), profiles),
     servers: withoutDisabled(servers),
     ...originOf(layers),
   }
-}
-
-/** `$XDG_CONFIG_HOME/toolcrib`, `~/.config/toolcrib`, or `%APPDATA%\toolcrib`; undefined without any of them. */
-export function configDirectory(env: Environment): string | undefined {
-  if (env.XDG_CONFIG_HOME) return join(env.XDG_CONFIG_HOME, 'toolcrib')
-  if (env.APPDATA) return join(env.APPDATA, 'toolcrib')
-  return env.HOME ? join(env.HOME, '.config', 'toolcrib') : undefined
 }
 
 /** How parsed config is read. */
@@ -101,11 +108,21 @@ export interface ReadOptions {
   readonly onBadServer?: (error: ToolcribError) => ServerConfig
 }
 
-/** Reads config that has been parsed already: `mcpServers`, `servers` or `server` by name, and `tools`. */
+/** Reads config that has been parsed already: `mcpServers`, `servers` or `server` by name, `tools`, and `profile` by name. */
 export function readConfig(data: unknown, options: ReadOptions = {}): Config {
-  const { tools, servers } = readLayer(data, options)
+  const { tools, servers, profiles } = readLayer(data, options)
   const layers = options.file ? [{ file: options.file.path, servers }] : []
-  return { tools: toRegistryOptions(tools), servers: withoutDisabled(servers), ...originOf(layers) }
+  return { ...settingsOf(tools, profiles), servers: withoutDisabled(servers), ...originOf(layers) }
+}
+
+function settingsOf(table: ToolsTable, profiles: Layer['profiles']): Omit<Config, 'servers' | 'files'> {
+  const { searcher, requireLock, ...tools } = table
+  return {
+    tools: toRegistryOptions(tools),
+    ...(searcher === undefined ? {} : { searcher: searcher as SearcherChoice }),
+    ...(requireLock === true ? { requireLock } : {}),
+    ...(Object.keys(profiles).length > 0 ? { profiles } : {}),
+  }
 }
 
 function originOf(
@@ -121,7 +138,11 @@ interface Layer {
   readonly tools: ToolsTable
   /** With those that are disabled: laid over others, they disable the servers of their name. */
   readonly servers: Readonly<Record<string, ServerConfig>>
+  readonly profiles: Readonly<Record<string, Profile>>
 }
+
+/** More than anybody runs; a file with more was not written as a config. */
+const MAX_SERVERS = 2_000
 
 function readLayer(data: unknown, { env = {}, workspaceFolder, file, onBadServer }: ReadOptions): Layer {
   const root = placeOf(file, [])
@@ -131,15 +152,21 @@ function readLayer(data: unknown, { env = {}, workspaceFolder, file, onBadServer
   for (const key of SERVER_KEYS) {
     if (data[key] === undefined) continue
     if (!isRecord(data[key])) throw invalid(root, [key], `"${key}" must hold servers by name`)
-    for (const [name, table] of Object.entries(data[key])) {
+    const tables = Object.entries(data[key])
+    if (tables.length > MAX_SERVERS)
+      throw invalid(root, [key], `"${key}" holds ${tables.length} servers; ${MAX_SERVERS} is the most`)
+    for (const [name, table] of tables) {
       const place = placeOf(file, [key, name])
       const where = { place, isForeign: file?.format === 'json', ...variables }
       define(servers, name, readOrReport(name, table, where, onBadServer))
     }
   }
-  checkRoot(data, root)
+  const { settings, profiles: tables } = readRoot(data, root)
   const tools = data.tools === undefined ? {} : readTools(data.tools, placeOf(file, ['tools']), variables)
-  return { tools, servers }
+  const profiles: Record<string, Profile> = {}
+  for (const [name, table] of Object.entries(tables))
+    profiles[name] = readProfile(name, table, placeOf(file, ['profile', name]), variables)
+  return { tools: overlayTools(settings, tools), servers, profiles }
 }
 
 function readOrReport(
@@ -169,11 +196,42 @@ function define(servers: Record<string, ServerConfig>, name: string, server: Ser
   Object.defineProperty(servers, name, { value: server, enumerable: true, configurable: true })
 }
 
-/** A file of our own has no keys of others, so an unknown table is a slip; elsewhere, one that is nearly ours. */
-function checkRoot(data: Record<string, unknown>, place: Place): void {
-  const tables = Object.fromEntries(Object.keys(data).map((key) => [key, {}]))
-  const known = { tools: 'table', server: 'table', servers: 'table', mcpServers: 'table' } as const
-  readTable(tables, known, place.style === 'snake' ? place : { ...place, foreignKeys: [] })
+/** The keys of a config. The last ones are also read at this place, where `readConfig()` itself puts them. */
+const ROOT_FIELDS = {
+  tools: 'table',
+  server: 'table',
+  servers: 'table',
+  mcpServers: 'table',
+  profile: 'table',
+  requireLock: 'flag',
+} as const satisfies Fields
+const ALSO_READ = { profiles: 'table', searcher: SEARCHER_KIND } as const satisfies Fields
+
+/** The settings that may stand beside the tables, and the tables of profiles. */
+interface Root {
+  readonly settings: ToolsTable
+  readonly profiles: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Reads the keys beside the tables of servers and tools. A file of our own holds no keys of other programs, so every
+ * unknown key is refused; in another, only one that resembles a known key is.
+ */
+function readRoot(data: Record<string, unknown>, place: Place): Root {
+  const isReadHere = (key: string) => /^(require_?lock|searcher|profiles?)$/i.test(key)
+  const given = Object.entries(data).map(([key, value]) => [key, isReadHere(key) ? value : {}])
+  const { requireLock, searcher, profile, profiles } = readTable(Object.fromEntries(given), ROOT_FIELDS, {
+    ...place,
+    alsoRead: ALSO_READ,
+    ...(place.style === 'snake' ? {} : { foreignKeys: [] }),
+  })
+  return {
+    settings: {
+      ...(requireLock === undefined ? {} : { requireLock }),
+      ...(searcher === undefined ? {} : { searcher }),
+    },
+    profiles: { ...(isRecord(profiles) ? profiles : {}), ...(isRecord(profile) ? profile : {}) },
+  }
 }
 
 function placeOf(file: ConfigFile | undefined, keys: readonly string[]): Place {
@@ -186,7 +244,7 @@ function placeOf(file: ConfigFile | undefined, keys: readonly string[]): Place {
 
 async function readFiles(options: LoadOptions): Promise<ConfigFile[]> {
   const { cwd, env, path = env.TOOLCRIB_CONFIG, userDirectory = configDirectory(env) } = options
-  const read = options.readFile ?? ((file: string) => readFileOfNode(file, 'utf8'))
+  const read = options.readFile ?? ((file: string) => readLimitedFile(file, MAX_CONFIG_BYTES))
   if (path !== undefined && path !== '') {
     const absolute = isAbsolute(path) ? path : join(cwd, path)
     const text = await readText(absolute, read)
@@ -216,6 +274,7 @@ async function readText(path: string, read: (path: string) => Promise<string>): 
   } catch (cause) {
     const code = isErrorWithCode(cause) ? cause.code : undefined
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    if (cause instanceof RangeError) throw tooLarge(path)
     throw new ToolcribError('config-invalid', `${path} cannot be read: ${describeError(cause)}`, { cause })
   }
 }

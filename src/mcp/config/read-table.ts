@@ -3,12 +3,17 @@ import { isRecord } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { expandVariables, holdsVariable, type Variables } from './expand-variables.ts'
 
-/** What a key of a table may hold. `milliseconds`: what a timer can wait for; `map`: texts by name; `table`: keys of its own. */
+/**
+ * What a key of a table may hold. `count`: a whole number; `number`: any from 0 on; `percent`: 0 to 100; `milliseconds`:
+ * what a timer can wait for; `map`: texts by name; `table`: keys of its own.
+ */
 export type FieldKind =
   | 'text'
   | 'texts'
   | 'flag'
   | 'count'
+  | 'number'
+  | 'percent'
   | 'milliseconds'
   | 'map'
   | 'table'
@@ -122,8 +127,7 @@ export function fillTable(
 
 /** What a text stands for where a number or a flag belongs; the text itself when it is neither. */
 export function fromText(text: string, kind: FieldKind): unknown {
-  if (kind === 'count' || kind === 'milliseconds')
-    return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text)
+  if (isNumeric(kind)) return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text)
   if (kind !== 'flag') return text
   if (text === 'true' || text === '1') return true
   return text === 'false' || text === '0' ? false : text
@@ -159,7 +163,11 @@ function fits(value: unknown, kind: FieldKind): boolean {
     case 'flag':
       return typeof value === 'boolean'
     case 'count':
+      return Number.isSafeInteger(value) && Number(value) >= 0
+    case 'number':
       return typeof value === 'number' && Number.isFinite(value) && value >= 0
+    case 'percent':
+      return typeof value === 'number' && value >= 0 && value <= 100
     case 'milliseconds':
       return typeof value === 'number' && value >= 0 && value <= MAX_MILLISECONDS
     case 'map':
@@ -181,8 +189,12 @@ function plainValue(value: unknown, kind: FieldKind): unknown {
 }
 
 function mayStandFor(value: unknown, kind: FieldKind): boolean {
-  const isOneWord = kind === 'flag' || kind === 'count' || kind === 'milliseconds' || typeof kind === 'object'
+  const isOneWord = kind === 'flag' || isNumeric(kind) || typeof kind === 'object'
   return isOneWord && typeof value === 'string' && holdsVariable(value)
+}
+
+function isNumeric(kind: FieldKind): boolean {
+  return kind === 'count' || kind === 'number' || kind === 'percent' || kind === 'milliseconds'
 }
 
 function fillValue(value: unknown, fill: (text: string) => string): unknown {
@@ -202,7 +214,9 @@ function expected(kind: FieldKind): string {
     text: 'a text',
     texts: 'a list of texts',
     flag: 'true or false',
-    count: 'a number, 0 or more',
+    count: 'a whole number, 0 or more',
+    number: 'a number, 0 or more',
+    percent: 'a number from 0 to 100',
     milliseconds: `a number of milliseconds, 0 to ${MAX_MILLISECONDS}`,
     map: 'a table of texts',
     table: 'a table of keys',

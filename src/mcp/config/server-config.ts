@@ -77,8 +77,8 @@ const ALSO_READ = {
 /** The same in the files of clients and editors; in ours, `timeout` is a slip for `timeout_ms`. */
 const ALSO_READ_IN_JSON = {
   ...ALSO_READ,
-  timeout: 'count',
-  timeoutSec: 'count',
+  timeout: 'number',
+  timeoutSec: 'number',
   includeTools: 'texts',
   enabledTools: 'texts',
   excludeTools: 'texts',

@@ -1,5 +1,6 @@
 import { ToolcribError } from '../../errors.ts'
 import type { RegistryOptions } from '../../registry-options.ts'
+import type { SearcherName } from '../../search/searcher.ts'
 import type { Variables } from './expand-variables.ts'
 import {
   type FieldKind,
@@ -32,13 +33,19 @@ export type ToolsConfig = Pick<
   | 'policy'
 >
 
+/** The searchers a config may name. `hybrid` uses the embedder that comes with the package. */
+export type SearcherChoice = 'hybrid' | SearcherName
+
+export const SEARCHER_KIND = { oneOf: ['hybrid', 'lexical', 'weighted', 'regex'] } as const
+
 const FIELDS = {
   registryMode: { oneOf: ['full', 'lazy', 'auto'] },
   lazyMcp: 'flag',
   deferredTools: 'flag',
-  defer: { oneOf: ['all', 'mcp', 'flagged'] },
+  defer: { oneOf: ['auto', 'all', 'mcp', 'flagged'] },
+  searcher: SEARCHER_KIND,
   toolThreshold: 'count',
-  thresholdPercent: 'count',
+  thresholdPercent: 'percent',
   contextWindow: 'count',
   maxActiveSchemas: 'count',
   maxActiveTokens: 'count',
@@ -52,6 +59,7 @@ const FIELDS = {
   pinned: 'texts',
   allow: 'texts',
   deny: 'texts',
+  requireLock: 'flag',
 } as const satisfies Record<string, FieldKind>
 
 /** What one layer says about `[tools]`, by its keys. */
@@ -65,29 +73,43 @@ export function readTools(table: unknown, place: Place, variables: Variables): T
 }
 
 /**
- * One layer over another, key by key. A short form above does away with the mode and the deferral that are spelled out
- * below, since that is what it stands for; one that is false does away with the same short form only.
+ * One layer over another, key by key. A short form above (`lazy_mcp`, `deferred_tools = true`) also removes the mode and
+ * the deferral of the layers below, since it stands for both. `deferred_tools = false` only removes itself. A lock that
+ * one layer requires, no other can waive: a project must not lift what its user decided.
  */
 export function overlayTools(lower: ToolsTable, upper: ToolsTable): ToolsTable {
-  const isShort = upper.lazyMcp === true || upper.deferredTools === true
+  const isShort = upper.lazyMcp !== undefined || upper.deferredTools === true
   const kept = Object.entries(lower).filter(([key]) => !isShort || !SHORTENED.has(key))
-  return { ...Object.fromEntries(kept), ...upper }
+  const isLocked = lower.requireLock === true || upper.requireLock === true
+  return { ...Object.fromEntries(kept), ...upper, ...(isLocked ? { requireLock: true } : {}) }
 }
 
 const SHORTENED: ReadonlySet<string> = new Set(['registryMode', 'defer', 'lazyMcp', 'deferredTools'])
 
-/** All layers as registry options. The short forms come first, so what is spelled out beside them wins. */
+/**
+ * All layers as registry options: `lazy_mcp = true` is lazy mode with `defer = "mcp"`, false is full mode;
+ * `deferred_tools = true` is lazy mode with `defer = "all"`. A mode or deferral spelled out beside them wins.
+ */
 export function toRegistryOptions(table: ToolsTable): ToolsConfig {
-  const { registryMode, lazyMcp, deferredTools, maxActiveSchemas, allow, deny, ...rest } = table
+  const { registryMode, lazyMcp, deferredTools, maxActiveSchemas, allow, deny, defer, ...rest } = table
   const policy = { ...(allow === undefined ? {} : { allow }), ...(deny === undefined ? {} : { deny }) }
+  const { mode, defer: shortDefer } = shortForm(lazyMcp, deferredTools)
+  const deferred = defer ?? shortDefer
   return {
-    ...(lazyMcp === true ? { mode: 'lazy', defer: 'mcp' } : {}),
-    ...(deferredTools === true ? { mode: 'lazy', defer: 'all' } : {}),
+    ...(mode === undefined ? {} : { mode }),
     ...(registryMode === undefined ? {} : { mode: registryMode }),
+    // "auto" is the registry's own default.
+    ...(deferred === undefined || deferred === 'auto' ? {} : { defer: deferred }),
     ...(maxActiveSchemas === undefined ? {} : { maxActive: maxActiveSchemas }),
     ...rest,
     ...(Object.keys(policy).length > 0 ? { policy } : {}),
   } as ToolsConfig
+}
+
+function shortForm(lazyMcp: unknown, deferredTools: unknown): Pick<ToolsConfig, 'mode' | 'defer'> {
+  if (deferredTools === true) return { mode: 'lazy', defer: 'all' }
+  if (lazyMcp === undefined) return {}
+  return lazyMcp === true ? { mode: 'lazy', defer: 'mcp' } : { mode: 'full' }
 }
 
 /** What the environment says about `[tools]`: `TOOLCRIB_REGISTRY_MODE=lazy`, lists with commas. */

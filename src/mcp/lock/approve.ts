@@ -78,13 +78,13 @@ function approveServer(
 ): { server: LockedServer; approved: LockChange[] } | undefined {
   if (!now.tools) return undefined
   const known = new Map(before?.tools)
-  const bare = { servers: new Map([[change.server, lockServer(now.config, known, before)]]) }
+  const bare = { servers: new Map([[change.server, lockServer(now, known, before)]]) }
   const inside = compareWithLock(bare, new Map([[change.server, now]]))
   const approved = inside.filter(isMeant)
   if (!isMeant(change) && approved.length === 0) return undefined
   const listed = toolsByName(now.tools)
   for (const each of approved) if ('tool' in each) replaceTool(known, each.tool, listed.get(each.tool))
-  return { server: lockServer(now.config, known, before), approved }
+  return { server: lockServer(now, known, before), approved }
 }
 
 function approveTool(

@@ -53,7 +53,7 @@ export function compareWithLock(
     if (lockfile.exempt?.has(server)) return []
     if (!now) return [{ kind: 'server-removed', server }]
     if (!locked) return [{ kind: 'server-added', server, fields: newCommand(now) }]
-    const fields = commandChanges(locked, now)
+    const fields = [...commandChanges(locked, now), ...runsChanges(locked, now)]
     if (fields.length > 0) return [{ kind: 'command-changed', server, fields }]
     return now.tools ? compareTools(server, locked, toolsByName(now.tools)) : []
   })
@@ -67,11 +67,15 @@ export function changeDigest(change: LockChange): string {
   return sha256(change).slice('sha256-'.length).slice(0, DIGEST_LENGTH)
 }
 
-function newCommand({ config }: ObservedServer): FieldChange[] {
-  return fieldChanges(
-    {},
-    commandOf(config, () => '(secret)'),
-  )
+function newCommand({ config, runs }: ObservedServer): FieldChange[] {
+  const command = commandOf(config, () => '(secret)')
+  return fieldChanges({}, runs === undefined ? command : { ...command, runs })
+}
+
+/** Another package or image than the approved one, where both are known. */
+function runsChanges(locked: LockedServer, { runs }: ObservedServer): FieldChange[] {
+  if (locked.runs === undefined || runs === undefined || locked.runs === runs) return []
+  return [{ path: 'runs', before: locked.runs, after: runs }]
 }
 
 /** Where a server's command differs from the approved one. */

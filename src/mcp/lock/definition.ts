@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson, isRecord } from '../../json.ts'
-import type { ServerTool } from '../server-tool.ts'
+import type { ServerTool } from '../server/server-tool.ts'
 
 /** What an approval of a tool covers, beside its name. */
 export const DEFINITION_FIELDS = [
@@ -38,6 +38,24 @@ export function hashDefinition(name: string, tool: LockedDefinition): string {
 /** SHA-256 over data in its canonical form. */
 export function sha256(data: unknown): string {
   return `sha256-${createHash('sha256').update(canonicalJson(data)).digest('hex')}`
+}
+
+/** Deeper schemas are not registered either. */
+const MAX_DEPTH = 200
+
+/** Whether data is nested more deeply than a definition may be to be hashed, or than `maxDepth`. */
+export function isTooDeep(data: unknown, maxDepth = MAX_DEPTH): boolean {
+  // Level by level and not by recursion, which is what the depth would break.
+  let level: unknown[] = [data]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > maxDepth) return true
+    level = level.flatMap((item): unknown[] =>
+      typeof item === 'object' && item !== null
+        ? Object.values(item).filter((value) => typeof value === 'object' && value !== null)
+        : [],
+    )
+  }
+  return false
 }
 
 /** Lists of a schema in which the order means nothing. */

@@ -1,8 +1,8 @@
 import type { ToolRegistry } from '../../tool-registry.ts'
 import type { ServerConfig } from '../config/server-config.ts'
-import type { ServerTool } from '../server-tool.ts'
+import type { ServerTool } from '../server/server-tool.ts'
 import { commandChanges, type FieldChange, toolChanges } from './compare.ts'
-import { type LockedServer, type Lockfile, toolsByName } from './lockfile.ts'
+import { type LockedServer, type LockedTool, type Lockfile, toolsByName } from './lockfile.ts'
 
 /**
  * Holds servers to what was approved: an unapproved command is not started, and a tool whose definition is not the
@@ -10,7 +10,12 @@ import { type LockedServer, type Lockfile, toolsByName } from './lockfile.ts'
  */
 export class LockGuard {
   readonly #registry: Pick<ToolRegistry, 'quarantine' | 'release'>
+  /** Why tools are held back, by server and the server's own name of the tool. */
   readonly #held = new Map<string, ReadonlyMap<string, string>>()
+  /** Whose tool is registered under a name: two servers may have tools of one name (`a` with `b__c`, `a__b` with `c`). */
+  readonly #owners = new Map<string, { readonly server: string; readonly tool: string }>()
+  /** The quarantines that are in force in the registry. */
+  readonly #applied = new Map<string, string>()
   #lockfile: Lockfile | undefined
 
   constructor(registry: Pick<ToolRegistry, 'quarantine' | 'release'>, lockfile: Lockfile | undefined) {
@@ -33,6 +38,9 @@ export class LockGuard {
     if (!this.#lockfile || this.#lockfile.exempt?.has(server)) return undefined
     const locked = this.#lockfile.servers.get(server)
     const step = `see "toolcrib diff", then "toolcrib approve ${server}"`
+    const missing = this.#lockfile.missing?.get(server)
+    if (missing !== undefined)
+      return `a lock is required and there is no ${missing}, so it was not started; write it with "toolcrib lock"`
     if (!locked) return `it is not in toolcrib.lock, so it was not started; ${step}`
     const fields = commandChanges(locked, { config })
     if (fields.length === 0) return undefined
@@ -40,20 +48,31 @@ export class LockGuard {
   }
 
   /**
-   * Swaps a server's tools by `sync`. Those that are not approved are in quarantine before they are registered, and
-   * those that are approved again come out only afterwards, so that no reader ever sees one that should be held back.
+   * Swaps a server's tools by `register`, which returns those it skipped, by registered name. Approved tools come first,
+   * so that one that is not approved never takes their place under a name that looks the same. Those that are not approved
+   * are in quarantine before they are registered, and those that are approved again are released only afterwards, so that
+   * no reader ever sees one that should be held back. A tool that was skipped holds nobody else's back.
    */
-  sync(server: string, tools: readonly ServerTool[], sync: () => void): void {
+  sync<Listed extends ServerTool, Skipped extends { readonly name: string }>(
+    server: string,
+    tools: readonly Listed[],
+    register: (tools: readonly Listed[]) => readonly Skipped[],
+  ): readonly Skipped[] {
     const before = this.#held.get(server)
     const held = this.#reasons(server, tools)
-    for (const [tool, reason] of held) {
-      if (before?.get(tool) !== reason) this.#registry.quarantine(registeredName(server, tool), reason)
-    }
+    for (const [tool, reason] of held) this.#apply(registeredName(server, tool), reason)
     this.#held.set(server, held)
-    sync()
-    for (const tool of before?.keys() ?? []) {
-      if (!held.has(tool)) this.#release(server, tool)
-    }
+    const skipped = register([
+      ...tools.filter(({ name }) => !held.has(name)),
+      ...tools.filter(({ name }) => held.has(name)),
+    ])
+    this.#own(
+      server,
+      tools.map(({ name }) => name),
+      new Set(skipped.map(({ name }) => name)),
+    )
+    for (const tool of [...held.keys(), ...(before?.keys() ?? [])]) this.#settle(registeredName(server, tool))
+    return skipped
   }
 
   /** Why a tool of the last sync is held back; undefined when it is not. */
@@ -65,28 +84,39 @@ export class LockGuard {
   forget(server: string): void {
     const held = this.#held.get(server)
     this.#held.delete(server)
-    for (const tool of held?.keys() ?? []) this.#release(server, tool)
+    this.#own(server, [], new Set())
+    for (const tool of held?.keys() ?? []) this.#settle(registeredName(server, tool))
   }
 
-  /** Two servers may have tools of one registered name (`a` with `b__c`, `a__b` with `c`): either hold keeps it in. */
-  #release(server: string, tool: string): void {
-    const name = registeredName(server, tool)
-    for (const [other, held] of this.#held) {
-      const prefix = registeredName(other, '')
-      const reason = name.startsWith(prefix) ? held.get(name.slice(prefix.length)) : undefined
-      if (reason === undefined) continue
-      this.#registry.quarantine(name, reason)
-      return
+  #own(server: string, tools: readonly string[], skipped: ReadonlySet<string>): void {
+    for (const [name, owner] of this.#owners) if (owner.server === server) this.#owners.delete(name)
+    for (const tool of tools) {
+      const name = registeredName(server, tool)
+      if (!skipped.has(name) && !this.#owners.has(name)) this.#owners.set(name, { server, tool })
     }
-    this.#registry.release(name)
+  }
+
+  /** Holds a name back exactly when the tool that is registered under it is held. */
+  #settle(name: string): void {
+    const owner = this.#owners.get(name)
+    const reason = owner && this.#held.get(owner.server)?.get(owner.tool)
+    if (reason !== undefined) this.#apply(name, reason)
+    else if (this.#applied.delete(name)) this.#registry.release(name)
+  }
+
+  #apply(name: string, reason: string): void {
+    if (this.#applied.get(name) === reason) return
+    this.#applied.set(name, reason)
+    this.#registry.quarantine(name, reason)
   }
 
   #reasons(server: string, tools: readonly ServerTool[]): Map<string, string> {
     const reasons = new Map<string, string>()
     if (!this.#lockfile || this.#lockfile.exempt?.has(server)) return reasons
     const locked = this.#lockfile.servers.get(server)
-    for (const [name, tool] of toolsByName(tools)) {
-      const reason = reasonAgainst(server, name, tool, locked)
+    const definitions = toolsByName(tools)
+    for (const { name } of tools) {
+      const reason = reasonAgainst(server, name, definitions.get(name), locked)
       if (reason !== undefined) reasons.set(name, reason)
     }
     return reasons
@@ -96,9 +126,10 @@ export class LockGuard {
 function reasonAgainst(
   server: string,
   name: string,
-  tool: Parameters<typeof toolChanges>[1],
+  tool: LockedTool | undefined,
   locked: LockedServer | undefined,
 ): string | undefined {
+  if (!tool) return 'its schema is nested too deeply to be approved'
   const approved = locked?.tools.get(name)
   const step = `see "toolcrib diff", then "toolcrib approve ${registeredName(server, name)}"`
   if (!approved) return `it is not in toolcrib.lock; ${step}`

@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Config, loadConfig } from '../config/load-config.ts'
-import type { ServerTool } from '../server-tool.ts'
+import type { ServerTool } from '../server/server-tool.ts'
 import { approveChanges, changeMatcher } from './approve.ts'
 import { compareWithLock } from './compare.ts'
 import { LockGuard } from './lock-guard.ts'
@@ -110,5 +110,57 @@ describe('the lockfiles of a user and a project', () => {
     await writeFile(userLock(), '{')
     const config = await configure({ mine: { command: 'x' } }, {})
     await expect(inForce(config)).rejects.toMatchObject({ code: 'config-invalid' })
+  })
+
+  it('keep every approval of those given at once', async () => {
+    const tools = Array.from({ length: 6 }, (_, at) => ({ ...echo, name: `tool${at}` }))
+    await lock(projectLock(), 'ours')
+    const config = await configure({}, { ours: { command: 'ours' } })
+    const observed = observe(config, tools)
+    const approved = await Promise.all(
+      tools.map(async ({ name }) => {
+        const locks = await readLocks(lockPlaces(config, { cwd }))
+        const lockfile = lockInForce(locks)
+        if (!lockfile) throw new Error('no lockfile')
+        const approval = approveChanges(lockfile, observed, changeMatcher([`ours.${name}`]))
+        await writeLocks(locks, approval.lockfile)
+        return approval.approved.length
+      }),
+    )
+    expect(approved).toEqual([1, 1, 1, 1, 1, 1])
+    const written = await readLockfile(projectLock(), { mustExist: true })
+    expect([...(written.servers.get('ours')?.tools.keys() ?? [])].sort()).toEqual([
+      'echo',
+      ...tools.map(({ name }) => name),
+    ])
+    expect(await readdir(cwd)).not.toContain('toolcrib.lock.writing')
+  })
+
+  it('keep what another process approved of a new server, each with its own salt', async () => {
+    await lock(projectLock(), 'ours')
+    const config = await configure(
+      {},
+      { ours: { command: 'ours' }, new: { command: 'new', env: { A: 'b' } } },
+    )
+    const locks = await readLocks(lockPlaces(config, { cwd }))
+    const [first, second] = ['one', 'two'].map((name) => {
+      const lockfile = lockInForce(locks)
+      if (!lockfile) throw new Error('no lockfile')
+      const observed = observe(config, [{ ...echo, name }])
+      return approveChanges(lockfile, observed, changeMatcher(['new'])).lockfile
+    })
+    if (!first || !second) throw new Error('no approval')
+    await writeLocks(locks, first)
+    await writeLocks(locks, second)
+    const written = await readLockfile(projectLock(), { mustExist: true })
+    expect([...(written.servers.get('new')?.tools.keys() ?? [])]).toEqual(['one', 'two'])
+    expect(await refusals(config)).toEqual([])
+  })
+
+  it('are written although a process that died was writing them', async () => {
+    await writeFile(join(cwd, 'toolcrib.lock.writing'), 'dead')
+    await utimes(join(cwd, 'toolcrib.lock.writing'), new Date(0), new Date(0))
+    await lock(projectLock(), 'ours')
+    expect(await readdir(cwd)).toEqual(['toolcrib.lock'])
   })
 })

@@ -2,7 +2,8 @@ import { dirname, join } from 'node:path'
 import { ToolcribError } from '../../errors.ts'
 import type { Config } from '../config/load-config.ts'
 import type { LockedServer, Lockfile } from './lockfile.ts'
-import { readLockfile, writeLockfile } from './lockfile-file.ts'
+import { readLockfile, updateLockfile } from './lockfile-file.ts'
+import { applyDifference } from './merge-locks.ts'
 
 /** Where a lockfile lies, and which servers are held to it. */
 export interface LockPlace {
@@ -60,23 +61,36 @@ export function readLocks(places: readonly LockPlace[]): Promise<LockLayer[]> {
 }
 
 /**
- * All lockfiles as the one that servers are held to; undefined when there is none. Throws what is wrong with one that
- * is damaged.
+ * All lockfiles as the one that servers are held to; undefined when there is none. Servers of a config file without a
+ * lockfile are held to nothing, or with `isRequired` must not start. Throws what is wrong with one that is damaged.
  */
-export function lockInForce(layers: readonly LockLayer[]): Lockfile | undefined {
+export function lockInForce(
+  layers: readonly LockLayer[],
+  { isRequired = false }: { readonly isRequired?: boolean } = {},
+): Lockfile | undefined {
   for (const { damage } of layers) if (damage) throw damage
-  if (layers.every(({ lockfile }) => lockfile === undefined)) return undefined
+  if (!isRequired && layers.every(({ lockfile }) => lockfile === undefined)) return undefined
   const owned = new Set(layers.flatMap(({ servers }) => [...servers]))
   const servers = layers.flatMap((layer) =>
     [...(layer.lockfile?.servers ?? [])].filter(
       ([name]) => layer.servers.has(name) || isGone(name, layer, owned),
     ),
   )
-  const exempt = new Set(layers.flatMap((layer) => (layer.lockfile ? [] : [...layer.servers])))
-  return { servers: new Map(servers), ...(exempt.size > 0 ? { exempt } : {}) }
+  const unlocked = layers.flatMap(({ lockfile, path, servers: own }) =>
+    lockfile ? [] : [...own].map((name) => [name, path] as const),
+  )
+  if (unlocked.length === 0) return { servers: new Map(servers) }
+  return {
+    servers: new Map(servers),
+    ...(isRequired ? { missing: new Map(unlocked) } : { exempt: new Set(unlocked.map(([name]) => name)) }),
+  }
 }
 
-/** Writes what was approved of the lockfile in force back to where each server belongs; what stayed is not written. */
+/**
+ * Writes what was approved of the lockfile in force back to where each server belongs; a lockfile without changes is not
+ * written. What another process approved since the layers were read is kept: only the difference is applied to the file
+ * as it is now. Returns the paths that were written. Throws `config-invalid` for a file that cannot be read or written.
+ */
 export async function writeLocks(layers: readonly LockLayer[], approved: Lockfile): Promise<string[]> {
   const owned = new Set(layers.flatMap(({ servers }) => [...servers]))
   const written: string[] = []
@@ -92,7 +106,7 @@ export async function writeLocks(layers: readonly LockLayer[], approved: Lockfil
       else servers.delete(name)
     }
     if (isSame(lockfile.servers, servers)) continue
-    await writeLockfile(path, { servers })
+    await updateLockfile(path, (current) => applyDifference(lockfile, { servers }, current ?? lockfile))
     written.push(path)
   }
   return written

@@ -1,10 +1,15 @@
-import { chmod, readFile, realpath, stat } from 'node:fs/promises'
+import { chmod, realpath, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describeError, ToolcribError } from '../../errors.ts'
 import { writeWhole } from '../../store/files/write-whole.ts'
 import type { Config } from '../config/load-config.ts'
+import { readLimitedFile } from '../config/read-limited-file.ts'
 import type { Lockfile } from './lockfile.ts'
 import { readLock, writeLock } from './lockfile-text.ts'
+import { whileAlone } from './while-alone.ts'
+
+/** Tens of thousands of tools. */
+const MAX_LOCKFILE_BYTES = 64 * 1024 * 1024
 
 /** Where a config's lockfile is: `toolcrib.lock` beside the config file that counts most, or in the project. */
 export function lockfilePath({ files }: Pick<Config, 'files'>, cwd: string): string {
@@ -27,7 +32,7 @@ export async function readLockfile(
 ): Promise<Lockfile | undefined> {
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    text = await readLimitedFile(path, MAX_LOCKFILE_BYTES)
   } catch (cause) {
     const isAbsent = isMissing(cause)
     if (isAbsent && !mustExist) return undefined
@@ -40,15 +45,35 @@ export async function readLockfile(
 }
 
 /** Writes a lockfile whole or not at all. One that is there keeps its mode, and one that is linked to its place. */
-export async function writeLockfile(path: string, lockfile: Lockfile): Promise<void> {
+export function writeLockfile(path: string, lockfile: Lockfile): Promise<void> {
+  return alone(path, () => replace(path, lockfile))
+}
+
+/**
+ * Replaces a lockfile by what `change` makes of it as it is now; undefined when there is none. Of concurrent updates, by
+ * any process, none is lost. Throws `config-invalid` when it is damaged or cannot be written.
+ */
+export function updateLockfile(
+  path: string,
+  change: (current: Lockfile | undefined) => Lockfile,
+): Promise<void> {
+  return alone(path, async () => replace(path, change(await readLockfile(path))))
+}
+
+async function alone(path: string, work: () => Promise<void>): Promise<void> {
   try {
-    const there = await placeOf(path)
-    await writeWhole(there?.path ?? path, writeLock(lockfile), { mode: there?.mode ?? 0o644 })
-    // A new file has no more than the umask allows.
-    if (there) await chmod(there.path, there.mode)
+    await whileAlone(path, work)
   } catch (cause) {
+    if (cause instanceof ToolcribError) throw cause
     throw new ToolcribError('config-invalid', `${path} cannot be written: ${describeError(cause)}`, { cause })
   }
+}
+
+async function replace(path: string, lockfile: Lockfile): Promise<void> {
+  const there = await placeOf(path)
+  await writeWhole(there?.path ?? path, writeLock(lockfile), { mode: there?.mode ?? 0o644 })
+  // A new file has no more than the umask allows.
+  if (there) await chmod(there.path, there.mode)
 }
 
 /** Where a file lies, links followed, and its mode; undefined when there is none. */

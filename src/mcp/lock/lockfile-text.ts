@@ -2,11 +2,12 @@ import { visit } from 'jsonc-parser'
 import { describeError, ToolcribError } from '../../errors.ts'
 import { canonicalJson, isRecord } from '../../json.ts'
 import { withoutHidden } from '../../names.ts'
-import { readServerTool } from '../server-tool.ts'
+import { readServerTool } from '../server/server-tool.ts'
 import {
   DEFINITION_FIELDS,
   definitionOf,
   hashDefinition,
+  isTooDeep,
   type LockedDefinition,
   pickDefinition,
   sha256,
@@ -18,6 +19,9 @@ const VERSION = 2
 /** It had short digests, names of headers alone, and counted the order of sets; what it says of a tool still holds. */
 const OLD_VERSION = 1
 
+/** As deep as a definition may be, below its server and its name. */
+const MAX_DEPTH = 210
+
 /**
  * A lockfile as text, made for review: names in order, one field a line, descriptions line by line, and characters
  * that hide written as escapes. Equal lockfiles give equal text.
@@ -25,10 +29,11 @@ const OLD_VERSION = 1
 export function writeLock({ servers }: Lockfile): string {
   const data = {
     version: VERSION,
-    servers: sorted(servers, ({ hash, salt, command, tools }) => ({
+    servers: sorted(servers, ({ hash, salt, command, runs, tools }) => ({
       hash,
       ...(salt === undefined ? {} : { salt }),
       command: inOrder(command),
+      ...(runs === undefined ? {} : { runs }),
       tools: sorted(tools, toolData),
     })),
   }
@@ -90,7 +95,8 @@ function parse(text: string, path: string): Record<string, unknown> {
     const isConflict = /^(<{7}|>{7}) /m.test(text)
     throw damaged(path, isConflict ? 'it holds a merge conflict' : describeError(cause), cause)
   }
-  if (!isRecord(data)) throw damaged(path, 'it holds no JSON object')
+  if (!isRecord(data)) throw damaged(path, 'it does not hold a JSON object')
+  if (isTooDeep(data, MAX_DEPTH)) throw damaged(path, 'it is nested too deeply')
   const twice = repeatedKey(text)
   if (twice !== undefined) throw damaged(path, `the key "${twice}" stands twice in one object`)
   return data
@@ -123,16 +129,24 @@ function readServer(data: unknown, reading: Reading): LockedServer {
   const { name: server, path } = reading
   if (!isRecord(data) || !isRecord(data.command) || !isRecord(data.tools))
     throw damaged(path, `its server "${server}" has no command or no tools`)
-  const { hash, salt } = data
+  const { hash, salt, runs } = data
   const command = data.command as unknown as ServerCommand
   if (hash !== sha256(command))
     throw damaged(path, `the hash of the server "${server}" is not that of its command`)
   if (salt !== undefined && typeof salt !== 'string')
-    throw damaged(path, `the salt of the server "${server}" is no text`)
+    throw damaged(path, `the salt of the server "${server}" is not a text`)
+  if (runs !== undefined && typeof runs !== 'string')
+    throw damaged(path, `what the server "${server}" runs is not a text`)
   const tools = Object.entries(data.tools).map(
     ([name, tool]) => [name, readTool(tool, name, reading)] as const,
   )
-  return { hash, ...(salt === undefined ? {} : { salt }), command, tools: new Map(tools) }
+  return {
+    hash,
+    ...(salt === undefined ? {} : { salt }),
+    command,
+    ...(runs === undefined ? {} : { runs }),
+    tools: new Map(tools),
+  }
 }
 
 function readTool(data: unknown, name: string, { name: server, path, version }: Reading): LockedTool {

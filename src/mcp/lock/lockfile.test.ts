@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ToolcribError } from '../../errors.ts'
 import { readConfig } from '../config/load-config.ts'
 import type { ServerConfig } from '../config/server-config.ts'
-import { readServerTool, type ServerTool } from '../server-tool.ts'
+import { readServerTool, type ServerTool } from '../server/server-tool.ts'
 import { approveChanges, changeMatcher } from './approve.ts'
 import { changeDigest, compareWithLock } from './compare.ts'
 import { hashDefinition, sha256 } from './definition.ts'
@@ -68,6 +68,11 @@ describe('the text of a lockfile', () => {
     'is of another version': good.replace('"version": 2', '"version": 3'),
     'has no servers': '{ "version": 2 }',
     'has servers that are none': '{ "version": 2, "servers": { "a": 1 } }',
+    'runs something that is not a text': good.replace('"command": {', '"runs": 1, "command": {'),
+    'is nested too deeply': good.replace(
+      '"command": {',
+      `"x": ${'['.repeat(20_000)}${']'.repeat(20_000)}, "command": {`,
+    ),
     'has a salt that is no text': good.replace('"command": {', '"salt": 1, "command": {'),
     'has a description that was edited by hand': good.replace('Says it again.', 'Says it once.'),
     'has a hash that was edited by hand': good.replace(/sha256-\w{4}/g, 'sha256-0000'),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ServerConfig } from '../config/server-config.ts'
-import type { ServerTool } from '../server-tool.ts'
-import { definitionOf, hashDefinition, type LockedDefinition, sha256 } from './definition.ts'
+import type { ServerTool } from '../server/server-tool.ts'
+import { definitionOf, hashDefinition, isTooDeep, type LockedDefinition, sha256 } from './definition.ts'
 import { commandOf, type ServerCommand, saltedDigest } from './server-command.ts'
 
 /** A tool as it was approved. */
@@ -16,6 +16,8 @@ export interface LockedServer {
   /** What the digests in its command were made with; random, and there only with digests. */
   readonly salt?: string
   readonly command: ServerCommand
+  /** The package or image that ran when it was approved, such as `some-server@1.4.2`; absent where that was not known. */
+  readonly runs?: string
   readonly tools: ReadonlyMap<string, LockedTool>
 }
 
@@ -24,6 +26,8 @@ export interface Lockfile {
   readonly servers: ReadonlyMap<string, LockedServer>
   /** Servers that are held to nothing all the same: those of a config file without a lockfile beside it. */
   readonly exempt?: ReadonlySet<string>
+  /** Servers whose lockfile is required and not there, with its path: none of them may start. */
+  readonly missing?: ReadonlyMap<string, string>
 }
 
 /** A server as it is now: its config, and what it lists. */
@@ -31,6 +35,8 @@ export interface ObservedServer {
   readonly config: ServerConfig
   /** undefined when they are not known, since it could not or may not be asked. */
   readonly tools?: readonly ServerTool[] | undefined
+  /** The package or image that it runs, as `whatRuns()` returned it; undefined when that is not known. */
+  readonly runs?: string | undefined
 }
 
 /**
@@ -39,15 +45,15 @@ export interface ObservedServer {
  */
 export function lockServers(observed: ReadonlyMap<string, ObservedServer>, before?: Lockfile): Lockfile {
   const servers = new Map<string, LockedServer>()
-  for (const [name, { config, tools }] of observed) {
-    if (tools) servers.set(name, lockServer(config, toolsByName(tools), before?.servers.get(name)))
+  for (const [name, now] of observed) {
+    if (now.tools) servers.set(name, lockServer(now, toolsByName(now.tools), before?.servers.get(name)))
   }
   return { servers }
 }
 
 /** Approves one server with these tools; digests are made with the salt it had, if it had one. */
 export function lockServer(
-  config: ServerConfig,
+  { config, runs }: Pick<ObservedServer, 'config' | 'runs'>,
   tools: ReadonlyMap<string, LockedTool>,
   before: LockedServer | undefined,
 ): LockedServer {
@@ -58,14 +64,23 @@ export function lockServer(
     hasDigests = true
     return digest(value)
   })
-  return { hash: sha256(command), ...(hasDigests ? { salt } : {}), command, tools }
+  return {
+    hash: sha256(command),
+    ...(hasDigests ? { salt } : {}),
+    command,
+    ...(runs === undefined ? {} : { runs }),
+    tools,
+  }
 }
 
-/** The definitions of a list by name. Of two with one name the first counts, since only that one is registered. */
+/**
+ * The definitions of a list by name. Of two with one name the first counts, since only that one is registered. A tool
+ * whose definition is nested too deeply to be hashed is left out.
+ */
 export function toolsByName(tools: readonly ServerTool[]): Map<string, LockedTool> {
   const byName = new Map<string, LockedTool>()
   for (const tool of tools) {
-    if (byName.has(tool.name)) continue
+    if (byName.has(tool.name) || isTooDeep(tool)) continue
     byName.set(tool.name, { hash: hashDefinition(tool.name, tool), definition: definitionOf(tool) })
   }
   return byName

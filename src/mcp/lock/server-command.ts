@@ -14,6 +14,8 @@ export interface ServerCommand {
   readonly env?: Readonly<Record<string, string>>
   /** By name, likewise: a header may decide whose data a server gives. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Present for a server that is trusted: what it says is then not marked as untrusted. */
+  readonly trust?: true
 }
 
 /** Stands for a value that may be a secret. */
@@ -33,6 +35,7 @@ export function saltedDigest(salt: string): Digest {
  */
 export function commandOf(config: ServerConfig, digest: Digest): ServerCommand {
   const { type, command, args = [], cwd, url, env = {}, headers = {} } = asWritten(config)
+  const trust = config.trust === true ? { trust: true as const } : {}
   const transport = type ?? (command === undefined ? 'http' : 'stdio')
   const mask: Digest = (value) => (value === '' || isReference(value) ? value : digest(value))
   if (transport !== 'stdio') {
@@ -40,6 +43,7 @@ export function commandOf(config: ServerConfig, digest: Digest): ServerCommand {
       transport,
       ...(url === undefined ? {} : { url: maskSecrets(url, mask) }),
       ...(isEmpty(headers) ? {} : { headers: maskValues(headers, mask) }),
+      ...trust,
     }
   }
   return {
@@ -48,6 +52,7 @@ export function commandOf(config: ServerConfig, digest: Digest): ServerCommand {
     ...(args.length === 0 ? {} : { args: maskArguments([command ?? '', ...args], mask).slice(1) }),
     ...(cwd === undefined ? {} : { cwd }),
     ...(isEmpty(env) ? {} : { env: maskValues(env, mask) }),
+    ...trust,
   }
 }
 
@@ -129,13 +134,14 @@ function maskArgument({ flag, value, isInContainer }: Argument, mask: Digest): s
   return maskSecrets(value, mask, { isCode: !isInContainer && CODE_FLAG.test(flag) })
 }
 
-/** A variable stands for a value; it is none, unless it brings one along as its default. */
+/** How deep variables may be nested in defaults to be taken for variables. */
+const MAX_DEPTH = 16
+
+/** Whether a text is made of variables alone, without a literal default that could be a secret. */
 function isReference(text: string): boolean {
-  const value = text.replace(/^(bearer|basic|token) /i, '')
-  let rest = value
+  let rest = text.replace(/^(bearer|basic|token) /i, '')
   // From the inside out: a default may be a variable.
-  for (let before = ''; before !== rest; ) {
-    before = rest
+  for (let depth = 0; rest !== '' && depth < MAX_DEPTH; depth++) {
     rest = rest.replace(/\$\{[\w.:]+(:-)?\}/g, '')
   }
   return rest === ''

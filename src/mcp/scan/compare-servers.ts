@@ -1,6 +1,6 @@
 import type { Finding } from '../../finding.ts'
 import { nameSkeletons } from '../../names.ts'
-import type { ServerTool } from '../server-tool.ts'
+import type { ServerTool } from '../server/server-tool.ts'
 import { showHidden } from './hidden-characters.ts'
 
 /** Descriptions with so few words are alike by chance. */

@@ -1,27 +1,49 @@
 import type { FindingKind, Severity, Trace } from '../../finding.ts'
 import { nameSkeletons, withoutHidden } from '../../names.ts'
+import { readingsOf } from './decode-text.ts'
+import { findShapes } from './find-shapes.ts'
 import { excerptAt, MAX_CHARACTERS } from './hidden-characters.ts'
 
 /** No rule fits a text this short; most texts of a schema are. */
 const MIN_CHARACTERS = 8
 
-/** Passages that speak to the model rather than about the tool, one for each rule that fits. */
+/**
+ * Passages that speak to the model rather than about the tool, one for each rule and shape that fits. The text is read as
+ * it stands and with whatever encodings it holds taken off. Takes time linear in the text.
+ */
 export function findInstructions(text: string): Trace[] {
   if (text.length < MIN_CHARACTERS) return []
   const read = text.slice(0, MAX_CHARACTERS)
+  const traces = new Map<string, Trace>()
+  for (const { text: reading, encoding } of readingsOf(read)) {
+    for (const trace of findIn(reading)) {
+      if (traces.has(trace.message)) continue
+      const message = encoding === undefined ? trace.message : `${trace.message} (encoded: ${encoding})`
+      traces.set(trace.message, { ...trace, message })
+    }
+  }
+  if (text.length <= MAX_CHARACTERS) return [...traces.values()]
+  const message = `is ${text.length} characters long; only the first ${MAX_CHARACTERS} were looked at`
+  return [
+    ...traces.values(),
+    { kind: 'concealment', severity: 'medium', message, excerpt: excerptAt(text, 0, 40) },
+  ]
+}
+
+function findIn(text: string): Trace[] {
+  const visible = withoutHidden(text.replace(LINE_ENDS, '\n')).replaceAll('’', "'")
   // Letters of other scripts, hidden characters between letters and blanks between words must not help anyone past
-  // the rules.
-  const lines = nameSkeletons(withoutHidden(read.replace(LINE_ENDS, '\n')).replaceAll('’', "'")).at(-1) ?? ''
+  // the rules; but a text in such a script is read in its own letters, too.
+  const lines = nameSkeletons(visible).at(-1) ?? ''
+  const plain = visible.normalize('NFKC').toLowerCase()
   const words = lines.replace(/\s+/g, ' ')
-  const traces = RULES.flatMap(({ kind, severity, pattern, message, reads }): Trace[] => {
+  const byRules = RULES.flatMap(({ kind, severity, pattern, message, reads }): Trace[] => {
     const text = reads === 'lines' ? lines : words
     const found = pattern.exec(text)
     if (!found) return []
     return [{ kind, severity, message, excerpt: excerptAt(text, found.index, found[0].length) }]
   })
-  if (text.length <= MAX_CHARACTERS) return traces
-  const message = `is ${text.length} characters long; only the first ${MAX_CHARACTERS} were looked at`
-  return [...traces, { kind: 'concealment', severity: 'medium', message, excerpt: excerptAt(text, 0, 40) }]
+  return [...byRules, ...findShapes(lines), ...(plain === lines ? [] : findShapes(plain))]
 }
 
 /** Some of them count as hidden characters, and would leave the words around them as one. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { withoutHidden } from '../../names.ts'
-import type { ServerTool } from '../server-tool.ts'
+import type { ServerTool } from '../server/server-tool.ts'
 import { scanTool } from './scan-tool.ts'
 import { ToolScanner } from './tool-scanner.ts'
 

@@ -1,8 +1,10 @@
 import type { Finding } from '../../finding.ts'
 import { canonicalJson } from '../../json.ts'
-import type { ServerTool } from '../server-tool.ts'
+import type { ServerTool } from '../server/server-tool.ts'
 import { compareServers, type ToolLook, toolLook } from './compare-servers.ts'
+import { OtherTools } from './other-tools.ts'
 import { scanTool } from './scan-tool.ts'
+import { toolTexts } from './tool-texts.ts'
 
 /** Looks at the tools of servers as they come, each by itself and beside those of the others. */
 export class ToolScanner {
@@ -13,8 +15,15 @@ export class ToolScanner {
   see(server: string, tools: readonly ServerTool[]): readonly Finding[] {
     this.#looks.delete(server)
     const looks = tools.map((tool) => toolLook(server, tool))
+    const others = new OtherTools(
+      new Map([...this.#looks].map(([other, theirs]) => [other, theirs.map(({ tool }) => tool.name)])),
+      tools.map(({ name }) => name),
+    )
     const findings = [
       ...tools.flatMap((tool) => scanTool(server, tool)),
+      ...tools.flatMap((tool) =>
+        others.find(toolTexts(tool).texts).map((found): Finding => ({ ...found, server, tool: tool.name })),
+      ),
       ...compareServers(server, looks, this.#looks),
     ]
     const told = new Set(this.#findings.get(server)?.map(canonicalJson))

@@ -1,5 +1,5 @@
 import { isRecord } from '../../json.ts'
-import type { ServerTool } from '../server-tool.ts'
+import type { ServerTool } from '../server/server-tool.ts'
 
 /** One text of a definition and where it stands. */
 export interface PlacedText {

@@ -1,5 +1,6 @@
 import type { Listing } from '../../tool.ts'
 import { HASH_SEED, hashed } from '../vectors/text-hash.ts'
+import { type Query, readPart } from './query.ts'
 
 /**
  * Finds listings by name, however it is written: `mcp__github__search`, `github.search`, `GitHub search`, or `search`
@@ -29,8 +30,8 @@ export class ExactNames {
   }
 
   /**
-   * The accepted listings that bear this name. One written in full may be borne by several only where names repeat;
-   * a bare name fits when exactly one listing bears it.
+   * The accepted listings that have this name. One written in full may fit several only where names repeat; a bare name
+   * fits when exactly one listing has it.
    */
   find(written: string, accepts: (listing: Listing) => boolean): readonly Listing[] {
     const key = keyOf(written)
@@ -43,6 +44,25 @@ export class ExactNames {
     if (inFull.length > 0) return inFull
     const bare = fitting.filter(({ ownName }) => keyOf(ownName) === key)
     return bare.length === 1 ? bare : NOTHING
+  }
+
+  /** Listings that a query names: as a whole, as a list with commas, or by a word that can only be a name. */
+  namedBy(query: Query, accepts: (listing: Listing) => boolean): ReadonlySet<Listing> {
+    // A pattern says itself what fits.
+    if (query.kind === 'regex') return new Set()
+    const named = new Set(this.find(query.words.join(' '), accepts))
+    const text = readPart(query.text)
+    if (text.includes(',')) {
+      const found = text.split(',').map((piece) => this.find(piece.trim(), accepts))
+      if (found.every((listings) => listings.length > 0))
+        for (const listing of found.flat()) named.add(listing)
+    }
+    if (!/[_./]/.test(text)) return named
+    for (const word of query.words) {
+      if (!/\p{L}[_./]+\p{L}/u.test(word)) continue
+      for (const listing of this.find(word, accepts)) named.add(listing)
+    }
+    return named
   }
 }
 

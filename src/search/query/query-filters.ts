@@ -1,9 +1,10 @@
 import type { Listing } from '../../tool.ts'
 import type { Query } from './query.ts'
 
-type Accepts = (listing: Listing) => boolean
+/** Whether a listing may be found. */
+export type Accepts = (listing: Listing) => boolean
 
-/** What the filters of a query leave of `accepts`: `accepts` itself when there are none. */
+/** Adds the filters of a query to `accepts`; returns `accepts` itself when there are none. */
 export function filtered(query: Query, accepts: Accepts, server?: string): Accepts {
   const filters: Accepts[] = []
   if (server !== undefined) filters.push(isOfServer([server]))
@@ -14,7 +15,7 @@ export function filtered(query: Query, accepts: Accepts, server?: string): Accep
     filters.push((listing) => !isHeld(listing))
   }
   if (filters.length === 0) return accepts
-  // The caller's own question last: it may be the dearer one.
+  // The caller's own check last: it may cost more.
   return (listing) => filters.every((filter) => filter(listing)) && accepts(listing)
 }
 
@@ -23,7 +24,7 @@ export function isOfServer(servers: readonly string[]): Accepts {
   return ({ source }) => source.kind === 'mcp' && wanted.has(source.server.toLowerCase())
 }
 
-/** Whether name, description or hint contain a text, whatever the case; `pull request` is found in `pull_request`. */
+/** Whether name, description or hint contain a text, ignoring case; `pull request` is found in `pull_request`. */
 export function holds(text: string): Accepts {
   const source = text
     .normalize('NFC')
@@ -31,6 +32,7 @@ export function holds(text: string): Accepts {
     .filter((part) => part !== '')
     .map(escaped)
     .join('[\\s_.\\-/]+')
+  if (source === '') return () => false
   const pattern = new RegExp(source, 'iu')
   return ({ name, description, searchHint }) =>
     pattern.test(name.replace(/^mcp__/, '').normalize('NFC')) ||

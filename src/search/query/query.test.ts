@@ -85,13 +85,13 @@ describe('parseQuery', () => {
     expect(parseQuery('select:a', { as: 'pattern' }).kind).toBe('select')
   })
 
-  it.each(['', '   ', '+slack', '-x', '+a -b', '???', '""', 'select:', 'select: , ', '\u200b'])(
+  it.each(['', '   ', '-x', '-x -y', '-_', '+"-"', '???', '""', 'select:', 'select: , ', '\u200b'])(
     'refuses %j, which asks for nothing',
     (text) => expect(codeOf(text)).toBe('query-invalid'),
   )
 
   it('says what to do about an empty query', () => {
-    expect(() => parseQuery('+slack')).toThrow(/add words/)
+    expect(() => parseQuery('-slack')).toThrow(/add words/)
   })
 
   it.each([

@@ -1,5 +1,6 @@
 import { ToolcribError } from '../../errors.ts'
 import { withoutHidden } from '../../names.ts'
+import { cutText } from '../../text.ts'
 
 /** A parsed query. */
 export interface Query {
@@ -25,6 +26,10 @@ export interface Query {
 /** Characters of a query that are read; nobody asks for a tool in more. */
 const MAX_LENGTH = 4_000
 
+/** Words that are ranked, and filters of each kind that are applied; those that follow are ignored. */
+const MAX_WORDS = 256
+const MAX_FILTERS = 16
+
 /**
  * Beyond this many words outside the quotes a query is a sentence, and quotes in a sentence quote: "send a message
  * saying "hello" to Ann" asks for no tool that says hello.
@@ -40,32 +45,36 @@ const MAX_PHRASE_WORDS = 6
  *
  * With `as: 'pattern'` text without slashes is a pattern too; filters at its ends stay filters.
  *
- * Throws `query-invalid` when nothing is left to search for: an empty query, or `+word` and `-word` alone.
+ * Reads the first 4,000 characters and 256 words, and 16 filters of each kind. A filter without a letter or digit
+ * (`-_`, `+"-"`) is ignored.
+ *
+ * Throws `query-invalid` when nothing is left to search for: an empty query, or `-word` alone.
  */
 export function parseQuery(text: string, options?: { as?: 'words' | 'pattern' }): Query {
-  if (typeof text !== 'string') throw invalid('The query is no text')
+  if (typeof text !== 'string') throw invalid('The query is not a text')
   if (options?.as !== 'pattern' && text.length <= MAX_LENGTH && PLAIN_WORDS.test(text)) {
-    return { ...EMPTY, text, kind: 'keyword', words: text.trim().split(/\s+/) }
+    return { ...EMPTY, text, kind: 'keyword', words: text.trim().split(/\s+/, MAX_WORDS) }
   }
-  const readable = withoutHidden(text).replace(/[“”„]/g, '"').trim()
+  const readable = readPart(withoutHidden(text)).replace(/[“”„]/g, '"').trim()
   if (readable === '') throw invalid('The query is empty')
 
-  const names = selectedNames(readable.slice(0, MAX_LENGTH))
+  const names = selectedNames(readable)
   if (names !== undefined) return { ...EMPTY, text, kind: 'select', names }
 
-  const { filters, body } = peelFilters(readable.slice(0, MAX_LENGTH).trim())
+  const { filters, body } = peelFilters(readable)
   if (isPattern(body) || (options?.as === 'pattern' && body !== '')) {
     const pattern = isPattern(body) ? body.slice(1, body.lastIndexOf('/')) : body
     return { ...EMPTY, ...readWords(filters), text, kind: 'regex', words: [], pattern }
   }
 
-  const query: Query = { ...EMPTY, ...readWords(readable.slice(0, MAX_LENGTH)), text, kind: 'keyword' }
-  if (query.words.length > 0 || query.servers.length > 0) return query
-  throw invalid(
-    query.required.length + query.excluded.length > 0
-      ? 'The query only filters (+word, -word)'
-      : 'The query holds no word',
-  )
+  const query: Query = { ...EMPTY, ...readWords(readable), text, kind: 'keyword' }
+  if (query.words.length + query.servers.length + query.required.length > 0) return query
+  throw invalid(query.excluded.length > 0 ? 'The query only excludes (-word)' : 'The query holds no word')
+}
+
+/** The part of a query that is read: its beginning. */
+export function readPart(text: string): string {
+  return cutText(text, MAX_LENGTH)
 }
 
 // Most queries are nothing but words; they need not go through the rest.
@@ -131,6 +140,7 @@ function readWords(text: string): Pick<Query, 'words' | 'required' | 'excluded' 
   for (const [token, operator, quoted] of text.matchAll(TOKEN)) {
     if (quoted !== undefined) {
       const phrase = quoted.trim()
+      if (!isWord(phrase)) continue
       if (operator === '+') required.push(phrase)
       else if (operator === '-') excluded.push(phrase)
       else if (operator !== undefined) servers.push(phrase)
@@ -144,8 +154,8 @@ function readWords(text: string): Pick<Query, 'words' | 'required' | 'excluded' 
     }
     if (FILTER.test(token)) {
       const word = trimWord(token.slice(1))
-      if (token.startsWith('+')) required.push(word)
-      else if (token.startsWith('-')) excluded.push(word)
+      if (token.startsWith('+')) required.push(...[word].filter(isWord))
+      else if (token.startsWith('-')) excluded.push(...[word].filter(isWord))
       else servers.push(...token.slice('server:'.length).split(',').filter(isWord))
       continue
     }
@@ -153,7 +163,13 @@ function readWords(text: string): Pick<Query, 'words' | 'required' | 'excluded' 
     if (isWord(word)) words.push(word)
   }
   const isSentence = words.length - quotedWords > MAX_WORDS_BESIDE_PHRASE
-  return { words, required, excluded, servers, phrases: isSentence ? [] : phrases }
+  return {
+    words: words.slice(0, MAX_WORDS),
+    required: required.slice(0, MAX_FILTERS),
+    excluded: excluded.slice(0, MAX_FILTERS),
+    servers: servers.slice(0, MAX_FILTERS),
+    phrases: isSentence ? [] : phrases.slice(0, MAX_FILTERS),
+  }
 }
 
 /** A word without the punctuation of the sentence around it. */

@@ -1,9 +1,10 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { errnoOf } from './errno.ts'
 
 /**
- * Makes a folder, with those above it that are missing; one that is there already is left as it is. Where none can be
- * made it rejects: Node's own way of doing this asks for ever in folders such as /proc.
+ * Makes a folder and the missing ones above it; an existing folder is left as it is. Rejects where no folder can be made:
+ * Node's own `recursive: true` never returns in folders such as /proc.
  */
 export async function makeFolder(path: string, options: { readonly mode: number }): Promise<void> {
   if (await isMade(path, options)) return
@@ -12,21 +13,17 @@ export async function makeFolder(path: string, options: { readonly mode: number 
   await mkdir(path, options).catch(ignoreExisting)
 }
 
-/** False when what it would lie in is missing. */
+/** False when its parent is missing. */
 async function isMade(path: string, options: { readonly mode: number }): Promise<boolean> {
   try {
     await mkdir(path, options).catch(ignoreExisting)
     return true
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error
+    if (errnoOf(error) !== 'ENOENT') throw error
     return false
   }
 }
 
 function ignoreExisting(error: unknown): void {
-  if (codeOf(error) !== 'EEXIST') throw error
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
+  if (errnoOf(error) !== 'EEXIST') throw error
 }

@@ -2,25 +2,37 @@ import { randomUUID } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 
 /**
- * Writes a file whole or not at all: whoever reads it, and whatever ends this process, there is the old content or
- * the new one. It has the given mode, whatever it had before.
+ * Replaces a file whole or not at all: every reader sees the old content or the new, even when this process is killed or
+ * the power fails. The file gets the given mode, whatever it had before.
  */
 export async function writeWhole(
   path: string,
   content: string | Uint8Array,
-  { mode }: { mode: number },
+  options: { readonly mode: number },
 ): Promise<void> {
   const draft = `${path}.${randomUUID()}`
   try {
-    const file = await open(draft, 'wx', mode)
-    try {
-      await file.writeFile(content)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
+    await writeNew(draft, content, options)
     await rename(draft, path)
   } finally {
     await rm(draft, { force: true })
+  }
+}
+
+/** Writes a file that must not exist yet, and waits until its content is on the disk. A failure leaves no file behind. */
+export async function writeNew(
+  path: string,
+  content: string | Uint8Array,
+  { mode }: { readonly mode: number },
+): Promise<void> {
+  const file = await open(path, 'wx', mode)
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } catch (error) {
+    await rm(path, { force: true })
+    throw error
+  } finally {
+    await file.close()
   }
 }

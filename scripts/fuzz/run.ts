@@ -1,0 +1,22 @@
+// Runs every `*.fuzz.ts` in src: npm run fuzz -- [--seconds 60] [--seed 123] [path…]
+// `--seconds` is how long each property is tried; a failure prints the value and the seed that repeats it.
+import { spawnSync } from 'node:child_process'
+import { parseArgs } from 'node:util'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { seconds: { type: 'string', default: '5' }, seed: { type: 'string' } },
+})
+const { status } = spawnSync(
+  'npx',
+  ['vitest', 'run', '--config', 'scripts/fuzz/vitest.config.ts', '--reporter', 'verbose', ...positionals],
+  {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      FUZZ_SECONDS: values.seconds,
+      ...(values.seed === undefined ? {} : { FUZZ_SEED: values.seed }),
+    },
+  },
+)
+process.exitCode = status ?? 1

@@ -1,0 +1,108 @@
+import type { Attachment, CapabilityBackends } from '../capability.ts'
+import type { Emit } from '../events.ts'
+import type { ReducerLookup } from '../reduce/reducer.ts'
+import type { Availability } from '../registry/availability.ts'
+import type { Entry } from '../registry/entry.ts'
+import type { CallProgress, ToolCall, ToolResult, ToolSource } from '../tool.ts'
+import type { Spill } from './spill.ts'
+
+/** How a batch of calls is run. */
+export interface CallContext {
+  readonly sessionId: string
+  readonly turnCount?: number
+  /** Characters all results of the batch may take together; beats the registry's. */
+  readonly resultBudgetChars?: number
+  /** Returns what would run, and runs nothing. */
+  readonly dryRun?: boolean
+  readonly signal?: AbortSignal
+  /** Deadline for tools without one of their own, for each hook and for the spill; beats the registry's. 0 = none. */
+  readonly timeoutMs?: number
+  /** How many calls of the batch run at once; all, when absent. */
+  readonly maxParallel?: number
+  /** The files of the turn, for tools that declared `attachments`. */
+  readonly attachments?: readonly Attachment[]
+  /** Receives progress until each call completes; exceptions are ignored. */
+  readonly onProgress?: (note: CallProgress) => void
+  /**
+   * Run around each call of the batch, before the registry's own. They hold for sub-agents too: a session forked while
+   * the batch runs inherits them. They have no deadline, since one may be asking a person; `signal` ends the wait.
+   */
+  readonly hooks?: CallHooks | readonly CallHooks[]
+}
+
+/** What a call resolves to; a call through `call_tool` resolves to the tool it names and the arguments for it. */
+export interface CallTarget {
+  readonly entry: Entry
+  readonly args: unknown
+}
+
+/**
+ * What a batch of calls runs within: one turn of a session, or a registry without a session. Implemented by `Turn` and
+ * `CallsWithoutSession`. An implementation may throw: that fails the one call.
+ */
+export interface CallScope {
+  /** The tool that finds tools, when it is shown: errors about unknown names point to it. */
+  readonly searchToolName: string | undefined
+  /** Whether `read_result` may be called: without it, no result points to a spill. */
+  readonly canReadResults: boolean
+  resolve(call: ToolCall): CallTarget | undefined
+  /** Returns the gate that refuses the target, as text for the model; undefined when it is permitted. */
+  denial(target: CallTarget): string | undefined
+  /** Returns a few names close to one that is not there. */
+  suggest(name: string): readonly string[]
+  /** True when the model has not seen the target's schema: an error about its arguments then carries it. */
+  needsSchema(target: CallTarget): boolean
+  /**
+   * Called once per batch with the targets that may run, before any of them does: a session checks out those that are
+   * not active, and evicts none of them while the batch runs.
+   */
+  noteUses(targets: readonly CallTarget[]): void
+  /** Returns the servers without `trust` whose words a result holds. */
+  untrustedServers(target: CallTarget, result: ToolResult): readonly string[]
+}
+
+/** What every call of a registry runs under. */
+export interface CallSettings {
+  readonly availability: Availability
+  readonly backends: CapabilityBackends
+  readonly hooks?: CallHooks | readonly CallHooks[] | undefined
+  readonly reducers?: ReducerLookup | undefined
+  readonly spill?: Spill | undefined
+  /** Deadline where neither the tool nor the context names one; 0 = none. */
+  readonly timeoutMs: number
+  /** Characters for a batch whose context names no budget. */
+  readonly resultBudgetChars: number
+  /** How often in a row a session may make the same call; 0 = no limit. */
+  readonly maxIdenticalCalls: number
+  readonly emit: Emit
+}
+
+/** A call as hooks see it: the tool's registered name and its own arguments, also when it came through `call_tool`. */
+export interface HookedCall {
+  readonly toolCallId: string
+  readonly name: string
+  readonly args: unknown
+  readonly source: ToolSource
+  readonly sessionId: string
+  readonly turnCount: number
+}
+
+/** Continues the call with other arguments, answers it, or refuses it. */
+export type BeforeCallAnswer =
+  | { readonly args: unknown }
+  | { readonly result: ToolResult }
+  | { readonly deny: string }
+
+type Awaitable<Value> = Value | Promise<Value>
+
+/**
+ * What the host does around each call. Several run in order. A `before_tool_call` that throws, or returns anything
+ * else, denies the call: a guard that breaks must not let it through. An `after_tool_call` that does is ignored, with an
+ * event: the call has already happened. Both get copies: a hook returns what it wants changed.
+ */
+export interface CallHooks {
+  // biome-ignore lint/suspicious/noConfusingVoidType: a hook without an answer has no return statement.
+  before_tool_call?(call: HookedCall): Awaitable<BeforeCallAnswer | undefined | void>
+  // biome-ignore lint/suspicious/noConfusingVoidType: a hook without an answer has no return statement.
+  after_tool_call?(call: HookedCall, result: ToolResult): Awaitable<ToolResult | undefined | void>
+}

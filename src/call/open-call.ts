@@ -1,0 +1,139 @@
+import { type CheckedArguments, checkArguments, readArguments } from '../schema/check-arguments.ts'
+import type { ToolCall, ToolResult } from '../tool.ts'
+import { failedWith, failure } from './answers.ts'
+import type { Batch } from './batch.ts'
+import type { CallScope, CallTarget } from './call-scope.ts'
+import { dryRunResult } from './dry-run.ts'
+import { missingCapabilities } from './open-capabilities.ts'
+import { partFailed } from './part-failed.ts'
+
+/** A call that was resolved and checked: on its way with valid arguments, or already answered. */
+export interface OpenCall {
+  readonly call: ToolCall
+  /** The tool's registered name, also when it was called through `call_tool`; the model's word when there is none. */
+  readonly toolName: string
+  readonly startedAt: number
+  readonly target: CallTarget | undefined
+  /** True once the call passed every gate: it counts as a use of the tool, whatever its arguments. */
+  readonly isUse: boolean
+  readonly step: { readonly args: unknown } | { readonly answer: ToolResult }
+}
+
+/** Resolves a call, asks each gate in turn, and validates its arguments. Runs nothing and never throws. */
+export function openCall(call: ToolCall, batch: Batch): OpenCall {
+  const { state, sessionId, emit } = batch
+  const startedAt = state.now()
+  let target: CallTarget | undefined
+  let opened: Pick<OpenCall, 'isUse' | 'step'>
+  try {
+    target = batch.scope.resolve(call)
+    opened = target ? openTarget(target, call, batch) : unknownTool(call, batch)
+  } catch (thrown) {
+    opened = { isUse: false, step: { answer: failedWith(thrown) } }
+  }
+  const toolName = target?.entry.name ?? call.name
+  emit({
+    type: 'call-started',
+    sessionId,
+    toolCallId: call.toolCallId,
+    name: toolName,
+    ...calledAs(call, toolName),
+  })
+  return { call, toolName, startedAt, target, ...opened }
+}
+
+/** The name the model used, where that is another one than the tool's. */
+export function calledAs(call: ToolCall, toolName: string): { calledAs?: string } {
+  return call.name === toolName ? {} : { calledAs: call.name }
+}
+
+function openTarget(target: CallTarget, call: ToolCall, batch: Batch): Pick<OpenCall, 'isUse' | 'step'> {
+  const { scope, settings, isDryRun } = batch
+  const refusal = refusalOf(target, batch)
+  if (refusal !== undefined) {
+    noteCall(target.entry.name, target.args, batch)
+    return { isUse: false, step: { answer: refusal } }
+  }
+  const checked = checkCall(target, target.args, call, batch)
+  // Meta-tools are about finding and reading on: asking the same again is no loop.
+  const times = target.entry.isSelfLimiting
+    ? 0
+    : noteCall(target.entry.name, checked.ok ? checked.args : readArguments(target.args), batch)
+  if (settings.maxIdenticalCalls > 0 && times > settings.maxIdenticalCalls)
+    return { isUse: false, step: { answer: repeated(target, times) } }
+
+  const isUse = !isDryRun
+  if (!checked.ok) {
+    const answer = invalidArguments(target, checked.error, scope.needsSchema(target))
+    return { isUse, step: { answer } }
+  }
+  if (isDryRun) return { isUse, step: { answer: dryRunResult(target.entry.name, checked.args) } }
+  return { isUse, step: { args: checked.args } }
+}
+
+/** Asks policy, availability and capabilities, in that order; undefined when the call may run. */
+function refusalOf(target: CallTarget, { scope, settings }: Batch): ToolResult | undefined {
+  const { name, tool } = target.entry
+  const gate = scope.denial(target)
+  if (gate !== undefined) return notAvailable(`"${name}" is not permitted here: ${gate}`)
+  if (!settings.availability.isAvailable(tool)) return notAvailable(`"${name}" is not currently available`)
+  const missing = missingCapabilities(tool.capabilities, settings.backends)
+  if (missing.length === 0) return undefined
+  return notAvailable(`"${name}" needs ${missing.join(', ')}, which this host does not grant`)
+}
+
+function unknownTool(call: ToolCall, batch: Batch): Pick<OpenCall, 'isUse' | 'step'> {
+  noteCall(call.name, call.args, batch)
+  batch.emit({ type: 'missed', sessionId: batch.sessionId, what: 'name', text: call.name })
+  return { isUse: false, step: { answer: notAvailable(describeUnknown(call.name, batch.scope)) } }
+}
+
+function describeUnknown(name: string, scope: CallScope): string {
+  const close = scope.suggest(name).slice(0, 5)
+  const suggestion = close.length > 0 ? ` Close names: ${close.join(', ')}.` : ''
+  const nextStep = scope.searchToolName ? ` Find tools with ${scope.searchToolName}.` : ''
+  return `Unknown tool: ${name === '' ? '(no name)' : name}.${suggestion}${nextStep}`
+}
+
+function notAvailable(error: string): ToolResult {
+  return failure('not_available', error)
+}
+
+// A dry run counts nothing. Arguments that cannot be compared make a call of its own.
+function noteCall(name: string, args: unknown, { isDryRun, state, sessionId }: Batch): number {
+  if (isDryRun) return 0
+  try {
+    return state.identicalCalls.note(sessionId, name, args)
+  } catch {
+    return 0
+  }
+}
+
+/** Validates arguments against the schema the tool was registered with. */
+export function checkCall(
+  { entry }: CallTarget,
+  args: unknown,
+  call: ToolCall,
+  batch: Batch,
+): CheckedArguments {
+  const schema = batch.state.schemas.compile(entry.definition.parameters, (faults) =>
+    partFailed('schema', faults.join('; '), { toolCallId: call.toolCallId, toolName: entry.name }, batch),
+  )
+  return checkArguments(schema, args, batch.mask)
+}
+
+export function invalidArguments({ entry }: CallTarget, faults: string, withSchema: boolean): ToolResult {
+  const { name, definition } = entry
+  const error = `Invalid arguments for ${name}: ${faults}`
+  if (!withSchema) return failure('input_invalid', error)
+  const { parameters } = definition
+  const text = `${error}\nIts parameters: ${JSON.stringify(parameters)}`
+  return { ok: false, code: 'input_invalid', error: text, structured: { name, parameters } }
+}
+
+function repeated({ entry }: CallTarget, times: number): ToolResult {
+  return failure(
+    'repeated',
+    `"${entry.name}" was called ${times} times in a row with the same arguments. Use its result, change the arguments, or try something else.`,
+  )
+}

@@ -1,0 +1,169 @@
+import { ToolcribError } from './errors.ts'
+import { isRecord } from './json.ts'
+import { nearestName } from './nearest-name.ts'
+import { clipText } from './text.ts'
+
+/** One check per option. The type asks for every key of `Options`, so an option cannot be forgotten here. */
+export type OptionRules<Options> = { readonly [Key in keyof Options]-?: ValueCheck }
+
+/** What an option's value may be. */
+export interface ValueCheck {
+  /** Ends the sentence "it must be …". */
+  readonly expected: string
+  accepts(value: unknown): boolean
+  /** The option must be given. */
+  readonly isRequired?: true
+  /** The options of an options object within this one. */
+  readonly members?: Readonly<Record<string, ValueCheck>>
+}
+
+/**
+ * Checks an options object that a caller wrote. Throws `config-invalid` for anything but an object, for an unknown key
+ * (naming the nearest known one) and for a value out of range (naming what is allowed). A key whose value is
+ * `undefined` counts as absent, whether it is known or not. `owner` begins the message: "a registry", "terminal()".
+ */
+export function checkOptions<Options extends object>(
+  owner: string,
+  options: unknown,
+  rules: OptionRules<Options>,
+): void {
+  checkMembers(owner, '', options, rules)
+}
+
+/** One of these values. */
+export function oneOf(...choices: readonly (string | number | boolean)[]): ValueCheck {
+  return {
+    expected: `one of ${choices.join(', ')}`,
+    accepts: (value) => choices.some((choice) => choice === value),
+  }
+}
+
+/** A whole number in a range, ends included. */
+export function wholeNumber({ from = 0, to = Number.MAX_SAFE_INTEGER } = {}): ValueCheck {
+  const range = to === Number.MAX_SAFE_INTEGER ? `, ${from} or more` : ` from ${from} to ${to}`
+  return {
+    expected: `a whole number${range}`,
+    accepts: (value) => Number.isInteger(value) && Number(value) >= from && Number(value) <= to,
+  }
+}
+
+/** The longest wait that a timer of the platform knows; a longer one would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** A time to wait: a whole number of milliseconds that a timer can hold. */
+export function milliseconds({ from = 0 } = {}): ValueCheck {
+  return wholeNumber({ from, to: MAX_TIMER_MS })
+}
+
+/** Any number of at least `least`, `Infinity` included. */
+export function numberFrom(least: number): ValueCheck {
+  return {
+    expected: `a number, ${least} or more`,
+    accepts: (value) => typeof value === 'number' && value >= least,
+  }
+}
+
+export const anyText: ValueCheck = {
+  expected: 'a text',
+  accepts: (value) => typeof value === 'string',
+}
+
+export const textList: ValueCheck = {
+  expected: 'a list of texts',
+  accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
+}
+
+export const anyList: ValueCheck = {
+  expected: 'a list',
+  accepts: (value) => Array.isArray(value),
+}
+
+export const trueOrFalse: ValueCheck = {
+  expected: 'true or false',
+  accepts: (value) => typeof value === 'boolean',
+}
+
+export const anyFunction: ValueCheck = {
+  expected: 'a function',
+  accepts: (value) => typeof value === 'function',
+}
+
+/** Any object that is not a list: instances of classes included. */
+export const anyObject: ValueCheck = {
+  expected: 'an object',
+  accepts: (value) => isRecord(value),
+}
+
+/** For values that are checked elsewhere. */
+export const anyValue: ValueCheck = {
+  expected: 'anything',
+  accepts: () => true,
+}
+
+/** An object with these methods, a `Store` or a `Clock` say. */
+export function objectWith(...methods: readonly string[]): ValueCheck {
+  return {
+    expected: `an object with ${methods.map((method) => `${method}()`).join(', ')}`,
+    accepts: (value) => isRecord(value) && methods.every((method) => typeof value[method] === 'function'),
+  }
+}
+
+/** Options within options, checked by rules of their own; messages name the path, `policy.filter.allow`. */
+export function optionsWith<Options extends object>(rules: OptionRules<Options>): ValueCheck {
+  return { ...anyObject, members: rules }
+}
+
+/** A value that passes any of these. */
+export function either(...checks: readonly ValueCheck[]): ValueCheck {
+  return {
+    expected: checks.map(({ expected }) => expected).join(', or '),
+    accepts: (value) => checks.some((check) => check.accepts(value)),
+  }
+}
+
+/** The same check, for an option that must be given. */
+export function required(check: ValueCheck): ValueCheck {
+  return { ...check, isRequired: true }
+}
+
+function checkMembers(
+  owner: string,
+  path: string,
+  options: unknown,
+  rules: Readonly<Record<string, ValueCheck>>,
+): void {
+  if (!isRecord(options)) throw invalid(`${owner} takes its options as an object, not ${shown(options)}`)
+  const known = Object.keys(rules)
+  for (const key of Object.keys(options)) {
+    if (options[key] === undefined || Object.hasOwn(rules, key)) continue
+    const nearest = nearestName(key, known)
+    const step = nearest === undefined ? `it takes ${known.join(', ')}` : `did you mean "${path}${nearest}"?`
+    throw invalid(`${owner} has no option "${path}${key}"; ${step}`)
+  }
+  for (const [key, check] of Object.entries(rules)) {
+    const value = options[key]
+    if (value === undefined && !check.isRequired) continue
+    if (!check.accepts(value)) throw invalid(describeFault(owner, path + key, value, check))
+    if (check.members !== undefined) checkMembers(owner, `${path}${key}.`, value, check.members)
+  }
+}
+
+function describeFault(owner: string, name: string, value: unknown, { expected }: ValueCheck): string {
+  if (value === undefined) return `${owner} needs the option "${name}": ${expected}`
+  return `${owner}: ${name} is ${shown(value)}; it must be ${expected}`
+}
+
+const MAX_SHOWN_CHARS = 60
+
+/** A value for a message. Only its kind where its content would not help. */
+function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(clipText(value, MAX_SHOWN_CHARS))
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'function') return 'a function'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  return String(value)
+}
+
+function invalid(message: string): ToolcribError {
+  return new ToolcribError('config-invalid', message)
+}

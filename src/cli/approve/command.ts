@@ -1,0 +1,37 @@
+import { Command } from 'commander'
+import { withServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+import type { ApproveFlags } from './run-approve.ts'
+
+/** `toolcrib approve`: writes changes to the lockfile. */
+export function approveCommand(terminal: Terminal): Command {
+  return withServerFlags(new Command('approve'))
+    .description('Approve changes of servers and tools, so that they can be used again.')
+    .argument(
+      '[names...]',
+      'servers, tools (mcp__files__read_file or files.read_file) or globs; with @digest, as "toolcrib diff" prints it',
+    )
+    .option('--all', 'approve everything that changed')
+    .option('--yes', 'do not ask for confirmation on a terminal')
+    .addHelpText('after', () => terminal.fit(HELP))
+    .action(async (names: string[], flags: ApproveFlags) => {
+      const { runApprove } = await import('./run-approve.ts')
+      terminal.exitCode = await runApprove(terminal, names, flags)
+    })
+}
+
+const HELP = `
+The name of a server stands for its command and all its tools. Approving a server starts it, and so does approving \
+a tool of a server that is new or has a different command.
+
+Servers are asked again for what they list. With the digest that "toolcrib diff" prints, exactly that change is approved, and \
+only if it is still the same; for a new server, its command without its tools. Without a digest, a terminal shows the \
+changes and asks.
+
+Examples:
+  toolcrib approve files.read_file@3fa9c01d77e2b456   the change that diff printed
+  toolcrib approve files                              a server
+  toolcrib approve mcp__files__read_file              one tool
+  toolcrib approve 'mcp__github__list_*'              tools by glob
+  toolcrib approve --all
+Exit codes: 0 done, 1 a name matches nothing or a server could not be asked, 2 wrong usage, no lockfile or a damaged one.`

@@ -1,0 +1,127 @@
+import { createInterface } from 'node:readline'
+import pc from 'picocolors'
+import { ToolcribError } from 'toolcrib'
+import {
+  approveChanges,
+  changeMatcher,
+  compareWithLock,
+  type LockChange,
+  splitDigest,
+  writeLocks,
+} from 'toolcrib/mcp'
+import { askServers, type Observation, requireLockfile, unapprovedServers } from '../ask-servers.ts'
+import type { ServerFlags } from '../flags.ts'
+import { findingsOf, showChanges, summarise, withDigests } from '../show-changes.ts'
+import type { Terminal } from '../terminal.ts'
+import { plain, plural } from '../text.ts'
+
+export interface ApproveFlags extends ServerFlags {
+  readonly all?: boolean
+  /** Approve without asking. */
+  readonly yes?: boolean
+}
+
+/** Writes changes to the lockfile. */
+export async function runApprove(
+  terminal: Terminal,
+  names: readonly string[],
+  flags: ApproveFlags,
+): Promise<number> {
+  if (names.length === 0 && !flags.all)
+    throw new ToolcribError('config-invalid', 'name what to approve, or pass --all; see "toolcrib diff"')
+  const found = await requireLockfile(terminal, flags)
+  const { lockfile, lockPath } = found
+  const isMeant = flags.all ? () => true : changeMatcher(names)
+  const unapproved = unapprovedServers(found)
+  const mayStart = (server: string) => {
+    if (lockfile.exempt?.has(server)) return false
+    const change = unapproved.get(server)
+    if (change === undefined || isMeant(change)) return true
+    return namesToolOf(server, Object.keys(found.config.servers), names)
+  }
+  const { observed, failed, findings } = await askServers(terminal, flags, found, mayStart)
+  const { lockfile: next, approved } = approveChanges(lockfile, observed, isMeant)
+  if (!flags.json) showChanges(terminal, approved, findings)
+  const isAsked = approved.length > 0 && mustAsk(terminal, names, flags)
+  if (isAsked && !(await isConfirmed(terminal, approved))) {
+    terminal.say('nothing was approved')
+    return 1
+  }
+  await writeLocks(found.locks, next)
+  const waiting = compareWithLock(next, observed)
+  const changes = [...compareWithLock(lockfile, observed), ...approved]
+  const unmatched = names.filter((name) => !changes.some(changeMatcher([name])))
+  if (flags.json)
+    terminal.printJson({
+      lockfile: lockPath,
+      approved: withDigests(approved),
+      waiting: withDigests(waiting),
+      findings: findingsOf([...approved, ...waiting], findings),
+      unmatched,
+      failed,
+    })
+  else showOutcome(terminal, approved, waiting, failed)
+  for (const name of unmatched) terminal.note(`${pc.yellow('note')} ${explainUnmatched(name, changes)}`)
+  const isDone = approved.length > 0 || (flags.all === true && waiting.length === 0)
+  return isDone && failed.length + unmatched.length === 0 ? 0 : 1
+}
+
+/** Servers may list something else since the last diff, so a person confirms what they list now, unless by digest. */
+function mustAsk(
+  { isInteractive }: Terminal,
+  names: readonly string[],
+  { yes, json, all }: ApproveFlags,
+): boolean {
+  if (yes || json || !isInteractive) return false
+  return all === true || names.some((name) => splitDigest(name).digest === undefined)
+}
+
+function isConfirmed({ input, output }: Terminal, changes: readonly LockChange[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    const lines = createInterface({ input, output })
+    // Ctrl-C and the end of input mean no.
+    lines.once('close', () => resolve(false))
+    lines.question(
+      `\nApprove ${changes.length === 1 ? 'this change' : `these ${plural(changes.length, 'change')}`}? [y/N] `,
+      (answer) => {
+        resolve(/^y(es)?$/i.test(answer.trim()))
+        lines.close()
+      },
+    )
+  })
+}
+
+function explainUnmatched(name: string, changes: readonly LockChange[]): string {
+  const { name: bare, digest } = splitDigest(name)
+  if (digest !== undefined && changes.some(changeMatcher([bare])))
+    return `"${bare}" is not what ${digest} stood for any more, so it is not approved; see "toolcrib diff"`
+  return `"${name}" matches nothing that changed; see "toolcrib diff"`
+}
+
+/**
+ * Naming a tool allows its server to run. When several servers match, the longest name counts: `mcp__a__b__sun` does not
+ * run `a` when there is an `a__b`. A digest was printed for a server that runs already, so it allows no other command.
+ */
+function namesToolOf(server: string, servers: readonly string[], names: readonly string[]): boolean {
+  const fits = (name: string) => (each: string) =>
+    name.startsWith(`mcp__${each}__`) || name.startsWith(`${each}.`)
+  return names.some((name) => {
+    if (splitDigest(name).digest !== undefined) return false
+    const longest = servers.filter(fits(name)).sort((a, b) => b.length - a.length)[0]
+    return longest === server
+  })
+}
+
+function showOutcome(
+  terminal: Terminal,
+  approved: readonly LockChange[],
+  waiting: readonly LockChange[],
+  failed: Observation['failed'],
+): void {
+  terminal.say(
+    approved.length > 0 ? `\n${pc.green('approved')} ${summarise(approved)}` : 'nothing to approve',
+  )
+  if (waiting.length > 0)
+    terminal.say(pc.yellow(`not approved yet: ${summarise(waiting)}; see "toolcrib diff"`))
+  for (const { server, reason } of failed) terminal.note(`${pc.red('failed')} ${server}: ${plain(reason)}`)
+}

@@ -1,0 +1,37 @@
+import { Command } from 'commander'
+import { REGISTRY_HELP, withRegistryFlags, withServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+import type { CallFlags } from './run-call.ts'
+
+/** `toolcrib call`: one call, through the same checks as a model's. */
+export function callCommand(terminal: Terminal): Command {
+  return withRegistryFlags(withServerFlags(new Command('call')))
+    .description('Call a tool, through the same checks as a model’s call.')
+    .argument('<tool>', 'mcp__files__read_file, files.read_file, or read_file when only one server has it')
+    .argument('[json]', 'the arguments as a JSON object; - reads them from stdin')
+    .option('--arg <key=value>', 'one argument; can be repeated', gather, [])
+    .option('--dry-run', 'check the call without running it')
+    .addHelpText('after', () => terminal.fit(HELP))
+    .action(async (name: string, json: string | undefined, flags: CallFlags) => {
+      const { runCall } = await import('./run-call.ts')
+      terminal.exitCode = await runCall(terminal, name, json, flags)
+    })
+}
+
+const HELP = `
+Examples:
+  toolcrib call files.read_text_file '{"path": "README.md"}'
+  toolcrib call files.read_text_file --arg path=README.md --arg head=10
+  echo '{"message": "hi"}' | toolcrib call echo -
+  toolcrib call github.create_issue --arg title=Bug --dry-run
+
+A value of --arg is text where the tool's schema expects text, and JSON elsewhere.
+When the name includes the server, only that server is started.
+--timeout limits the start of the server, and then the whole call. Without it, a call may take the server's timeout_ms, by \
+default one minute, and longer while it reports progress. A terminal shows the progress; Ctrl-C cancels the call.
+${REGISTRY_HELP}
+Exit codes: 0 done, 1 the tool failed or took too long, 2 wrong usage, an unknown tool or invalid arguments, 130 cancelled.`
+
+function gather(value: string, before: readonly string[]): string[] {
+  return [...before, value]
+}

@@ -1,0 +1,197 @@
+import { text } from 'node:stream/consumers'
+import pc from 'picocolors'
+import {
+  type CallResult,
+  type JsonSchema,
+  type ServerStatus,
+  ToolcribError,
+  type ToolRegistry,
+  type ToolSchema,
+} from 'toolcrib'
+import type { RegistryFlags, ServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+import { plain, plainLines } from '../text.ts'
+import { withRegistry } from '../with-registry.ts'
+import { callProgress } from './call-progress.ts'
+
+export interface CallFlags extends ServerFlags, RegistryFlags {
+  readonly arg: readonly string[]
+  readonly dryRun?: boolean
+}
+
+/** Calls one tool, through the same checks as a model's call. */
+export async function runCall(
+  terminal: Terminal,
+  name: string,
+  json: string | undefined,
+  flags: CallFlags,
+): Promise<number> {
+  const given = await readArguments(terminal, json)
+  const pairs = flags.arg.map(readPair)
+  const servers = (server: string, { config }: { config: { servers: object } }) =>
+    serversOf(name, Object.keys(config.servers))?.includes(server) ?? true
+  const progress = callProgress(name, { stream: terminal.errors })
+  const isEnough = (registry: ToolRegistry) => toolsNamed(name, registry).length > 0
+  const options = { servers, isEnough, onEvent: progress.note }
+  return withRegistry(terminal, flags, options, async ({ registry, statuses, signal }) => {
+    const tool = findTool(registry, name)
+    const args = { ...given, ...typedPairs(pairs, tool?.parameters) }
+    const call = { toolCallId: 'call-1', name: tool?.name ?? name, args }
+    // --timeout ends the call even while its server reports progress.
+    const deadline = flags.timeout === undefined ? undefined : AbortSignal.timeout(flags.timeout)
+    const context = {
+      sessionId: 'cli',
+      resultBudgetChars: ENOUGH,
+      dryRun: flags.dryRun === true,
+      signal: deadline ? AbortSignal.any([signal, deadline]) : signal,
+    }
+    const [answer] = await progress.during(registry.executeParallel([call], context))
+    signal.throwIfAborted()
+    if (!answer) throw new Error('a call was not answered')
+    const timely = deadline?.aborted ? asTimeout(answer, flags.timeout) : answer
+    const unknown = tool ? undefined : describeUnknown(name, registry, statuses)
+    const explained = withNextStep(timely, tool, unknown)
+    if (flags.json) terminal.printJson(explained)
+    else show(terminal, explained)
+    return exitCodeOf(explained, tool !== undefined)
+  })
+}
+
+/** People can scroll: nothing is trimmed for them. */
+const ENOUGH = 100_000_000
+
+async function readArguments(
+  { input }: Terminal,
+  json: string | undefined,
+): Promise<Record<string, unknown>> {
+  if (json === undefined) return {}
+  const source = json === '-' ? await text(input) : json
+  let data: unknown
+  try {
+    data = JSON.parse(source)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ToolcribError('config-invalid', `the arguments are not JSON: ${reason}`, { cause })
+  }
+  if (typeof data === 'object' && data !== null && !Array.isArray(data))
+    return data as Record<string, unknown>
+  throw new ToolcribError('config-invalid', `the arguments must be a JSON object, {"key": value}`)
+}
+
+function readPair(pair: string): [key: string, value: string] {
+  const at = pair.indexOf('=')
+  if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)]
+  throw new ToolcribError('config-invalid', `--arg ${pair} must be key=value`)
+}
+
+/** The servers that a name can refer to; undefined when it names none. */
+function serversOf(name: string, servers: readonly string[]): readonly string[] | undefined {
+  const fitting = servers.filter(
+    (server) => name.startsWith(`mcp__${server}__`) || name.startsWith(`${server}.`),
+  )
+  return fitting.length > 0 ? fitting : undefined
+}
+
+function findTool(registry: ToolRegistry, name: string): ToolSchema | undefined {
+  const fitting = toolsNamed(name, registry)
+  if (fitting.length < 2) return fitting[0]
+  const names = fitting.map((schema) => schema.name).join(', ')
+  throw new ToolcribError(
+    'name-invalid',
+    `"${name}" is the name of several tools: ${names}; call one of these`,
+  )
+}
+
+/** The tool with that name, else those that go by it on their server. */
+function toolsNamed(name: string, registry: ToolRegistry): readonly ToolSchema[] {
+  const schemas = registry.listSchemas()
+  const exact = schemas.find((schema) => schema.name === name)
+  if (exact) return [exact]
+  return schemas.filter((schema) => {
+    const own = schema.name.replace(`mcp__${schema.mcpServer}__`, '')
+    return own === name || `${schema.mcpServer}.${own}` === name
+  })
+}
+
+function typedPairs(
+  pairs: readonly [string, string][],
+  parameters: JsonSchema | undefined,
+): Record<string, unknown> {
+  const properties: unknown = typeof parameters === 'object' ? parameters.properties : undefined
+  return Object.fromEntries(
+    pairs.map(([key, value]) => [key, wantsText(properties, key) ? value : asJson(value)]),
+  )
+}
+
+function wantsText(properties: unknown, key: string): boolean {
+  if (typeof properties !== 'object' || properties === null || !Object.hasOwn(properties, key)) return false
+  const property: unknown = Reflect.get(properties, key)
+  return typeof property === 'object' && property !== null && 'type' in property && property.type === 'string'
+}
+
+function asJson(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+/** A call that `--timeout` cancelled has timed out: nobody else cancelled it. */
+function asTimeout(answer: CallResult, timeoutMs: number | undefined): CallResult {
+  const { result, name } = answer
+  if (result.ok || result.code !== 'cancelled') return answer
+  const error = `"${name}" did not answer within ${timeoutMs} ms`
+  return { ...answer, result: { ...result, code: 'timeout', error } }
+}
+
+/** Names the next step of a person at a terminal, which is not that of a model. */
+function withNextStep(
+  answer: CallResult,
+  tool: ToolSchema | undefined,
+  unknown: string | undefined,
+): CallResult {
+  const { result } = answer
+  if (result.ok) return answer
+  const explained = (error: string): CallResult => ({ ...answer, result: { ...result, error } })
+  if (unknown !== undefined) return explained(unknown)
+  if (result.code === 'timeout') return explained(`${result.error}\ngive it more time with --timeout <ms>`)
+  if (result.code !== 'input_invalid' || tool?.mcpServer === undefined) return answer
+  return explained(`${result.error}\nsee its schema with "toolcrib list ${tool.mcpServer} --schema"`)
+}
+
+function describeUnknown(name: string, registry: ToolRegistry, statuses: readonly ServerStatus[]): string {
+  if (statuses.length === 0) {
+    const step = 'add one, or import those of other programs with "toolcrib import"'
+    return `"${name}" cannot be called: no servers are configured; ${step}`
+  }
+  const missing = statuses.flatMap((status) => {
+    if (status.state === 'failed') return [`the server "${status.server}" failed: ${plain(status.reason)}`]
+    return status.state === 'connecting'
+      ? [`the server "${status.server}" is still connecting; give it more time with --timeout`]
+      : []
+  })
+  if (missing.length > 0 && missing.length === statuses.length)
+    return [`"${name}" cannot be called`, ...missing].join('\n')
+  const step = 'find its name with "toolcrib search" or "toolcrib list"'
+  // The reason names tools whose names are close.
+  const { reason } = registry.explain(name)
+  return [`there is no tool "${name}": ${reason}`, step, ...missing].join('\n')
+}
+
+function show(terminal: Terminal, { result, durationMs }: CallResult): void {
+  if (!result.ok) {
+    terminal.note(`${pc.red(result.code)} ${plainLines(result.error)}`)
+    return
+  }
+  terminal.print(terminal.output.isTTY ? plainLines(result.value) : result.value)
+  const others = result.content?.filter(({ type }) => type !== 'text') ?? []
+  if (others.length > 0)
+    terminal.note(pc.dim(`also: ${others.map(({ type }) => type).join(', ')}; see them with --json`))
+  if (terminal.errors.isTTY) terminal.note(pc.dim(`${Math.round(durationMs)} ms`))
+}
+
+function exitCodeOf({ result }: CallResult, isKnown: boolean): number {
+  if (result.ok) return 0
+  return !isKnown || result.code === 'input_invalid' ? 2 : 1
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { approveCommand } from './approve/command.ts'
+import { callCommand } from './call/command.ts'
+import { chatCommand } from './chat/command.ts'
+import { diffCommand } from './diff/command.ts'
+import { doctorCommand } from './doctor/command.ts'
+import { evalCommand } from './eval/command.ts'
+import { importCommand } from './import/command.ts'
+import { listCommand } from './list/command.ts'
+import { lockCommand } from './lock/command.ts'
+import { reportFailure } from './report-failure.ts'
+import { searchCommand } from './search/command.ts'
+import { statsCommand } from './stats/command.ts'
+import type { Terminal } from './terminal.ts'
+import { tourCommand } from './tour/command.ts'
+
+/** In the order in which `--help` lists them. Each describes its flags here, and loads the rest when it runs. */
+const COMMANDS = [
+  tourCommand,
+  importCommand,
+  doctorCommand,
+  listCommand,
+  searchCommand,
+  callCommand,
+  statsCommand,
+  chatCommand,
+  lockCommand,
+  diffCommand,
+  approveCommand,
+  evalCommand,
+]
+
+/** Runs one command line, such as `['list', '--json']`, and returns its exit code. Throws what is a bug. */
+export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
+  const program = describeProgram(terminal)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return terminal.exitCode
+  } catch (error) {
+    const names = new Set(program.commands.map((each) => each.name()))
+    const command = args.find((word) => names.has(word))
+    return reportFailure(error, terminal, { isJson: asksForJson(args), command })
+  }
+}
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+
+function describeProgram(terminal: Terminal): Command {
+  const program = new Command('toolcrib')
+    .description(
+      'A tool registry for AI agents: every tool in one place, a few shown to the model, the rest found by search.',
+    )
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand('help [command]', 'show the help of a command')
+    .exitOverride()
+    .showHelpAfterError('see "toolcrib --help"')
+    .configureOutput({
+      writeOut: (text) => terminal.output.write(text),
+      writeErr: (text) => terminal.errors.write(text),
+      getOutHelpWidth: () => (terminal.output.isTTY ? terminal.width : 80),
+      getErrHelpWidth: () => terminal.errors.columns || 80,
+    })
+    .addHelpText('after', HELP)
+  for (const describe of COMMANDS) {
+    const command = describe(terminal)
+    command.copyInheritedSettings(program).showHelpAfterError(`see "toolcrib ${command.name()} --help"`)
+    program.addCommand(command)
+  }
+  return program
+}
+
+const HELP = `
+Start with "toolcrib tour", then "toolcrib doctor".
+Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 130 cancelled.`
+
+/** Decided by the words alone: a command line that cannot be parsed has no flags. */
+function asksForJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  return (end === -1 ? args : args.slice(0, end)).includes('--json')
+}

@@ -1,0 +1,26 @@
+import { Command } from 'commander'
+import { type ServerFlags, withServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+
+/** `toolcrib diff`: what differs from what was approved. */
+export function diffCommand(terminal: Terminal): Command {
+  return withServerFlags(new Command('diff'))
+    .description('Show what changed since it was approved, field by field.')
+    .addHelpText('after', () => terminal.fit(HELP))
+    .action(async (flags: ServerFlags) => {
+      const { runDiff } = await import('./run-diff.ts')
+      terminal.exitCode = await runDiff(terminal, flags)
+    })
+}
+
+const HELP = `
+Shows a new tool in full, and what the scanner finds suspicious in new and changed tools. The digest after a name stands \
+for the change as it is shown: "toolcrib approve name@digest" approves exactly that. A server that is new or has a different \
+command is not started just to look at it. Each server is compared with the toolcrib.lock beside the config file that defines \
+it.
+
+Examples:
+  toolcrib diff
+  toolcrib diff --json | jq '.changes[].kind'
+Exit codes: 0 nothing changed, 1 something changed or a server could not be asked, 2 wrong usage, no lockfile or a damaged \
+one.`

@@ -1,0 +1,40 @@
+import pc from 'picocolors'
+import { compareWithLock } from 'toolcrib/mcp'
+import { askServers, noteUnlocked, requireLockfile, unapprovedServers } from '../ask-servers.ts'
+import type { ServerFlags } from '../flags.ts'
+import { findingsOf, showChanges, summarise, withDigests } from '../show-changes.ts'
+import type { Terminal } from '../terminal.ts'
+import { plain } from '../text.ts'
+import { unlockedServers } from '../with-registry.ts'
+
+/** Shows what differs from what was approved. */
+export async function runDiff(terminal: Terminal, flags: ServerFlags): Promise<number> {
+  const found = await requireLockfile(terminal, flags)
+  const { lockfile, lockPath } = found
+  const unapproved = unapprovedServers(found)
+  const mayStart = (server: string) => !unapproved.has(server) && lockfile.exempt?.has(server) !== true
+  const { observed, failed, findings } = await askServers(terminal, flags, found, mayStart)
+  const changes = compareWithLock(lockfile, observed)
+  if (flags.json)
+    terminal.printJson({
+      lockfile: lockPath,
+      changed: changes.length > 0,
+      changes: withDigests(changes),
+      findings: findingsOf(changes, findings),
+      unlocked: unlockedServers(found),
+      failed,
+    })
+  else {
+    showChanges(terminal, changes, findings)
+    if (changes.length === 0 && failed.length === 0)
+      terminal.say(`${pc.green('unchanged')} everything is as in ${lockPath}`)
+    if (changes.length > 0)
+      terminal.say(
+        `\n${summarise(changes)}; approve with "toolcrib approve <name@digest>", which approves what is shown here and \
+nothing that changes later`,
+      )
+    noteUnlocked(terminal, found)
+    for (const { server, reason } of failed) terminal.note(`${pc.red('failed')} ${server}: ${plain(reason)}`)
+  }
+  return changes.length > 0 || failed.length > 0 ? 1 : 0
+}

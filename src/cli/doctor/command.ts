@@ -1,0 +1,24 @@
+import { Command } from 'commander'
+import { REGISTRY_HELP, withRegistryFlags, withServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+import type { DoctorFlags } from './run-doctor.ts'
+
+/** `toolcrib doctor`: checks config, servers and lockfile. */
+export function doctorCommand(terminal: Terminal): Command {
+  return withRegistryFlags(withServerFlags(new Command('doctor')))
+    .description('Check config, servers, definitions and lockfile, and say what to do next.')
+    .addHelpText('after', () => terminal.fit(HELP))
+    .action(async (flags: DoctorFlags) => {
+      const { runDoctor } = await import('./run-doctor.ts')
+      terminal.exitCode = await runDoctor(terminal, flags)
+    })
+}
+
+const HELP = `
+Starts the configured servers, except those that the lockfile does not approve.
+${REGISTRY_HELP}
+
+Examples:
+  toolcrib doctor
+  toolcrib doctor --json | jq '.findings'
+Exit codes: 0 everything is fine, 1 doctor found problems, 2 wrong usage.`

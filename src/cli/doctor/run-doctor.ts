@@ -1,0 +1,237 @@
+import { exactTokenCounter, type TokenCounter, ToolcribError } from 'toolcrib'
+import {
+  compareWithLock,
+  type Finding,
+  type FoundConfig,
+  findProgram,
+  type LockChange,
+  type McpEvent,
+  observeServers,
+  type ServerConfig,
+} from 'toolcrib/mcp'
+import { definitionTokens } from '../definition-tokens.ts'
+import type { RegistryFlags, ServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+import { plural } from '../text.ts'
+import {
+  findWithFlags,
+  hasLockfile,
+  missingLockfile,
+  type ReadyRegistry,
+  withRegistry,
+} from '../with-registry.ts'
+import { showReport } from './show-report.ts'
+
+export interface DoctorFlags extends ServerFlags, RegistryFlags {}
+
+/** Checks config, servers, definitions and lockfile, and prints what to do next. */
+export async function runDoctor(terminal: Terminal, flags: DoctorFlags): Promise<number> {
+  const report = await examine(terminal, flags)
+  if (flags.json) terminal.printJson(report)
+  else showReport(terminal, report)
+  return report.healthy ? 0 : 1
+}
+
+export interface ServerReport {
+  readonly server: string
+  readonly state: string
+  readonly reason?: string
+  readonly connectMs?: number
+  readonly tools: number
+  readonly tokens: number
+  readonly warnings: readonly string[]
+}
+
+export interface Report {
+  readonly healthy: boolean
+  readonly files: readonly string[]
+  readonly problem?: string
+  readonly servers: readonly ServerReport[]
+  readonly findings: readonly Finding[]
+  readonly lockfile: {
+    readonly path?: string
+    readonly state: 'none' | 'damaged' | 'unchanged' | 'changed'
+    readonly changes: readonly LockChange[]
+  }
+  /** What people should know about config and lockfiles; also noted on stderr. */
+  readonly warnings?: readonly string[]
+  readonly nextSteps: readonly string[]
+}
+
+async function examine(terminal: Terminal, flags: DoctorFlags): Promise<Report> {
+  const found = await orProblem(findWithFlags(terminal, flags, { lenient: true }))
+  if (typeof found === 'string') return withoutConfig(found)
+  const damage = found.locks.find((layer) => layer.damage !== undefined)?.damage
+  if (damage) return withoutLock(found, 'damaged', damage.message)
+  const isRequired = flags.locked || (found.config.requireLock === true && !hasLockfile(found))
+  const missing = isRequired ? missingLockfile(found) : undefined
+  if (missing !== undefined) return withoutLock(found, 'none', missing)
+  const countTokens = await exactTokenCounter()
+  return withRegistry(terminal, flags, {}, async (ready) => {
+    const startFaults = await startFaultsOf(ready, terminal)
+    const observed = await observeServers(ready, terminal)
+    const changes = hasLockfile(ready) && ready.lockfile ? compareWithLock(ready.lockfile, observed) : []
+    return diagnose(ready, { countTokens, startFaults, changes })
+  })
+}
+
+/** The config that was found, or what is wrong with it. */
+function orProblem<Value>(found: Promise<Value>): Promise<Value | string> {
+  return found.catch((error: unknown) => {
+    if (error instanceof ToolcribError) return error.message
+    throw error
+  })
+}
+
+function withoutConfig(problem: string): Report {
+  const lockfile = { state: 'none', changes: [] } as const
+  const nextSteps = ['fix the problem under Config, then run "toolcrib doctor" again']
+  return { healthy: false, files: [], problem, servers: [], findings: [], lockfile, nextSteps }
+}
+
+/** Nobody can say which commands were approved, so none is run. */
+function withoutLock({ config, lockPath }: FoundConfig, state: 'damaged' | 'none', problem: string): Report {
+  const servers = Object.keys(config.servers).map((server) => ({
+    server,
+    state: 'cold',
+    reason: 'not started: nobody can say whether it was approved',
+    tools: 0,
+    tokens: 0,
+    warnings: [],
+  }))
+  return {
+    healthy: false,
+    files: config.files,
+    problem,
+    servers,
+    findings: [],
+    lockfile: { path: lockPath, state, changes: [] },
+    nextSteps: ['fix the problem under Lockfile, then run "toolcrib doctor" again'],
+  }
+}
+
+/** Why servers that were not started, since they are not approved, could not start anyway; by server. */
+async function startFaultsOf(
+  { config, lockfile }: ReadyRegistry,
+  { env, cwd }: Terminal,
+): Promise<ReadonlyMap<string, string>> {
+  const observed = Object.entries(config.servers).map(([name, server]) => [name, { config: server }] as const)
+  const unapproved = new Set(
+    lockfile ? compareWithLock(lockfile, new Map(observed)).map(({ server }) => server) : [],
+  )
+  const faults = new Map<string, string>()
+  for (const [name, server] of Object.entries(config.servers)) {
+    const fault = unapproved.has(name) ? await startFault(server, { env, cwd }) : undefined
+    if (fault !== undefined) faults.set(name, fault)
+  }
+  return faults
+}
+
+/** Why a server cannot start, found without running it: an invalid table, or a command that does not exist. */
+async function startFault(
+  server: ServerConfig,
+  place: Pick<Terminal, 'env' | 'cwd'>,
+): Promise<string | undefined> {
+  if (server.problem !== undefined || server.command === undefined) return server.problem
+  const program = await findProgram(server, place)
+  return program === undefined ? `its command "${server.command}" was not found` : undefined
+}
+
+interface Measures {
+  readonly countTokens: TokenCounter
+  /** What differs from the lockfile. */
+  readonly changes: readonly LockChange[]
+  readonly startFaults: ReadonlyMap<string, string>
+}
+
+function diagnose(ready: ReadyRegistry, { countTokens, startFaults, changes }: Measures): Report {
+  const { config, lockPath, servers, events, warnings } = ready
+  const reports = ready.statuses.map((status) => {
+    const fault = startFaults.get(status.server)
+    const report = serverReport(status.server, ready, countTokens)
+    return fault === undefined ? report : { ...report, warnings: [...report.warnings, fault] }
+  })
+  const findings = servers.findings()
+  const state = hasLockfile(ready) ? (changes.length > 0 ? 'changed' : 'unchanged') : 'none'
+  const broken = events.filter(({ type }) => type === 'tool-invalid').length
+  const isWell = reports.every(({ state }) => state === 'ready' || state === 'cold')
+  return {
+    healthy:
+      isWell &&
+      reports.length > 0 &&
+      state !== 'changed' &&
+      findings.every(({ severity }) => severity !== 'high'),
+    files: config.files,
+    servers: reports,
+    findings,
+    lockfile: { path: lockPath, state, changes },
+    warnings,
+    nextSteps: nextSteps({ servers: reports, findings, state, changes, startFaults, broken }),
+  }
+}
+
+function serverReport(
+  server: string,
+  { registry, servers, statuses, events }: ReadyRegistry,
+  countTokens: TokenCounter,
+): ServerReport {
+  const status = statuses.find((each) => each.server === server)
+  const own = registry.listSchemas().filter(({ mcpServer }) => mcpServer === server)
+  const took = connectTime(server, events)
+  const warnings = events.flatMap((event) => {
+    if (event.server !== server) return []
+    if (event.type === 'tool-invalid') return [`its tool ${event.tool} cannot be used: ${event.reason}`]
+    return event.type === 'server-warning' ? [event.warning] : []
+  })
+  return {
+    server,
+    state: status?.state ?? 'cold',
+    ...(status?.state === 'failed' ? { reason: status.reason } : {}),
+    ...(took === undefined ? {} : { connectMs: Math.round(took) }),
+    tools: servers.tools(server)?.length ?? 0,
+    tokens: definitionTokens(own, countTokens),
+    warnings: [...new Set(warnings)].slice(0, 5),
+  }
+}
+
+/** How long a server took until it was ready or failed. */
+function connectTime(server: string, events: readonly McpEvent[]): number | undefined {
+  const states = events
+    .filter((event) => event.type === 'server-state')
+    .filter((event) => event.server === server)
+  const start = states.find(({ state }) => state === 'connecting')
+  const end = states.find(
+    ({ state, at }) => (state === 'ready' || state === 'failed') && start && at >= start.at,
+  )
+  return start && end ? end.at - start.at : undefined
+}
+
+interface Diagnosis extends Pick<Measures, 'startFaults' | 'changes'> {
+  readonly servers: readonly ServerReport[]
+  readonly findings: readonly Finding[]
+  readonly state: Report['lockfile']['state']
+  /** How many tools cannot be used. */
+  readonly broken: number
+}
+
+function nextSteps({ servers, findings, state, changes, startFaults, broken }: Diagnosis): string[] {
+  const steps: string[] = []
+  if (servers.length === 0) steps.push('add a server to the config, or import some with "toolcrib import"')
+  const unapproved = new Set(changes.filter((change) => !('tool' in change)).map(({ server }) => server))
+  const failed = servers.filter(({ server, state }) => state === 'failed' && !unapproved.has(server))
+  for (const { server } of failed) steps.push(`fix the server "${server}": the reason is above`)
+  for (const server of startFaults.keys())
+    steps.push(`fix the server "${server}" before you approve it: it cannot start, as said above`)
+  if (servers.some(({ state }) => state === 'connecting'))
+    steps.push('give slow servers more time with --timeout 60000')
+  if (changes.some(({ server }) => !startFaults.has(server)))
+    steps.push('review what changed with "toolcrib diff", then approve it with "toolcrib approve"')
+  if (findings.some(({ severity }) => severity === 'high'))
+    steps.push(
+      'read the definitions with high findings; leave out such tools with deny = ["…"], or remove the server',
+    )
+  if (state === 'none' && servers.some((server) => server.state === 'ready'))
+    steps.push('approve the definitions as they are with "toolcrib lock"')
+  if (broken > 0) steps.push(`report the ${plural(broken, 'tool')} that cannot be used to the authors`)
+  return steps
+}

@@ -1,0 +1,68 @@
+import pc from 'picocolors'
+import type { Finding } from 'toolcrib/mcp'
+import { summarise } from '../show-changes.ts'
+import type { Terminal } from '../terminal.ts'
+import { columns, figure, plain, plural } from '../text.ts'
+import type { Report } from './run-doctor.ts'
+
+/** Prints a report for people: what is wrong, by section, and what to do next. */
+export function showReport(terminal: Terminal, report: Report): void {
+  const { files, servers, findings, lockfile, problem } = report
+  section(terminal, 'Config')
+  // Without a config there is no path of a lockfile.
+  const isOfLock = problem !== undefined && lockfile.path !== undefined
+  if (problem !== undefined && !isOfLock) terminal.say(`  ${pc.red('✗')} ${plain(problem)}`)
+  for (const file of files) terminal.say(`  ${pc.green('✓')} ${file}`)
+  if (servers.length > 0) section(terminal, 'Servers')
+  const rows = servers.map(({ server, state, reason, connectMs, tools, tokens }) => [
+    `  ${markOf(state, reason)} ${pc.bold(server)}`,
+    state,
+    connectMs === undefined ? '' : `${figure(connectMs)} ms`,
+    reason !== undefined ? plain(reason) : pc.dim(`${plural(tools, 'tool')}, ${plural(tokens, 'token')}`),
+  ])
+  for (const [at, line] of columns(rows, { rightAligned: [2] }).entries()) {
+    terminal.say(line)
+    for (const warning of servers[at]?.warnings ?? []) terminal.say(pc.dim(`      ${plain(warning)}`))
+  }
+  const isPartial = servers.some(({ state }) => state !== 'ready')
+  const extent = isPartial ? ' in the servers that answered' : ''
+  if (findings.length > 0) section(terminal, 'Definitions')
+  for (const finding of findings) showFinding(terminal, finding)
+  if (findings.length === 0 && servers.some(({ tools }) => tools > 0)) {
+    section(terminal, 'Definitions')
+    terminal.say(`  ${pc.green('✓')} nothing suspicious${extent}`)
+  }
+  if (lockfile.path !== undefined) {
+    section(terminal, 'Lockfile')
+    if (lockfile.state === 'none' && !isOfLock)
+      terminal.say(`  ${pc.yellow('–')} there is no ${lockfile.path}: nothing notices when tools change`)
+    if (lockfile.state === 'unchanged')
+      terminal.say(`  ${pc.green('✓')} ${lockfile.path}: everything is as approved${extent}`)
+    if (isOfLock) terminal.say(`  ${pc.red('✗')} ${plain(problem ?? '')}`)
+    if (lockfile.state === 'changed')
+      terminal.say(`  ${pc.red('✗')} ${lockfile.path}: ${summarise(lockfile.changes)}`)
+  }
+  section(terminal, 'Next')
+  for (const step of report.nextSteps) terminal.say(`  → ${step}`)
+  if (report.nextSteps.length === 0) terminal.say('  nothing to do')
+}
+
+function markOf(state: string, reason: string | undefined): string {
+  if (state === 'failed') return pc.red('✗')
+  if (state === 'connecting') return pc.yellow('…')
+  return reason === undefined ? pc.green('✓') : pc.yellow('–')
+}
+
+const COLOURS = { high: pc.red, medium: pc.yellow, low: pc.dim } as const
+
+function showFinding(terminal: Terminal, { severity, server, tool, place, message, excerpt }: Finding): void {
+  const where = pc.dim(`(${plain(place)})`)
+  terminal.say(
+    `  ${COLOURS[severity](severity.padEnd(6))} ${pc.bold(plain(`${server}.${tool}`))} ${message} ${where}`,
+  )
+  terminal.say(pc.dim(`         “${plain(excerpt)}”`))
+}
+
+function section(terminal: Terminal, title: string): void {
+  terminal.say(`\n${pc.bold(pc.cyan(title))}`)
+}

@@ -1,0 +1,45 @@
+import { Command, Option } from 'commander'
+import { REFRESH_HELP, withRefreshFlag, withServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+import type { EvalFlags } from './run-eval.ts'
+
+/** `toolcrib eval`: how well and how fast search finds the right tools. */
+export function evalCommand(terminal: Terminal): Command {
+  const command = new Command('eval')
+    .description('Measure how well and how fast search finds the right tools, on your own tools and queries.')
+    .option(
+      '--tools <file>',
+      'lines of { id, server?, name, description, inputSchema } (default: the tools of the configured servers)',
+    )
+    .requiredOption('--queries <file>', 'lines of { id, query, relevant: [ids] }')
+    .option(
+      '--distractors <file>',
+      'more tools, to make it harder; those with the name of a relevant tool are left out',
+    )
+    .addOption(
+      new Option('--searcher <name>', 'lexical, weighted, regex, semantic, hybrid or all').default('hybrid'),
+    )
+    .option('--compare <a,b>', 'compare two searchers, query by query')
+    .option(
+      '--misses <file>',
+      'write the queries whose tools are not all among the first five matches, as lines of JSON',
+    )
+  return withRefreshFlag(withServerFlags(command))
+    .addHelpText('after', () => terminal.fit(HELP))
+    .action(async (flags: EvalFlags) => {
+      const { runEval } = await import('./run-eval.ts')
+      terminal.exitCode = await runEval(terminal, flags)
+    })
+}
+
+const HELP = `
+Without --tools, the tools of the configured servers are searched; their ids are their names, such as \
+mcp__files__read_file. --config, --lockfile, --timeout and --refresh are for these.
+${REFRESH_HELP}
+
+Examples:
+  toolcrib eval --queries queries.jsonl
+  toolcrib eval --tools tools.jsonl --queries queries.jsonl --searcher all
+  toolcrib eval --tools tools.jsonl --queries queries.jsonl --compare lexical,hybrid
+  toolcrib eval --tools tools.jsonl --queries queries.jsonl --misses misses.jsonl
+Exit codes: 0 done, 1 no server answered, 2 wrong usage or a file that cannot be read.`

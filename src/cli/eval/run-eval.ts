@@ -1,0 +1,192 @@
+import { writeFile } from 'node:fs/promises'
+import pc from 'picocolors'
+import { hybrid, lexical, regex, type Searcher, semantic, ToolcribError, weighted } from 'toolcrib'
+import { staticEmbedder } from 'toolcrib/embedders'
+import type { RefreshFlags, ServerFlags } from '../flags.ts'
+import { noteMissing, quarantinedTools } from '../missing-servers.ts'
+import type { Terminal } from '../terminal.ts'
+import { columns, cut, plural } from '../text.ts'
+import { remembering, withRegistry } from '../with-registry.ts'
+import { type Comparison, compare } from './compare.ts'
+import { type EvalCase, type EvalFiles, type EvalTool, loadCase } from './load-case.ts'
+import { CUTOFFS, type EvalReport, type Measurement, measure } from './measure.ts'
+
+const SEARCHERS: Readonly<Record<string, () => Searcher>> = {
+  lexical,
+  weighted,
+  regex,
+  semantic: () => semantic({ embedder: staticEmbedder() }),
+  hybrid: () => hybrid({ embedder: staticEmbedder() }),
+}
+
+export interface EvalOptions extends EvalFiles {
+  /** `hybrid` when absent. */
+  readonly searcher?: string
+  onProgress?(done: number, total: number): void
+}
+
+/** Measures one searcher on labelled queries. Throws `config-invalid` for a bad file. */
+export async function evaluate({
+  searcher = 'hybrid',
+  onProgress,
+  ...files
+}: EvalOptions): Promise<EvalReport> {
+  return (await measure(searcherNamed(searcher), await loadCase(files), onProgress)).report
+}
+
+export interface EvalFlags extends Omit<EvalFiles, 'tools'>, ServerFlags, RefreshFlags {
+  /** A file of tools; those of the configured servers when absent. */
+  readonly tools?: string
+  readonly searcher: string
+  readonly compare?: string
+  readonly misses?: string
+}
+
+/** Measures how well and how fast search finds the right tools. */
+export async function runEval(terminal: Terminal, flags: EvalFlags): Promise<number> {
+  const searchers = wantedSearchers(flags).map(searcherNamed)
+  const tools = flags.tools ?? (await configuredTools(terminal, flags))
+  const labelled = await loadCase({ ...flags, tools })
+  noteUnknownIds(terminal, labelled)
+  const measured: Measurement[] = []
+  for (const searcher of searchers)
+    measured.push(await measure(searcher, labelled, progressOf(terminal, searcher.name)))
+  if (flags.misses !== undefined) await writeMisses(flags.misses, measured)
+  const [first, second] = measured
+  const reports = measured.map(({ report }) => report)
+  if (flags.compare !== undefined && first && second)
+    showComparison(terminal, compare(first, second), measured, flags)
+  else if (flags.json) terminal.printJson(reports.length === 1 ? reports[0] : reports)
+  else terminal.print(table(reports))
+  return 0
+}
+
+/** The tools of the configured servers, under their full names as ids. */
+function configuredTools(terminal: Terminal, flags: EvalFlags): Promise<EvalTool[]> {
+  return withRegistry(terminal, flags, remembering(flags), async ({ registry, statuses }) => {
+    if (noteMissing(terminal, statuses, 'searched') !== 0)
+      throw new ToolcribError('source-unavailable', 'there are no tools to search; pass a file with --tools')
+    const held = new Set(quarantinedTools(registry))
+    return registry
+      .listSchemas()
+      .filter(({ name }) => !held.has(name))
+      .map(({ name, description, parameters, mcpServer }) => ({
+        id: name,
+        name: name.replace(`mcp__${mcpServer}__`, ''),
+        description,
+        inputSchema: parameters,
+        ...(mcpServer === undefined ? {} : { server: mcpServer }),
+      }))
+  })
+}
+
+/** Notes labels that name no tool: they are probably mistyped, and can never be found. */
+function noteUnknownIds(terminal: Terminal, { tools, queries }: EvalCase): void {
+  const known = new Set(tools.map(({ id }) => id))
+  const unknown = new Set(queries.flatMap(({ relevant }) => relevant).filter((id) => !known.has(id)))
+  if (unknown.size === 0) return
+  const some = [...unknown].slice(0, 3).join(', ')
+  const ids = plural(unknown.size, 'relevant id belongs', 'relevant ids belong')
+  terminal.note(`${ids} to no tool and will never be found: ${some}; correct the labels`)
+}
+
+function wantedSearchers({ searcher, compare: pair }: EvalFlags): readonly string[] {
+  if (pair === undefined) return searcher === 'all' ? Object.keys(SEARCHERS) : [searcher]
+  const names = pair.split(',').map((name) => name.trim())
+  if (names.length === 2 && names[0] !== names[1]) return names
+  throw new ToolcribError('config-invalid', '--compare takes two different searchers, such as lexical,hybrid')
+}
+
+function searcherNamed(name: string): Searcher {
+  const open = Object.hasOwn(SEARCHERS, name) ? SEARCHERS[name] : undefined
+  if (open !== undefined) return open()
+  const known = Object.keys(SEARCHERS).join(', ')
+  throw new ToolcribError('config-invalid', `there is no searcher "${name}"; use one of ${known}, or all`)
+}
+
+function progressOf(terminal: Terminal, name: string): (done: number, total: number) => void {
+  const line = terminal.progressLine()
+  return (done, total) => {
+    if (done % 50 === 0) line.show(`${name}: ${done} of ${total} queries`)
+    if (done === total) line.clear()
+  }
+}
+
+async function writeMisses(path: string, measured: readonly Measurement[]): Promise<void> {
+  const lines = measured.flatMap(({ report, outcomes }) =>
+    outcomes
+      .filter(({ recall }) => recall['5'] < 1)
+      .map(({ id, query, relevant, found }) =>
+        JSON.stringify({ searcher: report.searcher, id, query, relevant, found }),
+      ),
+  )
+  try {
+    await writeFile(path, lines.map((line) => `${line}\n`).join(''))
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const step = 'pass another file with --misses'
+    throw new ToolcribError('config-invalid', `${path} cannot be written: ${reason}; ${step}`, { cause })
+  }
+}
+
+function table(reports: readonly EvalReport[]): string {
+  const [one] = reports
+  const header = [
+    '',
+    ...CUTOFFS.map((cutoff) => `recall@${cutoff}`),
+    '95 % of @5',
+    'nDCG@10',
+    'MRR',
+    'p50',
+    'p95',
+    'index',
+  ]
+  const rows = reports.map((report) => [
+    pc.bold(report.searcher),
+    ...CUTOFFS.map((cutoff) => percent(report.recall[cutoff])),
+    report.recallIntervals['5'].map((share) => (100 * share).toFixed(1)).join('–'),
+    percent(report.ndcg10),
+    percent(report.mrr),
+    `${report.p50Micros} µs`,
+    `${report.p95Micros} µs`,
+    `${report.indexMs} ms, ${(report.indexBytes / 1e6).toFixed(1)} MB`,
+  ])
+  const rightAligned = header.map((_, at) => at).slice(1)
+  const queries = one?.queries === 1 ? '1 query' : `${one?.queries} queries`
+  const title = `${queries} over ${plural(one?.tools ?? 0, 'tool')}`
+  return [pc.bold(title), ...columns([header, ...rows], { rightAligned })].join('\n')
+}
+
+function showComparison(
+  terminal: Terminal,
+  comparison: Comparison,
+  measured: readonly Measurement[],
+  { json }: EvalFlags,
+): void {
+  if (json) {
+    terminal.printJson(comparison)
+    return
+  }
+  const { first, second, firstBetter, secondBetter, equal, pValue, differences } = comparison
+  terminal.print(table(measured.map(({ report }) => report)))
+  terminal.say(
+    `\n${first} ranks better on ${firstBetter} queries, ${second} on ${secondBetter}; ${equal} are equal.`,
+  )
+  terminal.say(pValue < 0.05 ? `Probably not by chance: p = ${pValue}.` : `May be by chance: p = ${pValue}.`)
+  terminal.say(
+    '\nLargest differences (rank of the first relevant tool, – when it is not among the first ten):',
+  )
+  const rows = differences
+    .slice(0, 15)
+    .map(({ query, firstRank, secondRank }) => [
+      String(firstRank ?? '–'),
+      String(secondRank ?? '–'),
+      cut(query.replace(/\s+/g, ' '), terminal.width - 24),
+    ])
+  for (const line of columns([[first, second, 'query'], ...rows], { rightAligned: [0, 1] }))
+    terminal.print(line)
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`
+}

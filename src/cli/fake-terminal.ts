@@ -1,0 +1,30 @@
+import { EventEmitter } from 'node:events'
+import { Readable, Writable } from 'node:stream'
+import { Terminal, type TerminalOptions } from './terminal.ts'
+
+/** A terminal for tests: nobody sits at it, and what is printed is kept. */
+export function fakeTerminal(options: Partial<TerminalOptions> = {}) {
+  const output = keep()
+  const errors = keep()
+  const terminal = new Terminal({
+    input: Readable.from([]),
+    output,
+    errors,
+    env: {},
+    cwd: process.cwd(),
+    signals: new EventEmitter(),
+    ...options,
+  })
+  return { terminal, stdout: output.text, stderr: errors.text }
+}
+
+function keep(): Writable & { text(): string } {
+  const chunks: string[] = []
+  const stream = new Writable({
+    write: (chunk, _encoding, done) => {
+      chunks.push(String(chunk))
+      done()
+    },
+  })
+  return Object.assign(stream, { text: () => chunks.join('') })
+}

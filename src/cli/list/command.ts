@@ -1,0 +1,30 @@
+import { Command } from 'commander'
+import { REFRESH_HELP, REGISTRY_HELP, withRefreshFlag, withRegistryFlags, withServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+import type { ListFlags } from './run-list.ts'
+
+/** `toolcrib list`: servers and their tools, with what each costs in tokens. */
+export function listCommand(terminal: Terminal): Command {
+  return withRefreshFlag(withRegistryFlags(withServerFlags(new Command('list'))))
+    .description('List servers and their tools, with what each definition costs in tokens.')
+    .argument('[servers...]', 'only these servers')
+    .option('--schema', "show each tool's description and input schema in full")
+    .addHelpText('after', () => terminal.fit(HELP))
+    .action(async (names: string[], flags: ListFlags) => {
+      const { runList } = await import('./run-list.ts')
+      terminal.exitCode = await runList(terminal, names, flags)
+    })
+}
+
+const HELP = `
+Examples:
+  toolcrib list                    every server of the config
+  toolcrib list github files       two of them
+  toolcrib list files --schema     with descriptions and schemas
+  toolcrib list --mode lazy --json | jq '.servers[].tools[] | {name, state}'
+
+Tokens are exact (o200k), counted over name, description and parameters: what a model pays on every turn in full mode.
+${REGISTRY_HELP}
+${REFRESH_HELP}
+Missing servers are reported on stderr, with the reason.
+Exit codes: 0 done, 1 no server answered, 2 wrong usage, no config or no such server.`

@@ -1,0 +1,126 @@
+import pc from 'picocolors'
+import {
+  exactTokenCounter,
+  type JsonSchema,
+  type ServerStatus,
+  type TokenCounter,
+  ToolcribError,
+} from 'toolcrib'
+import type { RefreshFlags, RegistryFlags, ServerFlags } from '../flags.ts'
+import { noteMissing } from '../missing-servers.ts'
+import type { Terminal } from '../terminal.ts'
+import { columns, cut, figure, plain, plainLines, plural } from '../text.ts'
+import { findWithFlags, type ReadyRegistry, remembering, withRegistry } from '../with-registry.ts'
+
+export interface ListFlags extends ServerFlags, RegistryFlags, RefreshFlags {
+  readonly schema?: boolean
+}
+
+/** Lists servers and their tools, with what each costs in tokens. */
+export async function runList(
+  terminal: Terminal,
+  names: readonly string[],
+  flags: ListFlags,
+): Promise<number> {
+  const found = await findWithFlags(terminal, flags)
+  requireServers(names, Object.keys(found.config.servers))
+  const servers = (server: string) => names.length === 0 || names.includes(server)
+  const countTokens = await exactTokenCounter()
+  return withRegistry(terminal, flags, { found, servers, ...remembering(flags) }, async (ready) => {
+    const listing = toListing(ready, countTokens)
+    if (flags.json) terminal.printJson(listing)
+    else show(terminal, listing, flags.schema === true)
+    return noteMissing(terminal, ready.statuses, 'listed')
+  })
+}
+
+function requireServers(names: readonly string[], known: readonly string[]): void {
+  const unknown = names.filter((name) => !known.includes(name)).map((name) => `"${name}"`)
+  if (unknown.length === 0) return
+  const configured = known.length > 0 ? `the config has ${known.join(', ')}` : 'the config has none'
+  throw new ToolcribError('config-invalid', `there is no server ${unknown.join(' or ')}; ${configured}`)
+}
+
+interface ListedTool {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonSchema
+  readonly tokens: number
+  readonly state: string
+  readonly reason?: string
+}
+
+interface Listing {
+  readonly files: readonly string[]
+  readonly servers: readonly (ServerStatus & { tokens: number; tools: readonly ListedTool[] })[]
+  readonly tools: number
+  readonly tokens: number
+}
+
+function toListing({ registry, statuses, config }: ReadyRegistry, countTokens: TokenCounter): Listing {
+  const schemas = registry.listSchemas()
+  const servers = statuses.map((status) => {
+    const own = schemas.filter(({ mcpServer }) => mcpServer === status.server)
+    const tools = own.map(({ name, description, parameters }) => {
+      const { state, reason } = registry.explain(name)
+      const isHeld = state === 'quarantined' || state === 'denied'
+      const tokens = countTokens(JSON.stringify({ name, description, parameters }))
+      return { name, description, inputSchema: parameters, tokens, state, ...(isHeld ? { reason } : {}) }
+    })
+    return { ...status, tokens: sum(tools), tools }
+  })
+  return {
+    files: config.files,
+    servers,
+    tools: servers.reduce((total, { tools }) => total + tools.length, 0),
+    tokens: sum(servers),
+  }
+}
+
+function sum(items: readonly { readonly tokens: number }[]): number {
+  return items.reduce((total, { tokens }) => total + tokens, 0)
+}
+
+function show(terminal: Terminal, { files, servers, tools, tokens }: Listing, isFull: boolean): void {
+  terminal.print(pc.dim(files.join('\n')))
+  for (const server of servers) {
+    terminal.print()
+    terminal.print(heading(server))
+    if (isFull) for (const tool of server.tools) showInFull(terminal, tool)
+    else showInLines(terminal, server.tools)
+  }
+  const absent = servers.filter(({ state }) => state === 'failed' || state === 'connecting').length
+  const from = `from ${plural(servers.length - absent, 'server')}`
+  const missing = absent > 0 ? pc.red(`; ${plural(absent, 'server')} missing`) : ''
+  terminal.print(`\n${pc.bold(plural(tools, 'tool'))} ${from}, ${pc.bold(plural(tokens, 'token'))}${missing}`)
+}
+
+function showInFull(terminal: Terminal, { name, description, inputSchema, state, reason }: ListedTool): void {
+  terminal.print(`\n ${pc.bold(name)}`)
+  if (reason !== undefined) terminal.print(` ${pc.yellow(`${state}: ${plain(reason)}`)}`)
+  terminal.print(indented(pc.dim(plainLines(description))))
+  terminal.print(indented(plainLines(JSON.stringify(inputSchema, null, 2))))
+}
+
+function indented(text: string): string {
+  return text.replace(/^/gm, '   ')
+}
+
+function showInLines(terminal: Terminal, tools: readonly ListedTool[]): void {
+  const nameWidth = Math.max(0, ...tools.map(({ name }) => name.length))
+  const rest = Math.max(20, terminal.width - nameWidth - 14)
+  const rows = tools.map(({ name, description, tokens, state, reason }) => [
+    ` ${reason === undefined ? name : pc.yellow(name)}`,
+    pc.dim(figure(tokens)),
+    reason === undefined ? pc.dim(cut(plain(description), rest)) : pc.yellow(`${state}: ${plain(reason)}`),
+  ])
+  for (const line of columns(rows, { rightAligned: [1] })) terminal.print(line)
+}
+
+function heading(server: Listing['servers'][number]): string {
+  const name = pc.bold(pc.cyan(server.server))
+  // The reason is on stderr.
+  if (server.state === 'failed') return `${name}  ${pc.red('failed')}`
+  if (server.state === 'connecting') return `${name}  ${pc.yellow('still connecting')}`
+  return `${name}  ${pc.dim(`${plural(server.tools.length, 'tool')}, ${plural(server.tokens, 'token')}`)}`
+}

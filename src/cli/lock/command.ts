@@ -1,0 +1,30 @@
+import { Command } from 'commander'
+import { type ServerFlags, withServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+
+/** `toolcrib lock`: approves the servers as they are now. */
+export function lockCommand(terminal: Terminal): Command {
+  return withServerFlags(new Command('lock'))
+    .description('Approve the servers and tools as they are now: write them to toolcrib.lock.')
+    .addHelpText('after', () => terminal.fit(HELP))
+    .action(async (flags: ServerFlags) => {
+      const { runLock } = await import('./run-lock.ts')
+      terminal.exitCode = await runLock(terminal, flags)
+    })
+}
+
+const HELP = `
+Starts the servers of the project's config and approves everything they list; if there is a lockfile already, look at \
+"toolcrib diff" first. The servers of your user config have a lockfile beside that file; lock them with --config.
+Commit toolcrib.lock; it is made for review. Variables are written by name. A literal that looks like a secret is written as a \
+digest and reported; better use a \${VARIABLE}.
+
+From then on, a tool whose name, title, description, schemas or annotations change is in quarantine: it is neither found nor \
+callable. A server whose command changes is not started. "toolcrib approve" approves the change. A damaged lockfile is \
+replaced, and its content ignored. A server that cannot be asked keeps its earlier approval; when no server can be asked, \
+nothing is written.
+
+Examples:
+  toolcrib lock
+  toolcrib lock --config team/toolcrib.toml --json
+Exit codes: 0 done, 1 a server could not be asked, 2 wrong usage, no config or no servers in it.`

@@ -1,0 +1,137 @@
+import pc from 'picocolors'
+import { ToolcribError } from 'toolcrib'
+import {
+  compareWithLock,
+  type Finding,
+  type LockChange,
+  type LockedServer,
+  type Lockfile,
+  type LockLayer,
+  literalSecrets,
+  lockServers,
+  type ObservedServer,
+  writeLockfile,
+} from 'toolcrib/mcp'
+import { askServers, type Observation } from '../ask-servers.ts'
+import type { ServerFlags } from '../flags.ts'
+import { showChanges, showFinding, withDigests } from '../show-changes.ts'
+import type { Terminal } from '../terminal.ts'
+import { plain, plural } from '../text.ts'
+import { findWithFlags } from '../with-registry.ts'
+
+/** Approves the servers of the config file with the highest precedence, as they are now. */
+export async function runLock(terminal: Terminal, flags: ServerFlags): Promise<number> {
+  const found = await findWithFlags(terminal, flags, { lenient: true })
+  const layer = found.locks.findLast(({ servers }) => servers.size > 0)
+  const mayStart = (server: string) => layer?.servers.has(server) === true
+  const observation = await askServers(terminal, flags, found, mayStart)
+  const observed = new Map([...observation.observed].filter(([server]) => layer?.servers.has(server)))
+  const { failed, findings } = observation
+  requireAnswers(observed.size, failed, layer?.path ?? found.lockPath)
+  if (!layer) return 2
+  const { kept, inUse } = approvedBefore(layer)
+  const locked = keepUnreachable(lockServers(observed, inUse), inUse, failed)
+  const changes = inUse ? compareWithLock(inUse, observed) : []
+  await writeLockfile(layer.path, { servers: new Map([...kept, ...locked.servers]) })
+  const outcome: Outcome = {
+    lockfile: layer.path,
+    servers: locked.servers.size,
+    tools: [...locked.servers.values()].reduce((sum, server) => sum + server.tools.size, 0),
+    changes,
+    findings,
+    literals: literalsOf(observed),
+    others: [...observation.observed.keys()].filter((server) => !layer.servers.has(server)),
+    failed: failed.map((failure) => ({ ...failure, kept: locked.servers.has(failure.server) })),
+    replaced: layer.damage !== undefined,
+  }
+  if (flags.json) terminal.printJson({ ...outcome, changes: withDigests(changes) })
+  else show(terminal, outcome)
+  return failed.length > 0 ? 1 : 0
+}
+
+/** Earlier approvals: of servers in use, and of disabled servers, which are kept as they are. */
+function approvedBefore({ lockfile, resting }: LockLayer): {
+  readonly kept: ReadonlyMap<string, LockedServer>
+  readonly inUse: Lockfile | undefined
+} {
+  const servers = [...(lockfile?.servers ?? [])]
+  return {
+    kept: new Map(servers.filter(([name]) => resting.has(name))),
+    inUse: lockfile && { servers: new Map(servers.filter(([name]) => !resting.has(name))) },
+  }
+}
+
+function literalsOf(observed: ReadonlyMap<string, ObservedServer>): Outcome['literals'] {
+  return [...observed]
+    .map(([server, { config }]) => ({ server, places: literalSecrets(config) }))
+    .filter(({ places }) => places.length > 0)
+}
+
+/** Throws when no server answered: an empty lockfile would hold back every server. */
+function requireAnswers(configured: number, failed: Observation['failed'], lockPath: string): void {
+  if (configured === 0)
+    throw new ToolcribError(
+      'config-invalid',
+      'no servers are configured, so there is nothing to lock; add one, or run "toolcrib import"',
+    )
+  if (failed.length < configured) return
+  const reasons = failed.map(({ server, reason }) => `${server}: ${plain(reason)}`)
+  const step = 'find out why with "toolcrib doctor", then lock again'
+  throw new ToolcribError(
+    'source-unavailable',
+    [`no server answered, so nothing is written to ${lockPath}; ${step}`, ...reasons].join('\n'),
+  )
+}
+
+/** A server that cannot be asked keeps its earlier approval. */
+function keepUnreachable(
+  { servers }: Lockfile,
+  before: Lockfile | undefined,
+  failed: Observation['failed'],
+): Lockfile {
+  const kept = new Map(servers)
+  for (const { server } of failed) {
+    const locked = before?.servers.get(server)
+    if (locked) kept.set(server, locked)
+  }
+  return { servers: kept }
+}
+
+interface Outcome {
+  readonly lockfile: string
+  readonly servers: number
+  readonly tools: number
+  readonly changes: readonly LockChange[]
+  /** What the scanner finds suspicious in what was locked. */
+  readonly findings: readonly Finding[]
+  /** Where the config holds what looks like a secret and is not a variable. */
+  readonly literals: readonly { readonly server: string; readonly places: readonly string[] }[]
+  /** Servers of other config files, which have lockfiles of their own. */
+  readonly others: readonly string[]
+  /** Servers that could not be asked; `kept`: an earlier approval stays. */
+  readonly failed: readonly { readonly server: string; readonly reason: string; readonly kept: boolean }[]
+  /** True when a damaged lockfile was replaced. */
+  readonly replaced: boolean
+}
+
+function show(terminal: Terminal, outcome: Outcome): void {
+  const { lockfile, servers, tools, changes, findings, literals, others, failed, replaced } = outcome
+  if (replaced)
+    terminal.note(`${pc.yellow('note')} ${lockfile} was damaged and has been replaced: review all of it`)
+  showChanges(terminal, changes)
+  if (findings.length > 0) terminal.say('review these before you commit the lockfile:')
+  for (const finding of findings) showFinding(terminal, finding)
+  terminal.say(`${pc.green('locked')} ${plural(servers, 'server')}, ${plural(tools, 'tool')} in ${lockfile}`)
+  for (const { server, places } of literals)
+    terminal.note(
+      `${pc.yellow('note')} ${server}: ${places.map(plain).join(', ')} looks like a secret: use a \${VARIABLE} instead`,
+    )
+  if (others.length > 0)
+    terminal.note(
+      `${pc.yellow('note')} not locked: ${others.join(', ')} of another config file; lock these with --config and that file`,
+    )
+  for (const { server, reason, kept } of failed) {
+    const outcome = kept ? 'its earlier approval stays' : 'it is not in the lockfile'
+    terminal.note(`${pc.red('failed')} ${server}: ${plain(reason)}; ${outcome}`)
+  }
+}

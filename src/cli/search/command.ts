@@ -1,0 +1,43 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { REFRESH_HELP, REGISTRY_HELP, withRefreshFlag, withRegistryFlags, withServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+import type { SearchFlags } from './run-search.ts'
+
+/** `toolcrib search`: what a model would find, and why. */
+export function searchCommand(terminal: Terminal): Command {
+  return withRefreshFlag(withRegistryFlags(withServerFlags(new Command('search'))))
+    .description('Search the tools of your servers as a model would, and show why each was found.')
+    .argument('<query...>', 'words, or the query language below')
+    .option('--limit <count>', 'how many matches, 1 to 50', toLimit, 5)
+    .addOption(
+      new Option('--searcher <name>', 'how tools are ranked')
+        .choices(['lexical', 'weighted', 'regex', 'hybrid'])
+        .default('hybrid'),
+    )
+    .addHelpText('after', () => terminal.fit(HELP))
+    .action(async (words: string[], flags: SearchFlags) => {
+      const { runSearch } = await import('./run-search.ts')
+      terminal.exitCode = await runSearch(terminal, words.join(' '), flags)
+    })
+}
+
+const HELP = `
+Examples:
+  toolcrib search read a file
+  toolcrib search '+github issues -delete'     a required word, and an excluded one
+  toolcrib search 'server:files write'         one server
+  toolcrib search 'select:mcp__files__read_file'
+  toolcrib search '/^list_/' --limit 20        a regular expression
+  toolcrib search --searcher lexical tidy up   by words only, not by meaning
+Quote what your shell would interpret. Finding nothing is not a failure.
+
+${REGISTRY_HELP}
+${REFRESH_HELP}
+Missing servers are reported on stderr, with the reason.
+Exit codes: 0 done, 1 no server answered, 2 an invalid query or config.`
+
+function toLimit(value: string): number {
+  const count = Number(value)
+  if (Number.isInteger(count) && count >= 1 && count <= 50) return count
+  throw new InvalidArgumentError('It must be a whole number from 1 to 50.')
+}

@@ -1,0 +1,57 @@
+import pc from 'picocolors'
+import { hybrid, type Searcher, type SearcherName, type SearchResult, ToolRegistry } from 'toolcrib'
+import { staticEmbedder } from 'toolcrib/embedders'
+import type { RefreshFlags, RegistryFlags, ServerFlags } from '../flags.ts'
+import { isNoneThere, noteMissing, noteQuarantined } from '../missing-servers.ts'
+import type { Terminal } from '../terminal.ts'
+import { cut, figure, plain, plural } from '../text.ts'
+import { remembering, withRegistry } from '../with-registry.ts'
+
+export interface SearchFlags extends ServerFlags, RegistryFlags, RefreshFlags {
+  readonly limit: number
+  readonly searcher: SearcherName | 'hybrid'
+}
+
+/** Searches as a model would, and prints what is found and why. */
+export async function runSearch(
+  terminal: Terminal,
+  query: string,
+  { limit, searcher, ...flags }: SearchFlags,
+): Promise<number> {
+  await checkQuery(query, searcher)
+  const options = { ...remembering(flags), registry: { searcher: searcherNamed(searcher) } }
+  return withRegistry(terminal, flags, options, async ({ registry, statuses, signal }) => {
+    const result = await registry.search(query, { limit })
+    signal.throwIfAborted()
+    if (flags.json) terminal.printJson(result)
+    else if (!isNoneThere(statuses)) show(terminal, result)
+    noteQuarantined(terminal, registry, 'searched')
+    return noteMissing(terminal, statuses, 'searched')
+  })
+}
+
+/** Throws for an invalid query before any server is started. */
+async function checkQuery(query: string, searcher: SearchFlags['searcher']): Promise<void> {
+  await new ToolRegistry().search(query, { searcher: searcher === 'hybrid' ? 'lexical' : searcher })
+}
+
+/** The registry knows the others by name; `hybrid` needs an embedder. */
+function searcherNamed(name: SearcherName | 'hybrid'): SearcherName | Searcher {
+  return name === 'hybrid' ? hybrid({ embedder: staticEmbedder() }) : name
+}
+
+function show(terminal: Terminal, { query, total, matches, missing, unmatchedTerms }: SearchResult): void {
+  const rest = terminal.width - 9
+  if (matches.length === 0) terminal.print(`nothing matches "${plain(query)}"`)
+  for (const { name, score, description, reasons } of matches) {
+    terminal.print(`${pc.dim(score.toFixed(2).padStart(6))}  ${pc.green(name)}`)
+    terminal.print(`        ${cut(plain(description), rest)}`)
+    if (reasons.length > 0) terminal.print(pc.dim(`        ${cut(`because ${reasons.join('; ')}`, rest)}`))
+  }
+  if (total > matches.length)
+    terminal.print(
+      pc.dim(`\n${figure(matches.length)} of ${plural(total, 'match', 'matches')}; see more with --limit`),
+    )
+  if (unmatchedTerms?.length) terminal.print(pc.yellow(`\nno tool mentions: ${unmatchedTerms.join(', ')}`))
+  if (missing?.length) terminal.print(pc.yellow(`\nno such tool: ${missing.join(', ')}`))
+}

@@ -1,0 +1,98 @@
+import pc from 'picocolors'
+import {
+  exactTokenCounter,
+  type ServerStatus,
+  type Stats,
+  type TokenCounter,
+  type ToolDefinition,
+  type ToolSchema,
+} from 'toolcrib'
+import { definitionTokens } from '../definition-tokens.ts'
+import type { RefreshFlags, RegistryFlags, ServerFlags } from '../flags.ts'
+import { isNoneThere, noteMissing, noteQuarantined, quarantinedTools } from '../missing-servers.ts'
+import type { Terminal } from '../terminal.ts'
+import { columns, figure, plural } from '../text.ts'
+import { type ReadyRegistry, remembering, withRegistry } from '../with-registry.ts'
+
+export interface StatsFlags extends ServerFlags, RegistryFlags, RefreshFlags {}
+
+/** Counts the tools, and what a turn costs with and without deferral. */
+export async function runStats(terminal: Terminal, flags: StatsFlags): Promise<number> {
+  const countTokens = await exactTokenCounter()
+  return withRegistry(terminal, flags, remembering(flags), async (ready) => {
+    const figures = await measure(ready, countTokens)
+    ready.signal.throwIfAborted()
+    if (flags.json) terminal.printJson(figures)
+    else if (!isNoneThere(ready.statuses)) show(terminal, figures)
+    noteQuarantined(terminal, ready.registry, 'shown to a model')
+    return noteMissing(terminal, ready.statuses, 'counted')
+  })
+}
+
+interface Figures extends Stats {
+  readonly tokens: {
+    /** All tools, without meta-tools. */
+    readonly full: number
+    /** The tools that the first turn shows. */
+    readonly turn: number
+    /** The meta-tools among them, by name. */
+    readonly meta_tools: Readonly<Record<string, number>>
+    readonly saved_percent: number
+  }
+  /** Names of tools that changed since they were approved: counted, and never shown to a model. */
+  readonly quarantined: readonly string[]
+  /** With those that failed, whose tools are not counted. */
+  readonly servers: readonly ServerStatus[]
+  readonly sources: readonly { readonly source: string; readonly tools: number; readonly tokens: number }[]
+}
+
+async function measure({ registry, statuses }: ReadyRegistry, countTokens: TokenCounter): Promise<Figures> {
+  const costOf = (tools: readonly ToolDefinition[]) => definitionTokens(tools, countTokens)
+  const bySource = new Map<string, ToolSchema[]>()
+  for (const schema of registry.listSchemas()) {
+    const key = schema.mcpServer ?? schema.pluginId ?? schema.source
+    bySource.set(key, [...(bySource.get(key) ?? []), schema])
+  }
+  const sources = [...bySource].map(([source, tools]) => ({
+    source,
+    tools: tools.length,
+    tokens: costOf(tools),
+  }))
+  const shown = (await registry.openSession()).surface().tools
+  const metaTools = shown.filter(({ name }) => !registry.has(name))
+  const [full, turn] = [costOf(registry.toDefinitions()), costOf(shown)]
+  return {
+    ...registry.stats(),
+    tokens: {
+      full,
+      turn,
+      meta_tools: Object.fromEntries(metaTools.map((tool) => [tool.name, costOf([tool])])),
+      saved_percent: full === 0 ? 0 : Number((100 * (1 - turn / full)).toFixed(1)),
+    },
+    quarantined: quarantinedTools(registry),
+    servers: statuses,
+    sources,
+  }
+}
+
+function show(terminal: Terminal, figures: Figures): void {
+  const { total_registered, loaded, deferred, deferred_mode, quarantined, tokens, sources } = figures
+  const mode = deferred_mode ? 'tools are deferred' : 'everything is shown'
+  const held = quarantined.length > 0 ? pc.yellow(`, ${figure(quarantined.length)} in quarantine`) : ''
+  const counts = `${figure(loaded)} shown, ${figure(deferred)} deferred${held}`
+  terminal.say(`${pc.bold(plural(total_registered, 'tool'))}: ${counts} (${mode})`)
+  terminal.print()
+  const rows = sources.map(({ source, tools, tokens }) => [
+    `  ${pc.cyan(source)}`,
+    plural(tools, 'tool'),
+    plural(tokens, 'token'),
+  ])
+  for (const line of columns(rows, { rightAligned: [1, 2] })) terminal.print(line)
+  terminal.print()
+  terminal.print(`  with everything shown  ${pc.bold(figure(tokens.full))} tokens per turn`)
+  terminal.print(
+    `  as configured          ${pc.bold(figure(tokens.turn))} tokens per turn${tokens.saved_percent > 0 ? pc.green(`  ${tokens.saved_percent} % less`) : ''}`,
+  )
+  for (const [name, cost] of Object.entries(tokens.meta_tools))
+    terminal.print(pc.dim(`    ${figure(cost)} of these for ${name}`))
+}

@@ -1,0 +1,95 @@
+/** Text of a server as one line that cannot move the cursor, change colours or hide anything. */
+export function plain(text: string): string {
+  return visible(text.replace(/\r\n/g, '\n')).replace(/\s+/g, ' ').trim()
+}
+
+/** The same for text of several lines. */
+export function plainLines(text: string): string {
+  return visible(text.replace(/\r\n/g, '\n'))
+}
+
+/** Writes hidden characters as escapes, except the selector that makes an emoji of a sign. */
+function visible(text: string): string {
+  return showHidden(text).replace(/(?<=\p{Extended_Pictographic})\\u\{fe0f\}/gu, '\uFE0F')
+}
+
+/** Text of a server to the letter, on one line: line breaks as ⏎, and blanks other than a few spaces spelled out. */
+export function exact(text: string): string {
+  return showHidden(text)
+    .replace(/ {4,}/g, (blanks) => `(${blanks.length} spaces)`)
+    .replace(/[^\S ]/g, (blank) => (blank === '\n' ? '⏎' : showCode(blank)))
+    .replace(/^ | $/g, showCode)
+}
+
+/** Every character that Unicode calls invisible. Repeated from the library, which `--help` does not load. */
+const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu
+
+function showHidden(text: string): string {
+  return text.replace(HIDDEN, (hidden) => (hidden === '\n' || hidden === '\t' ? hidden : showCode(hidden)))
+}
+
+function showCode(character: string): string {
+  return `\\u{${character.codePointAt(0)?.toString(16)}}`
+}
+
+/** Text cut to a width, with a mark where something was left out. */
+export function cut(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
+}
+
+/** Breaks text into lines of a width, between words; continuation lines keep the indent. Colours take no room. */
+export function wrap(text: string, lineWidth: number): string {
+  return text
+    .split('\n')
+    .map((line) => wrapLine(line, lineWidth))
+    .join('\n')
+}
+
+function wrapLine(line: string, lineWidth: number): string {
+  if (width(line) <= lineWidth) return line
+  const indent = /^ */.exec(withoutColours(line))?.[0] ?? ''
+  const [first = '', ...words] = line.split(' ')
+  const lines = [first]
+  for (const word of words) {
+    const last = lines.at(-1) ?? ''
+    if (width(last) + 1 + width(word) <= lineWidth) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(indent + word)
+  }
+  return lines.map((each) => each.trimEnd()).join('\n')
+}
+
+/** Rows with their columns aligned; widths are measured without colours. */
+export function columns(
+  rows: readonly (readonly string[])[],
+  { rightAligned = [] as number[] } = {},
+): string[] {
+  const widths: number[] = []
+  for (const row of rows)
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, width(cell))
+  return rows.map((row) =>
+    row
+      .map((cell, at) => {
+        const fill = ' '.repeat((widths[at] ?? 0) - width(cell))
+        return rightAligned.includes(at) ? fill + cell : cell + fill
+      })
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+function width(cell: string): number {
+  return withoutColours(cell).length
+}
+
+function withoutColours(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours are escapes.
+  return text.replace(/\u001B\[\d+m/g, '')
+}
+
+export function figure(count: number): string {
+  return count.toLocaleString('en-US')
+}
+
+export function plural(count: number, noun: string, nouns = `${noun}s`): string {
+  return `${figure(count)} ${count === 1 ? noun : nouns}`
+}

@@ -1,0 +1,182 @@
+import pc from 'picocolors'
+import {
+  exactTokenCounter,
+  type Session,
+  type ToolcribEvent,
+  type ToolDefinition,
+  ToolRegistry,
+} from 'toolcrib'
+import { definitionTokens } from '../definition-tokens.ts'
+import { orAborted, untilSignal } from '../interrupt.ts'
+import type { Terminal } from '../terminal.ts'
+import { columns, cut, figure, plain, plural } from '../text.ts'
+import { openScene, type Scene } from './scenes.ts'
+
+/** Walks through one conversation, turn by turn, on servers that it starts for itself. */
+export async function runTour(terminal: Terminal, { json }: { readonly json?: boolean }): Promise<number> {
+  const figures = await untilSignal(terminal.signals, (signal) =>
+    openAndWalk(terminal, signal, (line) => {
+      if (!json && !signal.aborted) terminal.say(line)
+    }),
+  )
+  if (json) terminal.printJson(figures)
+  return 0
+}
+
+/** What the tour measured. */
+export interface TourFigures {
+  readonly catalogue: Scene['kind']
+  readonly tools: number
+  readonly servers: number
+  readonly fullTokens: number
+  readonly lazyTokens: number
+  readonly afterSearchTokens: number
+  readonly found: readonly string[]
+  readonly answers: readonly string[]
+  readonly evicted: readonly string[]
+}
+
+/** How many tools the tour's session keeps: few, so that one is evicted before the end. */
+const MAX_ACTIVE = 4
+
+async function openAndWalk(
+  terminal: Terminal,
+  signal: AbortSignal,
+  say: (line?: string) => void,
+): Promise<TourFigures> {
+  const countTokens = await exactTokenCounter()
+  const events: ToolcribEvent[] = []
+  const registry = new ToolRegistry({ countTokens, onEvent: (event) => events.push(event) })
+  const progress = terminal.progressLine()
+  progress.show('starting servers …')
+  const opening = openScene(registry)
+  try {
+    const scene = await orAborted(opening, signal)
+    progress.clear()
+    return await orAborted(walk(scene, { registry, events, say, countTokens, width: terminal.width }), signal)
+  } finally {
+    progress.clear()
+    await (await opening).close()
+  }
+}
+
+interface Walk {
+  readonly registry: ToolRegistry
+  readonly events: readonly ToolcribEvent[]
+  readonly say: (line?: string) => void
+  readonly countTokens: (text: string) => number
+  /** Characters per line. */
+  readonly width: number
+}
+
+async function walk(scene: Scene, { registry, events, say, countTokens, width }: Walk): Promise<TourFigures> {
+  const costOf = (tools: readonly ToolDefinition[]) => definitionTokens(tools, countTokens)
+  let step = 0
+  const heading = (text: string) => say(`\n${pc.bold(pc.cyan(`${++step}. ${text}`))}`)
+
+  say(
+    pc.bold(`A registry of ${plural(registry.size, 'tool')} from ${plural(scene.servers.length, 'server')}`),
+  )
+  say(pc.dim(`${scene.intro}: ${scene.servers.join(', ')}`))
+
+  heading('Full mode: every schema, every turn')
+  const full = await registry.openSession({ mode: 'full' })
+  const fullTokens = costOf(registry.toDefinitions())
+  say(`   ${plural(registry.size, 'tool')} on the surface, ${tokens(fullTokens)} per turn`)
+  for (const metaTool of full.surface().tools.filter(({ name }) => !registry.has(name)))
+    say(pc.dim(`   (plus the meta-tool ${metaTool.name}: ${figure(costOf([metaTool]))} tokens)`))
+
+  heading('Lazy mode: a search tool, and the tools the session has checked out')
+  const lazy = await registry.openSession({ mode: 'lazy', maxActive: MAX_ACTIVE })
+  const lazyTokens = costOf(lazy.surface().tools)
+  say(
+    `   ${plural(lazy.surface().tools.length, 'tool')} on the surface, ${tokens(lazyTokens)} per turn ${saved(lazyTokens, fullTokens)}`,
+  )
+
+  heading(`The model searches: "${scene.query}"`)
+  const found = await searchAsModel(lazy, { query: scene.query, limit: 3 })
+  for (const line of matchLines(found, width)) say(line)
+  const [first] = (await lazy.search(scene.query, { limit: 1 })).matches
+  if (first) say(pc.dim(`   why the first: ${first.reasons.join('; ')}`))
+
+  heading('The next turn shows what it found')
+  const afterSearchTokens = costOf(lazy.surface().tools)
+  say(
+    `   ${lazy
+      .surface()
+      .tools.map(({ name }) => name)
+      .join(', ')}`,
+  )
+  say(`   ${tokens(afterSearchTokens)} per turn ${saved(afterSearchTokens, fullTokens)}`)
+
+  heading(scene.calls.length > 1 ? 'It calls tools, one of them without a search' : 'It calls a tool')
+  const answers: string[] = []
+  for (const [index, call] of scene.calls.entries()) {
+    const [answer] = await lazy.execute([{ toolCallId: `call-${index + 1}`, ...call }])
+    if (!answer) throw new Error('a call was not answered')
+    const text = answer.result.ok ? answer.result.value : answer.result.error
+    answers.push(text)
+    say(`   ${pc.green(call.name)} ${pc.dim(JSON.stringify(call.args))}`)
+    say(`   → ${plain(text)} ${pc.dim(`(${Math.round(answer.durationMs)} ms)`)}`)
+  }
+
+  heading(
+    `It searches "${scene.laterQuery}"; ${MAX_ACTIVE} tools may be active, so the least recently used are evicted`,
+  )
+  const later = await searchAsModel(lazy, { query: scene.laterQuery, limit: 2 })
+  for (const line of matchLines(later, width)) say(line)
+  const evicted = events.flatMap((event) => (event.type === 'evicted' ? event.names : []))
+  say(`   evicted: ${pc.yellow(evicted.join(', '))}`)
+
+  heading('What the session costs')
+  for (const line of lazy.context().split('\n')) say(`   ${line}`)
+  say(
+    `\n${pc.dim('Next: "toolcrib import" adds the servers you use elsewhere, "toolcrib doctor" checks them.')}`,
+  )
+
+  return {
+    catalogue: scene.kind,
+    tools: registry.size,
+    servers: scene.servers.length,
+    fullTokens,
+    lazyTokens,
+    afterSearchTokens,
+    found: found.map(({ name }) => name),
+    answers,
+    evicted,
+  }
+}
+
+interface FoundTool {
+  readonly name: string
+  readonly score: number
+  readonly description: string
+}
+
+async function searchAsModel(
+  session: Session,
+  args: { query: string; limit: number },
+): Promise<readonly FoundTool[]> {
+  const [answer] = await session.execute([{ toolCallId: 'search', name: 'tool_search', args }])
+  if (!answer?.result.ok) throw new Error(`tool_search failed: ${JSON.stringify(answer)}`)
+  return (answer.result.structured as { matches: readonly FoundTool[] }).matches
+}
+
+function matchLines(found: readonly FoundTool[], lineWidth: number): string[] {
+  const width = Math.max(0, ...found.map(({ name }) => name.length))
+  const rest = Math.max(20, Math.min(lineWidth, 110) - width - 14)
+  const rows = found.map(({ name, score, description }) => [
+    `   ${score.toFixed(1)}`,
+    pc.green(name),
+    pc.dim(cut(plain(description), rest)),
+  ])
+  return columns(rows, { rightAligned: [0] })
+}
+
+function tokens(count: number): string {
+  return `${pc.bold(figure(count))} tokens`
+}
+
+function saved(count: number, of: number): string {
+  return pc.green(`(${(100 * (1 - count / of)).toFixed(1)} % less than full mode)`)
+}

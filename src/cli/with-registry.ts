@@ -1,0 +1,181 @@
+import pc from 'picocolors'
+import { type ServerStatus, ToolcribError, type ToolRegistry } from 'toolcrib'
+import {
+  type FindOptions,
+  type FoundConfig,
+  findConfig,
+  type McpEvent,
+  type OpenedRegistry,
+  type OpenFromConfigOptions,
+  openFromConfig,
+  type ServerConfig,
+} from 'toolcrib/mcp'
+import { enoughServers } from './enough-servers.ts'
+import type { RefreshFlags, RegistryFlags, ServerFlags } from './flags.ts'
+import { orAborted, untilSignal } from './interrupt.ts'
+import type { ProgressLine, Terminal } from './terminal.ts'
+import { plainLines } from './text.ts'
+
+type OpenFlags = ServerFlags & RegistryFlags
+
+export interface UseOptions
+  extends Pick<
+    OpenFromConfigOptions,
+    'found' | 'servers' | 'locked' | 'remembered' | 'registry' | 'onEvent'
+  > {
+  /**
+   * Whether the command can do its work with the tools that are there already. Servers that are still connecting then
+   * get a few more seconds; otherwise, and with `--timeout`, they get all the time they may take.
+   */
+  readonly isEnough?: (registry: ToolRegistry) => boolean
+}
+
+/** A registry whose servers are connected, or failed. */
+export interface ReadyRegistry extends OpenedRegistry {
+  readonly statuses: readonly ServerStatus[]
+  readonly events: readonly McpEvent[]
+  /** Aborted when the user wants the command to stop. */
+  readonly signal: AbortSignal
+}
+
+/** Finds config and lockfiles as the flags say. With `--locked`, a missing lockfile is `config-invalid`. */
+export async function findWithFlags(
+  { cwd, env }: Terminal,
+  flags: OpenFlags,
+  options: Pick<FindOptions, 'lenient' | 'optional'> = {},
+): Promise<FoundConfig> {
+  const { config: path, lockfile, locked, mode, defer } = flags
+  const found = await findConfig({
+    cwd,
+    env,
+    overrides: {
+      ...(mode ? { registryMode: mode } : {}),
+      ...(defer ? { defer } : {}),
+    },
+    ...(path === undefined ? {} : { path }),
+    ...(lockfile === undefined ? {} : { lockfilePath: lockfile }),
+    ...(locked ? { locked } : {}),
+    ...options,
+  })
+  const missing = locked && !options.lenient ? missingLockfile(found) : undefined
+  if (missing !== undefined) throw new ToolcribError('config-invalid', missing)
+  return found
+}
+
+/** Servers without a lockfile, by the path where it is expected. */
+export function unlockedServers({ locks }: FoundConfig): { lockfile: string; servers: string[] }[] {
+  return locks
+    .filter(({ lockfile, damage, servers }) => !lockfile && !damage && servers.size > 0)
+    .map(({ path, servers }) => ({ lockfile: path, servers: [...servers] }))
+}
+
+/** What to say when a lockfile is required and a server has none; undefined when every server has one. */
+export function missingLockfile(found: FoundConfig): string | undefined {
+  const [unlocked] = unlockedServers(found)
+  if (unlocked === undefined) return undefined
+  const { lockfile, servers } = unlocked
+  const step = 'review the servers, then write it with "toolcrib lock"'
+  return `there is no ${lockfile} for ${servers.join(', ')}, and --locked or require_lock asks for one; ${step}`
+}
+
+/** Whether any lockfile exists; `found.lockfile` may also stand for one that is required and missing. */
+export function hasLockfile({ locks }: FoundConfig): boolean {
+  return locks.some(({ lockfile }) => lockfile !== undefined)
+}
+
+/**
+ * For commands that use remembered tools and report on the servers that are there: one server that hangs does not
+ * delay the others. `--refresh` asks every server, and waits for all of them.
+ */
+export function remembering({ refresh = false }: RefreshFlags): Pick<UseOptions, 'remembered' | 'isEnough'> {
+  return refresh ? {} : { remembered: true, isEnough: (registry) => registry.size > 0 }
+}
+
+/**
+ * Connects the configured servers, calls `use` with them, and ends them whatever happens: an error, Ctrl-C, or a
+ * signal to stop. Nothing remembered is used unless the options say so.
+ */
+export async function withRegistry<Result>(
+  terminal: Terminal,
+  flags: OpenFlags,
+  { isEnough = () => false, ...options }: UseOptions,
+  use: (ready: ReadyRegistry) => Promise<Result>,
+): Promise<Result> {
+  const found = options.found ?? (await findWithFlags(terminal, flags))
+  noteWarnings(terminal, found)
+  return untilSignal(terminal.signals, async (signal) => {
+    const events: McpEvent[] = []
+    const isPatient = flags.timeout !== undefined
+    const enough = enoughServers(() => !isPatient && opened !== undefined && isEnough(opened.registry))
+    const waiting = new WaitingLine(terminal.progressLine())
+    let opened: OpenedRegistry | undefined
+    try {
+      opened = await openFromConfig({
+        remembered: false,
+        ...options,
+        found,
+        env: terminal.env,
+        ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
+        // Servers are waited for here; a search need not wait for them again.
+        registry: { serverWaitMs: 0, ...options.registry },
+        onEvent: (event) => {
+          events.push(event)
+          enough.note(event)
+          waiting.note(event)
+          options.onEvent?.(event)
+        },
+      })
+      enough.check()
+      const timeoutMs = longestWait(found.config.servers, flags)
+      const { servers } = opened
+      const ready = Promise.race([servers.ready({ timeoutMs }), enough.reached.then(() => servers.status())])
+      const statuses = await orAborted(ready, signal)
+      enough.stop()
+      waiting.stop()
+      return await orAborted(use({ ...opened, statuses, events, signal }), signal)
+    } finally {
+      enough.stop()
+      waiting.stop()
+      await opened?.close()
+    }
+  })
+}
+
+/** Notes what people should know about config and lockfiles, such as a lockfile that is gone. */
+export function noteWarnings(terminal: Terminal, { warnings }: FoundConfig): void {
+  for (const warning of warnings) terminal.note(`${pc.yellow('note')} ${plainLines(warning)}`)
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000
+/** A server that takes too long reports so itself, given a moment more. */
+const GRACE_MS = 500
+
+function longestWait(servers: Readonly<Record<string, ServerConfig>>, { timeout }: ServerFlags): number {
+  const limits = Object.values(servers).map(({ connectTimeoutMs = 0 }) => connectTimeoutMs)
+  return (timeout ?? Math.max(DEFAULT_TIMEOUT_MS, ...limits)) + GRACE_MS
+}
+
+/** Shows which servers are still connecting. */
+class WaitingLine {
+  readonly #line: ProgressLine
+  readonly #connecting = new Set<string>()
+  #isStopped = false
+
+  constructor(line: ProgressLine) {
+    this.#line = line
+  }
+
+  note(event: McpEvent): void {
+    if (event.type !== 'server-state') return
+    if (event.state === 'connecting') this.#connecting.add(event.server)
+    else this.#connecting.delete(event.server)
+    if (this.#isStopped) return
+    if (this.#connecting.size === 0) this.#line.clear()
+    else this.#line.show(`waiting for ${[...this.#connecting].join(', ')} …`)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#line.clear()
+  }
+}

@@ -1,0 +1,129 @@
+import { ToolcribError } from '../../errors.ts'
+import { isRecord } from '../../json.ts'
+import { nearestName } from '../../nearest-name.ts'
+import { findProgram } from '../lock/find-program.ts'
+import { type LockLayer, lockInForce, lockPlaces, readLocks } from '../lock/lock-layers.ts'
+import { LockMemory } from '../lock/lock-memory.ts'
+import type { Lockfile } from '../lock/lockfile.ts'
+import { lockfilePath } from '../lock/lockfile-file.ts'
+import { type Config, type Environment, loadConfig } from './load-config.ts'
+
+/** Where config and lockfiles are looked for. Everything has a default. */
+export interface FindOptions {
+  /** The project's folder; the process's working directory. */
+  readonly cwd?: string
+  /** Variables of the config, `TOOLCRIB_*`, and the user's folders; `process.env`. */
+  readonly env?: Environment
+  /** Reads this config file and no other. Throws `config-invalid` when it does not exist. */
+  readonly path?: string
+  /** Holds every server to this lockfile; `toolcrib.lock` beside the config file that defines each, when absent. */
+  readonly lockfilePath?: string
+  /** Flags of a command line, by the keys of `[tools]`. Precedence: these, environment, project config, user config. */
+  readonly overrides?: Readonly<Record<string, unknown>>
+  /**
+   * true: finding no config at all is an empty config. By default it throws `config-invalid`, which says where one was
+   * looked for.
+   */
+  readonly optional?: boolean
+  /**
+   * true: a lockfile that is damaged, or named by `lockfilePath` and missing, is reported by its entry in `locks`, and
+   * `lockfile` is undefined; for commands that write one. By default both throw `config-invalid`.
+   */
+  readonly lenient?: boolean
+  /**
+   * true: no server starts that no lockfile approves, also where there is no lockfile, as with `require_lock = true` in the
+   * config. false: servers are held to nothing, and `lockfile` is still returned; for commands that inspect what changed.
+   * When absent, each server is held to its lockfile, if there is one.
+   */
+  readonly locked?: boolean
+}
+
+/** A config with its lockfiles. */
+export interface FoundConfig {
+  readonly config: Config
+  /** One per config file, in order of precedence, the highest last. */
+  readonly locks: readonly LockLayer[]
+  /** All of them as the one that servers are held to; undefined when there is none. */
+  readonly lockfile: Lockfile | undefined
+  /** The path of the lockfile with the highest precedence, or where it would be written. */
+  readonly lockPath: string
+  /** What people should know before they go on, such as a lockfile that was in force before and is gone. */
+  readonly warnings: readonly string[]
+}
+
+/** Every key of `FindOptions`. */
+export const FIND_KEYS: Record<keyof FindOptions, true> = {
+  cwd: true,
+  env: true,
+  path: true,
+  lockfilePath: true,
+  overrides: true,
+  optional: true,
+  lenient: true,
+  locked: true,
+}
+
+/**
+ * Finds and reads the config and its lockfiles, without starting anything. A server whose table is invalid gets a
+ * `problem` and does not affect the others. Throws `config-invalid` for an unknown option, an invalid or missing config
+ * and a lockfile that cannot be trusted.
+ */
+export async function findConfig(options: FindOptions = {}): Promise<FoundConfig> {
+  checkOptionKeys(options, 'findConfig()', Object.keys(FIND_KEYS))
+  const { cwd = process.cwd(), env = process.env, path, overrides, lenient = false } = options
+  const config = await loadConfig({
+    cwd,
+    env,
+    onBadServer: ({ message }) => ({ problem: message }),
+    ...(overrides === undefined ? {} : { overrides }),
+    ...(path === undefined ? {} : { path }),
+  })
+  if (config.files.length === 0 && options.optional !== true) throw noConfig()
+  const named = options.lockfilePath
+  const locks = await readLocks(lockPlaces(config, { cwd, ...(named === undefined ? {} : { path: named }) }))
+  const damaged = lenient ? locks.find(({ damage }) => damage !== undefined) : undefined
+  const isRequired = options.locked ?? config.requireLock ?? false
+  const lockfile = damaged ? undefined : lockInForce(locks, { isRequired })
+  if (locks.every((layer) => layer.lockfile === undefined) && named !== undefined && !lenient)
+    throw noLockfile(named)
+  const main = damaged ?? locks.findLast((layer) => layer.lockfile !== undefined) ?? locks.at(-1)
+  const warnings = await new LockMemory(env).check(locks, await programsOf(config, { cwd, env }))
+  return { config, locks, lockfile, lockPath: main?.path ?? named ?? lockfilePath(config, cwd), warnings }
+}
+
+async function programsOf(
+  { servers }: Config,
+  options: { readonly cwd: string; readonly env: Environment },
+): Promise<Map<string, string>> {
+  const found = await Promise.all(
+    Object.entries(servers).map(
+      async ([name, server]) => [name, await findProgram(server, options)] as const,
+    ),
+  )
+  return new Map(
+    found.flatMap(([name, program]) => (program === undefined ? [] : [[name, program] as const])),
+  )
+}
+
+/** Throws `config-invalid` for options that are not an object, and for an unknown key, naming the nearest known one. */
+export function checkOptionKeys(options: unknown, what: string, known: readonly string[]): void {
+  if (!isRecord(options))
+    throw new ToolcribError('config-invalid', `${what} takes its options as an object, such as { cwd: '.' }`)
+  const unknown = Object.keys(options).find((key) => options[key] !== undefined && !known.includes(key))
+  if (unknown === undefined) return
+  const nearest = nearestName(unknown, known)
+  const step = nearest === undefined ? `it takes ${known.join(', ')}` : `did you mean "${nearest}"?`
+  throw new ToolcribError('config-invalid', `${what} has no option "${unknown}"; ${step}`)
+}
+
+function noConfig(): ToolcribError {
+  const looked = 'toolcrib.toml, mcp.toml, .mcp.json and mcp.json here, and in your config folder'
+  const step = 'write one, or import what other programs use with "toolcrib import"'
+  return new ToolcribError('config-invalid', `no config was found (looked for ${looked}); ${step}`)
+}
+
+/** Going on without a lockfile that was asked for would hold servers to nothing. */
+function noLockfile(path: string): ToolcribError {
+  const step = `write it with "toolcrib lock --lockfile ${path}", or correct the path`
+  return new ToolcribError('config-invalid', `there is no lockfile ${path}; ${step}`)
+}

@@ -1,0 +1,25 @@
+import { open } from 'node:fs/promises'
+
+const CHUNK_BYTES = 64 * 1024
+
+/**
+ * Reads a text file of at most `maxBytes`, and never more than that of a larger or endless one. Rejects as `readFile()`
+ * does, and with a `RangeError` for a file that is larger.
+ */
+export async function readLimitedFile(path: string, maxBytes: number): Promise<string> {
+  const file = await open(path, 'r')
+  try {
+    const chunks: Uint8Array[] = []
+    let size = 0
+    for (;;) {
+      const chunk = new Uint8Array(CHUNK_BYTES)
+      const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES)
+      if (bytesRead === 0) return Buffer.concat(chunks).toString('utf8')
+      size += bytesRead
+      if (size > maxBytes) throw new RangeError(`it is larger than ${maxBytes / 1024 / 1024} MiB`)
+      chunks.push(chunk.subarray(0, bytesRead))
+    }
+  } finally {
+    await file.close()
+  }
+}

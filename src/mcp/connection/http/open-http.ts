@@ -1,0 +1,125 @@
+import {
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client'
+import { describeError } from '../../../errors.ts'
+import type { Connection } from '../connection.ts'
+import { connect, type OpenOptions, type OpenRequest } from '../open-connection.ts'
+import { describeHttpRefusal, describeUnreachable, isHttpFailure } from './describe-http-error.ts'
+import { HttpTransport } from './http-transport.ts'
+import { type OAuthOptions, OAuthSession } from './oauth-session.ts'
+
+/** Connects over streamable HTTP, or over SSE to a server that expects that. */
+export async function openHttp(request: OpenRequest, options: OpenOptions): Promise<Connection> {
+  const { server, config, onWarning } = request
+  const session = options.oauth && new OAuthSession(server, config, options.oauth)
+  const url = new URL(config.url ?? '')
+  const settings = {
+    requestInit: { headers: { ...config.headers } },
+    fetch: limitResponses(options.fetch, options.maxMessageBytes),
+    ...(session ? { authProvider: session } : {}),
+  }
+  const streamable = () =>
+    new StreamableHTTPClientTransport(url, { ...settings, reconnectionOptions: RECONNECTION })
+  const sse = () => new SSEClientTransport(url, settings)
+  const open = async (create: typeof streamable | typeof sse): Promise<Connection> => {
+    const inner = create()
+    try {
+      return await connect(new HttpTransport(inner, onWarning), request, options, 'auto')
+    } catch (error) {
+      if (!isUnauthorized(error)) throw error
+      await authorize(server, session, options.oauth, inner)
+      request.deadline.restart()
+      return connect(new HttpTransport(create(), onWarning), request, options, 'auto')
+    }
+  }
+  const named = (error: unknown) => {
+    const reason = isHttpFailure(error) ? describeHttpRefusal(error) : describeUnreachable(url, error)
+    return reason === undefined ? error : new Error(reason, { cause: error })
+  }
+  if (config.type === 'sse')
+    return open(sse).catch((error: unknown) => {
+      throw named(error)
+    })
+  try {
+    return await open(streamable)
+  } catch (error) {
+    // What an old server says to a POST it does not expect.
+    if (!isHttpFailure(error) || ![400, 404, 405, 406].includes(error.status)) throw named(error)
+    if (request.deadline.isOver) throw named(error)
+    return await open(sse).catch(() => {
+      throw named(error)
+    })
+  }
+}
+
+/** How an answer that broke off is requested again: soon and not for long, because somebody waits for it. */
+const RECONNECTION = {
+  initialReconnectionDelay: 250,
+  reconnectionDelayGrowFactor: 2,
+  maxReconnectionDelay: 30_000,
+  maxRetries: 3,
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof UnauthorizedError || (error instanceof Error && error.name === 'UnauthorizedError')
+}
+
+async function authorize(
+  server: string,
+  session: OAuthSession | undefined,
+  oauth: OAuthOptions | undefined,
+  transport: StreamableHTTPClientTransport | SSEClientTransport,
+): Promise<void> {
+  if (!session) throw new Error('it asks for authorization; set an Authorization header, or pass oauth')
+  const url = session.authorizationUrl
+  if (!url || !oauth?.authorize) throw new Error('it asks for authorization, and there is nobody to give it')
+  let callback: URLSearchParams
+  try {
+    callback = await oauth.authorize({ server, url })
+  } catch (cause) {
+    throw new Error(`it was not authorized: ${describeError(cause)}`, { cause })
+  }
+  if (!session.isOwn(callback)) throw new Error('the authorization that came back is not the one asked for')
+  await transport.finishAuth(callback)
+}
+
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
+
+/**
+ * A fetch whose responses hold no message longer than allowed: a body of JSON is one message, a stream of events has one
+ * per event. A longer one is cut off with an error.
+ */
+function limitResponses(fetch: Fetch, maxMessageBytes: number): Fetch {
+  return async (url, init) => {
+    const response = await fetch(url, init)
+    if (!response.body) return response
+    const isStream = response.headers.get('content-type')?.includes('text/event-stream') === true
+    const limited = response.body.pipeThrough(limitBytes(maxMessageBytes, isStream))
+    const { status, statusText, headers } = response
+    return new Response(limited, { status, statusText, headers })
+  }
+}
+
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+
+function limitBytes(maxBytes: number, isEventStream: boolean): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0
+  let isLineEmpty = true
+  return new TransformStream({
+    transform(chunk, controller) {
+      for (const byte of isEventStream ? chunk : []) {
+        // An empty line ends an event.
+        if (byte === LINE_FEED && isLineEmpty) bytes = 0
+        if (byte !== CARRIAGE_RETURN) isLineEmpty = byte === LINE_FEED
+        bytes++
+      }
+      if (!isEventStream) bytes += chunk.length
+      if (bytes > maxBytes)
+        controller.error(new Error(`its answer is longer than ${maxBytes} bytes; ask it for less`))
+      else controller.enqueue(chunk)
+    },
+  })
+}

@@ -1,0 +1,176 @@
+import type { ClientCapabilities, JSONRPCMessage, JSONRPCRequest } from '@modelcontextprotocol/client'
+import { describeError } from '../../errors.ts'
+import { isRecord } from '../../json.ts'
+import type { GuardedTransport } from './requests.ts'
+
+/** Who a connection says it is, what it offers to servers, and who answers them. */
+export interface ClientOptions {
+  /** What servers see of it in their logs. */
+  readonly name: string
+  readonly version: string
+  /** What the host can do for servers: sampling, elicitation, roots. */
+  readonly capabilities?: ClientCapabilities | undefined
+  /**
+   * Answers what a server asks: `sampling/createMessage`, `elicitation/create`, `roots/list`. What it returns is sent as
+   * the result; what it throws as the error, with its numeric `code` and its `data` where it has them. Without it, every
+   * request is answered with "method not found". Pings are answered without asking anyone.
+   */
+  readonly onRequest?: ((request: ServerRequest) => unknown) | undefined
+  /**
+   * Receives every notification of a server but progress of requests: log messages, changed lists, updated resources,
+   * and those of extensions. Exceptions are ignored.
+   */
+  readonly onNotification?: ((notification: ServerNotification) => void) | undefined
+}
+
+/** Something a server asks of its client. */
+export interface ServerRequest extends ServerNotification {
+  /** Aborted when the server takes the request back, or the connection closes. */
+  readonly signal: AbortSignal
+}
+
+export interface ServerNotification {
+  readonly server: string
+  /** The session whose own connection it came over; absent on the connection that everybody shares. */
+  readonly sessionKey?: string | undefined
+  readonly method: string
+  readonly params?: Readonly<Record<string, unknown>> | undefined
+}
+
+export interface ServerMessagesOptions {
+  readonly server: string
+  readonly sessionKey?: string | undefined
+  readonly client: ClientOptions
+  readonly transport: GuardedTransport
+  readonly now: () => number
+  /** Called for recoverable violations of the protocol. */
+  readonly onWarning: (warning: string) => void
+}
+
+const WINDOW_MS = 1_000
+/** More requests than this in a second are not answered: no server needs them. */
+const MAX_PER_WINDOW = 1_000
+const MAX_AT_ONCE = 100
+
+const METHOD_NOT_FOUND = -32_601
+const INTERNAL_ERROR = -32_603
+
+/** What one server sends by itself: its requests, which are answered, and its notifications, which are passed on. */
+export class ServerMessages {
+  /** true once the connection is known to be of the era in which servers send no requests. */
+  isModern = false
+  readonly #options: ServerMessagesOptions
+  readonly #asked = new Map<unknown, AbortController>()
+  readonly #listeners = new Map<string, () => void>()
+  #windowStart = Number.NEGATIVE_INFINITY
+  #inWindow = 0
+
+  constructor(options: ServerMessagesOptions) {
+    this.#options = options
+  }
+
+  /** Calls the listener for every notification of this method. */
+  on(method: string, listener: () => void): void {
+    this.#listeners.set(method, listener)
+  }
+
+  /** Takes a request of the server; notifications are passed on and left to the SDK too, and so is all else. */
+  take(message: JSONRPCMessage): boolean {
+    if (!('method' in message)) return false
+    if ('id' in message) {
+      this.#takeRequest(message)
+      return true
+    }
+    const { method, params } = message
+    if (method === 'notifications/cancelled') this.#asked.get(params?.requestId)?.abort()
+    this.#listeners.get(method)?.()
+    this.#notify(method, params)
+    // Nobody gave the SDK a handler for log messages, and there may be floods of them.
+    return method === 'notifications/message'
+  }
+
+  /** Aborts whatever the server still waits for. */
+  close(): void {
+    for (const controller of this.#asked.values()) controller.abort()
+    this.#asked.clear()
+  }
+
+  /** Tells the client of a change, as if the server had. */
+  announce(method: string): void {
+    this.#listeners.get(method)?.()
+    this.#notify(method, undefined)
+  }
+
+  #notify(method: string, params: Readonly<Record<string, unknown>> | undefined): void {
+    const { server, sessionKey, client } = this.#options
+    try {
+      client.onNotification?.({ server, sessionKey, method, params })
+    } catch {
+      // A listener that fails is no reason for a connection to.
+    }
+  }
+
+  #takeRequest(request: JSONRPCRequest): void {
+    if (this.isModern) {
+      this.#options.onWarning(`it sent the request "${request.method}", which its protocol revision forbids`)
+      return
+    }
+    if (this.#isTooMany()) return
+    if (request.method === 'ping') this.#reply({ jsonrpc: '2.0', id: request.id, result: {} })
+    else void this.#answer(request)
+  }
+
+  /** Answering a flood costs more than sending one. */
+  #isTooMany(): boolean {
+    const now = this.#options.now()
+    if (now - this.#windowStart >= WINDOW_MS) {
+      this.#windowStart = now
+      this.#inWindow = 0
+    }
+    this.#inWindow++
+    if (this.#inWindow === MAX_PER_WINDOW + 1)
+      this.#options.onWarning(
+        `it sent more than ${MAX_PER_WINDOW} requests within a second; the rest of them are not answered`,
+      )
+    return this.#inWindow > MAX_PER_WINDOW
+  }
+
+  async #answer({ id, method, params }: JSONRPCRequest): Promise<void> {
+    const { server, sessionKey, client } = this.#options
+    const fail = (code: number, message: string, data?: unknown) =>
+      this.#reply({
+        jsonrpc: '2.0',
+        id,
+        error: { code, message, ...(data === undefined ? {} : { data }) },
+      })
+    if (!client.onRequest) return fail(METHOD_NOT_FOUND, 'Method not found')
+    if (this.#asked.size >= MAX_AT_ONCE)
+      return fail(INTERNAL_ERROR, `more than ${MAX_AT_ONCE} requests are waiting for an answer`)
+    const controller = new AbortController()
+    this.#asked.set(id, controller)
+    try {
+      const result = await client.onRequest({ server, sessionKey, method, params, signal: controller.signal })
+      if (!controller.signal.aborted)
+        this.#reply({ jsonrpc: '2.0', id, result: isRecord(result) ? result : {} })
+    } catch (error) {
+      if (!controller.signal.aborted) fail(codeOf(error), describeError(error), dataOf(error))
+    } finally {
+      this.#asked.delete(id)
+    }
+  }
+
+  #reply(message: JSONRPCMessage): void {
+    // A server that went away meanwhile needs no answer.
+    this.#options.transport.send(message).catch(() => {})
+  }
+}
+
+function codeOf(error: unknown): number {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number'
+    ? error.code
+    : INTERNAL_ERROR
+}
+
+function dataOf(error: unknown): unknown {
+  return error instanceof Error && 'data' in error ? error.data : undefined
+}

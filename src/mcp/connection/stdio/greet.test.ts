@@ -1,0 +1,153 @@
+import type { JSONRPCMessage } from '@modelcontextprotocol/client'
+import { describe, expect, it } from 'vitest'
+import type { Schedule } from '../../../time.ts'
+import { Deadline } from '../deadline.ts'
+import { handOn, MessageGuard } from '../message-guard.ts'
+import type { GuardedTransport, SendOptions } from '../requests.ts'
+import { greet, SpeaksBothError } from './greet.ts'
+
+const DISCOVERED = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
+const INITIALIZED = { protocolVersion: '2025-11-25', capabilities: {} }
+
+describe('greet', () => {
+  it('takes a server for a modern one that answers in the new way', async () => {
+    const server = new ScriptedServer({ 'server/discover': { result: DISCOVERED } })
+    expect(await server.greet()).toEqual({ kind: 'modern', discover: DISCOVERED })
+    expect(server.asked).toEqual(['server/discover'])
+  })
+
+  it.each([
+    ['refuses the question', { error: { code: -32_601, message: 'Method not found' } }],
+    ['speaks no revision that we do', { result: { supportedVersions: ['2031-01-01'], capabilities: {} } }],
+    ['answers with something else', { result: {} }],
+  ])('takes a server for an old one that %s', async (_what, answer) => {
+    const server = new ScriptedServer({ 'server/discover': answer })
+    expect(await server.greet()).toEqual({ kind: 'legacy' })
+    expect(server.asked).toEqual(['server/discover'])
+  })
+
+  it('greets a server that ignores the question in the old way after a second, and not again later', async () => {
+    const server = new ScriptedServer({ initialize: { result: INITIALIZED } })
+    const greeting = server.greet()
+    await server.pass(999)
+    expect(server.asked).toEqual(['server/discover'])
+    await server.pass(1)
+    expect(await greeting).toEqual({ kind: 'legacy' })
+    expect(server.asked).toEqual(['server/discover', 'initialize'])
+    expect(server.greeted).toEqual(INITIALIZED)
+    expect(server.guard.isInUse).toBe(false)
+  })
+
+  it('waits for a modern server that was slow and refuses the old greeting', async () => {
+    const server = new ScriptedServer({})
+    const greeting = server.greet()
+    await server.pass(5_000)
+    server.answer('initialize', { error: { code: -32_022, message: 'too old' } })
+    await server.pass(1)
+    server.answer('server/discover', { result: DISCOVERED })
+    expect(await greeting).toMatchObject({ kind: 'modern' })
+  })
+
+  it('takes a modern server for one that ignores the old greeting', async () => {
+    const server = new ScriptedServer({})
+    const greeting = server.greet()
+    await server.pass(2_000)
+    server.answer('server/discover', { result: DISCOVERED })
+    await server.pass(1_000)
+    expect(await greeting).toMatchObject({ kind: 'modern' })
+  })
+
+  it('has a server that was slow and speaks both started again, while there is time', async () => {
+    const slow = async (bootMs: number) => {
+      const server = new ScriptedServer({})
+      const greeting = server.greet()
+      const settled = greeting.catch((error: unknown) => error)
+      await server.pass(bootMs)
+      server.answer('server/discover', { result: DISCOVERED })
+      server.answer('initialize', { result: INITIALIZED })
+      return settled
+    }
+    expect(await slow(2_000)).toBeInstanceOf(SpeaksBothError)
+    expect(await slow(20_000)).toEqual({ kind: 'legacy' })
+  })
+
+  it('gives a server that was modern the last time as long as it needs', async () => {
+    const server = new ScriptedServer({})
+    const greeting = server.greet('modern')
+    await server.pass(10_000)
+    server.answer('server/discover', { result: DISCOVERED })
+    expect(await greeting).toMatchObject({ kind: 'modern' })
+    expect(server.asked).toEqual(['server/discover'])
+  })
+
+  it('says so when the server ends over the question', async () => {
+    const server = new ScriptedServer({})
+    const greeting = server.greet()
+    await server.pass(0)
+    server.onclose?.()
+    await expect(greeting).rejects.toMatchObject({ code: 'ERA_NEGOTIATION_FAILED' })
+  })
+})
+
+type Answer = { readonly result: object } | { readonly error: { code: number; message: string } }
+
+/** A server that answers what it has an answer for, and the rest when it is told to. */
+class ScriptedServer implements GuardedTransport {
+  onclose?: () => void
+  onmessage?: (message: JSONRPCMessage) => void
+  intercept?: (message: JSONRPCMessage) => boolean
+  readonly guard = new MessageGuard()
+  readonly asked: string[] = []
+  greeted: object | undefined
+  readonly #answers: Readonly<Record<string, Answer>>
+  readonly #ids = new Map<string, unknown>()
+  readonly #timers = new Set<{ at: number; fire: () => void }>()
+  #now = 0
+
+  constructor(answers: Readonly<Record<string, Answer>>) {
+    this.#answers = answers
+  }
+
+  greet(era?: 'modern' | 'legacy') {
+    const schedule: Schedule = (delayMs, fire) => {
+      const timer = { at: this.#now + delayMs, fire }
+      this.#timers.add(timer)
+      return () => this.#timers.delete(timer)
+    }
+    const now = () => this.#now
+    const client = { name: 'test', version: '1' }
+    return greet(this, { client, deadline: new Deadline(now, 30_000), era }, { now, schedule })
+  }
+
+  async pass(ms: number): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+    this.#now += ms
+    for (const timer of this.#timers) {
+      if (timer.at > this.#now || !this.#timers.delete(timer)) continue
+      timer.fire()
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  answer(method: string, answer: Answer): void {
+    const { message } = this.guard.received({ jsonrpc: '2.0', id: this.#ids.get(method), ...answer })
+    if (message) handOn(message, this)
+  }
+
+  answerGreeting(result: object): void {
+    this.greeted = result
+  }
+
+  async start(): Promise<void> {}
+
+  async send(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
+    this.guard.sent(message, options)
+    if (!('method' in message) || !('id' in message)) return
+    this.asked.push(message.method)
+    this.#ids.set(message.method, message.id)
+    const answer = this.#answers[message.method]
+    if (answer) queueMicrotask(() => this.answer(message.method, answer))
+  }
+
+  async close(): Promise<void> {}
+}

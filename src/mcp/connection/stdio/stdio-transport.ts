@@ -1,0 +1,222 @@
+import { isUtf8 } from 'node:buffer'
+import type { Writable } from 'node:stream'
+import type { JSONRPCMessage } from '@modelcontextprotocol/client'
+import { handOn, MessageGuard, type Verdict } from '../message-guard.ts'
+import type { GuardedTransport, SendOptions } from '../requests.ts'
+import { describeExit } from './describe-exit.ts'
+import { LineFramer, type OverlongLine } from './line-framer.ts'
+import { type ServerCommand, ServerProcess } from './server-process.ts'
+
+/** What starts a server, and what becomes of what it writes. */
+export interface StdioTransportOptions extends ServerCommand {
+  /** Longer messages are dropped, and the call they answer fails. */
+  readonly maxMessageBytes: number
+  /** Told what is wrong with what the server writes; junk among it is skipped. */
+  readonly onWarning: (warning: string) => void
+  /** Takes secrets out of what the server wrote, before any of it is told. */
+  readonly conceal: (text: string) => string
+}
+
+const OPEN_BRACE = 0x7b
+const OPEN_BRACKET = 0x5b
+/** A server that lets more than this wait unread is not going to read it. */
+const MAX_UNREAD_BYTES = 32 * 1024 * 1024
+/** How many places of a line that makes no sense are tried as the start of a message. */
+const MAX_JOINTS = 8
+
+/**
+ * Speaks to a server over its stdin and stdout, one JSON message a line. Nothing the server writes ends the
+ * transport: what is no message is skipped, and an answer that is too long or broken fails its own call alone.
+ */
+export class StdioTransport implements GuardedTransport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+  intercept?: (message: JSONRPCMessage) => boolean
+  readonly #options: StdioTransportOptions
+  readonly guard = new MessageGuard()
+  readonly #framer: LineFramer
+  #process: ServerProcess | undefined
+  #starting: Promise<void> | undefined
+  #greeting: Readonly<Record<string, unknown>> | undefined
+  #closing: Promise<void> | undefined
+  #draining: Promise<void> | undefined
+  #closedBecause: string | undefined
+  #junkLines = 0
+
+  constructor(options: StdioTransportOptions) {
+    this.#options = options
+    this.#framer = new LineFramer({
+      maxBytes: options.maxMessageBytes,
+      onLine: (line, joints) => {
+        for (const verdict of this.#readLine(line, joints)) this.#deliver(verdict)
+      },
+      onOverlong: (line) => this.#deliver(this.#readOverlong(line)),
+    })
+  }
+
+  /** Why the server is gone, once it is. */
+  get closedBecause(): string | undefined {
+    return this.#closedBecause
+  }
+
+  /** Starts the server, once. */
+  start(): Promise<void> {
+    this.#starting ??= this.#start()
+    return this.#starting
+  }
+
+  /** Answers the next `initialize` with this result: the server has been greeted already. */
+  answerGreeting(result: Readonly<Record<string, unknown>>): void {
+    this.#greeting = result
+  }
+
+  async send(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
+    if (this.#greeting && 'method' in message && message.method === 'initialize' && 'id' in message) {
+      const result = this.#greeting
+      this.#greeting = undefined
+      handOn({ jsonrpc: '2.0', id: message.id, result }, this)
+      return
+    }
+    await this.#write(message, options)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#stop()
+    return this.#closing
+  }
+
+  async #start(): Promise<void> {
+    const process = await ServerProcess.start(this.#options)
+    this.#process = process
+    process.stdout.on('data', (chunk: Buffer) => this.#framer.push(chunk))
+    process.ended.then((exit) => {
+      const { command, conceal } = this.#options
+      this.#closedBecause ??= describeExit(exit, command, conceal(process.lastWords))
+      this.#closed()
+    })
+    if (this.#closing) await this.#stop()
+  }
+
+  async #write(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
+    const stdin = this.#process?.stdin
+    if (!stdin?.writable) {
+      // A process that has just died is still being cleared away; why it died is known only then.
+      await this.#process?.ended
+      throw new Error(this.#closedBecause ?? 'it is not connected')
+    }
+    if (stdin.writableLength > MAX_UNREAD_BYTES) {
+      this.#closedBecause ??= 'it does not read what it is sent'
+      await this.close()
+      throw new Error(this.#closedBecause)
+    }
+    this.guard.sent(message, options)
+    if (!stdin.write(`${JSON.stringify(message)}\n`)) await this.#drain(stdin)
+  }
+
+  /** Resolves once the server has read on; all who write meanwhile wait for the same. */
+  #drain(stdin: Writable): Promise<void> {
+    this.#draining ??= new Promise((resolve) => {
+      const done = () => {
+        stdin.off('drain', done).off('close', done)
+        this.#draining = undefined
+        resolve()
+      }
+      stdin.once('drain', done).once('close', done)
+    })
+    return this.#draining
+  }
+
+  async #stop(): Promise<void> {
+    this.#closedBecause ??= 'it was stopped'
+    await this.#process?.stop()
+    this.#closed()
+  }
+
+  #closed(): void {
+    const { onclose } = this
+    // Once only: what listens may close the transport again.
+    delete this.onclose
+    onclose?.()
+  }
+
+  #readLine(line: Buffer, joints: readonly number[]): readonly Verdict[] {
+    const message = looksLikeJson(line) ? parse(line) : undefined
+    if (message === undefined) return [this.#readGlued(line, joints)]
+    if (!isUtf8(line)) return [this.guard.fail(idOf(message), 'its answer is not valid UTF-8')]
+    return (Array.isArray(message) ? message : [message]).map((single) => this.guard.received(single))
+  }
+
+  /** A message may stand behind something that was never ended by a line break, as a read of its own. */
+  #readGlued(line: Buffer, joints: readonly number[]): Verdict {
+    const starts = joints.filter((at) => line[at] === OPEN_BRACE).slice(-MAX_JOINTS)
+    for (const start of starts) {
+      const message = parse(line.subarray(start))
+      if (this.guard.isWaiting(idOf(message))) return this.guard.received(message)
+    }
+    this.#junkLines++
+    // Ever more seldom: some servers log to stdout all day.
+    if (!Number.isInteger(Math.log2(this.#junkLines))) return {}
+    // Cut last, since half a secret would not be known for one.
+    const excerpt = this.#options.conceal(line.subarray(0, 4_000).toString('utf8')).slice(0, 200)
+    return { warning: `it wrote what is no message, ${this.#junkLines} lines so far: ${excerpt}` }
+  }
+
+  #readOverlong({ bytes, head, tail, glued }: OverlongLine): Verdict {
+    const message = glued && parse(glued)
+    if (this.guard.isWaiting(idOf(message))) return this.guard.received(message)
+    const id = idAtStart(head) ?? idAtEnd(tail) ?? (looksLikeJson(head) ? this.guard.onlyWaiting : undefined)
+    const most = this.#options.maxMessageBytes
+    return this.guard.fail(
+      id,
+      `it wrote a message of ${bytes} bytes, where ${most} is the most; ask it for less`,
+    )
+  }
+
+  #deliver({ message, warning }: Verdict): void {
+    if (warning !== undefined) this.#options.onWarning(warning)
+    if (message !== undefined) handOn(message, this)
+  }
+}
+
+function looksLikeJson(line: Buffer): boolean {
+  for (const byte of line) {
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return true
+    if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false
+  }
+  return false
+}
+
+function parse(line: Buffer): unknown {
+  try {
+    return JSON.parse(line.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function idOf(message: unknown): unknown {
+  return typeof message === 'object' && message !== null ? Reflect.get(message, 'id') : undefined
+}
+
+// Servers write the id before the long part or after it; what stands in between need not be kept to find it.
+function idAtStart(head: Buffer): unknown {
+  return readId(
+    /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]*"|-?\d+)\s*,/.exec(
+      head.toString('latin1'),
+    ),
+  )
+}
+
+// The closing brace at the very end is that of the message, so an id right before it is the message's own.
+function idAtEnd(tail: Buffer): unknown {
+  return readId(
+    /,\s*"id"\s*:\s*("[^"\\]*"|-?\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(
+      tail.toString('latin1'),
+    ),
+  )
+}
+
+function readId(found: RegExpExecArray | null): unknown {
+  return found?.[1] === undefined ? undefined : JSON.parse(found[1])
+}

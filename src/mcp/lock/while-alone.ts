@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto'
+import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const WAIT_MS = 10_000
+const LONGEST_PAUSE_MS = 50
+/** Nobody takes longer to write a lockfile; whoever did so has died. */
+const STALE_AFTER_MS = 5_000
+
+/**
+ * Runs `work` while no other process and no other call does so for the same file, by means of a file beside it that
+ * only one can create. One that a dead process left is removed after 5 s. Throws when it has waited for 10 s.
+ */
+export async function whileAlone<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  const marker = `${path}.writing`
+  const token = await createMarker(marker)
+  try {
+    return await work()
+  } finally {
+    // Not somebody else's, should this have been taken for dead.
+    if ((await readFile(marker, 'utf8').catch(() => undefined)) === token) await rm(marker, { force: true })
+  }
+}
+
+async function createMarker(marker: string): Promise<string> {
+  const token = randomUUID()
+  const end = Date.now() + WAIT_MS
+  for (;;) {
+    try {
+      await writeFile(marker, token, { flag: 'wx' })
+      return token
+    } catch (error) {
+      if (!isExisting(error)) throw error
+    }
+    await removeStale(marker)
+    if (Date.now() > end) throw new Error(`another process is writing it; remove ${marker} if there is none`)
+    await sleep(Math.random() * LONGEST_PAUSE_MS)
+  }
+}
+
+async function removeStale(marker: string): Promise<void> {
+  const seen = await stat(marker).catch(() => undefined)
+  if (!seen || Date.now() - seen.mtimeMs < STALE_AFTER_MS) return
+  const aside = `${marker}.${randomUUID()}`
+  await rename(marker, aside).catch(() => {})
+  const moved = await stat(aside).catch(() => undefined)
+  // Another waiter may have replaced it in between: that one is put back.
+  if (moved && moved.mtimeMs !== seen.mtimeMs) await link(aside, marker).catch(() => {})
+  await rm(aside, { force: true })
+}
+
+function isExisting(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EEXIST'
+}

@@ -1,0 +1,351 @@
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { findConfig } from './config/find-config.ts'
+import type { ServerConfig } from './config/server-config.ts'
+import type { OpenConnection } from './connection/open-connection.ts'
+import { lockServers } from './lock/lockfile.ts'
+import { writeLockfile } from './lock/lockfile-file.ts'
+import { type OpenFromConfigOptions, observeServers, openFromConfig } from './open-from-config.ts'
+import { World } from './server/fake-world.fixture.ts'
+
+const ECHO = { name: 'echo', description: '', inputSchema: { type: 'object' } } as const
+const CONFIG = '[server.a]\ncommand = "x"\n'
+
+describe('openFromConfig', () => {
+  let cwd: string
+  let env: Record<string, string>
+  let world: World
+
+  beforeEach(async () => {
+    cwd = await mkdtemp(join(tmpdir(), 'toolcrib-open-'))
+    env = { HOME: join(cwd, 'home') }
+    world = new World({})
+  })
+  afterEach(() => rm(cwd, { recursive: true }))
+
+  const write = (text: string, name = 'toolcrib.toml') => writeFile(join(cwd, name), text)
+
+  function open(options: OpenFromConfigOptions = {}) {
+    const { onEvent: _, ...connect } = world.options
+    return openFromConfig({ cwd, env, connect, ...options })
+  }
+
+  it('returns before servers are connected', async () => {
+    await write(CONFIG)
+    let letGo = () => {}
+    world.opening = new Promise((resolve) => {
+      letGo = resolve
+    })
+    const opened = await open()
+    expect(opened.servers.status()).toEqual([{ server: 'a', state: 'connecting' }])
+    letGo()
+    expect(await opened.servers.ready()).toMatchObject([{ server: 'a', state: 'ready' }])
+    expect(opened.registry.has('mcp__a__echo')).toBe(true)
+    await opened.close()
+    expect(world.isConnected).toBe(false)
+    expect(opened.registry.has('mcp__a__echo')).toBe(false)
+  })
+
+  it('finds mcp.toml', async () => {
+    await write(CONFIG, 'mcp.toml')
+    const opened = await open()
+    expect(opened.config.files).toEqual([join(cwd, 'mcp.toml')])
+    expect(opened.servers.status().map(({ server }) => server)).toEqual(['a'])
+    await opened.close()
+  })
+
+  it('connects only the servers that are asked for', async () => {
+    await write(`${CONFIG}[server.b]\ncommand = "y"\n`)
+    const opened = await open({ servers: (name) => name === 'b' })
+    expect(opened.servers.status().map(({ server }) => server)).toEqual(['b'])
+    expect(Object.keys(opened.config.servers)).toEqual(['a', 'b'])
+    await opened.close()
+  })
+
+  it('ranks by words and meaning, unless config or caller says otherwise', async () => {
+    await write(CONFIG)
+    const searcherOf = async (options?: OpenFromConfigOptions) => {
+      const { registry, close } = await open({ servers: () => false, ...options })
+      await close()
+      return registry.searcher.name
+    }
+    expect(await searcherOf()).toBe('hybrid')
+    expect(await searcherOf({ overrides: { searcher: 'weighted' } })).toBe('weighted')
+    await write(`[tools]\nsearcher = "lexical"\n${CONFIG}`)
+    expect(await searcherOf()).toBe('lexical')
+    expect(await searcherOf({ registry: { searcher: 'regex' } })).toBe('regex')
+  })
+
+  it('holds servers to the lockfile, unless told not to', async () => {
+    await write(CONFIG)
+    const other = lockServers(new Map([['a', { config: { command: 'other' }, tools: [ECHO] }]]))
+    await writeLockfile(join(cwd, 'toolcrib.lock'), other)
+    const held = await open()
+    expect(await held.servers.ready()).toMatchObject([{ state: 'failed' }])
+    expect(held.lockPath).toBe(join(cwd, 'toolcrib.lock'))
+    await held.close()
+    expect(world.opened).toBe(0)
+    const free = await open({ locked: false })
+    expect(await free.servers.ready()).toMatchObject([{ state: 'ready' }])
+    await free.close()
+  })
+
+  it('remembers what servers list in the cache folder of the user', async () => {
+    await write(CONFIG)
+    const first = await open()
+    await first.servers.ready()
+    await first.close()
+    const folder = join(cwd, 'home', '.cache', 'toolcrib', 'catalogues')
+    expect((await readdir(folder)).some((name) => name.startsWith('a-'))).toBe(true)
+    const second = await open()
+    expect(await second.servers.ready()).toMatchObject([{ state: 'cold' }])
+    expect(second.registry.has('mcp__a__echo')).toBe(true)
+    await second.close()
+    expect(world.opened).toBe(1)
+  })
+
+  it('starts a remembered server that is eager, unless remembered is enough', async () => {
+    await write(`${CONFIG}start = "eager"\n`)
+    const start = async (remembered?: boolean) => {
+      const before = world.opened
+      const opened = await open(remembered === undefined ? {} : { remembered })
+      await opened.servers.ready()
+      await opened.close()
+      return world.opened - before
+    }
+    expect(await start()).toBe(1)
+    expect(await start()).toBe(1)
+    expect(await start(true)).toBe(0)
+    expect(await start(false)).toBe(1)
+  })
+
+  it('forgets what is older than a day', async () => {
+    await write(CONFIG)
+    const folder = join(env.HOME ?? '', '.cache', 'toolcrib', 'catalogues')
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, 'old.json'), '{}')
+    await utimes(join(folder, 'old.json'), new Date(0), new Date(0))
+    const opened = await open({ servers: () => false })
+    await opened.close()
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('gives every server the time it is told to', async () => {
+    await write(`${CONFIG}timeout_ms = 5\n`)
+    const asked: ServerConfig[] = []
+    const record: OpenConnection = async ({ config }) => {
+      asked.push(config)
+      throw new Error('not today')
+    }
+    const { onEvent: _, ...connect } = world.options
+    const opened = await open({ timeoutMs: 40, connect: { ...connect, open: record } })
+    await opened.servers.ready()
+    expect(asked).toMatchObject([{ command: 'x', timeoutMs: 40, connectTimeoutMs: 40 }])
+    await opened.close()
+    await expect(open({ timeoutMs: Number.NaN })).rejects.toThrow('timeoutMs')
+    await expect(open({ timeoutMs: 0 })).rejects.toMatchObject({ code: 'config-invalid' })
+  })
+
+  it('reports what happens to servers from the start', async () => {
+    await write(CONFIG)
+    const states: string[] = []
+    const opened = await open({
+      onEvent: (event) => {
+        if (event.type === 'server-state') states.push(event.state)
+      },
+    })
+    await opened.servers.ready()
+    expect(states.at(0)).toBe('connecting')
+    expect(states.at(-1)).toBe('ready')
+    await opened.close()
+  })
+
+  it('fails a server whose table is invalid, and connects the others', async () => {
+    await write(`${CONFIG}[server.bad]\nargs = ["no command"]\n`)
+    const opened = await open()
+    expect(await opened.servers.ready()).toMatchObject([
+      { server: 'a', state: 'ready' },
+      { server: 'bad', state: 'failed' },
+    ])
+    await opened.close()
+  })
+
+  it('refuses an unknown option, naming the nearest', async () => {
+    await write(CONFIG)
+    const misspelt = { lockfilepath: 'x' } as OpenFromConfigOptions
+    await expect(open(misspelt)).rejects.toMatchObject({
+      code: 'config-invalid',
+      message: 'openFromConfig() has no option "lockfilepath"; did you mean "lockfilePath"?',
+    })
+    await expect(findConfig({ cwdd: cwd } as object)).rejects.toThrow('findConfig() has no option "cwdd"')
+    await expect(openFromConfig(null as unknown as object)).rejects.toMatchObject({ code: 'config-invalid' })
+    expect(world.opened).toBe(0)
+  })
+
+  describe('without a config', () => {
+    it('says where it looked', async () => {
+      await expect(open()).rejects.toMatchObject({ code: 'config-invalid' })
+      await expect(open()).rejects.toThrow('looked for toolcrib.toml, mcp.toml, .mcp.json and mcp.json')
+    })
+
+    it('opens an empty registry when that is enough', async () => {
+      const opened = await open({ optional: true })
+      expect(opened.config.files).toEqual([])
+      expect(opened.servers.status()).toEqual([])
+      await opened.close()
+    })
+  })
+
+  describe('findConfig', () => {
+    it('refuses a lockfile that was named and is not there, or is damaged, unless it is lenient', async () => {
+      await write(CONFIG)
+      const lockfilePath = join(cwd, 'other.lock')
+      await expect(findConfig({ cwd, env, lockfilePath })).rejects.toThrow(
+        `there is no lockfile ${lockfilePath}`,
+      )
+      const missing = await findConfig({ cwd, env, lockfilePath, lenient: true })
+      expect(missing).toMatchObject({ lockfile: undefined, lockPath: lockfilePath })
+      await writeFile(lockfilePath, '{')
+      await expect(findConfig({ cwd, env, lockfilePath })).rejects.toThrow('is damaged')
+      const damaged = await findConfig({ cwd, env, lockfilePath, lenient: true })
+      expect(damaged).toMatchObject({ lockfile: undefined, lockPath: lockfilePath })
+      expect(damaged.locks[0]?.damage?.message).toContain('is damaged')
+    })
+
+    it('is not read again when it is passed on', async () => {
+      await write(CONFIG)
+      const found = await findConfig({ cwd, env })
+      await rm(join(cwd, 'toolcrib.toml'))
+      const opened = await open({ found })
+      expect(opened.config).toBe(found.config)
+      await opened.close()
+    })
+  })
+
+  describe('a lock', () => {
+    const lockA = (config: ServerConfig = { command: 'x' }, runs?: string) =>
+      writeLockfile(
+        join(cwd, 'toolcrib.lock'),
+        lockServers(new Map([['a', { config, tools: [ECHO, { ...ECHO, name: 'add' }], runs }]])),
+      )
+
+    it.each([
+      ['the config requires it', `require_lock = true\n${CONFIG}`, {}],
+      ['--locked requires it', CONFIG, { locked: true }],
+    ])('keeps servers from starting without a lockfile when %s', async (_, text, options) => {
+      await write(text)
+      const opened = await open(options)
+      const [status] = await opened.servers.ready()
+      expect(status).toMatchObject({ state: 'failed' })
+      expect(JSON.stringify(status)).toContain(
+        `a lock is required and there is no ${join(cwd, 'toolcrib.lock')}`,
+      )
+      await opened.close()
+      expect(world.opened).toBe(0)
+      await lockA()
+      const locked = await open(options)
+      expect(await locked.servers.ready()).toMatchObject([{ state: 'ready' }])
+      await locked.close()
+    })
+
+    it('that is deleted is missed, until it is written again', async () => {
+      await write(CONFIG)
+      expect((await findConfig({ cwd, env })).warnings).toEqual([])
+      await lockA()
+      expect((await findConfig({ cwd, env })).warnings).toEqual([])
+      await rm(join(cwd, 'toolcrib.lock'))
+      const [warning, ...others] = (await findConfig({ cwd, env })).warnings
+      expect(warning).toContain(`${join(cwd, 'toolcrib.lock')} was in force before and is gone`)
+      expect(others).toEqual([])
+      await lockA()
+      expect((await findConfig({ cwd, env })).warnings).toEqual([])
+    })
+
+    it('that was in force in another folder is not missed here', async () => {
+      await write(CONFIG)
+      await lockA()
+      await findConfig({ cwd, env })
+      const other = join(cwd, 'other')
+      await mkdir(other)
+      await writeFile(join(other, 'toolcrib.toml'), CONFIG)
+      expect((await findConfig({ cwd: other, env })).warnings).toEqual([])
+    })
+
+    it('warns when a server would run another program than the approved one', async () => {
+      await write(CONFIG)
+      const program = async (folder: string) => {
+        await mkdir(join(cwd, folder), { recursive: true })
+        await writeFile(join(cwd, folder, 'x'), '', { mode: 0o755 })
+        return join(cwd, folder)
+      }
+      const [usual, other] = [await program('usual'), await program('other')]
+      await lockA()
+      const warningsOf = async (...path: string[]) =>
+        (await findConfig({ cwd, env: { ...env, PATH: path.join(delimiter) } })).warnings
+      expect(await warningsOf(usual)).toEqual([])
+      expect(await warningsOf(usual, other)).toEqual([])
+      const warning = `server "a" would run ${join(other, 'x')}, and ran ${join(usual, 'x')} when it was approved`
+      expect((await warningsOf(other, usual))[0]).toContain(warning)
+      expect((await warningsOf(other, usual))[0]).toContain(warning)
+      await utimes(join(cwd, 'toolcrib.lock'), new Date(1), new Date(1))
+      expect(await warningsOf(other, usual)).toEqual([])
+    })
+
+    it('runs the version of a package that was approved, whatever the newest is', async () => {
+      await write('[server.a]\ncommand = "npx"\nargs = ["-y", "@scope/server", "--flag"]\n')
+      const config = { command: 'npx', args: ['-y', '@scope/server', '--flag'] }
+      const asked: ServerConfig[] = []
+      const record: OpenConnection = async (request) => {
+        asked.push(request.config)
+        throw new Error('not today')
+      }
+      const { onEvent: _, ...connect } = world.options
+      await lockA(config, '@scope/server@1.4.2')
+      for (const locked of [undefined, false]) {
+        const opened = await open({
+          connect: { ...connect, open: record },
+          ...(locked === undefined ? {} : { locked }),
+        })
+        await opened.servers.ready()
+        await opened.close()
+      }
+      expect(asked.map(({ args }) => args)).toEqual([
+        ['-y', '@scope/server@1.4.2', '--flag'],
+        ['-y', '@scope/server', '--flag'],
+      ])
+    })
+
+    it('is applied again with a config that is found later', async () => {
+      await write(CONFIG)
+      const opened = await open()
+      await opened.servers.ready()
+      await lockA({ command: 'other' })
+      await opened.reload(await findConfig({ cwd, env }))
+      expect(opened.servers.status()).toMatchObject([{ server: 'a', state: 'failed' }])
+      await lockA()
+      await write(`${CONFIG}[server.b]\ncommand = "y"\n`)
+      await opened.reload(await findConfig({ cwd, env }))
+      const states = await opened.servers.ready()
+      expect(states).toMatchObject([
+        { server: 'a', state: 'cold' },
+        { server: 'b', state: 'failed' },
+      ])
+      await opened.close()
+    })
+  })
+
+  it('observes what servers list and run', async () => {
+    await write(`[server.a]\ncommand = "npx"\nargs = ["server"]\n[server.b]\ncommand = "y"\n`)
+    await mkdir(join(cwd, 'node_modules', 'server'), { recursive: true })
+    await writeFile(join(cwd, 'node_modules', 'server', 'package.json'), '{"version":"2.0.1"}')
+    const opened = await open({ servers: (name) => name === 'a' })
+    await opened.servers.ready()
+    const observed = await observeServers(opened, { cwd, env })
+    expect(observed.get('a')).toMatchObject({ runs: 'server@2.0.1', config: { command: 'npx' } })
+    expect(observed.get('a')?.tools?.map(({ name }) => name)).toEqual(['echo', 'add'])
+    expect(observed.get('b')).toMatchObject({ config: { command: 'y' }, tools: undefined })
+    await opened.close()
+  })
+})

@@ -1,0 +1,240 @@
+import type { JSONRPCMessage } from '@modelcontextprotocol/client'
+import type { Schedule } from '../../time.ts'
+import { ToolRegistry } from '../../tool-registry.ts'
+import type { CachedCatalogue } from '../cache/catalogue-cache.ts'
+import type { ConnectOptions, McpEvent } from '../connect-options.ts'
+import { connectServers } from '../connect-servers.ts'
+import { Connection } from '../connection/connection.ts'
+import { handOn, MessageGuard } from '../connection/message-guard.ts'
+import type { OpenConnection } from '../connection/open-connection.ts'
+import type { GuardedTransport, SendOptions } from '../connection/requests.ts'
+import type { Lockfile } from '../lock/lockfile.ts'
+
+/** What is so from the start. */
+export interface WorldOptions {
+  readonly isRemembered?: boolean
+  readonly failures?: number
+  readonly failure?: string
+  readonly config?: object
+  readonly lockfile?: Lockfile
+  readonly tools?: readonly object[]
+}
+
+/** A registry connected to one server, `a`, that is as far as it gets by itself. */
+export async function begin(options: WorldOptions) {
+  const world = new World(options)
+  const registry = new ToolRegistry()
+  const servers = connectServers(
+    registry,
+    { servers: { a: { command: 'x', ...options.config } } },
+    world.options,
+  )
+  await servers.ready()
+  return { world, registry, servers }
+}
+
+/** Calls its tool `echo`. */
+export async function call(registry: ToolRegistry) {
+  const [answer] = await registry.executeParallel([{ toolCallId: '1', name: 'mcp__a__echo', args: {} }], {
+    sessionId: 's',
+  })
+  return answer?.result
+}
+
+const TOOLS = ['echo', 'add'].map((name) => ({ name, description: '', inputSchema: { type: 'object' } }))
+
+const INFO = {
+  era: 'legacy',
+  protocolVersion: '2025-11-25',
+  capabilities: { tools: { listChanged: true } },
+  serverInfo: { name: 'fake', version: '1' },
+} as const
+
+/** A world with a clock of its own and servers that do as told. */
+export class World {
+  opened = 0
+  isDeaf = false
+  isHanging = false
+  wasGivenUp = false
+  /** What opening a connection waits for. */
+  opening: Promise<void> | undefined
+  /** Methods that are never answered. */
+  readonly unanswered = new Set<string>()
+  calls = 0
+  callError: string | undefined
+  tools: unknown
+  /** Lists that are answered before `tools`, each once. */
+  readonly listsBefore: unknown[] = []
+  result: object = { content: [{ type: 'text', text: 'done' }] }
+  readonly warnings: string[] = []
+  readonly events: McpEvent[] = []
+  readonly options: ConnectOptions
+  readonly #timers = new Set<{ at: number; fire: () => void }>()
+  #now = 1_000
+  #failure: string
+  #failures: number
+  #transport: FakeTransport | undefined
+
+  constructor({
+    isRemembered,
+    failures = 0,
+    failure = 'no such thing',
+    lockfile,
+    tools = TOOLS,
+  }: WorldOptions) {
+    this.tools = tools
+    this.#failure = failure
+    this.#failures = failures
+    const catalogue: CachedCatalogue = { tools: TOOLS, info: INFO }
+    this.options = {
+      open: this.#open,
+      schedule: this.#schedule,
+      clock: () => this.#now,
+      random: () => 1,
+      onEvent: (event) => {
+        this.events.push(event)
+        if (event.type === 'server-warning') this.warnings.push(event.warning)
+      },
+      ...(lockfile ? { lockfile } : {}),
+      ...(isRemembered ? { cache: { load: async () => catalogue, save: async () => {} } } : {}),
+    }
+  }
+
+  /** Lets time pass, and whatever is due happen. */
+  async pass(ms: number): Promise<void> {
+    const end = this.#now + ms
+    for (;;) {
+      await this.settle()
+      const [next] = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
+      if (!next) break
+      this.#timers.delete(next)
+      this.#now = Math.max(this.#now, next.at)
+      next.fire()
+    }
+    this.#now = end
+    await this.settle()
+  }
+
+  /** Keeps the answers to a method back until they may go on. */
+  holdBack(method: string): { goOn(): void } {
+    this.unanswered.add(method)
+    return {
+      goOn: () => {
+        this.unanswered.delete(method)
+        this.#transport?.answerHeldBack(method)
+      },
+    }
+  }
+
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  /** Ends the server's process. */
+  die(reason: string): void {
+    if (!this.#transport) return
+    this.#transport.closedBecause = reason
+    void this.#transport.close()
+  }
+
+  /** Fails whoever connects from now on. */
+  fail(failure: string): void {
+    this.#failure = failure
+    this.#failures = Number.POSITIVE_INFINITY
+  }
+
+  notify(method: string): void {
+    if (this.#transport) handOn({ jsonrpc: '2.0', method }, this.#transport)
+  }
+
+  readonly #schedule: Schedule = (delayMs, fire) => {
+    const timer = { at: this.#now + delayMs, fire }
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  readonly #open: OpenConnection = async ({ server, sessionKey, client, signal, onWarning }) => {
+    this.opened++
+    if (this.isHanging) {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      this.wasGivenUp = true
+    }
+    await this.opening
+    signal.throwIfAborted()
+    if (this.#failures-- > 0) throw new Error(this.#failure)
+    this.#transport = new FakeTransport((method) => this.#answer(method))
+    return Connection.open(this.#transport, {
+      server,
+      sessionKey,
+      client,
+      greeting: { kind: 'legacy' },
+      timeoutMs: 5_000,
+      now: () => this.#now,
+      schedule: this.#schedule,
+      onWarning,
+    })
+  }
+
+  /** True while there is a connection to the server. */
+  get isConnected(): boolean {
+    return this.#transport?.isOpen === true
+  }
+
+  #answer(method: string): object | undefined {
+    if (this.unanswered.has(method)) return undefined
+    if (this.isDeaf) throw new Error('it is deaf')
+    if (method === 'tools/list') return { tools: this.listsBefore.shift() ?? this.tools }
+    if (method === 'tools/call') {
+      this.calls++
+      if (this.callError !== undefined) throw new Error(this.callError)
+      return this.result
+    }
+    if (method !== 'initialize') return {}
+    const { era: _, ...greeting } = INFO
+    return greeting
+  }
+}
+
+class FakeTransport implements GuardedTransport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+  intercept?: (message: JSONRPCMessage) => boolean
+  readonly guard = new MessageGuard()
+  isOpen = true
+  closedBecause: string | undefined
+  readonly #heldBack = new Map<string, string | number>()
+  readonly #answer: (method: string) => object | undefined
+
+  constructor(answer: (method: string) => object | undefined) {
+    this.#answer = answer
+  }
+
+  async start(): Promise<void> {}
+
+  async send(sent: JSONRPCMessage, options?: SendOptions): Promise<void> {
+    this.guard.sent(sent, options)
+    if (!('method' in sent) || !('id' in sent)) return
+    const result = this.#answer(sent.method)
+    if (result === undefined) this.#heldBack.set(sent.method, sent.id)
+    else this.#receive(sent.id, result)
+  }
+
+  answerHeldBack(method: string): void {
+    const id = this.#heldBack.get(method)
+    const result = this.#answer(method)
+    if (id !== undefined && result) this.#receive(id, result)
+  }
+
+  #receive(id: string | number, result: object): void {
+    const { message } = this.guard.received({ jsonrpc: '2.0', id, result })
+    if (message) queueMicrotask(() => handOn(message, this))
+  }
+
+  async close(): Promise<void> {
+    this.isOpen = false
+    const { onclose } = this
+    delete this.onclose
+    onclose?.()
+  }
+}

@@ -1,0 +1,136 @@
+import type { SyncReport } from '../../events.ts'
+import { canonicalJson, hashText } from '../../json.ts'
+import { matcher } from '../../registry/policy.ts'
+import type { Tool, ToolContext } from '../../tool.ts'
+import type { ServerContext } from './server-context.ts'
+import type { ServerState } from './server-state.ts'
+import type { ServerTool } from './server-tool.ts'
+
+/** What one server lists, and its place in the registry. */
+export class ListedTools {
+  readonly #state: ServerState
+  readonly #context: ServerContext
+  readonly #isAllowed: ((name: string) => boolean) | undefined
+  readonly #isDenied: ((name: string) => boolean) | undefined
+  #tools: readonly ServerTool[] | undefined
+  #hash: string | undefined
+
+  constructor(state: ServerState, context: ServerContext) {
+    this.#state = state
+    this.#context = context
+    this.#isAllowed = matcher(state.config.allow)
+    this.#isDenied = matcher(state.config.deny)
+  }
+
+  /** All it lists, before anything is left out; undefined until that is known. */
+  get all(): readonly ServerTool[] | undefined {
+    return this.#tools
+  }
+
+  /** Swaps its tools in the registry; false when they are what they were. */
+  sync(tools: readonly ServerTool[]): boolean {
+    const hash = hashText(canonicalJson(tools.map(definitionOf)))
+    if (hash === this.#hash) return false
+    for (const { name, reason } of this.#register(tools))
+      this.#state.emit({ type: 'tool-invalid', tool: this.#ownName(name), reason })
+    this.#tools = tools
+    this.#hash = hash
+    for (const finding of this.#context.scanner.see(this.#state.name, tools))
+      this.#state.emit({ type: 'tool-suspicious', finding })
+    return true
+  }
+
+  /** Holds what is registered to a lockfile that has just come into force. */
+  recheck(): void {
+    if (this.#tools) this.#register(this.#tools)
+  }
+
+  /** Takes its tools out of the registry, and forgets them. */
+  drop(): void {
+    this.#tools = undefined
+    this.#hash = undefined
+    this.#context.registry.unregisterMcp(this.#state.name)
+    this.#context.guard.forget(this.#state.name)
+  }
+
+  /** False for a tool that `allow` or `deny` leaves out. */
+  takes(tool: string): boolean {
+    return this.#isAllowed?.(tool) !== false && this.#isDenied?.(tool) !== true
+  }
+
+  find(tool: string): ServerTool | undefined {
+    return this.#tools?.find(({ name }) => name === tool)
+  }
+
+  /** True while the lockfile holds a tool back. */
+  get isHeld(): boolean {
+    return (this.#tools ?? []).some(({ name }) => this.#heldBecause(name) !== undefined)
+  }
+
+  /** True when a list lacks or changes a tool that is in use now, as a server in trouble may. */
+  isLessThanBefore(tools: readonly ServerTool[]): boolean {
+    const next = new Map(tools.map((tool) => [tool.name, tool]))
+    const inUse = this.#tools?.filter(({ name }) => this.takes(name) && this.#heldBecause(name) === undefined)
+    return (inUse ?? []).some((tool) => {
+      const listed = next.get(tool.name)
+      return !listed || canonicalJson(definitionOf(listed)) !== canonicalJson(definitionOf(tool))
+    })
+  }
+
+  /** Why a tool must not be called, according to the lockfile and the list as it was read last. */
+  refusalOf(tool: string): string | undefined {
+    const reason = this.find(tool) ? this.#heldBecause(tool) : 'the server does not list it any more'
+    return reason && `calling "${tool}" of server "${this.#state.name}" is not permitted: ${reason}`
+  }
+
+  #heldBecause(tool: string): string | undefined {
+    return this.#context.guard.heldBecause(this.#state.name, tool)
+  }
+
+  /** Returns what could not be registered: names that are invalid, or taken. */
+  #register(tools: readonly ServerTool[]): SyncReport['skipped'] {
+    const { guard, registry } = this.#context
+    const { name: server, config } = this.#state
+    const { lazy, pinned, trust } = config
+    const taken = tools.filter(({ name }) => this.takes(name))
+    const options = {
+      ...(lazy === undefined ? {} : { lazy }),
+      ...(pinned === undefined ? {} : { pinned }),
+      ...(trust === undefined ? {} : { trust }),
+    }
+    return guard.sync(server, taken, (ordered) => {
+      const callable = ordered.map((tool) => this.#toCallable(tool))
+      return registry.syncMcp(server, callable, options).skipped
+    })
+  }
+
+  #toCallable(tool: ServerTool): Tool {
+    const { servers } = this.#context
+    const { name: server } = this.#state
+    return {
+      ...definitionOf(tool),
+      execute: async (input: unknown, ctx: ToolContext) => {
+        // Another config may have taken this server's place meanwhile.
+        const current = servers.get(server)
+        if (current) return current.call(tool, input, ctx)
+        return {
+          ok: false,
+          code: 'not_available',
+          error: `server "${server}" is disconnected: it was closed`,
+        }
+      },
+      // Only the server's own deadline counts: it leaves out the time a cold server takes to start, and progress
+      // extends it.
+      timeoutMs: 0,
+    }
+  }
+
+  #ownName(name: string): string {
+    const prefix = `mcp__${this.#state.name}__`
+    return name.startsWith(prefix) ? name.slice(prefix.length) : name
+  }
+}
+
+function definitionOf({ listed: _, ...definition }: ServerTool): Omit<ServerTool, 'listed'> {
+  return definition
+}

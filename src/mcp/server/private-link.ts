@@ -1,0 +1,116 @@
+import { describeError } from '../../errors.ts'
+import type { Connection } from '../connection/connection.ts'
+import { Deadline, isTooLate } from '../connection/deadline.ts'
+import type { ClientOptions } from '../connection/server-messages.ts'
+import { type ConnectionKeeper, ConnectionWatch } from './connection-watch.ts'
+import type { ServerCatalogue } from './server-catalogue.ts'
+import type { ServerContext } from './server-context.ts'
+import { IDLE_MS } from './server-link.ts'
+import type { ServerState } from './server-state.ts'
+
+/**
+ * One session's own connection to a server: a process or an HTTP session that nobody else uses. It is made with the
+ * session's first request, closed when it is idle, and made again with the next request. What becomes of it says nothing
+ * about the server as a whole.
+ */
+export class PrivateLink implements ConnectionKeeper {
+  readonly idleMs: number
+  readonly #key: string
+  readonly #client: ClientOptions
+  readonly #state: ServerState
+  readonly #catalogue: ServerCatalogue
+  readonly #context: ServerContext
+  readonly #closing = new AbortController()
+  #connecting: Promise<Connection> | undefined
+  #live: { readonly connection: Connection; readonly watch: ConnectionWatch } | undefined
+
+  constructor(
+    session: { readonly key: string; readonly client: ClientOptions },
+    server: { readonly state: ServerState; readonly catalogue: ServerCatalogue },
+    context: ServerContext,
+  ) {
+    this.idleMs = server.state.config.idleMs ?? IDLE_MS
+    this.#key = session.key
+    this.#client = session.client
+    this.#state = server.state
+    this.#catalogue = server.catalogue
+    this.#context = context
+  }
+
+  get isHeld(): boolean {
+    return false
+  }
+
+  /** The connection there is, if there is one. */
+  get current(): Connection | undefined {
+    return this.#live?.connection
+  }
+
+  /** The connection, made if there is none; one attempt for all who wait. Rejects with the reason. */
+  connected(): Promise<Connection> {
+    if (this.#live) {
+      this.#live.watch.touch()
+      return Promise.resolve(this.#live.connection)
+    }
+    const { refusal } = this.#state
+    if (refusal !== undefined) return Promise.reject(new Error(refusal))
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined
+    })
+    return this.#connecting
+  }
+
+  /** Lets a connection go; the next request makes another. */
+  drop(connection: Connection): Promise<void> {
+    if (this.#live?.connection === connection) {
+      this.#live.watch.stop()
+      this.#live = undefined
+    }
+    return connection.close().catch(ignore)
+  }
+
+  onIdle(connection: Connection): void {
+    void this.drop(connection)
+  }
+
+  onSilent(connection: Connection): void {
+    void this.drop(connection)
+  }
+
+  /** Ends the connection, and any attempt at one, for good. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('its session was closed'))
+    const opening = this.#connecting
+    const live = this.#live
+    await opening?.then((opened) => opened.close(), ignore)
+    if (live) await this.drop(live.connection)
+  }
+
+  async #connect(): Promise<Connection> {
+    const { signal } = this.#closing
+    signal.throwIfAborted()
+    const { connectMs } = this.#state
+    try {
+      const connection = await this.#context.open({
+        server: this.#state.name,
+        config: this.#state.config,
+        client: this.#client,
+        sessionKey: this.#key,
+        era: this.#catalogue.info?.era,
+        deadline: new Deadline(this.#context.now, connectMs),
+        onWarning: (warning) => this.#state.warn(warning),
+        signal,
+      })
+      if (signal.aborted) await connection.close()
+      signal.throwIfAborted()
+      this.#live = { connection, watch: new ConnectionWatch(connection, this, this.#context) }
+      connection.onClose(() => void this.drop(connection))
+      return connection
+    } catch (cause) {
+      const tooLate = `it was not connected within ${connectMs} ms`
+      throw new Error(this.#state.presentable(isTooLate(cause) ? tooLate : describeError(cause)), { cause })
+    }
+  }
+}
+
+function ignore(): void {}

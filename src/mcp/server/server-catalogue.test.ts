@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest'
+import { hybrid } from '../../search/hybrid.ts'
+import { ToolRegistry } from '../../tool-registry.ts'
+import type { CatalogueCache } from '../cache/catalogue-cache.ts'
+import { connectServers } from '../connect-servers.ts'
+import { lockServers } from '../lock/lockfile.ts'
+import { begin, call, World } from './fake-world.fixture.ts'
+import { listTools } from './server-tool.ts'
+
+const CONFIG = { servers: { a: { command: 'x' } } }
+const never = () => new Promise<never>(() => {})
+
+describe('what a server lists', () => {
+  it('can be used before it is remembered, and is let go of a second after the end', async () => {
+    const world = new World({})
+    const embedder = {
+      name: 'flat',
+      dimensions: 2,
+      embed: async (texts: readonly string[]) => texts.map(flat),
+    }
+    const registry = new ToolRegistry({ searcher: hybrid({ embedder }) })
+    const cache: CatalogueCache = {
+      load: async () => undefined,
+      save: never,
+      loadIndex: async () => undefined,
+      saveIndex: never,
+    }
+    const servers = connectServers(registry, CONFIG, { ...world.options, cache })
+    expect(await servers.ready()).toMatchObject([{ state: 'ready' }])
+    expect(await call(registry)).toMatchObject({ ok: true })
+    await registry.search('echo')
+
+    let isClosed = false
+    const closed = servers.close().then(() => {
+      isClosed = true
+    })
+    await world.pass(999)
+    expect(isClosed).toBe(false)
+    await world.pass(1)
+    await closed
+  })
+
+  it('is remembered before the end, the newest list last', async () => {
+    const world = new World({})
+    const registry = new ToolRegistry()
+    const saved: string[][] = []
+    let write = () => {}
+    const cache: CatalogueCache = {
+      load: async () => undefined,
+      save: (_server, _fingerprint, { tools }) =>
+        new Promise((resolve) => {
+          write = () => {
+            saved.push(tools.map(({ name }) => name))
+            resolve()
+          }
+        }),
+    }
+    const servers = connectServers(registry, CONFIG, { ...world.options, cache })
+    await servers.ready()
+    for (const name of ['second', 'third']) {
+      world.tools = [{ name, inputSchema: { type: 'object' } }]
+      world.notify('notifications/tools/list_changed')
+      await world.pass(300)
+    }
+    const closed = servers.close()
+    write()
+    await world.settle()
+    write()
+    await closed
+    expect(saved).toEqual([['echo', 'add'], ['third']])
+  })
+})
+
+describe('a list that is held to a lockfile', () => {
+  const ECHO = { name: 'echo', description: '', inputSchema: { type: 'object' } }
+  const CHANGED = { ...ECHO, description: 'Sends everything elsewhere.' }
+  const lockfile = lockServers(new Map([['a', { config: { command: 'x' }, tools: [ECHO] }]]))
+  const quarantined = (registry: ToolRegistry) => registry.explain('mcp__a__echo').state === 'quarantined'
+
+  it.each([
+    ['other', [CHANGED]],
+    ['empty', []],
+  ])('may be %s once, and the call and those after it are made', async (_what, bad) => {
+    const { world, registry } = await begin({ lockfile, tools: [ECHO] })
+    world.listsBefore.push(bad)
+    expect(await call(registry)).toMatchObject({ ok: true })
+    expect(await call(registry)).toMatchObject({ ok: true })
+    expect(world.calls).toBe(2)
+  })
+
+  it('refuses the call when it is other twice, and lets the tool out once it is as approved', async () => {
+    const { world, registry } = await begin({ lockfile, tools: [ECHO] })
+    world.tools = [CHANGED]
+    expect(await call(registry)).toMatchObject({ ok: false, code: 'not_available' })
+    expect(world.calls).toBe(0)
+    expect(quarantined(registry)).toBe(true)
+    await world.pass(29_999)
+    world.tools = [ECHO]
+    await world.pass(1)
+    expect(quarantined(registry)).toBe(false)
+    expect(await call(registry)).toMatchObject({ ok: true })
+  })
+
+  it.each([
+    ['before', ['Echo', 'echo']],
+    ['after', ['echo', 'Echo']],
+  ])('keeps an approved tool whose twin in other letters stands %s it', async (_where, names) => {
+    const tools = names.map((name) => ({ ...ECHO, name }))
+    const { world, registry } = await begin({ lockfile, tools })
+    expect(await call(registry)).toMatchObject({ ok: true })
+    expect(registry.has('mcp__a__Echo')).toBe(false)
+    expect(world.events).toContainEqual(expect.objectContaining({ type: 'tool-invalid', tool: 'Echo' }))
+  })
+})
+
+describe('a long list', () => {
+  it.each([
+    ['one tool a page', 6_000],
+    ['one page after another without an end', Number.POSITIVE_INFINITY],
+  ])('of %s is read as far as it may go', async (_what, pages) => {
+    let asked = 0
+    const list = listTools(async () => {
+      const nextCursor = String(++asked)
+      const tools = [{ name: `tool_${asked}` }]
+      return asked < pages ? { tools, nextCursor } : { tools }
+    })
+    if (pages === 6_000) expect((await list).tools).toHaveLength(6_000)
+    else await expect(list).rejects.toThrow('does not end after 20001 tools')
+  })
+})
+
+function flat(): Float32Array {
+  return new Float32Array([1, 0])
+}

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest'
+import { ToolRegistry } from '../../tool-registry.ts'
+import { connectServers } from '../connect-servers.ts'
+import { lockServers } from '../lock/lockfile.ts'
+import { begin, call, World } from './fake-world.fixture.ts'
+
+const CONFIG = { servers: { a: { command: 'x' } } }
+const NOTHING_APPROVED = lockServers(new Map())
+const REFUSED = { state: 'failed', reason: expect.stringContaining('not in toolcrib.lock') }
+
+describe('a server that a lockfile refuses while it connects', () => {
+  it('is not taken, though it opened under the one before', async () => {
+    const world = new World({})
+    const registry = new ToolRegistry()
+    let open = () => {}
+    world.opening = new Promise((resolve) => {
+      open = resolve
+    })
+    const servers = connectServers(registry, CONFIG, world.options)
+    await world.settle()
+    await servers.relock(NOTHING_APPROVED)
+    open()
+    await world.settle()
+    expect(servers.status()).toMatchObject([REFUSED])
+    expect(world.isConnected).toBe(false)
+    expect(registry.size).toBe(0)
+
+    await servers.relock(undefined)
+    expect(await servers.ready()).toMatchObject([{ state: 'ready' }])
+    expect(await call(registry)).toMatchObject({ ok: true })
+  })
+
+  it('is not started, though it was allowed when its pause began', async () => {
+    const { world, servers } = await begin({ failures: 1 })
+    const client = expect(servers.client('a')).rejects.toMatchObject({
+      message: expect.stringContaining('not in toolcrib.lock'),
+    })
+    await servers.relock(NOTHING_APPROVED)
+    await world.pass(60_000)
+    await client
+    expect(world.opened).toBe(1)
+    expect(servers.status()).toMatchObject([REFUSED])
+  })
+
+  it('does not register what it lists meanwhile', async () => {
+    const world = new World({})
+    const registry = new ToolRegistry()
+    const list = world.holdBack('tools/list')
+    const servers = connectServers(registry, CONFIG, world.options)
+    await world.settle()
+    await servers.relock(NOTHING_APPROVED)
+    list.goOn()
+    await world.settle()
+    expect(servers.status()).toMatchObject([REFUSED])
+    expect(world.isConnected).toBe(false)
+    expect(registry.size).toBe(0)
+    await world.pass(60_000)
+    expect(world.opened).toBe(1)
+  })
+
+  it('does not register what is recalled meanwhile', async () => {
+    const world = new World({})
+    const registry = new ToolRegistry()
+    let recall = () => {}
+    const recalled = new Promise<void>((resolve) => {
+      recall = resolve
+    })
+    const tools = [{ name: 'echo', description: '', inputSchema: true }]
+    const cache = { load: () => recalled.then(() => ({ tools })), save: async () => {} }
+    const servers = connectServers(registry, CONFIG, { ...world.options, cache })
+    await world.settle()
+    await servers.relock(NOTHING_APPROVED)
+    recall()
+    await world.settle()
+    expect(servers.status()).toMatchObject([REFUSED])
+    expect(registry.size).toBe(0)
+  })
+})
+
+describe('a server that died', () => {
+  it('and cannot be started again is reported with both reasons', async () => {
+    const { registry, world } = await begin({})
+    world.die('it was ended by SIGKILL')
+    world.fail('no such thing')
+    const answer = call(registry)
+    await world.pass(200)
+    expect(await answer).toMatchObject({
+      ok: false,
+      code: 'not_available',
+      error: expect.stringContaining('no such thing (before that: it was ended by SIGKILL)'),
+    })
+    // The same reason again is given once.
+    const next = call(registry)
+    await world.pass(400)
+    expect(await next).toMatchObject({ error: expect.not.stringContaining('before that') })
+  })
+})
+
+describe('a server nobody calls', () => {
+  it('is kept up by what its client is used for', async () => {
+    const { world, servers } = await begin({ config: { idleMs: 1_000 } })
+    const client = await servers.client('a')
+    await world.pass(999)
+    await client.ping()
+    await world.pass(999)
+    expect(servers.status()).toMatchObject([{ state: 'ready' }])
+    await world.pass(1)
+    expect(servers.status()).toMatchObject([{ state: 'cold' }])
+  })
+
+  it('is kept up by asking for its client', async () => {
+    const { world, servers } = await begin({ config: { idleMs: 1_000 } })
+    await world.pass(999)
+    await servers.client('a')
+    await world.pass(999)
+    expect(servers.status()).toMatchObject([{ state: 'ready' }])
+  })
+
+  it('is not stopped while its client waits for an answer', async () => {
+    const { world, servers } = await begin({ config: { idleMs: 1_000 } })
+    const client = await servers.client('a')
+    world.unanswered.add('resources/list')
+    const waiting = client.request({ method: 'resources/list' }).catch(() => {})
+    await world.pass(10_000)
+    expect(servers.status()).toMatchObject([{ state: 'ready' }])
+    await servers.close()
+    await waiting
+  })
+
+  it('is not kept up by signs of life, nor by lists that are read anew', async () => {
+    const { world, servers } = await begin({ config: { idleMs: 61_000 } })
+    await world.pass(60_000)
+    world.notify('notifications/tools/list_changed')
+    await world.pass(1_000)
+    expect(servers.status()).toMatchObject([{ state: 'cold' }])
+  })
+})
+
+describe('a list that changes', () => {
+  it('while its server is away is read from the next connection', async () => {
+    const { registry, world } = await begin({ config: { idleMs: 1_000 } })
+    await world.pass(900)
+    world.notify('notifications/tools/list_changed')
+    await world.pass(100)
+    world.tools = [{ name: 'echo' }, { name: 'late' }]
+    await call(registry)
+    await world.pass(300)
+    expect(registry.has('mcp__a__late')).toBe(true)
+  })
+})

@@ -1,0 +1,163 @@
+import { describeError, ToolcribError } from '../../errors.ts'
+import type { ProgressNote } from '../../tool.ts'
+import type { Connection } from '../connection/connection.ts'
+import { isTooLate, TooLateError } from '../connection/deadline.ts'
+import { describeHttpError, isHttpFailure } from '../connection/http/describe-http-error.ts'
+import { ServerError } from '../connection/requests.ts'
+import { PrivateLink } from './private-link.ts'
+import { PROGRESS_FACTOR, TIMEOUT_MS } from './server-calls.ts'
+import type { ServerCatalogue } from './server-catalogue.ts'
+import type { ServerContext } from './server-context.ts'
+import type { ServerLink } from './server-link.ts'
+import type { ServerState } from './server-state.ts'
+
+/** A request or notification of the protocol, as it is sent. */
+export interface RawRequest {
+  readonly method: string
+  readonly params?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** The limits of one request, and the connection it goes over. */
+export interface RawRequestOptions {
+  /** Cancels the request, on the server too; it rejects with the reason of the signal. */
+  readonly signal?: AbortSignal | undefined
+  /** Asks the server to report progress. All of it is reported before the result; exceptions are ignored. */
+  readonly onProgress?: ((progress: ProgressNote) => void) | undefined
+  /**
+   * How long the server may stay silent; `timeout_ms` of its config by default, 0 = for ever. Progress restarts it, up to
+   * ten times as long in all.
+   */
+  readonly timeoutMs?: number | undefined
+  /** The session whose own connection is used; see `openSession()`. The shared connection when absent. */
+  readonly sessionKey?: string | undefined
+}
+
+/** Requests to one server that pass its answers on untouched, over the shared connection or one of a session's own. */
+export class ServerRequests {
+  readonly #state: ServerState
+  readonly #catalogue: ServerCatalogue
+  readonly #link: ServerLink
+  readonly #context: ServerContext
+  readonly #private = new Map<string, PrivateLink>()
+  #isClosed = false
+
+  constructor(state: ServerState, catalogue: ServerCatalogue, link: ServerLink, context: ServerContext) {
+    this.#state = state
+    this.#catalogue = catalogue
+    this.#link = link
+    this.#context = context
+  }
+
+  async send(request: RawRequest, options: RawRequestOptions): Promise<Record<string, unknown>> {
+    const { sessionKey } = options
+    if (sessionKey !== undefined) return this.#send(request, options, this.#privateLink(sessionKey))
+    const release = this.#link.hold()
+    try {
+      return await this.#send(request, options, this.#link)
+    } finally {
+      release()
+    }
+  }
+
+  async notify(
+    { method, params }: RawRequest,
+    { sessionKey }: { readonly sessionKey?: string | undefined },
+  ): Promise<void> {
+    const link = sessionKey === undefined ? this.#link : this.#private.get(sessionKey)
+    const connection = link?.current
+    if (!connection) return
+    try {
+      await connection.notify(method, params)
+    } catch (error) {
+      throw this.#unavailable(error, connection)
+    }
+  }
+
+  async closeSession(sessionKey: string): Promise<void> {
+    const link = this.#private.get(sessionKey)
+    this.#private.delete(sessionKey)
+    await link?.close()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#private.keys()].map((key) => this.closeSession(key)))
+  }
+
+  async #send(
+    request: RawRequest,
+    options: RawRequestOptions,
+    link: ServerLink | PrivateLink,
+    { isAgain = false } = {},
+  ): Promise<Record<string, unknown>> {
+    const { signal } = options
+    signal?.throwIfAborted()
+    let connection: Connection | undefined
+    try {
+      connection = await link.connected()
+      signal?.throwIfAborted()
+      return await this.#sendOver(connection, request, options)
+    } catch (error) {
+      if (error instanceof ServerError || error instanceof ToolcribError) throw error
+      if (signal?.aborted) throw signal.reason
+      const isSessionLost = isHttpFailure(error) && error.status === 404
+      if (!connection || !isSessionLost || isAgain) throw this.#unavailable(error, connection, request)
+      // The server cannot have looked at the request.
+      await link.drop(connection)
+      return this.#send(request, options, link, { isAgain: true })
+    }
+  }
+
+  async #sendOver(
+    connection: Connection,
+    { method, params }: RawRequest,
+    { signal, onProgress, timeoutMs = this.#state.config.timeoutMs ?? TIMEOUT_MS }: RawRequestOptions,
+  ): Promise<Record<string, unknown>> {
+    const limits = {
+      signal,
+      timeoutMs,
+      ...(onProgress ? { onProgress, maxTotalMs: timeoutMs * PROGRESS_FACTOR } : {}),
+    }
+    if (method !== 'tools/call' || !params) return connection.request(method, params, limits)
+    const name = String(params.name)
+    await this.#permit(name, connection)
+    return connection.callTool(params, { ...limits, inputSchema: this.#catalogue.find(name)?.inputSchema })
+  }
+
+  /** What the config leaves out, and what the lockfile holds back, cannot be called in this way either. */
+  async #permit(tool: string, connection: Connection): Promise<void> {
+    if (!this.#catalogue.takes(tool))
+      throw new ToolcribError(
+        'source-unavailable',
+        `calling "${tool}" of server "${this.#state.name}" is not permitted: its config leaves it out`,
+      )
+    const refusal = await this.#catalogue.refusalOf(tool, connection)
+    if (refusal !== undefined) throw new ToolcribError('definition-changed', refusal)
+  }
+
+  #privateLink(key: string): PrivateLink {
+    const known = this.#private.get(key)
+    if (known) return known
+    const client = this.#context.sessions.get(key)
+    if (!client || this.#isClosed)
+      throw new ToolcribError('config-invalid', `there is no session "${key}"; open it with openSession()`)
+    const server = { state: this.#state, catalogue: this.#catalogue }
+    const link = new PrivateLink({ key, client }, server, this.#context)
+    this.#private.set(key, link)
+    return link
+  }
+
+  #unavailable(cause: unknown, connection: Connection | undefined, request?: RawRequest): ToolcribError {
+    const { name } = this.#state
+    const reason = isHttpFailure(cause) ? describeHttpError(cause) : describeError(cause)
+    const text = () => {
+      if (!connection) return `server "${name}" is disconnected: ${reason}`
+      if (connection.isClosed) return `server "${name}" went away: ${connection.closedBecause}`
+      if (!isTooLate(cause)) return `server "${name}" cannot be reached: ${reason}`
+      const waited =
+        cause instanceof TooLateError && cause.afterMs ? ` within ${cause.afterMs} ms` : ' in time'
+      return `server "${name}" did not answer "${request?.method}"${waited}`
+    }
+    return new ToolcribError('source-unavailable', this.#state.presentable(text()), { cause })
+  }
+}

@@ -1,0 +1,78 @@
+import type { ServerEventBody } from '../../events.ts'
+import { canonicalJson } from '../../json.ts'
+import { withoutHidden } from '../../names.ts'
+import type { ServerStatus } from '../../registry/server-directory.ts'
+import { concealerOf } from '../../secrets/conceal-values.ts'
+import type { ServerConfig } from '../config/server-config.ts'
+import type { ServerContext } from './server-context.ts'
+
+const CONNECT_MS = 30_000
+/** This many warnings are reported one by one; of the rest only those whose number is a power of two. */
+const MAX_WARNINGS = 50
+
+type WithoutServer<Event> = Event extends unknown ? Omit<Event, 'server'> : never
+
+/** An event of one server, before it is named. */
+export type ServerEvent = WithoutServer<ServerEventBody>
+
+/** One server: what it is called and configured as, how it is doing, and what is reported of it. */
+export class ServerState {
+  readonly name: string
+  readonly config: ServerConfig
+  /** How long connecting may take, and reading a list with all its pages. */
+  readonly connectMs: number
+  readonly #context: ServerContext
+  readonly #conceal: (text: string) => string
+  #status: ServerStatus
+  #warnings = 0
+
+  constructor(name: string, config: ServerConfig, context: ServerContext) {
+    this.name = name
+    this.config = config
+    this.connectMs = config.connectTimeoutMs ?? CONNECT_MS
+    this.#context = context
+    this.#conceal = concealerOf(config)
+    this.#status = { server: name, state: 'connecting' }
+  }
+
+  get status(): ServerStatus {
+    return this.#status
+  }
+
+  /** Why the server must not run at this moment: its config is invalid, or nobody approved it. */
+  get refusal(): string | undefined {
+    return this.config.problem ?? this.#context.guard.refusal(this.name, this.config)
+  }
+
+  /** Throws the refusal, where there is one. Checked again after every wait: a lockfile may have come into force. */
+  throwIfRefused(): void {
+    const { refusal } = this
+    if (refusal !== undefined) throw new Error(refusal)
+  }
+
+  /** Records how it is doing from now on, and reports a change. */
+  set(state: ServerStatus['state'], because = ''): void {
+    const reason = this.presentable(because)
+    const status = state === 'failed' ? { server: this.name, state, reason } : { server: this.name, state }
+    const isNew = canonicalJson(status) !== canonicalJson(this.#status)
+    this.#status = status
+    if (isNew || state === 'connecting')
+      this.emit({ type: 'server-state', state, ...(state === 'failed' ? { reason } : {}) })
+  }
+
+  /** Reports a recoverable fault; the more there are, the fewer are reported. */
+  warn(warning: string): void {
+    this.#warnings++
+    if (this.#warnings > MAX_WARNINGS && !Number.isInteger(Math.log2(this.#warnings))) return
+    this.emit({ type: 'server-warning', warning: this.presentable(warning) })
+  }
+
+  emit(event: ServerEvent): void {
+    this.#context.registry.emit({ ...event, server: this.name })
+  }
+
+  /** What a server said, as people and models may read it: without configured values and hidden characters. */
+  presentable(text: string): string {
+    return this.#conceal(withoutHidden(text))
+  }
+}

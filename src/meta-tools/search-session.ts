@@ -1,0 +1,72 @@
+import type { ServerStatus } from '../registry/server-directory.ts'
+import type { SearchOptions, SearchResult } from '../search/search-result.ts'
+import type { ToolDefinition } from '../tool.ts'
+
+/** Which of the three search meta-tools a session shows. */
+export type SearchToolName = 'tool_search' | 'tool_search_regex' | 'ToolSearch'
+
+/** one-step: a query activates what it finds. two-step: a query lists, a name activates. */
+export type SearchStyle = 'one-step' | 'two-step'
+
+/** The outcome of activating: what is callable now, what was evicted, and which names are unknown or not permitted. */
+export interface ActivationReport {
+  readonly activated: readonly string[]
+  readonly evicted: readonly string[]
+  readonly missing: readonly string[]
+}
+
+/** What a search among deferred tools found. */
+export interface DeferredResult extends SearchResult {
+  /** Tools that fit and that the surface shows anyway. */
+  readonly alreadyVisible: readonly string[]
+}
+
+/** The part of a session that its meta-tools use. Implemented by `Turn`. */
+export interface SearchSession {
+  readonly sessionId: string
+  /** Searches what is deferred: what the surface shows anyway takes no place among the matches. */
+  searchDeferred(query: string, options: SearchOptions): Promise<DeferredResult>
+  activate(names: readonly string[]): Promise<ActivationReport>
+  /** Returns the definition a name means, however it is written; undefined when it is unknown, denied or unavailable. */
+  describe(name: string): ToolDefinition | undefined
+  isActive(name: string): boolean
+  /** Returns names close to one that is not there. */
+  suggest(name: string): readonly string[]
+  /** The MCP servers this session may use. */
+  serverNames(): readonly string[]
+  /** How many deferrable tools this session may use, active or not. */
+  deferrableCount(): number
+  /** Takes the evictions that no answer has named yet. */
+  takeEvictions(): readonly string[]
+  /** Waits a little for servers that are connecting; returns those that still are, and those that failed. */
+  waitForServers(): Promise<readonly ServerStatus[]>
+}
+
+/** What shapes a search tool besides the session. */
+export interface SearchToolOptions {
+  /** What lies behind the search, for the tool's description. */
+  readonly behind: string
+  /** True when found tools are called through `call_tool`. */
+  readonly isDispatch: boolean
+  /** The size limit of an answer. */
+  readonly maxAnswerTokens: number
+}
+
+/** How the model goes on once it has found a tool. */
+export function howToCall({ isDispatch }: Pick<SearchToolOptions, 'isDispatch'>): string {
+  return isDispatch ? 'call it with call_tool { name, arguments }' : 'call it directly by its name'
+}
+
+/** How to ask, for every search tool's description and the prompt note. */
+export const HOW_TO_ASK = 'Ask in English, with a verb and an object: "create issue", "read spreadsheet".'
+
+/** A match this much weaker than the best is shown, but not activated. */
+const FAR_WEAKER = 0.1
+
+/** The matches worth activating: not those that are far weaker than the best. */
+export function worthActivating<Match extends { readonly name: string; readonly score: number }>(
+  matches: readonly Match[],
+): readonly string[] {
+  const best = Math.max(0, ...matches.map(({ score }) => score))
+  return matches.filter(({ score }) => score >= best * FAR_WEAKER).map(({ name }) => name)
+}

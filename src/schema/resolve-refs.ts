@@ -1,0 +1,105 @@
+import { isRecord } from '../json.ts'
+import type { SchemaNode, SchemaPart } from './prepare-schema.ts'
+
+interface ResolvedRefs {
+  readonly targets: ReadonlyMap<SchemaNode, SchemaPart>
+  /** References that lead nowhere or round in a circle, a few of them, in words. */
+  readonly dangling: readonly string[]
+}
+
+/** Schemas without an `$id` live here. Nothing is ever fetched. */
+const HOME = 'https://schema.invalid/'
+const MAX_TOLD = 5
+
+/**
+ * Finds what each `$ref` of a prepared schema points to: a JSON pointer, an `$anchor` or an `$id`, within the schema
+ * itself. `$recursiveRef` and `$dynamicRef` are followed to where they point as written. A reference that leads
+ * nowhere has no target, and so constrains nothing.
+ */
+export function resolveRefs(root: SchemaPart): ResolvedRefs {
+  const resources = new Map<string, SchemaNode>()
+  const anchors = new Map<string, SchemaNode>()
+  const refs: { node: SchemaNode; ref: string; base: string }[] = []
+  if (isRecord(root)) collect(root, HOME)
+  const targets = new Map<SchemaNode, SchemaPart>()
+  for (const { node, ref, base } of refs) {
+    const target = find(ref, base)
+    if (target !== undefined) targets.set(node, target)
+  }
+  const lost = refs.filter(({ node }) => !leadsSomewhere(node, targets))
+  for (const { node } of lost) targets.delete(node)
+  const dangling = [...new Set(lost.map(({ ref }) => `$ref ${ref} leads nowhere`))].slice(0, MAX_TOLD)
+  return { targets, dangling }
+
+  function collect(node: SchemaNode, outer: string): void {
+    const id = typeof node.$id === 'string' ? node.$id : undefined
+    const isResource = id !== undefined && !id.startsWith('#')
+    const base = isResource ? withoutFragment(resolve(id, outer)) : outer
+    if (isResource || node === root) resources.set(base, node)
+    // In draft 7 an `$id` of a fragment alone is what is called an anchor now.
+    for (const anchor of [node.$anchor, node.$dynamicAnchor, isResource ? undefined : id?.slice(1)]) {
+      if (typeof anchor === 'string') anchors.set(`${base}#${anchor}`, node)
+    }
+    const ref = node.$ref ?? node.$dynamicRef ?? node.$recursiveRef
+    if (typeof ref === 'string') refs.push({ node, ref, base })
+    for (const [keyword, value] of Object.entries(node)) {
+      if (keyword !== 'enum' && keyword !== 'const') collectInside(value, base)
+    }
+  }
+
+  function collectInside(value: unknown, base: string): void {
+    if (isRecord(value)) collect(value, base)
+    else if (Array.isArray(value)) for (const item of value) collectInside(item, base)
+  }
+
+  function find(ref: string, base: string): SchemaPart | undefined {
+    const address = resolve(ref, base)
+    const resource = resources.get(withoutFragment(address))
+    if (resource === undefined) return undefined
+    const fragment = decode(address.slice(withoutFragment(address).length + 1))
+    if (fragment === '') return resource
+    if (!fragment.startsWith('/')) return anchors.get(`${withoutFragment(address)}#${fragment}`)
+    return walk(resource, fragment)
+  }
+}
+
+function walk(resource: SchemaNode, pointer: string): SchemaPart | undefined {
+  let current: unknown = resource
+  for (const segment of pointer.slice(1).split('/')) {
+    const key = segment.replace(/~1/g, '/').replace(/~0/g, '~')
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, key)) return undefined
+    current = (current as Record<string, unknown>)[key]
+  }
+  return typeof current === 'boolean' || isRecord(current) ? current : undefined
+}
+
+const MAX_HOPS = 100
+
+function leadsSomewhere(node: SchemaNode, targets: ReadonlyMap<SchemaNode, SchemaPart>): boolean {
+  let current: SchemaPart | undefined = node
+  for (let hops = 0; hops < MAX_HOPS; hops++) {
+    if (!isRecord(current) || !isRef(current)) return current !== undefined
+    current = targets.get(current)
+  }
+  return false
+}
+
+function isRef(node: SchemaNode): boolean {
+  return '$ref' in node || '$dynamicRef' in node || '$recursiveRef' in node
+}
+
+function resolve(ref: string, base: string): string {
+  return URL.canParse(ref, base) ? new URL(ref, base).href : ref
+}
+
+function withoutFragment(address: string): string {
+  return address.replace(/#.*$/s, '')
+}
+
+function decode(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment)
+  } catch {
+    return fragment
+  }
+}

@@ -1,0 +1,60 @@
+import type { Catalogue } from '../registry/catalogue.ts'
+import type { CompiledPolicy } from '../registry/policy.ts'
+import { denialOf } from '../registry/view.ts'
+import type { Viewpoint } from '../registry/viewpoint.ts'
+import type { Listing } from '../tool.ts'
+import { acceptEvery } from './searcher.ts'
+
+/** Who searches: which servers are waited for, and which listings of the newest catalogue may be found. */
+export interface Audience {
+  permitsServer(server: string): boolean
+  /** Returns the filter for the catalogue as it is now: searches call it once servers have been waited for. */
+  accepter(): (listing: Listing) => boolean
+}
+
+/** Searches with a policy, and no session. */
+export class PolicyAudience implements Audience {
+  readonly #catalogue: Catalogue
+  readonly #policy: CompiledPolicy
+
+  constructor(catalogue: Catalogue, policy: CompiledPolicy) {
+    this.#catalogue = catalogue
+    this.#policy = policy
+  }
+
+  permitsServer(server: string): boolean {
+    return this.#policy.permitsServer(server)
+  }
+
+  accepter(): (listing: Listing) => boolean {
+    const snapshot = this.#catalogue.snapshot()
+    if (this.#policy.isOpen && snapshot.quarantined.size === 0) return acceptEvery
+    return ({ name }) => {
+      const entry = snapshot.get(name)
+      return entry !== undefined && denialOf(entry, snapshot, this.#policy) === undefined
+    }
+  }
+}
+
+/** Searches with the eyes of a session: all it may use, only what is deferred, or only what is shown. */
+export class SessionAudience implements Audience {
+  readonly #viewpoint: Viewpoint
+  readonly #among: 'all' | 'deferred' | 'shown'
+
+  constructor(viewpoint: Viewpoint, among: 'all' | 'deferred' | 'shown') {
+    this.#viewpoint = viewpoint
+    this.#among = among
+  }
+
+  permitsServer(server: string): boolean {
+    return this.#viewpoint.policy.permitsServer(server)
+  }
+
+  accepter(): (listing: Listing) => boolean {
+    const view = this.#viewpoint.current()
+    const { deferred } = view
+    if (this.#among === 'deferred') return ({ name }) => deferred.has(name)
+    if (this.#among === 'shown') return (listing) => view.permits(listing) && !deferred.has(listing.name)
+    return view.permitsAll ? acceptEvery : (listing) => view.permits(listing)
+  }
+}

@@ -1,0 +1,62 @@
+import type { CallScope, CallTarget } from '../call/call-scope.ts'
+import type { Spill } from '../call/spill.ts'
+import { readResult } from '../meta-tools/read-result.ts'
+import { metaToolEntry } from '../meta-tools/session-meta-tools.ts'
+import type { Snapshot } from '../registry/catalogue.ts'
+import type { Entry } from '../registry/entry.ts'
+import type { CompiledPolicy } from '../registry/policy.ts'
+import { denialOf } from '../registry/view.ts'
+import type { ToolFinder } from '../search/tool-finder.ts'
+import type { Tool, ToolCall } from '../tool.ts'
+
+export interface CallsWithoutSessionOptions {
+  readonly snapshot: Snapshot
+  readonly policy: CompiledPolicy
+  readonly finder: ToolFinder
+  readonly sessionId: string
+  readonly spill: Spill | undefined
+}
+
+/** The scope of `registry.executeParallel()`: every tool the policy permits, by its registered name. */
+export class CallsWithoutSession implements CallScope {
+  readonly searchToolName = undefined
+  readonly #options: CallsWithoutSessionOptions
+  /** `read_result`, when there is a spill to read. */
+  readonly #reader: Entry | undefined
+
+  constructor(options: CallsWithoutSessionOptions) {
+    const { spill, sessionId } = options
+    this.#options = options
+    this.#reader = spill && metaToolEntry(readResult({ spill, sessionId }) as Tool)
+  }
+
+  get canReadResults(): boolean {
+    return this.#reader !== undefined && this.#options.policy.denialOfMetaTool('read_result') === undefined
+  }
+
+  resolve({ name, args }: ToolCall): CallTarget | undefined {
+    const entry = this.#options.snapshot.get(name) ?? (name === 'read_result' ? this.#reader : undefined)
+    return entry && { entry, args }
+  }
+
+  denial({ entry }: CallTarget): string | undefined {
+    const { snapshot, policy } = this.#options
+    if (entry === this.#reader) return policy.denialOfMetaTool(entry.name)
+    return denialOf(entry, snapshot, policy)
+  }
+
+  suggest(name: string): readonly string[] {
+    const { finder, snapshot, policy } = this.#options
+    return finder.suggest(name, (entry) => denialOf(entry, snapshot, policy) === undefined)
+  }
+
+  needsSchema(): boolean {
+    return false
+  }
+
+  noteUses(): void {}
+
+  untrustedServers({ entry }: CallTarget): readonly string[] {
+    return entry.untrustedServer === undefined ? [] : [entry.untrustedServer]
+  }
+}

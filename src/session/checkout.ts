@@ -1,0 +1,134 @@
+import type { Emit } from '../events.ts'
+import {
+  type Activation,
+  type Activations,
+  activate,
+  type Candidate,
+  type Caps,
+  deactivate,
+  preload,
+  use,
+} from './activations.ts'
+import type { SavedActivations } from './saved-activations.ts'
+
+/** What came of checking tools out. */
+export interface CheckoutReport {
+  readonly activated: readonly string[]
+  readonly evicted: readonly string[]
+}
+
+/**
+ * What one session has checked out, as it changes: by searches, by calls, by its host. While calls run, what they use
+ * and what a search among them finds is not evicted, and what was evicted stays so: each answer is read after all of
+ * them, and must be true then.
+ */
+export class Checkout {
+  readonly #saved: SavedActivations
+  readonly #caps: Caps
+  readonly #emit: Emit
+  readonly #busy = new Set<string>()
+  readonly #evictedNow = new Set<string>()
+  #batches = 0
+  #untold: string[] = []
+
+  constructor(saved: SavedActivations, caps: Caps, emit: Emit) {
+    this.#saved = saved
+    this.#caps = caps
+    this.#emit = emit
+  }
+
+  get state(): Activations {
+    return this.#saved.state
+  }
+
+  has(name: string): boolean {
+    return this.state.some((activation) => activation.name === name)
+  }
+
+  /** From now on until the returned function is called, a batch of calls is under way. */
+  beginBatch(): () => void {
+    this.#batches++
+    return () => {
+      this.#batches--
+      if (this.#batches > 0) return
+      this.#busy.clear()
+      this.#evictedNow.clear()
+    }
+  }
+
+  /** Checks tools out, best first. */
+  activate(
+    candidates: readonly Candidate[],
+    type: 'activated' | 'auto-activated' = 'activated',
+  ): CheckoutReport {
+    const before = this.state
+    const batch = {
+      candidates: candidates.filter(({ name }) => !this.#evictedNow.has(name)),
+      keep: new Set(this.#busy),
+    }
+    const { activated, evicted } = activate(before, batch, this.#caps)
+    this.#saved.apply((state) => activate(state, batch, this.#caps).state)
+    if (this.#batches > 0) {
+      for (const name of activated) this.#busy.add(name)
+      for (const { name } of evicted) this.#evictedNow.add(name)
+    }
+    const wasActive = new Set(before.map(({ name }) => name))
+    const fresh = candidates.filter(({ name }) => activated.includes(name) && !wasActive.has(name))
+    if (fresh.length > 0) this.#emit({ type, ...totals(fresh) })
+    if (evicted.length > 0) this.#emit({ type: 'evicted', ...totals(evicted) })
+    return { activated, evicted: evicted.map(({ name }) => name) }
+  }
+
+  /** Calls count as use; a tool that is not active is checked out on the way. */
+  noteUses(candidates: readonly Candidate[]): void {
+    const names = [...new Set(candidates.map(({ name }) => name))]
+    const active = names.filter((name) => this.has(name))
+    for (const name of names) this.#busy.add(name)
+    if (active.length > 0) this.#saved.apply((state) => use(state, active))
+    const inactive = candidates.filter(({ name }) => !this.has(name))
+    if (inactive.length === 0) return
+    const { evicted } = this.activate(inactive, 'auto-activated')
+    this.noteEvictions(evicted)
+  }
+
+  /** Checks tools out for good: outside the cap, never evicted. */
+  preload(candidates: readonly Candidate[]): void {
+    this.#saved.apply((state) => preload(state, candidates))
+    if (candidates.length > 0) this.#emit({ type: 'activated', ...totals(candidates) })
+  }
+
+  /** Gives tools back; returns the names that were active. */
+  deactivate(names: readonly string[]): readonly string[] {
+    const { gone } = deactivate(this.state, names)
+    this.#saved.apply((state) => deactivate(state, names).state)
+    if (gone.length > 0) this.#emit({ type: 'deactivated', ...totals(gone) })
+    return gone.map(({ name }) => name)
+  }
+
+  /** Evictions that no answer has named yet; the next search names them. */
+  noteEvictions(names: readonly string[]): void {
+    this.#untold.push(...names)
+  }
+
+  /** Takes the evictions that no answer has named yet, as far as those tools are still gone. */
+  takeEvictions(): readonly string[] {
+    const untold = this.#untold.filter((name) => !this.has(name))
+    this.#untold = []
+    return [...new Set(untold)]
+  }
+
+  /** Waits until the store has the state, for a while. Never rejects. */
+  save(): Promise<void> {
+    return this.#saved.save()
+  }
+
+  /** Writes everything, or throws `store-unavailable`. */
+  close(): Promise<void> {
+    return this.#saved.close()
+  }
+}
+
+/** Names and tokens of tools, as events carry them. */
+export function totals(tools: readonly Pick<Activation, 'name' | 'tokens'>[]) {
+  return { names: tools.map(({ name }) => name), tokens: tools.reduce((sum, { tokens }) => sum + tokens, 0) }
+}

@@ -1,0 +1,131 @@
+import { anyText, checkOptions, type OptionRules } from '../check-options.ts'
+import { ToolcribError } from '../errors.ts'
+import type { Reply } from '../reply.ts'
+import type { CallResult } from '../tool.ts'
+import type { Session } from './session.ts'
+import type { SessionDialect } from './settings.ts'
+import type { Surface } from './surface.ts'
+
+/** What a turn needs of a provider's dialect. */
+export interface TurnDialect<Message = unknown, Request = unknown, Response = unknown, Chunk = unknown>
+  extends SessionDialect {
+  toRequest(input: {
+    readonly surface: Surface
+    readonly messages: readonly Message[]
+    readonly system?: string | undefined
+    readonly note?: string | undefined
+  }): Request
+  toReply(response: Response, surface: Surface): Reply
+  toMessages(response: Response, results: readonly CallResult[], surface: Surface): readonly Message[]
+  openStream(): { add(chunk: Chunk): string; response(): Response }
+}
+
+export type MessageOf<Dialect> =
+  Dialect extends TurnDialect<infer Message, infer _R, infer _S, infer _C> ? Message : unknown
+type RequestOf<Dialect> =
+  Dialect extends TurnDialect<infer _M, infer Request, infer _S, infer _C> ? Request : unknown
+type ResponseOf<Dialect> =
+  Dialect extends TurnDialect<infer _M, infer _R, infer Response, infer _C> ? Response : unknown
+type ChunkOf<Dialect> =
+  Dialect extends TurnDialect<infer _M, infer _R, infer _S, infer Chunk> ? Chunk : unknown
+
+/** What goes into a request besides the messages. */
+export interface TurnRequestOptions {
+  /** The host's system prompt; the session's note is put after it. */
+  readonly system?: string
+}
+
+const RULES: OptionRules<TurnRequestOptions> = { system: anyText }
+
+/**
+ * One turn of a conversation, with the session's dialect.
+ *
+ * ```ts
+ * const turn = session.turn(messages)
+ * const response = await client.messages.create({ model, max_tokens: 1024, ...turn.request })
+ * messages.push(...(await turn.answer(response)))
+ * ```
+ *
+ * Streaming: pass the provider's chunks to `stream`, show the texts it yields, then call `answer()` without a response.
+ */
+export class ModelTurn<Dialect extends SessionDialect = SessionDialect> {
+  /** What the model sees in this turn. */
+  readonly surface: Surface
+  /** The tools, system prompt and messages in the provider's own shape, ready to be spread into its client. */
+  readonly request: RequestOf<Dialect>
+  readonly #session: Session<Dialect>
+  readonly #dialect: TurnDialect<
+    MessageOf<Dialect>,
+    RequestOf<Dialect>,
+    ResponseOf<Dialect>,
+    ChunkOf<Dialect>
+  >
+  #streamed: { readonly response: ResponseOf<Dialect> } | undefined
+  #reply: Reply | undefined
+
+  constructor(
+    session: Session<Dialect>,
+    messages: readonly MessageOf<Dialect>[],
+    options: TurnRequestOptions,
+  ) {
+    checkOptions<TurnRequestOptions>('turn()', options, RULES)
+    const dialect = session.settings.dialect
+    if (!isTurnDialect<Dialect>(dialect))
+      throw new ToolcribError(
+        'config-invalid',
+        'turn() needs a dialect; open the session with one, such as openSession({ dialect: anthropic() })',
+      )
+    this.#session = session
+    this.#dialect = dialect
+    this.surface = session.surface()
+    this.request = dialect.toRequest({
+      surface: this.surface,
+      messages,
+      system: options.system,
+      note: session.promptNote(),
+    })
+  }
+
+  /** What the model said, once `answer()` has read it: its text, its calls, why it stopped, what it cost. */
+  get reply(): Reply | undefined {
+    return this.#reply
+  }
+
+  /** Puts a streamed response together. Yields each piece of text as it comes; then call `answer()`. */
+  async *stream(
+    chunks: AsyncIterable<ChunkOf<Dialect>> | Iterable<ChunkOf<Dialect>>,
+  ): AsyncGenerator<string, void, undefined> {
+    const reader = this.#dialect.openStream()
+    try {
+      for await (const chunk of chunks) {
+        const text = reader.add(chunk)
+        if (text !== '') yield text
+      }
+    } finally {
+      // Also when the stream broke: what came until then can still be answered.
+      this.#streamed = { response: reader.response() }
+    }
+  }
+
+  /**
+   * Runs the calls of a response (of the streamed one when absent) and returns the messages to append: the model's own,
+   * and a result for each of its calls. Without calls it is only the model's own.
+   */
+  async answer(response?: ResponseOf<Dialect>): Promise<MessageOf<Dialect>[]> {
+    const given = response === undefined ? this.#streamed : { response }
+    if (given === undefined)
+      throw new ToolcribError('config-invalid', 'answer() needs a response, or stream() before it')
+    this.#reply = this.#dialect.toReply(given.response, this.surface)
+    const results = await this.#session.execute(this.#reply.calls)
+    return [...this.#dialect.toMessages(given.response, results, this.surface)]
+  }
+}
+
+function isTurnDialect<Dialect>(
+  dialect: SessionDialect | undefined,
+): dialect is TurnDialect<MessageOf<Dialect>, RequestOf<Dialect>, ResponseOf<Dialect>, ChunkOf<Dialect>> {
+  const methods = ['toRequest', 'toReply', 'toMessages', 'openStream'] as const
+  return (
+    dialect !== undefined && methods.every((method) => typeof Reflect.get(dialect, method) === 'function')
+  )
+}

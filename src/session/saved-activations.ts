@@ -1,0 +1,163 @@
+import { describeError, ToolcribError } from '../errors.ts'
+import type { Emit } from '../events.ts'
+import type { Store, StoredValue } from '../store/store.ts'
+import { type Schedule, waitAtMost } from '../time.ts'
+import type { Activations } from './activations.ts'
+import { readState, type SessionState, writeState } from './state.ts'
+
+/** A change of activations: pure, since a store may run it again on a newer state. */
+export type ChangeActivations = (state: Activations) => Activations
+
+/** Where a session is saved, and how long anyone waits for it. */
+export interface Saving {
+  readonly id: string
+  readonly allowlists: readonly (readonly string[])[]
+  readonly store: Store | undefined
+  readonly schedule: Schedule
+  readonly emit: Emit
+}
+
+/** A store that has not answered by then is waited for no longer; what changed is written with the next change. */
+const PATIENCE_MS = 2_000
+
+/**
+ * The activations of one session, and their copy in a store. A change takes effect here at once; the store applies the
+ * same change to the state it has, so that replicas keep each other's. A store that hangs or fails delays and breaks
+ * nothing: the changes wait for the next attempt.
+ */
+export class SavedActivations {
+  readonly #saving: Saving
+  #state: Activations
+  #unsaved: ChangeActivations[] = []
+  #writing: Promise<void> | undefined
+  /** True while the attempt under way has used up everyone's patience. */
+  #isStuck = false
+  /** What the last attempt failed with. */
+  #failure: { readonly error: unknown } | undefined
+
+  constructor(state: Activations, saving: Saving) {
+    this.#state = state
+    this.#saving = saving
+  }
+
+  get state(): Activations {
+    return this.#state
+  }
+
+  apply(change: ChangeActivations): void {
+    this.#state = change(this.#state)
+    if (this.#saving.store) this.#unsaved.push(change)
+  }
+
+  /** Writes what is unsaved, and waits for it a while. Never rejects: a failure is an event. */
+  async save(): Promise<void> {
+    if (this.#saving.store === undefined || this.#unsaved.length === 0) return
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined
+      this.#isStuck = false
+    })
+    if (this.#isStuck) return
+    const { writing, isStuck } = await this.#wait(this.#writing)
+    if (isStuck && this.#writing === writing) {
+      this.#isStuck = true
+      this.#emitFailure(new Error(`the store did not answer within ${PATIENCE_MS} ms`))
+    }
+    // Changes made while the first attempt was under way.
+    if (!isStuck && this.#unsaved.length > 0 && !this.#failure) await this.save()
+  }
+
+  /** Writes everything, or throws `store-unavailable`. */
+  async close(): Promise<void> {
+    await this.save()
+    if (this.#unsaved.length === 0) return
+    throw new ToolcribError('store-unavailable', `the session "${this.#saving.id}" could not be saved`, {
+      cause: this.#failure?.error,
+    })
+  }
+
+  async #wait(writing: Promise<void>): Promise<{ writing: Promise<void>; isStuck: boolean }> {
+    let isDone = false
+    const done = writing.then(() => {
+      isDone = true
+    })
+    await waitAtMost(PATIENCE_MS, [done], this.#saving.schedule)
+    return { writing, isStuck: !isDone }
+  }
+
+  async #write(): Promise<void> {
+    const { id, allowlists, store } = this.#saving
+    const changes = [...this.#unsaved]
+    const localState = this.#state
+    this.#failure = undefined
+    try {
+      const stored = await store?.update(sessionKey(id), (current) => {
+        const saved = readSaved(current)
+        // A first save writes what is here; later ones change what is there.
+        const state = saved
+          ? changes.reduce((before, change) => change(before), saved.activations)
+          : localState
+        return toJson(writeState(id, state, allowlists))
+      })
+      this.#unsaved = this.#unsaved.slice(changes.length)
+      const merged = readSaved(stored)?.activations ?? localState
+      this.#state = this.#unsaved.reduce((before, change) => change(before), merged)
+    } catch (error) {
+      this.#failure = { error }
+      this.#emitFailure(error)
+    }
+  }
+
+  #emitFailure(error: unknown): void {
+    const { id, emit } = this.#saving
+    emit({ type: 'save-failed', sessionId: id, error: describeFailure(error) })
+  }
+}
+
+/** Loads a saved session. A store that hangs or fails is an event, and the session opens as a new one. */
+export async function loadState(
+  id: string,
+  { store, schedule, emit }: Pick<Saving, 'store' | 'schedule' | 'emit'>,
+): Promise<SessionState | undefined> {
+  if (store === undefined) return undefined
+  const failed = (error: unknown) =>
+    emit({ type: 'load-failed', sessionId: id, error: describeFailure(error) })
+  let outcome: { readonly value: StoredValue | undefined } | { readonly error: unknown } | undefined
+  const loading = Promise.resolve()
+    .then(() => store.get(sessionKey(id)))
+    .then(
+      (value) => {
+        outcome = { value }
+      },
+      (error: unknown) => {
+        outcome = { error }
+      },
+    )
+  await waitAtMost(PATIENCE_MS, [loading], schedule)
+  // TypeScript does not see that the promise assigns it.
+  const loaded = outcome as
+    | { readonly value: StoredValue | undefined }
+    | { readonly error: unknown }
+    | undefined
+  if (loaded === undefined) failed(new Error(`the store did not answer within ${PATIENCE_MS} ms`))
+  else if ('error' in loaded) failed(loaded.error)
+  else if (loaded.value !== undefined) return readState(loaded.value)
+  return undefined
+}
+
+function sessionKey(id: string): string {
+  return `session:${id}`
+}
+
+function readSaved(value: StoredValue | undefined): SessionState | undefined {
+  return value === undefined ? undefined : readState(value)
+}
+
+// A state is JSON by construction; its type has optional fields, which JSON has not.
+function toJson(state: SessionState): StoredValue {
+  return JSON.parse(JSON.stringify(state))
+}
+
+function describeFailure(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? `: ${describeError(error.cause)}` : ''
+  return `${describeError(error)}${cause}`
+}

@@ -1,0 +1,69 @@
+import { CallRunner, openCallState } from '../call/call-runner.ts'
+import type { CallSettings } from '../call/call-scope.ts'
+import type { Spill } from '../call/spill.ts'
+import { EventStream } from '../events.ts'
+import { Availability } from '../registry/availability.ts'
+import type { Catalogue } from '../registry/catalogue.ts'
+import type { ModeTracker } from '../registry/mode-tracker.ts'
+import { SharedViewpoints } from '../registry/shared-viewpoints.ts'
+import { ToolFinder } from '../search/tool-finder.ts'
+import { mapTexts } from '../secrets/map-texts.ts'
+import { maskFor } from '../secrets/mask.ts'
+import { type Schedule, scheduleWithTimers } from '../time.ts'
+import type { TokenCounter } from '../tokens.ts'
+import { DeferredNotes } from './describe-deferred.ts'
+
+/** What the registry decides for all its sessions and calls, with no gaps. */
+export interface ServiceSettings extends Omit<CallSettings, 'availability' | 'emit'> {
+  readonly countTokens: TokenCounter | undefined
+  readonly now: () => number
+  /** Names a session that was opened without an id. */
+  readonly newId: () => string
+  /** How long a search waits for servers that are connecting. */
+  readonly serverWaitMs: number
+  /** The size limit of one answer of a search tool, in tokens. */
+  readonly answerTokens: number
+  /** The size limit of the list of names in the description of the search tool, in tokens. */
+  readonly noteTokens: number
+  /** The limit of a search that names none. */
+  readonly searchLimit: number
+  /** How many close names are suggested at most. */
+  readonly suggestions: number
+}
+
+/** What all sessions of a registry share, and its calls without a session. */
+export class SessionServices {
+  readonly events: EventStream
+  readonly availability: Availability
+  readonly finder: ToolFinder
+  readonly runner: CallRunner
+  readonly viewpoints: SharedViewpoints
+  readonly notes: DeferredNotes
+  readonly spill: Spill | undefined
+  readonly countTokens: TokenCounter | undefined
+  readonly answerTokens: number
+  readonly now: () => number
+  readonly newId: () => string
+  readonly schedule: Schedule = scheduleWithTimers
+
+  constructor(catalogue: Catalogue, modes: ModeTracker, settings: ServiceSettings) {
+    const { now, spill, countTokens, newId, answerTokens, noteTokens } = settings
+    const mask = maskFor(settings.backends)
+    this.events = new EventStream({
+      now,
+      mask: mask && ((event) => mapTexts(event, mask) as typeof event),
+    })
+    const { emit } = this.events
+    this.availability = new Availability(emit)
+    const shared = { ...settings, availability: this.availability, emit }
+    this.finder = new ToolFinder({ ...shared, catalogue })
+    this.runner = new CallRunner(shared, openCallState({ now }))
+    this.viewpoints = new SharedViewpoints({ catalogue, modes, emit })
+    this.notes = new DeferredNotes(noteTokens)
+    this.spill = spill
+    this.countTokens = countTokens
+    this.answerTokens = answerTokens
+    this.now = now
+    this.newId = newId
+  }
+}

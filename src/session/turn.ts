@@ -1,0 +1,264 @@
+import type { CallScope, CallTarget } from '../call/call-scope.ts'
+import { dispatchedCall } from '../meta-tools/call-tool.ts'
+import { readSearchAnswer } from '../meta-tools/search-answer.ts'
+import type { SearchLimit } from '../meta-tools/search-limit.ts'
+import type { ActivationReport, DeferredResult, SearchSession } from '../meta-tools/search-session.ts'
+import { promptNote, sessionMetaTools } from '../meta-tools/session-meta-tools.ts'
+import type { Entry } from '../registry/entry.ts'
+import type { CompiledPolicy } from '../registry/policy.ts'
+import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
+import type { View } from '../registry/view.ts'
+import type { Viewpoint } from '../registry/viewpoint.ts'
+import { SessionAudience } from '../search/audience.ts'
+import type { SearchOptions } from '../search/search-result.ts'
+import type { ToolCall, ToolDefinition, ToolResult } from '../tool.ts'
+import type { Candidate } from './activations.ts'
+import type { Checkout } from './checkout.ts'
+import type { SessionServices } from './session-services.ts'
+import type { SessionSettings } from './settings.ts'
+import { buildSurface, type Strategy, type Surface, type SurfaceParts } from './surface.ts'
+
+/** What a turn is made of. */
+export interface TurnOptions {
+  readonly sessionId: string
+  readonly settings: SessionSettings
+  readonly viewpoint: Viewpoint
+  readonly checkout: Checkout
+  readonly services: SessionServices
+  readonly searchLimit: SearchLimit
+  /** Servers for `wait_for_servers`; undefined when it is not shown in this session. */
+  readonly servers: ServerDirectory | undefined
+}
+
+/** How many tools that are shown anyway a search names. */
+const MAX_ALREADY_VISIBLE = 5
+
+/**
+ * One turn of a session: a view of the catalogue, a strategy and the meta-tools over what is checked out. It builds the
+ * surface the model sees, and it is the scope in which the model's calls run.
+ */
+export class Turn implements CallScope, SearchSession {
+  readonly sessionId: string
+  readonly view: View
+  readonly strategy: Strategy
+  readonly metaTools: readonly Entry[]
+  /** A paragraph for the system prompt; '' when nothing is deferred. */
+  readonly promptNote: string
+  readonly #options: TurnOptions
+
+  constructor(options: TurnOptions) {
+    const { settings, viewpoint, services } = options
+    this.#options = options
+    this.sessionId = options.sessionId
+    this.view = viewpoint.current()
+    this.strategy = strategyOf(options)
+    const meta = { ...settings, isDispatch: this.strategy === 'dispatch' }
+    this.metaTools = sessionMetaTools(this, {
+      ...meta,
+      policy: viewpoint.policy,
+      behind: services.notes.of(this.view),
+      maxAnswerTokens: services.answerTokens,
+      spill: services.spill,
+      servers: options.servers,
+      searchLimit: options.searchLimit,
+    })
+    this.promptNote = promptNote(this.view.deferred.size, meta)
+  }
+
+  /** Builds the tools of this turn: frozen, and byte for byte the same until the activations change. */
+  surface(): Surface {
+    return buildSurface(this.surfaceParts())
+  }
+
+  /** What the surface is built of: available tools only. */
+  surfaceParts(): SurfaceParts {
+    const { checkout, services } = this.#options
+    const { view, strategy } = this
+    const isAvailable = ({ tool }: Entry) => services.availability.isAvailable(tool)
+    const active = checkout.state.flatMap(({ name }) => view.deferred.get(name) ?? [])
+    return {
+      shown: view.shown.filter(isAvailable),
+      metaTools: this.metaTools,
+      activated: active.filter(isAvailable),
+      view,
+      strategy,
+    }
+  }
+
+  /** Active tools whose definition is not the one they were checked out with. */
+  changedTools(): readonly Entry[] {
+    return this.#options.checkout.state.flatMap(({ name, fingerprint }) => {
+      const entry = this.view.deferred.get(name)
+      return entry !== undefined && entry.fingerprint !== fingerprint ? [entry] : []
+    })
+  }
+
+  get policy(): CompiledPolicy {
+    return this.view.policy
+  }
+
+  // The scope of calls.
+
+  get searchToolName(): string | undefined {
+    return this.view.deferred.size > 0 ? this.#options.settings.searchTool : undefined
+  }
+
+  get canReadResults(): boolean {
+    return this.#metaTool('read_result') !== undefined
+  }
+
+  /** A call through `call_tool` resolves to the tool it names; what it does not name rightly, `call_tool` explains. */
+  resolve({ name, args }: ToolCall): CallTarget | undefined {
+    const metaTool = this.#metaTool(name)
+    if (metaTool?.name === 'call_tool') return this.#resolveDispatched(args) ?? { entry: metaTool, args }
+    const entry = metaTool ?? this.view.snapshot.get(name)
+    return entry && { entry, args }
+  }
+
+  denial({ entry }: CallTarget): string | undefined {
+    // A meta-tool that is shown is permitted; its name is reserved, so it cannot be another tool's.
+    return this.metaTools.includes(entry) ? undefined : this.view.denial(entry)
+  }
+
+  suggest(name: string): readonly string[] {
+    const view = this.#options.viewpoint.current()
+    return this.#options.services.finder.suggest(name, (entry) => view.denial(entry) === undefined)
+  }
+
+  /** The model has seen the schema of what is on the surface, or was checked out with the definition it has now. */
+  needsSchema({ entry }: CallTarget): boolean {
+    if (!this.view.deferred.has(entry.name)) return false
+    if (this.strategy === 'dispatch') return true
+    return !this.isActive(entry.name) || this.changedTools().includes(entry)
+  }
+
+  noteUses(targets: readonly CallTarget[]): void {
+    const deferred = targets.map(({ entry }) => entry).filter(({ name }) => this.view.deferred.has(name))
+    this.#options.checkout.noteUses(deferred.map(candidateOf))
+  }
+
+  /** The tool's own server, or those whose tools a search describes. */
+  untrustedServers({ entry }: CallTarget, result: ToolResult): readonly string[] {
+    if (entry.untrustedServer !== undefined) return [entry.untrustedServer]
+    if (!entry.isSelfLimiting || !result.ok) return []
+    const { snapshot } = this.#options.viewpoint.current()
+    const { described } = readSearchAnswer(result.structured)
+    return [...new Set(described.flatMap((name) => snapshot.get(name)?.untrustedServer ?? []))].sort()
+  }
+
+  // What meta-tools do. They look at the newest catalogue: servers may have connected while the turn was under way.
+
+  async searchDeferred(query: string, options: SearchOptions): Promise<DeferredResult> {
+    const { viewpoint, services, settings } = this.#options
+    const request = { ...options, query, searcher: settings.searcher, sessionId: this.sessionId }
+    const found = await services.finder.find({
+      ...request,
+      audience: new SessionAudience(viewpoint, 'deferred'),
+    })
+    if (viewpoint.current().shown.length === 0) return { ...found, alreadyVisible: [] }
+    const shown = await services.finder.rank({
+      ...request,
+      offset: 0,
+      limit: MAX_ALREADY_VISIBLE,
+      audience: new SessionAudience(viewpoint, 'shown'),
+    })
+    return withVisible(found, shown)
+  }
+
+  async activate(names: readonly string[]): Promise<ActivationReport> {
+    const { checkout } = this.#options
+    const { candidates, visible, missing } = this.sort(names)
+    const { activated, evicted } = checkout.activate(candidates)
+    await checkout.save()
+    const isCallable = new Set([...visible, ...activated])
+    return { activated: names.filter((name) => isCallable.has(name)), evicted, missing }
+  }
+
+  /** Sorts names into what can be checked out, what is shown anyway, and what is unknown, denied or unavailable. */
+  sort(names: readonly string[]): { candidates: Candidate[]; visible: string[]; missing: string[] } {
+    const { viewpoint, services } = this.#options
+    const view = viewpoint.current()
+    const candidates: Candidate[] = []
+    const visible: string[] = []
+    const missing: string[] = []
+    for (const name of names) {
+      const entry = view.snapshot.get(name)
+      const isUsable =
+        entry && view.denial(entry) === undefined && services.availability.isAvailable(entry.tool)
+      if (!isUsable) missing.push(name)
+      else if (view.deferred.has(name)) candidates.push(candidateOf(entry))
+      else visible.push(name)
+    }
+    return { candidates, visible, missing }
+  }
+
+  describe(name: string): ToolDefinition | undefined {
+    const { viewpoint, services } = this.#options
+    const entry = services.finder.findByName(name, viewpoint.current())
+    return entry && services.availability.isAvailable(entry.tool) ? entry.definition : undefined
+  }
+
+  isActive(name: string): boolean {
+    return this.#options.checkout.has(name)
+  }
+
+  serverNames(): readonly string[] {
+    return this.#options.viewpoint.current().serverNames()
+  }
+
+  deferrableCount(): number {
+    return this.#options.viewpoint.current().deferred.size
+  }
+
+  takeEvictions(): readonly string[] {
+    return this.#options.checkout.takeEvictions()
+  }
+
+  waitForServers(): Promise<readonly ServerStatus[]> {
+    const { viewpoint, services } = this.#options
+    return services.finder.waitForServers((server) => viewpoint.policy.permitsServer(server))
+  }
+
+  #metaTool(name: string): Entry | undefined {
+    return this.metaTools.find((metaTool) => metaTool.name === name)
+  }
+
+  #resolveDispatched(args: unknown): CallTarget | undefined {
+    const named = dispatchedCall(args)
+    if (named === undefined) return undefined
+    const entry =
+      this.#metaTool(named.name) ??
+      this.view.snapshot.get(named.name) ??
+      this.#options.services.finder.findByName(named.name, this.view)
+    return entry && { entry, args: named.args }
+  }
+}
+
+function strategyOf({ settings, viewpoint }: TurnOptions): Strategy {
+  const strategy = settings.strategy === 'auto' ? (settings.dialect?.strategy ?? 'append') : settings.strategy
+  // Without call_tool a dispatch surface would show what it cannot call.
+  if (strategy === 'dispatch' && viewpoint.policy.denialOfMetaTool('call_tool') !== undefined) return 'append'
+  return strategy
+}
+
+function candidateOf({ name, fingerprint, tokens }: Entry): Candidate {
+  return { name, fingerprint, tokens }
+}
+
+/** What a search among the deferred found, with what the surface shows anyway. */
+function withVisible(
+  { missing, unmatchedTerms, ...found }: DeferredResult | Omit<DeferredResult, 'alreadyVisible'>,
+  shown: Omit<DeferredResult, 'alreadyVisible'>,
+): DeferredResult {
+  const stillMissing = missing?.filter((name) => shown.missing?.includes(name) !== false)
+  const stillUnmatched = unmatchedTerms?.filter((term) => shown.unmatchedTerms?.includes(term) !== false)
+  const best = Math.max(0, ...found.matches.map(({ score }) => score))
+  // Shown tools fit the query as well as what was found, or better; a stray word in common is not worth naming.
+  const fitting = shown.matches.filter(({ score }) => score >= best / 2)
+  return {
+    ...found,
+    ...(stillMissing?.length ? { missing: stillMissing } : {}),
+    ...(stillUnmatched?.length ? { unmatchedTerms: stillUnmatched } : {}),
+    alreadyVisible: fitting.map(({ name }) => name),
+  }
+}

@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto'
+import { join, resolve } from 'node:path'
+import {
+  anyFunction,
+  anyText,
+  checkOptions,
+  either,
+  type OptionRules,
+  objectWith,
+  required,
+} from '../check-options.ts'
+import { describeError, ToolcribError } from '../errors.ts'
+import { type Clock, readClock, type Schedule, scheduleInBackground } from '../time.ts'
+import { decodeEntry, encodeEntry } from './files/entry-file.ts'
+import { Sweeper } from './files/sweeper.ts'
+import { type Head, ValueFolder } from './files/value-folder.ts'
+import type { Change, Store, StoredValue, WriteOptions } from './store.ts'
+import { checkKey, decodeValue, encodeValue, expiryOf } from './stored-value.ts'
+import { turns } from './turns.ts'
+
+export interface FileStoreOptions {
+  /** Where the files are kept. It is made with the first write, readable for its owner alone. */
+  readonly directory: string
+  /**
+   * Called for a file that is damaged. The store goes on as if it held no value, and replaces it with the next write. By
+   * default the message is a Node.js warning.
+   */
+  readonly onDamaged?: (error: ToolcribError) => void
+  /** Where the time comes from; `Date` by default. */
+  readonly clock?: Clock
+  /** Runs the clearing of expired values in the background; timers of the platform by default. */
+  readonly schedule?: Schedule
+  /** Numbers from 0 to 1; `Math.random` by default. */
+  readonly random?: () => number
+}
+
+/**
+ * A store in a directory. Values survive the process, and any number of processes may use the directory at once: a
+ * process that is killed at any moment leaves the old value or the new one, and holds nobody up.
+ */
+export function fileStore(options: FileStoreOptions): Store {
+  checkOptions('fileStore()', options, OPTIONS)
+  return new FileStore(options)
+}
+
+const OPTIONS: OptionRules<FileStoreOptions> = {
+  directory: required({ expected: 'a path', accepts: (value) => anyText.accepts(value) && value !== '' }),
+  onDamaged: anyFunction,
+  clock: either(anyFunction, objectWith('now')),
+  schedule: anyFunction,
+  random: anyFunction,
+}
+
+/** A retry means that another process made its change. So many in a row mean that the file system does not work. */
+const MAX_TRIES = 10_000
+
+class FileStore implements Store {
+  readonly #directory: string
+  readonly #drafts: string
+  readonly #now: () => number
+  readonly #onDamaged: (error: ToolcribError) => void
+  readonly #sweeper: Sweeper
+  readonly #inTurn = turns()
+  readonly #underWay = new Set<Promise<unknown>>()
+  #isClosed = false
+
+  constructor(options: FileStoreOptions) {
+    const { clock = Date, schedule = scheduleInBackground, random = Math.random } = options
+    this.#directory = resolve(options.directory)
+    this.#drafts = join(this.#directory, 'drafts')
+    this.#now = readClock(clock)
+    this.#onDamaged = options.onDamaged ?? ((error) => process.emitWarning(error.message))
+    this.#sweeper = new Sweeper({
+      directory: this.#directory,
+      drafts: this.#drafts,
+      now: this.#now,
+      schedule,
+      random,
+    })
+  }
+
+  async get(key: string): Promise<StoredValue | undefined> {
+    return await this.#run(key, async (folder) => (await this.#read(key, folder)).value)
+  }
+
+  async set(key: string, value: StoredValue, options: WriteOptions = {}): Promise<void> {
+    await this.#run(key, (folder) => {
+      const content = encodeEntry(key, encodeValue(value))
+      expiryOf(options, 0)
+      return this.#inTurn(key, () =>
+        this.#untilFirst(async () => {
+          const head = await this.#reach(folder.head())
+          return await this.#write(folder, head, content, options)
+        }),
+      )
+    })
+  }
+
+  async update(key: string, change: Change, options: WriteOptions = {}): Promise<StoredValue | undefined> {
+    return await this.#run(key, (folder) =>
+      this.#inTurn(key, async () => {
+        let result: StoredValue | undefined
+        await this.#untilFirst(async () => {
+          const { head, value } = await this.#read(key, folder)
+          const changed = change(value)
+          result = value
+          if (changed === value) return true
+          result = undefined
+          if (changed === undefined) return head === undefined || (await this.#reach(folder.remove(head)))
+          const encoded = encodeValue(changed)
+          result = decodeValue(encoded)
+          return await this.#write(folder, head, encodeEntry(key, encoded), options)
+        })
+        return result
+      }),
+    )
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.#run(key, (folder) =>
+      this.#inTurn(key, () =>
+        this.#untilFirst(async () => {
+          const head = await this.#reach(folder.head())
+          return head === undefined || (await this.#reach(folder.remove(head)))
+        }),
+      ),
+    )
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.allSettled([...this.#underWay, this.#sweeper.stop()])
+  }
+
+  async #run<Value>(key: string, operate: (folder: ValueFolder) => Promise<Value>): Promise<Value> {
+    if (this.#isClosed) throw new ToolcribError('store-unavailable', 'the store is closed')
+    checkKey(key)
+    const work = operate(this.#folderOf(key))
+    this.#underWay.add(work)
+    try {
+      return await work
+    } finally {
+      this.#underWay.delete(work)
+    }
+  }
+
+  /** The name is a hash, so that any key fits any file system, also one that ignores case. */
+  #folderOf(key: string): ValueFolder {
+    const hash = createHash('sha256').update(key).digest('hex')
+    return new ValueFolder(join(this.#directory, hash.slice(0, 2), hash.slice(2, 42)), this.#drafts)
+  }
+
+  /** The head, also of a value that has expired or is damaged; the value only when it is neither. */
+  async #read(key: string, folder: ValueFolder): Promise<{ head?: Head; value?: StoredValue }> {
+    const found = await this.#reach(folder.read())
+    if (found === undefined) return {}
+    const { head, content } = found
+    if (head.expiresAt <= this.#now()) return { head }
+    try {
+      if (content === undefined) throw new Error('it is missing')
+      return { head, value: decodeValue(decodeEntry(key, content)) }
+    } catch (cause) {
+      const file = join(folder.path, head.valueFile)
+      const message = `the file ${file} is damaged and counts as absent: ${describeError(cause)}`
+      this.#onDamaged(new ToolcribError('store-unavailable', message, { cause }))
+      return { head }
+    }
+  }
+
+  async #write(
+    folder: ValueFolder,
+    head: Head | undefined,
+    content: Uint8Array,
+    options: WriteOptions,
+  ): Promise<boolean> {
+    this.#sweeper.start()
+    return await this.#reach(folder.replace(head, content, expiryOf(options, this.#now())))
+  }
+
+  /** Tries until no other process comes first. */
+  async #untilFirst(attempt: () => Promise<boolean>): Promise<void> {
+    for (let tries = 0; tries < MAX_TRIES; tries++) if (await attempt()) return
+    throw new ToolcribError('store-unavailable', `the store in ${this.#directory} cannot be changed`)
+  }
+
+  async #reach<Value>(work: Promise<Value>): Promise<Value> {
+    try {
+      return await work
+    } catch (cause) {
+      throw new ToolcribError(
+        'store-unavailable',
+        `the store in ${this.#directory} cannot be used: ${describeError(cause)}`,
+        { cause },
+      )
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto'
+import { access, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { errnoOf, unlessMissing } from './errno.ts'
+import { makeFolder } from './make-folder.ts'
+import { writeNew } from './write-whole.ts'
+
+/** Which file holds the current value. `name` is different after every change, and never used twice. */
+export interface Head {
+  readonly name: string
+  readonly valueFile: string
+  readonly expiresAt: number
+}
+
+const PRIVATE_FILE = { mode: 0o600 }
+const PRIVATE_FOLDER = { mode: 0o700 }
+
+/**
+ * One value in a folder of its own, which any number of processes may replace at the same time, without a lock.
+ *
+ * The folder holds a value file and a *head*: an empty file whose name says which value file is current. To replace the
+ * value, a process writes a new value file and then renames the head that it has seen. A head can be renamed away only
+ * once, so of several processes that saw the same head one succeeds; the others find it gone and start again with
+ * the new value. A folder appears complete, by a rename, and disappears only when it is empty. A process that is killed
+ * at any of these steps leaves either the old head or the new one, and perhaps a value file that no head names.
+ */
+export class ValueFolder {
+  readonly path: string
+  readonly #drafts: string
+
+  /** `drafts` is a folder on the same disk. */
+  constructor(path: string, drafts: string) {
+    this.path = path
+    this.#drafts = drafts
+  }
+
+  /** The current head; undefined when there is no value. */
+  async head(): Promise<Head | undefined> {
+    return (await this.#look()).head
+  }
+
+  /** The current head and the content of its value file; the content is undefined when the file is missing. */
+  async read(): Promise<{ head: Head; content: Uint8Array | undefined } | undefined> {
+    for (;;) {
+      const head = await this.head()
+      if (head === undefined) return undefined
+      const content = await unlessMissing(readFile(this.#file(head.valueFile)))
+      if (content !== undefined) return { head, content }
+      // Another process may have replaced the value in between, and removed this file: then the head has changed too.
+      if (await this.#isThere(head.name)) return { head, content: undefined }
+    }
+  }
+
+  /** Replaces the value that `seen` names, or adds one where there was none; false when another process was first. */
+  async replace(seen: Head | undefined, content: Uint8Array, expiresAt: number): Promise<boolean> {
+    return seen === undefined
+      ? await this.#create(content, expiresAt)
+      : await this.#swap(seen, content, expiresAt)
+  }
+
+  /** Removes the value that `seen` names; false when another process has changed it. */
+  async remove(seen: Head): Promise<boolean> {
+    if (!(await didExist(unlink(this.#file(seen.name))))) return false
+    await this.#discard([seen.valueFile])
+    await ignoreFailure(rmdir(this.path))
+    return true
+  }
+
+  /** Removes what killed processes left behind before the time given, in milliseconds. */
+  async tidy(before: number): Promise<void> {
+    const { head, names } = await this.#look()
+    if (head === undefined) return await this.#clear()
+    const others = names.filter((name) => name !== head.name && name !== head.valueFile)
+    const old = await Promise.all(others.map((name) => isOlder(this.#file(name), before)))
+    const leftovers = others.filter((_, index) => old[index])
+    if (leftovers.length === 0) return
+    // A process that wrote one of these may only be slow. Under a new head its change cannot succeed any more.
+    const fenced = headName(head.valueFile, head.expiresAt)
+    if (await didExist(rename(this.#file(head.name), this.#file(fenced)))) await this.#discard(leftovers)
+  }
+
+  async #create(content: Uint8Array, expiresAt: number): Promise<boolean> {
+    const draft = join(this.#drafts, randomUUID())
+    const valueFile = newValueFile()
+    await makeFolder(draft, PRIVATE_FOLDER)
+    try {
+      await writeFile(join(draft, headName(valueFile, expiresAt)), '', PRIVATE_FILE)
+      await writeNew(join(draft, valueFile), content, PRIVATE_FILE)
+      await makeFolder(dirname(this.path), PRIVATE_FOLDER)
+      await rename(draft, this.path)
+      return true
+    } catch (error) {
+      await rm(draft, { recursive: true, force: true })
+      if (!OCCUPIED.has(errnoOf(error))) throw error
+      await this.#clear()
+      return false
+    }
+  }
+
+  async #swap(seen: Head, content: Uint8Array, expiresAt: number): Promise<boolean> {
+    const valueFile = newValueFile()
+    // The folder disappears when another process removes the value.
+    if (!(await didExist(writeNew(this.#file(valueFile), content, PRIVATE_FILE)))) return false
+    const next = this.#file(headName(valueFile, expiresAt))
+    if (await didExist(rename(this.#file(seen.name), next))) {
+      await this.#discard([seen.valueFile])
+      return true
+    }
+    await this.#discard([valueFile])
+    return false
+  }
+
+  /** Empties and removes a folder without a head: whoever wrote the value files in it can no longer make them current. */
+  async #clear(): Promise<void> {
+    const { head, names } = await this.#look()
+    if (head !== undefined) return
+    await this.#discard(names)
+    await ignoreFailure(rmdir(this.path))
+  }
+
+  async #look(): Promise<{ head: Head | undefined; names: readonly string[] }> {
+    let before: string | undefined
+    for (;;) {
+      const names = (await unlessMissing(readdir(this.path))) ?? []
+      const head = names.map(parseHead).find((parsed) => parsed !== undefined)
+      // A listing during a rename may show neither the old name nor the new: only the same listing twice is believed.
+      const listing = names.toSorted().join('/')
+      if (head !== undefined || listing === '' || listing === before) return { head, names }
+      before = listing
+    }
+  }
+
+  async #isThere(name: string): Promise<boolean> {
+    return await didExist(access(this.#file(name)))
+  }
+
+  /** The change is made by now: a file that cannot be removed is left to `tidy`. */
+  async #discard(names: readonly string[]): Promise<void> {
+    await Promise.all(names.map((name) => ignoreFailure(unlink(this.#file(name)))))
+  }
+
+  #file(name: string): string {
+    return join(this.path, name)
+  }
+}
+
+/** How a rename onto a folder that is not empty fails; on Windows, onto any folder. */
+const OCCUPIED: ReadonlySet<string | undefined> = new Set(
+  process.platform === 'win32' ? ['EEXIST', 'EPERM', 'EACCES'] : ['ENOTEMPTY', 'EEXIST'],
+)
+
+function newValueFile(): string {
+  return `value.${randomUUID()}`
+}
+
+function headName(valueFile: string, expiresAt: number): string {
+  const expiry = Number.isFinite(expiresAt) ? Math.ceil(expiresAt) : 'never'
+  return `head.${randomUUID()}.${expiry}.${valueFile}`
+}
+
+function parseHead(name: string): Head | undefined {
+  const [, expiry, valueFile] = /^head\.[^.]+\.(never|\d+)\.(value\.[^.]+)$/.exec(basename(name)) ?? []
+  if (expiry === undefined || valueFile === undefined) return undefined
+  return { name, valueFile, expiresAt: expiry === 'never' ? Number.POSITIVE_INFINITY : Number(expiry) }
+}
+
+async function isOlder(path: string, time: number): Promise<boolean> {
+  const found = await unlessMissing(stat(path))
+  return found !== undefined && found.mtimeMs < time
+}
+
+/** False when what it works on does not exist. */
+async function didExist(work: Promise<void>): Promise<boolean> {
+  return (await unlessMissing(work.then(() => true))) ?? false
+}
+
+async function ignoreFailure(work: Promise<void>): Promise<void> {
+  await work.catch(() => {})
+}

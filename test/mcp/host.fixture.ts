@@ -1,0 +1,34 @@
+// Runs as its own process: connects to a server by its script, makes the calls it is given, and prints their results.
+import { connectServers } from '../../src/mcp/index.ts'
+import { ToolRegistry } from '../../src/tool-registry.ts'
+
+const [server = '', marker = '', ...given] = process.argv.slice(2)
+const calls = given.filter((name) => !name.startsWith('--'))
+const flags = given.filter((name) => name.startsWith('--') && name !== '--exit')
+const registry = new ToolRegistry()
+const hostile = { command: process.execPath, args: [server, marker, ...flags], timeoutMs: 10_000 }
+const servers = connectServers(registry, { servers: { hostile } })
+await servers.ready()
+
+const answers: unknown[] = []
+for (const call of calls) {
+  const [name, megabytes] = call.split(':')
+  const args = megabytes === undefined ? {} : { megabytes: Number(megabytes) }
+  const request = { toolCallId: call, name: `mcp__hostile__${name}`, args }
+  const [answer] = await registry.executeParallel([request], { sessionId: 's', resultBudgetChars: 1_000 })
+  answers.push(answer?.result)
+}
+
+const peakMegabytes = process.resourceUsage().maxRSS / 1024
+const tools = registry.size
+if (given.includes('--exit')) {
+  await servers.close()
+  tell({ what: 'done', answers, tools, peakMegabytes })
+} else {
+  tell({ what: 'ready', answers, tools, peakMegabytes })
+  setInterval(() => {}, 1_000_000)
+}
+
+function tell(said: object): void {
+  process.stdout.write(`${JSON.stringify(said)}\n`)
+}

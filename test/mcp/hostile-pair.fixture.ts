@@ -1,0 +1,102 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { expect, inject } from 'vitest'
+import {
+  type ConnectedServers,
+  type ConnectOptions,
+  connectServers,
+  type McpEvent,
+} from '../../src/mcp/index.ts'
+import type { ToolResult } from '../../src/tool.ts'
+import { ToolRegistry } from '../../src/tool-registry.ts'
+import { HOSTILE_SERVER, script } from './reference-servers.fixture.ts'
+
+/** What `echo()` answers when all is well. */
+export const WELL = { ok: true, value: 'well' }
+
+/** A registry with two servers that misbehave when asked to: `hostile` is asked, `calm` is left in peace. */
+export class HostilePair {
+  readonly registry = new ToolRegistry()
+  readonly events: McpEvent[] = []
+  /** In the command line of every process that belongs to it. */
+  readonly marker = `--marker=${randomUUID()}`
+  servers: ConnectedServers | undefined
+  readonly #hosts: ChildProcess[] = []
+
+  /** Connects both, with what the hostile one is told on its command line. */
+  async connect(...args: string[]): Promise<void> {
+    await this.open(args).ready()
+  }
+
+  /** Begins to connect both, the hostile one with settings of its own. */
+  open(args: readonly string[], settings: object = {}, options: ConnectOptions = {}): ConnectedServers {
+    const hostile = { ...script(HOSTILE_SERVER, this.marker, ...args), timeout_ms: 1_000, ...settings }
+    const calm = { ...script(HOSTILE_SERVER, this.marker), timeout_ms: 20_000 }
+    this.servers = connectServers(
+      this.registry,
+      { mcpServers: { hostile, calm } },
+      { onEvent: (event) => this.events.push(event), ...options },
+    )
+    return this.servers
+  }
+
+  async call(name: string, args: unknown = {}, signal?: AbortSignal): Promise<ToolResult> {
+    const context = { sessionId: 's', ...(signal ? { signal } : {}) }
+    const [answer] = await this.registry.executeParallel([{ toolCallId: 'c', name, args }], context)
+    if (!answer) throw new Error('no answer')
+    return answer.result
+  }
+
+  echo(server: string, args: object = {}): Promise<ToolResult> {
+    return this.call(`mcp__${server}__echo`, { text: 'well', ...args })
+  }
+
+  /** The server is of use again, or was all along: its next call is answered, and not after a long pause. */
+  async expectWell(server: string): Promise<void> {
+    const tooLate = new Promise((resolve) => setTimeout(resolve, 2_000, 'no answer within two seconds'))
+    expect(await Promise.race([this.echo(server), tooLate])).toMatchObject(WELL)
+  }
+
+  /** Another process that connects to a hostile server, makes these calls, and tells what came of them. */
+  startHost(calls: readonly string[]) {
+    const child = spawn(process.execPath, [inject('mcpHost'), HOSTILE_SERVER, this.marker, ...calls], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    this.#hosts.push(child)
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    return {
+      child,
+      ended: new Promise((resolve) => child.once('exit', resolve)),
+      async untilSaid(
+        what: string,
+      ): Promise<{ answers: ToolResult[]; tools: number; peakMegabytes: number }> {
+        for (;;) {
+          const { value, done } = await lines.next()
+          if (done) throw new Error(`the host ended before it said ${what}`)
+          const said = JSON.parse(value)
+          if (said.what === what) return said
+        }
+      },
+    }
+  }
+
+  /** Every process that belongs to it, children's children included. */
+  async processes(): Promise<string[]> {
+    const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid,stat,args'], { maxBuffer: 10_000_000 })
+    return stdout.split('\n').filter((line) => line.includes(this.marker) && !/^\s*\d+ Z/.test(line))
+  }
+
+  /** Those of them that a server started and that do nothing by themselves. */
+  async idlers(): Promise<string[]> {
+    return (await this.processes()).filter((line) => line.includes('setInterval'))
+  }
+
+  /** Closes everything; nothing may be left running. */
+  async end(): Promise<void> {
+    await this.servers?.close()
+    for (const host of this.#hosts.splice(0)) host.kill('SIGKILL')
+    await expect.poll(() => this.processes(), { timeout: 5_000 }).toEqual([])
+  }
+}
