@@ -11,9 +11,9 @@ interface Known {
 }
 
 /**
- * Input whose calls can all be found. A replayed call without its namespace, or whose `tool_search_output` is gone
- * with a compaction, fails every request from there on: the namespace is put back, and what nothing loads any more
- * comes back as `missing`, to be declared.
+ * Makes every call in the input resolvable. A replayed call without its namespace, or whose `tool_search_output` was
+ * lost in a compaction, fails every later request: the namespace is put back, and tools that nothing loads any more
+ * are returned as `missing`, to be declared.
  */
 export function mendNamespaces(
   messages: readonly Item[],

@@ -42,7 +42,7 @@ function split(group: string, members: readonly WireTool[]): Namespace[] {
   })
 }
 
-/** What a name starts with. It only decides which tools stand together, so a wrong guess does no harm. */
+/** What a name starts with. It only decides which tools are grouped, so a wrong guess is harmless. */
 function groupOf(name: string): string {
   const server = /^mcp__(.+?)__/.exec(name)?.[1]
   return server === undefined ? 'tools' : `mcp__${server}`

@@ -55,6 +55,8 @@ export type OpenAiResponsesDialect = Dialect<
 export interface OpenAiResponsesOptions {
   /** Tools that programs of the model may call, by name; a tool that is not named is called by the model only. */
   readonly allowedCallers?: ResponsesCallers
+  /** The most tools in a request, those behind the search not counted; 128. */
+  readonly maxTools?: number
 }
 
 /**
@@ -64,12 +66,13 @@ export interface OpenAiResponsesOptions {
  */
 export function openaiResponses({
   allowedCallers = {},
+  maxTools = 128,
 }: OpenAiResponsesOptions = {}): OpenAiResponsesDialect {
   return makeDialect({
     name: 'openai-responses',
     strategy: 'native',
     rules: OPENAI_RULES,
-    limits: { api: 'the Responses API', maxTools: 128 },
+    limits: { api: 'the Responses API', maxTools },
     toRequest: (input, tools) => toRequest(input, new ResponsesTools(tools, allowedCallers)),
     toReply,
     toMessages: (response, results, tools) =>

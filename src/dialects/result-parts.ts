@@ -6,7 +6,7 @@ export type ResultPart =
   | { readonly kind: 'media'; readonly mimeType: string; readonly data: string }
 
 /**
- * A result in parts: its text, then its media. Media a provider cannot show are told in words, so that the model
+ * A result in parts: its text, then its media. Media that a provider cannot show are named in the text, so that the model
  * knows of them.
  */
 export function resultParts(

@@ -1,5 +1,37 @@
 import { isRecord } from '../json.ts'
+import type { ToolResult } from '../tool.ts'
 import type { WireTools } from './wire-tools.ts'
+
+/**
+ * A search's answer with only what the model can use: without the `$schema` of schemas, scores, empty lists, and the
+ * list of what is callable where that is all it found. Each repeats in every later request. The answer of a search is
+ * one object, as text and as structured data; anything else is returned as it is.
+ */
+export function forModel(result: ToolResult): ToolResult {
+  if (!result.ok || !isRecord(result.structured)) return result
+  if (result.value !== JSON.stringify(result.structured)) return result
+  const { matches, activated } = result.structured
+  const isAll = Array.isArray(activated) && activated.join('\n') === namesIn(matches).join('\n')
+  const kept = Object.entries(result.structured).flatMap(([key, value]) => {
+    if (Array.isArray(value) && value.length === 0 && key !== 'matches') return []
+    if (key === 'activated' && isAll) return []
+    if (key === 'parameters') return [[key, withoutUri(value)] as const]
+    return [[key, key === 'matches' && Array.isArray(value) ? value.map(slimMatch) : value] as const]
+  })
+  return { ...result, value: JSON.stringify(Object.fromEntries(kept)) }
+}
+
+function slimMatch(match: unknown): unknown {
+  if (!isRecord(match)) return match
+  const { score: _, ...rest } = match
+  return isRecord(rest.parameters) ? { ...rest, parameters: withoutUri(rest.parameters) } : rest
+}
+
+function withoutUri(schema: unknown): unknown {
+  if (!isRecord(schema)) return schema
+  const { $schema: _, ...rest } = schema
+  return rest
+}
 
 /** What an answer may say besides the tools it found. */
 const ASIDES = [
@@ -25,6 +57,10 @@ export function searchNote(structured: unknown, tools: WireTools): string {
     return [[key, key === 'evicted' || key === 'already_visible' ? shownNames(value, tools) : value] as const]
   })
   return said.length === 0 ? '' : `The search also says: ${JSON.stringify(Object.fromEntries(said))}`
+}
+
+function namesIn(listed: unknown): readonly unknown[] {
+  return Array.isArray(listed) ? listed.map((match: unknown) => (isRecord(match) ? match.name : match)) : []
 }
 
 /** Evicted tools under the names the model knows them by. */

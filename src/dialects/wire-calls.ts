@@ -1,6 +1,7 @@
 import { hashText, isRecord } from '../json.ts'
 import { toWireName } from '../names.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
+import { forModel } from './search-answer.ts'
 import type { WireTools } from './wire-tools.ts'
 
 /** A call as the provider sent it. */
@@ -42,7 +43,10 @@ export function answersTo(
 ): readonly CallResult[] {
   const { unrunnable } = readCalls(wireCalls, tools)
   const known = new Map([...unrunnable, ...results].map((result) => [result.toolCallId, result]))
-  return wireCalls.map(({ id, wireName }) => known.get(id) ?? notRun(id, tools.fromWireName(wireName)))
+  return wireCalls.map(({ id, wireName }) => {
+    const answer = known.get(id) ?? notRun(id, tools.fromWireName(wireName))
+    return tools.isSearch(answer.name) ? { ...answer, result: forModel(answer.result) } : answer
+  })
 }
 
 /** Arguments as an object; undefined when they are not one. Missing, empty and `null` arguments count as `{}`. */

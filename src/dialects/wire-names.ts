@@ -15,7 +15,7 @@ export class WireNames {
     return this.#wire.get(name) ?? toWireName(name)
   }
 
-  /** The registered name behind a wire name; a name that is not of this set is returned as it is, to be explained. */
+  /** The registered name behind a wire name; a name that is not in this set is returned as it is. */
   fromWire(wireName: string): string {
     return this.#registered.get(wireName) ?? wireName
   }
@@ -37,8 +37,8 @@ export class WireNames {
 const MAX_REMEMBERED = 10_000
 
 /**
- * The way back from names that were changed, for tools that are on no surface any more. A changed name depends on the
- * registered one alone, so this is no memory of a conversation: it only keeps what cannot be computed backwards.
+ * Maps changed names back, for tools that are no longer on a surface. A changed name depends only on the registered
+ * one, so this holds nothing of a conversation: only what cannot be computed backwards.
  */
 export class WireNameMemory {
   readonly #registered = new Map<string, string>()

@@ -3,7 +3,7 @@ import { propertiesOf, type SchemaNode, stringsOf, type TellLoss, typesOf } from
 
 /**
  * One schema that accepts what both accept. Properties named by both become an `allOf`; where two keywords cannot be
- * joined the first stays, and the other is told as lost.
+ * joined the first stays, and the other is reported as lost.
  */
 export function mergeSchemas(
   first: SchemaNode,

@@ -12,7 +12,7 @@ import {
 import type { SchemaRules } from './schema-rules.ts'
 import { splitTypes } from './split-types.ts'
 
-/** A normalised schema in the words a provider knows. A constraint it cannot state is told in the description. */
+/** A normalised schema in the words a provider knows. A constraint it cannot state is added to the description. */
 export function narrowSchema(root: SchemaNode, rules: SchemaRules, tellLoss: TellLoss): SchemaNode {
   const definitions = isRecord(root.$defs) ? root.$defs : {}
   let inlinings = 0
@@ -202,7 +202,7 @@ function keepKeywords(node: SchemaNode, rules: SchemaRules, tell: Tell, hints: s
   return Object.fromEntries(kept)
 }
 
-/** Constraints short enough to be told in words. */
+/** Constraints short enough to be put in words. */
 const TOLD: ReadonlyMap<string, string> = new Map([
   ['pattern', 'pattern'],
   ['minLength', 'min length'],

@@ -35,7 +35,7 @@ export function normaliseSchema(schema: JsonSchema, tellLoss: TellLoss): SchemaN
     if (value === true) return {}
     if (value === false) return { not: {} }
     if (!isRecord(value)) {
-      tellLoss(path, '', 'it is no schema')
+      tellLoss(path, '', 'not a schema')
       return {}
     }
     const modern = modernise(value)
@@ -50,7 +50,7 @@ export function normaliseSchema(schema: JsonSchema, tellLoss: TellLoss): SchemaN
       }
       const kept = normaliseKeyword(keyword, given, `${path}/${escapePointer(keyword)}`)
       if (kept !== undefined) entries.push([keyword, kept])
-      else if (!SILENTLY_DROPPED.has(keyword)) tellLoss(path, keyword, 'its value has no meaning')
+      else if (!SILENTLY_DROPPED.has(keyword)) tellLoss(path, keyword, 'its value is not valid')
     }
     return Object.fromEntries(entries)
   }

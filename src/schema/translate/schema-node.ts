@@ -71,7 +71,7 @@ export function without(node: SchemaNode, ...keywords: readonly string[]): Schem
   return Object.fromEntries(Object.entries(node).filter(([keyword]) => !keywords.includes(keyword)))
 }
 
-/** The node's `type` as a list; empty when it names none. */
+/** The node's `type` as a list; empty when there is none. */
 export function typesOf(node: SchemaNode): readonly string[] {
   if (typeof node.type === 'string') return [node.type]
   return Array.isArray(node.type) ? node.type.filter((type) => typeof type === 'string') : []
