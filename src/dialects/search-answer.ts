@@ -60,7 +60,7 @@ export function searchNote(structured: unknown, tools: WireTools): string {
 }
 
 function namesIn(listed: unknown): readonly unknown[] {
-  return Array.isArray(listed) ? listed.map((match: unknown) => (isRecord(match) ? match.name : match)) : []
+  return Array.isArray(listed) ? listed.filter(isRecord).map(({ name }) => name) : []
 }
 
 /** Evicted tools under the names the model knows them by. */
