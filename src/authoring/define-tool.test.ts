@@ -305,7 +305,9 @@ describe('a plain function', () => {
     expect(() => functionTool(function f() {}, untyped(undefined))).toThrow(
       'expects a function and its options',
     )
-    expect(() => functionTool(untyped('f'), { description: '' })).toThrow('expects a function and its options')
+    expect(() => functionTool(untyped('f'), { description: '' })).toThrow(
+      'expects a function and its options',
+    )
     expect(() => functionTool(function f() {}, untyped({ description: '', serchHint: 'x' }))).toThrow(
       'did you mean "searchHint"?',
     )

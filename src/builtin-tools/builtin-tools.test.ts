@@ -354,7 +354,9 @@ describe('kanban', () => {
     })
     expect(JSON.parse(value(all))).toEqual(all.structured)
     expect(await run('kanban_list', { status: 'done' })).toMatchObject({ structured: [{ id: 'T1' }] })
-    expect(value(await run('kanban_move', { id: 'T9', status: 'done' }))).toContain('list the tickets with kanban_list')
+    expect(value(await run('kanban_move', { id: 'T9', status: 'done' }))).toContain(
+      'list the tickets with kanban_list',
+    )
     expect(await run('kanban_move', { id: 'T1', status: 'gone' })).toMatchObject({ code: 'input_invalid' })
   })
 
