@@ -40,9 +40,7 @@ describe('arguments', () => {
   test('that are no JSON are refused with the reason', () => {
     const cyclic: Record<string, unknown> = {}
     cyclic.self = cyclic
-    expect(accepted(true, cyclic)).toBe(
-      'arguments: invalid JSON: it is cyclic or more than 200 levels deep',
-    )
+    expect(accepted(true, cyclic)).toBe('arguments: invalid JSON: it is cyclic or more than 200 levels deep')
     expect(accepted(true, { n: 1n })).toContain('a bigint is not JSON')
     expect(accepted(true, { n: Number.NaN })).toContain('NaN is not a JSON number')
     expect(accepted(true, { f: () => 1 })).toContain('a function is not JSON')
@@ -284,11 +282,7 @@ describe('an error', () => {
       { city: '', where: {} },
       'where.lat: required (number) but missing',
     ],
-    [
-      'names duplicates',
-      { city: '', ids: [1, 2, 1] },
-      'ids: expected unique items, got array ([1,2,1])',
-    ],
+    ['names duplicates', { city: '', ids: [1, 2, 1] }, 'ids: expected unique items, got array ([1,2,1])'],
     ['names the format', { city: '', at: 'soon' }, 'at: expected the format date-time, got string ("soon")'],
     ['names the constant', { city: '', kind: 'y' }, 'kind: expected "x", got string ("y")'],
   ]

@@ -212,7 +212,9 @@ describe('what is wrong with arguments', () => {
     expect(await errorOf({ properties: { a: { not: { type: 'string' } } } }, { a: 'x' })).toContain(
       'a: expected a value that does not match {"type":"string"}, got string ("x")',
     )
-    expect(await errorOf({ dependentRequired: { a: ['b'] } }, { a: 1 })).toContain('expected b together with a')
+    expect(await errorOf({ dependentRequired: { a: ['b'] } }, { a: 1 })).toContain(
+      'expected b together with a',
+    )
     expect(
       await errorOf({ properties: { a: { oneOf: [{ type: 'number' }, { type: 'integer' }] } } }, { a: 1 }),
     ).toContain('exactly one of the alternatives')
