@@ -29,7 +29,7 @@ const GENERIC_WORDS: ReadonlySet<string> = new Set(['mcp', 'server', 'tools', 't
 
 /**
  * Shares out the first places, so that no source that nobody approved crowds out the rest, however many tools it brings.
- * Nothing is dropped: what makes room follows later. Limited are MCP servers without `trust`, unless the query names
+ * Nothing is dropped: what makes room follows later. Limited are MCP servers that nobody approved, unless the query names
  * the server or the tool. Builtin tools, plugins and trusted servers have no limit.
  */
 export class FirstPlaces {

@@ -33,6 +33,9 @@ export interface SearchMatch {
   readonly reasons: readonly string[]
 }
 
+/** What a match is compared by. */
+export type ScoredMatch = Pick<SearchMatch, 'name' | 'score'>
+
 /** A match below this share of the best score was found by a word in passing. */
 const FAR_WEAKER = 0.1
 
@@ -40,7 +43,10 @@ const FAR_WEAKER = 0.1
  * Whether a match is far weaker than the best of its search: worth showing, not worth activating. A tool that passes
  * `+word` and fits nothing else (score 0) is always far weaker than one that fits, and never than another like it.
  */
-export function isFarWeaker(match: SearchMatch, { matches }: Pick<SearchResult, 'matches'>): boolean {
+export function isFarWeaker(
+  match: ScoredMatch,
+  { matches }: { readonly matches: readonly ScoredMatch[] },
+): boolean {
   const best = Math.max(...matches.map(({ score }) => score))
   return match.score < FAR_WEAKER * best
 }
