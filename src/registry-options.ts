@@ -25,6 +25,7 @@ import { checkPolicy, type Policy } from './registry/policy.ts'
 import type { SearchOptions } from './search/search-result.ts'
 import type { Searcher } from './search/searcher.ts'
 import type { SearcherName } from './search/searchers.ts'
+import type { ToolFinder } from './search/tool-finder.ts'
 import type { SessionOrigin } from './session/open-session.ts'
 import type { ServiceSettings } from './session/session-services.ts'
 import type { SessionDialect, SessionSettings } from './session/settings.ts'
@@ -170,13 +171,13 @@ export function checkSessionOptions(options: SessionOptions): void {
 export function overrideSettings<Dialect extends SessionDialect>(
   settings: SessionSettings,
   { searcher, ...options }: SharedOptions<Dialect>,
-  resolveSearcher: (searcher: SearcherName | Searcher) => Searcher,
+  finder: ToolFinder,
 ): SessionSettings<Dialect> {
   const given = Object.fromEntries(
     Object.entries(options).filter(([name, value]) => name in SHARED_RULES && value !== undefined),
   )
   const overridden = { ...settings, ...given } as SessionSettings<Dialect>
-  return searcher === undefined ? overridden : { ...overridden, searcher: resolveSearcher(searcher) }
+  return searcher === undefined ? overridden : { ...overridden, searcher: finder.searcher(searcher) }
 }
 
 /** The figures that hold where the options name none. */

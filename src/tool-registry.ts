@@ -34,7 +34,6 @@ import {
 } from './registry-options.ts'
 import { PolicyAudience } from './search/audience.ts'
 import type { SearchResult } from './search/search-result.ts'
-import type { Searcher } from './search/searcher.ts'
 import { CallsWithoutSession } from './session/calls-without-session.ts'
 import { type Explanation, explainTool } from './session/explain-tool.ts'
 import { openSession } from './session/open-session.ts'
@@ -102,8 +101,7 @@ export class ToolRegistry {
     this.emit = this.#services.events.emit
     this.#registrar = new Registrar(this.#catalogue, this.emit)
     const { finder } = this.#services
-    const standard = { ...DEFAULT_SETTINGS, searcher: finder.standard }
-    this.#settings = overrideSettings(standard, options, (given) => finder.searcher(given))
+    this.#settings = overrideSettings({ ...DEFAULT_SETTINGS, searcher: finder.standard }, options, finder)
     this.#policy = compilePolicy(this.#settings.policy)
     const scene = { catalogue: this.#catalogue, modes: this.#modes, emit: this.emit }
     this.#viewpoint = new Viewpoint(this.#settings, compilePolicy({}), scene, this.#policy)
@@ -189,7 +187,7 @@ export class ToolRegistry {
   readonly emit: Emit
 
   /** The searcher of searches that name no other. */
-  get searcher(): Searcher {
+  get searcher(): SessionSettings['searcher'] {
     return this.#settings.searcher
   }
 
@@ -274,8 +272,7 @@ export class ToolRegistry {
     options: SessionOptions<Dialect> = {},
   ): Promise<Session<Dialect>> {
     checkSessionOptions(options)
-    const { finder } = this.#services
-    const settings = overrideSettings<Dialect>(this.#settings, options, (given) => finder.searcher(given))
+    const settings = overrideSettings<Dialect>(this.#settings, options, this.#services.finder)
     const pinned = [...settings.pinned, ...this.#preloaded]
     return openSession(this.#services, options, { ...settings, pinned })
   }
