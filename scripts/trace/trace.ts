@@ -65,7 +65,10 @@ async function lazySession() {
     inputSchema: { type: 'object', properties: { city: { type: 'string' } } },
     execute: () => ({ ok: true as const, value: 'sunny' }),
   })
-  registry.syncMcp('weather', [tool('forecast', 'Weather forecast of a city'), tool('rain', 'Rain of a city')])
+  registry.syncMcp('weather', [
+    tool('forecast', 'Weather forecast of a city'),
+    tool('rain', 'Rain of a city'),
+  ])
   return registry.openSession()
 }
 
