@@ -53,7 +53,8 @@ export class SessionAudience implements Audience {
   accepter(): (listing: Listing) => boolean {
     const view = this.#viewpoint.current()
     const { deferred } = view
-    if (this.#among === 'deferred') return ({ name }) => deferred.has(name)
+    if (this.#among === 'deferred')
+      return deferred.size === view.snapshot.size ? acceptEvery : ({ name }) => deferred.has(name)
     if (this.#among === 'shown') return (listing) => view.permits(listing) && !deferred.has(listing.name)
     return view.permitsAll ? acceptEvery : (listing) => view.permits(listing)
   }

@@ -29,8 +29,8 @@ const GENERIC_WORDS: ReadonlySet<string> = new Set(['mcp', 'server', 'tools', 't
 
 /**
  * Limits each unapproved source's share of the first places, so that it cannot crowd out the rest, however many tools
- * it has. No match is dropped; displaced ones follow later. The limit applies to MCP servers without `trust`, unless
- * the query names the server or the tool. Builtin tools, plugins and trusted servers have no limit.
+ * it has. No match is dropped; displaced ones follow later. The limit applies to unapproved MCP servers, unless the
+ * query names the server or the tool. Builtin tools, plugins and trusted servers have no limit.
  */
 export class FirstPlaces {
   readonly #named: ReadonlySet<string>

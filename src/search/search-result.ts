@@ -33,6 +33,9 @@ export interface SearchMatch {
   readonly reasons: readonly string[]
 }
 
+/** The part of a match needed to compare it. */
+export type ScoredMatch = Pick<SearchMatch, 'name' | 'score'>
+
 /** A match below this share of the best score matched only an incidental word. */
 const FAR_WEAKER = 0.1
 
@@ -41,7 +44,10 @@ const FAR_WEAKER = 0.1
  * `+word` and matches nothing else (score 0) is always far weaker than one that matches, but never than another such
  * tool.
  */
-export function isFarWeaker(match: SearchMatch, { matches }: Pick<SearchResult, 'matches'>): boolean {
+export function isFarWeaker(
+  match: ScoredMatch,
+  { matches }: { readonly matches: readonly ScoredMatch[] },
+): boolean {
   const best = Math.max(...matches.map(({ score }) => score))
   return match.score < FAR_WEAKER * best
 }

@@ -1,6 +1,7 @@
 import { ToolRegistry } from 'toolcrib'
 import { connectServers, loadConfig } from 'toolcrib/mcp'
 import { expect, it } from 'vitest'
+import { tool } from '../helpers.ts'
 
 it('a loaded config goes to the registry and to its servers as it is', async () => {
   const text =
@@ -9,6 +10,8 @@ it('a loaded config goes to the registry and to its servers as it is', async () 
   const registry = new ToolRegistry(config.tools)
   const servers = connectServers(registry, config)
   expect(servers.status().map(({ server }) => server)).toEqual(['files'])
-  expect(registry.stats().deferred_mode).toBe(true)
+  registry.register({ ...tool('flagged'), deferred: true })
+  registry.registerMcp(tool('listed'), 'other')
+  expect(registry.stats()).toMatchObject({ deferred_mode: true, auto_deferred: false, deferred: 2 })
   await servers.close()
 })

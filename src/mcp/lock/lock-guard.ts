@@ -28,6 +28,11 @@ export class LockGuard {
     return this.#lockfile !== undefined
   }
 
+  /** True when someone approved the server: the lockfile in force has it. */
+  isApproved(server: string): boolean {
+    return this.#lockfile?.servers.has(server) === true && this.#lockfile.exempt?.has(server) !== true
+  }
+
   /** Puts another lockfile in force. What is registered is held to it when it is synced next. */
   replace(lockfile: Lockfile | undefined): void {
     this.#lockfile = lockfile

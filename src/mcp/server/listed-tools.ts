@@ -97,6 +97,7 @@ export class ListedTools {
       ...(lazy === undefined ? {} : { lazy }),
       ...(pinned === undefined ? {} : { pinned }),
       ...(trust === undefined ? {} : { trust }),
+      approved: guard.isApproved(server),
     }
     return guard.sync(server, taken, (ordered) => {
       const callable = ordered.map((tool) => this.#toCallable(tool))
