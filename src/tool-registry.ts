@@ -3,6 +3,7 @@ import { type FunctionOptions, functionTool } from './authoring/function-tool.ts
 import type { CallContext } from './call/call-scope.ts'
 import { sessionIdOf } from './call/read-context.ts'
 import type { Attachment } from './capability.ts'
+import { anyText, anyValue, checkOptions, type OptionRules } from './check-options.ts'
 import type { Emit, Listener, SyncReport } from './events.ts'
 import { isMetaToolName, META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
 import { Catalogue } from './registry/catalogue.ts'
@@ -39,7 +40,7 @@ import {
   type SessionOptions,
 } from './registry-options.ts'
 import { PolicyAudience } from './search/audience.ts'
-import type { SearchOptions, SearchResult } from './search/search-result.ts'
+import { SEARCH_RULES, type SearchOptions, type SearchResult } from './search/search-result.ts'
 import type { Searcher } from './search/searcher.ts'
 import type { SearcherName } from './search/searchers.ts'
 import { CallsWithoutSession } from './session/calls-without-session.ts'
@@ -90,6 +91,15 @@ export interface RegistrySearchOptions extends SearchOptions {
   /** In place of the registry's own policy. */
   readonly policy?: Policy
 }
+
+// The policy and the searcher are checked when they are read, with messages of their own.
+const REGISTRY_SEARCH_RULES: OptionRules<RegistrySearchOptions> = {
+  ...SEARCH_RULES,
+  searcher: anyValue,
+  policy: anyValue,
+}
+
+const SUBSCRIBE_RULES: OptionRules<{ readonly sessionId?: string }> = { sessionId: anyText }
 
 /**
  * Every tool an agent may use, where each is from, and the sessions that check them out. Readers hold immutable
@@ -196,6 +206,7 @@ export class ToolRegistry {
    * agents), or in one session. Returns how to unsubscribe. What a listener throws is ignored.
    */
   subscribe(listener: Listener, options: { readonly sessionId?: string } = {}): () => void {
+    checkOptions<{ readonly sessionId?: string }>('subscribe()', options, SUBSCRIBE_RULES)
     return this.#services.events.subscribe(listener, options)
   }
 
@@ -274,10 +285,9 @@ export class ToolRegistry {
   }
 
   /** Finds tools by words, names or a pattern. Denied, quarantined and unavailable tools never appear. */
-  async search(
-    query: string,
-    { searcher, policy, ...options }: RegistrySearchOptions = {},
-  ): Promise<SearchResult> {
+  async search(query: string, given: RegistrySearchOptions = {}): Promise<SearchResult> {
+    checkOptions<RegistrySearchOptions>('search()', given, REGISTRY_SEARCH_RULES)
+    const { searcher, policy, ...options } = given
     if (policy !== undefined) checkPolicy(policy)
     const { finder } = this.#services
     return finder.find({
