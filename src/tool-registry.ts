@@ -25,7 +25,9 @@ import { definitionsOf } from './registry/view.ts'
 import { Viewpoint } from './registry/viewpoint.ts'
 import {
   checkRegistryOptions,
+  checkSearchOptions,
   checkSessionOptions,
+  checkSubscribeOptions,
   overrideSettings,
   type RegistryOptions,
   type RegistrySearchOptions,
@@ -180,6 +182,7 @@ export class ToolRegistry {
    * agents), or in one session. Returns how to unsubscribe. What a listener throws is ignored.
    */
   subscribe(listener: Listener, options: { readonly sessionId?: string } = {}): () => void {
+    checkSubscribeOptions(options)
     return this.#services.events.subscribe(listener, options)
   }
 
@@ -253,10 +256,9 @@ export class ToolRegistry {
   }
 
   /** Finds tools by words, names or a pattern. Denied, quarantined and unavailable tools never appear. */
-  async search(
-    query: string,
-    { searcher, policy, ...options }: RegistrySearchOptions = {},
-  ): Promise<SearchResult> {
+  async search(query: string, given: RegistrySearchOptions = {}): Promise<SearchResult> {
+    checkSearchOptions(given)
+    const { searcher, policy, ...options } = given
     if (policy !== undefined) checkPolicy(policy)
     const { finder } = this.#services
     return finder.find({

@@ -1,3 +1,4 @@
+import { anyText, anyValue, type OptionRules } from '../check-options.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
 
 /** How to search. */
@@ -9,6 +10,9 @@ export interface SearchOptions {
   /** Only this server's tools. */
   readonly server?: string
 }
+
+/** Numbers out of range are clamped, so any will do. */
+export const SEARCH_RULES: OptionRules<SearchOptions> = { limit: anyValue, offset: anyValue, server: anyText }
 
 /** A search result, best first. */
 export interface SearchResult {

@@ -10,12 +10,13 @@ import {
 } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import type { EventBody, Listener } from '../events.ts'
+import { isRecord } from '../json.ts'
 import { SearchLimit } from '../meta-tools/search-limit.ts'
 import type { ActivationReport } from '../meta-tools/search-session.ts'
 import type { ServerDirectory } from '../registry/server-directory.ts'
 import type { Viewpoint } from '../registry/viewpoint.ts'
 import { SessionAudience } from '../search/audience.ts'
-import type { SearchOptions, SearchResult } from '../search/search-result.ts'
+import { SEARCH_RULES, type SearchOptions, type SearchResult } from '../search/search-result.ts'
 import type { Store } from '../store/store.ts'
 import type { CallResult, Listing, ToolCall } from '../tool.ts'
 import { type Activations, withinCaps } from './activations.ts'
@@ -128,8 +129,9 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return surface
   }
 
-  /** Finds tools this session may use. Activates nothing. */
-  search(query: string, options: SearchOptions = {}): Promise<SearchResult> {
+  /** Finds tools this session may use. Activates nothing. Rejects with `config-invalid` for an unknown option. */
+  async search(query: string, options: SearchOptions = {}): Promise<SearchResult> {
+    checkOptions<SearchOptions>('search()', options, SEARCH_RULES)
     return this.#services.finder.find({
       ...options,
       query,
@@ -277,9 +279,8 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     const endBatch = this.#checkout.beginBatch()
     const batch = {}
     try {
-      const hooks = this.#hooksOf(context)
-      this.#hooksInFlight.set(batch, hooks)
-      const whole = { ...context, sessionId: this.id, ...(hooks.length > 0 ? { hooks } : {}) }
+      const whole = this.#contextOf(context)
+      this.#hooksInFlight.set(batch, hooksOf(whole?.hooks))
       return await this.#services.runner.execute(calls, whole, this.#current())
     } finally {
       endBatch()
@@ -288,9 +289,16 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     }
   }
 
-  /** Inherited hooks first: what denied a tool to the parent denies it to the child. */
-  #hooksOf({ hooks }: Pick<Partial<CallContext>, 'hooks'>): readonly CallHooks[] {
-    return [...this.#hooks, ...hooksOf(hooks)]
+  /** The context of a batch in this session, with inherited hooks first; null when it cannot be read. */
+  #contextOf(context: unknown): Partial<CallContext> | null {
+    try {
+      if (!isRecord(context)) return null
+      const { hooks, ...rest } = context as Partial<CallContext>
+      const all = [...this.#hooks, ...hooksOf(hooks)]
+      return { ...rest, sessionId: this.id, ...(all.length > 0 ? { hooks: all } : {}) }
+    } catch {
+      return null
+    }
   }
 
   #current(): Turn {
