@@ -14,11 +14,8 @@ describe('a hostile server', () => {
 
   it.each([
     ['hang', { code: 'timeout', error: expect.stringContaining('did not answer within 1000 ms') }],
-    [
-      'huge',
-      { code: 'execution_failed', error: expect.stringContaining('bytes, where 16777216 is the most') },
-    ],
-    ['huge_id_last', { code: 'execution_failed', error: expect.stringContaining('ask it for less') }],
+    ['huge', { code: 'execution_failed', error: expect.stringContaining('bytes (maximum 16777216)') }],
+    ['huge_id_last', { code: 'execution_failed', error: expect.stringContaining('request less data') }],
     ['endless_line', { code: 'timeout' }],
     ['stray', { code: 'timeout' }],
     ['string_id', { code: 'execution_failed', error: expect.stringMatching(/id "\d+" instead of \d+/) }],
@@ -87,7 +84,7 @@ describe('a hostile server', () => {
     expect(flood).toMatchObject({
       ok: false,
       code: 'execution_failed',
-      error: expect.stringContaining('it does not read what it is sent'),
+      error: expect.stringContaining('it does not read its input'),
     })
     expect(other).toMatchObject(WELL)
     await pair.expectWell('hostile')
@@ -115,7 +112,7 @@ describe('a hostile server', () => {
   })
 
   it.each([
-    ['die', 'it was ended by SIGKILL'],
+    ['die', 'it was killed by SIGKILL'],
     ['exit', 'it exited with code 7'],
   ])('that goes away by %s fails its calls at once, and is back for the next', async (tool, reason) => {
     await pair.connect()

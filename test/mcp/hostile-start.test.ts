@@ -20,7 +20,7 @@ describe('a hostile server and its list', () => {
   })
 
   it.each([
-    ['die-listing', 2_500, 'it was ended by SIGKILL'],
+    ['die-listing', 2_500, 'it was killed by SIGKILL'],
     ['late-crash', 2_500, 'it exited with code 3'],
     ['hang-start', 600, 'it was not connected within 600 ms'],
     ['hang-listing', 600, 'it was not connected within 600 ms'],

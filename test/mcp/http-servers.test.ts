@@ -141,7 +141,7 @@ describe('servers over HTTP', () => {
     expect(await long).toMatchObject({
       ok: false,
       code: 'execution_failed',
-      error: expect.stringContaining('broke off'),
+      error: expect.stringContaining('was cut off'),
     })
   })
 
@@ -197,7 +197,7 @@ describe('servers over HTTP', () => {
     const servers = connect({ url: `${url}/mcp` }, { oauth, onEvent: (event) => events.push(event) })
     expect(await servers.ready()).toEqual([{ server: 'web', state: 'ready' }])
     expect(events).toContainEqual(
-      expect.objectContaining({ warning: expect.stringContaining('tokens could not be kept: disk full') }),
+      expect.objectContaining({ warning: expect.stringContaining('tokens could not be stored: disk full') }),
     )
   })
 
@@ -206,9 +206,13 @@ describe('servers over HTTP', () => {
     [
       'the way back is of another flow',
       () => ({ code: 'the-code', state: 'forged' }),
-      'is not the one asked for',
+      'the OAuth callback does not match the request',
     ],
-    ['the way back names no flow', () => ({ code: 'the-code' }), 'is not the one asked for'],
+    [
+      'the way back names no flow',
+      () => ({ code: 'the-code' }),
+      'the OAuth callback does not match the request',
+    ],
     ['the code is not accepted', () => ({ code: 'another', state: 'own' }), 'invalid_grant'],
     ['there is no code', () => ({ state: 'own' }), ''],
     [
@@ -216,7 +220,7 @@ describe('servers over HTTP', () => {
       () => {
         throw new Error('the window was closed')
       },
-      'it was not authorized: the window was closed',
+      'authorization failed: the window was closed',
     ],
   ])('that want authorization fail when %s, and no token is kept', async (_what, comeBack, reason) => {
     // The SDK writes to the console when a code is refused.
@@ -250,7 +254,10 @@ describe('servers over HTTP', () => {
     )
     const oauth = { store: fileTokenStore(await temporary()), redirectUrl: REDIRECT, authorize }
     const [status] = await connect({ url: `${url}/mcp` }, { oauth }).ready()
-    expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining('does not accept') })
+    expect(status).toMatchObject({
+      state: 'failed',
+      reason: expect.stringContaining('it rejected the authorization that it has just issued'),
+    })
     expect(refusals).toBeLessThan(10)
   })
 
@@ -264,7 +271,7 @@ describe('servers over HTTP', () => {
     const [status] = await connect({ url: `https://127.0.0.1:${port}/mcp`, headers }).ready()
     expect(status).toMatchObject({
       state: 'failed',
-      reason: expect.stringMatching(/^nothing answers at https:\S+ \(\w*SELF_SIGNED\w*\)/),
+      reason: expect.stringMatching(/^no response from https:\S+ \(\w*SELF_SIGNED\w*\)/),
     })
     expect(requests).toBe(0)
   })
@@ -311,7 +318,7 @@ describe('servers over HTTP', () => {
   })
 
   it.each([
-    [401, 'it asks for authorization'],
+    [401, 'it requires authorization'],
     [403, '403'],
     [404, '404'],
     [500, '500'],
@@ -409,7 +416,7 @@ describe('servers over HTTP', () => {
     expect(cut).toMatchObject({
       ok: false,
       code: 'execution_failed',
-      error: expect.stringContaining('its answer broke off'),
+      error: expect.stringContaining('its response was cut off'),
     })
     expect(well).toMatchObject({ ok: true, value: 'well' })
     expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'well' })

@@ -76,7 +76,7 @@ describe('requests that pass answers on untouched', () => {
     })
     await expect(connected.request('plain', call('die'))).rejects.toMatchObject({
       code: 'source-unavailable',
-      message: expect.stringContaining('it was ended by SIGKILL'),
+      message: expect.stringContaining('it was killed by SIGKILL'),
     })
   })
 

@@ -169,7 +169,10 @@ describe('published servers over stdio', () => {
       unset: { command: 'node', env: { KEY: key } },
     }).ready()
     expect(statuses[0]).toEqual({ server: 'good', state: 'ready' })
-    expect(statuses[1]).toMatchObject({ state: 'failed', reason: expect.stringContaining('was not found') })
+    expect(statuses[1]).toMatchObject({
+      state: 'failed',
+      reason: expect.stringContaining('not found; install it'),
+    })
     expect(statuses[2]).toMatchObject({ reason: expect.stringContaining('TOOLCRIB_TEST_UNSET has no value') })
     expect((await registry.search('echo')).servers).toHaveLength(2)
   })

@@ -80,14 +80,14 @@ describe('a server that a lockfile refuses while it connects', () => {
 describe('a server that died', () => {
   it('and cannot be started again is reported with both reasons', async () => {
     const { registry, world } = await begin({})
-    world.die('it was ended by SIGKILL')
+    world.die('it was killed by SIGKILL')
     world.fail('no such thing')
     const answer = call(registry)
     await world.pass(200)
     expect(await answer).toMatchObject({
       ok: false,
       code: 'not_available',
-      error: expect.stringContaining('no such thing (before that: it was ended by SIGKILL)'),
+      error: expect.stringContaining('no such thing (before that: it was killed by SIGKILL)'),
     })
     // The same reason again is given once.
     const next = call(registry)
