@@ -73,7 +73,7 @@ describe('connectServers', () => {
     const { registry, world, servers } = await begin({})
     world.isDeaf = true
     await world.pass(30_000)
-    expect(servers.status()).toMatchObject([{ state: 'failed', reason: 'it does not answer: it is deaf' }])
+    expect(servers.status()).toMatchObject([{ state: 'failed', reason: 'it does not respond: it is deaf' }])
     world.isDeaf = false
     const answer = call(registry)
     await world.pass(200)
@@ -85,7 +85,7 @@ describe('connectServers', () => {
     world.tools = 'nonsense'
     world.notify('notifications/tools/list_changed')
     await world.pass(300)
-    expect(world.warnings).toContainEqual(expect.stringContaining('the last list stays'))
+    expect(world.warnings).toContainEqual(expect.stringContaining('the last list stays in use'))
     expect(registry.has('mcp__a__echo')).toBe(true)
     world.tools = [{ name: 'other', inputSchema: { type: 'object' } }]
     world.notify('notifications/tools/list_changed')
@@ -118,7 +118,7 @@ describe('connectServers', () => {
     expect(await call(registry)).toMatchObject({
       ok: false,
       code: 'not_available',
-      error: expect.stringContaining('its config leaves it out'),
+      error: expect.stringContaining('its config excludes it'),
     })
     expect(world.calls).toBe(0)
     await servers.close()
@@ -146,8 +146,8 @@ describe('connectServers', () => {
     const servers = connectServers(new ToolRegistry(), { servers: { a: { command: 'x' } } }, options)
     expect(await servers.ready()).toEqual([{ server: 'a', state: 'ready' }])
     expect(world.warnings).toEqual([
-      expect.stringMatching(/could not be recalled.*disk on fire/),
-      expect.stringMatching(/could not be remembered.*disk on fire/),
+      expect.stringMatching(/cached tools could not be loaded.*disk on fire/),
+      expect.stringMatching(/tools could not be cached.*disk on fire/),
     ])
   })
 
@@ -240,7 +240,7 @@ describe('connectServers', () => {
       expect.objectContaining({
         type: 'output-mismatch',
         tool: 'echo',
-        faults: expect.stringContaining('no structured content'),
+        faults: expect.stringContaining('structured content is missing'),
       }),
     )
   })

@@ -98,10 +98,10 @@ describe('a store of servers', () => {
       expect(await call(registry)).toMatchObject({ ok: true })
       expect((await registry.search('echo')).total).toBe(1)
       expect(world.warnings).toEqual(
-        expect.arrayContaining([expect.stringMatching(`could not be recalled.*${cause}`)]),
+        expect.arrayContaining([expect.stringMatching(`cached tools could not be loaded.*${cause}`)]),
       )
       await world.pass(10_000)
-      expect(world.warnings).toContainEqual(expect.stringContaining('could not be remembered'))
+      expect(world.warnings).toContainEqual(expect.stringContaining('tools could not be cached'))
 
       isBroken = false
       world.tools = [{ name: 'later' }]
