@@ -240,7 +240,7 @@ describe('openFromConfig', () => {
       const [status] = await opened.servers.ready()
       expect(status).toMatchObject({ state: 'failed' })
       expect(JSON.stringify(status)).toContain(
-        `a lock is required and there is no ${join(cwd, 'toolcrib.lock')}`,
+        `a lockfile is required but ${join(cwd, 'toolcrib.lock')} does not exist`,
       )
       await opened.close()
       expect(world.opened).toBe(0)
@@ -257,7 +257,7 @@ describe('openFromConfig', () => {
       expect((await findConfig({ cwd, env })).warnings).toEqual([])
       await rm(join(cwd, 'toolcrib.lock'))
       const [warning, ...others] = (await findConfig({ cwd, env })).warnings
-      expect(warning).toContain(`${join(cwd, 'toolcrib.lock')} was in force before and is gone`)
+      expect(warning).toContain(`${join(cwd, 'toolcrib.lock')} was used before and is missing`)
       expect(others).toEqual([])
       await lockA()
       expect((await findConfig({ cwd, env })).warnings).toEqual([])
@@ -286,7 +286,7 @@ describe('openFromConfig', () => {
         (await findConfig({ cwd, env: { ...env, PATH: path.join(delimiter) } })).warnings
       expect(await warningsOf(usual)).toEqual([])
       expect(await warningsOf(usual, other)).toEqual([])
-      const warning = `server "a" would run ${join(other, 'x')}, and ran ${join(usual, 'x')} when it was approved`
+      const warning = `server "a" would run ${join(other, 'x')}, but ran ${join(usual, 'x')} when it was approved`
       expect((await warningsOf(other, usual))[0]).toContain(warning)
       expect((await warningsOf(other, usual))[0]).toContain(warning)
       await utimes(join(cwd, 'toolcrib.lock'), new Date(1), new Date(1))
