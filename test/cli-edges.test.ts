@@ -147,7 +147,7 @@ describe('a lockfile by name', () => {
     )
     expect(status).toBe(2)
     expect(stderr).toMatch(
-      /there is no lockfile typo\.lock; .*toolcrib lock --lockfile typo\.lock.*config-invalid/,
+      /lockfile typo\.lock does not exist; .*toolcrib lock --lockfile typo\.lock.*config-invalid/,
     )
     expect(wasStarted()).toBe(false)
   })

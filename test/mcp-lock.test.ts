@@ -209,7 +209,7 @@ describe('servers held to a lockfile', () => {
     list([ANNOUNCE])
     expect(await call('mcp__weather__get_rain')).toMatchObject({
       ok: false,
-      error: expect.stringContaining('does not list it any more'),
+      error: expect.stringContaining('the server no longer lists it'),
     })
     expect(callsMade()).toBe('')
   })

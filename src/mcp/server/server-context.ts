@@ -17,14 +17,14 @@ const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 /** What all servers of a registry share. */
 export class ServerContext {
   readonly registry: ServersRegistry
-  /** The servers there are, each under its name. */
+  /** The current servers, by name. */
   readonly servers = new Map<string, ManagedServer>()
-  /** The sessions with connections of their own, and who those belong to. */
+  /** The sessions with private connections, and the client of each. */
   readonly sessions = new Map<string, ClientOptions>()
   readonly guard: LockGuard
   readonly scanner = new ToolScanner()
   readonly cache: CatalogueCache | undefined
-  /** Who the connections that everybody shares belong to. */
+  /** The client of the shared connections. */
   readonly client: ClientOptions
   readonly now: () => number
   readonly random: () => number
@@ -42,7 +42,7 @@ export class ServerContext {
     this.#options = options
   }
 
-  /** Who a connection belongs to: toolcrib, but for what is given. */
+  /** Fills in the defaults of a client. */
   asClient(given: Partial<ClientOptions>): ClientOptions {
     return { name: 'toolcrib', version, ...given }
   }
@@ -51,7 +51,7 @@ export class ServerContext {
   async open(request: OpenRequest): Promise<Connection> {
     const { open, maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options
     if (open) return open(request)
-    // Loaded with the first connection: the SDK takes longer to load than a search of what is remembered.
+    // Loaded with the first connection: loading the SDK takes longer than a search of cached tools.
     const { openConnection } = await import('../connection/open-connection.ts')
     return openConnection(request, {
       env: this.#options.env ?? process.env,
@@ -69,7 +69,7 @@ export class ServerContext {
     if (!oauth) return undefined
     const tokens = oauth.store ?? (store && tokenStoreIn(store))
     if (!tokens)
-      throw new ToolcribError('config-invalid', 'oauth has no place for tokens; pass store, or oauth.store')
+      throw new ToolcribError('config-invalid', 'oauth needs a token store; pass store, or oauth.store')
     return { ...oauth, store: tokens }
   }
 }
