@@ -1,7 +1,7 @@
 import type { Finding } from './finding.ts'
 import type { Reply } from './reply.ts'
 import type { CallResult, ToolCall, ToolSource } from './tool.ts'
-import type { LedgerTotals } from './usage.ts'
+import type { LedgerTotals, SpendLimit } from './usage.ts'
 
 /**
  * What happened, typed: one stream for the registry, its sessions, calls, servers and agents. Traces, metrics and the
@@ -160,13 +160,22 @@ export type AgentEventBody =
       readonly times: number
     }
   | { readonly type: 'compacted'; readonly before: number; readonly after: number }
-  | { readonly type: 'stopped'; readonly stop: AgentStop; readonly ledger: LedgerTotals }
+  | {
+      readonly type: 'stopped'
+      readonly stop: AgentStop
+      /** Which limit, when `stop` is `limit`. */
+      readonly limit?: AgentLimit
+      readonly ledger: LedgerTotals
+    }
 
 /**
- * Why a run ended. done: the model has answered; refused: it will not; length: its answer met a token limit; limit: so
- * many iterations are enough; cancelled: the signal fired; failed: the provider could not be asked.
+ * Why a run ended. done: the model has answered; refused: it will not; length: its answer met the provider's token
+ * limit; limit: a limit of the run is used up; cancelled: the signal fired; failed: the provider could not be asked.
  */
 export type AgentStop = 'done' | 'refused' | 'length' | 'limit' | 'cancelled' | 'failed'
+
+/** The limit that ended a run, by the name of its option. */
+export type AgentLimit = 'maxIterations' | SpendLimit
 
 /** What a sync of one server changed. */
 export interface SyncReport {

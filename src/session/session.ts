@@ -18,6 +18,7 @@ import { SessionAudience } from '../search/audience.ts'
 import type { SearchOptions, SearchResult } from '../search/search-result.ts'
 import type { Store } from '../store/store.ts'
 import type { CallResult, Listing, ToolCall } from '../tool.ts'
+import type { Meter } from '../usage.ts'
 import { type Activations, withinCaps } from './activations.ts'
 import { Checkout, totals } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
@@ -58,6 +59,14 @@ export interface SessionParameters<Dialect extends SessionDialect> {
   readonly parentId?: string
   /** Hooks of the calls during which it was forked: they hold here too. */
   readonly hooks?: readonly CallHooks[]
+  /** Meters of these calls. */
+  readonly meters?: readonly Meter[]
+}
+
+/** What a session forked while calls run takes over from them. */
+interface Inherited {
+  readonly hooks: readonly CallHooks[]
+  readonly meters: readonly Meter[]
 }
 
 /** One conversation's activations, and the surface of each of its turns. Opened by `registry.openSession()`. */
@@ -65,23 +74,26 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   readonly id: string
   /** What it decides by: the registry's options, overridden by its own. */
   readonly settings: SessionSettings<Dialect>
+  /** Count what is spent here, the nearest caller's last: those of the calls during which the session was forked. */
+  readonly meters: readonly Meter[]
   readonly #services: SessionServices
   readonly #viewpoint: Viewpoint
   readonly #checkout: Checkout
   readonly #searchLimit: SearchLimit
   readonly #servers: ServerDirectory | undefined
   readonly #hooks: readonly CallHooks[]
-  readonly #hooksInFlight = new Map<object, readonly CallHooks[]>()
+  readonly #inFlight = new Set<Inherited>()
   readonly #reportedChanges = new Map<string, string>()
   readonly #underWay = new Set<Promise<unknown>>()
   #turn: Turn | undefined
   #forks = 0
 
   constructor(services: SessionServices, parameters: SessionParameters<Dialect>) {
-    const { id, settings, activations, store, parentId, hooks = [] } = parameters
+    const { id, settings, activations, store, parentId, hooks = [], meters = [] } = parameters
     const { events, schedule, viewpoints, finder, now } = services
     this.id = id
     this.settings = settings
+    this.meters = meters
     this.#services = services
     this.#hooks = hooks
     this.emit({
@@ -180,7 +192,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   /**
    * Opens a session for a sub-agent: a snapshot of this one, with its own search. Nothing it does comes back here. Hooks
-   * of the calls that are under way hold for it too. Throws `config-invalid` for an unknown key.
+   * and meters of the calls that are under way hold for it too. Throws `config-invalid` for an unknown key.
    */
   fork(options: ForkOptions = {}): Session {
     checkOptions<ForkOptions>('a fork', options, FORK_RULES)
@@ -199,12 +211,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
       const entry = view.snapshot.get(name)
       return entry === undefined || view.denial(entry) === undefined
     })
+    const inFlight = [...this.#inFlight]
     return new Session(this.#services, {
       id: `${this.id}/${++this.#forks}`,
       parentId: this.id,
       settings,
       activations: inheritActive ? inherited : [],
-      hooks: [...new Set([...this.#hooks, ...[...this.#hooksInFlight.values()].flat()])],
+      hooks: [...new Set([...this.#hooks, ...inFlight.flatMap(({ hooks }) => hooks)])],
+      meters: [...new Set([...this.meters, ...inFlight.flatMap(({ meters }) => meters)])],
     })
   }
 
@@ -274,16 +288,16 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     calls: readonly ToolCall[],
     context: Omit<Partial<CallContext>, 'sessionId'>,
   ): Promise<CallResult[]> {
+    const hooks = this.#hooksOf(context)
+    const batch: Inherited = { hooks, meters: context.meters ?? [] }
     const endBatch = this.#checkout.beginBatch()
-    const batch = {}
     try {
-      const hooks = this.#hooksOf(context)
-      this.#hooksInFlight.set(batch, hooks)
+      this.#inFlight.add(batch)
       const whole = { ...context, sessionId: this.id, ...(hooks.length > 0 ? { hooks } : {}) }
       return await this.#services.runner.execute(calls, whole, this.#current())
     } finally {
       endBatch()
-      this.#hooksInFlight.delete(batch)
+      this.#inFlight.delete(batch)
       await this.#checkout.save()
     }
   }
