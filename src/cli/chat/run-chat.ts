@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import pc from 'picocolors'
-import { type AgentEvent, type AgentResult, agentTool, Ledger, loadAgents } from 'toolcrib/agent'
+import { type AgentEvent, type AgentResult, agentTool, Ledger } from 'toolcrib/agent'
+import { loadAgents } from 'toolcrib/agent-files'
 import { configDirectory } from 'toolcrib/mcp'
 import type { SignalSource, Terminal } from '../terminal.ts'
 import { approval } from './approval.ts'
