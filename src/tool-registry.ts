@@ -15,6 +15,7 @@ import {
   compilePolicy,
   narrowOrDeny,
   narrowPolicy,
+  type Policy,
   type ToolFilter,
 } from './registry/policy.ts'
 import { Registrar } from './registry/registrar.ts'
@@ -192,6 +193,11 @@ export class ToolRegistry {
   /** The searcher of searches that name no other. */
   get searcher(): SessionSettings['searcher'] {
     return this.#settings.searcher
+  }
+
+  /** The policy of sessions that name no other. A session's policy takes its place, so one that narrows it starts here. */
+  get policy(): Policy {
+    return this.#settings.policy
   }
 
   /** Returns the tool registered under a name. */

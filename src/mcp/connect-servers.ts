@@ -6,7 +6,7 @@ import { type Environment, readConfig } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import { CONNECT_RULES, type ConnectOptions, type ServersRegistry } from './connect-options.ts'
 import type { ServerInfo } from './connection/connection.ts'
-import type { ClientOptions } from './connection/server-messages.ts'
+import type { ClientOptions, ServerListener } from './connection/server-messages.ts'
 import type { Lockfile } from './lock/lockfile.ts'
 import { ServerHub } from './server/server-hub.ts'
 import type { RawRequest, RawRequestOptions } from './server/server-requests.ts'
@@ -59,6 +59,12 @@ export interface ConnectedServers {
     options?: { readonly sessionKey?: string | undefined },
   ): Promise<void>
   /**
+   * Receives what servers send by themselves over the shared connections, from now on. Returns how to detach.
+   * Notifications reach every attached listener, and the `client` of the options. A request goes to the listener that
+   * was attached last with an `onRequest`, otherwise to `client.onRequest` of the options.
+   */
+  attach(listener: ServerListener): () => void
+  /**
    * Opens a session with private connections: requests with this `sessionKey` use a process or an HTTP session that
    * is not shared, presents itself as `client`, and sends its requests and notifications only to the client's
    * handlers. A connection opens with the first request to its server, closes when idle, and reopens on demand.
@@ -106,6 +112,7 @@ export function connectServers(
     reload: (next) => hub.reload(() => readServers(next, env)),
     request: (server, request, given = {}) => hub.request(server, request, given),
     notify: (server, notification, given = {}) => hub.notify(server, notification, given),
+    attach: (listener) => hub.attach(listener),
     openSession: (sessionKey, client = {}) => hub.openSession(sessionKey, client),
     closeSession: (sessionKey) => hub.closeSession(sessionKey),
     client: (server) => hub.client(server),

@@ -3,13 +3,8 @@ import { describeError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import type { GuardedTransport } from './requests.ts'
 
-/** How a connection presents itself to servers, and who handles their messages. */
-export interface ClientOptions {
-  /** The client name that servers see, for example in their logs. */
-  readonly name: string
-  readonly version: string
-  /** What the host offers to servers: sampling, elicitation, roots. */
-  readonly capabilities?: ClientCapabilities | undefined
+/** Handles the messages that servers send by themselves. */
+export interface ServerListener {
   /**
    * Handles server requests: `sampling/createMessage`, `elicitation/create`, `roots/list`. The return value is sent
    * as the result; a thrown error is sent as the error, with its numeric `code` and its `data` if present. Without a
@@ -21,6 +16,15 @@ export interface ClientOptions {
    * those of extensions. Exceptions are ignored.
    */
   readonly onNotification?: ((notification: ServerNotification) => void) | undefined
+}
+
+/** How a connection presents itself to servers, and who handles their messages. */
+export interface ClientOptions extends ServerListener {
+  /** The client name that servers see, for example in their logs. */
+  readonly name: string
+  readonly version: string
+  /** What the host offers to servers: sampling, elicitation, roots. */
+  readonly capabilities?: ClientCapabilities | undefined
 }
 
 /** A request from a server to its client. */

@@ -11,6 +11,7 @@ import type { ClientOptions } from '../connection/server-messages.ts'
 import { LockGuard } from '../lock/lock-guard.ts'
 import { ToolScanner } from '../scan/tool-scanner.ts'
 import type { ManagedServer } from './managed-server.ts'
+import { ServerListeners } from './server-listeners.ts'
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
@@ -24,6 +25,8 @@ export class ServerContext {
   readonly guard: LockGuard
   readonly scanner = new ToolScanner()
   readonly cache: CatalogueCache | undefined
+  /** Listens to the shared connections. */
+  readonly listeners: ServerListeners
   /** The client of the shared connections. */
   readonly client: ClientOptions
   readonly now: () => number
@@ -35,7 +38,8 @@ export class ServerContext {
     this.registry = registry
     this.guard = new LockGuard(registry, options.lockfile)
     this.cache = cache
-    this.client = this.asClient(options.client ?? {})
+    this.listeners = new ServerListeners(options.client)
+    this.client = this.listeners.asClient(this.asClient(options.client ?? {}))
     this.now = readClock(options.clock ?? Date.now)
     this.random = options.random ?? Math.random
     this.schedule = options.schedule ?? scheduleInBackground
