@@ -206,6 +206,11 @@ export class ToolRegistry {
     return this.#settings.searcher
   }
 
+  /** The policy of sessions that name no other. A session's policy takes its place, so one that narrows it starts here. */
+  get policy(): Policy {
+    return this.#settings.policy
+  }
+
   /** Returns the tool registered under a name. */
   get(name: string): Tool | undefined {
     return this.#catalogue.get(name)?.tool

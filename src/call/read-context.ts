@@ -36,6 +36,8 @@ const RULES: OptionRules<CallContext> = {
   attachments: anyList,
   onProgress: anyFunction,
   hooks: callHooks,
+  maxIdenticalCalls: wholeNumber(),
+  execute: anyFunction,
 }
 
 /** Checks the context of a batch. Throws `config-invalid` for an unknown key or a value out of range. */

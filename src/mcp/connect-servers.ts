@@ -5,7 +5,7 @@ import { type Environment, readConfig } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { ConnectOptions, ServersRegistry } from './connect-options.ts'
 import type { ServerInfo } from './connection/connection.ts'
-import type { ClientOptions } from './connection/server-messages.ts'
+import type { ClientOptions, ServerListener } from './connection/server-messages.ts'
 import type { Lockfile } from './lock/lockfile.ts'
 import { ServerHub } from './server/server-hub.ts'
 import type { RawRequest, RawRequestOptions } from './server/server-requests.ts'
@@ -58,6 +58,12 @@ export interface ConnectedServers {
     options?: { readonly sessionKey?: string | undefined },
   ): Promise<void>
   /**
+   * Receives what servers send by themselves over the connections that everybody shares, from now on. Returns how to
+   * detach. Notifications reach everyone who is attached, and the `client` of the options. A request is answered by
+   * whoever was attached last with an `onRequest`, and else by `client.onRequest` of the options.
+   */
+  attach(listener: ServerListener): () => void
+  /**
    * Opens a session with connections of its own: a request with this `sessionKey` goes to a process or an HTTP session
    * that nobody else uses, which presents itself as `client` and whose questions and notifications go to its handlers
    * alone. Connections are made with the first request to a server, closed when idle, and made again. Throws
@@ -102,6 +108,7 @@ export function connectServers(
     reload: (next) => hub.reload(() => readServers(next, env)),
     request: (server, request, given = {}) => hub.request(server, request, given),
     notify: (server, notification, given = {}) => hub.notify(server, notification, given),
+    attach: (listener) => hub.attach(listener),
     openSession: (sessionKey, client = {}) => hub.openSession(sessionKey, client),
     closeSession: (sessionKey) => hub.closeSession(sessionKey),
     client: (server) => hub.client(server),

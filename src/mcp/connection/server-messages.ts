@@ -3,13 +3,8 @@ import { describeError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import type { GuardedTransport } from './requests.ts'
 
-/** Who a connection says it is, what it offers to servers, and who answers them. */
-export interface ClientOptions {
-  /** What servers see of it in their logs. */
-  readonly name: string
-  readonly version: string
-  /** What the host can do for servers: sampling, elicitation, roots. */
-  readonly capabilities?: ClientCapabilities | undefined
+/** Who answers servers, and listens to them. */
+export interface ServerListener {
   /**
    * Answers what a server asks: `sampling/createMessage`, `elicitation/create`, `roots/list`. What it returns is sent as
    * the result; what it throws as the error, with its numeric `code` and its `data` where it has them. Without it, every
@@ -21,6 +16,15 @@ export interface ClientOptions {
    * and those of extensions. Exceptions are ignored.
    */
   readonly onNotification?: ((notification: ServerNotification) => void) | undefined
+}
+
+/** Who a connection says it is, what it offers to servers, and who answers them. */
+export interface ClientOptions extends ServerListener {
+  /** What servers see of it in their logs. */
+  readonly name: string
+  readonly version: string
+  /** What the host can do for servers: sampling, elicitation, roots. */
+  readonly capabilities?: ClientCapabilities | undefined
 }
 
 /** Something a server asks of its client. */

@@ -8,6 +8,7 @@ import type { ClientOptions } from '../connection/server-messages.ts'
 import { LockGuard } from '../lock/lock-guard.ts'
 import { ToolScanner } from '../scan/tool-scanner.ts'
 import type { ManagedServer } from './managed-server.ts'
+import { ServerListeners } from './server-listeners.ts'
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
@@ -21,6 +22,8 @@ export class ServerContext {
   readonly guard: LockGuard
   readonly scanner = new ToolScanner()
   readonly cache: CatalogueCache | undefined
+  /** Who listens to the connections that everybody shares. */
+  readonly listeners: ServerListeners
   /** Who the connections that everybody shares belong to. */
   readonly client: ClientOptions
   readonly now: () => number
@@ -32,7 +35,8 @@ export class ServerContext {
     this.registry = registry
     this.guard = new LockGuard(registry, options.lockfile)
     this.cache = cache
-    this.client = this.asClient(options.client ?? {})
+    this.listeners = new ServerListeners(options.client)
+    this.client = this.listeners.asClient(this.asClient(options.client ?? {}))
     this.now = readClock(options.clock ?? Date.now)
     this.random = options.random ?? Math.random
     this.schedule = options.schedule ?? scheduleInBackground

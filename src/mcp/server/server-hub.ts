@@ -9,7 +9,7 @@ import { type KeptVectors, keepVectors } from '../cache/kept-vectors.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import type { ConnectOptions, ServersRegistry } from '../connect-options.ts'
 import type { ServerInfo } from '../connection/connection.ts'
-import type { ClientOptions } from '../connection/server-messages.ts'
+import type { ClientOptions, ServerListener } from '../connection/server-messages.ts'
 import type { Lockfile } from '../lock/lockfile.ts'
 import { ManagedServer } from './managed-server.ts'
 import { ServerContext } from './server-context.ts'
@@ -112,6 +112,10 @@ export class ServerHub implements ServerDirectory {
     options: { readonly sessionKey?: string | undefined },
   ): Promise<void> {
     await this.#find(server).notify(notification, options)
+  }
+
+  attach(listener: ServerListener): () => void {
+    return this.#context.listeners.attach(listener)
   }
 
   openSession(sessionKey: string, client: Partial<ClientOptions>): void {

@@ -1,0 +1,143 @@
+import type { Session } from 'toolcrib'
+import type { Schedule } from 'toolcrib/mcp'
+import type { Principal } from './access.ts'
+import { AskingServers } from './asking-servers.ts'
+import type { Json } from './client-line.ts'
+import { ClientRequests, type ClientScene } from './client-requests.ts'
+import { DEFAULT_LIMITS, type GatewayOptions, type Limits } from './gateway-options.ts'
+import { ModernCalls } from './modern-calls.ts'
+import { PrivateConnections } from './private-connections.ts'
+import { RequestStates } from './request-states.ts'
+import { ToolCalls } from './tool-calls.ts'
+import { ToolList } from './tool-list.ts'
+import { ToolNames } from './tool-names.ts'
+import { Traffic } from './traffic.ts'
+import { Upstream } from './upstream.ts'
+import { type Activation, View } from './view.ts'
+
+/** What all clients of a gateway share, whichever way they came in. */
+export class GatewayCore {
+  readonly options: GatewayOptions
+  readonly limits: Limits
+  readonly now: () => number
+  readonly schedule: Schedule
+  readonly newId: () => string
+  readonly requests: ClientRequests
+  readonly modernCalls: ModernCalls
+  readonly connections: PrivateConnections
+  readonly traffic: Traffic
+  readonly #views = new Map<string | undefined, View>()
+  readonly #unsubscribe: () => void
+  #names: ToolNames | undefined
+
+  constructor(options: GatewayOptions) {
+    const { registry, servers, store, askingServers = [] } = options
+    this.options = options
+    this.limits = withDefaults(options.limits ?? {})
+    this.now = options.now ?? Date.now
+    this.schedule = options.schedule ?? inBackground
+    this.newId = options.newId ?? (() => crypto.randomUUID())
+    this.connections = new PrivateConnections(servers, () => this.#listener())
+    this.traffic = new Traffic(servers, new AskingServers(askingServers, store), this.connections)
+    const upstream = new Upstream(servers, this.traffic)
+    this.requests = new ClientRequests(new ToolList(registry, servers), new ToolCalls(registry, upstream))
+    const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
+    this.modernCalls = new ModernCalls(states, this)
+    const detach = servers.attach(this.#listener())
+    const unsubscribe = registry.subscribe(({ type }) => {
+      if (CHANGES.includes(type)) this.#names = undefined
+    })
+    this.#unsubscribe = () => {
+      detach()
+      unsubscribe()
+    }
+  }
+
+  /** What tools are called now. */
+  get names(): ToolNames {
+    this.#names ??= new ToolNames(this.options.registry, this.options.names ?? 'prefixed')
+    return this.#names
+  }
+
+  /** What a principal sees under a profile; undefined when there is no such profile, or not for this principal. */
+  view(profile: string | undefined, principal: Principal): View | undefined {
+    const wanted = profile ?? principal.profile
+    if (principal.profile !== undefined && wanted !== principal.profile) return undefined
+    const known = this.#views.get(wanted)
+    if (known) return known
+    const { registry, profiles = {}, mode } = this.options
+    if (wanted !== undefined && !Object.hasOwn(profiles, wanted)) return undefined
+    const settings = (wanted === undefined ? undefined : profiles[wanted]) ?? {}
+    const view = new View(registry, { profile: wanted, settings, mode })
+    this.#views.set(wanted, view)
+    return view
+  }
+
+  /** What a client of this view and session works with now. */
+  scene(view: View, session: Session): ClientScene {
+    return { view, session, names: this.names }
+  }
+
+  openSession(view: View, id: string, activation: Activation = 'doors'): Promise<Session> {
+    const { store } = this.options
+    return view.openSession({ id: `gateway:${id}`, store, activation })
+  }
+
+  /** What clients of a view are told that the gateway can do. */
+  capabilities(view: View): Json {
+    const { servers } = this.options
+    const offered = new Set<string>()
+    for (const { server } of servers.status()) {
+      if (!view.permitsServer(server)) continue
+      const info = servers.info(server)
+      // Of a server that never ran nothing is known: it may offer all of it.
+      for (const capability of OPTIONAL) if (!info || info.capabilities[capability]) offered.add(capability)
+    }
+    return {
+      tools: { listChanged: true },
+      ...(offered.has('prompts') ? { prompts: { listChanged: true } } : {}),
+      ...(offered.has('resources') ? { resources: { listChanged: true, subscribe: true } } : {}),
+      ...(offered.has('completions') ? { completions: {} } : {}),
+      ...(offered.has('logging') ? { logging: {} } : {}),
+    }
+  }
+
+  warn(warning: string): void {
+    try {
+      this.options.onWarning?.(warning)
+    } catch {
+      // Whoever is told must not break what it is told about.
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#unsubscribe()
+    this.modernCalls.close()
+    await this.connections.close()
+  }
+
+  #listener() {
+    return {
+      onRequest: (request: Parameters<Traffic['ask']>[0]) => this.traffic.ask(request),
+      onNotification: (notification: Parameters<Traffic['log']>[0]) => {
+        if (notification.method === 'notifications/message') this.traffic.log(notification)
+      },
+    }
+  }
+}
+
+const OPTIONAL = ['prompts', 'resources', 'completions', 'logging']
+
+/** Events after which tools may have other names. */
+const CHANGES = ['tool-registered', 'tool-unregistered', 'server-synced']
+
+function withDefaults(given: NonNullable<GatewayOptions['limits']>): Limits {
+  const set = Object.entries(given).filter(([, value]) => value !== undefined)
+  return { ...DEFAULT_LIMITS, ...Object.fromEntries(set) }
+}
+
+const inBackground: Schedule = (delayMs, fire) => {
+  const timer = setTimeout(fire, delayMs)
+  timer.unref()
+  return () => clearTimeout(timer)
+}

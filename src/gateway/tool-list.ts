@@ -1,0 +1,80 @@
+import type { Session, ToolAnnotations, ToolDefinition, ToolRegistry } from 'toolcrib'
+import type { ConnectedServers, ServerTool } from 'toolcrib/mcp'
+import type { NamedTool, ToolNames } from './tool-names.ts'
+
+/** A tool as clients list it. */
+export type ListedTool = Readonly<Record<string, unknown>> & { readonly name: string }
+
+/** The tools that a session shows, as `tools/list` returns them: a server's own definition under the name shown here. */
+export class ToolList {
+  readonly #registry: ToolRegistry
+  readonly #servers: ConnectedServers
+  readonly #byOwnName = new WeakMap<readonly ServerTool[], ReadonlyMap<string, ServerTool>>()
+
+  constructor(registry: ToolRegistry, servers: ConnectedServers) {
+    this.#registry = registry
+    this.#servers = servers
+  }
+
+  of(session: Session, names: ToolNames): readonly ListedTool[] {
+    return session.surface().tools.flatMap((definition) => {
+      const named = names.ofRegistered(definition.name)
+      if (named) return [this.#toolOf(named, definition)]
+      const door = { ...definitionOf(definition), ...annotated(META_ANNOTATIONS[definition.name]) }
+      return definition.name === 'call_tool' ? [door, CALL_READ_TOOL] : [door]
+    })
+  }
+
+  #toolOf(named: NamedTool, definition: ToolDefinition): ListedTool {
+    const own = definitionOf(definition, named.shown)
+    const listed = this.#listed(named)
+    // What the registry shows of a text or a schema has no hidden characters; all else is as the server sent it.
+    if (listed) return { ...listed, ...own }
+    const { title, annotations } = this.#registry.get(named.registered) ?? {}
+    return { ...own, ...(title === undefined ? {} : { title }), ...annotated(annotations) }
+  }
+
+  #listed({ server, ownName }: NamedTool): Readonly<Record<string, unknown>> | undefined {
+    const tools = server === undefined ? undefined : this.#servers.tools(server)
+    if (!tools) return undefined
+    const known = this.#byOwnName.get(tools)
+    const byName = known ?? new Map(tools.map((tool) => [tool.name, tool]))
+    if (!known) this.#byOwnName.set(tools, byName)
+    return byName.get(ownName)?.listed
+  }
+}
+
+const META_ANNOTATIONS: Readonly<Record<string, ToolAnnotations>> = {
+  tool_search: { readOnlyHint: true, openWorldHint: false },
+  tool_search_regex: { readOnlyHint: true, openWorldHint: false },
+  ToolSearch: { readOnlyHint: true, openWorldHint: false },
+  call_tool: { readOnlyHint: false, destructiveHint: true, openWorldHint: true },
+}
+
+const CALL_READ_TOOL: ListedTool = {
+  name: 'call_read_tool',
+  description:
+    'Calls a tool that only reads: one that the search marks with "call_with": "call_read_tool". Takes the same arguments as call_tool, and refuses every other tool.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      name: { type: 'string', description: 'The name of the tool, as the search returned it.' },
+      arguments: { type: 'object', description: 'The arguments of that tool.', additionalProperties: true },
+    },
+    required: ['name'],
+  },
+  annotations: { readOnlyHint: true, openWorldHint: true },
+}
+
+function definitionOf({ name, description, parameters }: ToolDefinition, shown = name): ListedTool {
+  const schema = typeof parameters === 'boolean' ? {} : parameters
+  return {
+    name: shown,
+    description,
+    inputSchema: schema.type === 'object' ? schema : { ...schema, type: 'object' },
+  }
+}
+
+function annotated(annotations: ToolAnnotations | undefined): { readonly annotations?: ToolAnnotations } {
+  return annotations === undefined ? {} : { annotations }
+}
