@@ -9,15 +9,23 @@ import { evalCommand } from './eval/command.ts'
 import { importCommand } from './import/command.ts'
 import { listCommand } from './list/command.ts'
 import { lockCommand } from './lock/command.ts'
+import { logsCommand } from './logs/command.ts'
 import { reportFailure } from './report-failure.ts'
 import { searchCommand } from './search/command.ts'
+import { serveCommand } from './serve/command.ts'
 import { statsCommand } from './stats/command.ts'
+import { statusCommand } from './status/command.ts'
+import { stopCommand } from './stop/command.ts'
 import type { Terminal } from './terminal.ts'
 import { tourCommand } from './tour/command.ts'
 
 /** In the order in which `--help` lists them. Each describes its flags here, and loads the rest when it runs. */
 const COMMANDS = [
   tourCommand,
+  serveCommand,
+  statusCommand,
+  logsCommand,
+  stopCommand,
   importCommand,
   doctorCommand,
   listCommand,
