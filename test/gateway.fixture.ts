@@ -51,3 +51,35 @@ export async function connectClient(
   onTestFinished(() => client.close())
   return client
 }
+
+/** One request of a modern client, sent by hand: nothing of the answer is lost on the way. */
+export async function rawRequest(
+  gateway: Pick<Gateway, 'fetch'>,
+  method: string,
+  params: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+): Promise<{ status: number; answer: Record<string, unknown> }> {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const name = params.name ?? params.uri
+  const response = await gateway.fetch(
+    new Request(URL_OF_GATEWAY, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': method,
+        ...(typeof name === 'string' ? { 'mcp-name': name } : {}),
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
+    }),
+  )
+  const text = await response.text()
+  const data = text.startsWith('{') ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? '{}')
+  return { status: response.status, answer: JSON.parse(data) }
+}

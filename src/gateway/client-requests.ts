@@ -1,4 +1,5 @@
 import type { ClientLine, Json } from './client-line.ts'
+import type { Offers } from './offers.ts'
 import { RpcError } from './rpc-error.ts'
 import type { CallScene, ToolCalls } from './tool-calls.ts'
 import type { ToolList } from './tool-list.ts'
@@ -11,22 +12,37 @@ export interface ClientScene extends CallScene {
   readonly view: View
 }
 
-/** The requests that clients make, one method each, whatever their era. */
+/** The requests that clients of either era make, one method each. */
 export class ClientRequests {
   readonly #tools: ToolList
   readonly #calls: ToolCalls
+  readonly #offers: Offers
 
-  constructor(tools: ToolList, calls: ToolCalls) {
+  constructor(tools: ToolList, calls: ToolCalls, offers: Offers) {
     this.#tools = tools
     this.#calls = calls
+    this.#offers = offers
   }
 
   async answer(method: string, params: Json, scene: ClientScene, line: ClientLine): Promise<Json> {
+    const { view } = scene
     switch (method) {
       case 'tools/list':
-        return { tools: this.#tools.of(scene.session, scene.names) }
+        return { tools: await this.#tools.of(scene) }
       case 'tools/call':
         return this.#calls.call(params, scene, line)
+      case 'prompts/list':
+        return this.#offers.list('prompts', view)
+      case 'prompts/get':
+        return this.#offers.getPrompt(params, view, line)
+      case 'resources/list':
+        return this.#offers.list('resources', view)
+      case 'resources/templates/list':
+        return this.#offers.list('resourceTemplates', view)
+      case 'resources/read':
+        return this.#offers.readResource(params, view, line)
+      case 'completion/complete':
+        return this.#offers.complete(params, view, line)
       default:
         throw new RpcError(METHOD_NOT_FOUND, 'Method not found')
     }

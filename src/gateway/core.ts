@@ -2,12 +2,16 @@ import type { Session } from 'toolcrib'
 import type { Schedule } from 'toolcrib/mcp'
 import type { Principal } from './access.ts'
 import { AskingServers } from './asking-servers.ts'
-import type { Json } from './client-line.ts'
+import { Audience } from './audience.ts'
+import type { ClientLine, Json } from './client-line.ts'
 import { ClientRequests, type ClientScene } from './client-requests.ts'
 import { DEFAULT_LIMITS, type GatewayOptions, type Limits } from './gateway-options.ts'
 import { ModernCalls } from './modern-calls.ts'
+import { Offers } from './offers.ts'
 import { PrivateConnections } from './private-connections.ts'
 import { RequestStates } from './request-states.ts'
+import { ServerLists } from './server-lists.ts'
+import { Subscriptions } from './subscriptions.ts'
 import { ToolCalls } from './tool-calls.ts'
 import { ToolList } from './tool-list.ts'
 import { ToolNames } from './tool-names.ts'
@@ -26,6 +30,9 @@ export class GatewayCore {
   readonly modernCalls: ModernCalls
   readonly connections: PrivateConnections
   readonly traffic: Traffic
+  readonly offers: Offers
+  readonly audience: Audience
+  readonly subscriptions: Subscriptions
   readonly #views = new Map<string | undefined, View>()
   readonly #unsubscribe: () => void
   #names: ToolNames | undefined
@@ -40,12 +47,18 @@ export class GatewayCore {
     this.connections = new PrivateConnections(servers, () => this.#listener())
     this.traffic = new Traffic(servers, new AskingServers(askingServers, store), this.connections)
     const upstream = new Upstream(servers, this.traffic)
-    this.requests = new ClientRequests(new ToolList(registry, servers), new ToolCalls(registry, upstream))
+    const lists = new ServerLists(servers, (warning) => this.warn(warning))
+    this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
+    const tools = new ToolList(registry, servers, this.limits)
+    this.requests = new ClientRequests(tools, new ToolCalls(registry, upstream), this.offers)
+    this.audience = new Audience(registry, this.schedule)
+    this.subscriptions = new Subscriptions(servers)
     const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
     this.modernCalls = new ModernCalls(states, this)
     const detach = servers.attach(this.#listener())
-    const unsubscribe = registry.subscribe(({ type }) => {
-      if (CHANGES.includes(type)) this.#names = undefined
+    const unsubscribe = registry.subscribe((event) => {
+      if (CHANGES.includes(event.type)) this.#names = undefined
+      if (event.type === 'server-state' && event.state === 'ready') this.subscriptions.restarted(event.server)
     })
     this.#unsubscribe = () => {
       detach()
@@ -75,7 +88,14 @@ export class GatewayCore {
 
   /** What a client of this view and session works with now. */
   scene(view: View, session: Session): ClientScene {
-    return { view, session, names: this.names }
+    const core = this
+    return {
+      view,
+      session,
+      get names() {
+        return core.names
+      },
+    }
   }
 
   openSession(view: View, id: string, activation: Activation = 'doors'): Promise<Session> {
@@ -102,6 +122,23 @@ export class GatewayCore {
     }
   }
 
+  /** Tells servers that a client's roots changed, over the connections that belong to it. */
+  rootsChanged(line: ClientLine): void {
+    for (const { server } of this.options.servers.status())
+      void this.connections.notify(line, server, 'notifications/roots/list_changed')
+  }
+
+  /** Asks running servers of a view for log messages of this level; modern ones are asked with each request. */
+  wantLogs(view: View, level: string | undefined): void {
+    const { servers } = this.options
+    for (const { server, state } of servers.status()) {
+      const info = servers.info(server)
+      const isAsked = state === 'ready' && info?.era === 'legacy' && info.capabilities.logging !== undefined
+      if (!isAsked || level === undefined || !view.permitsServer(server)) continue
+      servers.request(server, { method: 'logging/setLevel', params: { level } }).catch(() => {})
+    }
+  }
+
   warn(warning: string): void {
     try {
       this.options.onWarning?.(warning)
@@ -112,6 +149,8 @@ export class GatewayCore {
 
   async close(): Promise<void> {
     this.#unsubscribe()
+    this.audience.close()
+    this.subscriptions.close()
     this.modernCalls.close()
     await this.connections.close()
   }
@@ -121,6 +160,8 @@ export class GatewayCore {
       onRequest: (request: Parameters<Traffic['ask']>[0]) => this.traffic.ask(request),
       onNotification: (notification: Parameters<Traffic['log']>[0]) => {
         if (notification.method === 'notifications/message') this.traffic.log(notification)
+        this.audience.notified(notification)
+        this.subscriptions.notified(notification)
       },
     }
   }

@@ -67,7 +67,7 @@ class HttpGateway {
   readonly #guard: RequestGuard
   readonly #access: Access
   readonly #legacy: LegacyDoor
-  readonly #modern = new Map<string, ModernDoor>()
+  readonly #modern = new Map<string, Promise<ModernDoor>>()
   #state: GatewayStatus['state'] = 'serving'
 
   constructor(core: GatewayCore) {
@@ -98,7 +98,7 @@ class HttpGateway {
   async close(): Promise<void> {
     if (this.#state !== 'serving') return
     this.#state = 'draining'
-    await Promise.all([...this.#modern.values()].map((door) => door.close()))
+    await Promise.all([...this.#modern.values()].map(async (door) => (await door).close()))
     await this.#legacy.close()
     await this.#core.close()
     this.#state = 'closed'
@@ -133,14 +133,15 @@ class HttpGateway {
     if (body.kind !== 'json') return BODY_FAULTS[body.kind]()
     const isLegacy = await isLegacyRequest(request, body.value)
     if (isLegacy) return this.#legacy.fetch(request, client, body.value)
-    return this.#modernDoor(principal, view).fetch(request, body.value)
+    const door = await this.#modernDoor(principal, view)
+    return door.fetch(request, body.value)
   }
 
-  #modernDoor(principal: Principal, view: View): ModernDoor {
+  #modernDoor(principal: Principal, view: View): Promise<ModernDoor> {
     const key = JSON.stringify([principal.id, view.profile ?? null])
     const known = this.#modern.get(key)
     if (known) return known
-    const door = new ModernDoor(this.#core, view, principal)
+    const door = ModernDoor.open(this.#core, principal, view)
     this.#modern.set(key, door)
     return door
   }

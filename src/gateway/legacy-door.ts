@@ -1,9 +1,8 @@
 import { isInitializeRequest } from '@modelcontextprotocol/server'
-import type { Principal } from './access.ts'
 import type { GatewayCore } from './core.ts'
 import { rpcResponse } from './http-answers.ts'
+import type { ClientIdentity } from './legacy-client.ts'
 import { LegacySession } from './legacy-session.ts'
-import type { Activation, View } from './view.ts'
 
 /** Serves clients of the older era over HTTP: each opens a session, which only its own token can use. */
 export class LegacyDoor {
@@ -19,11 +18,7 @@ export class LegacyDoor {
     return this.#sessions.size
   }
 
-  async fetch(
-    request: Request,
-    client: { readonly principal: Principal; readonly view: View; readonly activation: Activation },
-    parsedBody?: unknown,
-  ): Promise<Response> {
+  async fetch(request: Request, client: ClientIdentity, parsedBody?: unknown): Promise<Response> {
     const id = request.headers.get('mcp-session-id')
     if (id !== null) {
       const session = this.#sessions.get(id)
@@ -33,10 +28,15 @@ export class LegacyDoor {
     }
     if (!isInitializeRequest(parsedBody))
       return rpcResponse(400, -32_000, 'Mcp-Session-Id header is required')
-    const session = await LegacySession.open(this.#core, client, { id: this.#core.newId() })
-    this.#sessions.set(session.id, session)
-    session.onClose(() => this.#sessions.delete(session.id))
+    const session = await this.#open(this.#core.newId(), client)
     return session.fetch(request, parsedBody)
+  }
+
+  async #open(id: string, identity: ClientIdentity): Promise<LegacySession> {
+    const onClose = () => void this.#sessions.delete(id)
+    const session = await LegacySession.open(this.#core, { id, identity, onClose })
+    this.#sessions.set(id, session)
+    return session
   }
 
   async close(): Promise<void> {

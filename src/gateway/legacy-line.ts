@@ -7,12 +7,12 @@ import { RpcError } from './rpc-error.ts'
 
 const METHOD_NOT_FOUND = -32_601
 
-/** Who an older client is: its session, and what it said it can do. */
-export interface LegacyClient {
-  readonly owner: string
+/** What the line needs to know of a client. */
+interface LineOwner {
+  readonly id: string
   readonly principal: string
   readonly askTimeoutMs: number
-  logLevel: string | undefined
+  readonly logLevel: string | undefined
 }
 
 /** The way back to a client of the older era: it is asked over its own connection, while the request waits. */
@@ -21,14 +21,14 @@ export class LegacyLine implements ClientLine {
   readonly owner: string
   readonly principal: string
   readonly signal: AbortSignal
-  readonly #client: LegacyClient
+  readonly #client: LineOwner
   readonly #server: RawServer
   readonly #ctx: ServerContext | undefined
   readonly #notices = new NoticeQueue()
 
   /** Without a request, it is the line for what a server asks between two requests. */
-  constructor(client: LegacyClient, server: RawServer, ctx?: ServerContext) {
-    this.owner = client.owner
+  constructor(client: LineOwner, server: RawServer, ctx?: ServerContext) {
+    this.owner = client.id
     this.principal = client.principal
     this.signal = ctx?.mcpReq.signal ?? new AbortController().signal
     this.#client = client

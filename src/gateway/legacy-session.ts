@@ -1,43 +1,25 @@
-import { type ServerContext, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
-import type { Session } from 'toolcrib'
-import type { Principal } from './access.ts'
-import type { Json } from './client-line.ts'
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import type { GatewayCore } from './core.ts'
-import { type LegacyClient, LegacyLine } from './legacy-line.ts'
-import { RawServer } from './mcp-server.ts'
-import { serverDescription } from './server-description.ts'
-import type { Activation, View } from './view.ts'
-
-/** Who a session belongs to, and what it sees. */
-export interface LegacyOwner {
-  readonly principal: Principal
-  readonly view: View
-  readonly activation: Activation
-}
+import { type ClientIdentity, LegacyClient } from './legacy-client.ts'
 
 /** One session of a client of the older era, over HTTP. */
-export class LegacySession implements LegacyClient {
+export class LegacySession {
   readonly id: string
-  logLevel: string | undefined
   lastUsedAt: number
   readonly #core: GatewayCore
-  readonly #owner: LegacyOwner
-  readonly #session: Session
-  readonly #server: RawServer
+  readonly #client: LegacyClient
   readonly #transport: WebStandardStreamableHTTPServerTransport
-  #onClose = () => {}
+  readonly #onClose: () => void
   #isClosed = false
 
-  private constructor(core: GatewayCore, owner: LegacyOwner, id: string, session: Session) {
-    this.id = id
+  private constructor(core: GatewayCore, client: LegacyClient, onClose: () => void) {
+    this.id = client.id
     this.lastUsedAt = core.now()
     this.#core = core
-    this.#owner = owner
-    this.#session = session
-    const description = serverDescription(core, owner.view, 'legacy')
-    this.#server = new RawServer(description, (method, params, ctx) => this.#answer(method, params, ctx))
+    this.#client = client
+    this.#onClose = onClose
     this.#transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: () => id,
+      sessionIdGenerator: () => client.id,
       maxRequestBodySize: core.limits.maxBodyBytes,
       onsessionclosed: () => this.close(),
     })
@@ -45,30 +27,18 @@ export class LegacySession implements LegacyClient {
 
   static async open(
     core: GatewayCore,
-    owner: LegacyOwner,
-    { id }: { readonly id: string },
+    { id, identity, onClose }: { id: string; identity: ClientIdentity; onClose: () => void },
   ): Promise<LegacySession> {
-    const session = await core.openSession(owner.view, id, owner.activation)
-    const opened = new LegacySession(core, owner, id, session)
-    await opened.#server.connect(opened.#transport)
+    const session = await core.openSession(identity.view, id, identity.activation)
+    const opened = new LegacySession(core, new LegacyClient(core, id, identity, session), onClose)
+    await opened.#client.server.connect(opened.#transport)
     return opened
   }
 
-  get owner(): string {
-    return this.id
-  }
-
-  get principal(): string {
-    return this.#owner.principal.id
-  }
-
-  get askTimeoutMs(): number {
-    return this.#core.limits.askTimeoutMs
-  }
-
   /** Whether a client with this token, at this address, may use the session. */
-  belongsTo({ principal, view }: Pick<LegacyOwner, 'principal' | 'view'>): boolean {
-    return principal.id === this.#owner.principal.id && view === this.#owner.view
+  belongsTo({ principal, view }: Pick<ClientIdentity, 'principal' | 'view'>): boolean {
+    const { identity } = this.#client
+    return principal.id === identity.principal.id && view === identity.view
   }
 
   fetch(request: Request, parsedBody?: unknown): Promise<Response> {
@@ -76,21 +46,10 @@ export class LegacySession implements LegacyClient {
     return this.#transport.handleRequest(request, parsedBody === undefined ? {} : { parsedBody })
   }
 
-  onClose(listener: () => void): void {
-    this.#onClose = listener
-  }
-
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#onClose()
-    await this.#server.close()
-    await this.#core.connections.closeOwner(this.id)
-    await this.#session.close().catch(() => {})
-  }
-
-  #answer(method: string, params: Json, ctx: ServerContext): Promise<Json> {
-    const line = new LegacyLine(this, this.#server, ctx)
-    return this.#core.requests.answer(method, params, this.#core.scene(this.#owner.view, this.#session), line)
+    await this.#client.close()
   }
 }

@@ -1,76 +1,72 @@
-import { createMcpHandler, type McpHttpHandler, type ServerContext } from '@modelcontextprotocol/server'
-import type { Session } from 'toolcrib'
+import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server'
 import type { Principal } from './access.ts'
-import type { Json } from './client-line.ts'
-import type { ClientScene } from './client-requests.ts'
 import type { GatewayCore } from './core.ts'
-import { RawServer } from './mcp-server.ts'
-import { PendingCall } from './pending-call.ts'
-import { serverDescription } from './server-description.ts'
+import { ModernClient } from './modern-client.ts'
+import { whenEnded } from './stream-end.ts'
+import { isJson } from './upstream.ts'
 import type { View } from './view.ts'
 
-/** Requests that a server may ask something about before it answers. */
-const INTERACTIVE = ['tools/call', 'prompts/get', 'resources/read']
+const MAX_WATCHED = 1_000
 
-/** Serves clients of the modern era over HTTP, for one token and profile. Each request stands alone. */
+/** Serves clients of the modern era over HTTP, for one token and profile. */
 export class ModernDoor {
   readonly #core: GatewayCore
-  readonly #view: View
-  readonly #principal: Principal
   readonly #handler: McpHttpHandler
-  #session: Promise<Session> | undefined
+  readonly #client: ModernClient
 
-  constructor(core: GatewayCore, view: View, principal: Principal) {
+  private constructor(core: GatewayCore, client: ModernClient, handler: McpHttpHandler) {
     this.#core = core
-    this.#view = view
-    this.#principal = principal
-    this.#handler = createMcpHandler(() => this.#server(), {
+    this.#client = client
+    this.#handler = handler
+  }
+
+  static async open(core: GatewayCore, principal: Principal, view: View): Promise<ModernDoor> {
+    const session = await core.openSession(view, `${principal.id}:${view.profile ?? ''}`)
+    const client = new ModernClient(core, { principal, view }, session, (method) => notify(handler, method))
+    const handler = createMcpHandler(() => client.server(), {
       legacy: 'reject',
       maxRequestBodySize: core.limits.maxBodyBytes,
       onerror: ({ message }) => core.warn(message),
     })
+    return new ModernDoor(core, client, handler)
   }
 
-  fetch(request: Request, parsedBody: unknown): Promise<Response> {
-    return this.#handler.fetch(request, { parsedBody })
+  async fetch(request: Request, parsedBody: unknown): Promise<Response> {
+    const response = await this.#handler.fetch(request, { parsedBody })
+    const watched = watchedResources(parsedBody)
+    if (watched.length === 0 || !response.ok) return response
+    const stops = await Promise.all(watched.map((uri) => this.#watch(uri)))
+    return whenEnded(response, () => {
+      for (const stop of stops) stop()
+    })
   }
 
   async close(): Promise<void> {
     await this.#handler.close()
-    await (await this.#session)?.close().catch(() => {})
+    await this.#client.close()
   }
 
-  #server(): RawServer {
-    return new RawServer(serverDescription(this.#core, this.#view, 'modern'), (method, params, ctx) =>
-      this.#answer(method, params, ctx),
-    )
-  }
-
-  async #answer(method: string, params: Json, ctx: ServerContext): Promise<Json> {
-    this.#session ??= this.#core.openSession(this.#view, `${this.#principal.id}:${this.#view.profile ?? ''}`)
-    const scene = this.#core.scene(this.#view, await this.#session)
-    return answerModern(this.#core, { method, params, ctx, scene, principal: this.#principal.id })
+  async #watch(uri: string): Promise<() => void> {
+    try {
+      const offer = await this.#core.offers.resource(uri, this.#client.view)
+      return this.#core.subscriptions.watch(offer, () => this.#handler.notify.resourceUpdated(uri))
+    } catch {
+      // Nobody has this resource, so it cannot change.
+      return () => {}
+    }
   }
 }
 
-/** A request of a modern client, with what it sees. */
-export interface ModernRequest {
-  readonly method: string
-  readonly params: Json
-  readonly ctx: ServerContext
-  readonly scene: ClientScene
-  readonly principal: string
+function notify({ notify }: McpHttpHandler, method: string): void {
+  if (method === 'notifications/tools/list_changed') notify.toolsChanged()
+  if (method === 'notifications/prompts/list_changed') notify.promptsChanged()
+  if (method === 'notifications/resources/list_changed') notify.resourcesChanged()
 }
 
-/** Answers a request of a modern client, over HTTP or stdio. */
-export function answerModern(
-  { requests, modernCalls, newId }: GatewayCore,
-  { method, params, ctx, scene, principal }: ModernRequest,
-): Promise<Json> {
-  if (!INTERACTIVE.includes(method))
-    return requests.answer(method, params, scene, new PendingCall(ctx, { owner: newId(), principal }))
-  const boundTo = JSON.stringify([principal, scene.view.profile ?? null, method, params.name ?? params.uri])
-  return modernCalls.run({ params, ctx, principal, boundTo }, (sent, line) =>
-    requests.answer(method, sent, scene, line),
-  )
+/** The resources that a request of a client subscribes to. */
+function watchedResources(body: unknown): readonly string[] {
+  if (!isJson(body) || body.method !== 'subscriptions/listen' || !isJson(body.params)) return []
+  const { notifications } = body.params
+  const uris = isJson(notifications) ? notifications.resourceSubscriptions : undefined
+  return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string').slice(0, MAX_WATCHED) : []
 }

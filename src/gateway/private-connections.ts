@@ -30,7 +30,7 @@ export class PrivateConnections {
 
   lease(server: string, line: ClientLine): Lease {
     if (line.era === 'legacy') {
-      const sessionKey = `client:${line.owner}`
+      const sessionKey = this.keyOf(line)
       if (!this.#sessions.has(sessionKey)) this.#open(sessionKey, line)
       return { sessionKey, release: () => {} }
     }
@@ -42,9 +42,21 @@ export class PrivateConnections {
     return { sessionKey, release: () => this.#release(kind, sessionKey) }
   }
 
+  /** The key of a session's own connections. */
+  keyOf({ owner }: Pick<ClientLine, 'owner'>): string {
+    return `client:${owner}`
+  }
+
+  /** Sends a notification over the connections of a session, where there are any. */
+  async notify(line: ClientLine, server: string, method: string): Promise<void> {
+    const sessionKey = this.keyOf(line)
+    if (this.#sessions.has(sessionKey))
+      await this.#servers.notify(server, { method }, { sessionKey }).catch(() => {})
+  }
+
   /** Closes the connections of a client's session. */
   async closeOwner(owner: string): Promise<void> {
-    await this.#close(`client:${owner}`)
+    await this.#close(this.keyOf({ owner }))
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,9 @@ import { ToolcribError } from 'toolcrib'
 import type { Principal } from './access.ts'
 import type { Era } from './client-line.ts'
 import type { GatewayCore } from './core.ts'
-import { PinnedClient } from './pinned-client.ts'
+import { LegacyClient } from './legacy-client.ts'
+import type { RawServer } from './mcp-server.ts'
+import { ModernClient } from './modern-client.ts'
 import type { View } from './view.ts'
 
 /** Who is served over stdio. */
@@ -22,7 +24,7 @@ export class StdioDoor {
   readonly closed: Promise<void>
   readonly #core: GatewayCore
   readonly #view: View
-  readonly #clients: PinnedClient[] = []
+  readonly #clients: { close(): Promise<void> }[] = []
   #close: () => Promise<void> = async () => {}
 
   constructor(core: GatewayCore, { profile, input = process.stdin, output = process.stdout }: StdioOptions) {
@@ -61,9 +63,21 @@ export class StdioDoor {
     await Promise.all(this.#clients.map((client) => client.close()))
   }
 
-  async #client(era: Era) {
-    const client = await PinnedClient.open(this.#core, this.#view, LOCAL, era)
+  async #client(era: Era): Promise<RawServer> {
+    const core = this.#core
+    const view = this.#view
+    const id = core.newId()
+    const session = await view.openSession({ id })
+    if (era === 'legacy') {
+      const client = new LegacyClient(core, id, { principal: LOCAL, view, activation: 'doors' }, session)
+      this.#clients.push(client)
+      return client.server
+    }
+    const client = new ModernClient(core, { principal: LOCAL, view }, session, (method) => {
+      void server.tell({ method })
+    })
+    const server = client.server()
     this.#clients.push(client)
-    return client.server
+    return server
   }
 }

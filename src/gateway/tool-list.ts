@@ -1,6 +1,9 @@
-import type { Session, ToolAnnotations, ToolDefinition, ToolRegistry } from 'toolcrib'
+import type { ToolAnnotations, ToolDefinition, ToolRegistry } from 'toolcrib'
 import type { ConnectedServers, ServerTool } from 'toolcrib/mcp'
-import type { NamedTool, ToolNames } from './tool-names.ts'
+import type { ClientScene } from './client-requests.ts'
+import type { Limits } from './gateway-options.ts'
+import type { NamedTool } from './tool-names.ts'
+import type { View } from './view.ts'
 
 /** A tool as clients list it. */
 export type ListedTool = Readonly<Record<string, unknown>> & { readonly name: string }
@@ -9,20 +12,34 @@ export type ListedTool = Readonly<Record<string, unknown>> & { readonly name: st
 export class ToolList {
   readonly #registry: ToolRegistry
   readonly #servers: ConnectedServers
+  readonly #limits: Pick<Limits, 'listWaitMs'>
   readonly #byOwnName = new WeakMap<readonly ServerTool[], ReadonlyMap<string, ServerTool>>()
 
-  constructor(registry: ToolRegistry, servers: ConnectedServers) {
+  constructor(registry: ToolRegistry, servers: ConnectedServers, limits: Pick<Limits, 'listWaitMs'>) {
+    this.#limits = limits
     this.#registry = registry
     this.#servers = servers
   }
 
-  of(session: Session, names: ToolNames): readonly ListedTool[] {
+  async of({ session, names, view }: ClientScene): Promise<readonly ListedTool[]> {
+    await this.#waitForStrangers(view)
     return session.surface().tools.flatMap((definition) => {
       const named = names.ofRegistered(definition.name)
       if (named) return [this.#toolOf(named, definition)]
       const door = { ...definitionOf(definition), ...annotated(META_ANNOTATIONS[definition.name]) }
       return definition.name === 'call_tool' ? [door, CALL_READ_TOOL] : [door]
     })
+  }
+
+  /** Waits a little for servers that nothing is known of; all others are listed as they are remembered. */
+  async #waitForStrangers(view: View): Promise<void> {
+    const isStranger = this.#servers
+      .status()
+      .some(
+        ({ server, state }) =>
+          state === 'connecting' && view.permitsServer(server) && this.#servers.tools(server) === undefined,
+      )
+    if (isStranger) await this.#servers.ready({ timeoutMs: this.#limits.listWaitMs })
   }
 
   #toolOf(named: NamedTool, definition: ToolDefinition): ListedTool {

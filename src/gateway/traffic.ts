@@ -22,11 +22,18 @@ export class Traffic {
   readonly #asking: AskingServers
   readonly #connections: PrivateConnections
   readonly #lines = new Map<string, Set<ClientLine>>()
+  readonly #standing = new Map<string, ClientLine>()
 
   constructor(servers: ConnectedServers, asking: AskingServers, connections: PrivateConnections) {
     this.#servers = servers
     this.#asking = asking
     this.#connections = connections
+  }
+
+  /** Where questions go that come over a session's connection while no request is under way; returns how to stop. */
+  stand(sessionKey: string, line: ClientLine): () => void {
+    this.#standing.set(sessionKey, line)
+    return () => void this.#standing.delete(sessionKey)
   }
 
   /** How many requests are under way. */
@@ -73,7 +80,8 @@ export class Traffic {
   #onlyClient(server: string, sessionKey: string | undefined): ClientLine | undefined {
     const lines = [...(this.#lines.get(placeOf(server, sessionKey)) ?? [])]
     const last = lines.at(-1)
-    return last && lines.every(({ owner }) => owner === last.owner) ? last : undefined
+    if (!last) return sessionKey === undefined ? undefined : this.#standing.get(sessionKey)
+    return lines.every(({ owner }) => owner === last.owner) ? last : undefined
   }
 }
 

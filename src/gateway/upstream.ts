@@ -12,6 +12,8 @@ const OF_ONE_HOP = [
   'io.modelcontextprotocol/clientInfo',
 ]
 
+const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo'
+
 const MAX_ROUNDS = 16
 
 /** Sends clients' requests on to servers, and answers of servers back as they came. */
@@ -53,10 +55,14 @@ export class Upstream {
         )
       }
       await line.flushed()
-      return result
+      return this.#isModern(server) ? withoutHop(result, line) : result
     } finally {
       flight.end()
     }
+  }
+
+  #isModern(server: string): boolean {
+    return this.#servers.info(server)?.era === 'modern'
   }
 
   /** Speaks for the client where the server is modern: its capabilities and log level, and not the gateway's. */
@@ -64,8 +70,7 @@ export class Upstream {
     const meta = Object.entries(isJson(params?._meta) ? params._meta : {}).filter(
       ([key]) => !OF_ONE_HOP.includes(key),
     )
-    const isModern = this.#servers.info(server)?.era === 'modern'
-    const ofClient = isModern
+    const ofClient = this.#isModern(server)
       ? {
           [CAPABILITIES_KEY]: line.capabilities,
           ...(line.logLevel === undefined ? {} : { [LOG_LEVEL_KEY]: line.logLevel }),
@@ -75,6 +80,18 @@ export class Upstream {
     const { _meta, ...rest } = params ?? {}
     const all = { ...kept, ...ofClient }
     return { method, params: Object.keys(all).length > 0 ? { ...rest, _meta: all } : rest }
+  }
+}
+
+/** What a modern server says about one hop: how long and for whom to cache, and who answered. The gateway says its own. */
+function withoutHop(result: Json, { era }: ClientLine): Json {
+  const { ttlMs, cacheScope, ...rest } = result
+  const { [SERVER_INFO_KEY]: serverInfo, ...meta } = isJson(rest._meta) ? rest._meta : {}
+  const { _meta, resultType, ...kept } = rest
+  return {
+    ...kept,
+    ...(resultType === undefined || era === 'legacy' ? {} : { resultType }),
+    ...(_meta === undefined || Object.keys(meta).length === 0 ? {} : { _meta: meta }),
   }
 }
 
