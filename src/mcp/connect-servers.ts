@@ -12,7 +12,7 @@ import { ServerHub } from './server/server-hub.ts'
 import type { RawRequest, RawRequestOptions } from './server/server-requests.ts'
 import type { ServerTool } from './server/server-tool.ts'
 
-/** Servers by name. Exactly one of the three forms is expected. */
+/** Servers by name, in any of these forms. */
 export interface ServersConfig {
   /** In the form that `loadConfig()` and `readConfig()` return. */
   readonly servers?: Readonly<Record<string, ServerConfig>>

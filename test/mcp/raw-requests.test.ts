@@ -68,7 +68,7 @@ describe('raw requests', () => {
     const connected = await connect('plain')
     await expect(connected.request('other', call('echo'))).rejects.toMatchObject({
       code: 'source-unavailable',
-      message: expect.stringContaining('there is no server "other"'),
+      message: expect.stringContaining('unknown server "other"'),
     })
     await expect(connected.request('plain', call('hang'), { timeoutMs: 50 })).rejects.toMatchObject({
       code: 'source-unavailable',
