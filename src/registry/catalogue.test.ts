@@ -329,7 +329,7 @@ describe('any sequence of changes', () => {
           given,
         )
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     )
   })
 })
