@@ -1,7 +1,7 @@
 import type { Finding } from './finding.ts'
 import type { Reply } from './reply.ts'
 import type { CallResult, ToolCall, ToolSource } from './tool.ts'
-import type { LedgerTotals } from './usage.ts'
+import type { LedgerTotals, SpendLimit } from './usage.ts'
 
 /**
  * Everything that happens, as one typed stream for the registry, its sessions, calls, servers and agents. Traces,
@@ -164,14 +164,23 @@ export type AgentEventBody =
       readonly times: number
     }
   | { readonly type: 'compacted'; readonly before: number; readonly after: number }
-  | { readonly type: 'stopped'; readonly stop: AgentStop; readonly ledger: LedgerTotals }
+  | {
+      readonly type: 'stopped'
+      readonly stop: AgentStop
+      /** Which limit, when `stop` is `limit`. */
+      readonly limit?: AgentLimit
+      readonly ledger: LedgerTotals
+    }
 
 /**
- * Why a run ended. done: the model gave its answer; refused: the model declined; length: the answer reached a token
- * limit; limit: the run reached its maximum iterations; cancelled: the signal fired; failed: the provider request
- * failed.
+ * Why a run ended. done: the model gave its answer; refused: the model declined; length: the answer reached the
+ * provider's token limit; limit: the run reached a limit of its own; cancelled: the signal fired; failed: the provider
+ * request failed.
  */
 export type AgentStop = 'done' | 'refused' | 'length' | 'limit' | 'cancelled' | 'failed'
+
+/** The limit that ended a run, by the name of its option. */
+export type AgentLimit = 'maxIterations' | SpendLimit
 
 /** Changes made by one server's sync. */
 export interface SyncReport {

@@ -11,6 +11,8 @@ export type {
   BeforeCallAnswer,
   CallContext,
   CallHooks,
+  ExecutedCall,
+  ExecuteInstead,
   HookedCall,
 } from './call/call-scope.ts'
 export { type MemorySpillOptions, memorySpill } from './call/memory-spill.ts'

@@ -22,7 +22,7 @@ import type { SearchStyle, SearchToolName } from './meta-tools/search-session.ts
 import type { ReducerLookup } from './reduce/reducer.ts'
 import type { Defer, Mode } from './registry/mode.ts'
 import { checkPolicy, type Policy } from './registry/policy.ts'
-import type { SearchOptions } from './search/search-result.ts'
+import { SEARCH_RULES, type SearchOptions } from './search/search-result.ts'
 import type { Searcher } from './search/searcher.ts'
 import type { SearcherName } from './search/searchers.ts'
 import type { ToolFinder } from './search/tool-finder.ts'
@@ -165,6 +165,23 @@ export function checkRegistryOptions(options: RegistryOptions): void {
 export function checkSessionOptions(options: SessionOptions): void {
   checkOptions<SessionOptions>('a session', options, SESSION_RULES)
   if (options.policy !== undefined) checkPolicy(options.policy)
+}
+
+// The policy and the searcher are checked when they are read, with messages of their own.
+const SEARCH_OPTIONS: OptionRules<RegistrySearchOptions> = {
+  ...SEARCH_RULES,
+  searcher: anyValue,
+  policy: anyValue,
+}
+
+/** Throws `config-invalid` for an unknown key or a value out of range. */
+export function checkSearchOptions(options: RegistrySearchOptions): void {
+  checkOptions<RegistrySearchOptions>('search()', options, SEARCH_OPTIONS)
+}
+
+/** Throws `config-invalid` for an unknown key or a value out of range. */
+export function checkSubscribeOptions(options: { readonly sessionId?: string }): void {
+  checkOptions<{ readonly sessionId?: string }>('subscribe()', options, { sessionId: anyText })
 }
 
 /** Returns settings with the given options laid over them. */

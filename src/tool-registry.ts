@@ -15,6 +15,7 @@ import {
   compilePolicy,
   narrowOrDeny,
   narrowPolicy,
+  type Policy,
   type ToolFilter,
 } from './registry/policy.ts'
 import { Registrar } from './registry/registrar.ts'
@@ -25,7 +26,9 @@ import { definitionsOf } from './registry/view.ts'
 import { Viewpoint } from './registry/viewpoint.ts'
 import {
   checkRegistryOptions,
+  checkSearchOptions,
   checkSessionOptions,
+  checkSubscribeOptions,
   overrideSettings,
   type RegistryOptions,
   type RegistrySearchOptions,
@@ -180,6 +183,7 @@ export class ToolRegistry {
    * agents), or in one session. Returns how to unsubscribe. What a listener throws is ignored.
    */
   subscribe(listener: Listener, options: { readonly sessionId?: string } = {}): () => void {
+    checkSubscribeOptions(options)
     return this.#services.events.subscribe(listener, options)
   }
 
@@ -189,6 +193,11 @@ export class ToolRegistry {
   /** The searcher of searches that name no other. */
   get searcher(): SessionSettings['searcher'] {
     return this.#settings.searcher
+  }
+
+  /** The policy of sessions that name no other. A session's policy takes its place, so one that narrows it starts here. */
+  get policy(): Policy {
+    return this.#settings.policy
   }
 
   /** Returns the tool registered under a name. */
@@ -253,10 +262,9 @@ export class ToolRegistry {
   }
 
   /** Finds tools by words, names or a pattern. Denied, quarantined and unavailable tools never appear. */
-  async search(
-    query: string,
-    { searcher, policy, ...options }: RegistrySearchOptions = {},
-  ): Promise<SearchResult> {
+  async search(query: string, given: RegistrySearchOptions = {}): Promise<SearchResult> {
+    checkSearchOptions(given)
+    const { searcher, policy, ...options } = given
     if (policy !== undefined) checkPolicy(policy)
     const { finder } = this.#services
     return finder.find({

@@ -48,7 +48,7 @@ export function calledAs(call: ToolCall, toolName: string): { calledAs?: string 
 }
 
 function openTarget(target: CallTarget, call: ToolCall, batch: Batch): Pick<OpenCall, 'isUse' | 'step'> {
-  const { scope, settings, isDryRun } = batch
+  const { scope, maxIdenticalCalls, isDryRun } = batch
   const refusal = refusalOf(target, batch)
   if (refusal !== undefined) {
     noteCall(target.entry.name, target.args, batch)
@@ -59,7 +59,7 @@ function openTarget(target: CallTarget, call: ToolCall, batch: Batch): Pick<Open
   const times = target.entry.isSelfLimiting
     ? 0
     : noteCall(target.entry.name, checked.ok ? checked.args : readArguments(target.args), batch)
-  if (settings.maxIdenticalCalls > 0 && times > settings.maxIdenticalCalls)
+  if (maxIdenticalCalls > 0 && times > maxIdenticalCalls)
     return { isUse: false, step: { answer: repeated(target, times) } }
 
   const isUse = !isDryRun

@@ -1,3 +1,4 @@
+import { anyText, anyValue, type OptionRules } from '../check-options.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
 
 /** Options of a search. */
@@ -9,6 +10,9 @@ export interface SearchOptions {
   /** Only tools of this server. */
   readonly server?: string
 }
+
+/** Numbers out of range are clamped, so any will do. */
+export const SEARCH_RULES: OptionRules<SearchOptions> = { limit: anyValue, offset: anyValue, server: anyText }
 
 /** A search result, best first. */
 export interface SearchResult {

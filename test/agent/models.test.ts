@@ -215,6 +215,22 @@ describe.each(PROVIDERS)('a model of $name', ({ model: makeModel, search, call }
   })
 })
 
+it.each([
+  ['chat-7', /^chat-7$/],
+  // The API takes 64 characters.
+  ['x'.repeat(65), /^[0-9a-f]{16}$/],
+])('names the conversation of %s to OpenAI’s cache, the same way in every request', async (id, key) => {
+  const model = openaiResponsesModel({ model: 'm', apiKey: 'key', baseURL: `${server.url}/v1` })
+  const session = await new ToolRegistry().openSession({ id, dialect: model.dialect })
+  server.play({ text: 'Hi.' }, { text: 'Bye.' })
+  const first = await runAgent({ model, session, messages: 'Hi' })
+  await runAgent({ model, session, messages: [...first.messages, model.dialect.userMessage('Bye')] })
+  expect(server.refusals).toEqual([])
+  const [before, after] = server.requests.slice(-2).map(({ prompt_cache_key }) => prompt_cache_key)
+  expect(before).toMatch(key)
+  expect(after).toBe(before)
+})
+
 function namespaceOf(body: Record<string, unknown>): string {
   const outputs = (body.input as { type?: string; tools?: { name: string }[] }[]).filter(
     ({ type }) => type === 'tool_search_output',

@@ -3,7 +3,7 @@ import { connectServers, loadConfig } from 'toolcrib/mcp'
 import { expect, it } from 'vitest'
 import { tool } from '../helpers.ts'
 
-it('a loaded config goes to the registry and to its servers as it is', async () => {
+it('a loaded config is accepted unchanged by the registry and by connectServers()', async () => {
   const text =
     '[tools]\nregistry_mode = "lazy"\n[server.files]\ncommand = "no-such-command"\nstart = "on-demand"\n'
   const config = await loadConfig({ cwd: '/', env: {}, path: '/toolcrib.toml', readFile: async () => text })
