@@ -1,4 +1,4 @@
-// Vercel's AI SDK, 6 and 7, over a session. In your own code both are imported from 'ai'.
+// Vercel's AI SDK, versions 6 and 7, with a session. In your own code, import from 'ai'.
 import assert from 'node:assert/strict'
 import * as v6 from 'ai-v6'
 import { MockLanguageModelV3 } from 'ai-v6/test'
@@ -42,7 +42,7 @@ const result7 = await v7.generateText({
 assert.equal(result7.text, 'Take an umbrella.')
 assert.ok(session7.isActive('mcp__weather__get_forecast'))
 
-/** A model that needs no network: it searches, calls what it found, and answers. */
+/** A scripted model without network: it searches, calls what it found, and answers. */
 function script() {
   const usage = {
     inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },

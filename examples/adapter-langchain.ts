@@ -1,4 +1,4 @@
-// LangChain over a session: its tools are the session's surface, and each call goes through the session.
+// LangChain with a session: its tools are the session's surface, and each call goes through the session.
 import assert from 'node:assert/strict'
 import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messages'
 import { DynamicStructuredTool, type ToolRunnableConfig } from '@langchain/core/tools'
@@ -6,7 +6,7 @@ import { FakeStreamingChatModel } from '@langchain/core/utils/testing'
 import { type Session, ToolRegistry } from 'toolcrib'
 import { aiSdk } from 'toolcrib/ai-sdk'
 
-/** The adapter: tools that run themselves, with plain JSON Schemas, in the framework's own shape. */
+/** The adapter: executable tools with plain JSON Schemas, converted to the framework's type. */
 const neutral = aiSdk({ jsonSchema: (schema) => schema })
 
 function toLangChainTools(session: Session): DynamicStructuredTool[] {
@@ -25,7 +25,7 @@ function toLangChainTools(session: Session): DynamicStructuredTool[] {
   )
 }
 
-// A registry of one server, lazily: the model sees a search and call_tool, whatever is behind them.
+// A lazy registry with one server: the model sees only a search tool and call_tool.
 const registry = new ToolRegistry({ mode: 'lazy' })
 registry.syncMcp('weather', [
   {
@@ -37,7 +37,7 @@ registry.syncMcp('weather', [
 ])
 const session = await registry.openSession({ dialect: neutral })
 
-// A model that needs no network: it searches, calls what it found, and answers.
+// A scripted model without network: it searches, calls what it found, and answers.
 const calling = (id: string, name: string, args: Record<string, unknown>) =>
   new AIMessage({ content: '', tool_calls: [{ type: 'tool_call', id, name, args }] })
 const answers = [
@@ -62,7 +62,7 @@ assert.equal(messages.at(-1)?.content, 'Take an umbrella.')
 assert.ok(messages.some((message) => message.getType() === 'tool' && message.content === 'Rain in Bern'))
 assert.ok(session.isActive('mcp__weather__get_forecast'))
 
-// What goes wrong comes back as words for the model, not as an exception.
+// Errors are returned as text for the model, not thrown.
 const wrong = await tools[1]?.invoke({
   type: 'tool_call',
   id: '3',

@@ -1,10 +1,10 @@
-// OpenAI's Agents SDK over a session: it runs the loop, the session finds and runs the tools.
+// OpenAI's Agents SDK with a session: the SDK runs the loop, the session finds and runs the tools.
 import assert from 'node:assert/strict'
 import { Agent, type Model, type ModelResponse, run, setTracingDisabled, tool, Usage } from '@openai/agents'
 import { type Session, ToolRegistry } from 'toolcrib'
 import { aiSdk } from 'toolcrib/ai-sdk'
 
-/** The adapter: tools that run themselves, with plain JSON Schemas, in the framework's own shape. */
+/** The adapter: executable tools with plain JSON Schemas, converted to the framework's type. */
 const neutral = aiSdk({ jsonSchema: (schema) => schema })
 
 function toAgentsTools(session: Session) {
@@ -14,7 +14,7 @@ function toAgentsTools(session: Session) {
         name,
         description,
         strict: false,
-        // Open, as the SDK wants it: the session checks arguments against the tool's own schema.
+        // An open schema, as the SDK requires: the session validates arguments against the tool's own schema.
         parameters: {
           ...inputSchema,
           properties: inputSchema.properties as Record<string, object>,
@@ -30,7 +30,7 @@ function toAgentsTools(session: Session) {
   )
 }
 
-// A registry of one server, lazily: the model sees a search and call_tool, whatever is behind them.
+// A lazy registry with one server: the model sees only a search tool and call_tool.
 const registry = new ToolRegistry({ mode: 'lazy' })
 registry.syncMcp('weather', [
   {
@@ -42,7 +42,7 @@ registry.syncMcp('weather', [
 ])
 const session = await registry.openSession({ dialect: neutral })
 
-// A model that needs no network: it searches, calls what it found, and answers with the result.
+// A scripted model without network: it searches, calls what it found, and answers with the result.
 const call = (callId: string, name: string, args: object): ModelResponse['output'][number] => ({
   type: 'function_call',
   callId,
