@@ -18,7 +18,7 @@ const WEB_GLOBALS = {
 }
 
 describe('the core outside Node', () => {
-  it('registers, searches and runs with what a browser has, dependencies included', async () => {
+  it('registers, searches and runs with browser APIs only, dependencies included', async () => {
     const bundle = await rolldown({
       input: fileURLToPath(new URL('../src/index.ts', import.meta.url)),
       platform: 'browser',
