@@ -41,18 +41,18 @@ const PLACES: [string, (options: never) => unknown][] = [
 ]
 
 describe('options', () => {
-  it.each(PLACES)('%s takes none, and an empty object', async (_, take) => {
+  it.each(PLACES)('%s accepts no options, and an empty object', async (_, take) => {
     expect(await faultOf(() => take(untyped({})))).toEqual({ message: 'nothing thrown' })
   })
 
-  it.each(PLACES)('%s refuses an unknown key', async (_, take) => {
+  it.each(PLACES)('%s rejects an unknown key', async (_, take) => {
     const fault = await faultOf(() => take(untyped({ somethingElse: 1 })))
     expect(fault).toMatchObject({ code: 'config-invalid' })
     expect(fault.message).toContain('"somethingElse"')
     expect(fault.message).toMatch(/it takes \w+/)
   })
 
-  it.each(PLACES)('%s refuses what is no object', async (_, take) => {
+  it.each(PLACES)('%s rejects options that are not an object', async (_, take) => {
     for (const options of ['lazy', 7, [], true])
       if (!(Array.isArray(options) && take === PLACES[13]?.[1]))
         expect(await faultOf(() => take(untyped(options)))).toMatchObject({ code: 'config-invalid' })
@@ -139,12 +139,12 @@ describe('options', () => {
     ['a policy', { filter: [] }],
     ['the filter of a policy', { allowedPlugins: 'notes' }],
     ['hooks', { before_tool_call: 'deny' }],
-  ])('%s refuses %j', async (place, options) => {
+  ])('%s rejects %j', async (place, options) => {
     const take = PLACES.find(([name]) => name === place)?.[1]
     expect(await faultOf(() => take?.(untyped(options)))).toMatchObject({ code: 'config-invalid' })
   })
 
-  it('of a fork never include a policy of its own: what it may use is `tools`', async () => {
+  it('of a fork do not include a policy: use `tools` to limit it', async () => {
     const session = await house().openSession()
     expect(await faultOf(() => session.fork(untyped({ allow: ['x'] })))).toMatchObject({
       code: 'config-invalid',
@@ -180,7 +180,7 @@ describe('the context of a batch', () => {
     ['hooks that are 0', { hooks: 0 }],
     ['a list with null', { hooks: [null] }],
     ['a budget below zero', { resultBudgetChars: -1 }, /resultBudgetChars is -1/],
-    ['a budget that is no number', { resultBudgetChars: Number.NaN }],
+    ['a budget that is not a number', { resultBudgetChars: Number.NaN }],
     ['a budget in words', { resultBudgetChars: 'x' }],
     ['dryRun in words', { dryRun: 'true' }, /it must be true or false/],
     ['a turn below zero', { turnCount: -1 }],
@@ -188,7 +188,7 @@ describe('the context of a batch', () => {
     ['a deadline that no timer takes', { timeoutMs: 2 ** 40 }],
     ['no place at all', { maxParallel: 0 }],
     ['attachments that are no list', { attachments: {} }],
-    ['progress for nobody', { onProgress: true }],
+    ['progress that is not a function', { onProgress: true }],
   ]
   const run = async (context: unknown, ran: string[]) => {
     const registry = new ToolRegistry()
@@ -253,7 +253,7 @@ describe('the saved state of a fork', () => {
     return { registry, state }
   }
 
-  it('is taken as it was saved, with its limits, under any id', async () => {
+  it('is restored as saved, with its limits, under any id', async () => {
     const { registry, state } = await forked()
     for (const options of [{ state }, { id: 'other', state }]) {
       const restored = await registry.openSession(options)
@@ -275,7 +275,7 @@ describe('the saved state of a fork', () => {
     ['another fork’s id', (state) => ({ ...state, id: 'chat/2' })],
     ['lists that are none', (state) => ({ ...state, allowlists: 'mcp__slack__*' })],
     ['names that are none', (state) => ({ ...state, allowlists: [[7]] })],
-  ])('is refused with %s', async (_, edit) => {
+  ])('is rejected with %s', async (_, edit) => {
     const { registry, state } = await forked()
     expect(await faultOf(() => registry.openSession({ state: edit(state) as never }))).toMatchObject({
       code: 'config-invalid',
@@ -288,9 +288,9 @@ describe('the saved state of a fork', () => {
     ['no fingerprint', { fingerprint: null }],
     ['tokens below zero', { tokens: -1 }],
     ['endless tokens', { tokens: Number.POSITIVE_INFINITY }],
-    ['a use that is no number', { lastUse: '9' }],
+    ['a use that is not a number', { lastUse: '9' }],
     ['isKept in words', { isKept: 'yes' }],
-  ])('is refused with an activation with %s', async (_, edit) => {
+  ])('is rejected with an activation with %s', async (_, edit) => {
     const { registry, state } = await forked()
     const activations = state.activations.map((activation) => ({ ...activation, ...edit }))
     const options = { state: { ...state, activations } as never }
@@ -309,7 +309,7 @@ describe('the saved state of a fork', () => {
 })
 
 describe('two writers on one store', () => {
-  it('keep all that either activates', async () => {
+  it('keep everything that either activates', async () => {
     const registry = house()
     const store = memoryStore()
     const names = registry.stats().tool_names
