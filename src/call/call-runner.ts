@@ -109,6 +109,8 @@ export class CallRunner {
       attachments: context.attachments ?? [],
       onProgress: context.onProgress,
       hooks: hookList(context.hooks, settings.hooks, timeoutMs),
+      maxIdenticalCalls: context.maxIdenticalCalls ?? settings.maxIdenticalCalls,
+      executeInstead: context.execute,
       abort: new BatchAbort(context.signal),
       slots: maxParallel === undefined ? undefined : new Slots(maxParallel),
       shareChars,

@@ -19,6 +19,7 @@ import { SessionAudience } from '../search/audience.ts'
 import { SEARCH_RULES, type SearchOptions, type SearchResult } from '../search/search-result.ts'
 import type { Store } from '../store/store.ts'
 import type { CallResult, Listing, ToolCall } from '../tool.ts'
+import type { Meter } from '../usage.ts'
 import { type Activations, withinCaps } from './activations.ts'
 import { Checkout, totals } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
@@ -61,6 +62,14 @@ export interface SessionParameters<Dialect extends SessionDialect> {
   readonly parentId?: string
   /** Hooks of the calls during which it was forked: they hold here too. */
   readonly hooks?: readonly CallHooks[]
+  /** Meters of these calls. */
+  readonly meters?: readonly Meter[]
+}
+
+/** What a session forked while calls run takes over from them. */
+interface Inherited {
+  readonly hooks: readonly CallHooks[]
+  readonly meters: readonly Meter[]
 }
 
 /** One conversation's activations, and the surface of each of its turns. Opened by `registry.openSession()`. */
@@ -68,23 +77,26 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   readonly id: string
   /** What it decides by: the registry's options, overridden by its own. */
   readonly settings: SessionSettings<Dialect>
+  /** Count what is spent here, the nearest caller's last: those of the calls during which the session was forked. */
+  readonly meters: readonly Meter[]
   readonly #services: SessionServices
   readonly #viewpoint: Viewpoint
   readonly #checkout: Checkout
   readonly #searchLimit: SearchLimit
   readonly #servers: ServerDirectory | undefined
   readonly #hooks: readonly CallHooks[]
-  readonly #hooksInFlight = new Map<object, readonly CallHooks[]>()
+  readonly #inFlight = new Set<Inherited>()
   readonly #reportedChanges = new Map<string, string>()
   readonly #underWay = new Set<Promise<unknown>>()
   #turn: Turn | undefined
   #forks = 0
 
   constructor(services: SessionServices, parameters: SessionParameters<Dialect>) {
-    const { id, settings, activations, replacesSaved, store, parentId, hooks = [] } = parameters
+    const { id, settings, activations, replacesSaved, store, parentId, hooks = [], meters = [] } = parameters
     const { events, schedule, viewpoints, finder, now } = services
     this.id = id
     this.settings = settings
+    this.meters = meters
     this.#services = services
     this.#hooks = hooks
     this.emit({
@@ -186,7 +198,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   /**
    * Opens a session for a sub-agent: a snapshot of this one, with its own search. Nothing it does comes back here. Hooks
-   * of the calls that are under way hold for it too. Throws `config-invalid` for an unknown key.
+   * and meters of the calls that are under way hold for it too. Throws `config-invalid` for an unknown key.
    */
   fork(options: ForkOptions = {}): Session {
     checkOptions<ForkOptions>('a fork', options, FORK_RULES)
@@ -205,12 +217,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
       const entry = view.snapshot.get(name)
       return entry === undefined || view.denial(entry) === undefined
     })
+    const inFlight = [...this.#inFlight]
     return new Session(this.#services, {
       id: `${this.id}/${++this.#forks}`,
       parentId: this.id,
       settings,
       activations: inheritActive ? inherited : [],
-      hooks: [...new Set([...this.#hooks, ...[...this.#hooksInFlight.values()].flat()])],
+      hooks: [...new Set([...this.#hooks, ...inFlight.flatMap(({ hooks }) => hooks)])],
+      meters: [...new Set([...this.meters, ...inFlight.flatMap(({ meters }) => meters)])],
     })
   }
 
@@ -280,15 +294,15 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     calls: readonly ToolCall[],
     context: Omit<Partial<CallContext>, 'sessionId'>,
   ): Promise<CallResult[]> {
+    const whole = this.#contextOf(context)
+    const batch: Inherited = { hooks: hooksOf(whole?.hooks), meters: listOrNone(whole?.meters) }
     const endBatch = this.#checkout.beginBatch()
-    const batch = {}
+    this.#inFlight.add(batch)
     try {
-      const whole = this.#contextOf(context)
-      this.#hooksInFlight.set(batch, hooksOf(whole?.hooks))
       return await this.#services.runner.execute(calls, whole, this.#current())
     } finally {
       endBatch()
-      this.#hooksInFlight.delete(batch)
+      this.#inFlight.delete(batch)
       await this.#checkout.save()
     }
   }
@@ -344,4 +358,9 @@ function listOf(names: unknown, method: string): readonly string[] {
     'config-invalid',
     `${method}() takes a list of tool names, such as ["mcp__github__search"]`,
   )
+}
+
+/** A context that is refused later may hold anything here. */
+function listOrNone<Item>(list: readonly Item[] | undefined): readonly Item[] {
+  return Array.isArray(list) ? list : []
 }
