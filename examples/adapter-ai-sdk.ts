@@ -1,4 +1,4 @@
-// Vercel's AI SDK, versions 6 and 7, with a session. In your own code, import from 'ai'.
+// Vercel's AI SDK, 6 and 7, over a session. In your own code both are imported from 'ai'.
 import assert from 'node:assert/strict'
 import * as v6 from 'ai-v6'
 import { MockLanguageModelV3 } from 'ai-v6/test'
@@ -90,7 +90,6 @@ assert.equal(result7.text, 'Take an umbrella.')
 assert.equal(sent.length, 1)
 assert.ok(session7.isActive('mcp__weather__get_forecast'))
 
-<<<<<<< HEAD
 // AI SDK 7 can hold tools back itself, and ask the session for the ones that fit.
 const native = await registry.openSession({ dialect: dialect7, strategy: 'native' })
 const seen: string[][] = []
@@ -119,10 +118,6 @@ function script(
   calls: readonly { toolName: string; input: object }[],
   onTools: (names: string[]) => void = () => {},
 ) {
-=======
-/** A scripted model without network: it searches, calls what it found, and answers. */
-function script() {
->>>>>>> prose-outer
   const usage = {
     inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
     outputTokens: { total: 5, text: 5, reasoning: 0 },

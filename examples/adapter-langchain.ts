@@ -1,4 +1,4 @@
-// LangChain with a session: its tools are the session's surface, and each call goes through the session.
+// LangChain over a session: its tools are the session's surface, and each call goes through the session.
 import assert from 'node:assert/strict'
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { DynamicStructuredTool, type ToolRunnableConfig } from '@langchain/core/tools'
@@ -6,7 +6,7 @@ import { FakeStreamingChatModel } from '@langchain/core/utils/testing'
 import { type Session, ToolRegistry, type ToolResult } from 'toolcrib'
 import { aiSdk, type TargetCall } from 'toolcrib/ai-sdk'
 
-/** The adapter: executable tools with plain JSON Schemas, converted to the framework's type. */
+/** The adapter: tools that run themselves, with plain JSON Schemas, in the framework's own shape. */
 const neutral = aiSdk({ jsonSchema: (schema) => schema })
 
 // A person is asked before anything runs that does not call itself read-only, also when it comes through call_tool.
@@ -32,7 +32,6 @@ function toLangChainTools(session: Session): DynamicStructuredTool[] {
   )
 }
 
-<<<<<<< HEAD
 /** Text and images, as LangChain's standard content blocks. */
 function toContent(result: ToolResult) {
   if (!result.ok) return `Error (${result.code}): ${result.error}`
@@ -47,9 +46,6 @@ function toContent(result: ToolResult) {
 // A registry of one server, lazily: the model sees a search and call_tool, whatever is behind them.
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 const sent: unknown[] = []
-=======
-// A lazy registry with one server: the model sees only a search tool and call_tool.
->>>>>>> prose-outer
 const registry = new ToolRegistry({ mode: 'lazy' })
 registry.syncMcp('weather', [
   {
@@ -73,7 +69,7 @@ registry.syncMcp('weather', [
 ])
 const session = await registry.openSession({ dialect: neutral })
 
-// A scripted model without network: it searches, calls what it found, and answers.
+// A model that needs no network: it searches, calls what it found, and answers.
 const calling = (id: string, name: string, args: Record<string, unknown>) =>
   new AIMessage({ content: '', tool_calls: [{ type: 'tool_call', id, name, args }] })
 const answers = [
@@ -115,7 +111,7 @@ assert.match(String(results[2]?.content), /denied/)
 assert.deepEqual(sent, [])
 assert.ok(session.isActive('mcp__weather__get_forecast'))
 
-// Errors are returned as text for the model, not thrown.
+// What goes wrong comes back as words for the model, not as an exception.
 const wrong = await tools[1]?.invoke({
   type: 'tool_call',
   id: '3',

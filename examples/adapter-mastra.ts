@@ -1,11 +1,5 @@
-<<<<<<< HEAD
 // Mastra over a session. It takes tools of the AI SDK, which it knows by their "parameters".
 // Mastra is large, so it is not a dependency here: `npm install --no-save @mastra/core@1` runs the second half.
-=======
-// Mastra with a session. It accepts AI SDK tools, which it recognises by their "parameters". Mastra is large, so it
-// is not a dependency here: run `npm install --no-save @mastra/core` to enable the second half.
->>>>>>> prose-outer
-
 import assert from 'node:assert/strict'
 import { jsonSchema } from 'ai-v6'
 import { type Session, ToolRegistry, type ToolResult } from 'toolcrib'
@@ -60,7 +54,7 @@ function toMastraTools(session: Session) {
   )
 }
 
-// What Mastra requires of a tool: a description, a schema and an executor.
+// What Mastra asks of a tool: a description, a schema and an executor.
 assert.deepEqual(Object.keys(tools), ['tool_search', 'call_tool'])
 const found = await tools.tool_search?.execute({ query: 'weather forecast' }, { toolCallId: '0' })
 assert.match(found?.ok ? found.value : '', /get_forecast/)
@@ -100,21 +94,12 @@ interface MastraAgent {
 async function loadAgent(): Promise<(new (options: object) => MastraAgent) | undefined> {
   const name = '@mastra/core/agent'
   const module = await import(name).catch(() => undefined)
-  if (!module) console.log('@mastra/core is not installed; only the tools were tested')
+  if (!module) console.log('@mastra/core is not installed; only the tools were tried')
   return module?.Agent
 }
 
-<<<<<<< HEAD
 /** A model that needs no network: it makes these calls, one in each turn, and then answers. */
 function model(calls: readonly { toolName: string; input: object }[]): object {
-=======
-/** A scripted model without network: it searches, calls what it found, and answers. */
-function model(): object {
-  const calls = [
-    { toolName: 'tool_search', input: { query: 'weather forecast' } },
-    { toolName: 'call_tool', input: { name: 'mcp__weather__get_forecast', arguments: { city: 'Bern' } } },
-  ]
->>>>>>> prose-outer
   let turn = 0
   return {
     specificationVersion: 'v2',

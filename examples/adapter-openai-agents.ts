@@ -1,17 +1,16 @@
-// OpenAI's Agents SDK with a session: the SDK runs the loop, the session finds and runs the tools.
+// OpenAI's Agents SDK over a session: it runs the loop, the session finds and runs the tools.
 import assert from 'node:assert/strict'
 import { Agent, type Model, type ModelResponse, run, setTracingDisabled, tool, Usage } from '@openai/agents'
 import { type Session, ToolRegistry, type ToolResult } from 'toolcrib'
 import { aiSdk, type TargetCall } from 'toolcrib/ai-sdk'
 
-/** The adapter: executable tools with plain JSON Schemas, converted to the framework's type. */
+/** The adapter: tools that run themselves, with plain JSON Schemas, in the framework's own shape. */
 const neutral = aiSdk({ jsonSchema: (schema) => schema })
 
 // A person is asked before anything runs that does not call itself read-only, also when it comes through call_tool.
 const unlessReadOnly = ({ annotations }: TargetCall) => annotations?.readOnlyHint !== true
 
 function toAgentsTools(session: Session) {
-<<<<<<< HEAD
   const tools = neutral.toExecutableTools(session, { needsApproval: unlessReadOnly })
   return Object.entries(tools).map(([name, { description, inputSchema, execute, needsApproval }]) =>
     tool({
@@ -48,31 +47,6 @@ function toOutput(result: ToolResult) {
 // A registry of one server, lazily: the model sees a search and call_tool, whatever is behind them.
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 const sent: unknown[] = []
-=======
-  return Object.entries(neutral.toExecutableTools(session)).map(
-    ([name, { description, inputSchema, execute }]) =>
-      tool({
-        name,
-        description,
-        strict: false,
-        // An open schema, as the SDK requires: the session validates arguments against the tool's own schema.
-        parameters: {
-          ...inputSchema,
-          properties: inputSchema.properties as Record<string, object>,
-          required: inputSchema.required ?? [],
-          additionalProperties: true,
-        },
-        async execute(input, _context, details) {
-          const toolCallId = details?.toolCall?.callId ?? name
-          const result = await execute(input, { toolCallId, abortSignal: details?.signal })
-          return result.ok ? result.value : `Error (${result.code}): ${result.error}`
-        },
-      }),
-  )
-}
-
-// A lazy registry with one server: the model sees only a search tool and call_tool.
->>>>>>> prose-outer
 const registry = new ToolRegistry({ mode: 'lazy' })
 registry.syncMcp('weather', [
   {
@@ -96,7 +70,7 @@ registry.syncMcp('weather', [
 ])
 const session = await registry.openSession({ dialect: neutral })
 
-// A scripted model without network: it searches, calls what it found, and answers with the result.
+// A model that needs no network: it searches, calls what it found, and answers with the result.
 const call = (callId: string, name: string, args: object): ModelResponse['output'][number] => ({
   type: 'function_call',
   callId,

@@ -1,4 +1,4 @@
-// Sub-agents: the model delegates a task to one, which works in a fork of the session, within its allowlist.
+// Sub-agents: the model hands a task to one, which works in a fork of the session, within its allowlist.
 import assert from 'node:assert/strict'
 import { type Tool, ToolRegistry } from 'toolcrib'
 import { agentTool, parseAgent, runAgent, scriptedModel } from 'toolcrib/agent'
@@ -15,11 +15,7 @@ registry.syncMcp('github', [tool('search_issues', 'Search issues.'), tool('close
 registry.syncMcp('mail', [tool('send', 'Send an email.')])
 const session = await registry.openSession()
 
-<<<<<<< HEAD
 // As in a file of its own; loadAgents('agents') of toolcrib/agent-files reads a folder of them.
-=======
-// The same text could be a file; loadAgents('agents') reads a folder of them.
->>>>>>> prose-outer
 const triage = parseAgent(`---
 name: triage
 description: Looks through issues and says which can be closed.
@@ -31,15 +27,10 @@ You triage issues. Search first; close nothing without a reason.
 
 const model = scriptedModel([
   { calls: [{ name: 'agent', args: { agent: 'triage', task: 'Find stale issues.' } }] },
-  // These turns belong to the sub-agent.
+  // From here on the sub-agent speaks.
   { calls: [{ name: 'mcp__github__search_issues' }, { name: 'mcp__mail__send' }] },
-<<<<<<< HEAD
   { text: 'Issue 7 is stale.', inputTokens: 2000, outputTokens: 100 },
   // And here its caller again.
-=======
-  { text: 'Issue 7 is stale.' },
-  // This one belongs to its caller again.
->>>>>>> prose-outer
   { text: 'You could close issue 7.' },
 ])
 registry.register(agentTool({ agents: [triage], model, session, maxDepth: 1 }))

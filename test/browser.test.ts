@@ -17,15 +17,10 @@ const WEB_GLOBALS = {
   performance,
 }
 
-<<<<<<< HEAD
 /** Bundles entry points for a browser, dependencies included, and loads each into a page under its name. */
 async function openPage(entries: Readonly<Record<string, string>>) {
   const page = createContext({ ...WEB_GLOBALS })
   for (const [name, path] of Object.entries(entries)) {
-=======
-describe('the core outside Node', () => 
-  it('registers, searches and runs with browser APIs only, dependencies included', async () => {
->>>>>>> prose-outer
     const bundle = await rolldown({
       input: fileURLToPath(new URL(path, import.meta.url)),
       platform: 'browser',
@@ -39,6 +34,7 @@ describe('the core outside Node', () =>
     new Script(code).runInContext(page)
   }
   return page
+}
 
 const LOADED_ON_USE = ['gpt-tokenizer/encoding/o200k_base', '@anthropic-ai/sdk', '@google/genai', 'openai']
 

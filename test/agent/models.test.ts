@@ -116,7 +116,7 @@ describe.each(PROVIDERS)('a model of $name', ({ model: makeModel, search, call }
     expect(server.requests.length - before).toBe(3)
   })
 
-  it('retries when the stream is cut off', async () => {
+  it('asks again when the stream is cut', async () => {
     const model = makeModel(server.url)
     server.play({ text: 'A long answer that does not end', cutAfter: 4 }, { text: 'Whole.' })
     const result = await runAgent({
@@ -129,7 +129,7 @@ describe.each(PROVIDERS)('a model of $name', ({ model: makeModel, search, call }
     expect(result).toMatchObject({ stop: 'done', text: 'Whole.', iterations: 1 })
   })
 
-  it('waits as long as an overloaded server asks', async () => {
+  it('waits out an overload, as long as the server asks', async () => {
     const model = makeModel(front.url)
     front.failNext(2)
     server.play({ text: 'Here now.' })
@@ -144,7 +144,7 @@ describe.each(PROVIDERS)('a model of $name', ({ model: makeModel, search, call }
     expect(slept).toEqual([3000, 3000])
   })
 
-  it('fails with the provider’s own message when the request is rejected', async () => {
+  it('fails with the provider’s own words when the request is refused', async () => {
     const model = makeModel(front.url)
     const before = front.requests
     front.refuseNext()
@@ -172,10 +172,10 @@ describe.each(PROVIDERS)('a model of $name', ({ model: makeModel, search, call }
     expect(server.refusals).toEqual([])
   })
 
-  it('can be prevented from calling, with the tools still in the request', async () => {
+  it('can be kept from calling, with the tools still in the request', async () => {
     const model = makeModel(server.url)
     const stuck = (body: Record<string, unknown>): ScriptedWords =>
-      JSON.stringify(body).includes('without tools')
+      JSON.stringify(body).includes('cannot call tools in this turn')
         ? { text: 'I am stuck.' }
         : { thinking: 'Hm.', calls: [{ id: `c${server.requests.length}`, name: 'echo', args: '{}' }] }
     const registry = new ToolRegistry()
@@ -195,7 +195,7 @@ describe.each(PROVIDERS)('a model of $name', ({ model: makeModel, search, call }
     expect(last).toContain('Says the same.')
   })
 
-  it('handles malformed arguments, unknown tools and duplicate ids', async () => {
+  it('answers malformed arguments, unknown tools and doubled ids', async () => {
     const model = makeModel(server.url)
     const session = await open(model)
     server.play(
@@ -226,16 +226,9 @@ it.each([
   const first = await runAgent({ model, session, messages: 'Hi' })
   await runAgent({ model, session, messages: [...first.messages, model.dialect.userMessage('Bye')] })
   expect(server.refusals).toEqual([])
-<<<<<<< HEAD
   const [before, after] = server.requests.slice(-2).map(({ prompt_cache_key }) => prompt_cache_key)
   expect(before).toMatch(key)
   expect(after).toBe(before)
-=======
-  expect(server.requests.slice(-2).map(({ prompt_cache_key }) => prompt_cache_key)).toEqual([
-    'chat-7',
-    'chat-7',
-  ])
->>>>>>> prose-outer
 })
 
 function namespaceOf(body: Record<string, unknown>): string {
