@@ -112,7 +112,7 @@ export async function runAgent<Message, Request, Response>(
       timing,
       emit,
       retry: options.retry ?? {},
-      onReply: ({ usage }) => spending.addReply(usage, surface),
+      onReply: (reply) => spending.addReply(reply, request, surface),
       limitReached: () => spending.limitReached(),
     })
     if (asked.kind === 'limit') return end('limit', { limit: asked.limit })
