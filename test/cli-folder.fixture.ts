@@ -21,7 +21,7 @@ export const RAIN = {
   },
 }
 
-/** The command line in a folder of its own for each test, with its own home. */
+/** Runs the command line in a separate folder for each test, with its own home. */
 export function useCommandLine(options: Pick<TerminalOptions, 'schedule'> = {}) {
   const start = process.cwd()
   let folder = ''
@@ -51,9 +51,9 @@ export function useCommandLine(options: Pick<TerminalOptions, 'schedule'> = {}) 
     /** A path in the folder of the test. */
     path,
     environment,
-    /** Runs a command to its end, in this process. */
+    /** Runs a command to completion, in this process. */
     toolcrib: (...args: string[]) => run(args, {}),
-    /** The same with more in the environment. */
+    /** The same with additional environment variables. */
     toolcribWith: (env: Record<string, string>, ...args: string[]) => run(args, env),
     /** Starts a command as a process, and returns it with a promise of its end. */
     start: (args: readonly string[], more: SpawnOptions = {}) => {
@@ -68,16 +68,16 @@ export function useCommandLine(options: Pick<TerminalOptions, 'schedule'> = {}) 
       return { child, ended }
     },
     write: (name: string, text: string) => writeFileSync(path(name), text),
-    /** What the changing server lists from now on. */
+    /** Sets what the changing server lists from now on. */
     list: (...tools: object[]) => writeFileSync(path('tools.json'), JSON.stringify(tools)),
     configure: (mcpServers: object) => writeFileSync(path('.mcp.json'), JSON.stringify({ mcpServers })),
-    /** A server that lists what `list()` said. */
+    /** A server that lists what was passed to `list()`. */
     server: (...args: string[]) => fixture('changing-server.mjs', path('tools.json'), ...args),
-    /** A server whose calls never end; it writes what happens to them into a file. */
+    /** A server whose calls never end; it logs them to a file. */
     slowServer: () => fixture('slow-server.mjs', path('calls.txt')),
-    /** A server that never answers. */
+    /** A server that never responds. */
     silentServer: () => ({ command: process.execPath, args: ['-e', 'setInterval(() => {}, 1e6)'] }),
-    /** Whether a server that lists what `list()` said has been started. */
+    /** Whether the changing server has been started. */
     wasStarted: () => existsSync(path('tools.json.started')),
     forgetStart: () => rmSync(path('tools.json.started'), { force: true }),
   }
@@ -95,7 +95,7 @@ function fixture(name: string, ...args: string[]) {
   return { command: process.execPath, args: [join(FIXTURES, name), ...args] }
 }
 
-/** Resolves once a file is there. */
+/** Resolves once a file exists. */
 export async function appeared(path: string): Promise<void> {
   while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 20))
 }

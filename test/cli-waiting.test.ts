@@ -5,7 +5,7 @@ import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 // Some steps wait for servers.
 vi.setConfig({ testTimeout: 60_000 })
 
-// Servers that hang are given up at once.
+// Gives up on servers that hang immediately.
 const schedule = (_: number, fire: () => void) => {
   const timer = setTimeout(fire, 0)
   return () => clearTimeout(timer)
@@ -17,9 +17,9 @@ const { path, toolcrib, toolcribWith, list, server, configure, silentServer, wri
 describe('commands that wait', () => {
   beforeEach(() => list(RAIN))
 
-  it('report on the servers that are there when another hangs', async () => {
+  it('report on the connected servers when another hangs', async () => {
     configure({ weather: server(), stuck: silentServer() })
-    const missing = 'it is still connecting; give it more time with --timeout'
+    const missing = 'it is still connecting; increase --timeout'
     expect(await toolcrib('search', 'rain')).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('mcp__weather__get_rain'),
@@ -28,13 +28,15 @@ describe('commands that wait', () => {
     expect(await toolcrib('call', 'get_rain', '{"city": "Oslo"}')).toMatchObject({ status: 0, stderr: '' })
   })
 
-  it('give a call no more than --timeout, even while it reports progress', async () => {
+  it('limit a call to --timeout, even while it reports progress', async () => {
     write('chatty.mjs', CHATTY)
     configure({ chatty: { command: process.execPath, args: [path('chatty.mjs')] } })
     expect(await toolcrib('call', 'chatty.work', '{"total": 1000}', '--timeout', '1500')).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: expect.stringContaining('did not answer within 1500 ms\ngive it more time with --timeout <ms>'),
+      stderr: expect.stringContaining(
+        'did not respond within 1500 ms\nincrease the limit with --timeout <ms>',
+      ),
     })
     expect(await toolcrib('call', 'chatty.work', '{"total": 5}', '--timeout', '20000')).toMatchObject({
       status: 0,
@@ -42,14 +44,14 @@ describe('commands that wait', () => {
     })
   })
 
-  it.runIf(existsSync('/proc/self'))('do without a cache folder that cannot be made', async () => {
+  it.runIf(existsSync('/proc/self'))('work without a cache folder that cannot be created', async () => {
     configure({ weather: server() })
     const listed = await toolcribWith({ XDG_CACHE_HOME: '/proc/nope' }, 'list')
     expect(listed).toMatchObject({ status: 0, stdout: expect.stringContaining('mcp__weather__get_rain') })
   })
 })
 
-/** A server whose tool reports its progress every 50 ms, as often as it is asked to. */
+/** A server whose tool reports progress every 50 ms, as many times as requested. */
 const CHATTY = `
 import { createInterface } from 'node:readline'
 const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')

@@ -38,21 +38,21 @@ const pieces = fc.oneof(
 )
 const pages = fc.array(pieces, { maxLength: 60 }).map((parts) => parts.join(''))
 
-fuzz('any page becomes text, without scripts and styles', pages, (page) => {
+fuzz('any page becomes text without scripts and styles', pages, (page) => {
   const { title, markdown } = htmlToMarkdown(page, 'https://example.com/')
   expect(typeof title).toBe('string')
   expect(typeof markdown).toBe('string')
   expect(markdown).not.toMatch(/^\n|\n$/)
 })
 
-fuzz('what a script or a style holds is never shown', fc.tuple(pages, pages), ([before, after]) => {
+fuzz('the contents of scripts and styles are never shown', fc.tuple(pages, pages), ([before, after]) => {
   for (const tag of ['script', 'style']) {
     const page = `<p>${before.replaceAll('<', '')}<${tag}>MARKER</${tag}>${after}`
     expect(htmlToMarkdown(page, 'https://example.com/').markdown).not.toContain('MARKER')
   }
 })
 
-fuzz('no link leads to a script', pages, (page) => {
+fuzz('no link points to a script', pages, (page) => {
   const { markdown } = htmlToMarkdown(
     `<p><a href=" JavaScript:alert(1)">x</a>${page}`,
     'https://example.com/',

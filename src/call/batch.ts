@@ -35,6 +35,9 @@ export interface Batch {
   /** The host's, which may throw. */
   readonly onProgress: CallContext['onProgress'] | undefined
   readonly hooks: HookList
+  /** How often in a row the same call may be made; 0 = no limit. */
+  readonly maxIdenticalCalls: number
+  readonly executeInstead: CallContext['execute'] | undefined
   readonly abort: BatchAbort
   /** For batches with `maxParallel`. */
   readonly slots: Slots | undefined

@@ -3,7 +3,7 @@ import type { Emit } from '../events.ts'
 import type { ReducerLookup } from '../reduce/reducer.ts'
 import type { Availability } from '../registry/availability.ts'
 import type { Entry } from '../registry/entry.ts'
-import type { CallProgress, ToolCall, ToolResult, ToolSource } from '../tool.ts'
+import type { CallProgress, ToolCall, ToolContext, ToolResult, ToolSource } from '../tool.ts'
 import type { Meter } from '../usage.ts'
 import type { Spill } from './spill.ts'
 
@@ -31,6 +31,25 @@ export interface CallContext {
   readonly hooks?: CallHooks | readonly CallHooks[]
   /** Count what sub-agents spend: a session forked while the batch runs inherits them. `runAgent` gives its own. */
   readonly meters?: readonly Meter[]
+  /** How often in a row the session may make the same call; beats the registry's. 0 = no limit. */
+  readonly maxIdenticalCalls?: number
+  /**
+   * Runs tools in place of their own `execute`, after every gate and hook; undefined leaves the call to the tool. For
+   * doors that send a call on themselves, to pass the answer on as it came.
+   */
+  readonly execute?: ExecuteInstead
+}
+
+/** Runs a call, or returns undefined to leave it to the tool. */
+export type ExecuteInstead = (call: ExecutedCall, ctx: ToolContext) => Awaitable<ToolResult> | undefined
+
+/** A call that passed every gate, with its valid arguments. */
+export interface ExecutedCall {
+  readonly name: string
+  /** The name its source gave the tool: `search` for `mcp__github__search`. */
+  readonly ownName: string
+  readonly source: ToolSource
+  readonly args: unknown
 }
 
 /** What a call resolves to; a call through `call_tool` resolves to the tool it names and the arguments for it. */

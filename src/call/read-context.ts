@@ -37,6 +37,8 @@ const RULES: OptionRules<CallContext> = {
   onProgress: anyFunction,
   hooks: callHooks,
   meters: anyList,
+  maxIdenticalCalls: wholeNumber(),
+  execute: anyFunction,
 }
 
 /** Checks the context of a batch. Throws `config-invalid` for an unknown key or a value out of range. */

@@ -1,5 +1,6 @@
 import { CapabilityError, type CapabilityHandles } from '../capability.ts'
 import { describeError } from '../errors.ts'
+import type { Entry } from '../registry/entry.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
 import { failedWith, failure, toResult } from './answers.ts'
 import type { Batch } from './batch.ts'
@@ -21,8 +22,7 @@ export function runTool(
   batch: Batch,
 ): ToolResult | Promise<ToolResult> {
   const ofTool = slotsOf(target, batch)
-  if (ofTool === undefined && batch.slots === undefined)
-    return execute(target.entry.tool, args, toolCallId, batch)
+  if (ofTool === undefined && batch.slots === undefined) return execute(target.entry, args, toolCallId, batch)
   return runInTurn([ofTool, batch.slots], target, args, toolCallId, batch)
 }
 
@@ -41,7 +41,7 @@ async function runInTurn(
       if (leaveSlot === undefined) return cancelled(target.entry.tool)
       leave.push(leaveSlot)
     }
-    return await execute(target.entry.tool, args, toolCallId, batch)
+    return await execute(target.entry, args, toolCallId, batch)
   } finally {
     for (const leaveSlot of leave) leaveSlot()
   }
@@ -58,17 +58,22 @@ function slotsOf(target: CallTarget, { state }: Batch): Slots | undefined {
 }
 
 function execute(
-  tool: Tool,
+  entry: Entry,
   args: unknown,
   toolCallId: string,
   batch: Batch,
 ): ToolResult | Promise<ToolResult> {
   const { abort, state, onProgress } = batch
+  const { tool } = entry
   const report = onProgress && new ProgressReport(toolCallId, onProgress, batch.mask)
   const timeoutMs = tool.timeoutMs ?? batch.timeoutMs
   const outcome = runWithin<unknown>(
     (stop) => {
       const context = contextOf(tool, toolCallId, batch, stop, report)
+      const { name, source, listing } = entry
+      const call = { name, ownName: listing.ownName, source, args }
+      const instead = batch.executeInstead?.(call, context)
+      if (instead !== undefined) return instead
       if (tool.capabilities === undefined) return tool.execute(args, context)
       return executeWithCapabilities(tool, args, context, batch)
     },

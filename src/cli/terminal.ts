@@ -3,7 +3,7 @@ import pc from 'picocolors'
 import type { Schedule } from 'toolcrib/mcp'
 import { cut, wrap } from './text.ts'
 
-/** Where a command reads, writes and looks: the process's own streams and folder, or those of a test. */
+/** The streams, environment and folder of a command: the process's own, or those of a test. */
 export interface TerminalOptions {
   readonly input: Readable & { readonly isTTY?: boolean }
   readonly output: OutputStream
@@ -11,7 +11,7 @@ export interface TerminalOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly signals: SignalSource
-  /** How a command waits; with timers by default. */
+  /** How a command waits. Default: timers. */
   readonly schedule?: Schedule
 }
 
@@ -24,8 +24,8 @@ export interface SignalSource {
 }
 
 /**
- * The terminal of one command: results go to its output, notes and progress to its errors. Text for people is wrapped
- * to the terminal's width, and printed as it is where there is no terminal.
+ * The terminal of one command: results go to stdout, notes and progress to stderr. Text for people is wrapped to the
+ * terminal's width, and printed unchanged when there is no terminal.
  */
 export class Terminal {
   readonly input: TerminalOptions['input']
@@ -35,7 +35,7 @@ export class Terminal {
   readonly cwd: string
   readonly signals: SignalSource
   readonly schedule: Schedule
-  /** What the command exits with, unless an error ends it. */
+  /** The command's exit code, unless an error ends it. */
   exitCode = 0
 
   constructor({ input, output, errors, env, cwd, signals, schedule = withTimers }: TerminalOptions) {
@@ -48,7 +48,7 @@ export class Terminal {
     this.schedule = schedule
   }
 
-  /** Whether somebody reads the output and can answer questions. */
+  /** Whether a person reads the output and can answer questions. */
   get isInteractive(): boolean {
     return this.input.isTTY === true && this.output.isTTY === true
   }
@@ -58,33 +58,33 @@ export class Terminal {
     return this.output.isTTY ? this.output.columns || 100 : 120
   }
 
-  /** A line of output, as it is. */
+  /** Prints a line unchanged. */
   print(line = ''): void {
     this.output.write(`${line}\n`)
   }
 
-  /** Prose on the output, wrapped between words. */
+  /** Prints prose, wrapped between words. */
   say(line = ''): void {
     this.print(this.fit(line))
   }
 
-  /** Prose wrapped to the width of the terminal; unchanged where there is none. */
+  /** Wraps prose to the terminal's width; returns it unchanged when there is no terminal. */
   fit(text: string): string {
     return this.output.isTTY ? wrap(text, this.width) : text
   }
 
-  /** Data for programs. */
+  /** Prints data for programs. */
   printJson(data: unknown): void {
     this.print(JSON.stringify(data, null, 2))
   }
 
-  /** A line for people that is not part of the result. */
+  /** Prints a line for people that is not part of the result. */
   note(line: string): void {
     const { isTTY, columns } = this.errors
     this.errors.write(`${isTTY ? wrap(line, columns || 80) : line}\n`)
   }
 
-  /** One line that changes while work goes on; nothing where there is no terminal. */
+  /** One line that is updated while work goes on; does nothing without a terminal. */
   progressLine(): ProgressLine {
     return progressLine(this.errors)
   }

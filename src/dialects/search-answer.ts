@@ -3,9 +3,9 @@ import type { ToolResult } from '../tool.ts'
 import type { WireTools } from './wire-tools.ts'
 
 /**
- * A search's answer with only what the model can use: without the `$schema` of schemas, scores, empty lists, and the
- * list of what is callable where that is all it found. Each repeats in every later request. The answer of a search is
- * one object, as text and as structured data; anything else is returned as it is.
+ * Reduces a search's answer to what the model needs: removes `$schema`, scores, empty lists, and the list of callable
+ * names if it equals the matches. The answer is repeated in every later request. A search's answer is one object, as
+ * text and as structured data; any other result is returned unchanged.
  */
 export function forModel(result: ToolResult): ToolResult {
   if (!result.ok || !isRecord(result.structured)) return result
@@ -33,7 +33,7 @@ function withoutUri(schema: unknown): unknown {
   return rest
 }
 
-/** What an answer may say besides the tools it found. */
+/** Fields of an answer other than the matches. */
 const ASIDES = [
   'already_visible',
   'evicted',
@@ -46,8 +46,8 @@ const ASIDES = [
 ] as const
 
 /**
- * What a search said besides the definitions that stand in place of its answer: tools that had to go, servers that
- * are not there yet, where to go on. `''` when there is nothing.
+ * A search's notes besides the definitions that replace its answer: evicted tools, unavailable servers, how to get
+ * more. `''` if there are none.
  */
 export function searchNote(structured: unknown, tools: WireTools): string {
   if (!isRecord(structured)) return ''
@@ -56,14 +56,14 @@ export function searchNote(structured: unknown, tools: WireTools): string {
     if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return []
     return [[key, key === 'evicted' || key === 'already_visible' ? shownNames(value, tools) : value] as const]
   })
-  return said.length === 0 ? '' : `The search also says: ${JSON.stringify(Object.fromEntries(said))}`
+  return said.length === 0 ? '' : `The search also returned: ${JSON.stringify(Object.fromEntries(said))}`
 }
 
 function namesIn(listed: unknown): readonly unknown[] {
   return Array.isArray(listed) ? listed.filter(isRecord).map(({ name }) => name) : []
 }
 
-/** Evicted tools under the names the model knows them by. */
+/** Evicted tools under their wire names. */
 function shownNames(names: unknown, tools: WireTools): unknown {
   if (!Array.isArray(names)) return names
   return names.map((name: unknown) => (typeof name === 'string' ? tools.toWireName(name) : name))

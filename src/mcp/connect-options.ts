@@ -21,54 +21,54 @@ import type { ClientOptions } from './connection/server-messages.ts'
 import type { Lockfile } from './lock/lockfile.ts'
 import type { RawRequestOptions } from './server/server-requests.ts'
 
-/** What happened to a server or on its behalf, as the registry's stream carries it. */
+/** An event about a server, as carried by the registry's event stream. */
 export type McpEvent = Extract<ToolcribEvent, { readonly server: string }>
 
-/** How servers are connected. Everything has a default that suits a host on Node. */
+/** Options of `connectServers()`. Every option has a default that suits a host on Node. */
 export interface ConnectOptions {
-  /** The variables that the config refers to and that servers inherit a few of; the process's own. */
+  /** Variables for the config to refer to; servers inherit a few of them. Default: `process.env`. */
   readonly env?: Environment
   /**
-   * Keeps what servers offer, so that they need not run until called, the vectors that the registry's searcher made of
-   * it, and OAuth tokens. Nothing is kept by default. A store that hangs or fails delays a start by a second at most; it
-   * is reported, and tried again with the next change.
+   * Stores server catalogues, so that servers need not run until called, the search vectors computed from them, and
+   * OAuth tokens. By default nothing is stored. A store that hangs or fails delays startup by at most a second; the
+   * failure is reported, and the next change is saved again.
    */
   readonly store?: Store
-  /** How long catalogues are remembered in `store`; a day. An empty one is remembered for a minute at most. */
+  /** How long catalogues stay valid in `store`. Default: one day. Empty catalogues stay valid for at most a minute. */
   readonly catalogueTtlMs?: number
-  /** Remembers catalogues and vectors in place of `store`. */
+  /** Stores catalogues and vectors instead of `store`. */
   readonly cache?: CatalogueCache
-  /** Short for `cache: fileCatalogueCache(cacheDirectory)`. */
+  /** Shorthand for `cache: fileCatalogueCache(cacheDirectory)`. */
   readonly cacheDirectory?: string
-  /** How servers that require authorization get it; without it they fail with that reason. */
+  /** How to authorize with servers that require it. Without it, connecting to such a server fails. */
   readonly oauth?: OAuthOptions
-  /** What was approved; see `readLockfile()`. A server that differs is not started; a tool that differs is quarantined. */
-  readonly lockfile?: Lockfile | undefined
   /**
-   * Receives what happens to servers and on their behalf: short for `registry.subscribe()` and the events that name a
-   * server. Exceptions are ignored.
+   * The approved definitions; see `readLockfile()`. A server that differs is not started; a tool that differs is
+   * quarantined.
    */
+  readonly lockfile?: Lockfile | undefined
+  /** Receives every event about a server; shorthand for `registry.subscribe()` and a filter. Exceptions are ignored. */
   readonly onEvent?: (event: McpEvent) => void
-  /** Longer messages are dropped, and their calls fail; 16 MiB. */
+  /** Longer messages are dropped, and the calls they answer fail. Default: 16 MiB. */
   readonly maxMessageBytes?: number
   /**
-   * Who the shared connections belong to: the name servers see, what the host can do for them, and who answers their
-   * questions. By default it is toolcrib, which offers nothing.
+   * How the shared connections present themselves: client name, capabilities, and handlers for server requests.
+   * Default: the name "toolcrib", without capabilities.
    */
   readonly client?: Partial<ClientOptions>
-  /** Reaches servers over HTTP; the platform's own. */
+  /** Used for HTTP servers. Default: the global `fetch`. */
   readonly fetch?: typeof fetch
-  /** The time, for pauses and idle servers; the system's. */
+  /** Used for pauses and idle timeouts. Default: the system clock. */
   readonly clock?: Clock
-  /** Spreads restarts, so that many servers do not start at once; `Math.random`. */
+  /** Adds jitter to restarts, so that many servers do not start at once. Default: `Math.random`. */
   readonly random?: () => number
-  /** Timers; the platform's, which do not keep the process alive. */
+  /** Starts timers. Default: platform timers that do not keep the process alive. */
   readonly schedule?: Schedule
-  /** How connections are made; over stdio and HTTP, as a server's config says. */
+  /** Opens a connection. Default: stdio or HTTP, depending on the server's config. */
   readonly open?: OpenConnection
 }
 
-/** What servers need of a registry. */
+/** The part of `ToolRegistry` that servers use. */
 export type ServersRegistry = Pick<
   ToolRegistry,
   'syncMcp' | 'unregisterMcp' | 'attachServers' | 'quarantine' | 'release' | 'subscribe' | 'emit'

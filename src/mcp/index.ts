@@ -30,7 +30,12 @@ export type { Deadline } from './connection/deadline.ts'
 export type { OAuthOptions } from './connection/http/oauth-session.ts'
 export type { OpenConnection, OpenRequest } from './connection/open-connection.ts'
 export { type RequestOptions, ServerError } from './connection/requests.ts'
-export type { ClientOptions, ServerNotification, ServerRequest } from './connection/server-messages.ts'
+export type {
+  ClientOptions,
+  ServerListener,
+  ServerNotification,
+  ServerRequest,
+} from './connection/server-messages.ts'
 export { type Approval, approveChanges, changeMatcher, splitDigest } from './lock/approve.ts'
 export { changeDigest, compareWithLock, type FieldChange, type LockChange } from './lock/compare.ts'
 export { findProgram } from './lock/find-program.ts'

@@ -90,9 +90,9 @@ describe('references', () => {
       properties: { a: { $ref: long }, b: { $ref: '#/properties/c' } },
     })
     expect(compiled.faults).toEqual([
-      '#/$id has a wrong shape',
-      '#/properties/a/$ref has a wrong shape',
-      '$ref #/properties/c leads nowhere',
+      '#/$id has an invalid value',
+      '#/properties/a/$ref has an invalid value',
+      '$ref #/properties/c has no target',
     ])
     const step = 'x/'.repeat(400)
     let nested: JsonSchema = { $ref: '#/$defs/none' }

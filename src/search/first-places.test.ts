@@ -99,6 +99,6 @@ describe('the first places', () => {
   it('show scores that fall, and say who made room', () => {
     const { shared } = share(matchesOf(...evil, '+good 0.4'), { good: 9, evil: 9 })
     expect(shared.map(({ score }) => score)).toEqual([1, 0.9, 0.4, 0.4, 0.4, 0.4])
-    expect(shared[3]?.reasons).toEqual(['fits', 'made room for other sources'])
+    expect(shared[3]?.reasons).toEqual(['fits', 'moved down to make room for other sources'])
   })
 })

@@ -47,7 +47,7 @@ describe('hybrid', () => {
     const query = 'check the weather forecast in Rome tomorrow, then email the result to my whole team'
     const { matches } = await rank(open(), query, 2)
     expect(matches.map(({ listing }) => listing.ownName).sort()).toEqual(['get_forecast', 'send_email'])
-    expect(matches.flatMap(({ reasons }) => reasons).join()).toContain('fits the part "')
+    expect(matches.flatMap(({ reasons }) => reasons).join()).toContain('matches the part "')
   })
 
   it('trusts meaning in a short request, and words in a long one', async () => {
@@ -108,7 +108,7 @@ describe('hybrid, when its embedder fails', () => {
     ['returns NaN', (texts) => texts.map(() => [Number.NaN, 0]), 'not finite'],
     ['returns Infinity', async (texts) => texts.map(() => [Number.POSITIVE_INFINITY, 0]), 'not finite'],
     ['returns texts', (texts) => texts.map(() => ['1', '0']) as never, 'not finite'],
-    ['returns no vectors', () => undefined as never, 'no array'],
+    ['returns no vectors', () => undefined as never, 'did not return an array'],
     ['returns no vector', (texts) => texts.map(() => null) as never, 'neither'],
   ]
 

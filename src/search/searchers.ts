@@ -3,7 +3,7 @@ import { regex } from './regex.ts'
 import type { Searcher } from './searcher.ts'
 import { weighted } from './weighted.ts'
 
-/** The searchers that can be named, the default first. Those with an embedder are passed as objects. */
+/** The searchers available by name, the default first. Those with an embedder are passed as objects. */
 export const SEARCHERS = { lexical, weighted, regex } satisfies Record<string, () => Searcher>
 
 export type SearcherName = keyof typeof SEARCHERS

@@ -6,7 +6,7 @@ import { CheckedEmbedder, type Embedder, queryText } from './vectors/embedder.ts
 import type { ListingVectors } from './vectors/listing-vectors.ts'
 import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.ts'
 
-/** What is scored exactly at least: sketches may misplace a listing by a few hundred, hardly by more. */
+/** Minimum listings to score exactly: a sketch may misplace a listing by a few hundred positions, rarely more. */
 const MIN_CANDIDATES = 256
 
 export interface SemanticOptions {
@@ -14,8 +14,8 @@ export interface SemanticOptions {
 }
 
 /**
- * Ranks by meaning alone: the cosine between the vectors of query and listing. Finds what is said in other words, but
- * only the names and rare terms that its embedder knows. Rejects while the embedder fails.
+ * Ranks by meaning alone: the cosine between the vectors of query and listing. Finds other wordings, but only those
+ * names and rare terms that its embedder knows. Rejects while the embedder fails.
  */
 export function semantic({ embedder }: SemanticOptions): VectorSearcher {
   const checked = new CheckedEmbedder(embedder)
@@ -59,11 +59,11 @@ class SemanticIndex implements SearchIndex {
   }
 }
 
-/** What a cosine says, in words. */
+/** Describes a cosine in words. */
 export function meaningReason(similarity: number): string {
   const percent = `${Math.round(100 * similarity)} %`
-  if (similarity >= 0.6) return `means much the same (${percent})`
-  return similarity >= 0.4 ? `close in meaning (${percent})` : `loosely related in meaning (${percent})`
+  if (similarity >= 0.6) return `very similar in meaning (${percent})`
+  return similarity >= 0.4 ? `similar in meaning (${percent})` : `loosely related in meaning (${percent})`
 }
 
 function rounded(score: number): number {

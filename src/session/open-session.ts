@@ -10,7 +10,7 @@ import { readState, type SessionState } from './state.ts'
 export interface SessionOrigin {
   /** A random id when absent. */
   readonly id?: string
-  /** What `toJSON()` returned, to continue where that session stopped. */
+  /** What `toJSON()` returned, to continue where that session stopped. Replaces what the store has under its id. */
   readonly state?: SessionState
   /** Loads the session by `id`, and saves it after every change. A store that fails or hangs breaks nothing. */
   readonly store?: Store
@@ -32,14 +32,22 @@ export async function openSession<Dialect extends SessionDialect>(
   const saved = given ?? (await loadState(sessionId, { store, schedule, emit: events.emit }))
   const session = new Session<Dialect>(services, {
     id: sessionId,
-    settings: {
-      ...settings,
-      allowlists: [...(saved?.allowlists ?? []), ...(tools === undefined ? [] : [tools])],
-    },
+    settings: { ...settings, allowlists: withList(saved?.allowlists ?? [], tools) },
     activations: saved?.activations ?? [],
+    replacesSaved: given !== undefined,
     store,
   })
   // Definitions that changed since it was saved are reported now, not with the first surface.
   if (saved) session.promptNote()
   return session
+}
+
+/** A session that is opened again with the same tools keeps one list of them. */
+function withList(
+  allowlists: readonly (readonly string[])[],
+  tools: readonly string[] | undefined,
+): readonly (readonly string[])[] {
+  if (tools === undefined) return allowlists
+  const text = JSON.stringify(tools)
+  return allowlists.some((list) => JSON.stringify(list) === text) ? allowlists : [...allowlists, tools]
 }

@@ -10,12 +10,13 @@ import {
 } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import type { EventBody, Listener } from '../events.ts'
+import { isRecord } from '../json.ts'
 import { SearchLimit } from '../meta-tools/search-limit.ts'
 import type { ActivationReport } from '../meta-tools/search-session.ts'
 import type { ServerDirectory } from '../registry/server-directory.ts'
 import type { Viewpoint } from '../registry/viewpoint.ts'
 import { SessionAudience } from '../search/audience.ts'
-import type { SearchOptions, SearchResult } from '../search/search-result.ts'
+import { SEARCH_RULES, type SearchOptions, type SearchResult } from '../search/search-result.ts'
 import type { Store } from '../store/store.ts'
 import type { CallResult, Listing, ToolCall } from '../tool.ts'
 import type { Meter } from '../usage.ts'
@@ -55,6 +56,8 @@ export interface SessionParameters<Dialect extends SessionDialect> {
   readonly settings: SessionSettings<Dialect>
   /** What it starts with. */
   readonly activations: Activations
+  /** True when those replace what the store has: the host gave them. */
+  readonly replacesSaved?: boolean
   readonly store?: Store | undefined
   readonly parentId?: string
   /** Hooks of the calls during which it was forked: they hold here too. */
@@ -89,7 +92,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   #forks = 0
 
   constructor(services: SessionServices, parameters: SessionParameters<Dialect>) {
-    const { id, settings, activations, store, parentId, hooks = [], meters = [] } = parameters
+    const { id, settings, activations, replacesSaved, store, parentId, hooks = [], meters = [] } = parameters
     const { events, schedule, viewpoints, finder, now } = services
     this.id = id
     this.settings = settings
@@ -106,11 +109,13 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     this.#searchLimit = new SearchLimit(settings.searchesPerMinute, now)
     // Decided once: a meta-tool that turns up later would disturb the prompt cache of a running conversation.
     this.#servers = this.#viewpoint.current().deferred.size === 0 ? finder.servers : undefined
-    const { state, evicted } = withinCaps(activations, settings)
-    const saved = new SavedActivations(state, { id, allowlists, store, schedule, emit: events.emit })
+    const saved = new SavedActivations(activations, { id, allowlists, store, schedule, emit: events.emit })
     this.#checkout = new Checkout(saved, settings, (event) => this.emit(event))
+    if (replacesSaved) saved.apply(() => activations)
+    const { evicted } = withinCaps(activations, settings)
     if (evicted.length > 0) {
       // A cap that is smaller than it was: reported like any other eviction.
+      saved.apply((state) => withinCaps(state, settings).state)
       this.#checkout.noteEvictions(evicted.map(({ name }) => name))
       this.emit({ type: 'evicted', ...totals(evicted) })
     }
@@ -140,8 +145,9 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return surface
   }
 
-  /** Finds tools this session may use. Activates nothing. */
-  search(query: string, options: SearchOptions = {}): Promise<SearchResult> {
+  /** Finds tools this session may use. Activates nothing. Rejects with `config-invalid` for an unknown option. */
+  async search(query: string, options: SearchOptions = {}): Promise<SearchResult> {
+    checkOptions<SearchOptions>('search()', options, SEARCH_RULES)
     return this.#services.finder.find({
       ...options,
       query,
@@ -288,12 +294,11 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     calls: readonly ToolCall[],
     context: Omit<Partial<CallContext>, 'sessionId'>,
   ): Promise<CallResult[]> {
-    const hooks = this.#hooksOf(context)
-    const batch: Inherited = { hooks, meters: context.meters ?? [] }
+    const whole = this.#contextOf(context)
+    const batch: Inherited = { hooks: hooksOf(whole?.hooks), meters: listOrNone(whole?.meters) }
     const endBatch = this.#checkout.beginBatch()
+    this.#inFlight.add(batch)
     try {
-      this.#inFlight.add(batch)
-      const whole = { ...context, sessionId: this.id, ...(hooks.length > 0 ? { hooks } : {}) }
       return await this.#services.runner.execute(calls, whole, this.#current())
     } finally {
       endBatch()
@@ -302,9 +307,16 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     }
   }
 
-  /** Inherited hooks first: what denied a tool to the parent denies it to the child. */
-  #hooksOf({ hooks }: Pick<Partial<CallContext>, 'hooks'>): readonly CallHooks[] {
-    return [...this.#hooks, ...hooksOf(hooks)]
+  /** The context of a batch in this session, with inherited hooks first; null when it cannot be read. */
+  #contextOf(context: unknown): Partial<CallContext> | null {
+    try {
+      if (!isRecord(context)) return null
+      const { hooks, ...rest } = context as Partial<CallContext>
+      const all = [...this.#hooks, ...hooksOf(hooks)]
+      return { ...rest, sessionId: this.id, ...(all.length > 0 ? { hooks: all } : {}) }
+    } catch {
+      return null
+    }
   }
 
   #current(): Turn {
@@ -346,4 +358,9 @@ function listOf(names: unknown, method: string): readonly string[] {
     'config-invalid',
     `${method}() takes a list of tool names, such as ["mcp__github__search"]`,
   )
+}
+
+/** A context that is refused later may hold anything here. */
+function listOrNone<Item>(list: readonly Item[] | undefined): readonly Item[] {
+  return Array.isArray(list) ? list : []
 }

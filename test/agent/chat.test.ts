@@ -142,7 +142,7 @@ describe('toolcrib chat', () => {
     expect(printed).toContain('Requests: 1')
     expect(printed).toContain('Input: 100 tokens (30 fresh, 60 cached, 10 written to the cache)')
     expect(printed).toContain('/search <words>')
-    expect(printed).toContain('There is no command /nonsense; see /help')
+    expect(printed).toContain('Unknown command /nonsense; see /help')
     expect(server.requests).toHaveLength(1)
   })
 

@@ -11,8 +11,8 @@ import { call, World } from '../server/fake-world.fixture.ts'
 const CONFIG = { servers: { a: { command: 'x' } } }
 const DAY_MS = 24 * 60 * 60 * 1000
 
-describe('a store of servers', () => {
-  it('remembers what a server offers and said of itself, so that it need not run', async () => {
+describe('the store of connectServers()', () => {
+  it("keeps a server's tools and info, so that it need not run", async () => {
     const store = memoryStore()
     await learn(store)
     const { world, registry, servers } = connect(store)
@@ -26,7 +26,7 @@ describe('a store of servers', () => {
   it.each([
     [undefined, DAY_MS],
     [5_000, 5_000],
-  ])('forgets a catalogue after %s, a day by default', async (catalogueTtlMs, lastsMs) => {
+  ])('drops a catalogue after %s, a day by default', async (catalogueTtlMs, lastsMs) => {
     let now = 0
     const store = memoryStore({ clock: () => now })
     await learn(store, { catalogueTtlMs })
@@ -38,7 +38,7 @@ describe('a store of servers', () => {
     expect(await connect(store).servers.ready()).toMatchObject([{ state: 'ready' }])
   })
 
-  it('remembers that a server lists nothing for a minute, and no longer', async () => {
+  it('keeps an empty catalogue for a minute', async () => {
     let now = 0
     const store = memoryStore({ clock: () => now })
     await learn(store, {}, { tools: [] })
@@ -48,7 +48,7 @@ describe('a store of servers', () => {
     expect(await connect(store).servers.ready()).toMatchObject([{ state: 'ready' }])
   })
 
-  it('keeps vectors, for the same servers and model', async () => {
+  it('keeps vectors for the same servers and model', async () => {
     const store = memoryStore()
     const embedded: number[] = []
     for (const config of [CONFIG, CONFIG, { servers: { b: { command: 'x' } } }]) {
@@ -75,7 +75,7 @@ describe('a store of servers', () => {
     ['hangs', () => new Promise<never>(() => {}), 'not done within 1000 ms'],
     ['fails', () => Promise.reject(new Error('disk full')), 'disk full'],
   ])(
-    'that %s delays a start by a second at most, is reported, and is tried again',
+    'that %s delays startup by at most a second, is reported, and is retried',
     async (_what, fail, cause) => {
       let isBroken = true
       const inner = memoryStore()
@@ -98,10 +98,10 @@ describe('a store of servers', () => {
       expect(await call(registry)).toMatchObject({ ok: true })
       expect((await registry.search('echo')).total).toBe(1)
       expect(world.warnings).toEqual(
-        expect.arrayContaining([expect.stringMatching(`could not be recalled.*${cause}`)]),
+        expect.arrayContaining([expect.stringMatching(`cached tools could not be loaded.*${cause}`)]),
       )
       await world.pass(10_000)
-      expect(world.warnings).toContainEqual(expect.stringContaining('could not be remembered'))
+      expect(world.warnings).toContainEqual(expect.stringContaining('tools could not be cached'))
 
       isBroken = false
       world.tools = [{ name: 'later' }]
@@ -120,7 +120,7 @@ function connect(store: Store, options: object = {}, { tools }: { tools?: readon
   return { world, registry, servers }
 }
 
-/** Connects once, so that the store knows what there is to know. */
+/** Connects once, to fill the store. */
 async function learn(store: Store, options: object = {}, world: { tools?: readonly object[] } = {}) {
   const { servers } = connect(store, options, world)
   expect(await servers.ready()).toMatchObject([{ state: 'ready' }])

@@ -7,21 +7,20 @@ import { waitAtMost } from '../../time.ts'
 import { within } from '../connection/deadline.ts'
 import type { CatalogueCache } from './catalogue-cache.ts'
 
-/** How long a start waits for vectors; a store that hangs costs embedding them again, and nothing else. */
+/** How long startup waits for vectors; if the store hangs, they are only computed again. */
 const LOAD_MS = 1_000
-/** How long vectors are gathered before they are written. */
+/** How long vectors are collected before they are saved. */
 const SAVE_AFTER_MS = 2_000
 const SAVE_MS = 10_000
-/** How long writing them may delay the end. */
+/** How long saving may delay closing. */
 const CLOSE_MS = 1_000
 
 /**
- * The vectors of a searcher, kept with the catalogues that they were made of: a known catalogue is not embedded again.
- * They are written in a moment whenever new ones were made. What cannot be read or written is done without, and
- * reported; it is tried again with the next change.
+ * Stores a searcher's vectors with the catalogues, so that a known catalogue is not embedded again. New vectors are
+ * saved after a short delay. Read and write errors are reported, and the next change tries again.
  */
 export class KeptVectors {
-  /** Resolves once all that was kept is known to the searcher, or that takes too long. Never rejects. */
+  /** Resolves once the searcher has the stored vectors, or loading takes too long. Never rejects. */
   readonly loaded: Promise<void>
   readonly #searcher: VectorSearcher
   readonly #cache: IndexCache
@@ -45,7 +44,7 @@ export class KeptVectors {
     })
   }
 
-  /** Writes what has not been written, unless that takes too long, and stops listening. */
+  /** Saves what is unsaved, unless that takes too long, and stops listening. */
   async close(): Promise<void> {
     this.#stopListening()
     if (this.#cancelSave !== undefined) await waitAtMost(CLOSE_MS, [this.#save()], this.#schedule)
@@ -78,7 +77,7 @@ export class KeptVectors {
   }
 }
 
-/** Undefined when the searcher has no vectors, or the cache keeps none. */
+/** Returns undefined when the searcher has no vectors, or the cache does not store any. */
 export function keepVectors(
   searcher: Searcher | undefined,
   cache: CatalogueCache | undefined,

@@ -1,9 +1,9 @@
 import { withoutHidden } from '../../names.ts'
 
-/** A text as it stands, or what it says once an encoding is taken off. */
+/** A text as written, or decoded. */
 export interface Reading {
   readonly text: string
-  /** How it was encoded; undefined for the text as it stands. */
+  /** How it was encoded; undefined for the text as written. */
   readonly encoding?: string
 }
 
@@ -12,8 +12,8 @@ const MAX_READINGS = 12
 const MAX_DECODED = 60_000
 
 /**
- * Everything a text may say: as it stands, and with character references, percent signs, escapes, base64 and letters
- * written apart decoded, several times over. Takes time linear in the text.
+ * Returns every reading of a text: as written, and with character references, percent encoding, escapes, base64 and
+ * spaced-out letters decoded, repeatedly. Runs in linear time.
  */
 export function readingsOf(text: string): Reading[] {
   const readings: Reading[] = [{ text }]
@@ -29,12 +29,12 @@ export function readingsOf(text: string): Reading[] {
   return readings
 }
 
-/** A run of characters that were encoded one by one, though nothing about them needs it. */
+/** A run of characters encoded one by one without need. */
 const ENCODED_RUN =
   /(?:&#x?[0-9a-f]{2,6};){12}|(?:%[0-9a-f]{2}){12}|(?:\\u00[0-7][0-9a-f]){12}|(?:\\x[0-7][0-9a-f]){12}/i
 const MIN_HIDDEN_WORDS = 3
 
-/** A text of several words that nobody reads as it stands; undefined when there is none. What it says does not matter. */
+/** Returns an encoded text of several words, whatever it says; undefined when there is none. */
 export function encodedText(text: string): Required<Reading> | undefined {
   const hidden = (text.match(/[A-Za-z0-9+/_-]{16,}={0,2}/g) ?? [])
     .map(fromBase64)
@@ -53,7 +53,7 @@ function isProse(text: string): boolean {
 
 interface Decoder {
   readonly name: string
-  /** A quick look that rules out most texts. */
+  /** A quick check that rules out most texts. */
   isUsed(text: string): boolean
   decode(text: string): string
 }
@@ -74,7 +74,7 @@ const NAMED: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
-/** Fewer are versions, addresses and names. */
+/** Shorter runs are versions, addresses and names. */
 const MIN_DIGITS = 4
 
 const LETTERS: Readonly<Record<string, string>> = {
@@ -125,7 +125,7 @@ const DECODERS: readonly Decoder[] = [
   {
     name: 'base64',
     isUsed: (text) => /[A-Za-z0-9+/_-]{16}/.test(text),
-    // What is not base64 of a readable text is left out: the rest has been read already.
+    // Keeps only decoded base64; the rest has already been read.
     decode: (text) =>
       (text.match(/[A-Za-z0-9+/_-]{16,}={0,2}/g) ?? [])
         .map(fromBase64)
@@ -141,7 +141,7 @@ const DECODERS: readonly Decoder[] = [
       ),
   },
   {
-    name: 'letters written apart',
+    name: 'spaced-out letters',
     isUsed: (text) => /(?:^|\s)\S \S \S \S \S(?:\s|$)/.test(text),
     decode: joinLetters,
   },
@@ -153,7 +153,7 @@ function fromCode(code: number): string | undefined {
     : undefined
 }
 
-/** What base64 says, when that is a text: names of tools and long words look like base64, too. */
+/** Decodes base64 if the result is readable text: tool names and long words look like base64, too. */
 function fromBase64(run: string): string | undefined {
   const binary = atobOrNothing(run.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, ''))
   if (binary === undefined) return undefined
@@ -171,7 +171,7 @@ function atobOrNothing(run: string): string | undefined {
   }
 }
 
-/** `I g n o r e  t h i s` → `Ignore this`: between letters one blank is left out, several are one. */
+/** `I g n o r e  t h i s` → `Ignore this`: removes one space between letters, and reduces several to one. */
 function joinLetters(text: string): string {
   let joined = ''
   let runLength = 0

@@ -3,10 +3,10 @@ import { excerptAt } from './hidden-characters.ts'
 import { SHAPES, withoutAccents } from './instruction-words.ts'
 
 const MAX_SENTENCE = 400
-/** Chinese says it in few characters. */
+/** Chinese needs few characters. */
 const MIN_SENTENCE = 6
 
-/** Sentences that have the shape of an instruction to the model, one trace for each message. Expects lower case. */
+/** Finds sentences that have the shape of an instruction to the model, one trace per message. Expects lower case. */
 export function findShapes(accented: string): Trace[] {
   const text = withoutAccents(accented)
   const traces = new Map<string, Trace>()
@@ -27,7 +27,7 @@ interface Sentence {
   readonly at: number
 }
 
-/** A full stop ends a sentence before a blank only: `~/.ssh` is not the end of one. So does an item of a list. */
+/** A full stop ends a sentence only before whitespace: `~/.ssh` does not. A list item ends one, too. */
 const SENTENCE_END = /[.!?](?=\s|$)|[。！？]|\n\s{0,8}(?=[\n\-*•#]|\d{1,2}[.)])/g
 
 function* sentencesOf(text: string): Generator<Sentence> {
@@ -39,7 +39,7 @@ function* sentencesOf(text: string): Generator<Sentence> {
   yield* piecesOf(text, start, text.length)
 }
 
-/** What never ends is read in pieces that overlap, so that the work stays in proportion. */
+/** Splits an overlong sentence into overlapping pieces, so that the work stays linear. */
 function* piecesOf(text: string, start: number, end: number): Generator<Sentence> {
   for (let at = start; at < end; at += MAX_SENTENCE) {
     const sentence = text.slice(at, Math.min(end, at + 2 * MAX_SENTENCE)).replace(/\s/g, ' ')

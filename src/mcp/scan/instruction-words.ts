@@ -1,13 +1,13 @@
 import { ENGLISH } from './english-shapes.ts'
 import { SECRET_FILE, type Shape, shape } from './shape.ts'
 
-/** Words of one language, by what they do in an instruction; a shape needs one of each. */
+/** Words of one language, by their role in an instruction; a shape needs one of each. */
 interface Words {
   readonly gate: RegExp
   readonly ignore: RegExp
   readonly rules: RegExp
   readonly keep: RegExp
-  /** The model, or whoever set it up. */
+  /** The model, or whoever configured it. */
   readonly you: RegExp
   readonly nobody: RegExp
   readonly tell: RegExp
@@ -23,7 +23,7 @@ interface Words {
   readonly keys: RegExp
 }
 
-/** Latin letters without their accents, which `\b` and those who write do not always see. */
+/** Removes accents from Latin letters: `\b` does not handle them, and writers often omit them. */
 export function withoutAccents(text: string): string {
   return text.replace(/[\u00c0-\u024f]/g, (letter) => letter.normalize('NFD').charAt(0))
 }
@@ -196,7 +196,7 @@ const RUSSIAN: Words = {
 
 const OTHER_LANGUAGES = [GERMAN, FRENCH, SPANISH, PORTUGUESE, CHINESE, JAPANESE, RUSSIAN]
 
-/** Every shape that is looked for, over text in lower case. */
+/** Every shape to look for, in lower-case text. */
 export const SHAPES: readonly Shape[] = [
   ...ENGLISH.map((each) => ({ gate: /[a-z]{2} [a-z]/, ...each })),
   ...OTHER_LANGUAGES.flatMap(shapesOf),

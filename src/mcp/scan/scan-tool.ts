@@ -4,12 +4,12 @@ import { hiddenCharacters } from './hidden-characters.ts'
 import { findInstructions } from './instructions.ts'
 import { type PlacedText, toolTexts } from './tool-texts.ts'
 
-/** The most findings that are reported for one tool, the worst first. */
+/** The maximum number of findings reported per tool, the worst first. */
 const MAX_FINDINGS = 10
 
 /**
- * What looks suspicious in one tool's definition, wherever in it text may stand. `known` keeps what was found in a text:
- * the tools of one server share many.
+ * Finds what is suspicious in one tool's definition, wherever text may occur. `known` caches the findings of each
+ * text, because the tools of one server share many.
  */
 export function scanTool(
   server: string,
@@ -24,20 +24,20 @@ export function scanTool(
   })
   findings.push(...acrossFields(texts, findings).map((trace) => ({ ...trace, server, tool: tool.name })))
   if (unread !== undefined) {
-    const message = 'is too deep or too long to be looked at as a whole'
+    const message = 'is too deep or too long to be scanned completely'
     const trace = { kind: 'concealment', severity: 'medium', message, excerpt: '' } as const
     findings.push({ ...trace, server, tool: tool.name, place: unread.slice(0, 200) })
   }
   return findings.sort((a, b) => RANK[b.severity] - RANK[a.severity]).slice(0, MAX_FINDINGS)
 }
 
-/** How much of either end of a text may go on in another. */
+/** How much of either end of a text may continue in another. */
 const MAX_END = 200
 const MAX_JOINED = 8_000
 
 /**
- * What the texts say when they are read one after another, as a model does, and none of them says by itself. A text that
- * ends in a full stop says all it has to say, so only the others are read on.
+ * Finds instructions that are split across fields, reading the texts in sequence as a model does. A text that ends in
+ * a full stop is complete, so only the others are continued.
  */
 function acrossFields(
   texts: readonly PlacedText[],
@@ -56,7 +56,7 @@ function acrossFields(
   const kinds = new Set(known.map(({ kind }) => kind))
   return findInstructions(joined)
     .filter(({ kind }) => !kinds.has(kind) && kind !== 'concealment' && kind !== 'fake-markup')
-    .map((trace) => ({ ...trace, message: `${trace.message}, over several fields`, place: 'definition' }))
+    .map((trace) => ({ ...trace, message: `${trace.message}, across several fields`, place: 'definition' }))
 }
 
 function isEnded(text: string): boolean {

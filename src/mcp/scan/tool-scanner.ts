@@ -6,7 +6,7 @@ import { OtherTools } from './other-tools.ts'
 import { scanTool } from './scan-tool.ts'
 import { toolTexts } from './tool-texts.ts'
 
-/** Looks at the tools of servers as they come, each by itself and beside those of the others. */
+/** Scans the tools of servers as they are listed, individually and compared with those of the others. */
 export class ToolScanner {
   readonly #looks = new Map<string, readonly ToolLook[]>()
   readonly #findings = new Map<string, readonly Finding[]>()
@@ -45,7 +45,7 @@ export class ToolScanner {
     this.#findings.delete(server)
   }
 
-  /** What there is to say about the tools as they are. */
+  /** All findings about the current tools. */
   findings(): readonly Finding[] {
     return [...this.#findings.values()].flat()
   }

@@ -11,20 +11,23 @@ import type { ClientOptions } from '../connection/server-messages.ts'
 import { LockGuard } from '../lock/lock-guard.ts'
 import { ToolScanner } from '../scan/tool-scanner.ts'
 import type { ManagedServer } from './managed-server.ts'
+import { ServerListeners } from './server-listeners.ts'
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
 /** What all servers of a registry share. */
 export class ServerContext {
   readonly registry: ServersRegistry
-  /** The servers there are, each under its name. */
+  /** The current servers, by name. */
   readonly servers = new Map<string, ManagedServer>()
-  /** The sessions with connections of their own, and who those belong to. */
+  /** The sessions with private connections, and the client of each. */
   readonly sessions = new Map<string, ClientOptions>()
   readonly guard: LockGuard
   readonly scanner = new ToolScanner()
   readonly cache: CatalogueCache | undefined
-  /** Who the connections that everybody shares belong to. */
+  /** Listens to the shared connections. */
+  readonly listeners: ServerListeners
+  /** The client of the shared connections. */
   readonly client: ClientOptions
   readonly now: () => number
   readonly random: () => number
@@ -35,14 +38,15 @@ export class ServerContext {
     this.registry = registry
     this.guard = new LockGuard(registry, options.lockfile)
     this.cache = cache
-    this.client = this.asClient(options.client ?? {})
+    this.listeners = new ServerListeners(options.client)
+    this.client = this.listeners.asClient(this.asClient(options.client ?? {}))
     this.now = readClock(options.clock ?? Date.now)
     this.random = options.random ?? Math.random
     this.schedule = options.schedule ?? scheduleInBackground
     this.#options = options
   }
 
-  /** Who a connection belongs to: toolcrib, but for what is given. */
+  /** Fills in the defaults of a client. */
   asClient(given: Partial<ClientOptions>): ClientOptions {
     return { name: 'toolcrib', version, ...given }
   }
@@ -51,7 +55,7 @@ export class ServerContext {
   async open(request: OpenRequest): Promise<Connection> {
     const { open, maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options
     if (open) return open(request)
-    // Loaded with the first connection: the SDK takes longer to load than a search of what is remembered.
+    // Loaded with the first connection: loading the SDK takes longer than a search of cached tools.
     const { openConnection } = await import('../connection/open-connection.ts')
     return openConnection(request, {
       env: this.#options.env ?? process.env,
@@ -69,7 +73,7 @@ export class ServerContext {
     if (!oauth) return undefined
     const tokens = oauth.store ?? (store && tokenStoreIn(store))
     if (!tokens)
-      throw new ToolcribError('config-invalid', 'oauth has no place for tokens; pass store, or oauth.store')
+      throw new ToolcribError('config-invalid', 'oauth needs a token store; pass store, or oauth.store')
     return { ...oauth, store: tokens }
   }
 }

@@ -10,14 +10,14 @@ import { type KeptVectors, keepVectors } from '../cache/kept-vectors.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import { CLIENT_RULES, type ConnectOptions, REQUEST_RULES, type ServersRegistry } from '../connect-options.ts'
 import type { ServerInfo } from '../connection/connection.ts'
-import type { ClientOptions } from '../connection/server-messages.ts'
+import type { ClientOptions, ServerListener } from '../connection/server-messages.ts'
 import type { Lockfile } from '../lock/lockfile.ts'
 import { ManagedServer } from './managed-server.ts'
 import { ServerContext } from './server-context.ts'
 import type { RawRequest, RawRequestOptions } from './server-requests.ts'
 import type { ServerTool } from './server-tool.ts'
 
-/** The servers of a registry, each under its name. */
+/** The servers of a registry, by name. */
 export class ServerHub implements ServerDirectory {
   readonly #context: ServerContext
   readonly #vectors: KeptVectors | undefined
@@ -37,12 +37,12 @@ export class ServerHub implements ServerDirectory {
       onEvent && registry.subscribe((event) => ('server' in event ? onEvent(event) : undefined))
   }
 
-  /** How each server is doing. */
+  /** Every server's status. */
   all(): readonly ServerStatus[] {
     return this.#servers().map(({ status }) => status)
   }
 
-  /** How each server is doing, for searches. */
+  /** Every server's status, for searches. */
   statuses(): readonly ServerStatus[] {
     return this.#servers().map(({ statusForSearch }) => statusForSearch)
   }
@@ -73,7 +73,7 @@ export class ServerHub implements ServerDirectory {
     )
   }
 
-  /** Starts what is new or changed; resolves once what it replaced has ended. */
+  /** Starts new and changed servers; resolves once those they replaced have ended. */
   replace(servers: ReadonlyMap<string, ServerConfig>): Promise<void> {
     const wanted = new Map(servers)
     const ended = new Map<string, Promise<void>>()
@@ -116,11 +116,15 @@ export class ServerHub implements ServerDirectory {
     await this.#find(server).notify(notification, options)
   }
 
+  attach(listener: ServerListener): () => void {
+    return this.#context.listeners.attach(listener)
+  }
+
   openSession(sessionKey: string, client: Partial<ClientOptions>): void {
     checkOptions('openSession()', client, CLIENT_RULES)
     const { sessions } = this.#context
     if (sessions.has(sessionKey))
-      throw new ToolcribError('config-invalid', `session "${sessionKey}" is open already`)
+      throw new ToolcribError('config-invalid', `session "${sessionKey}" is already open`)
     sessions.set(sessionKey, this.#context.asClient(client))
   }
 
@@ -143,7 +147,7 @@ export class ServerHub implements ServerDirectory {
     this.#isClosed = true
     await this.#turn
     this.#detach()
-    // Before the tools are removed: of what is not there nothing is written.
+    // Before removing the tools: vectors of removed tools are not saved.
     const written = this.#vectors?.close()
     const servers = this.#servers()
     this.#context.servers.clear()
@@ -160,7 +164,7 @@ export class ServerHub implements ServerDirectory {
   #find(name: string): ManagedServer {
     const server = this.#context.servers.get(name)
     if (server) return server
-    throw new ToolcribError('source-unavailable', `there is no server "${name}"; see status()`)
+    throw new ToolcribError('source-unavailable', `unknown server "${name}"; status() lists the servers`)
   }
 
   #remove(name: string): void {
@@ -172,7 +176,7 @@ export class ServerHub implements ServerDirectory {
   #start(name: string, config: ServerConfig, predecessor: Promise<void> | undefined): void {
     const server = new ManagedServer(name, config, this.#context)
     this.#context.servers.set(name, server)
-    // Vectors first, or the tools would be embedded before it is known that they need not be.
+    // Load the vectors first, or the tools would be embedded needlessly.
     server.start(this.#vectors ? Promise.all([predecessor, this.#vectors.loaded]).then(ignore) : predecessor)
   }
 }

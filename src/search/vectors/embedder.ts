@@ -1,36 +1,36 @@
 import { ToolcribError } from '../../errors.ts'
 import type { Query } from '../query/query.ts'
 
-/** A vector as an embedder gives it: hosted models return plain numbers. */
+/** A vector from an embedder; hosted models return plain numbers. */
 export type Vector = Float32Array | readonly number[]
 
 /**
- * Turns texts into vectors whose cosine says how alike their meanings are. `toolcrib/embedders` has two; a hosted
- * model takes one function more.
+ * Converts texts to vectors whose cosine expresses how similar their meanings are. `toolcrib/embedders` has two; a
+ * hosted model takes one more function.
  *
- * Vectors are checked: a wrong count, wrong dimensions and values that are not finite numbers count as a failure, like
- * an exception. `hybrid` then ranks by words alone; `semantic` rejects. The next search tries again.
+ * Vectors are checked: a wrong count, wrong dimensions and values that are not finite count as a failure, like an
+ * exception. `hybrid` then ranks by words alone; `semantic` rejects. The next search retries.
  */
 export interface Embedder {
-  /** Names the model and its version. Saved vectors are only taken back under the name they were made with. */
+  /** The model and its version. Saved vectors are only reused under the name they were made with. */
   readonly name: string
   readonly dimensions: number
-  /** The cosine from which two texts have something to do with each other; 0.2 by default. */
+  /** The cosine from which two texts are related. 0.2 by default. */
   readonly relatedFrom?: number
-  /** Returns one vector per text, in order, of length 1 (or all zero, for a text without a known word). */
+  /** Returns one vector per text, in order, of length 1 (or all zeros, for a text without a known word). */
   embed(texts: readonly string[]): readonly Vector[] | PromiseLike<readonly Vector[]>
 }
 
-/** How much of a query an embedder reads: enough for any request, and no pasted novel. */
+/** Maximum characters that an embedder reads of a query: enough for any request. */
 const MAX_QUERY_CHARACTERS = 2_000
 
-/** What an embedder reads of a query: its free words, not its filters. */
+/** The part of a query that an embedder reads: its free words, without filters. */
 export function queryText({ words }: Query): string {
   return words.join(' ').slice(0, MAX_QUERY_CHARACTERS)
 }
 
 /**
- * An embedder whose vectors are checked, and are all of one type. An embedder that returns vectors at once still does.
+ * Wraps an embedder, checks its vectors and converts them to one type. A synchronous embedder stays synchronous.
  * Throws `config-invalid` for an object that is not an embedder.
  */
 export class CheckedEmbedder {
@@ -43,7 +43,7 @@ export class CheckedEmbedder {
     const { name, dimensions, relatedFrom = DEFAULT_RELATED_FROM } = embedder
     if (typeof name !== 'string' || name === '') throw invalid('a name')
     if (!Number.isInteger(dimensions) || dimensions < 1 || dimensions > MAX_DIMENSIONS)
-      throw invalid(`dimensions, a whole number from 1 to ${MAX_DIMENSIONS}`)
+      throw invalid(`dimensions, an integer from 1 to ${MAX_DIMENSIONS}`)
     if (!(relatedFrom >= -1 && relatedFrom <= 1)) throw invalid('a relatedFrom between -1 and 1')
     if (typeof embedder.embed !== 'function') throw invalid('a method embed(texts)')
     this.name = name
@@ -52,7 +52,7 @@ export class CheckedEmbedder {
     this.#embedder = embedder
   }
 
-  /** Throws or rejects with what the embedder did, or with `source-unavailable` for vectors that cannot be used. */
+  /** Throws or rejects with the embedder's own error, or with `source-unavailable` for unusable vectors. */
   embed(texts: readonly string[]): readonly Float32Array[] | Promise<readonly Float32Array[]> {
     const given: unknown = this.#embedder.embed(texts)
     if (isPromiseLike(given))
@@ -61,7 +61,7 @@ export class CheckedEmbedder {
   }
 
   #checked(vectors: unknown, count: number): readonly Float32Array[] {
-    if (!Array.isArray(vectors)) throw this.#unusable('returned no array of vectors')
+    if (!Array.isArray(vectors)) throw this.#unusable('did not return an array of vectors')
     if (vectors.length !== count)
       throw this.#unusable(`returned ${vectors.length} vectors for ${count} texts`)
     return vectors.map((vector: unknown) => this.#toVector(vector))
@@ -82,7 +82,7 @@ export class CheckedEmbedder {
   }
 }
 
-/** How alike two texts must be to have something to do with each other, when an embedder does not say. */
+/** The default cosine from which two texts are related. */
 const DEFAULT_RELATED_FROM = 0.2
 
 /** Far more than any model has. */

@@ -12,20 +12,20 @@ import type { Authorization, TokenStore } from '../../cache/token-store.ts'
 import type { ServerConfig } from '../../config/server-config.ts'
 import { within } from '../deadline.ts'
 
-/** How servers that ask for authorization get it. */
+/** How to authorize with servers that require it. */
 export interface OAuthOptions {
-  /** Where tokens are kept; `store` of the servers by default. See also `fileTokenStore()`. */
+  /** Stores tokens. Default: `store` of `connectServers()`. See also `fileTokenStore()`. */
   readonly store?: TokenStore
-  /** Where the authorization server sends the user back to; needed with `authorize`. */
+  /** Where the authorization server redirects the user; required with `authorize`. */
   readonly redirectUrl?: string
   /**
-   * Lets the user consent at `url` and resolves with the parameters of the address they come back to. Without it only
-   * tokens that are stored already, and can be refreshed, are used.
+   * Sends the user to `url` for consent and resolves with the query parameters of the redirect. Without it, only
+   * stored tokens are used and refreshed.
    */
   readonly authorize?: (request: { readonly server: string; readonly url: URL }) => Promise<URLSearchParams>
 }
 
-/** How a server is authorized, once it is clear where tokens are kept. */
+/** The options, with the token store decided. */
 export interface OAuthSettings extends OAuthOptions {
   readonly store: TokenStore
 }
@@ -36,10 +36,10 @@ interface SessionPowers {
   readonly onWarning: (warning: string) => void
 }
 
-/** How long tokens may take to be read or written; a store that hangs must not keep a server from starting. */
+/** Time limit for reading or writing tokens; a store that hangs must not block a server's start. */
 const STORE_MS = 2_000
 
-/** One server's authorization, as the SDK's flows use it. All of it is kept in the store. */
+/** One server's authorization, in the form that the SDK's OAuth flows use. Everything is kept in the store. */
 export class OAuthSession implements OAuthClientProvider {
   readonly #key: string
   readonly #config: ServerConfig
@@ -54,12 +54,12 @@ export class OAuthSession implements OAuthClientProvider {
     this.#options = options
   }
 
-  /** Where the user has to consent, once a flow has come that far. */
+  /** Where the user must consent; undefined until the flow gets there. */
   get authorizationUrl(): URL | undefined {
     return this.#authorizationUrl
   }
 
-  /** True for the parameters of this flow's own way back. */
+  /** True when the callback parameters belong to this flow. */
   isOwn(callback: URLSearchParams): boolean {
     return callback.get('state') === this.#state
   }
@@ -126,7 +126,7 @@ export class OAuthSession implements OAuthClientProvider {
     return scope === 'all' ? this.#write({}) : this.#save({ [scope]: undefined })
   }
 
-  // The store comes first: another process may have refreshed the tokens. What this session knows serves while it fails.
+  // Read the store first: another process may have refreshed the tokens. If it fails, use the tokens in memory.
   async #load(): Promise<Authorization> {
     const { store, schedule, onWarning } = this.#options
     try {
@@ -147,7 +147,7 @@ export class OAuthSession implements OAuthClientProvider {
     try {
       await within(STORE_MS, store.save(this.#key, authorization), schedule)
     } catch (error) {
-      onWarning(`its tokens could not be kept: ${describeError(error)}`)
+      onWarning(`its tokens could not be stored: ${describeError(error)}`)
     }
   }
 }

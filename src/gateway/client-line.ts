@@ -1,0 +1,40 @@
+import type { ProgressNote } from 'toolcrib'
+
+export type Json = Readonly<Record<string, unknown>>
+
+export type Era = 'modern' | 'legacy'
+
+/**
+ * The way back to the client of one request, for as long as the request is under way. What a server reports, logs and
+ * asks while it works on that request goes here.
+ */
+export interface ClientLine {
+  readonly era: Era
+  /** Whose request it is: requests with the same owner are of the same client for certain. */
+  readonly owner: string
+  /** The token it came with. */
+  readonly principal: string
+  /** What the client can do for servers: sampling, elicitation, roots. */
+  readonly capabilities: Json
+  /** Aborted when the client cancels or goes away. */
+  readonly signal: AbortSignal
+  readonly wantsProgress: boolean
+  /** The least severe log message the client wants; undefined when it asked for none. */
+  readonly logLevel: string | undefined
+  progress(note: ProgressNote): void
+  log(params: Json): void
+  /** Asks the client for something, and waits for the answer. Rejects with the client's own error. */
+  ask(method: string, params: Json | undefined, signal: AbortSignal): Promise<Json>
+  /** Resolves once all that was reported is on its way: nothing may arrive after the result. */
+  flushed(): Promise<void>
+}
+
+/** Whether a client with these capabilities can be asked this. */
+export function canAnswer(capabilities: Json, method: string): boolean {
+  return capabilities[capabilityFor(method)] !== undefined
+}
+
+/** The capability that a client needs to be asked this. */
+export function capabilityFor(method: string): string {
+  return method.split('/')[0] ?? method
+}

@@ -1,0 +1,63 @@
+import type { ClientLine, Json } from './client-line.ts'
+import type { ClientLoad } from './load-limits.ts'
+import type { Offers } from './offers.ts'
+import { RpcError } from './rpc-error.ts'
+import type { CallScene, ToolCalls } from './tool-calls.ts'
+import type { ToolList } from './tool-list.ts'
+import type { View } from './view.ts'
+
+const METHOD_NOT_FOUND = -32_601
+
+/** What a client sees, and the session it sees it with. */
+export interface ClientScene extends CallScene {
+  readonly view: View
+}
+
+/** The requests that clients of either era make, one method each. */
+export class ClientRequests {
+  readonly #tools: ToolList
+  readonly #calls: ToolCalls
+  readonly #offers: Offers
+  readonly #load: ClientLoad
+
+  constructor(tools: ToolList, calls: ToolCalls, offers: Offers, load: ClientLoad) {
+    this.#load = load
+    this.#tools = tools
+    this.#calls = calls
+    this.#offers = offers
+  }
+
+  /** The result of a request. Throws an `RpcError` for what is answered with an error. */
+  async answer(method: string, params: Json, scene: ClientScene, line: ClientLine): Promise<Json> {
+    const end = this.#load.begin(line.principal)
+    try {
+      return await this.#answer(method, params, scene, line)
+    } finally {
+      end()
+    }
+  }
+
+  async #answer(method: string, params: Json, scene: ClientScene, line: ClientLine): Promise<Json> {
+    const { view } = scene
+    switch (method) {
+      case 'tools/list':
+        return { tools: await this.#tools.of(scene) }
+      case 'tools/call':
+        return this.#calls.call(params, scene, line)
+      case 'prompts/list':
+        return this.#offers.list('prompts', view)
+      case 'prompts/get':
+        return this.#offers.getPrompt(params, view, line)
+      case 'resources/list':
+        return this.#offers.list('resources', view)
+      case 'resources/templates/list':
+        return this.#offers.list('resourceTemplates', view)
+      case 'resources/read':
+        return this.#offers.readResource(params, view, line)
+      case 'completion/complete':
+        return this.#offers.complete(params, view, line)
+      default:
+        throw new RpcError(METHOD_NOT_FOUND, 'Method not found')
+    }
+  }
+}

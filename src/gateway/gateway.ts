@@ -1,0 +1,92 @@
+import { GatewayCore } from './core.ts'
+import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts'
+import { HttpGateway } from './http-gateway.ts'
+import { StdioDoor, type StdioOptions } from './stdio-door.ts'
+
+/** One endpoint before all servers of a registry. */
+export interface Gateway {
+  /**
+   * Answers an HTTP request: `/mcp`, `/mcp/<profile>`, `/healthz`, `/readyz` and `/metrics`. Never rejects. All but
+   * `/healthz` and `/readyz` need a token where there are tokens. The Host and Origin headers are checked on every
+   * route; whoever builds requests from sockets must pass them on.
+   */
+  fetch(request: Request): Promise<Response>
+  /**
+   * Serves one client over this process's stdin and stdout, in whichever era it speaks. `closed` resolves when the client
+   * goes away; the caller ends the process then. Whoever starts the process is trusted: no token is asked for.
+   */
+  serveStdio(options?: StdioOptions): StdioDoor
+  /** How the gateway is doing. */
+  status(): GatewayStatus
+  /**
+   * Takes no more requests, waits for calls that are under way, and ends every session. The registry and the servers stay
+   * open.
+   */
+  close(): Promise<void>
+}
+
+export interface GatewayStatus {
+  readonly state: 'serving' | 'draining' | 'closed'
+  /** Sessions of older clients. */
+  readonly sessions: number
+  /** Requests under way at servers. */
+  readonly callsUnderWay: number
+  /** Calls that wait for an answer of their client. */
+  readonly callsParked: number
+}
+
+/** Creates a gateway. Throws `config-invalid` for an unknown option or a value out of range. */
+export function createGateway(options: GatewayOptions): Gateway {
+  checkGatewayOptions(options)
+  return new OpenGateway(new GatewayCore(options))
+}
+
+class OpenGateway implements Gateway {
+  readonly #core: GatewayCore
+  readonly #http: HttpGateway
+  readonly #stdio = new Set<StdioDoor>()
+  #state: GatewayStatus['state'] = 'serving'
+  #closing: Promise<void> | undefined
+
+  constructor(core: GatewayCore) {
+    this.#core = core
+    this.#http = new HttpGateway(core)
+    core.metrics.watch('toolcrib_sessions', () => [{ labels: {}, value: this.#http.sessions }])
+  }
+
+  fetch(request: Request): Promise<Response> {
+    return this.#http.fetch(request)
+  }
+
+  serveStdio(options: StdioOptions = {}): StdioDoor {
+    const door = new StdioDoor(this.#core, options)
+    this.#stdio.add(door)
+    const forget = () => void this.#stdio.delete(door)
+    door.closed.then(forget, forget)
+    return door
+  }
+
+  status(): GatewayStatus {
+    return {
+      state: this.#state,
+      sessions: this.#http.sessions,
+      callsUnderWay: this.#core.traffic.size,
+      callsParked: this.#core.modernCalls.parked,
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#state = 'draining'
+    this.#http.drain()
+    await this.#core.drained()
+    await Promise.all([...this.#stdio].map((door) => door.close()))
+    await this.#http.close()
+    await this.#core.close()
+    this.#state = 'closed'
+  }
+}

@@ -1,0 +1,113 @@
+import type { ServerContext } from '@modelcontextprotocol/server'
+import type { Schedule } from 'toolcrib/mcp'
+import type { ClientLine, Json } from './client-line.ts'
+import type { Limits } from './gateway-options.ts'
+import { PendingCall } from './pending-call.ts'
+import type { RequestStates } from './request-states.ts'
+import { RpcError } from './rpc-error.ts'
+
+const INVALID_PARAMS = -32_602
+const OVERLOADED = -32_000
+
+/** Runs the requests of modern clients that servers may ask something about, and keeps those that wait for an answer. */
+export class ModernCalls {
+  readonly #states: RequestStates
+  readonly #limits: Limits
+  readonly #schedule: Schedule
+  readonly #newId: () => string
+  readonly #parked = new Map<string, { readonly call: PendingCall; readonly stopTimer: () => void }>()
+
+  constructor(
+    states: RequestStates,
+    { limits, schedule, newId }: { limits: Limits; schedule: Schedule; newId: () => string },
+  ) {
+    this.#states = states
+    this.#limits = limits
+    this.#schedule = schedule
+    this.#newId = newId
+  }
+
+  /** How many calls wait for an answer of their client. */
+  get parked(): number {
+    return this.#parked.size
+  }
+
+  /** Answers a request with its result, or with what a server asks first. */
+  async run(
+    request: {
+      readonly params: Json
+      readonly ctx: ServerContext
+      readonly principal: string
+      readonly boundTo: string
+    },
+    work: (params: Json, line: ClientLine) => Promise<Json>,
+  ): Promise<Json> {
+    const { params, ctx, principal, boundTo } = request
+    const { parked, ...sent } = await this.#open(ctx, boundTo)
+    const responses: Json = ctx.mcpReq.inputResponses ?? {}
+    const call = parked ?? new PendingCall(ctx, { owner: this.#newId(), principal })
+    if (parked) parked.resume(ctx, responses)
+    else {
+      const answers = Object.keys(responses).length > 0 ? { inputResponses: responses } : {}
+      call.start((line) => work({ ...params, ...sent, ...answers }, line))
+    }
+    const progressed = await call.next()
+    await call.flushed()
+    if (progressed.kind === 'asking') {
+      const { inputRequests } = progressed
+      return { resultType: 'input_required', inputRequests, requestState: await this.#park(call, boundTo) }
+    }
+    const { result } = progressed
+    if (result.resultType !== 'input_required') return result
+    // A modern server keeps its own state at the client; here it is sealed, for this client and tool alone.
+    const { requestState } = result
+    const content = requestState === undefined ? {} : { requestState }
+    return { ...result, requestState: await this.#states.seal(content, boundTo) }
+  }
+
+  close(): void {
+    for (const [id, { call }] of this.#parked) {
+      this.#take(id)
+      call.abandon('the gateway is stopping')
+    }
+  }
+
+  /** What the client brings back: a parked call, or the state of a modern server. */
+  async #open(
+    ctx: ServerContext,
+    boundTo: string,
+  ): Promise<{ readonly parked?: PendingCall; readonly requestState?: string }> {
+    const state: unknown = ctx.mcpReq.requestState()
+    if (state === undefined) return {}
+    const content = typeof state === 'string' ? await this.#states.open(state, boundTo) : undefined
+    if (!content) throw new RpcError(INVALID_PARAMS, 'Invalid or expired requestState')
+    if (typeof content.requestState === 'string') return { requestState: content.requestState }
+    if (typeof content.parked !== 'string') return {}
+    const parked = this.#take(content.parked)
+    if (!parked) throw new RpcError(INVALID_PARAMS, 'Invalid or expired requestState')
+    return { parked }
+  }
+
+  async #park(call: PendingCall, boundTo: string): Promise<string> {
+    if (this.#parked.size >= this.#limits.maxParked) {
+      call.abandon('too many calls wait for an answer')
+      throw new RpcError(OVERLOADED, 'too many calls wait for an answer of their client', {
+        retryAfterMs: 1_000,
+      })
+    }
+    const id = this.#newId()
+    const stopTimer = this.#schedule(this.#limits.askTimeoutMs, () => {
+      this.#parked.delete(id)
+      call.abandon('the client did not answer in time')
+    })
+    this.#parked.set(id, { call, stopTimer })
+    return this.#states.seal({ parked: id }, boundTo)
+  }
+
+  #take(id: string): PendingCall | undefined {
+    const found = this.#parked.get(id)
+    this.#parked.delete(id)
+    found?.stopTimer()
+    return found?.call
+  }
+}

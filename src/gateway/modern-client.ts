@@ -1,0 +1,70 @@
+import type { ServerContext } from '@modelcontextprotocol/server'
+import type { Session } from 'toolcrib'
+import type { Principal } from './access.ts'
+import type { Attendee } from './audience.ts'
+import type { Json } from './client-line.ts'
+import type { GatewayCore } from './core.ts'
+import { RawServer } from './mcp-server.ts'
+import { PendingCall } from './pending-call.ts'
+import { serverDescription } from './server-description.ts'
+import type { View } from './view.ts'
+
+/** Requests that a server may ask something about before it answers. */
+const INTERACTIVE = ['tools/call', 'prompts/get', 'resources/read']
+
+/** Clients of the modern era with the same token and profile. Each of their requests stands alone. */
+export class ModernClient implements Attendee {
+  readonly view: View
+  readonly #core: GatewayCore
+  readonly #principal: Principal
+  readonly #session: Session
+  readonly #tell: (method: string) => void
+  readonly #leave: () => void
+
+  constructor(
+    core: GatewayCore,
+    { principal, view }: { readonly principal: Principal; readonly view: View },
+    session: Session,
+    tell: (method: string) => void,
+  ) {
+    this.view = view
+    this.#core = core
+    this.#principal = principal
+    this.#session = session
+    this.#tell = tell
+    this.#leave = core.audience.add(this)
+    // Nobody says when a list was fetched: what there is now counts as seen.
+    core.audience.listed(this)
+  }
+
+  /** A server of the SDK that answers for the gateway: one for each request over HTTP, one for all over stdio. */
+  server(): RawServer {
+    const description = serverDescription(this.#core, this.view, 'modern')
+    return new RawServer(description, (method, params, ctx) => this.#answer(method, params, ctx))
+  }
+
+  toolsFingerprint(): string {
+    return this.#session.surface().fingerprint
+  }
+
+  changed(method: string): void {
+    this.#tell(method)
+  }
+
+  async close(): Promise<void> {
+    this.#leave()
+    await this.#core.closeSession(this.#session)
+  }
+
+  async #answer(method: string, params: Json, ctx: ServerContext): Promise<Json> {
+    const { requests, modernCalls, newId } = this.#core
+    const scene = this.#core.scene(this.view, this.#session)
+    const { id: principal } = this.#principal
+    if (!INTERACTIVE.includes(method))
+      return requests.answer(method, params, scene, new PendingCall(ctx, { owner: newId(), principal }))
+    const boundTo = JSON.stringify([principal, this.view.profile ?? null, method, params.name ?? params.uri])
+    return modernCalls.run({ params, ctx, principal, boundTo }, (sent, line) =>
+      requests.answer(method, sent, scene, line),
+    )
+  }
+}

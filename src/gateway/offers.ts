@@ -1,0 +1,149 @@
+import type { ClientLine, Json } from './client-line.ts'
+import type { NameStyle } from './gateway-options.ts'
+import { RpcError } from './rpc-error.ts'
+import type { Listed, ListKind, ServerLists } from './server-lists.ts'
+import { prefixedName } from './tool-names.ts'
+import { isJson, type Upstream } from './upstream.ts'
+import type { View } from './view.ts'
+
+const INVALID_PARAMS = -32_602
+
+/** Something that a server offers, by the server's own name for it. */
+export interface Offer {
+  readonly server: string
+  readonly key: string
+}
+
+/**
+ * Prompts, resources, templates and completions of all servers. Prompts are named as tools are. A resource keeps its
+ * URI, which results of tools quote, unless two servers list the same one: then it is `<server>+<uri>`.
+ */
+export class Offers {
+  readonly #lists: ServerLists
+  readonly #upstream: Upstream
+  readonly #names: NameStyle
+
+  constructor(lists: ServerLists, upstream: Upstream, names: NameStyle) {
+    this.#lists = lists
+    this.#upstream = upstream
+    this.#names = names
+  }
+
+  async list(kind: ListKind, view: View): Promise<Json> {
+    const listed = await this.#lists.collect(kind, view)
+    const field = kind === 'prompts' ? 'name' : kind === 'resources' ? 'uri' : 'uriTemplate'
+    const owners = countKeys(listed)
+    const shown = listed.map((one) => ({ ...one.item, [field]: this.#shown(kind, one, owners) }))
+    return { [kind]: shown }
+  }
+
+  async getPrompt(params: Json, view: View, line: ClientLine): Promise<Json> {
+    const { server, key } = await this.#prompt(String(params.name), view)
+    return this.#upstream.send(server, { method: 'prompts/get', params: { ...params, name: key } }, line)
+  }
+
+  async readResource(params: Json, view: View, line: ClientLine): Promise<Json> {
+    const { server, key } = await this.resource(String(params.uri), view)
+    return this.#upstream.send(server, { method: 'resources/read', params: { ...params, uri: key } }, line)
+  }
+
+  async complete(params: Json, view: View, line: ClientLine): Promise<Json> {
+    const ref = isJson(params.ref) ? params.ref : {}
+    const isPrompt = ref.type === 'ref/prompt'
+    const { server, key } = isPrompt
+      ? await this.#prompt(String(ref.name), view)
+      : await this.resource(String(ref.uri), view)
+    if (!this.#lists.offering('completions', view).includes(server))
+      return { completion: { values: [], hasMore: false } }
+    const own = { ...ref, [isPrompt ? 'name' : 'uri']: key }
+    return this.#upstream.send(
+      server,
+      { method: 'completion/complete', params: { ...params, ref: own } },
+      line,
+    )
+  }
+
+  /** The server that a URI belongs to. Throws when there is none, or when it could be several. */
+  async resource(uri: string, view: View): Promise<Offer> {
+    const spelled = this.#lists.offering('resources', view).find((server) => uri.startsWith(`${server}+`))
+    if (spelled !== undefined) return { server: spelled, key: uri.slice(spelled.length + 1) }
+    const found =
+      this.#findResource(uri, view) ??
+      (await this.#refresh(['resources', 'resourceTemplates'], view).then(() =>
+        this.#findResource(uri, view),
+      ))
+    if (found) return found
+    const [only, ...others] = this.#lists.offering('resources', view)
+    if (only !== undefined && others.length === 0) return { server: only, key: uri }
+    throw new RpcError(INVALID_PARAMS, `Resource not found: ${uri.slice(0, 500)}`, { uri })
+  }
+
+  #findResource(uri: string, view: View): Offer | undefined {
+    const owners = this.#lists.known('resources', view).filter(({ key }) => key === uri)
+    const [owner, ...others] = owners
+    if (owner && others.length > 0) {
+      const spellings = owners.map(({ server }) => `${server}+${uri}`).join(', ')
+      throw new RpcError(INVALID_PARAMS, `several servers have this resource; read one of ${spellings}`, {
+        uri,
+      })
+    }
+    if (owner) return owner
+    const templates = this.#lists.known('resourceTemplates', view)
+    const fitting = templates.filter(({ key }) => key === uri || fits(uri, key))
+    // The most of it that is spelt out wins: a server cannot take the URIs of others with a template that fits all.
+    const best = fitting.sort(
+      (one, other) => literalStart(other.key).length - literalStart(one.key).length,
+    )[0]
+    return best && { server: best.server, key: uri }
+  }
+
+  async #prompt(name: string, view: View): Promise<Offer> {
+    const found =
+      this.#findPrompt(name, view) ??
+      (await this.#refresh(['prompts'], view).then(() => this.#findPrompt(name, view)))
+    if (found) return found
+    throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${name.slice(0, 200)}`)
+  }
+
+  #findPrompt(name: string, view: View): Offer | undefined {
+    const known = this.#lists.known('prompts', view)
+    const exact = known.find(({ server, key }) => prefixedName(server, key) === name)
+    if (exact) return exact
+    const [owner, ...others] = known.filter(({ key }) => key === name)
+    return others.length === 0 ? owner : undefined
+  }
+
+  async #refresh(kinds: readonly ListKind[], view: View): Promise<void> {
+    await Promise.all(kinds.map((kind) => this.#lists.collect(kind, view)))
+  }
+
+  #shown(kind: ListKind, { server, key }: Listed, owners: ReadonlyMap<string, number>): string {
+    const isUnique = owners.get(key) === 1
+    if (kind === 'prompts') return this.#names === 'plain' && isUnique ? key : prefixedName(server, key)
+    return isUnique ? key : `${server}+${key}`
+  }
+}
+
+/** How often each key is listed. */
+function countKeys(listed: readonly Listed[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const { key } of listed) counts.set(key, (counts.get(key) ?? 0) + 1)
+  return counts
+}
+
+/** Whether a URI can be of a template: it starts and ends with what the template spells out. */
+function fits(uri: string, template: string): boolean {
+  const start = literalStart(template)
+  const end = template.slice(template.lastIndexOf('}') + 1)
+  return (
+    start.includes(':') &&
+    uri.startsWith(start) &&
+    uri.endsWith(end) &&
+    uri.length >= start.length + end.length
+  )
+}
+
+function literalStart(template: string): string {
+  const at = template.indexOf('{')
+  return at < 0 ? template : template.slice(0, at)
+}

@@ -1,0 +1,165 @@
+import type { ServerContext } from '@modelcontextprotocol/server'
+import type { ProgressNote } from 'toolcrib'
+import { type ClientLine, canAnswer, capabilityFor, type Json } from './client-line.ts'
+import { isLoud } from './legacy-line.ts'
+import { NoticeQueue } from './notice-queue.ts'
+import { RpcError } from './rpc-error.ts'
+import { CAPABILITIES_KEY, isJson, LOG_LEVEL_KEY } from './upstream.ts'
+
+const MISSING_CAPABILITY = -32_021
+const NOT_ANSWERED = -32_603
+
+/** Something a server wants to know before it goes on. */
+interface Question {
+  readonly key: string
+  readonly method: string
+  readonly params: Json | undefined
+  readonly answer: (answer: Json) => void
+  readonly refuse: (error: Error) => void
+}
+
+/** Where a call stands: done, or waiting for answers of its client. */
+export type Progressed =
+  | { readonly kind: 'done'; readonly result: Json }
+  | { readonly kind: 'asking'; readonly inputRequests: Json }
+
+/**
+ * A call of a modern client, and the way back to that client. When an older server asks something, the call is parked:
+ * the client gets the question as the result of its request, and the call goes on with the client's next request, which
+ * has the answer.
+ */
+export class PendingCall implements ClientLine {
+  readonly era = 'modern'
+  readonly owner: string
+  readonly principal: string
+  readonly #abort = new AbortController()
+  readonly #notices = new NoticeQueue()
+  readonly #questions: Question[] = []
+  #ctx: ServerContext
+  #work: Promise<Json> | undefined
+  #isSettled = false
+  #isParked = false
+  #failure: RpcError | undefined
+  #asked = 0
+  #wake = () => {}
+
+  constructor(
+    ctx: ServerContext,
+    { owner, principal }: { readonly owner: string; readonly principal: string },
+  ) {
+    this.owner = owner
+    this.principal = principal
+    this.#ctx = ctx
+    this.#follow(ctx)
+  }
+
+  get capabilities(): Json {
+    const envelope: Json = this.#ctx.mcpReq.envelope ?? {}
+    const declared = envelope[CAPABILITIES_KEY]
+    return isJson(declared) ? declared : {}
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  get wantsProgress(): boolean {
+    return this.#ctx.mcpReq._meta?.progressToken !== undefined
+  }
+
+  get logLevel(): string | undefined {
+    const envelope: Json = this.#ctx.mcpReq.envelope ?? {}
+    const level = envelope[LOG_LEVEL_KEY]
+    return typeof level === 'string' ? level : undefined
+  }
+
+  /** Starts the work; it ends when the client goes away while nothing is asked. */
+  start(work: (line: ClientLine) => Promise<Json>): void {
+    this.#work = work(this).finally(() => {
+      this.#isSettled = true
+      this.#wake()
+    })
+    this.#work.catch(() => {})
+  }
+
+  /** Waits until the work is done or needs an answer. Rejects as the work does. */
+  async next(): Promise<Progressed> {
+    while (!this.#isSettled && this.#questions.length === 0 && !this.#failure)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    if (this.#failure) throw this.#failure
+    if (this.#isSettled) return { kind: 'done', result: (await this.#work) ?? {} }
+    this.#isParked = true
+    const asked = this.#questions.map(({ key, method, params }) => [key, { method, params: params ?? {} }])
+    return { kind: 'asking', inputRequests: Object.fromEntries(asked) }
+  }
+
+  /** Continues with a request that answers the questions. One that is not answered is refused. */
+  resume(ctx: ServerContext, responses: Json): void {
+    this.#ctx = ctx
+    this.#isParked = false
+    this.#follow(ctx)
+    for (const { key, answer, refuse } of this.#questions.splice(0)) {
+      const response = responses[key]
+      if (isJson(response)) answer(response)
+      else refuse(new RpcError(NOT_ANSWERED, 'the client did not answer'))
+    }
+  }
+
+  /** Gives the call up. */
+  abandon(reason: string): void {
+    for (const { refuse } of this.#questions.splice(0)) refuse(new RpcError(NOT_ANSWERED, reason))
+    this.#abort.abort(new Error(reason))
+  }
+
+  progress(note: ProgressNote): void {
+    const progressToken = this.#ctx.mcpReq._meta?.progressToken
+    if (progressToken === undefined || this.#isParked) return
+    const params = { ...note, progressToken }
+    this.#notices.add(this.#ctx.mcpReq.notify({ method: 'notifications/progress', params }))
+  }
+
+  log(params: Json): void {
+    const { logLevel } = this
+    if (logLevel === undefined || this.#isParked || !isLoud(params.level, logLevel)) return
+    this.#notices.add(this.#ctx.mcpReq.notify({ method: 'notifications/message', params: { ...params } }))
+  }
+
+  ask(method: string, params: Json | undefined, signal: AbortSignal): Promise<Json> {
+    if (!canAnswer(this.capabilities, method)) {
+      const requiredCapabilities = { [capabilityFor(method)]: {} }
+      const message = 'the client lacks a capability that this request needs'
+      this.#failure = new RpcError(MISSING_CAPABILITY, message, { requiredCapabilities })
+      this.#abort.abort(this.#failure)
+      this.#wake()
+      return Promise.reject(this.#failure)
+    }
+    return new Promise((answer, refuse) => {
+      const question = { key: `question-${++this.#asked}`, method, params, answer, refuse }
+      this.#questions.push(question)
+      signal.addEventListener('abort', () => this.#withdraw(question), { once: true })
+      this.#wake()
+    })
+  }
+
+  flushed(): Promise<void> {
+    return this.#notices.flushed()
+  }
+
+  #withdraw(question: Question): void {
+    const at = this.#questions.indexOf(question)
+    if (at >= 0) this.#questions.splice(at, 1)
+    question.refuse(new Error('the server withdrew its question'))
+  }
+
+  #follow({ mcpReq: { signal } }: ServerContext): void {
+    const ended = () => {
+      // A parked call outlives the request that it came with.
+      if (!this.#isParked && this.#ctx.mcpReq.signal === signal)
+        this.#abort.abort(new Error('the client cancelled'))
+    }
+    if (signal.aborted) ended()
+    else signal.addEventListener('abort', ended, { once: true })
+  }
+}

@@ -1,0 +1,93 @@
+import type { ConnectedServers, ServerListener } from 'toolcrib/mcp'
+import type { ClientLine } from './client-line.ts'
+
+/** A connection that nobody else uses until it is released. */
+export interface Lease {
+  readonly sessionKey: string
+  release(): void
+}
+
+/** How many connections that nobody uses are kept for clients without sessions. */
+const MAX_IDLE = 16
+
+/**
+ * Connections for servers that ask their clients for something. A client of the older era has one for as long as its
+ * session lasts. Modern clients have no session: a request of theirs gets a connection that no other request uses at the
+ * same time. Only requests with the same token use it after that, and nobody once something was asked over it.
+ */
+export class PrivateConnections {
+  readonly #servers: ConnectedServers
+  readonly #listener: () => ServerListener
+  readonly #sessions = new Set<string>()
+  readonly #idle: { readonly kind: string; readonly sessionKey: string }[] = []
+  readonly #used = new Set<string>()
+  #opened = 0
+
+  /** `listener` is asked for with the first connection. */
+  constructor(servers: ConnectedServers, listener: () => ServerListener) {
+    this.#servers = servers
+    this.#listener = listener
+  }
+
+  lease(server: string, line: ClientLine): Lease {
+    if (line.era === 'legacy') {
+      const sessionKey = this.keyOf(line)
+      if (!this.#sessions.has(sessionKey)) this.#open(sessionKey, line)
+      return { sessionKey, release: () => {} }
+    }
+    const kind = JSON.stringify([server, line.principal, line.capabilities])
+    const at = this.#idle.findIndex((idle) => idle.kind === kind)
+    const [reused] = at < 0 ? [] : this.#idle.splice(at, 1)
+    const sessionKey = reused?.sessionKey ?? `request:${++this.#opened}`
+    if (!reused) this.#open(sessionKey, line)
+    return { sessionKey, release: () => this.#release(kind, sessionKey) }
+  }
+
+  /** Notes that something was asked over a connection: the server may remember the answer, so nobody else gets it. */
+  asked(sessionKey: string): void {
+    this.#used.add(sessionKey)
+  }
+
+  /** The key of a session's own connections. */
+  keyOf({ owner }: Pick<ClientLine, 'owner'>): string {
+    return `client:${owner}`
+  }
+
+  /** Sends a notification over the connections of a session, where there are any. */
+  async notify(line: ClientLine, server: string, method: string): Promise<void> {
+    const sessionKey = this.keyOf(line)
+    if (this.#sessions.has(sessionKey))
+      await this.#servers.notify(server, { method }, { sessionKey }).catch(() => {})
+  }
+
+  /** Closes the connections of a client's session. */
+  async closeOwner(owner: string): Promise<void> {
+    await this.#close(this.keyOf({ owner }))
+  }
+
+  async close(): Promise<void> {
+    this.#idle.length = 0
+    await Promise.all([...this.#sessions].map((sessionKey) => this.#close(sessionKey)))
+  }
+
+  #open(sessionKey: string, { capabilities }: ClientLine): void {
+    this.#servers.openSession(sessionKey, { capabilities, ...this.#listener() })
+    this.#sessions.add(sessionKey)
+  }
+
+  #release(kind: string, sessionKey: string): void {
+    if (!this.#sessions.has(sessionKey)) return
+    if (this.#used.has(sessionKey)) {
+      void this.#close(sessionKey)
+      return
+    }
+    this.#idle.unshift({ kind, sessionKey })
+    const excess = this.#idle.splice(MAX_IDLE)
+    for (const { sessionKey: oldest } of excess) void this.#close(oldest)
+  }
+
+  async #close(sessionKey: string): Promise<void> {
+    this.#used.delete(sessionKey)
+    if (this.#sessions.delete(sessionKey)) await this.#servers.closeSession(sessionKey)
+  }
+}

@@ -1,0 +1,128 @@
+import {
+  estimateTokens,
+  type Session,
+  type ToolAnnotations,
+  type ToolDefinition,
+  type ToolRegistry,
+} from 'toolcrib'
+import type { ConnectedServers, ServerTool } from 'toolcrib/mcp'
+import type { ClientScene } from './client-requests.ts'
+import type { Limits } from './gateway-options.ts'
+import type { Metrics } from './metrics.ts'
+import type { NamedTool } from './tool-names.ts'
+import type { View } from './view.ts'
+
+const MAX_REMEMBERED = 100
+
+/** A tool as clients list it. */
+export type ListedTool = Readonly<Record<string, unknown>> & { readonly name: string }
+
+/** The tools that a session shows, as `tools/list` returns them: a server's own definition under the name shown here. */
+export class ToolList {
+  readonly #registry: ToolRegistry
+  readonly #servers: ConnectedServers
+  readonly #limits: Pick<Limits, 'listWaitMs'>
+  readonly #metrics: Metrics
+  readonly #saved = new Map<string, number>()
+  readonly #byOwnName = new WeakMap<readonly ServerTool[], ReadonlyMap<string, ServerTool>>()
+
+  constructor(
+    registry: ToolRegistry,
+    servers: ConnectedServers,
+    { limits, metrics }: { readonly limits: Pick<Limits, 'listWaitMs'>; readonly metrics: Metrics },
+  ) {
+    this.#metrics = metrics
+    this.#limits = limits
+    this.#registry = registry
+    this.#servers = servers
+  }
+
+  async of({ session, names, view }: ClientScene): Promise<readonly ListedTool[]> {
+    await this.#waitForStrangers(view)
+    const { tools, fingerprint } = session.surface()
+    this.#metrics.listed(view.profile, this.#savedTokens(session, fingerprint))
+    return tools.flatMap((definition) => {
+      const named = names.ofRegistered(definition.name)
+      if (named) return [this.#toolOf(named, definition)]
+      const door = { ...definitionOf(definition), ...annotated(META_ANNOTATIONS[definition.name]) }
+      return definition.name === 'call_tool' ? [door, CALL_READ_TOOL] : [door]
+    })
+  }
+
+  /** About how many tokens the list would have taken more, with everything on it; worked out once for each list. */
+  #savedTokens(session: Session, fingerprint: string): number {
+    const known = this.#saved.get(fingerprint)
+    if (known !== undefined) return known
+    const left = session
+      .deferred()
+      .map(({ name, description, inputSchema }) => [name, description, inputSchema])
+    const saved = left.reduce((sum, definition) => sum + estimateTokens(JSON.stringify(definition)), 0)
+    if (this.#saved.size >= MAX_REMEMBERED) this.#saved.clear()
+    this.#saved.set(fingerprint, saved)
+    return saved
+  }
+
+  /** Waits a little for servers that nothing is known of; all others are listed as they are remembered. */
+  async #waitForStrangers(view: View): Promise<void> {
+    const isStranger = this.#servers
+      .status()
+      .some(
+        ({ server, state }) =>
+          state === 'connecting' && view.permitsServer(server) && this.#servers.tools(server) === undefined,
+      )
+    if (isStranger) await this.#servers.ready({ timeoutMs: this.#limits.listWaitMs })
+  }
+
+  #toolOf(named: NamedTool, definition: ToolDefinition): ListedTool {
+    const own = definitionOf(definition, named.shown)
+    const listed = this.#listed(named)
+    // What the registry shows of a text or a schema has no hidden characters; all else is as the server sent it.
+    if (listed) return { ...listed, ...own }
+    const { title, annotations } = this.#registry.get(named.registered) ?? {}
+    return { ...own, ...(title === undefined ? {} : { title }), ...annotated(annotations) }
+  }
+
+  #listed({ server, ownName }: NamedTool): Readonly<Record<string, unknown>> | undefined {
+    const tools = server === undefined ? undefined : this.#servers.tools(server)
+    if (!tools) return undefined
+    const known = this.#byOwnName.get(tools)
+    const byName = known ?? new Map(tools.map((tool) => [tool.name, tool]))
+    if (!known) this.#byOwnName.set(tools, byName)
+    return byName.get(ownName)?.listed
+  }
+}
+
+const META_ANNOTATIONS: Readonly<Record<string, ToolAnnotations>> = {
+  tool_search: { readOnlyHint: true, openWorldHint: false },
+  tool_search_regex: { readOnlyHint: true, openWorldHint: false },
+  ToolSearch: { readOnlyHint: true, openWorldHint: false },
+  call_tool: { readOnlyHint: false, destructiveHint: true, openWorldHint: true },
+}
+
+const CALL_READ_TOOL: ListedTool = {
+  name: 'call_read_tool',
+  description:
+    'Calls a tool that only reads: one that the search marks with "call_with": "call_read_tool". Takes the same arguments as call_tool, and refuses every other tool.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      name: { type: 'string', description: 'The name of the tool, as the search returned it.' },
+      arguments: { type: 'object', description: 'The arguments of that tool.', additionalProperties: true },
+    },
+    required: ['name'],
+  },
+  annotations: { readOnlyHint: true, openWorldHint: true },
+}
+
+function definitionOf({ name, description, parameters }: ToolDefinition, shown = name): ListedTool {
+  const schema = typeof parameters === 'boolean' ? {} : parameters
+  return {
+    name: shown,
+    description,
+    inputSchema: schema.type === 'object' ? schema : { ...schema, type: 'object' },
+  }
+}
+
+function annotated(annotations: ToolAnnotations | undefined): { readonly annotations?: ToolAnnotations } {
+  return annotations === undefined ? {} : { annotations }
+}

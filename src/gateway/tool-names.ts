@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import type { ToolRegistry } from 'toolcrib'
+import type { NameStyle } from './gateway-options.ts'
+
+/** One tool of the registry, with the name that clients are shown. */
+export interface NamedTool {
+  /** The name in the registry: `mcp__github__search`. */
+  readonly registered: string
+  /** The name clients are shown: `github__search`. */
+  readonly shown: string
+  /** The server it is from; undefined for tools that are from no server. */
+  readonly server: string | undefined
+  /** The name its server gave it: `search`. */
+  readonly ownName: string
+}
+
+/** Names that the gateway uses itself. */
+const TAKEN = ['tool_search', 'tool_search_regex', 'ToolSearch', 'call_tool', 'call_read_tool']
+/** Some clients drop tools with longer names. */
+const MAX_CHARACTERS = 64
+const HASH_DIGITS = 8
+
+/**
+ * What clients call the tools of a registry. A name depends on the registry alone, not on who looks, and is the same
+ * after a restart.
+ */
+export class ToolNames {
+  readonly #byRegistered = new Map<string, NamedTool>()
+  readonly #byShown = new Map<string, NamedTool>()
+
+  constructor(registry: ToolRegistry, style: NameStyle) {
+    const tools = registry.listSchemas().map(({ name, mcpServer: server }) => ({
+      registered: name,
+      server,
+      ownName: server === undefined ? name : name.slice(`mcp__${server}__`.length),
+    }))
+    const owners = new Map<string, number>(TAKEN.map((name) => [name, 1]))
+    for (const { ownName } of tools) owners.set(ownName, (owners.get(ownName) ?? 0) + 1)
+    for (const tool of tools) {
+      const isPlain = tool.server === undefined || (style === 'plain' && owners.get(tool.ownName) === 1)
+      const wanted = isPlain ? tool.ownName : `${tool.server}__${tool.ownName}`
+      this.#add({ ...tool, shown: wireName(wanted) })
+    }
+  }
+
+  ofRegistered(name: string): NamedTool | undefined {
+    return this.#byRegistered.get(name)
+  }
+
+  ofShown(name: string): NamedTool | undefined {
+    return this.#byShown.get(name)
+  }
+
+  /** What clients are shown for a registered name; names of nothing known stay as they are. */
+  shown(registered: string): string {
+    return this.#byRegistered.get(registered)?.shown ?? registered
+  }
+
+  #add(tool: NamedTool): void {
+    const { shown, registered } = tool
+    const isTaken = this.#byShown.has(shown) || (tool.server !== undefined && TAKEN.includes(shown))
+    const named = isTaken ? { ...tool, shown: changed(shown, registered) } : tool
+    this.#byRegistered.set(registered, named)
+    this.#byShown.set(named.shown, named)
+  }
+}
+
+/** The name of something a server offers, when it is shown with its server: `<server>__<name>`. */
+export function prefixedName(server: string, name: string): string {
+  return `${server}__${name}`
+}
+
+function wireName(name: string): string {
+  const kept = name.replace(/[^A-Za-z0-9_.-]+/g, '_')
+  return kept === name && name.length <= MAX_CHARACTERS ? name : changed(kept, name)
+}
+
+function changed(name: string, whole: string): string {
+  const hash = createHash('sha256').update(whole).digest('hex').slice(0, HASH_DIGITS)
+  return `${name.slice(0, MAX_CHARACTERS - HASH_DIGITS - 1)}_${hash}`
+}

@@ -1,0 +1,108 @@
+import type { ConnectedServers, ServerNotification, ServerRequest } from 'toolcrib/mcp'
+import type { AskingServers } from './asking-servers.ts'
+import type { ClientLine, Json } from './client-line.ts'
+import type { ServerLoad } from './load-limits.ts'
+import type { PrivateConnections } from './private-connections.ts'
+
+const REFUSED = -32_603
+
+/** One request under way at a server. */
+export interface Flight {
+  /** The connection of its own that it uses; the shared one when undefined. */
+  readonly sessionKey: string | undefined
+  end(): void
+}
+
+/**
+ * Which requests are under way at which server, over which connection. A server of the older era does not say which
+ * request made it ask or log something: only where a connection carries requests of a single client is it known whom a
+ * message is for. Everything else is refused or dropped, never guessed.
+ */
+export class Traffic {
+  readonly #servers: ConnectedServers
+  readonly #asking: AskingServers
+  readonly #connections: PrivateConnections
+  readonly #load: ServerLoad
+  readonly #lines = new Map<string, Set<ClientLine>>()
+  readonly #standing = new Map<string, ClientLine>()
+
+  constructor(
+    servers: ConnectedServers,
+    asking: AskingServers,
+    connections: PrivateConnections,
+    load: ServerLoad,
+  ) {
+    this.#load = load
+    this.#servers = servers
+    this.#asking = asking
+    this.#connections = connections
+  }
+
+  /** Where questions go that come over a session's connection while no request is under way; returns how to stop. */
+  stand(sessionKey: string, line: ClientLine): () => void {
+    this.#standing.set(sessionKey, line)
+    return () => void this.#standing.delete(sessionKey)
+  }
+
+  /** How many requests are under way. */
+  get size(): number {
+    let size = 0
+    for (const lines of this.#lines.values()) size += lines.size
+    return size
+  }
+
+  /** Notes that a request begins, and decides which connection it takes. */
+  async begin(server: string, line: ClientLine): Promise<Flight> {
+    const isApart = this.#servers.info(server)?.era !== 'modern' && (await this.#asking.has(server))
+    const lease = isApart ? this.#connections.lease(server, line) : undefined
+    const key = placeOf(server, lease?.sessionKey)
+    const leave = await this.#load.enter(key, line.signal).catch((error) => {
+      lease?.release()
+      throw error
+    })
+    const lines = this.#lines.get(key) ?? new Set()
+    this.#lines.set(key, lines)
+    lines.add(line)
+    return {
+      sessionKey: lease?.sessionKey,
+      end: () => {
+        lines.delete(line)
+        if (lines.size === 0) this.#lines.delete(key)
+        leave()
+        lease?.release()
+      },
+    }
+  }
+
+  /** Puts a server's question to the client whose request it must belong to. */
+  async ask({ server, sessionKey, method, params, signal }: ServerRequest): Promise<Json> {
+    if (sessionKey === undefined) this.#asking.add(server)
+    else this.#connections.asked(sessionKey)
+    const line = this.#onlyClient(server, sessionKey)
+    if (!line) throw refusal(REFUSED, 'it is not known which client this is for')
+    // Roots are asked for at any time and remembered: over a shared connection they would reach other clients' calls.
+    if (sessionKey === undefined && method === 'roots/list')
+      throw refusal(REFUSED, 'roots are not shared between clients')
+    return line.ask(method, params, signal)
+  }
+
+  /** Passes a log message on to the client whose request it must belong to; nobody gets it otherwise. */
+  log({ server, sessionKey, params }: ServerNotification): void {
+    if (params) this.#onlyClient(server, sessionKey)?.log(params)
+  }
+
+  #onlyClient(server: string, sessionKey: string | undefined): ClientLine | undefined {
+    const lines = [...(this.#lines.get(placeOf(server, sessionKey)) ?? [])]
+    const last = lines.at(-1)
+    if (!last) return sessionKey === undefined ? undefined : this.#standing.get(sessionKey)
+    return lines.every(({ owner }) => owner === last.owner) ? last : undefined
+  }
+}
+
+function placeOf(server: string, sessionKey: string | undefined): string {
+  return JSON.stringify([server, sessionKey ?? null])
+}
+
+function refusal(code: number, message: string): Error {
+  return Object.assign(new Error(message), { code })
+}

@@ -1,0 +1,117 @@
+import { ToolcribError } from 'toolcrib'
+import type { ConnectedServers, RawRequest } from 'toolcrib/mcp'
+import { type ClientLine, canAnswer, type Json } from './client-line.ts'
+import type { Traffic } from './traffic.ts'
+
+export const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities'
+export const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel'
+/** What the protocol says about one hop: it is never passed on to the next. */
+const OF_ONE_HOP = [
+  'progressToken',
+  'io.modelcontextprotocol/protocolVersion',
+  'io.modelcontextprotocol/clientInfo',
+]
+
+const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo'
+
+const MAX_ROUNDS = 16
+
+/** Sends clients' requests on to servers, and answers of servers back as they came. */
+export class Upstream {
+  readonly #servers: ConnectedServers
+  readonly #traffic: Traffic
+
+  constructor(servers: ConnectedServers, traffic: Traffic) {
+    this.#servers = servers
+    this.#traffic = traffic
+  }
+
+  /**
+   * Sends a request for a client and returns the result as it was parsed. Progress, log messages and questions go to the
+   * client's line meanwhile. Questions of a modern server are put to an older client here; a modern client gets them as
+   * the result. Rejects as `ConnectedServers.request()` does.
+   */
+  async send(server: string, request: RawRequest, line: ClientLine): Promise<Json> {
+    const flight = await this.#traffic.begin(server, line)
+    try {
+      const stamped = this.#stamp(server, request, line)
+      const options = {
+        signal: line.signal,
+        sessionKey: flight.sessionKey,
+        ...(line.wantsProgress ? { onProgress: line.progress.bind(line) } : {}),
+      }
+      let result: Json = await this.#servers.request(server, stamped, options)
+      for (let round = 0; result.resultType === 'input_required' && line.era === 'legacy'; round++) {
+        if (round === MAX_ROUNDS)
+          throw new ToolcribError(
+            'source-unavailable',
+            `server "${server}" asked ${MAX_ROUNDS} times and wants more`,
+          )
+        const answers = await answerAll(result, line)
+        result = await this.#servers.request(
+          server,
+          { ...stamped, params: { ...stamped.params, ...answers } },
+          options,
+        )
+      }
+      await line.flushed()
+      return this.#isModern(server) ? withoutHop(result, line) : result
+    } finally {
+      flight.end()
+    }
+  }
+
+  #isModern(server: string): boolean {
+    return this.#servers.info(server)?.era === 'modern'
+  }
+
+  /** Speaks for the client where the server is modern: its capabilities and log level, and not the gateway's. */
+  #stamp(server: string, { method, params }: RawRequest, line: ClientLine): RawRequest {
+    const meta = Object.entries(isJson(params?._meta) ? params._meta : {}).filter(
+      ([key]) => !OF_ONE_HOP.includes(key),
+    )
+    const ofClient = this.#isModern(server)
+      ? {
+          [CAPABILITIES_KEY]: line.capabilities,
+          ...(line.logLevel === undefined ? {} : { [LOG_LEVEL_KEY]: line.logLevel }),
+        }
+      : {}
+    const kept = Object.fromEntries(meta.filter(([key]) => key !== CAPABILITIES_KEY && key !== LOG_LEVEL_KEY))
+    const { _meta, ...rest } = params ?? {}
+    const all = { ...kept, ...ofClient }
+    return { method, params: Object.keys(all).length > 0 ? { ...rest, _meta: all } : rest }
+  }
+}
+
+/** What a modern server says about one hop: how long and for whom to cache, and who answered. The gateway says its own. */
+function withoutHop(result: Json, { era }: ClientLine): Json {
+  const { ttlMs, cacheScope, ...rest } = result
+  const { [SERVER_INFO_KEY]: serverInfo, ...meta } = isJson(rest._meta) ? rest._meta : {}
+  const { _meta, resultType, ...kept } = rest
+  return {
+    ...kept,
+    ...(resultType === undefined || era === 'legacy' ? {} : { resultType }),
+    ...(_meta === undefined || Object.keys(meta).length === 0 ? {} : { _meta: meta }),
+  }
+}
+
+async function answerAll({ inputRequests, requestState }: Json, line: ClientLine): Promise<Json> {
+  const questions = Object.entries(isJson(inputRequests) ? inputRequests : {})
+  const answers = questions.map(async ([key, question]) => {
+    const { method, params } = isJson(question) ? question : {}
+    if (typeof method !== 'string' || !canAnswer(line.capabilities, method))
+      throw new ToolcribError(
+        'source-unavailable',
+        `the tool asks for ${String(method)}, which this client does not support`,
+      )
+    return [key, await line.ask(method, isJson(params) ? params : undefined, line.signal)] as const
+  })
+  return {
+    inputResponses: Object.fromEntries(await Promise.all(answers)),
+    ...(requestState === undefined ? {} : { requestState }),
+  }
+}
+
+export function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,78 @@
+import type { Mode, Policy, Session, ToolRegistry } from 'toolcrib'
+import type { Profile } from 'toolcrib/mcp'
+import type { Store } from 'toolcrib/stores'
+
+/** Meta-tools of the library that have no use here: results are not shortened, and lists wait for servers themselves. */
+const HIDDEN_META_TOOLS = ['read_result', 'wait_for_servers']
+
+/** How a session shows what it found: by a list that never changes and two doors, or by a list that grows. */
+export type Activation = 'doors' | 'list'
+
+/** What the clients of one profile may see and call. */
+export class View {
+  /** The name of the profile; undefined for `/mcp` itself. */
+  readonly profile: string | undefined
+  readonly #registry: ToolRegistry
+  readonly #settings: Profile
+  readonly #mode: Mode | undefined
+
+  constructor(
+    registry: ToolRegistry,
+    { profile, settings, mode }: { profile: string | undefined; settings: Profile; mode: Mode | undefined },
+  ) {
+    this.#registry = registry
+    this.profile = profile
+    this.#settings = settings
+    this.#mode = settings.mode ?? mode
+  }
+
+  /** Whether anything of a server may be seen here. */
+  permitsServer(server: string): boolean {
+    const { servers } = this.#settings
+    const allowed = this.#registry.policy.filter?.allowedMcpServers
+    return [servers, allowed].every((list) => list === undefined || matches(list, server))
+  }
+
+  /** Opens a session that sees what this view permits. With a store it continues where it stopped. */
+  openSession({
+    id,
+    store,
+    activation = 'doors',
+  }: {
+    readonly id: string
+    readonly store?: Store | undefined
+    readonly activation?: Activation
+  }): Promise<Session> {
+    const { allow, pinned } = this.#settings
+    return this.#registry.openSession({
+      id,
+      strategy: activation === 'doors' ? 'dispatch' : 'append',
+      policy: this.#policy(),
+      ...(store ? { store } : {}),
+      ...(this.#mode === undefined ? {} : { mode: this.#mode }),
+      ...(pinned === undefined ? {} : { pinned }),
+      ...(allow === undefined ? {} : { tools: allow }),
+    })
+  }
+
+  /** The registry's policy, narrowed by the profile. */
+  #policy(): Policy {
+    const { policy } = this.#registry
+    const { servers, deny = [] } = this.#settings
+    const allowed = policy.filter?.allowedMcpServers
+    const permitted =
+      servers && allowed ? servers.filter((server) => matches(allowed, server)) : (servers ?? allowed)
+    return {
+      ...policy,
+      deny: [...(policy.deny ?? []), ...deny, ...HIDDEN_META_TOOLS],
+      filter: { ...policy.filter, ...(permitted === undefined ? {} : { allowedMcpServers: permitted }) },
+    }
+  }
+}
+
+function matches(patterns: readonly string[], name: string): boolean {
+  return patterns.some((pattern) => {
+    const pieces = pattern.split('*').map((piece) => piece.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+    return new RegExp(`^${pieces.join('.*')}$`).test(name)
+  })
+}

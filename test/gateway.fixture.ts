@@ -1,0 +1,85 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { ToolRegistry } from 'toolcrib'
+import { createGateway, type Gateway, type GatewayOptions } from 'toolcrib/gateway'
+import { type ConnectedServers, type ConnectOptions, connectServers } from 'toolcrib/mcp'
+import { onTestFinished } from 'vitest'
+
+export const URL_OF_GATEWAY = 'http://localhost/mcp'
+
+/** A gateway before real servers, closed at the end of the test. */
+export async function openGateway(
+  mcpServers: Record<string, object>,
+  options: Partial<GatewayOptions> = {},
+  connect: ConnectOptions = {},
+): Promise<{ gateway: Gateway; registry: ToolRegistry; servers: ConnectedServers }> {
+  const registry = options.registry ?? new ToolRegistry()
+  const servers = connectServers(
+    registry,
+    { mcpServers },
+    { client: { capabilities: { sampling: {}, elicitation: { form: {} }, roots: {} } }, ...connect },
+  )
+  await servers.ready()
+  const gateway = createGateway({ servers, ...options, registry })
+  onTestFinished(async () => {
+    await gateway.close()
+    await servers.close()
+  })
+  return { gateway, registry, servers }
+}
+
+export interface ClientSetup {
+  readonly era?: 'modern' | 'legacy'
+  readonly url?: string
+  readonly token?: string
+  readonly capabilities?: object
+}
+
+/** A client of the SDK at a gateway, without a socket in between. */
+export async function connectClient(
+  gateway: Pick<Gateway, 'fetch'>,
+  { era = 'modern', url = URL_OF_GATEWAY, token, capabilities = {} }: ClientSetup = {},
+): Promise<Client> {
+  const client = new Client(
+    { name: `${era} client`, version: '1' },
+    { capabilities, versionNegotiation: { mode: era === 'modern' ? { pin: '2026-07-28' } : 'legacy' } },
+  )
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    fetch: (input, init) => gateway.fetch(new Request(input, init)),
+    ...(token === undefined ? {} : { requestInit: { headers: { authorization: `Bearer ${token}` } } }),
+  })
+  await client.connect(transport)
+  onTestFinished(() => client.close())
+  return client
+}
+
+/** One request of a modern client, sent by hand: nothing of the answer is lost on the way. */
+export async function rawRequest(
+  gateway: Pick<Gateway, 'fetch'>,
+  method: string,
+  params: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+): Promise<{ status: number; answer: Record<string, unknown> }> {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const name = params.name ?? params.uri
+  const response = await gateway.fetch(
+    new Request(URL_OF_GATEWAY, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': method,
+        ...(typeof name === 'string' ? { 'mcp-name': name } : {}),
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
+    }),
+  )
+  const text = await response.text()
+  const data = text.startsWith('{') ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? '{}')
+  return { status: response.status, answer: JSON.parse(data) }
+}
