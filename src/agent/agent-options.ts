@@ -55,7 +55,7 @@ export interface AgentOptions<Message = unknown, Request = unknown, Response = u
   readonly messages: string | readonly Message[]
   readonly system?: string
   readonly signal?: AbortSignal
-  /** True when `messages` were shortened since the session found its tools: the model is told once what is active. */
+  /** True when `messages` were shortened since the session found its tools: a note says once which are active. */
   readonly isCompacted?: boolean
   /** For every batch of calls: attachments, a result budget, a dry run. */
   readonly callContext?: Partial<Omit<CallContext, 'sessionId' | 'turnCount' | 'signal' | 'meters'>>
