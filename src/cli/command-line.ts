@@ -9,15 +9,23 @@ import { evalCommand } from './eval/command.ts'
 import { importCommand } from './import/command.ts'
 import { listCommand } from './list/command.ts'
 import { lockCommand } from './lock/command.ts'
+import { logsCommand } from './logs/command.ts'
 import { reportFailure } from './report-failure.ts'
 import { searchCommand } from './search/command.ts'
+import { serveCommand } from './serve/command.ts'
 import { statsCommand } from './stats/command.ts'
+import { statusCommand } from './status/command.ts'
+import { stopCommand } from './stop/command.ts'
 import type { Terminal } from './terminal.ts'
 import { tourCommand } from './tour/command.ts'
 
 /** In the order in which `--help` lists them. Each describes its flags here, and loads the rest when it runs. */
 const COMMANDS = [
   tourCommand,
+  serveCommand,
+  statusCommand,
+  logsCommand,
+  stopCommand,
   importCommand,
   doctorCommand,
   listCommand,
@@ -31,7 +39,7 @@ const COMMANDS = [
   evalCommand,
 ]
 
-/** Runs one command line, such as `['list', '--json']`, and returns its exit code. Throws what is a bug. */
+/** Runs one command line, such as `['list', '--json']`, and returns its exit code. Rethrows bugs. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   const program = describeProgram(terminal)
   try {
@@ -75,7 +83,7 @@ const HELP = `
 Start with "toolcrib tour", then "toolcrib doctor".
 Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 130 cancelled.`
 
-/** Decided by the words alone: a command line that cannot be parsed has no flags. */
+/** Looks only at the words, because a command line that cannot be parsed has no flags. */
 function asksForJson(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end === -1 ? args : args.slice(0, end)).includes('--json')

@@ -1,0 +1,193 @@
+// What the gateway costs, side by side with other gateways and with the bare server over HTTP, by a bare HTTP client.
+// All stand before the same reference server; peers are installed from npm when they are not there.
+// `npm run bench -- gateway`
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Connection, connect } from './gateway/bare-client.ts'
+import { type Contender, contenders, installPeers, MEMORY, startToolcrib } from './gateway/contenders.ts'
+import { percentile, residentMegabytes } from './gateway/measures.ts'
+import { printTable, ratio } from './report.ts'
+
+export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+  // The gateway is measured as it is shipped.
+  execFileSync('npm', ['run', '--silent', 'prestart'], { stdio: 'inherit' })
+  const folder = await mkdtemp(join(tmpdir(), 'toolcrib-bench-'))
+  try {
+    await compareCalls(folder, smoke)
+    await timeFirstList(folder, smoke ? 3 : 30)
+    await timeSearch(folder, smoke)
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+interface CallFigures {
+  readonly p50: number
+  readonly p95: number
+  readonly perSecond: number
+  readonly sessionsMegabytes: number
+}
+
+async function compareCalls(folder: string, smoke: boolean): Promise<void> {
+  const peers = smoke ? undefined : await installPeers()
+  const figures = new Map<string, CallFigures>()
+  for (const [name, start] of Object.entries(contenders(folder, peers))) {
+    const contender = await start()
+    try {
+      figures.set(name, await measureCalls(contender, smoke))
+    } catch (error) {
+      console.log(`gateway: ${name} could not be measured: ${error instanceof Error ? error.message : error}`)
+    } finally {
+      await contender.close()
+    }
+  }
+  const [bare, own, proxy] = ['bare server', 'toolcrib', 'mcp-proxy'].map((name) => figures.get(name))
+  const sessions = smoke ? 20 : 500
+  console.log('gateway: one call of echo, calls at 50 in flight, and what sessions add to the memory')
+  printTable(
+    [...figures].map(([name, { p50, p95, perSecond, sessionsMegabytes }]) => ({
+      name,
+      'p50 ms': p50.toFixed(2),
+      'p95 ms': p95.toFixed(2),
+      'calls/s': Math.round(perSecond),
+      [`MB for ${sessions} sessions`]: sessionsMegabytes.toFixed(0),
+    })),
+  )
+  console.log(`  p50 ${ratio(own?.p50, bare?.p50)} the bare server's (goal: at most 1.00×)`)
+  if (proxy) console.log(`  calls/s ${ratio(own?.perSecond, proxy.perSecond)} mcp-proxy's (goal: 1.50×)`)
+}
+
+/** A contender that takes half a second per call should not take a minute. */
+const MEASURE_MS = 8_000
+
+async function measureCalls(contender: Contender, smoke: boolean): Promise<CallFigures> {
+  const connection = await connect(contender.endpoint)
+  const call = () =>
+    connection.request('tools/call', { name: contender.tool, arguments: { message: 'hello' } })
+  await repeat(call, { times: smoke ? 5 : 300, atOnce: 10, limitMs: MEASURE_MS / 2 })
+  const times: number[] = []
+  await repeat(
+    async () => {
+      const startedAt = performance.now()
+      await call()
+      times.push(performance.now() - startedAt)
+    },
+    { times: smoke ? 20 : 1_000, atOnce: 1, limitMs: MEASURE_MS },
+  )
+  const rate = await repeat(call, { times: smoke ? 50 : 4_000, atOnce: 50, limitMs: MEASURE_MS })
+  const sessionsMegabytes = await measureSessions(contender, smoke ? 20 : 500)
+  await connection.close()
+  return { p50: percentile(times, 50), p95: percentile(times, 95), perSecond: rate, sessionsMegabytes }
+}
+
+/** What that many sessions add to the memory of the process itself; NaN where each would be a process of its own. */
+async function measureSessions(contender: Contender, count: number): Promise<number> {
+  if (contender.hasProcessPerSession) return Number.NaN
+  const before = residentMegabytes(contender.pid)
+  const connections: Connection[] = []
+  for (let made = 0; made < count; made++) connections.push(await connect(contender.endpoint))
+  const after = residentMegabytes(contender.pid)
+  await Promise.all(connections.map((connection) => connection.close()))
+  return after - before
+}
+
+/** Runs work a number of times, so many at once, and returns how many were done per second. */
+async function repeat(
+  work: () => Promise<unknown>,
+  { times, atOnce, limitMs }: { times: number; atOnce: number; limitMs: number },
+): Promise<number> {
+  const startedAt = performance.now()
+  let begun = 0
+  let done = 0
+  const worker = async () => {
+    while (begun < times && performance.now() - startedAt < limitMs) {
+      begun++
+      await work()
+      done++
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+  return (done / (performance.now() - startedAt)) * 1_000
+}
+
+const FIRST_LIST_GOAL_MS = 300
+
+/** From the start of the process to the first answer, with servers that are remembered. */
+async function timeFirstList(folder: string, count: number): Promise<void> {
+  const servers = Object.fromEntries(Array.from({ length: count }, (_, at) => [`memory${at}`, MEMORY]))
+  const options = { folder: join(folder, 'remembered'), servers, flags: ['--mode', 'full'] }
+  const list = async () => {
+    const startedAt = performance.now()
+    const gateway = await startToolcrib(options)
+    const connection = await connect(gateway.endpoint)
+    const result = await connection.request('tools/list', {})
+    const elapsedMs = performance.now() - startedAt
+    await connection.close()
+    return { elapsedMs, tools: result.tools as unknown[], gateway }
+  }
+  // The first run asks the servers, and waits until all have answered.
+  const first = await list()
+  const expected = count * 9
+  for (let tries = 0; tries < 300; tries++) {
+    const connection = await connect(first.gateway.endpoint)
+    const { tools } = await connection.request('tools/list', {})
+    await connection.close()
+    if ((tools as unknown[]).length >= expected) break
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+  await first.gateway.close()
+  const runs = []
+  for (let nth = 0; nth < 3; nth++) {
+    const again = await list()
+    await again.gateway.close()
+    runs.push(again)
+  }
+  const ms = percentile(
+    runs.map(({ elapsedMs }) => elapsedMs),
+    50,
+  )
+  const tools = Math.min(...runs.map((each) => each.tools.length))
+  const missed = ms < FIRST_LIST_GOAL_MS ? '' : '  MISSED'
+  console.log(`gateway: from start to the first tools/list, ${count} remembered servers, ${tools} tools`)
+  console.log(`  ${ms.toFixed(0)} ms (goal: under ${FIRST_LIST_GOAL_MS})${missed}`)
+}
+
+const SEARCH_GOAL_MS = 3
+
+async function timeSearch(folder: string, smoke: boolean): Promise<void> {
+  const count = smoke ? 100 : 2_600
+  const own = join(folder, 'search')
+  const server = join(import.meta.dirname, 'gateway', 'many-tools.mjs')
+  const servers = { many: { command: process.execPath, args: [server, String(count)] } }
+  const gateway = await startToolcrib({ folder: own, servers, flags: ['--mode', 'lazy'] })
+  try {
+    const connection = await connect(gateway.endpoint)
+    const search = (query: string) =>
+      connection.request('tools/call', { name: 'tool_search', arguments: { query } })
+    const words = [
+      'create an invoice',
+      'list open issues',
+      'send a message',
+      'delete old files',
+      'rain in Oslo',
+    ]
+    for (const query of words) await search(query)
+    const times: number[] = []
+    for (let nth = 0; nth < (smoke ? 10 : 300); nth++) {
+      const startedAt = performance.now()
+      await search(`${words[nth % words.length]} ${nth}`)
+      times.push(performance.now() - startedAt)
+    }
+    await connection.close()
+    const p50 = percentile(times, 50)
+    const missed = p50 < SEARCH_GOAL_MS ? '' : '  MISSED'
+    console.log(`gateway: a search of ${count.toLocaleString('en-US')} tools, through HTTP`)
+    console.log(
+      `  p50 ${p50.toFixed(2)} ms, p95 ${percentile(times, 95).toFixed(2)} ms (goal: p50 under ${SEARCH_GOAL_MS})${missed}`,
+    )
+  } finally {
+    await gateway.close()
+  }
+}

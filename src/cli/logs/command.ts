@@ -1,0 +1,28 @@
+import { Command } from 'commander'
+import type { Terminal } from '../terminal.ts'
+import type { LogsFlags } from './run-logs.ts'
+
+/** `toolcrib logs`: what the running gateway has noted. */
+export function logsCommand(terminal: Terminal): Command {
+  return new Command('logs')
+    .description('Show what happened lately in the running gateway of this config.')
+    .argument('[server]', 'only lines of this server')
+    .option('--follow', 'wait for more, until Ctrl-C')
+    .option('--config <file>', 'the config of the gateway')
+    .option('--json', 'print each line as JSON')
+    .addHelpText('after', () => terminal.fit(HELP))
+    .action(async (server: string | undefined, flags: LogsFlags) => {
+      const { runLogs } = await import('./run-logs.ts')
+      terminal.exitCode = await runLogs(terminal, server, flags)
+    })
+}
+
+const HELP = `
+The gateway keeps its last 2,000 lines in memory: servers that start, stop and fail, what they do wrong, and calls with \
+their outcome and time. Arguments and results of calls are never logged.
+
+Examples:
+  toolcrib logs
+  toolcrib logs github --follow
+  toolcrib logs --json | jq 'select(.level != "info")'
+Exit codes: 0 done, 1 no gateway is running, 2 wrong usage or no config.`

@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { ServerStatus } from 'toolcrib'
+import type { Config, Environment } from 'toolcrib/mcp'
+import { socketPath } from './runtime-folder.ts'
+
+/** What a running gateway says of itself. */
+export interface GatewayReport {
+  readonly pid: number
+  readonly version: string
+  readonly url: string
+  readonly startedAt: string
+  readonly files: readonly string[]
+  readonly servers: readonly ServerStatus[]
+  readonly [more: string]: unknown
+}
+
+/** A gateway of the same config that this user has started. */
+export class RunningGateway {
+  readonly report: GatewayReport
+  readonly #socketPath: string
+
+  private constructor(path: string, report: GatewayReport) {
+    this.#socketPath = path
+    this.report = report
+  }
+
+  /** Finds the gateway that serves this config; undefined when there is none. */
+  static async find(
+    { config }: { readonly config: Pick<Config, 'files'> },
+    env: Environment,
+  ): Promise<RunningGateway | undefined> {
+    const path = socketPath(config.files, env)
+    try {
+      const report = await readJson<GatewayReport>(await send(path, 'GET', '/status'))
+      return new RunningGateway(path, report)
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Asks it to stop, and resolves once it is gone. */
+  async stop(): Promise<void> {
+    await text(await send(this.#socketPath, 'POST', '/stop'))
+    const isThere = () =>
+      send(this.#socketPath, 'GET', '/status').then(
+        (response) => response.resume(),
+        () => undefined,
+      )
+    while (await isThere()) await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+
+  /** Its log, as lines of JSON; with `follow`, the stream stays open. */
+  logs({ server, follow }: { server?: string | undefined; follow: boolean }): Promise<IncomingMessage> {
+    const query = new URLSearchParams()
+    if (server !== undefined) query.set('server', server)
+    if (follow) query.set('follow', '')
+    return send(this.#socketPath, 'GET', `/logs?${query}`)
+  }
+
+  /** A stream of JSON-RPC lines, as over stdio, to a session of its own. */
+  async openStream(profile: string | undefined): Promise<Duplex> {
+    const query = profile === undefined ? '' : `?${new URLSearchParams({ profile })}`
+    const upgrade = request({
+      socketPath: this.#socketPath,
+      path: `/stdio${query}`,
+      headers: { connection: 'Upgrade', upgrade: 'mcp-stdio' },
+    })
+    upgrade.end()
+    const [, stream, head] = await once(upgrade, 'upgrade')
+    if (head.length > 0) stream.unshift(head)
+    return stream
+  }
+}
+
+async function send(path: string, method: string, route: string): Promise<IncomingMessage> {
+  const sent = request({ socketPath: path, method, path: route, agent: false })
+  sent.end()
+  const [response] = await once(sent, 'response')
+  return response
+}
+
+async function readJson<Data>(response: IncomingMessage): Promise<Data> {
+  return JSON.parse(await text(response))
+}

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto'
+import { chmod, mkdir, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Environment } from 'toolcrib/mcp'
+
+/**
+ * The path of the socket at which a gateway of these config files can be reached by the user who started it. The same
+ * files give the same path, in whatever folder a command is run.
+ */
+export function socketPath(files: readonly string[], env: Environment): string {
+  const key = createHash('sha256').update(files.join('\n')).digest('hex').slice(0, 16)
+  if (process.platform === 'win32') return `\\\\.\\pipe\\toolcrib-${key}`
+  const path = join(runtimeFolder(env), `${key}.sock`)
+  return path.length <= MAX_SOCKET_PATH ? path : join(shortFolder(), `${key}.sock`)
+}
+
+/** Systems cut longer paths of sockets off, at 104 or 108 bytes. */
+const MAX_SOCKET_PATH = 100
+
+function runtimeFolder({ XDG_RUNTIME_DIR, XDG_STATE_HOME, HOME }: Environment): string {
+  if (XDG_RUNTIME_DIR) return join(XDG_RUNTIME_DIR, 'toolcrib')
+  if (XDG_STATE_HOME) return join(XDG_STATE_HOME, 'toolcrib', 'run')
+  return HOME ? join(HOME, '.local', 'state', 'toolcrib', 'run') : shortFolder()
+}
+
+function shortFolder(): string {
+  return join(tmpdir(), `toolcrib-${process.getuid?.() ?? 0}`)
+}
+
+/** Makes a folder that only its owner can enter. Returns false when it belongs to somebody else. */
+export async function ensurePrivateFolder(folder: string): Promise<boolean> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const { uid, mode } = await stat(folder)
+  if (uid !== process.getuid?.()) return false
+  if ((mode & 0o077) !== 0) await chmod(folder, 0o700)
+  return true
+}

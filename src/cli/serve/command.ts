@@ -1,0 +1,58 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { withServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+import type { ServeFlags } from './run-serve.ts'
+
+/** `toolcrib serve`: the gateway, over HTTP or stdio. */
+export function serveCommand(terminal: Terminal): Command {
+  return withServerFlags(new Command('serve'))
+    .description('Serve all configured servers at one MCP endpoint, over HTTP or stdio.')
+    .option('--stdio', 'serve the client that started this process, over stdin and stdout')
+    .option('--host <host>', 'the address to listen on', '127.0.0.1')
+    .option('--port <port>', 'the port to listen on; 0 takes a free one', toPort, 7117)
+    .option('--token <token>', 'the token that clients must send')
+    .option('--token-file <file>', 'read the token from this file; a missing file is created')
+    .option('--no-token', 'ask for no token; on loopback addresses only')
+    .addOption(
+      new Option(
+        '--mode <mode>',
+        'full: list every tool; lazy: a search tool; auto: by their number',
+      ).choices(['full', 'lazy', 'auto']),
+    )
+    .addOption(
+      new Option('--names <names>', 'prefixed: server__tool; plain: the own name where it is unique').choices(
+        ['prefixed', 'plain'],
+      ),
+    )
+    .option('--profile <name>', 'show clients what this profile of the config allows')
+    .option('--store <store>', 'where sessions are kept: file:DIR (default: in the state folder)')
+    .option('--locked', 'fail when a server has no lockfile')
+    .addHelpText('after', () => terminal.fit(HELP))
+    .action(async (flags: ServeFlags) => {
+      const { runServe } = await import('./run-serve.ts')
+      terminal.exitCode = await runServe(terminal, flags)
+    })
+}
+
+function toPort(value: string): number {
+  const port = Number(value)
+  if (/^\d+$/.test(value) && port <= 65_535) return port
+  throw new InvalidArgumentError('It must be a number from 0 to 65535.')
+}
+
+const HELP = `
+Clients connect to http://HOST:PORT/mcp, or /mcp/PROFILE, and send the token as "Authorization: Bearer TOKEN". Without \
+--token or --token-file, a random token is made and shown once. A token on the command line can be seen by other users \
+of this machine; --token-file keeps it private, and the same over restarts.
+/healthz and /readyz need no token; /metrics does.
+With --stdio, a gateway of the same config and user that is already running is used, so that several clients share its \
+servers. Otherwise the servers run in this process.
+With --json, one line is printed once the gateway listens: { url, token, page, pid, version }.
+SIGTERM and Ctrl-C let calls in flight finish, then end every server.
+
+Examples:
+  toolcrib serve                                 the config's servers, on port 7117
+  toolcrib serve --token-file ~/.toolcrib-token  with a token that stays the same
+  toolcrib serve --stdio                         for a client that starts its servers
+  toolcrib serve --port 0 --json | jq -r .url
+Exit codes: 0 stopped, 1 the port is taken, 2 wrong usage or no config.`

@@ -1,0 +1,148 @@
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { RunningGateway } from '../running-gateway.ts'
+import { socketPath } from '../runtime-folder.ts'
+import { type ControlledGateway, ControlSocket } from './control-socket.ts'
+import { LogBook } from './log-book.ts'
+
+describe.skipIf(process.platform === 'win32')('the control socket', () => {
+  let folder = ''
+  let open: ControlSocket[] = []
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'toolcrib-run-'))
+    open = []
+  })
+  afterEach(async () => {
+    await Promise.all(open.map((socket) => socket.close()))
+    rmSync(folder, { recursive: true })
+  })
+
+  const env = () => ({ XDG_RUNTIME_DIR: folder })
+  const found = (...files: string[]) => ({ config: { files } })
+  const start = async (gateway: Partial<ControlledGateway> = {}, ...files: string[]) => {
+    const socket = await ControlSocket.open(socketPath(files, env()), {
+      logs: new LogBook(),
+      status: () => ({ pid: 7, servers: [] }),
+      serveStream: async () => {},
+      stop: () => {},
+      ...gateway,
+    })
+    if (socket) open.push(socket)
+    return socket
+  }
+
+  it('lets a command of the same config find the gateway, and no other', async () => {
+    await start({}, '/a/toolcrib.toml')
+    expect((await RunningGateway.find(found('/a/toolcrib.toml'), env()))?.report).toEqual({
+      pid: 7,
+      servers: [],
+    })
+    expect(await RunningGateway.find(found('/b/toolcrib.toml'), env())).toBeUndefined()
+  })
+
+  it('can be reached by its owner alone', async () => {
+    const socket = await start({}, '/a')
+    expect(statSync(join(folder, 'toolcrib')).mode & 0o777).toBe(0o700)
+    expect(statSync(socket?.path ?? '').mode & 0o777).toBe(0o600)
+  })
+
+  it('closes a folder that others could enter', async () => {
+    await start({}, '/a')
+    chmodSync(join(folder, 'toolcrib'), 0o755)
+    await start({}, '/b')
+    expect(statSync(join(folder, 'toolcrib')).mode & 0o777).toBe(0o700)
+  })
+
+  it('belongs to the first gateway of a config', async () => {
+    expect(await start({ status: () => ({ pid: 1 }) }, '/a')).toBeDefined()
+    expect(await start({ status: () => ({ pid: 2 }) }, '/a')).toBeUndefined()
+    expect((await RunningGateway.find(found('/a'), env()))?.report.pid).toBe(1)
+  })
+
+  it('takes the place of one that a killed gateway left behind', async () => {
+    const path = socketPath(['/a'], env())
+    const first = await start({}, '/a')
+    await first?.close()
+    open = []
+    // A file that nobody listens at, as after kill -9.
+    const dead = createServer().listen(path)
+    await once(dead, 'listening')
+    const { spawnSync } = await import('node:child_process')
+    dead.close()
+    spawnSync(process.execPath, [
+      '-e',
+      `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`,
+    ])
+    expect(existsSync(path)).toBe(true)
+    expect(await RunningGateway.find(found('/a'), env())).toBeUndefined()
+    expect(await start({}, '/a')).toBeDefined()
+    expect(await RunningGateway.find(found('/a'), env())).toBeDefined()
+  })
+
+  it('leaves nothing behind', async () => {
+    const socket = await start({}, '/a')
+    await socket?.close()
+    open = []
+    expect(readdirSync(join(folder, 'toolcrib'))).toEqual([])
+  })
+
+  it('passes a stream on as it is, with its profile', async () => {
+    let profile: string | undefined
+    await start(
+      {
+        serveStream: async (stream, given) => {
+          profile = given
+          stream.on('data', (chunk) => stream.write(`echo ${chunk}`))
+          await once(stream, 'close')
+        },
+      },
+      '/a',
+    )
+    const running = await RunningGateway.find(found('/a'), env())
+    const stream = await running?.openStream('work')
+    stream?.write('{"id":1}\n')
+    expect(String((await once(stream as NonNullable<typeof stream>, 'data'))[0])).toBe('echo {"id":1}\n')
+    expect(profile).toBe('work')
+    const closed = once(stream as NonNullable<typeof stream>, 'close')
+    stream?.end()
+    stream?.resume()
+    await closed
+  })
+
+  it('shows the log, of one server or of all, and what is added later', async () => {
+    const logs = new LogBook()
+    const at = '2026-01-01T00:00:00.000Z'
+    logs.add({ at, level: 'info', server: 'a', message: 'one' })
+    logs.add({ at, level: 'warn', server: 'b', message: 'two' })
+    await start({ logs }, '/a')
+    const running = await RunningGateway.find(found('/a'), env())
+    const read = async (server?: string) => {
+      const stream = await running?.logs({ server, follow: false })
+      const lines = stream ? await text(stream) : ''
+      return [...lines.matchAll(/"message":"(\w+)"/g)].map(([, message]) => message)
+    }
+    expect(await read()).toEqual(['one', 'two'])
+    expect(await read('b')).toEqual(['two'])
+    const followed = await running?.logs({ server: 'a', follow: true })
+    const chunks = followed?.[Symbol.asyncIterator]()
+    expect(String((await chunks?.next())?.value)).toContain('one')
+    logs.add({ at, level: 'info', server: 'b', message: 'other' })
+    logs.add({ at, level: 'info', server: 'a', message: 'three' })
+    expect(String((await chunks?.next())?.value)).toContain('three')
+    followed?.destroy()
+  })
+
+  it('stops the gateway, and waits until it is gone', async () => {
+    let socket: ControlSocket | undefined
+    socket = await start({ stop: () => void socket?.close() }, '/a')
+    open = []
+    const running = await RunningGateway.find(found('/a'), env())
+    await running?.stop()
+    expect(await RunningGateway.find(found('/a'), env())).toBeUndefined()
+  })
+})

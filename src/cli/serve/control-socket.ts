@@ -1,0 +1,137 @@
+import { once } from 'node:events'
+import { chmod, unlink } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { dirname } from 'node:path'
+import type { Duplex } from 'node:stream'
+import { ensurePrivateFolder } from '../runtime-folder.ts'
+import type { LogBook, LogLine } from './log-book.ts'
+
+/** What a gateway does for its own user's commands. */
+export interface ControlledGateway {
+  readonly logs: LogBook
+  status(): object
+  /** Serves one client over a stream of JSON-RPC lines, and resolves when it ends. */
+  serveStream(stream: Duplex, profile: string | undefined): Promise<void>
+  /** Begins to stop. */
+  stop(): void
+}
+
+/**
+ * The socket at which other commands of the same user reach a running gateway. The file system says who may: the folder
+ * can be entered by its owner alone.
+ */
+export class ControlSocket {
+  readonly path: string
+  readonly #server: Server
+  readonly #streams: Set<Duplex>
+
+  private constructor(path: string, server: Server, streams: Set<Duplex>) {
+    this.path = path
+    this.#server = server
+    this.#streams = streams
+  }
+
+  /** Returns undefined when another gateway has the socket, or the folder belongs to somebody else. */
+  static async open(path: string, gateway: ControlledGateway): Promise<ControlSocket | undefined> {
+    const isFile = process.platform !== 'win32'
+    if (isFile && !(await ensurePrivateFolder(dirname(path)))) return undefined
+    const streams = new Set<Duplex>()
+    const server = createServer((request, response) => answer(request, response, gateway))
+    server.on('upgrade', (request: IncomingMessage, stream: Duplex) => {
+      streams.add(stream)
+      stream.once('close', () => streams.delete(stream))
+      stream.on('error', () => stream.destroy())
+      stream.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp-stdio\r\n\r\n')
+      // A client that ends its side is gone, whatever is still to be sent.
+      stream.once('end', () => stream.destroy())
+      const close = () => stream.destroy()
+      gateway.serveStream(stream, profileOf(request)).then(close, close)
+    })
+    if (isFile && !(await removeStale(path))) return undefined
+    server.listen(path)
+    try {
+      await once(server, 'listening')
+    } catch {
+      // Somebody else was faster.
+      return undefined
+    }
+    if (isFile) await chmod(path, 0o600)
+    return new ControlSocket(path, server, streams)
+  }
+
+  /** Closes it, with every stream. The file is removed. */
+  async close(): Promise<void> {
+    for (const stream of this.#streams) stream.destroy()
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.#server.closeAllConnections()
+    await closed
+  }
+}
+
+/** Removes what a killed gateway left behind. Returns false when a gateway is listening. */
+async function removeStale(path: string): Promise<boolean> {
+  const socket = connect(path)
+  try {
+    await once(socket, 'connect')
+    return false
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') await unlink(path).catch(() => {})
+    return true
+  } finally {
+    socket.destroy()
+  }
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, gateway: ControlledGateway): void {
+  const { pathname, searchParams } = urlOf(request)
+  switch (`${request.method} ${pathname}`) {
+    case 'GET /status':
+      sendJson(response, gateway.status())
+      break
+    case 'GET /logs':
+      sendLogs(response, gateway.logs, {
+        server: searchParams.get('server') ?? undefined,
+        isFollowed: searchParams.has('follow'),
+      })
+      break
+    case 'POST /stop':
+      sendJson(response, { stopping: true })
+      gateway.stop()
+      break
+    default:
+      response.writeHead(404).end()
+  }
+}
+
+function sendJson(response: ServerResponse, data: unknown): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(data))
+}
+
+/** One JSON object per line. */
+function sendLogs(
+  response: ServerResponse,
+  logs: LogBook,
+  { server, isFollowed }: { readonly server: string | undefined; readonly isFollowed: boolean },
+): void {
+  response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+  const send = (line: LogLine) => {
+    if (server === undefined || line.server === server) response.write(`${JSON.stringify(line)}\n`)
+  }
+  for (const line of logs.lines(server)) send(line)
+  if (!isFollowed) {
+    response.end()
+    return
+  }
+  response.flushHeaders()
+  response.once('close', logs.follow(send))
+}
+
+function profileOf(request: IncomingMessage): string | undefined {
+  return urlOf(request).searchParams.get('profile') ?? undefined
+}
+
+function urlOf({ url = '/' }: IncomingMessage): URL {
+  return new URL(url, 'http://gateway')
+}

@@ -1,0 +1,122 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { type HttpListener, listen } from './http-listener.ts'
+
+const LOCAL = { host: '127.0.0.1', port: 0 }
+
+describe('the HTTP listener', () => {
+  it('passes requests and answers on as they are', async () => {
+    const listener = await listen(async (received) => {
+      const body = await received.text()
+      const echoed = {
+        method: received.method,
+        url: received.url,
+        name: received.headers.get('x-name'),
+        body,
+      }
+      return Response.json(echoed, { status: 201, headers: { 'x-more': 'yes' } })
+    }, LOCAL)
+    const url = `${listener.origin}/mcp?x=1`
+    const response = await fetch(url, { method: 'POST', headers: { 'x-name': 'value' }, body: 'hello' })
+    expect(response.status).toBe(201)
+    expect(response.headers.get('x-more')).toBe('yes')
+    expect(await response.json()).toEqual({ method: 'POST', url, name: 'value', body: 'hello' })
+    await listener.close({ graceMs: 0 })
+  })
+
+  it('sends a stream piece by piece', async () => {
+    let push = (_text: string) => {}
+    const stream = new ReadableStream({
+      start: (controller) => {
+        push = (text) => controller.enqueue(new TextEncoder().encode(text))
+      },
+    })
+    const listener = await listen(async () => new Response(stream), LOCAL)
+    const response = await fetch(listener.origin)
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    push('one')
+    expect((await reader?.read())?.value).toBe('one')
+    push('two')
+    expect((await reader?.read())?.value).toBe('two')
+    await reader?.cancel()
+    await listener.close({ graceMs: 0 })
+  })
+
+  it('aborts the request of a client that goes away', async () => {
+    let aborted = new Promise<unknown>(() => {})
+    let arrive = () => {}
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve
+    })
+    const listener = await listen(async ({ signal }) => {
+      aborted = once(signal, 'abort')
+      arrive()
+      await aborted
+      return new Response()
+    }, LOCAL)
+    const sent = request(listener.origin, { method: 'POST' })
+    sent.on('error', () => {})
+    sent.end('{}')
+    await arrived
+    sent.destroy()
+    await aborted
+    await listener.close({ graceMs: 0 })
+  })
+
+  it('hides what went wrong in a handler', async () => {
+    const listener = await listen(() => Promise.reject(new Error('a secret')), LOCAL)
+    const response = await fetch(listener.origin)
+    expect(response.status).toBe(500)
+    expect(await response.text()).toBe('internal error\n')
+    await listener.close({ graceMs: 0 })
+  })
+
+  it('lets requests in flight finish when it closes, and accepts no more', async () => {
+    let answer = (_response: Response) => {}
+    let arrive = () => {}
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve
+    })
+    const listener = await listen(() => {
+      arrive()
+      return new Promise<Response>((resolve) => {
+        answer = resolve
+      })
+    }, LOCAL)
+    const pending = fetch(listener.origin)
+    await arrived
+    const closed = listener.close({ graceMs: 60_000 })
+    await expect(fetch(listener.origin)).rejects.toThrow()
+    answer(new Response('done'))
+    expect(await (await pending).text()).toBe('done')
+    await closed
+  })
+
+  it('closes streams that do not end when the time is up', async () => {
+    const listener = await listen(async () => new Response(new ReadableStream()), LOCAL)
+    const socket = connect(portOf(listener), '127.0.0.1')
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    await once(socket, 'data')
+    const ended = once(socket, 'close')
+    await listener.close({ graceMs: 1 })
+    await ended
+  })
+
+  it('says what to do when the port is taken', async () => {
+    const listener = await listen(async () => new Response(), LOCAL)
+    const taken = { host: '127.0.0.1', port: portOf(listener) }
+    await expect(listen(async () => new Response(), taken)).rejects.toMatchObject({
+      code: 'source-unavailable',
+      message: expect.stringContaining(
+        `port ${taken.port} of 127.0.0.1 is taken; choose another with --port`,
+      ),
+    })
+    await listener.close({ graceMs: 0 })
+  })
+})
+
+function portOf({ origin }: HttpListener): number {
+  return Number(new URL(origin).port)
+}

@@ -1,0 +1,88 @@
+import { createServer, type Server } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { ToolcribError } from 'toolcrib'
+
+/** Where a fetch handler is served over HTTP. */
+export interface ListenOptions {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+}
+
+/** A fetch handler that is served over HTTP. */
+export interface HttpListener {
+  /** `http://127.0.0.1:7117` */
+  readonly origin: string
+  /** Accepts no more connections, lets requests in flight finish for this long, then closes them. */
+  close(options: { readonly graceMs: number }): Promise<void>
+}
+
+/**
+ * Serves a fetch handler over `node:http`. Slow senders are cut off by time limits, requests of a client that went away
+ * are aborted, and a slow reader slows down its own stream alone. Throws `source-unavailable` when the address is taken.
+ */
+export async function listen(
+  handle: (request: Request) => Promise<Response>,
+  { host, port }: ListenOptions,
+): Promise<HttpListener> {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // Smuggled requests rely on a lenient parser.
+      insecureHTTPParser: false,
+      noDelay: true,
+    },
+    getRequestListener(handle, { overrideGlobalObjects: false, errorHandler: () => INTERNAL_ERROR() }),
+  )
+  server.maxConnections = MAX_CONNECTIONS
+  // A connection that is kept alive would hold up a server that is closing.
+  server.on('request', (_request, response) =>
+    response.once('close', () => {
+      if (!server.listening) setImmediate(() => server.closeIdleConnections())
+    }),
+  )
+  await started(server, { host, port })
+  const address = server.address()
+  const actual = typeof address === 'object' && address ? address.port : port
+  return {
+    origin: `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${actual}`,
+    close: ({ graceMs }) => closed(server, graceMs),
+  }
+}
+
+/** How long a client may take for its headers, and for a whole request. */
+const HEADERS_TIMEOUT_MS = 10_000
+const REQUEST_TIMEOUT_MS = 60_000
+/** Longer than the pauses between two calls of a model, so that most calls find an open connection. */
+const KEEP_ALIVE_MS = 65_000
+/** Each of 500 sessions may hold one for its stream, and one for its calls. */
+const MAX_CONNECTIONS = 4_096
+
+const INTERNAL_ERROR = () => new Response('internal error\n', { status: 500 })
+
+function started(server: Server, { host, port }: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, { host, port })))
+    server.listen(port, host.replace(/^\[(.*)\]$/, '$1'), resolve)
+  })
+}
+
+function cannotListen(error: NodeJS.ErrnoException, { host, port }: ListenOptions): ToolcribError {
+  const reasons: Record<string, string> = {
+    EADDRINUSE: `port ${port} of ${host} is taken; choose another with --port, or a free one with --port 0`,
+    EACCES: `port ${port} needs more rights than you have; choose one above 1023 with --port`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine; choose another with --host`,
+  }
+  const message = reasons[error.code ?? ''] ?? `cannot listen on ${host}:${port}: ${error.message}`
+  return new ToolcribError('source-unavailable', message, { cause: error })
+}
+
+async function closed(server: Server, graceMs: number): Promise<void> {
+  const done = new Promise<void>((resolve) => server.close(() => resolve()))
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs)
+  await done
+  clearTimeout(timer)
+}

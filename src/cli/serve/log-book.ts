@@ -1,0 +1,80 @@
+import type { ToolcribEvent } from 'toolcrib'
+
+/** One line of a gateway's log. */
+export interface LogLine {
+  /** When it happened, as an ISO date. */
+  readonly at: string
+  readonly level: 'info' | 'warn' | 'error'
+  /** Whose line it is; absent for lines of the gateway itself. */
+  readonly server?: string
+  readonly message: string
+}
+
+/** How many lines are kept. */
+const KEPT_LINES = 2_000
+
+/** What happened lately, for `toolcrib logs`. It lives as long as the gateway; arguments and results are never in it. */
+export class LogBook {
+  readonly #lines: LogLine[] = []
+  readonly #readers = new Set<(line: LogLine) => void>()
+
+  /** Adds the line of an event; most events are not worth one. */
+  note(event: ToolcribEvent): void {
+    const line = toLine(event)
+    if (line !== undefined) this.add({ at: new Date(event.at).toISOString(), ...line })
+  }
+
+  add(line: LogLine): void {
+    this.#lines.push(line)
+    if (this.#lines.length > KEPT_LINES) this.#lines.shift()
+    for (const read of this.#readers) read(line)
+  }
+
+  /** The lines of a server, or all of them, oldest first. */
+  lines(server?: string): readonly LogLine[] {
+    return server === undefined ? [...this.#lines] : this.#lines.filter((line) => line.server === server)
+  }
+
+  /** Calls `read` with every line from now on. Returns how to stop. */
+  follow(read: (line: LogLine) => void): () => void {
+    this.#readers.add(read)
+    return () => this.#readers.delete(read)
+  }
+}
+
+function toLine(event: ToolcribEvent): Omit<LogLine, 'at'> | undefined {
+  switch (event.type) {
+    case 'server-state': {
+      const { server, state, reason } = event
+      const message = reason === undefined ? state : `${state}: ${reason}`
+      return { level: state === 'failed' ? 'error' : 'info', server, message }
+    }
+    case 'server-warning':
+      return { level: 'warn', server: event.server, message: event.warning }
+    case 'tool-invalid':
+      return { level: 'warn', server: event.server, message: `tool ${event.tool}: ${event.reason}` }
+    case 'tool-suspicious':
+      return { level: 'warn', server: event.server, message: `suspicious: ${JSON.stringify(event.finding)}` }
+    case 'output-mismatch':
+      return { level: 'warn', server: event.server, message: `tool ${event.tool}: ${event.faults}` }
+    case 'call-finished': {
+      const { name, ok, code, durationMs } = event
+      const outcome = ok ? 'ok' : (code ?? 'failed')
+      const message = `call ${name}: ${outcome}, ${Math.round(durationMs)} ms`
+      const server = serverOf(name)
+      return { level: ok ? 'info' : 'warn', ...(server === undefined ? {} : { server }), message }
+    }
+    case 'tool-quarantined':
+      return { level: 'warn', message: `tool ${event.name} is in quarantine: ${event.reason}` }
+    case 'save-failed':
+    case 'load-failed':
+      return { level: 'error', message: `store: ${event.error}` }
+    default:
+      return undefined
+  }
+}
+
+/** The server of a registered name, `mcp__<server>__<tool>`. */
+function serverOf(name: string): string | undefined {
+  return /^mcp__(.+?)__/.exec(name)?.[1]
+}

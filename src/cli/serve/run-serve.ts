@@ -1,0 +1,209 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { networkInterfaces, hostname as ownName } from 'node:os'
+import { join, resolve } from 'node:path'
+import pc from 'picocolors'
+import { ToolcribError } from 'toolcrib'
+import { createGateway, type Gateway } from 'toolcrib/gateway'
+import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
+import { fileStore, type Store } from 'toolcrib/stores'
+import type { ServerFlags } from '../flags.ts'
+import { Interrupted, untilSignal } from '../interrupt.ts'
+import { RunningGateway } from '../running-gateway.ts'
+import { socketPath } from '../runtime-folder.ts'
+import type { Terminal } from '../terminal.ts'
+import { findWithFlags, noteWarnings } from '../with-registry.ts'
+import { type AccessToken, chooseToken, isLoopback, type TokenFlags } from './access-token.ts'
+import { ControlSocket } from './control-socket.ts'
+import { listen } from './http-listener.ts'
+import { LogBook } from './log-book.ts'
+import { showWelcome } from './show-welcome.ts'
+import { joinGateway, serveOverStdio } from './stdio-door.ts'
+
+export interface ServeFlags extends ServerFlags, TokenFlags {
+  readonly stdio?: boolean
+  readonly port: number
+  readonly mode?: 'full' | 'lazy' | 'auto'
+  readonly names?: 'prefixed' | 'plain'
+  readonly profile?: string
+  readonly store?: string
+  readonly locked?: boolean
+}
+
+/** Serves the configured servers at one MCP endpoint until a signal, or `toolcrib stop`, ends it. */
+export async function runServe(terminal: Terminal, flags: ServeFlags): Promise<number> {
+  const found = await findWithFlags(terminal, flags)
+  requireProfile(flags.profile, found)
+  noteWarnings(terminal, found)
+  const running = await RunningGateway.find(found, terminal.env)
+  if (flags.stdio && running && !hasOwnSettings(flags)) return joinGateway(terminal, running, flags.profile)
+  const token = flags.stdio ? undefined : await chooseToken(flags, terminal.cwd)
+  try {
+    return await untilSignal(
+      terminal.signals,
+      (signal) => serve(terminal, flags, { found, token, running, signal }),
+      exitProcessIn,
+    )
+  } catch (error) {
+    // A server that is told to stop, and does, has not failed.
+    if (error instanceof Interrupted) return 0
+    throw error
+  }
+}
+
+/** Other settings than those of the running gateway need a gateway of their own. */
+function hasOwnSettings({ mode, names, store, lockfile, timeout }: ServeFlags): boolean {
+  return [mode, names, store, lockfile, timeout].some((flag) => flag !== undefined)
+}
+
+function requireProfile(profile: string | undefined, { config }: FoundConfig): void {
+  if (profile === undefined || Object.hasOwn(config.profiles ?? {}, profile)) return
+  const names = Object.keys(config.profiles ?? {})
+  const known = names.length > 0 ? `the config has ${names.join(', ')}` : 'the config has none'
+  throw new ToolcribError('config-invalid', `there is no profile "${profile}"; ${known}`)
+}
+
+interface Serving {
+  readonly found: FoundConfig
+  readonly token: AccessToken | undefined
+  readonly running: RunningGateway | undefined
+  readonly signal: AbortSignal
+}
+
+async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): Promise<number> {
+  const logs = new LogBook()
+  const opened = await openFromConfig({
+    found: serving.found,
+    env: terminal.env,
+    ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
+  })
+  opened.registry.subscribe((event) => logs.note(event))
+  try {
+    const gateway = createGateway({
+      registry: opened.registry,
+      servers: opened.servers,
+      store: openStore(flags.store, terminal),
+      tokens: toTokens(serving.token, flags.profile),
+      profiles: serving.found.config.profiles,
+      mode: flags.mode,
+      names: flags.names,
+      hosts: reachableHosts(flags.host),
+      limits: { drainMs: DRAIN_MS },
+      onWarning: (warning) => logs.add({ at: new Date().toISOString(), level: 'warn', message: warning }),
+    })
+    try {
+      return flags.stdio
+        ? await serveOverStdio(terminal, gateway, { profile: flags.profile, signal: serving.signal })
+        : await serveOverHttp(terminal, flags, { ...serving, opened, gateway, logs })
+    } finally {
+      await gateway.close()
+    }
+  } finally {
+    await opened.close()
+  }
+}
+
+/** How long calls in flight may take after a signal to stop. */
+const DRAIN_MS = 10_000
+/** Draining, then ending servers that do not end by themselves. */
+const EXIT_MS = DRAIN_MS + 6_000
+
+function exitProcessIn(_ms: number, exitCode: number): void {
+  setTimeout(() => process.exit(exitCode), EXIT_MS).unref()
+}
+
+interface HttpServing extends Serving {
+  readonly opened: OpenedRegistry
+  readonly gateway: Gateway
+  readonly logs: LogBook
+}
+
+async function serveOverHttp(
+  terminal: Terminal,
+  flags: ServeFlags,
+  { found, token, running, signal, opened, gateway, logs }: HttpServing,
+): Promise<number> {
+  const listener = await listen((request) => gateway.fetch(request), flags).catch((error) => {
+    throw running === undefined ? error : alreadyRunning(running, error)
+  })
+  const url = `${listener.origin}/mcp${flags.profile === undefined ? '' : `/${flags.profile}`}`
+  let stop = () => {}
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve
+  })
+  signal.addEventListener('abort', stop, { once: true })
+  const startedAt = new Date().toISOString()
+  const control = await ControlSocket.open(socketPath(found.config.files, terminal.env), {
+    logs,
+    status: () => ({
+      pid: process.pid,
+      version: VERSION,
+      url,
+      startedAt,
+      files: found.config.files,
+      ...gateway.status(),
+      servers: opened.servers.status(),
+    }),
+    serveStream: async (stream, profile) =>
+      gateway.serveStdio({ input: stream, output: stream, profile }).closed,
+    stop,
+  })
+  try {
+    // No page is served as yet.
+    const announcement = { url, token: token?.token ?? null, page: null, pid: process.pid, version: VERSION }
+    if (flags.json) terminal.print(JSON.stringify(announcement))
+    else showWelcome(terminal, { ...announcement, token, found, isControlled: control !== undefined })
+    await stopped
+    if (!flags.json) terminal.note(pc.dim('stopping …'))
+  } finally {
+    // First the socket: nobody should join what is about to end.
+    await control?.close()
+    await Promise.all([gateway.close(), listener.close({ graceMs: DRAIN_MS })])
+  }
+  return 0
+}
+
+const { version: VERSION }: { version: string } = JSON.parse(
+  readFileSync(packageFile(import.meta.dirname), 'utf8'),
+)
+
+/** The nearest package.json: bundled, this file lies elsewhere than its source does. */
+function packageFile(folder: string): string {
+  const path = join(folder, 'package.json')
+  return existsSync(path) ? path : packageFile(resolve(folder, '..'))
+}
+
+function toTokens(token: AccessToken | undefined, profile: string | undefined) {
+  return token === undefined ? [] : [{ token: token.token, profile }]
+}
+
+function alreadyRunning({ report }: RunningGateway, cause: unknown): ToolcribError {
+  const step = 'use it, end it with "toolcrib stop", or choose another --port'
+  return new ToolcribError(
+    'source-unavailable',
+    `a gateway of this config is running at ${report.url}; ${step}`,
+    {
+      cause,
+    },
+  )
+}
+
+/** The names under which clients reach an address that is not a loopback one; the gateway's own default otherwise. */
+function reachableHosts(host: string): readonly string[] | undefined {
+  if (isLoopback(host)) return undefined
+  const isEvery = host === '0.0.0.0' || host === '::' || host === '[::]'
+  const addresses = Object.values(networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address))
+  return ['localhost', '127.0.0.1', '[::1]', ownName(), ...(isEvery ? addresses : [host])]
+}
+
+/** `file:DIR`; by default a folder of the user's state. Throws `config-invalid` for any other kind of store. */
+function openStore(flag: string | undefined, { cwd, env }: Terminal): Store | undefined {
+  if (flag === undefined) {
+    const state = env.XDG_STATE_HOME || (env.HOME ? join(env.HOME, '.local', 'state') : env.LOCALAPPDATA)
+    return state ? fileStore({ directory: join(state, 'toolcrib', 'gateway') }) : undefined
+  }
+  const directory = /^file:(.+)$/.exec(flag)?.[1]
+  if (directory !== undefined) return fileStore({ directory: resolve(cwd, directory) })
+  throw new ToolcribError('config-invalid', `--store is "${flag}"; it must be file: and a folder`)
+}

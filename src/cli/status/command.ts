@@ -1,0 +1,24 @@
+import { Command } from 'commander'
+import type { ServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+
+/** `toolcrib status`: how the running gateway and its servers are doing. */
+export function statusCommand(terminal: Terminal): Command {
+  return new Command('status')
+    .description('Show how the running gateway of this config and its servers are doing.')
+    .option('--config <file>', 'the config of the gateway')
+    .option('--json', 'print the status as JSON')
+    .addHelpText('after', () => terminal.fit(HELP))
+    .action(async (flags: ServerFlags) => {
+      const { runStatus } = await import('./run-status.ts')
+      terminal.exitCode = await runStatus(terminal, flags)
+    })
+}
+
+const HELP = `
+Finds the gateway that you started with "toolcrib serve" on the same config. Starts nothing.
+
+Examples:
+  toolcrib status
+  toolcrib status --json | jq '.servers[] | {server, state}'
+Exit codes: 0 it is running, 1 no gateway is running, 2 wrong usage or no config.`

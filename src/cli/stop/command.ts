@@ -1,0 +1,24 @@
+import { Command } from 'commander'
+import type { ServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+
+/** `toolcrib stop`: ends the running gateway. */
+export function stopCommand(terminal: Terminal): Command {
+  return new Command('stop')
+    .description('Stop the running gateway of this config, and every server it started.')
+    .option('--config <file>', 'the config of the gateway')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', () => terminal.fit(HELP))
+    .action(async (flags: ServerFlags) => {
+      const { runStop } = await import('./run-stop.ts')
+      terminal.exitCode = await runStop(terminal, flags)
+    })
+}
+
+const HELP = `
+Calls in flight get ten seconds to finish.
+
+Examples:
+  toolcrib stop
+  toolcrib stop --config work.toml
+Exit codes: 0 stopped, 1 no gateway is running, 2 wrong usage or no config.`
