@@ -9,18 +9,32 @@ const alias = Object.entries<string[]>(compilerOptions.paths).map(([name, [path]
   replacement: fileURLToPath(new URL(path ?? '', import.meta.url)),
 }))
 
+/** Tests beside the code that start processes or servers. */
+const STARTING = [
+  'src/agent/models/load-sdk.test.ts',
+  'src/builtin-tools/builtin-tools.test.ts',
+  'src/capabilities/{fs-reach,network,process}.test.ts',
+]
+
 export default defineConfig({
   resolve: { alias },
   test: {
     testTimeout: 20_000,
     env: { NO_COLOR: '1' },
     projects: [
-      // Beside the code, and fast.
-      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'] } },
-      // Whole flows: these start processes and real servers.
+      // Beside the code: `vitest --project unit` while you work. No module keeps state, so files share their workers.
       {
         extends: true,
-        test: { name: 'flows', include: ['test/**/*.test.ts'], globalSetup: './test/bundle-programs.ts' },
+        test: { name: 'unit', include: ['src/**/*.test.ts'], exclude: STARTING, isolate: false },
+      },
+      // Whole flows, which start processes and real servers.
+      {
+        extends: true,
+        test: {
+          name: 'flows',
+          include: ['test/**/*.test.ts', ...STARTING],
+          globalSetup: './test/bundle-programs.ts',
+        },
       },
     ],
   },

@@ -14,24 +14,16 @@ import { chatVoice } from '../test/dialects/wire-server/voices/openai-chat.ts'
 import { responsesVoice } from '../test/dialects/wire-server/voices/openai-responses.ts'
 import { loadCatalogue, type ServerTool, sample } from './cache/catalogue.ts'
 import { type Converse, converser, type Script, type Way } from './cache/conversation.ts'
+import { PRICES, type Prices } from './cache/prices.ts'
 import type { Segment } from './cache/segments.ts'
 import { printTable } from './report.ts'
 
 const GOAL_PERCENT = 95
 
-/** US dollars a million input tokens, as listed by each provider. Cached prefixes start at `minTokens`. */
-const PRICES = {
-  // Claude Opus 5, platform.claude.com, read 2026-11-15.
-  anthropic: { input: 5, cached: 0.5, cacheWrite: 6.25, minTokens: 1_024, block: 1 },
-  // GPT-6 Sol, short context, listed from 2026-09-22. Cached in blocks of 128 tokens.
-  openai: { input: 2, cached: 0.2, cacheWrite: 2.5, minTokens: 1_024, block: 128 },
-  // Gemini 3 Pro, short context, listed from 2025-11-18.
-  gemini: { input: 2, cached: 0.2, cacheWrite: 2, minTokens: 4_096, block: 1 },
-} as const
-type Prices = (typeof PRICES)[keyof typeof PRICES]
-
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const countTokens = memoized(await exactTokenCounter())
+  const models = Object.entries(PRICES).map(([provider, { model }]) => `${provider}: ${model}`)
+  console.log(`cache: prices of ${models.join(', ')}`)
   const catalogue = loadCatalogue()
   const scripts = smoke ? [{ turns: 8, searches: 2, limit: 3 }] : SCRIPTS
   for (const size of smoke ? [60] : [500, catalogue.length]) {
@@ -70,7 +62,7 @@ const PLANS: readonly Plan[] = [
       provider: 'openai-responses',
       way,
       prices: PRICES.openai,
-      converse: converser(way, openaiResponses(), responsesVoice),
+      converse: converser(way, openaiResponses({ maxTools: Number.POSITIVE_INFINITY }), responsesVoice),
     },
   ]),
   ...(['append', 'dispatch'] as const).flatMap((way) => [

@@ -1,7 +1,7 @@
 /**
  * What does meaning cost? `hybrid` beside `lexical` and MiniSearch in the same run, on ten thousand and 27,000 tools:
  * building the index, short queries, what people asked, and requests for several things; then a second start with the
- * vectors of the first. What it finds is told by bench/recall.ts.
+ * vectors of the first. bench/recall.ts measures what it finds.
  *
  * The tools lie outside the repository, in ../shared/data; without them a made-up catalogue is used.
  */

@@ -17,6 +17,7 @@ import { pathToFileURL } from 'node:url'
 import { mean } from '../src/cli/eval/figures.ts'
 import { staticEmbedder } from '../src/embedders/static-embedder.ts'
 import { hybrid } from '../src/search/hybrid.ts'
+import { measureAttacks } from './recall/attacked.ts'
 import { harvestedCase, UNANSWERABLE } from './recall/harvested-case.ts'
 import type { LabelledCase } from './recall/labelled-case.ts'
 import { type Figures, keptAside, measureCase } from './recall/measure-case.ts'
@@ -31,13 +32,15 @@ const SMOKE_QUERIES = 40
 
 export async function run({ smoke, plot = false }: { smoke: boolean; plot?: boolean }): Promise<void> {
   const results: CaseResult[] = []
-  for (const labelled of await loadCases(smoke)) {
+  const cases = await loadCases(smoke)
+  for (const labelled of cases) {
     const figures = await measureCase(labelled)
     results.push({ name: labelled.name, figures })
     console.log(`recall: ${labelled.name}, ${labelled.tools.length} tools, in %`)
     printTable(figures.filter(isTold).map(toRow))
   }
   printSummary(results)
+  for (const labelled of cases) await tellAttacks(labelled)
   if (!plot) return
   await writeFile(PLOT, recallPlot(results))
   console.log(`recall: drawn in ${PLOT}`)
@@ -65,7 +68,21 @@ async function tellDoubts({ tools }: LabelledCase): Promise<void> {
   )
 }
 
-/** Queries kept aside are told of `hybrid` only: the others learned from none. */
+/** One server that nobody approved, with many tools, beside those of the set. */
+async function tellAttacks(labelled: LabelledCase): Promise<void> {
+  const figures = await measureAttacks(labelled, () => hybrid({ embedder: staticEmbedder() }))
+  console.log(`recall: ${labelled.name} with an attacker, hybrid, % of the queries`)
+  printTable(
+    figures.map(({ attack, found, first, crowded }) => ({
+      attack,
+      'found in 5': percent(found),
+      'attacker first': percent(first),
+      'attacker has 3 of 5 or more': percent(crowded),
+    })),
+  )
+}
+
+/** Queries kept aside matter to `hybrid` only: the other searchers learned from none. */
 function isTold({ searcher }: Figures): boolean {
   return searcher.startsWith('hybrid') || !searcher.endsWith(keptAside(''))
 }

@@ -1,5 +1,6 @@
 import { describeError, ToolcribError } from './errors.ts'
-import { type Assertion, type PatternProgram, readProgram, type Step } from './pattern-program.ts'
+import { type PatternProgram, readProgram, type Step } from './pattern-program.ts'
+import type { Assertion } from './pattern-syntax.ts'
 
 /** How to read a pattern. */
 export interface PatternOptions {

@@ -19,8 +19,8 @@ export interface CapabilityRequest {
 export type CapabilityName = keyof CapabilityRequest
 
 /**
- * Why a capability did not do what it was asked, inside a call. `code` is the code the call's result should carry;
- * `message` names the next step. `denied` is a refusal: what was asked lies outside of what was granted.
+ * Thrown by a capability that fails or refuses a request inside a call. `code` becomes the code of the call's result;
+ * `message` names the next step. `denied` means that the request lies outside the grant.
  */
 export class CapabilityError extends Error {
   override readonly name = 'CapabilityError'
@@ -39,17 +39,20 @@ export interface Attachment {
   readonly data: Uint8Array | string
 }
 
-/** `ctx.network`: fetch, within the granted hosts. The body has arrived, within the host's limits, once it resolves. */
+/**
+ * `ctx.network`: fetch, limited to the granted hosts. Resolves once the whole body has arrived, within the host's
+ * limits.
+ */
 export interface NetworkAccess {
   fetch(url: string | URL, init?: RequestInit): Promise<Response>
 }
 
-/** `ctx.secrets`: named values. `get` throws, with the name, for one that was not declared or not granted. */
+/** `ctx.secrets`: named values. `get` throws an error with the name if the secret was not declared or not granted. */
 export interface SecretAccess {
   get(name: string): string
 }
 
-/** `ctx.storage`: a key-value store that only this tool sees, or the few tools the host lets share one. */
+/** `ctx.storage`: a key-value store private to this tool, or shared with the tools that the host chooses. */
 export interface StorageAccess {
   get(key: string): Promise<string | undefined>
   set(key: string, value: string): Promise<void>
@@ -57,42 +60,43 @@ export interface StorageAccess {
   /** Every key, sorted. */
   keys(): Promise<string[]>
   /**
-   * Reads, changes and writes as one step: calls that run side by side lose nothing. `change` is given what is
-   * there and returns what shall be there, undefined for nothing; its answer is returned.
+   * Reads, changes and writes atomically, so concurrent calls lose no updates. `change` receives the current value
+   * and returns the new one, or undefined to delete the key. Resolves to what `change` returned.
    */
   update(key: string, change: (value: string | undefined) => string | undefined): Promise<string | undefined>
 }
 
-/** What is known of a file without reading it. */
+/** A file's metadata, available without reading it. */
 export interface FileInfo {
   /** The real path. */
   readonly path: string
   readonly name: string
-  /** Links appear only in lists; everywhere else they are followed, as far as they stay within the roots. */
+  /** `link` appears only in listings; all other methods follow links, as long as they stay within the roots. */
   readonly kind: 'file' | 'directory' | 'link' | 'other'
   readonly size: number
 }
 
 /**
- * `ctx.fs_reach`: files below the granted roots. Every path is resolved to its real path before it is touched;
- * relative paths start at the host's base directory.
+ * `ctx.fs_reach`: files below the granted roots. Every path is resolved to its real path before use; relative paths
+ * start at the host's base directory.
  */
 export interface FileAccess {
   readFile(path: string): Promise<Uint8Array>
-  /** Replaces the file as a whole, so that no reader sees half of it; missing directories are made. */
+  /** Replaces the whole file atomically, so readers never see a partial write. Creates missing directories. */
   writeFile(path: string, data: string | Uint8Array): Promise<void>
   /**
-   * Reads, changes and writes as one step: calls that run side by side lose nothing. `change` is given what is there
-   * and returns what shall be there, undefined to leave the file alone; a `CapabilityError` it throws comes out.
+   * Reads, changes and writes atomically, so concurrent calls lose no updates. `change` receives the current bytes
+   * and returns the new content, or undefined to leave the file unchanged. A `CapabilityError` that it throws is
+   * rethrown.
    */
   update(path: string, change: (data: Uint8Array) => string | Uint8Array | undefined): Promise<void>
-  /** A directory's entries, by name. */
+  /** A directory's entries, sorted by name. */
   list(path: string): Promise<FileInfo[]>
-  /** Undefined when there is nothing. */
+  /** Undefined when nothing exists at this path. */
   stat(path: string): Promise<FileInfo | undefined>
 }
 
-/** How a command ended, and what it wrote. */
+/** How a command ended, and its output. */
 export interface ProcessOutcome {
   readonly exitCode: number | null
   readonly signal: string | null
@@ -100,11 +104,11 @@ export interface ProcessOutcome {
   readonly stderr: string
   /** True when output beyond the limit was dropped. */
   readonly isCut: boolean
-  /** True when it was stopped because it wrote far more than the limit. */
+  /** True when the command was stopped because it wrote far more than the limit. */
   readonly isFlooded?: boolean
 }
 
-/** `ctx.process`: runs one granted command, with arguments as a list and never through a shell. */
+/** `ctx.process`: runs one granted command with its arguments as a list, never through a shell. */
 export interface ProcessAccess {
   run(
     command: string,
@@ -113,7 +117,7 @@ export interface ProcessAccess {
   ): Promise<ProcessOutcome>
 }
 
-/** What each capability becomes in the tool's context once granted. */
+/** The handle that each granted capability provides in the tool's context. */
 export interface CapabilityHandles {
   readonly network?: NetworkAccess
   readonly secrets?: SecretAccess
@@ -123,7 +127,7 @@ export interface CapabilityHandles {
   readonly attachments?: readonly Attachment[]
 }
 
-/** Who asks: backends scope what they hand out by tool and session, and stop when the signal fires. */
+/** The caller. Backends scope their handles by tool and session, and stop when the signal fires. */
 export interface CapabilityScope {
   readonly tool: string
   readonly sessionId: string
@@ -131,13 +135,13 @@ export interface CapabilityScope {
   readonly attachments: readonly Attachment[]
 }
 
-/** Grants one capability: takes what the tool declared, returns the handle for this one call, or throws to refuse. */
+/** Grants one capability: receives what the tool declared and returns the handle for this call. Throws to refuse. */
 export interface CapabilityBackend<Name extends CapabilityName> {
   open(
     declared: NonNullable<CapabilityRequest[Name]>,
     scope: CapabilityScope,
   ): NonNullable<CapabilityHandles[Name]> | Promise<NonNullable<CapabilityHandles[Name]>>
-  /** Masks what must not be printed (secrets) in a text on its way to a result, an event or an error. */
+  /** Masks secrets in text bound for a result, an event or an error. */
   mask?(text: string): string
 }
 

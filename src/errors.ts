@@ -1,6 +1,6 @@
 /**
- * What went wrong outside a call. Inside a call a failure is a `ToolResult`, for the model; everywhere else it is
- * a `ToolcribError` with one of these codes, for the host.
+ * Error codes for failures outside a call. Inside a call, a failure is a `ToolResult` for the model; everywhere else
+ * it is a `ToolcribError` for the host, with one of these codes.
  */
 export type ToolcribErrorCode =
   | 'tool-duplicate'
@@ -12,7 +12,9 @@ export type ToolcribErrorCode =
   | 'definition-changed'
   | 'store-unavailable'
 
-/** The one error class. Tell errors apart by `code`; `message` names the next step; `cause` holds what led to it. */
+/**
+ * The only error class. Distinguish errors by `code`; `message` names the next step; `cause` is the underlying error.
+ */
 export class ToolcribError extends Error {
   override readonly name = 'ToolcribError'
   readonly code: ToolcribErrorCode
@@ -23,7 +25,7 @@ export class ToolcribError extends Error {
   }
 }
 
-/** A thrown value as one line of text, whatever was thrown. */
+/** Describes any thrown value in one line. */
 export function describeError(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return thrown.message || thrown.name

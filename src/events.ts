@@ -1,12 +1,12 @@
 import type { Finding } from './finding.ts'
 import type { Reply } from './reply.ts'
 import type { CallResult, ToolCall, ToolSource } from './tool.ts'
-import type { LedgerTotals } from './usage.ts'
+import type { LedgerTotals, SpendLimit } from './usage.ts'
 
 /**
- * What happened, typed: one stream for the registry, its sessions, calls, servers and agents. Traces, metrics and the
- * inspector read it; nothing in the flow of a turn does. Token figures in events are estimates, good to about one
- * percent.
+ * Everything that happens, as one typed stream for the registry, its sessions, calls, servers and agents. Traces,
+ * metrics and the inspector read it; no part of a turn depends on it. Token counts in events are estimates, accurate
+ * to about one percent.
  */
 export type ToolcribEvent = { readonly at: number; readonly sessionId?: string } & (
   | CoreEventBody
@@ -31,7 +31,7 @@ type CoreEventBody =
   | { readonly type: 'definition-changed'; readonly name: string }
   /** The store failed or did not answer; the state stays here and is written with the next change. */
   | { readonly type: 'save-failed'; readonly error: string }
-  /** The store failed or did not answer; the session opened as a new one. */
+  /** The store failed or did not answer; the session opened as a new one, or vectors are computed again. */
   | { readonly type: 'load-failed'; readonly error: string }
   | {
       readonly type: 'surfaced'
@@ -47,6 +47,8 @@ type CoreEventBody =
       readonly total: number
       readonly names: readonly string[]
     }
+  /** The searcher could not do all of its work: its embedder failed, so it ranked by words alone. */
+  | { readonly type: 'search-degraded'; readonly searcher: string; readonly error: string }
   /** A search that found nothing, or a name that is not there. */
   | { readonly type: 'missed'; readonly what: 'search' | 'name'; readonly text: string }
   | { readonly type: 'activated'; readonly names: readonly string[]; readonly tokens: number }
@@ -89,7 +91,7 @@ type CoreEventBody =
       readonly error: string
     }
 
-/** What happened to a server or on its behalf. The texts come from the server and are not to be trusted. */
+/** Events about a server. Their texts come from the server and are untrusted. */
 export type ServerEventBody = { readonly server: string } & (
   | {
       readonly type: 'server-state'
@@ -136,7 +138,7 @@ export type ServerEventBody = { readonly server: string } & (
 
 /** A step of an agent's run. */
 export type AgentEventBody =
-  /** A request goes out with these many tools. */
+  /** A request is sent, with this many tools. */
   | {
       readonly type: 'asking'
       readonly tools: number
@@ -158,15 +160,25 @@ export type AgentEventBody =
       readonly times: number
     }
   | { readonly type: 'compacted'; readonly before: number; readonly after: number }
-  | { readonly type: 'stopped'; readonly stop: AgentStop; readonly ledger: LedgerTotals }
+  | {
+      readonly type: 'stopped'
+      readonly stop: AgentStop
+      /** Which limit, when `stop` is `limit`. */
+      readonly limit?: AgentLimit
+      readonly ledger: LedgerTotals
+    }
 
 /**
- * Why a run ended. done: the model has answered; refused: it will not; length: its answer met a token limit; limit: so
- * many iterations are enough; cancelled: the signal fired; failed: the provider could not be asked.
+ * Why a run ended. done: the model gave its answer; refused: the model declined; length: the answer reached the
+ * provider's token limit; limit: the run reached a limit of its own; cancelled: the signal fired; failed: the provider
+ * request failed.
  */
 export type AgentStop = 'done' | 'refused' | 'length' | 'limit' | 'cancelled' | 'failed'
 
-/** What a sync of one server changed. */
+/** The limit that ended a run, by the name of its option. */
+export type AgentLimit = 'maxIterations' | SpendLimit
+
+/** Changes made by one server's sync. */
 export interface SyncReport {
   readonly added: readonly string[]
   readonly removed: readonly string[]
@@ -176,22 +188,22 @@ export interface SyncReport {
 
 type DistributiveOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never
 
-/** An event before it is stamped with its time. */
+/** An event without its timestamp. */
 export type EventBody = DistributiveOmit<ToolcribEvent, 'at'>
 
-/** Raises an event. Never throws: a listener that fails is no reason for a call to. */
+/** Emits an event. Never throws: a failing listener must not fail a call. */
 export type Emit = (event: EventBody) => void
 
-/** Receives events. What it throws is ignored. */
+/** Receives events. Exceptions it throws are ignored. */
 export type Listener = (event: ToolcribEvent) => void
 
 export interface EventStreamOptions {
   readonly now: () => number
-  /** Changes each event before anyone sees it: the registry masks secrets here. */
+  /** Transforms each event before listeners see it; the registry masks secrets here. */
   readonly mask?: ((event: EventBody) => EventBody) | undefined
 }
 
-/** The one stream of events of a registry. */
+/** The event stream of one registry. */
 export class EventStream {
   readonly #options: EventStreamOptions
   readonly #subscribers = new Set<{ readonly listener: Listener; readonly sessionId: string | undefined }>()
@@ -200,14 +212,17 @@ export class EventStream {
     this.#options = options
   }
 
-  /** Calls the listener for every event from now on, or for those of one session. Returns how to unsubscribe. */
+  /**
+   * Calls the listener for every event from now on, or only for one session's events. Returns a function that
+   * unsubscribes.
+   */
   subscribe(listener: Listener, { sessionId }: { readonly sessionId?: string | undefined } = {}): () => void {
     const subscriber = { listener, sessionId }
     this.#subscribers.add(subscriber)
     return () => void this.#subscribers.delete(subscriber)
   }
 
-  /** True when somebody listens; what is costly to describe need not be described otherwise. */
+  /** True when anything listens; skip building costly events otherwise. */
   get isHeard(): boolean {
     return this.#subscribers.size > 0
   }
@@ -221,12 +236,12 @@ export class EventStream {
       try {
         listener(stamped)
       } catch {
-        // A listener that fails is no reason for a call, a server or another listener to.
+        // A failing listener must not affect a call, a server or another listener.
       }
     }
   }
 
-  // An event that cannot be masked is not shown.
+  // An event that cannot be masked is dropped.
   #stamp(event: EventBody): ToolcribEvent | undefined {
     try {
       const { mask, now } = this.#options

@@ -51,13 +51,17 @@ export { type ReadFileOptions, readFile } from './reduce/read-file.ts'
 export type { Reducer, ReducerLookup } from './reduce/reducer.ts'
 export { ReducerRegistry } from './reduce/reducer-registry.ts'
 export { type TerminalOptions, terminal } from './reduce/terminal.ts'
-export type { Explanation } from './registry/explain.ts'
 export type { Defer, Mode } from './registry/mode.ts'
 export type { Policy, ToolFilter } from './registry/policy.ts'
 export type { ServerDirectory, ServerStatus } from './registry/server-directory.ts'
 export type { RegisterOptions, SyncOptions } from './registry/to-entry.ts'
 export type { ToolSchema } from './registry/tool-schema.ts'
-export type { RegistryOptions, SessionOptions, SharedOptions } from './registry-options.ts'
+export type {
+  RegistryOptions,
+  RegistrySearchOptions,
+  SessionOptions,
+  SharedOptions,
+} from './registry-options.ts'
 export {
   type CatalogueFindings,
   CatalogueSearch,
@@ -74,14 +78,15 @@ export {
   type Ranking,
   type RankOptions,
   type Searcher,
-  type SearcherName,
   type SearchIndex,
 } from './search/searcher.ts'
+export type { SearcherName } from './search/searchers.ts'
 export { type SemanticOptions, semantic } from './search/semantic.ts'
-export type { Embedder } from './search/vectors/embedder.ts'
+export type { Embedder, Vector } from './search/vectors/embedder.ts'
 export type { VectorSearcher } from './search/vectors/vector-searcher.ts'
 export { weighted } from './search/weighted.ts'
 export type { Activation } from './session/activations.ts'
+export type { Explanation } from './session/explain-tool.ts'
 export type { ModelTurn, TurnDialect, TurnRequestOptions } from './session/model-turn.ts'
 export type { SessionOrigin } from './session/open-session.ts'
 export type { ForkOptions, Session } from './session/session.ts'
@@ -109,7 +114,4 @@ export {
   type ToolSource,
   UNTRUSTED_NOTE,
 } from './tool.ts'
-export {
-  type RegistrySearchOptions,
-  ToolRegistry,
-} from './tool-registry.ts'
+export { ToolRegistry } from './tool-registry.ts'

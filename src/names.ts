@@ -1,14 +1,16 @@
 import { ToolcribError } from './errors.ts'
 import { hashText } from './json.ts'
 
-/** Longest name a tool, plugin or server may have. Providers allow 64; dialects shorten for them. */
+/** Maximum length of a tool, plugin or server name. Providers allow 64; dialects shorten names for them. */
 const MAX_NAME_LENGTH = 256
 
-/** Control, zero-width, bidirectional and tag characters: they hide text from people and never reach the model. */
+/**
+ * Control, zero-width, bidirectional and tag characters. They hide text from people, so the model never sees them.
+ */
 const HIDDEN =
   /[\p{Cc}\p{Cs}\u00AD\u061C\u115F\u1160\u17B4\u17B5\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\u{1D173}-\u{1D17A}\u{E0000}-\u{E0FFF}]|\u034F|[\u180B-\u180F]|[\uFE00-\uFE0F]/gu
 
-/** Text without its hidden characters; line breaks and tabs stay. */
+/** Removes hidden characters; line breaks and tabs stay. */
 export function withoutHidden(text: string): string {
   return text.replace(HIDDEN, (hidden) => (hidden === '\n' || hidden === '\t' ? hidden : ''))
 }
@@ -24,16 +26,16 @@ function nameFault(name: unknown): string | undefined {
   if (typeof name !== 'string') return 'must be a string'
   if (name === '') return 'must not be empty'
   if (name.length > MAX_NAME_LENGTH)
-    return `is ${name.length} characters long; ${MAX_NAME_LENGTH} is the most`
-  if (name.search(HIDDEN) >= 0) return 'holds control or invisible characters; remove them'
+    return `is ${name.length} characters long; the maximum is ${MAX_NAME_LENGTH}`
+  if (name.search(HIDDEN) >= 0) return 'contains control or invisible characters; remove them'
   if (name.trim() !== name) return 'starts or ends with a space; trim it'
-  if (/[,*"]/.test(name)) return 'holds one of , * " which queries and policies use; rename it'
+  if (/[,*"]/.test(name)) return 'contains , * or ", which queries and policies reserve; rename it'
   return undefined
 }
 
 /**
- * The parts a name is made of, in lower case: `mcp__github__searchIssues` → `github`, `search`, `issues`. The
- * prefix `mcp` is no part.
+ * Splits a name into lower-case parts: `mcp__github__searchIssues` → `github`, `search`, `issues`. The prefix `mcp`
+ * is dropped.
  */
 export function splitName(name: string): string[] {
   const parts = name
@@ -46,9 +48,9 @@ export function splitName(name: string): string[] {
 }
 
 /**
- * What is left of a name once case, look-alike letters and the place of `__` no longer count. Two names that share a
- * skeleton collide. There are two, since a capital may look like another letter than its small form: `Η` like H, `η`
- * like n.
+ * A name reduced to a form that ignores case, look-alike letters and the position of `__`. Two names that share a
+ * skeleton collide. Each name has two skeletons, since a capital and its small form may resemble different letters:
+ * `Η` looks like H, `η` like n.
  */
 export function nameSkeletons(name: string): readonly string[] {
   const plain = name.normalize('NFKC')
@@ -67,10 +69,10 @@ function foldLookAlikes(name: string): string {
   return folded.toLowerCase().replace(/_+/g, '_')
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII.
 const IS_ASCII = /^[\x00-\x7f]*$/
 
-// Letters of other scripts that a reader takes for Latin ones, each Latin letter followed by its doubles.
+// Letters of other scripts that look like Latin ones: each Latin letter is followed by its look-alikes.
 const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
   [
     'aаαɑᴀАΑᎪꓮ',
@@ -102,16 +104,20 @@ const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
   ].flatMap(([latin = '', ...doubles]) => doubles.map((double) => [double, latin] as const)),
 )
 
-/** What every provider accepts as a tool's name. */
+/** The tool names that every provider accepts. */
 const WIRE_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 const MAX_LENGTH = 64
 const HASH_DIGITS = 10
-/** How a changed name ends. A registered name that ends like this is changed too, so that the two never meet. */
+/**
+ * The suffix of a shortened name. A registered name that already ends like this is changed too, so the two never
+ * collide.
+ */
 const CHANGED = /_[0-9a-f]{10}$/
 
 /**
- * The name a provider sees: `[A-Za-z_][A-Za-z0-9_-]{0,63}`. A name that fits stays as it is; any other keeps what
- * fits of it and gains a short hash of the whole. It depends on the name alone, so it is the same after a restart.
+ * The name a provider sees: `[A-Za-z_][A-Za-z0-9_-]{0,63}`. A valid name is returned unchanged; any other keeps its
+ * valid characters and gains a short hash of the whole name. The result depends only on the name, so it survives
+ * restarts.
  */
 export function toWireName(name: string): string {
   return WIRE_NAME.test(name) && !CHANGED.test(name) ? name : changedName(name, hashText(name))

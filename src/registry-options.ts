@@ -22,11 +22,15 @@ import type { SearchStyle, SearchToolName } from './meta-tools/search-session.ts
 import type { ReducerLookup } from './reduce/reducer.ts'
 import type { Defer, Mode } from './registry/mode.ts'
 import { checkPolicy, type Policy } from './registry/policy.ts'
-import type { Searcher, SearcherName } from './search/searcher.ts'
+import { SEARCH_RULES, type SearchOptions } from './search/search-result.ts'
+import type { Searcher } from './search/searcher.ts'
+import type { SearcherName } from './search/searchers.ts'
+import type { ToolFinder } from './search/tool-finder.ts'
 import type { SessionOrigin } from './session/open-session.ts'
+import type { ServiceSettings } from './session/session-services.ts'
 import type { SessionDialect, SessionSettings } from './session/settings.ts'
 import type { Strategy } from './session/surface.ts'
-import type { Clock } from './time.ts'
+import { type Clock, readClock } from './time.ts'
 import type { TokenCounter } from './tokens.ts'
 
 /** What a registry decides for all its sessions, and a session may decide for itself. */
@@ -97,6 +101,13 @@ export interface SessionOptions<Dialect extends SessionDialect = SessionDialect>
   extends SharedOptions<Dialect>,
     SessionOrigin {}
 
+/** `registry.search()`: how to search, with which policy, by which searcher. */
+export interface RegistrySearchOptions extends SearchOptions {
+  readonly searcher?: SearcherName | Searcher
+  /** In place of the registry's own policy. */
+  readonly policy?: Policy
+}
+
 const aSearcher = either(anyText, objectWith('open'))
 const aClock = either(anyFunction, objectWith('now'))
 
@@ -156,15 +167,63 @@ export function checkSessionOptions(options: SessionOptions): void {
   if (options.policy !== undefined) checkPolicy(options.policy)
 }
 
+// The policy and the searcher are checked when they are read, with messages of their own.
+const SEARCH_OPTIONS: OptionRules<RegistrySearchOptions> = {
+  ...SEARCH_RULES,
+  searcher: anyValue,
+  policy: anyValue,
+}
+
+/** Throws `config-invalid` for an unknown key or a value out of range. */
+export function checkSearchOptions(options: RegistrySearchOptions): void {
+  checkOptions<RegistrySearchOptions>('search()', options, SEARCH_OPTIONS)
+}
+
+/** Throws `config-invalid` for an unknown key or a value out of range. */
+export function checkSubscribeOptions(options: { readonly sessionId?: string }): void {
+  checkOptions<{ readonly sessionId?: string }>('subscribe()', options, { sessionId: anyText })
+}
+
 /** Returns settings with the given options laid over them. */
 export function overrideSettings<Dialect extends SessionDialect>(
   settings: SessionSettings,
   { searcher, ...options }: SharedOptions<Dialect>,
-  resolveSearcher: (searcher: SearcherName | Searcher) => Searcher,
+  finder: ToolFinder,
 ): SessionSettings<Dialect> {
   const given = Object.fromEntries(
     Object.entries(options).filter(([name, value]) => name in SHARED_RULES && value !== undefined),
   )
   const overridden = { ...settings, ...given } as SessionSettings<Dialect>
-  return searcher === undefined ? overridden : { ...overridden, searcher: resolveSearcher(searcher) }
+  return searcher === undefined ? overridden : { ...overridden, searcher: finder.searcher(searcher) }
+}
+
+/** The figures that hold where the options name none. */
+export type ServiceDefaults = Pick<
+  ServiceSettings,
+  | 'timeoutMs'
+  | 'resultBudgetChars'
+  | 'maxIdenticalCalls'
+  | 'serverWaitMs'
+  | 'answerTokens'
+  | 'noteTokens'
+  | 'searchLimit'
+  | 'suggestions'
+>
+
+/** What calls and sessions share: the options, with a default for every gap. */
+export function serviceSettings(options: RegistryOptions, defaults: ServiceDefaults): ServiceSettings {
+  const { capabilities, hooks, reducers, spill, countTokens, clock = Date } = options
+  return {
+    ...defaults,
+    backends: capabilities ?? {},
+    hooks,
+    reducers,
+    spill,
+    countTokens,
+    now: readClock(clock),
+    newId: options.newId ?? (() => crypto.randomUUID()),
+    resultBudgetChars: options.resultBudgetChars ?? defaults.resultBudgetChars,
+    maxIdenticalCalls: options.maxIdenticalCalls ?? defaults.maxIdenticalCalls,
+    serverWaitMs: options.serverWaitMs ?? defaults.serverWaitMs,
+  }
 }

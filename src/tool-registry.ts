@@ -4,17 +4,10 @@ import type { CallContext } from './call/call-scope.ts'
 import { sessionIdOf } from './call/read-context.ts'
 import type { Attachment } from './capability.ts'
 import type { Emit, Listener, SyncReport } from './events.ts'
-import { isMetaToolName, META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
+import { META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
 import { Catalogue } from './registry/catalogue.ts'
 import type { Entry } from './registry/entry.ts'
-import {
-  type Explanation,
-  explainEntry,
-  explainMetaTool,
-  explainUnknown,
-  type Onlooker,
-} from './registry/explain.ts'
-import { ModeTracker } from './registry/mode-tracker.ts'
+import { ModeTracker } from './registry/mode.ts'
 import {
   type CompiledPolicy,
   checkNames,
@@ -29,25 +22,28 @@ import { Registrar } from './registry/registrar.ts'
 import type { ServerDirectory } from './registry/server-directory.ts'
 import type { RegisterOptions, SyncOptions } from './registry/to-entry.ts'
 import { type ToolSchema, toolSchema } from './registry/tool-schema.ts'
-import { denialOf } from './registry/view.ts'
+import { definitionsOf } from './registry/view.ts'
 import { Viewpoint } from './registry/viewpoint.ts'
 import {
   checkRegistryOptions,
+  checkSearchOptions,
   checkSessionOptions,
+  checkSubscribeOptions,
   overrideSettings,
   type RegistryOptions,
+  type RegistrySearchOptions,
   type SessionOptions,
+  serviceSettings,
 } from './registry-options.ts'
 import { PolicyAudience } from './search/audience.ts'
-import type { SearchOptions, SearchResult } from './search/search-result.ts'
-import type { Searcher, SearcherName } from './search/searcher.ts'
+import type { SearchResult } from './search/search-result.ts'
 import { CallsWithoutSession } from './session/calls-without-session.ts'
+import { type Explanation, explainTool } from './session/explain-tool.ts'
 import { openSession } from './session/open-session.ts'
 import type { Session } from './session/session.ts'
-import { type ServiceSettings, SessionServices } from './session/session-services.ts'
+import { SessionServices } from './session/session-services.ts'
 import type { SessionDialect, SessionSettings } from './session/settings.ts'
 import { type Stats, statsOf } from './session/stats.ts'
-import { readClock } from './time.ts'
 import type { CallResult, Listing, Tool, ToolCall, ToolContext, ToolDefinition } from './tool.ts'
 
 /** The settings of a registry or session that names no others. No other file names these defaults. */
@@ -83,13 +79,6 @@ const DEFAULTS = {
   suggestions: 5,
 } as const
 
-/** `registry.search()`: how to search, with which policy, by which searcher. */
-export interface RegistrySearchOptions extends SearchOptions {
-  readonly searcher?: SearcherName | Searcher
-  /** In place of the registry's own policy. */
-  readonly policy?: Policy
-}
-
 /**
  * Every tool an agent may use, where each is from, and the sessions that check them out. Readers hold immutable
  * snapshots: a change swaps them, so nobody sees half of one.
@@ -110,13 +99,12 @@ export class ToolRegistry {
   constructor(options: RegistryOptions = {}) {
     checkRegistryOptions(options)
     this.#options = options
-    this.#services = new SessionServices(this.#catalogue, this.#modes, serviceSettings(options))
+    this.#services = new SessionServices(this.#catalogue, this.#modes, serviceSettings(options, DEFAULTS))
     if (options.onEvent) this.subscribe(options.onEvent)
     this.emit = this.#services.events.emit
     this.#registrar = new Registrar(this.#catalogue, this.emit)
     const { finder } = this.#services
-    const standard = { ...DEFAULT_SETTINGS, searcher: finder.standard }
-    this.#settings = overrideSettings(standard, options, (given) => finder.searcher(given))
+    this.#settings = overrideSettings({ ...DEFAULT_SETTINGS, searcher: finder.standard }, options, finder)
     this.#policy = compilePolicy(this.#settings.policy)
     const scene = { catalogue: this.#catalogue, modes: this.#modes, emit: this.emit }
     this.#viewpoint = new Viewpoint(this.#settings, compilePolicy({}), scene, this.#policy)
@@ -195,6 +183,7 @@ export class ToolRegistry {
    * agents), or in one session. Returns how to unsubscribe. What a listener throws is ignored.
    */
   subscribe(listener: Listener, options: { readonly sessionId?: string } = {}): () => void {
+    checkSubscribeOptions(options)
     return this.#services.events.subscribe(listener, options)
   }
 
@@ -202,7 +191,7 @@ export class ToolRegistry {
   readonly emit: Emit
 
   /** The searcher of searches that name no other. */
-  get searcher(): Searcher {
+  get searcher(): SessionSettings['searcher'] {
     return this.#settings.searcher
   }
 
@@ -250,12 +239,7 @@ export class ToolRegistry {
   /** Returns every permitted and available definition, by name: the surface of full mode, narrowed by these gates. */
   toDefinitions(allowedTools?: readonly string[], filter?: ToolFilter): ToolDefinition[] {
     const policy = narrowPolicy(this.#policy, { allowedTools, filter })
-    const snapshot = this.#catalogue.snapshot()
-    const { availability } = this.#services
-    const permitted = snapshot.sorted.filter(
-      (entry) => denialOf(entry, snapshot, policy) === undefined && availability.isAvailable(entry.tool),
-    )
-    return permitted.map(({ definition }) => definition)
+    return definitionsOf(this.#catalogue.snapshot(), policy, this.#services.availability)
   }
 
   /** Runs calls at once and returns their results in order. Never throws: lists that cannot be read permit nothing. */
@@ -278,10 +262,9 @@ export class ToolRegistry {
   }
 
   /** Finds tools by words, names or a pattern. Denied, quarantined and unavailable tools never appear. */
-  async search(
-    query: string,
-    { searcher, policy, ...options }: RegistrySearchOptions = {},
-  ): Promise<SearchResult> {
+  async search(query: string, given: RegistrySearchOptions = {}): Promise<SearchResult> {
+    checkSearchOptions(given)
+    const { searcher, policy, ...options } = given
     if (policy !== undefined) checkPolicy(policy)
     const { finder } = this.#services
     return finder.find({
@@ -297,21 +280,20 @@ export class ToolRegistry {
     options: SessionOptions<Dialect> = {},
   ): Promise<Session<Dialect>> {
     checkSessionOptions(options)
-    const { finder } = this.#services
-    const settings = overrideSettings<Dialect>(this.#settings, options, (given) => finder.searcher(given))
+    const settings = overrideSettings<Dialect>(this.#settings, options, this.#services.finder)
     const pinned = [...settings.pinned, ...this.#preloaded]
     return openSession(this.#services, options, { ...settings, pinned })
   }
 
   /** Says why a tool is, or is not, there: under the registry's own settings, or for a session. */
   explain(name: string, session?: Session): Explanation {
-    const { finder, availability } = this.#services
-    const onlooker = session?.currentTurn() ?? this.#onlooker()
-    const entry = this.#catalogue.get(name)
-    if (entry) return explainEntry(entry, onlooker, availability)
-    if (isMetaToolName(name)) return explainMetaTool(name, onlooker)
-    const close = finder.suggest(name, () => true)
-    return explainUnknown(name, close)
+    const own = {
+      view: this.#viewpoint.current(),
+      policy: this.#policy,
+      metaTools: [],
+      isActive: () => false,
+    }
+    return explainTool(name, session?.currentTurn() ?? own, this.#catalogue, this.#services)
   }
 
   /** Counts all registered tools, under the registry's own settings. */
@@ -323,32 +305,5 @@ export class ToolRegistry {
 
   #entries(): readonly Entry[] {
     return this.#catalogue.snapshot().sorted
-  }
-
-  #onlooker(): Onlooker {
-    return {
-      view: this.#viewpoint.current(),
-      policy: this.#policy,
-      metaTools: [],
-      isActive: () => false,
-    }
-  }
-}
-
-/** What calls and sessions share, with a default for every gap. */
-function serviceSettings(options: RegistryOptions): ServiceSettings {
-  const { capabilities, hooks, reducers, spill, countTokens, clock = Date } = options
-  return {
-    ...DEFAULTS,
-    backends: capabilities ?? {},
-    hooks,
-    reducers,
-    spill,
-    countTokens,
-    now: readClock(clock),
-    newId: options.newId ?? (() => crypto.randomUUID()),
-    resultBudgetChars: options.resultBudgetChars ?? DEFAULTS.resultBudgetChars,
-    maxIdenticalCalls: options.maxIdenticalCalls ?? DEFAULTS.maxIdenticalCalls,
-    serverWaitMs: options.serverWaitMs ?? DEFAULTS.serverWaitMs,
   }
 }

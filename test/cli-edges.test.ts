@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync 
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { appeared, RAIN, useCommandLine } from './cli-folder.ts'
+import { appeared, RAIN, useCommandLine } from './cli-folder.fixture.ts'
 
 // Every step starts servers, and some tests take many.
 vi.setConfig({ testTimeout: 60_000 })
@@ -19,7 +19,7 @@ describe('mode flags', () => {
 
   const deferred = (run: { json(): { deferred: number } }) => run.json().deferred
 
-  it('win over the environment, which wins over the config', async () => {
+  it('take precedence over the environment, which takes precedence over the config', async () => {
     expect(deferred(await toolcrib('stats', '--json'))).toBe(0)
     const env = { TOOLCRIB_REGISTRY_MODE: 'lazy' }
     expect(deferred(await toolcribWith(env, 'stats', '--json'))).toBe(1)
@@ -30,7 +30,7 @@ describe('mode flags', () => {
     expect(tools).toMatchObject([{ state: 'deferred' }])
   })
 
-  it('are not blamed on the config when the environment is wrong', async () => {
+  it('are not reported as a config error when the environment is wrong', async () => {
     const { status, stderr } = await toolcribWith({ TOOLCRIB_REGISTRY_MODE: 'foo' }, 'list')
     expect(status).toBe(2)
     expect(stderr).toMatch(/TOOLCRIB_REGISTRY_MODE .*full.*lazy.*auto/)
@@ -39,7 +39,7 @@ describe('mode flags', () => {
   })
 
   it.each(['list', 'search', 'call', 'stats', 'doctor', 'chat'])(
-    'are taught and checked by %s',
+    'are documented and validated by %s',
     async (command) => {
       const { stdout } = await toolcrib(command, '--help')
       for (const words of [
@@ -55,11 +55,11 @@ describe('mode flags', () => {
   )
 })
 
-describe('servers that are missing', () => {
+describe('missing servers', () => {
   const commands = [['list'], ['search', 'rain'], ['stats']]
 
   it.each(commands)(
-    'are reported with their reasons by %s, which goes on without them',
+    'are reported with their reasons by %s, which continues without them',
     async (...command) => {
       list(RAIN)
       configure({ weather: server(), gone })
@@ -72,23 +72,23 @@ describe('servers that are missing', () => {
     },
   )
 
-  it.each(commands)('fail %s when they are all there is', async (...command) => {
+  it.each(commands)('fail %s when no other servers are configured', async (...command) => {
     configure({ gone, lost: gone })
     for (const args of [command, [...command, '--json']]) {
       const { status, stderr } = await toolcrib(...args)
       expect(status).toBe(1)
-      expect(stderr).toMatch(/note gone .*\nnote lost .*\nerror no server answered; .*toolcrib doctor/)
+      expect(stderr).toMatch(/note gone .*\nnote lost .*\nerror no server responded; .*toolcrib doctor/)
     }
   })
 
-  it('do not keep anybody waiting for longer than they may take', async () => {
+  it('do not delay a command beyond their time limit', async () => {
     configure({ stuck: silentServer() })
     const { status, stderr } = await toolcrib('search', 'rain', '--timeout', '300')
     expect(status).toBe(1)
     expect(stderr).toMatch(/note stuck is not searched: /)
   })
 
-  it('are not a failure where none is configured, and the next step is named', async () => {
+  it('are not an error when none is configured, and the next step is named', async () => {
     configure({})
     for (const command of commands)
       expect(await toolcrib(...command)).toMatchObject({
@@ -98,13 +98,13 @@ describe('servers that are missing', () => {
   })
 })
 
-describe('a call that takes long', () => {
+describe('a slow call', () => {
   beforeEach(() => configure({ slow: slowServer() }))
 
-  it('is answered as a timeout after the time it was given, and leaves stdout empty', async () => {
+  it('times out after its limit, and leaves stdout empty', async () => {
     const { status, stdout, stderr } = await toolcrib('call', 'slow.wait', '--timeout', '1500')
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
-    expect(stderr).toMatch(/^timeout .*did not answer within 1500 ms.*\ngive it more time with --timeout/)
+    expect(stderr).toMatch(/^timeout .*did not respond within 1500 ms.*\nincrease the limit with --timeout/)
     const { result } = (await toolcrib('call', 'slow.wait', '--timeout', '1500', '--json')).json()
     expect(result).toMatchObject({ ok: false, code: 'timeout' })
   })
@@ -112,7 +112,7 @@ describe('a call that takes long', () => {
   it.each([
     [[], ''],
     [['--json'], { error: { code: 'cancelled', message: 'ended by SIGINT' } }],
-  ])('is cancelled at its server by Ctrl-C %j', async (flags, said) => {
+  ])('is cancelled on its server by Ctrl-C %j', async (flags, said) => {
     const { child, ended } = start(['call', 'slow.wait', ...flags])
     await appeared(path('calls.txt'))
     child.kill('SIGINT')
@@ -138,7 +138,7 @@ describe('a lockfile by name', () => {
     ['diff'],
     ['approve', '--all'],
     ['chat', '--prompt', 'hello', '--provider', 'anthropic', '--model', 'm'],
-  ])('must be there for %s', async (...command) => {
+  ])('must exist for %s', async (...command) => {
     const { status, stderr } = await toolcribWith(
       { ANTHROPIC_API_KEY: 'key' },
       ...command,
@@ -147,7 +147,7 @@ describe('a lockfile by name', () => {
     )
     expect(status).toBe(2)
     expect(stderr).toMatch(
-      /there is no lockfile typo\.lock; .*toolcrib lock --lockfile typo\.lock.*config-invalid/,
+      /lockfile typo\.lock does not exist; .*toolcrib lock --lockfile typo\.lock.*config-invalid/,
     )
     expect(wasStarted()).toBe(false)
   })
@@ -158,15 +158,15 @@ describe('a lockfile by name', () => {
     ['stats'],
     ['call', 'get_rain'],
     ['chat', '--prompt', 'hello', '--provider', 'anthropic', '--model', 'm'],
-  ])('must be there for %s with --locked', async (...command) => {
+  ])('must exist for %s with --locked', async (...command) => {
     const env = { ANTHROPIC_API_KEY: 'key' }
     const { status, stderr } = await toolcribWith(env, ...command, '--locked')
     expect(status).toBe(2)
-    expect(stderr).toMatch(/there is no \S+toolcrib\.lock for weather, and --locked .*"toolcrib lock"/)
+    expect(stderr).toMatch(/\S+toolcrib\.lock for weather does not exist, but --locked .*"toolcrib lock"/)
     expect(wasStarted()).toBe(false)
   })
 
-  it('must be there for doctor when the config requires it', async () => {
+  it('must exist for doctor when the config requires it', async () => {
     write('toolcrib.toml', `require_lock = true\n[server.weather]\n${tomlOf(server())}`)
     const { nextSteps, problem, lockfile } = (await toolcrib('doctor', '--json')).json()
     expect(problem).toContain('"toolcrib lock"')
@@ -178,7 +178,7 @@ describe('a lockfile by name', () => {
     expect((await toolcrib('doctor')).status).toBe(0)
   })
 
-  it('is missed when it was there before', async () => {
+  it('is reported as missing when it existed before', async () => {
     await toolcrib('lock')
     await toolcrib('list')
     rmSync(path('toolcrib.lock'))
@@ -188,10 +188,10 @@ describe('a lockfile by name', () => {
     ])
   })
 
-  it('must be there for doctor with --locked, which reports it', async () => {
+  it('must exist for doctor with --locked, which reports it', async () => {
     const { status, stdout } = await toolcrib('doctor', '--locked')
     expect(status).toBe(1)
-    expect(stdout).toMatch(/Lockfile\n.*there is no \S+toolcrib\.lock for weather/)
+    expect(stdout).toMatch(/Lockfile\n.*\S+toolcrib\.lock for weather does not exist/)
     expect(wasStarted()).toBe(false)
     await toolcrib('lock')
     expect((await toolcrib('doctor', '--locked')).status).toBe(0)
@@ -205,12 +205,12 @@ describe('a lockfile by name', () => {
 })
 
 describe('lock', () => {
-  it('writes nothing when no server answers', async () => {
+  it('writes nothing when no server responds', async () => {
     configure({ gone })
     const refused = await toolcrib('lock')
     expect(refused.status).toBe(1)
     expect(refused.stderr).toMatch(
-      /no server answered, so nothing is written to .*; .*toolcrib doctor[\s\S]*gone: .*not found/,
+      /no server responded, so nothing was written to .*; .*toolcrib doctor[\s\S]*gone: .*not found/,
     )
     expect(existsSync(path('toolcrib.lock'))).toBe(false)
     configure({})
@@ -221,7 +221,7 @@ describe('lock', () => {
     expect(existsSync(path('toolcrib.lock'))).toBe(false)
   })
 
-  it('keeps what was approved of servers that do not answer, and says so', async () => {
+  it('keeps the approval of servers that do not respond, and says so', async () => {
     list(RAIN)
     configure({ weather: server(), other: server('--quiet') })
     expect((await toolcrib('lock')).status).toBe(0)
@@ -230,7 +230,7 @@ describe('lock', () => {
     configure({ weather: server(), other: gone, never: gone })
     const { status, stderr } = await toolcrib('lock')
     expect(status).toBe(1)
-    expect(stderr).toMatch(/failed other: .*; its earlier approval stays\n/)
+    expect(stderr).toMatch(/failed other: .*; its earlier approval is kept\n/)
     expect(stderr).toMatch(/failed never: .*; it is not in the lockfile\n/)
     expect(approved()).toEqual(before)
     expect((await toolcrib('lock', '--json')).json().failed).toMatchObject([
@@ -254,7 +254,7 @@ describe('import --to', () => {
     expect(listed.json().servers).toMatchObject([{ server: 'weather' }])
   })
 
-  it('refuses a file that is neither', async () => {
+  it('rejects a file that is neither', async () => {
     expect(await toolcrib('import', '--to', 'out.yaml')).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('neither .toml nor .json'),
@@ -262,7 +262,7 @@ describe('import --to', () => {
     expect(existsSync(path('out.yaml'))).toBe(false)
   })
 
-  it('adds beside what is there, and says so', async () => {
+  it('adds to the existing content, and says so', async () => {
     write('out.json', '{\n  // mine\n  "mcpServers": { "own": { "command": "x" } }\n}\n')
     const { stdout } = await toolcrib('import', '--to', 'out.json')
     expect(stdout).toContain(`added 1 server to ${path('out.json')}, beside the 1 already there`)
@@ -278,7 +278,7 @@ describe('import --to', () => {
     })
   })
 
-  it('writes over a file only with --force', async () => {
+  it('overwrites a file only with --force', async () => {
     write('out.json', '{ "mcpServers": ')
     const refused = await toolcrib('import', '--to', 'out.json')
     expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('--force') })
@@ -324,13 +324,13 @@ describe('--json', () => {
     expect(error).toMatchObject({ code: 'query-invalid', hint: 'see "toolcrib search --help"' })
   })
 
-  it('of doctor is its report, whatever is wrong', async () => {
+  it('of doctor is its report, even with problems', async () => {
     expect(await toolcrib('doctor', '--json')).toMatchObject({ status: 1 })
     expect((await toolcrib('doctor', '--json')).json()).toMatchObject({ healthy: false, files: [] })
   })
 })
 
-describe('what servers listed before', () => {
+describe('cached tools', () => {
   beforeEach(() => {
     list(RAIN)
     configure({ weather: { ...server(), start: 'eager' } })
@@ -338,7 +338,7 @@ describe('what servers listed before', () => {
   const commands = [['list'], ['search', 'rain'], ['stats']]
   const cached = path.bind(undefined, 'home', '.cache', 'toolcrib', 'catalogues')
 
-  it('is remembered, so that nothing is started again', async () => {
+  it('are used, so that no server is started again', async () => {
     expect((await toolcrib('search', 'rain')).stdout).toContain('mcp__weather__get_rain')
     expect(wasStarted()).toBe(true)
     forgetStart()
@@ -349,14 +349,14 @@ describe('what servers listed before', () => {
     expect(wasStarted()).toBe(false)
   })
 
-  it.each(commands)('is asked for again by %s with --refresh', async (...command) => {
+  it.each(commands)('are refreshed by %s with --refresh', async (...command) => {
     await toolcrib('list')
     forgetStart()
     await toolcrib(...command, '--refresh')
     expect(wasStarted()).toBe(true)
   })
 
-  it('is asked for again when the config of the server changes, or after a day', async () => {
+  it('are refreshed when the config of the server changes, or after a day', async () => {
     await toolcrib('list')
     forgetStart()
     configure({ weather: server('--quiet') })
@@ -371,7 +371,7 @@ describe('what servers listed before', () => {
   })
 
   it.each([['doctor'], ['lock'], ['diff'], ['approve', '--all'], ['call', 'get_rain', '-']])(
-    'is not used by %s, which remembers what it learns for the others',
+    'are not used by %s, which updates them for the others',
     async (...command) => {
       await toolcrib('lock')
       await toolcrib('list')

@@ -1,18 +1,25 @@
 import { existsSync } from 'node:fs'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { RAIN, useCommandLine } from './cli-folder.ts'
+import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 
 // Some steps wait for servers.
 vi.setConfig({ testTimeout: 60_000 })
 
-const { path, toolcrib, toolcribWith, list, server, configure, silentServer, write } = useCommandLine()
+// Gives up on servers that hang immediately.
+const schedule = (_: number, fire: () => void) => {
+  const timer = setTimeout(fire, 0)
+  return () => clearTimeout(timer)
+}
+const { path, toolcrib, toolcribWith, list, server, configure, silentServer, write } = useCommandLine({
+  schedule,
+})
 
 describe('commands that wait', () => {
   beforeEach(() => list(RAIN))
 
-  it('report on the servers that are there when another hangs', async () => {
+  it('report on the connected servers when another hangs', async () => {
     configure({ weather: server(), stuck: silentServer() })
-    const missing = 'it is still connecting; give it more time with --timeout'
+    const missing = 'it is still connecting; increase --timeout'
     expect(await toolcrib('search', 'rain')).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('mcp__weather__get_rain'),
@@ -21,28 +28,30 @@ describe('commands that wait', () => {
     expect(await toolcrib('call', 'get_rain', '{"city": "Oslo"}')).toMatchObject({ status: 0, stderr: '' })
   })
 
-  it('give a call no more than --timeout, even while it reports progress', async () => {
+  it('limit a call to --timeout, even while it reports progress', async () => {
     write('chatty.mjs', CHATTY)
     configure({ chatty: { command: process.execPath, args: [path('chatty.mjs')] } })
-    expect(await toolcrib('call', 'chatty.work', '--timeout', '1500')).toMatchObject({
+    expect(await toolcrib('call', 'chatty.work', '{"total": 1000}', '--timeout', '1500')).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: expect.stringContaining('did not answer within 1500 ms\ngive it more time with --timeout <ms>'),
+      stderr: expect.stringContaining(
+        'did not respond within 1500 ms\nincrease the limit with --timeout <ms>',
+      ),
     })
-    expect(await toolcrib('call', 'chatty.work', '--timeout', '20000')).toMatchObject({
+    expect(await toolcrib('call', 'chatty.work', '{"total": 5}', '--timeout', '20000')).toMatchObject({
       status: 0,
       stdout: 'done\n',
     })
   })
 
-  it.runIf(existsSync('/proc/self'))('do without a cache folder that cannot be made', async () => {
+  it.runIf(existsSync('/proc/self'))('work without a cache folder that cannot be created', async () => {
     configure({ weather: server() })
     const listed = await toolcribWith({ XDG_CACHE_HOME: '/proc/nope' }, 'list')
     expect(listed).toMatchObject({ status: 0, stdout: expect.stringContaining('mcp__weather__get_rain') })
   })
 })
 
-/** A server whose tool takes three seconds, and says every 200 ms that it is at work. */
+/** A server whose tool reports progress every 50 ms, as many times as requested. */
 const CHATTY = `
 import { createInterface } from 'node:readline'
 const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')
@@ -58,18 +67,18 @@ const answers = {
 createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params = {} } = JSON.parse(line)
   if (id === undefined) return
-  if (method === 'tools/call') return work(id, params._meta?.progressToken)
+  if (method === 'tools/call') return work(id, params._meta?.progressToken, params.arguments.total)
   if (answers[method]) send({ id, result: answers[method](params) })
   else send({ id, error: { code: -32601, message: 'no such method' } })
 }).on('close', () => process.exit())
-function work(id, progressToken) {
+function work(id, progressToken, total) {
   let progress = 0
   const timer = setInterval(() => {
     progress++
-    send({ method: 'notifications/progress', params: { progressToken, progress, total: 15 } })
-    if (progress < 15) return
+    send({ method: 'notifications/progress', params: { progressToken, progress, total } })
+    if (progress < total) return
     clearInterval(timer)
     send({ id, result: { content: [{ type: 'text', text: 'done' }] } })
-  }, 200)
+  }, 50)
 }
 `

@@ -27,13 +27,13 @@ const lines = (name: string, rows: readonly object[]) => {
 }
 
 describe('toolcrib', () => {
-  it('teaches what it can do', () => {
+  it('explains its commands', () => {
     const { status, stdout } = toolcrib('--help')
     expect(status).toBe(0)
     for (const word of ['tour', 'eval', 'Exit codes', 'Start with']) expect(stdout).toContain(word)
   })
 
-  it('names what is wrong with its usage', () => {
+  it('names the usage error', () => {
     const { status, stderr } = toolcrib('serach')
     expect(status).toBe(2)
     expect(stderr).toContain("unknown command 'serach'")
@@ -56,14 +56,14 @@ describe('toolcrib tour', () => {
     expect(figures.evicted.length).toBeGreaterThan(0)
   })
 
-  it('has one figure for the whole catalogue, wherever it is printed', () => {
+  it('prints the same figure for the whole catalogue everywhere', () => {
     const { stdout } = toolcrib('tour')
     const [, full] = /37 tools on the surface, ([\d,]+) tokens per turn/.exec(stdout) ?? []
     expect(full).toMatch(/\d/)
     expect(stdout).toContain(`all tools would be ${full} tokens`)
   })
 
-  it('uses a made-up catalogue where those servers are not installed', async () => {
+  it('uses a made-up catalogue when those servers are not installed', async () => {
     const registry = new ToolRegistry()
     const scene = await openScene(registry, { from: join(folder, 'elsewhere.js') })
     expect(scene.kind).toBe('demo')
@@ -108,11 +108,11 @@ describe('toolcrib eval', () => {
       expect(report[key]).toBeGreaterThan(0)
   })
 
-  it('names labels that belong to no tool, and goes on', () => {
+  it('names labels that match no tool, and continues', () => {
     const mistyped = lines('mistyped.jsonl', [{ id: '1', query: 'email', relevant: ['b', 'bb'] }])
     const { status, stdout, stderr } = toolcrib('eval', '--tools', tools, '--queries', mistyped, '--json')
     expect(status).toBe(0)
-    expect(stderr).toContain('1 relevant id belongs to no tool and will never be found: bb')
+    expect(stderr).toContain('1 relevant id matches no tool: bb')
     expect(JSON.parse(stdout).recall['5']).toBeCloseTo(0.5)
   })
 
@@ -136,7 +136,7 @@ describe('toolcrib eval', () => {
     expect(JSON.parse(stdout)).toMatchObject({ searcher: 'weighted', tools: 4 })
   })
 
-  it('names the file and line of what it cannot read', () => {
+  it('names the file and line of invalid content', () => {
     const broken = join(folder, 'broken.jsonl')
     writeFileSync(broken, '{"id":"a","name":"x","description":"","inputSchema":{}}\n{"id":')
     const { status, stderr } = toolcrib('eval', '--tools', broken, '--queries', queries)

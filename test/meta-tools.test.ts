@@ -79,7 +79,7 @@ describe('tool_search, one step', () => {
     {},
     { query: '' },
     { query: '   ', name: '' },
-    { query: '+only' },
+    { query: '-only' },
     { query: 7, limit: 'x' },
     { query: '/(/' },
   ])('answers %j with input_invalid', async (args) => {

@@ -168,7 +168,7 @@ describe('a tool that hides something where the letter counts', () => {
       {
         name: 'hiding',
         reason:
-          'the schema of "mcp__a__hiding" has control or invisible characters in the value "Os\\u200blo"; remove them',
+          'the schema of "mcp__a__hiding" contains control or invisible characters in the value "Os\\u200blo"; remove them',
       },
     ])
     expect(events).toContainEqual(expect.objectContaining({ type: 'tool-skipped', name: 'hiding' }))

@@ -44,7 +44,7 @@ export function converser<Message, Request extends object, Response, StreamEvent
     for (let turn = 0; turn < turns; turn++) {
       const surface = session.surface()
       const request = dialect.toRequest({ surface, messages, system: SYSTEM, note: session.promptNote() })
-      prompts.push({ segments: toSegments(request, surface) })
+      prompts.push({ segments: toSegments(request) })
       const target = tools[(turn * 37) % tools.length]
       const isSearch = way !== 'full' && isSearchTurn(turn, script)
       const query = splitName(target?.tool.name ?? '').join(' ')

@@ -1,6 +1,3 @@
-import { toWireName } from '../../src/names.ts'
-import type { Surface } from '../../src/session/surface.ts'
-
 /** A piece of what the model reads. */
 export interface Segment {
   readonly text: string
@@ -9,7 +6,7 @@ export interface Segment {
 }
 
 /** What the model reads of a request, in order: tools, system prompt, messages. Deferred tools are not read. */
-export function toSegments(request: object, surface: Surface): readonly Segment[] {
+export function toSegments(request: object): readonly Segment[] {
   const { tools, config, system, instructions, messages, contents, input } = request as Record<
     string,
     unknown
@@ -18,12 +15,7 @@ export function toSegments(request: object, surface: Surface): readonly Segment[
     | { tools?: { functionDeclarations: unknown[] }[]; systemInstruction?: string }
     | undefined
   const shown = (tools ?? settings?.tools?.flatMap((tool) => tool.functionDeclarations) ?? []) as object[]
-  const definitions = new Map(
-    [...surface.tools, ...(surface.deferredTools ?? [])].map((tool) => [
-      toWireName(tool.name),
-      JSON.stringify(tool),
-    ]),
-  )
+  const definitions = new Map(shown.map((tool) => ['name' in tool ? String(tool.name) : '', render(tool)]))
   return [
     ...shown
       .filter((tool) => !('defer_loading' in tool))
@@ -40,7 +32,7 @@ export function toSegments(request: object, surface: Surface): readonly Segment[
 /** A message; what a search answered counts as tools, and references as the definitions put in their place. */
 function messageSegments(message: unknown, definitions: ReadonlyMap<string, string>): readonly Segment[] {
   const text = render(message)
-  const isSearchAnswer = text.includes('tool_search_output') || text.includes('"activated":')
+  const isSearchAnswer = text.includes('tool_search_output') || text.includes('"matches":')
   const referred = [...text.matchAll(/"tool_reference","tool_name":"([^"]+)"/g)].map(([, name = '']) => ({
     text: definitions.get(name) ?? '',
     isTool: true,
@@ -48,7 +40,13 @@ function messageSegments(message: unknown, definitions: ReadonlyMap<string, stri
   return [{ text, isTool: isSearchAnswer }, ...referred]
 }
 
+/** For the provider alone: whether a tool is held back, and whether its schema is enforced. */
+const FLAGS: ReadonlySet<string> = new Set(['defer_loading', 'strict'])
+
 /** About what the model reads: a text inside a message is read as it is, not as JSON escapes it. */
 function render(value: unknown): string {
-  return JSON.stringify(value).replaceAll('\\"', '"').replaceAll('\\n', '\n')
+  const read = JSON.stringify(value, (key, inner: unknown) =>
+    FLAGS.has(key) && typeof inner === 'boolean' ? undefined : inner,
+  )
+  return read.replaceAll('\\"', '"').replaceAll('\\n', '\n')
 }

@@ -34,7 +34,7 @@ const CONTENDERS: Readonly<Record<string, (tools: readonly EvalTool[]) => Ranker
   hybrid: (tools) => ours(tools, hybrid({ embedder: staticEmbedder() })),
 }
 
-/** Lets every contender answer the same queries. */
+/** Gives every contender the same queries. */
 export async function measureCase(labelled: LabelledCase): Promise<readonly Figures[]> {
   const { tools, queries, isKeptAside, leftOutTable } = labelled
   const figures: Figures[] = []

@@ -5,7 +5,7 @@ import { loadCase } from '../../src/cli/eval/load-case.ts'
 import type { LabelledCase } from './labelled-case.ts'
 
 /** Where the sets lie: outside the repository, which does not have them. */
-export const PUBLIC_DATA = fileURLToPath(new URL('../../../shared/data', import.meta.url))
+export const PUBLIC_DATA = fileURLToPath(new URL('../../../shared/data/', import.meta.url))
 
 interface PublicSet {
   readonly name: string

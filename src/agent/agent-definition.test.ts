@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseAgent } from './agent-definition.ts'
-import { loadAgents } from './load-agents.ts'
+import { loadAgents } from './agent-files.ts'
 
 const agent = (head: string, body = 'Do it well.') => `---\n${head}\n---\n${body}\n`
 
@@ -113,10 +113,27 @@ describe('an agent in Markdown', () => {
   })
 
   it.each([
-    ['no frontmatter at all', /begin the file with ---/],
+    ['inherit-active-mcp: false', 'inherit_active_mcp'],
+    ['inheritActiveMcp: false', 'inherit_active_mcp'],
+    ['inherit_active_mpc: false', 'inherit_active_mcp'],
+    ['tool: read_file', 'tools'],
+    ['Model: small', 'model'],
+  ])('refuses the misspelt key of %s and names the right one', (line, right) => {
+    const parse = () => parseAgent(agent(`name: a\ndescription: b\n${line}`), 'x.md')
+    expect(parse).toThrow(expect.objectContaining({ code: 'config-invalid' }))
+    expect(parse).toThrow(`x.md:4: the key "${line.split(':')[0]}" is unknown; did you mean "${right}"?`)
+  })
+
+  it('ignores keys of other programs', () => {
+    const head = 'name: a\ndescription: b\nmode: subagent\ncolor: red\npermissionMode: plan\nhooks: x'
+    expect(parseAgent(agent(head))).toEqual({ name: 'a', description: 'b', prompt: 'Do it well.' })
+  })
+
+  it.each([
+    ['no frontmatter at all', /begin the file with a line ---/],
     [agent('description: b'), /no "name"/],
     [agent('name: a'), /no "description"/],
-    [agent('name: a\nname: b\ndescription: c'), /x\.md:3: "name" stands twice/],
+    [agent('name: a\nname: b\ndescription: c'), /x\.md:3: "name" is given twice/],
     [agent('name: a\ndescription: b\ntools:'), /write \[\] for none/],
     [agent('name: a\ndescription: b\ntools: null'), /write \[\] for none/],
     [agent('name: a\ndescription: b\ntools: ~'), /write \[\] for none/],
@@ -124,7 +141,7 @@ describe('an agent in Markdown', () => {
     [agent('name: a\ndescription: b\ninherit_active_mcp: maybe'), /true or false/],
     [agent('name: a\ndescription: { b: c }'), /x\.md:3: .*more than text/],
     [agent('name: a\ndescription: b\ntools: [c'), /x\.md:4: the list does not end/],
-    [agent('name: a\n  nested: b'), /x\.md:3: .*no key/],
+    [agent('name: a\n  nested: b'), /x\.md:3: .*not a key/],
     [agent('name: [a]\ndescription: b'), /"name" must be text/],
   ])('refuses %j by its line', (markdown, message) => {
     expect(() => parseAgent(markdown, 'x.md')).toThrow(message)

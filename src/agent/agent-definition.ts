@@ -1,27 +1,29 @@
 import { ToolcribError } from '../errors.ts'
 import { readFrontmatter } from './frontmatter.ts'
 
-/** A sub-agent: what it is for, how it is told to work, and what it may use. */
+/** A sub-agent: what it is for, its system prompt, and what it may use. */
 export interface AgentDefinition {
   readonly name: string
   /** For the model that chooses: what this agent is good at, and when to call it. */
   readonly description: string
   /** Its system prompt. */
   readonly prompt: string
-  /** The only tools it may use, names and globs; absent: all of its caller's. */
+  /** The only tools it may use, as names and globs; all of its caller's when absent. */
   readonly tools?: readonly string[]
-  /** Another model than its caller's, by a name that `agentTool({ models })` knows. */
+  /** A name that `agentTool({ models })` finds a model by; its caller's model when absent. */
   readonly model?: string
-  /** Start with the tools its caller has active; true when absent. */
+  /** Whether it starts with the tools that its caller has active; true when absent. */
   readonly inheritActiveMcp?: boolean
 }
 
 /**
  * Reads an agent from Markdown: frontmatter with `name`, `description`, `tools` (a list, or names with commas), `model` and
- * `inherit_active_mcp`, then its prompt. Other keys are left to others. Throws `config-invalid` with the file and line.
+ * `inherit_active_mcp`, then its prompt. Throws `config-invalid` with the file and line, also for a key that is almost one
+ * of these. Keys of other programs are ignored.
  */
 export function parseAgent(markdown: string, file = 'agent'): AgentDefinition {
   const { fields, body } = readFrontmatter(markdown, file)
+  fields.refuseMisspelt(KEYS)
   const name = textOf(fields, 'name', file)
   const description = textOf(fields, 'description', file)
   if (name === undefined || description === undefined) {
@@ -46,6 +48,9 @@ export function parseAgent(markdown: string, file = 'agent'): AgentDefinition {
   }
 }
 
+/** `mode` is a key of other programs, and too close to `model` to be taken for a slip. */
+const KEYS = ['name', 'description', 'tools', 'model', 'inherit_active_mcp', 'mode']
+
 type Fields = ReturnType<typeof readFrontmatter>['fields']
 
 function textOf(fields: Fields, key: string, file: string): string | undefined {
@@ -60,7 +65,7 @@ function toolsOf(fields: Fields, file: string): readonly string[] | undefined {
   if (value === undefined) return undefined
   const names = typeof value === 'string' ? value.split(',') : value
   const tools = names.map((name) => name.trim()).filter((name) => name !== '')
-  // `tools:` left empty could mean none or all; whoever writes it should say which.
+  // An empty `tools:` could mean none or all; the author must say which.
   if (value === '')
     throw new ToolcribError(
       'config-invalid',

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { HookedCall } from '../call/call-scope.ts'
 import { ToolRegistry } from '../tool-registry.ts'
 import { log, open, toldTo, tool } from './agent-fixture.ts'
+import { type AgentToolOptions, agentTool } from './agent-tool.ts'
 import { runAgent } from './run-agent.ts'
 import { scriptedModel } from './scripted-model.ts'
 
@@ -150,6 +152,71 @@ describe('hooks', () => {
     expect(of('compacted').length).toBeGreaterThan(1)
     const told = JSON.stringify(model.requests.at(-1)).split('still active').length - 1
     expect(told).toBe(1)
+  })
+})
+
+describe('hooks of a run and its sub-agents', () => {
+  const worker = { name: 'worker', description: 'Works.', prompt: 'Work.' }
+  const delegate = { name: 'agent', args: { agent: 'worker', task: 'go on' } }
+
+  /** A session whose model calls an agent, which calls an agent, which calls `echo` and `drop`. */
+  async function openDeep(more: Partial<AgentToolOptions> = {}, strategy: 'append' | 'dispatch' = 'append') {
+    const dropped: unknown[] = []
+    const drop = tool('drop', { execute: () => ({ ok: true, value: String(dropped.push('!')) }) })
+    const registry = new ToolRegistry({ mode: 'lazy' })
+    registry.register(tool('echo'))
+    registry.syncMcp('db', [drop])
+    const session = await registry.openSession({ strategy })
+    const dropCall =
+      strategy === 'append'
+        ? { name: 'mcp__db__drop' }
+        : { name: 'call_tool', args: { name: 'mcp__db__drop', arguments: {} } }
+    const model = scriptedModel([
+      { calls: [delegate] },
+      { calls: [delegate] },
+      { calls: [{ name: 'echo' }, dropCall] },
+    ])
+    registry.register(agentTool({ agents: [worker], model, session, ...more }))
+    return { model, session, dropped }
+  }
+
+  const guard = (seen: string[]) => ({
+    before_tool_call({ name, sessionId }: HookedCall) {
+      seen.push(`${name} ${sessionId.split('/').length - 1} deep`)
+      return name === 'mcp__db__drop' ? { deny: 'nothing is dropped' } : undefined
+    },
+  })
+  const EVERY_CALL = ['agent 0 deep', 'agent 1 deep', 'echo 2 deep', 'mcp__db__drop 2 deep']
+
+  it.each(['append', 'dispatch'] as const)('deny a tool two agents deep, under %s', async (strategy) => {
+    const { model, session, dropped } = await openDeep({}, strategy)
+    const seen: string[] = []
+    const result = await runAgent({ model, session, messages: 'go', hooks: guard(seen) })
+    expect(result.stop).toBe('done')
+    expect(dropped).toEqual([])
+    const told = model.requests[3]?.messages.flatMap(({ role, content }) =>
+      role === 'tool' ? [content] : [],
+    )
+    expect(told).toEqual(['echo {}', 'Error (denied): nothing is dropped'])
+    expect(seen).toEqual(EVERY_CALL)
+  })
+
+  it('run once around each call, also when the sub-agents were given the same hook', async () => {
+    const seen: string[] = []
+    const after: string[] = []
+    const hooks = { ...guard(seen), after_tool_call: ({ name }: HookedCall) => void after.push(name) }
+    const { model, session } = await openDeep({ hooks })
+    await runAgent({ model, session, messages: 'go', hooks })
+    expect(seen).toEqual(EVERY_CALL)
+    // A call that was denied has no result to look at.
+    expect(after).toEqual(['echo', 'agent', 'agent'])
+  })
+
+  it('of an agent do not hold for its caller', async () => {
+    const seen: string[] = []
+    const { model, session } = await openDeep({ hooks: guard(seen) })
+    await runAgent({ model, session, messages: 'go' })
+    expect(seen).toEqual(EVERY_CALL.slice(1))
   })
 })
 

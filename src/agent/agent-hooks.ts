@@ -4,23 +4,23 @@ import type { Usage } from '../usage.ts'
 
 type Awaitable<Value> = Value | Promise<Value>
 
-/** What is about to be asked. */
+/** A request that is about to be sent. */
 export interface ModelCall<Message> {
   readonly sessionId: string
   readonly iteration: number
   readonly messages: readonly Message[]
-  /** What the request before took; absent for the first. Its input says how full the context window is. */
+  /** The usage of the previous request; absent for the first. Its input says how full the context window is. */
   readonly lastUsage?: Usage
 }
 
 /**
- * What the host does around a run. Several run in order. The hooks around calls are those of `session.execute()`: they run
+ * What the host does around a run. Several hooks run in order. The hooks around calls are those of `session.execute()`: they run
  * before the registry's own, see the tool that `call_tool` names, and hold for sub-agents however deep.
  */
 export interface AgentHooks<Message = unknown> extends CallHooks {
   /**
-   * Before each request. What it returns replaces the history, so this is where to compact it. The model may lose
-   * definitions that stood there: the next request says once more which tools are active.
+   * Runs before each request. What it returns replaces the history, so this is where to compact it. Definitions that
+   * only the history held may be lost: the next request says again which tools are active.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: a hook without an answer has no return statement.
   before_model_call?(call: ModelCall<Message>): Awaitable<readonly Message[] | undefined | void>
@@ -39,12 +39,18 @@ export function agentHookList<Message>(
 export function callHooksOf(hook: CallHooks): readonly CallHooks[] {
   const { before_tool_call, after_tool_call } = hook
   if (!before_tool_call && !after_tool_call) return []
-  return [
-    {
-      ...(before_tool_call ? { before_tool_call: (call) => before_tool_call.call(hook, call) } : {}),
-      ...(after_tool_call
-        ? { after_tool_call: (call, result) => after_tool_call.call(hook, call, result) }
-        : {}),
-    },
-  ]
+  const known = callParts.get(hook)
+  if (known) return [known]
+  const part: CallHooks = {
+    ...(before_tool_call ? { before_tool_call: (call) => hook.before_tool_call?.(call) } : {}),
+    ...(after_tool_call ? { after_tool_call: (call, result) => hook.after_tool_call?.(call, result) } : {}),
+  }
+  callParts.set(hook, part)
+  return [part]
 }
+
+/**
+ * One part per hook. Sessions tell hooks apart by identity, so one that a host gives to a run and to its sub-agents runs
+ * once around each call.
+ */
+const callParts = new WeakMap<CallHooks, CallHooks>()

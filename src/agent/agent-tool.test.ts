@@ -80,6 +80,18 @@ describe('the agent tool', () => {
     expect(await callAgent(session, 'poet')).toMatchObject({ ok: false, code: 'input_invalid' })
   })
 
+  it.each(['', '  \n'])('refuses the empty task %j, and asks no model', async (task) => {
+    const { session, model } = await open({ agents: [researcher] }, () => ({}))
+    const args = { agent: 'researcher', task }
+    const [answer] = await session.execute([{ toolCallId: '1', name: 'agent', args }])
+    expect(answer?.result).toMatchObject({
+      ok: false,
+      code: 'input_invalid',
+      error: expect.stringContaining('the task is empty'),
+    })
+    expect(model.requests).toHaveLength(0)
+  })
+
   it('starts with what its caller has active, and keeps what it finds to itself', async () => {
     const seen: (readonly string[])[] = []
     const { session } = await open({ agents: [researcher] }, (names, index) => {
@@ -184,6 +196,40 @@ describe('the agent tool', () => {
     expect(results.map(({ result }) => result.ok)).toEqual([true, true])
   })
 
+  it('has places for the agents that agents call, however many call at once', async () => {
+    const { session } = await open({ agents: [researcher], maxConcurrent: 2 }, (_names, index) =>
+      // The first two requests are those of the outer agents; the inner ones work while these wait.
+      index < 2
+        ? { calls: [{ name: 'agent', args: { agent: 'researcher', task: 'deeper' } }] }
+        : { text: 'report' },
+    )
+    const args = { agent: 'researcher', task: 'x' }
+    const results = await session.execute([
+      { toolCallId: '1', name: 'agent', args },
+      { toolCallId: '2', name: 'agent', args },
+    ])
+    expect(results.map(({ result }) => result.ok)).toEqual([true, true])
+  })
+
+  it('lets so many work at once, and the others afterwards', async () => {
+    const registry = new ToolRegistry()
+    const session = await registry.openSession()
+    let working = 0
+    let most = 0
+    const model = scriptedModel(async () => {
+      most = Math.max(most, ++working)
+      await Promise.resolve()
+      working--
+      return { text: 'ok' }
+    })
+    registry.register(agentTool({ agents: [researcher], model, session, maxConcurrent: 2 }))
+    const args = { agent: 'researcher', task: 'x' }
+    const calls = ['1', '2', '3', '4', '5'].map((toolCallId) => ({ toolCallId, name: 'agent', args }))
+    const results = await session.execute(calls)
+    expect(results.map(({ result }) => result.ok)).toEqual([true, true, true, true, true])
+    expect(most).toBe(2)
+  })
+
   it('keeps its report within the budget of the call', async () => {
     const { session } = await open({ agents: [researcher] }, () => ({ text: 'word '.repeat(5000) }))
     const calls = [{ toolCallId: '1', name: 'agent', args: { agent: 'researcher', task: 'x' } }]
@@ -243,7 +289,7 @@ describe('the agent tool', () => {
     const make = (agents: readonly AgentDefinition[]) => () => agentTool({ agents, model, session })
     expect(make([])).toThrow(/at least one agent/)
     expect(make([researcher, { ...researcher }])).toThrow(/two agents "researcher"/)
-    expect(make([{ ...researcher, model: 'huge' }])).toThrow(/"huge", which is not known/)
+    expect(make([{ ...researcher, model: 'huge' }])).toThrow(/names the unknown model "huge"/)
   })
 
   it('serves many sessions of one host, and none that is not its own', async () => {

@@ -1,18 +1,33 @@
+import { BatchAbort } from '../call/run-within.ts'
+import { Slots } from '../call/slots.ts'
+import {
+  anyFunction,
+  anyList,
+  anyObject,
+  anyText,
+  checkOptions,
+  either,
+  milliseconds,
+  type OptionRules,
+  required,
+  textList,
+  trueOrFalse,
+  wholeNumber,
+} from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
 import type { Session } from '../session/session.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
 import { inheritedToolsNote } from './active-tools-note.ts'
 import type { AgentDefinition } from './agent-definition.ts'
+import { aModel, checkAgentHooks, SHARED_RULES, type SharedRunOptions } from './agent-options.ts'
 import type { Model } from './model.ts'
-import { type AgentOptions, type AgentResult, runAgent } from './run-agent.ts'
+import { type AgentResult, runAgent } from './run-agent.ts'
+import { priceFinder } from './spending.ts'
 
-/** What a run of a sub-agent has in common with that of its caller. */
-type SharedRunOptions = Pick<
-  AgentOptions,
-  'maxIterations' | 'hooks' | 'onEvent' | 'ledger' | 'prices' | 'retry' | 'loopGuard' | 'timing'
->
-
-/** Which agents there are, who may call them, and what their runs have in common. */
+/**
+ * Which agents there are, who may call them, and how each of their runs goes. Hooks, prices, the ledger and the limits of
+ * the run that calls an agent hold for it without being given here again.
+ */
 export interface AgentToolOptions extends SharedRunOptions {
   readonly agents: readonly AgentDefinition[]
   /** The model of agents that name none. */
@@ -25,10 +40,34 @@ export interface AgentToolOptions extends SharedRunOptions {
   readonly maxDepth?: number
   /** How long one agent may work; 1,800,000. */
   readonly timeoutMs?: number
-  /** How many work at once; 4. */
+  /**
+   * How many work at once; 4. Agents that agents call are counted apart, so that none waits for its own caller to
+   * finish. The others wait their turn, and their `timeoutMs` runs meanwhile.
+   */
   readonly maxConcurrent?: number
   /** `agent` when absent. */
   readonly name?: string
+}
+
+const TOOL_RULES: OptionRules<AgentToolOptions> = {
+  ...SHARED_RULES,
+  agents: required(anyList),
+  model: required(aModel),
+  models: anyFunction,
+  session: required(either(anyFunction, anyObject)),
+  maxDepth: wholeNumber({ from: 1, to: 100 }),
+  timeoutMs: milliseconds(),
+  maxConcurrent: wholeNumber({ from: 1 }),
+  name: anyText,
+}
+
+const DEFINITION_RULES: OptionRules<AgentDefinition> = {
+  name: required(anyText),
+  description: required(anyText),
+  prompt: required(anyText),
+  tools: textList,
+  model: anyText,
+  inheritActiveMcp: trueOrFalse,
 }
 
 interface AgentInput {
@@ -36,7 +75,7 @@ interface AgentInput {
   readonly task: string
 }
 
-/** Who calls: a session, how deep it stands, and the model it runs on. */
+/** Who calls: a session, how many agents deep it is, and its model. */
 interface Caller {
   readonly session: Session
   readonly depth: number
@@ -44,25 +83,22 @@ interface Caller {
 }
 
 /**
- * `agent`: hands a task to a sub-agent, which works in a fork of its caller's session and answers with a report. What
- * it finds and activates stays its own. Register it like any tool.
+ * `agent`: hands a task to a sub-agent, which works in a fork of its caller's session and returns a report. What it finds
+ * and activates stays its own. Register it like any tool. Throws `config-invalid` for unknown options, values out of
+ * range, and agents that name an unknown model.
  */
 export function agentTool(options: AgentToolOptions): Tool<AgentInput> {
-  const {
-    agents,
-    session,
-    model,
-    models,
-    name = 'agent',
-    maxDepth = 2,
-    timeoutMs = 1_800_000,
-    ...rest
-  } = options
-  const { maxConcurrent = 4, ...runOptions } = rest
+  checkOptions<AgentToolOptions>('agentTool()', options, TOOL_RULES)
+  checkAgentHooks('agentTool()', options.hooks)
+  const { agents, session, model, models, name = 'agent', ...others } = options
+  const { maxDepth = 2, timeoutMs = 1_800_000, maxConcurrent = 4, prices, ...runOptions } = others
+  // Plain prices are those of `model`, not of the models that agents name.
+  const shared = prices === undefined ? runOptions : { ...runOptions, prices: priceFinder(prices, model.id) }
   const definitions = new Map(agents.map((definition) => [definition.name, definition]))
   checkAgents(definitions, options)
   /** Sub-agents at work, by the id of their session: what they call comes back here. */
   const working = new Map<string, Caller>()
+  const places = Array.from({ length: maxDepth }, () => new Slots(maxConcurrent))
 
   const callerOf = (id: string): Caller | undefined => {
     const known = working.get(id)
@@ -78,16 +114,20 @@ export function agentTool(options: AgentToolOptions): Tool<AgentInput> {
       type: 'object',
       properties: {
         agent: { type: 'string', enum: [...definitions.keys()], description: 'Which agent.' },
-        task: { type: 'string', description: 'All it needs to know: it sees nothing of this conversation.' },
+        task: {
+          type: 'string',
+          description: 'Everything it needs to know: it sees nothing of this conversation.',
+        },
       },
       required: ['agent', 'task'],
     },
     deferred: false,
     timeoutMs,
-    maxConcurrent,
     async execute({ agent, task }, ctx) {
       const definition = definitions.get(agent)
       if (!definition) return failure('input_invalid', `there is no agent "${agent}"`)
+      if (task.trim() === '')
+        return failure('input_invalid', 'the task is empty; write out everything the agent needs to know')
       const caller = callerOf(ctx.sessionId)
       if (!caller)
         return failure('not_available', 'agents cannot be called from this session; do the task yourself')
@@ -98,13 +138,18 @@ export function agentTool(options: AgentToolOptions): Tool<AgentInput> {
       const child = caller.session.fork({
         inheritActive: inheritActiveMcp,
         ...(tools ? { tools } : {}),
-        // Opened without a dialect, a session grows in the way that every model understands; so does its child.
+        // A session opened without a dialect grows in a way that every model understands, and so does its child.
         ...(caller.session.settings.dialect ? { dialect: own.dialect } : {}),
       })
+      const abort = new BatchAbort(ctx.signal)
+      const leave = await places[caller.depth]?.enter(abort)
+      abort.close()
+      if (!leave) return failure('cancelled', 'cancelled before the agent began')
       working.set(child.id, { session: child, depth: caller.depth + 1, model: own })
       try {
-        return await runSubAgent({ definition, task, session: child, model: own, ctx, runOptions })
+        return await runSubAgent({ definition, task, session: child, model: own, ctx, shared })
       } finally {
+        leave()
         working.delete(child.id)
       }
     },
@@ -117,11 +162,12 @@ function checkAgents(
 ): void {
   if (agents.length === 0) throw new ToolcribError('config-invalid', 'agentTool() needs at least one agent')
   for (const definition of agents) {
+    checkOptions<AgentDefinition>('an agent', definition, DEFINITION_RULES)
     if (definitions.get(definition.name) !== definition)
       throw new ToolcribError('tool-duplicate', `there are two agents "${definition.name}"; rename one`)
     if (definition.model !== undefined && !modelOf(definition, models)) {
-      const problem = `the agent "${definition.name}" wants the model "${definition.model}", which is not known`
-      throw new ToolcribError('config-invalid', `${problem}; give it in agentTool({ models })`)
+      const problem = `the agent "${definition.name}" names the unknown model "${definition.model}"`
+      throw new ToolcribError('config-invalid', `${problem}; return it from agentTool({ models })`)
     }
   }
 }
@@ -144,7 +190,7 @@ interface SubAgentRun {
   readonly session: Session
   readonly model: Model
   readonly ctx: ToolContext
-  readonly runOptions: SharedRunOptions
+  readonly shared: SharedRunOptions
 }
 
 async function runSubAgent({
@@ -153,18 +199,19 @@ async function runSubAgent({
   session,
   model,
   ctx,
-  runOptions,
+  shared,
 }: SubAgentRun): Promise<ToolResult> {
   const note = inheritedToolsNote(session)
   const result = await runAgent({
-    ...runOptions,
+    ...shared,
     model,
     session,
     messages: note === '' ? task : `${note}\n\n${task}`,
     system: systemPrompt(definition, ctx.resultLimitChars),
     signal: ctx.signal,
   })
-  return toResult(definition.name, result, runOptions.ledger === undefined)
+  const isShared = shared.ledger !== undefined
+  return toResult(definition.name, result, { isShared, isCounted: isShared || session.meters.length > 0 })
 }
 
 function systemPrompt({ prompt }: AgentDefinition, limitChars: number): string {
@@ -172,25 +219,36 @@ function systemPrompt({ prompt }: AgentDefinition, limitChars: number): string {
   return prompt === '' ? report : `${prompt}\n\n${report}`
 }
 
-function toResult(agent: string, result: AgentResult, isOwnLedger: boolean): ToolResult {
-  const { stop, iterations, text, ledger, refusal, error } = result
-  const structured = { agent, stop, iterations, ...(isOwnLedger ? { ledger } : {}) }
+interface Counted {
+  /** The ledger is the host's, and holds more than this run. */
+  readonly isShared: boolean
+  /** What the run cost is counted elsewhere, so the result must not bring it up again. */
+  readonly isCounted: boolean
+}
+
+function toResult(agent: string, result: AgentResult, { isShared, isCounted }: Counted): ToolResult {
+  const { stop, limit, iterations, text, ledger, refusal, error } = result
+  const structured = {
+    agent,
+    stop,
+    ...(limit ? { limit } : {}),
+    iterations,
+    ...(isShared ? {} : { ledger }),
+  }
   const told = text === '' ? '' : ` It last said: ${text}`
   switch (stop) {
     case 'done':
     case 'length': {
       const costUsd = (ledger.costUsd ?? 0) + ledger.toolCostUsd
-      // A shared ledger has counted it already.
-      return { ok: true, value: text, structured, ...(isOwnLedger && costUsd > 0 ? { costUsd } : {}) }
+      return { ok: true, value: text, structured, ...(!isCounted && costUsd > 0 ? { costUsd } : {}) }
     }
-    case 'limit':
-      return {
-        ...failure(
-          'execution_failed',
-          `${agent} did not finish within ${iterations} turns; give it less to do.${told}`,
-        ),
-        structured,
-      }
+    case 'limit': {
+      const problem =
+        limit === 'maxIterations'
+          ? `did not finish within ${iterations} turns; give it less to do`
+          : `stopped after ${iterations} turns: the spending limit ${limit} is used up; answer with what you have`
+      return { ...failure('execution_failed', `${agent} ${problem}.${told}`), structured }
+    }
     case 'refused':
       return { ...failure('execution_failed', `${agent} refused the task: ${refusal ?? text}`), structured }
     case 'cancelled':

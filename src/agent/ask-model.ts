@@ -1,6 +1,7 @@
 import { ToolcribError } from '../errors.ts'
 import type { Reply } from '../reply.ts'
 import type { Surface } from '../session/surface.ts'
+import type { SpendLimit } from '../usage.ts'
 import type { EmitAgent } from './agent-event.ts'
 import type { Answer, Model } from './model.ts'
 import { type Failure, readFailure } from './read-failure.ts'
@@ -8,11 +9,11 @@ import type { Timing } from './timing.ts'
 
 /** When a request is sent again. */
 export interface RetryOptions {
-  /** How often after the first time; 4. */
+  /** How many times after the first; 4. */
   readonly maxRetries?: number
-  /** The first pause, where the server names none; it doubles each time, less some chance. 1,000. */
+  /** The first pause, where the server names none; 1,000. It doubles each time, less a random part. */
   readonly baseDelayMs?: number
-  /** A longer pause is not waited for, whoever asks for it; 120,000. */
+  /** The longest pause; 120,000. When the server asks for a longer one, the run fails instead of waiting. */
   readonly maxDelayMs?: number
 }
 
@@ -23,19 +24,22 @@ export interface AskOptions {
   readonly timing: Timing
   readonly retry: RetryOptions
   readonly emit: EmitAgent
-  /** Told of every answer, those that are thrown away included: they cost too. */
+  /** Called for every answer, those that are thrown away included: they cost too. */
   onReply(reply: Reply): void
+  /** Asked before a request is sent again. */
+  limitReached(): SpendLimit | undefined
 }
 
-/** How asking ended. What a cancelled answer had begun to say is there, if it had begun. */
+/** How asking ended. A cancelled answer holds what had arrived of it. */
 export type Asked<Response> =
   | { readonly kind: 'answered'; readonly response: Response; readonly reply: Reply }
   | { readonly kind: 'cancelled'; readonly response?: Response; readonly reply?: Reply }
   | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'limit'; readonly limit: SpendLimit }
 
 /**
- * Asks until there is a whole answer, a failure that waiting does not mend, or a cancellation. An answer that was cut
- * off is asked for again as a whole: none of its calls has run, so nothing happens twice.
+ * Asks until there is a whole answer, a failure that waiting does not mend, a cancellation, or a limit that is used up.
+ * An answer that was cut off is asked for again as a whole: none of its calls has run, so nothing happens twice.
  */
 export async function askModel<Message, Request, Response>(
   model: Model<Message, Request, Response>,
@@ -51,6 +55,8 @@ export async function askModel<Message, Request, Response>(
     if (!failure && 'reply' in sent) return { kind: 'answered', response: sent.response, reply: sent.reply }
     const error = errorOf(sent)
     if (!failure?.isPassing || attempt > maxRetries) return { kind: 'failed', error }
+    const limit = options.limitReached()
+    if (limit) return { kind: 'limit', limit }
     const delayMs = failure.retryAfterMs ?? backoffMs(attempt, timing.random(), retry)
     if (delayMs > maxDelayMs) return { kind: 'failed', error }
     emit({ type: 'retrying', reason: failure.reason, delayMs, attempt })

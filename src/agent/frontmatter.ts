@@ -1,4 +1,5 @@
 import { ToolcribError } from '../errors.ts'
+import { nearestName } from '../nearest-name.ts'
 
 export interface Frontmatter {
   readonly fields: FrontmatterFields
@@ -6,9 +7,9 @@ export interface Frontmatter {
 }
 
 /**
- * Reads the head of a Markdown file: the part of YAML that such heads are written in. Keys with texts, plain or quoted,
- * `|` and `>` blocks, and lists of texts, in brackets or line by line. A value that is more than that is refused by its
- * line when it is asked for, rather than read wrongly; under keys that nobody asks for anything may stand.
+ * Reads the frontmatter of a Markdown file: the part of YAML that such files use. Keys with texts, plain or quoted, `|`
+ * and `>` blocks, and lists of texts, in brackets or line by line. Anything else is refused with its line when the key is
+ * read, rather than read wrongly; the values of keys that nobody reads may be anything.
  */
 export function readFrontmatter(markdown: string, file: string): Frontmatter {
   const lines = markdown.replace(/^\uFEFF/, '').split(/\r?\n/)
@@ -16,7 +17,7 @@ export function readFrontmatter(markdown: string, file: string): Frontmatter {
   if (!isFence(lines[0] ?? '') || end === -1) {
     throw new ToolcribError(
       'config-invalid',
-      `${file}: there is no frontmatter; begin the file with --- and end it so`,
+      `${file}: there is no frontmatter; begin the file with a line --- and end the frontmatter with another`,
     )
   }
   const fields = new FrontmatterFields(lines.slice(1, end), file)
@@ -27,15 +28,15 @@ function isFence(line: string): boolean {
   return /^---\s*$/.test(line)
 }
 
-/** A value as it is written: what stands beside its key, and the lines below that belong to it. */
+/** A value as it is written: the text beside its key, and the lines below that belong to it. */
 interface Written {
   readonly beside: string
   readonly below: readonly string[]
-  /** Of the key, in the file. */
+  /** The line of the key in the file. */
   readonly line: number
 }
 
-/** The keys of a head, each with its value, which is read when it is asked for. */
+/** The keys of the frontmatter. Each value is read when it is asked for. */
 class FrontmatterFields {
   readonly #file: string
   readonly #written = new Map<string, Written>()
@@ -45,22 +46,31 @@ class FrontmatterFields {
     let at = 0
     while (at < lines.length) {
       const line = lines[at] ?? ''
-      // The head begins on the second line of the file.
+      // The frontmatter begins on the second line of the file.
       const place = ++at + 1
       if (isBlank(line)) continue
       const [, key, rest = ''] = /^([\w-]+)\s*:(?:\s+(.*))?$/.exec(line) ?? []
-      if (key === undefined) throw this.#fault(place, `"${line.trim()}" is no key with a value`)
-      if (this.#written.has(key)) throw this.#fault(place, `"${key}" stands twice`)
+      if (key === undefined) throw this.#fault(place, `"${line.trim()}" is not a key with a value`)
+      if (this.#written.has(key)) throw this.#fault(place, `"${key}" is given twice`)
       const start = at
       while (at < lines.length && belongsAbove(lines[at] ?? '')) at++
       this.#written.set(key, { beside: rest.trim(), below: lines.slice(start, at), line: place })
     }
   }
 
-  /** The value of a key: a text, a list of texts, `''` for none or null; undefined when the key is not there. */
+  /** Returns the value of a key: a text, a list of texts, `''` for none or null; undefined when the key is absent. */
   get(key: string): string | readonly string[] | undefined {
     const written = this.#written.get(key)
     return written && this.#read(written)
+  }
+
+  /** Throws for a key that is close to one of these but not equal: what is misspelt must not be ignored. */
+  refuseMisspelt(known: readonly string[]): void {
+    for (const [key, { line }] of this.#written) {
+      const nearest = known.includes(key) ? undefined : nearestName(key, known)
+      if (nearest !== undefined)
+        throw this.#fault(line, `the key "${key}" is unknown; did you mean "${nearest}"?`)
+    }
   }
 
   #read(written: Written): string | readonly string[] {
@@ -73,7 +83,8 @@ class FrontmatterFields {
     if (/^[{&*!]/.test(beside)) throw this.#fault(line, `"${beside}" is more than text or a list`)
     if (beside === '' || beside.startsWith('#')) return this.#listLines(written)
     const stray = below.findIndex((text) => !isBlank(text))
-    if (stray !== -1) throw this.#fault(line + stray + 1, `"${below[stray]?.trim()}" is no key with a value`)
+    if (stray !== -1)
+      throw this.#fault(line + stray + 1, `"${below[stray]?.trim()}" is not a key with a value`)
     const text = this.#text(beside, line)
     return /^(null|~)(\s+#.*)?$/i.test(beside) ? '' : text
   }
@@ -126,7 +137,7 @@ class FrontmatterFields {
   }
 }
 
-/** Whether a line goes on with the value of the key above: indented, an item of its list, or the end of its brackets. */
+/** Whether a line continues the value of the key above: indented, an item of its list, or the end of its brackets. */
 function belongsAbove(line: string): boolean {
   return isBlank(line) || /^(\s|-\s|[\]}])/.test(line)
 }
@@ -141,7 +152,7 @@ function unindent(lines: readonly string[]): readonly string[] {
   return text.map((line) => line.slice(depth))
 }
 
-/** Lines run on, an empty line ends a paragraph, and what is indented further keeps its lines. */
+/** Joins lines as YAML's `>` does: an empty line ends a paragraph, and lines that are indented further are kept. */
 function fold(lines: readonly string[]): string {
   let folded = ''
   let emptyLines = 0

@@ -1,18 +1,18 @@
 /**
  * `toolcrib/agent`: the loop that lets a model work with a session's tools, models to run it with, and sub-agents.
- * Runs wherever the core does; a provider's SDK is loaded when its model is first asked.
+ * Runs wherever the core does, in browsers too; a provider's SDK is loaded with the first request to its model.
  */
 
-export type { AgentStop } from '../events.ts'
-export type { LedgerTotals } from '../usage.ts'
+export type { AgentLimit, AgentStop } from '../events.ts'
+export type { LedgerTotals, Prices } from '../usage.ts'
 export { activeToolsNote } from './active-tools-note.ts'
 export { type AgentDefinition, parseAgent } from './agent-definition.ts'
 export type { AgentEvent } from './agent-event.ts'
 export type { AgentHooks, ModelCall } from './agent-hooks.ts'
+export type { AgentOptions } from './agent-options.ts'
 export { type AgentToolOptions, agentTool } from './agent-tool.ts'
 export type { RetryOptions } from './ask-model.ts'
-export { Ledger, type Prices } from './ledger.ts'
-export { loadAgents } from './load-agents.ts'
+export { Ledger, type LedgerOptions, type PriceList } from './ledger.ts'
 export type { LoopGuardOptions } from './loop-guard.ts'
 export { type Answer, type Model, readAnswer, type SendOptions } from './model.ts'
 export { type AnthropicModelOptions, anthropicModel } from './models/anthropic.ts'
@@ -25,6 +25,6 @@ export {
   type OpenAiResponsesModelOptions,
   openaiResponsesModel,
 } from './models/openai-responses.ts'
-export { type AgentOptions, type AgentResult, runAgent } from './run-agent.ts'
+export { type AgentResult, runAgent } from './run-agent.ts'
 export { type ScriptedCall, type ScriptedModel, type ScriptedTurn, scriptedModel } from './scripted-model.ts'
 export type { Timing } from './timing.ts'

@@ -1,49 +1,61 @@
-import type { View } from '../registry/view.ts'
-import type { Session } from '../session/session.ts'
-import type { Surface } from '../session/surface.ts'
-import { estimateTokens } from '../tokens.ts'
-import type { LedgerTotals, Usage } from '../usage.ts'
+import { checkOptions, numberFrom, type OptionRules, type ValueCheck, wholeNumber } from '../check-options.ts'
+import type { CountedReply, LedgerTotals, Meter, Prices, SpendLimit, Usage } from '../usage.ts'
 
-/** US dollars for a million tokens of each kind. */
-export interface Prices {
-  readonly input: number
-  readonly cachedInput: number
-  /** Where writing the cache has its own price; that of `input` when absent. */
-  readonly cacheWrite?: number
-  readonly output: number
+/** Prices of the one model that a run asks, or a function that finds them by the model's id. */
+export type PriceList = Prices | ((modelId: string) => Prices | undefined)
+
+/** Limits on everything that is counted into a ledger. Absent = no limit. */
+export interface LedgerOptions {
+  /** US dollars for models and tools together. */
+  readonly maxCostUsd?: number
+  /** Tokens of input (cached input included) and output together. */
+  readonly maxTokens?: number
 }
 
-/** What an answer was given to. */
-export interface Asking {
-  readonly session: Session
-  readonly surface: Surface
-  readonly prices?: Prices | undefined
+/** The checks of these limits, for every options object that has them. */
+export const LIMIT_RULES: OptionRules<LedgerOptions> = { maxCostUsd: numberFrom(0), maxTokens: wholeNumber() }
+
+/** Prices as an object with known keys, or a function. */
+export const priceList: ValueCheck = {
+  expected: 'an object with input, cachedInput, cacheWrite and output in dollars, or a function',
+  accepts: (value) => typeof value === 'function' || (typeof value === 'object' && isPrices(value)),
 }
 
-type Deferred = View['deferred']
-
-/** Counts tokens and money. One ledger may serve several runs, and their sub-agents. */
-export class Ledger {
+/**
+ * Counts tokens and money. One ledger may serve several runs; what their sub-agents spend is counted too. With limits,
+ * every run that counts into it ends with `limit` once one is used up.
+ */
+export class Ledger implements Meter {
+  readonly maxCostUsd: number | undefined
+  readonly #maxTokens: number
+  readonly #usage = { inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 }
+  readonly #prices: ((modelId: string) => Prices | undefined) | undefined
   #requests = 0
-  #usage = { inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 }
+  #unpriced = 0
   #toolCostUsd = 0
   #costUsd = 0
   #fullModeCostUsd = 0
   #hiddenTokens = 0
-  #isPriced = true
-  /** By the deferred tools of one view of a catalogue, which is a new map whenever the catalogue changes. */
-  readonly #deferredTokens = new WeakMap<Deferred, number>()
 
-  /** Notes one answer, and what full mode would have sent for it beside what was sent. */
-  addReply(usage: Usage, { session, surface, prices }: Asking): void {
-    const hiddenTokens = this.#hiddenOf(session, surface)
+  /** Throws `config-invalid` for unknown options. `prices` are the ones that runs below may use as well. */
+  constructor(options: LedgerOptions = {}, prices?: (modelId: string) => Prices | undefined) {
+    checkOptions<LedgerOptions>('a ledger', options, LIMIT_RULES)
+    this.maxCostUsd = options.maxCostUsd
+    this.#maxTokens = options.maxTokens ?? Number.POSITIVE_INFINITY
+    this.#prices = prices
+  }
+
+  /** Counts one answer, and what full mode would have sent for it in addition. */
+  addReply({ usage, prices, hiddenTokens }: CountedReply): void {
     this.#requests++
     this.#hiddenTokens += hiddenTokens
     for (const kind of KINDS) this.#usage[kind] += usage[kind]
-    this.#isPriced &&= prices !== undefined
-    if (!prices) return
+    if (!prices) {
+      this.#unpriced++
+      return
+    }
     const cost = costOf(usage, prices)
-    // Definitions stand first, so where anything was read from the cache they would have been too.
+    // Definitions come first, so where anything was read from the cache they would have been too.
     const price = usage.cachedInputTokens > 0 ? prices.cachedInput : prices.input
     this.#costUsd += cost
     this.#fullModeCostUsd += cost + (hiddenTokens * price) / 1e6
@@ -53,53 +65,44 @@ export class Ledger {
     if (Number.isFinite(costUsd)) this.#toolCostUsd += costUsd
   }
 
+  pricesOf(modelId: string): Prices | undefined {
+    return this.#prices?.(modelId)
+  }
+
+  limitReached(): SpendLimit | undefined {
+    const { maxCostUsd = Number.POSITIVE_INFINITY } = this
+    if (this.#costUsd + this.#toolCostUsd >= maxCostUsd) return 'maxCostUsd'
+    return this.#inputTokens() + this.#usage.outputTokens >= this.#maxTokens ? 'maxTokens' : undefined
+  }
+
   totals(): LedgerTotals {
-    const usage = { ...this.#usage }
-    const inputTokens =
-      usage.inputTokens + usage.cachedInputTokens + usage.cacheWriteTokens + this.#hiddenTokens
+    const isPriced = this.#requests === 0 || this.#unpriced < this.#requests
     return {
-      ...usage,
+      ...this.#usage,
       requests: this.#requests,
-      ...(this.#isPriced ? { costUsd: this.#costUsd } : {}),
+      unpriced: this.#unpriced,
+      ...(isPriced ? { costUsd: this.#costUsd } : {}),
       toolCostUsd: this.#toolCostUsd,
-      fullMode: { inputTokens, ...(this.#isPriced ? { costUsd: this.#fullModeCostUsd } : {}) },
+      fullMode: {
+        inputTokens: this.#inputTokens() + this.#hiddenTokens,
+        ...(isPriced ? { costUsd: this.#fullModeCostUsd } : {}),
+      },
     }
   }
 
-  /**
-   * About how many tokens of definitions a turn was spared: those deferred and not active, less the meta-tools that
-   * stand in for them. What is active is paid for either way.
-   */
-  #hiddenOf(session: Session, surface: Surface): number {
-    const { deferred, shown } = session.currentTurn().view
-    if (deferred.size === 0) return 0
-    let hidden = this.#deferredTokens.get(deferred) ?? tokensOf(deferred)
-    this.#deferredTokens.set(deferred, hidden)
-    for (const { name, tokens } of session.toJSON().activations) if (deferred.has(name)) hidden -= tokens
-    const own = new Set(shown.map(({ name }) => name))
-    const metaTools = surface.tools.filter(({ name }) => !own.has(name) && !deferred.has(name))
-    for (const tool of metaTools) hidden -= estimateTokens(JSON.stringify(tool))
-    return Math.max(0, hidden)
+  #inputTokens(): number {
+    const { inputTokens, cachedInputTokens, cacheWriteTokens } = this.#usage
+    return inputTokens + cachedInputTokens + cacheWriteTokens
   }
 }
 
 const KINDS = ['inputTokens', 'cachedInputTokens', 'cacheWriteTokens', 'outputTokens'] as const
 
-/** Counting every definition of a huge catalogue would hold up the first turn for most of a second. */
-const MAX_COUNTED = 1000
-
-/** About how many tokens all definitions take; of many, from every so manyth. */
-function tokensOf(deferred: Deferred): number {
-  const step = Math.ceil(deferred.size / MAX_COUNTED)
-  let place = 0
-  let counted = 0
-  let tokens = 0
-  for (const entry of deferred.values()) {
-    if (place++ % step !== 0) continue
-    counted++
-    tokens += entry.tokens
-  }
-  return Math.round((tokens * deferred.size) / counted)
+function isPrices(value: object | null): boolean {
+  if (value === null) return false
+  const { input, cachedInput, cacheWrite = 0, output, ...unknown } = value as Partial<Prices>
+  const isPrice = (price: unknown) => typeof price === 'number' && price >= 0 && Number.isFinite(price)
+  return [input, cachedInput, cacheWrite, output].every(isPrice) && Object.keys(unknown).length === 0
 }
 
 function costOf(usage: Usage, prices: Prices): number {

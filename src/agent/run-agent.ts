@@ -1,7 +1,6 @@
-import type { CallContext } from '../call/call-scope.ts'
 import { hooksOf } from '../call/hooks.ts'
 import { ToolcribError } from '../errors.ts'
-import type { AgentEventBody, AgentStop, Listener } from '../events.ts'
+import type { AgentEventBody, AgentLimit, AgentStop, Listener } from '../events.ts'
 import type { Reply } from '../reply.ts'
 import type { Session } from '../session/session.ts'
 import type { Surface } from '../session/surface.ts'
@@ -10,45 +9,26 @@ import type { LedgerTotals, Usage } from '../usage.ts'
 import { activeToolsNote } from './active-tools-note.ts'
 import type { AgentEvent } from './agent-event.ts'
 import { type AgentHooks, agentHookList, callHooksOf, type ModelCall } from './agent-hooks.ts'
-import { type Asked, askModel, type RetryOptions } from './ask-model.ts'
-import { Ledger, type Prices } from './ledger.ts'
-import { type LoopFinding, LoopGuard, type LoopGuardOptions, loopMessage } from './loop-guard.ts'
+import { type AgentOptions, checkAgentOptions } from './agent-options.ts'
+import { type Asked, askModel } from './ask-model.ts'
+import { type LoopFinding, LoopGuard, loopMessage } from './loop-guard.ts'
 import type { Model } from './model.ts'
-import { platformTiming, type Timing } from './timing.ts'
+import { Spending } from './spending.ts'
+import { platformTiming } from './timing.ts'
 
-/** One run: who is asked, with which tools, what was said, and what the host does around it. */
-export interface AgentOptions<Message = unknown, Request = unknown, Response = unknown> {
-  readonly model: Model<Message, Request, Response>
-  /** Open it with the model's dialect, so that its surface grows the way the provider likes best. */
-  readonly session: Session
-  /** What was said so far, in the words of the model's dialect; a text is one message of the user. */
-  readonly messages: string | readonly Message[]
-  readonly system?: string
-  /** How many requests; 25. Three times as many where tools are deferred, since finding them takes turns. */
-  readonly maxIterations?: number
-  readonly hooks?: AgentHooks<Message> | readonly AgentHooks<Message>[]
-  readonly signal?: AbortSignal
-  /** Called for every step of the run. What it throws is ignored. */
-  readonly onEvent?: (event: AgentEvent) => void
-  /** Counts into this ledger; into one of the run's own when absent. */
-  readonly ledger?: Ledger
-  readonly prices?: Prices
-  readonly retry?: RetryOptions
-  readonly loopGuard?: LoopGuardOptions
-  /** True when `messages` were shortened since the session found its tools: the model is told once what is active. */
-  readonly isCompacted?: boolean
-  /** Said of every batch of calls: attachments, a result budget, a dry run. */
-  readonly callContext?: Partial<Omit<CallContext, 'sessionId' | 'turnCount' | 'signal'>>
-  readonly timing?: Timing
-}
-
-/** How a run ended. `messages` is the whole history, with no call left open: the next run may start from it. */
+/**
+ * How a run ended. `messages` is the whole history, with every call answered: the next run may start from it as it is,
+ * or with a message of the user after it.
+ */
 export interface AgentResult<Message = unknown> {
   /** What the model said last. */
   readonly text: string
   readonly messages: readonly Message[]
   readonly stop: AgentStop
+  /** Which limit, when `stop` is `limit`. */
+  readonly limit?: AgentLimit
   readonly iterations: number
+  /** What the run and its sub-agents spent; with `options.ledger`, all that was counted into that. */
   readonly ledger: LedgerTotals
   /** Why the model refused, when it says so. */
   readonly refusal?: string
@@ -58,24 +38,26 @@ export interface AgentResult<Message = unknown> {
 
 /**
  * Lets a model work with a session's tools until it has answered. It does not throw for what the model, its provider
- * or the tools do: the result says how it ended, and keeps what was said.
+ * or the tools do: the result says how it ended, and keeps what was said. Throws `config-invalid` for unknown options,
+ * values out of range, and a `maxCostUsd` without prices.
  */
 export async function runAgent<Message, Request, Response>(
   options: AgentOptions<Message, Request, Response>,
 ): Promise<AgentResult<Message>> {
-  const {
-    model,
-    session,
-    system,
-    maxIterations = 25,
-    prices,
-    signal = new AbortController().signal,
-  } = options
+  checkAgentOptions(options)
+  const { model, session, system, maxIterations = 25, signal = new AbortController().signal } = options
+  const { ledger, prices, maxCostUsd, maxTokens } = options
   const { dialect } = model
   const hooks = agentHookList(options.hooks)
-  // Made once per run: a sub-agent inherits these objects, and none of them runs twice around one call.
   const callHooks = hooks.flatMap(callHooksOf)
-  const ledger = options.ledger ?? new Ledger()
+  const spending = new Spending({
+    session,
+    modelId: model.id,
+    ledger,
+    prices,
+    ...(maxCostUsd === undefined ? {} : { maxCostUsd }),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+  })
   const guard = new LoopGuard(options.loopGuard)
   const timing = options.timing ?? platformTiming
   let messages = openingMessages(options)
@@ -96,16 +78,20 @@ export async function runAgent<Message, Request, Response>(
     const note = activeToolsNote(session)
     if (!messages.some((message) => isSame(message, dialect.userMessage(note)))) say(note)
   }
-  const end = (stop: AgentStop, more: Pick<AgentResult, 'refusal' | 'error'> = {}): AgentResult<Message> => {
-    emit({ type: 'stopped', stop, ledger: ledger.totals() })
+  type Ending = Pick<AgentResult, 'limit' | 'refusal' | 'error'>
+  const end = (stop: AgentStop, more: Ending = {}): AgentResult<Message> => {
+    const totals = spending.totals()
+    emit({ type: 'stopped', stop, ...(more.limit ? { limit: more.limit } : {}), ledger: totals })
     unsubscribe?.()
-    return { text, messages, stop, iterations: iteration, ledger: ledger.totals(), ...more }
+    return { text, messages, stop, iterations: iteration, ledger: totals, ...more }
   }
 
   if (options.isCompacted) say(activeToolsNote(session))
 
   while (iteration < iterationLimit(session, maxIterations)) {
     if (signal.aborted) return end('cancelled')
+    const limit = spending.limitReached()
+    if (limit) return end('limit', { limit })
     iteration++
 
     const before = modelCall(session, iteration, messages, lastUsage)
@@ -126,8 +112,10 @@ export async function runAgent<Message, Request, Response>(
       timing,
       emit,
       retry: options.retry ?? {},
-      onReply: ({ usage }) => ledger.addReply(usage, { session, surface, prices }),
+      onReply: ({ usage }) => spending.addReply(usage, surface),
+      limitReached: () => spending.limitReached(),
     })
+    if (asked.kind === 'limit') return end('limit', { limit: asked.limit })
     if (asked.kind === 'failed') return end('failed', { error: asked.error })
     if (asked.kind === 'cancelled') {
       text = asked.reply?.text ?? ''
@@ -159,12 +147,13 @@ export async function runAgent<Message, Request, Response>(
       say(loopMessage(finding))
     }
   }
-  return end('limit')
+  return end('limit', { limit: 'maxIterations' })
 
   /** A surface that the provider cannot take is a failure like others: what was said is kept. */
   function makeRequest(surface: Surface): Request | ToolcribError {
     try {
-      return dialect.toRequest({ surface, messages, system, note: session.promptNote() })
+      const note = session.promptNote()
+      return dialect.toRequest({ surface, messages, system, note, cacheKey: session.id })
     } catch (error) {
       if (error instanceof ToolcribError) return error
       throw error
@@ -181,8 +170,9 @@ export async function runAgent<Message, Request, Response>(
       turnCount: iteration,
       signal,
       hooks: [...hooksOf(callContext.hooks), ...callHooks],
+      meters: spending.meters,
     })
-    for (const { result } of results) if (result.ok) ledger.addToolCost(result.costUsd ?? 0)
+    spending.addToolCosts(results)
     emit({ type: 'called', results: [...results, ...unrunnable] })
     return results
   }

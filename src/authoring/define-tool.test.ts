@@ -303,9 +303,11 @@ describe('a plain function', () => {
       'the tool "f" needs the option "description"',
     )
     expect(() => functionTool(function f() {}, untyped(undefined))).toThrow(
-      'takes a function and its options',
+      'expects a function and its options',
     )
-    expect(() => functionTool(untyped('f'), { description: '' })).toThrow('takes a function and its options')
+    expect(() => functionTool(untyped('f'), { description: '' })).toThrow(
+      'expects a function and its options',
+    )
     expect(() => functionTool(function f() {}, untyped({ description: '', serchHint: 'x' }))).toThrow(
       'did you mean "searchHint"?',
     )

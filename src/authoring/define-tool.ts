@@ -22,17 +22,17 @@ import type { InferSchema } from './infer-schema.ts'
 import { valibotJsonSchema } from './valibot-schema.ts'
 import { wrapResult } from './wrap-result.ts'
 
-/** A JSON Schema, or a schema of zod, valibot, arktype or any other library that speaks Standard Schema. */
+/** A JSON Schema, or a schema from zod, valibot, arktype or any other library that implements Standard Schema. */
 export type SchemaInput = JsonSchema | StandardSchemaV1
 
-/** What `execute` receives once a schema has accepted it. */
+/** The input type that `execute` receives after validation. */
 export type InputOf<Schema> = Schema extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<Schema>
   : InferSchema<Schema>
 
 /**
- * A tool as it is written: like `Tool`, with the input type taken from the schema. `execute` may return a `ToolResult`
- * or any plain value.
+ * A tool as its author writes it: like `Tool`, with the input type inferred from the schema. `execute` may return a
+ * `ToolResult` or any plain value.
  */
 export type ToolDraft<Schema> = Omit<Tool, 'inputSchema' | 'execute'> & {
   readonly inputSchema: Schema
@@ -68,9 +68,9 @@ const RULES: OptionRules<ToolDraft<SchemaInput>> = {
 }
 
 /**
- * Types a tool: the input of `execute` is inferred from `inputSchema`. With a Standard Schema the model is shown its
- * JSON Schema, and `execute` gets what the schema parsed, defaults and transforms included. What `execute` returns is
- * wrapped: see `wrapResult`. Throws `config-invalid` for unknown keys and values out of range.
+ * Defines a tool whose `execute` input is inferred from `inputSchema`. With a Standard Schema, the model sees its
+ * JSON Schema, and `execute` receives the parsed value, with defaults and transforms applied. `wrapResult` wraps what
+ * `execute` returns. Throws `config-invalid` for unknown keys and values out of range.
  */
 export function defineTool<const Schema extends SchemaInput>(
   draft: ToolDraft<Schema>,
@@ -85,7 +85,7 @@ export function defineTool<const Schema extends SchemaInput>(
   const parser = isStandardSchema(inputSchema) ? inputSchema : undefined
   return {
     ...plainFields(draft),
-    // Called on the draft: it may be an instance of a class.
+    // Called as a method, since the draft may be a class instance.
     ...(draft.isAvailable ? { isAvailable: () => draft.isAvailable?.() as boolean } : {}),
     ...(draft.reduce ? { reduce: (result, context) => draft.reduce?.(result, context) } : {}),
     inputSchema: parser ? jsonSchemaOf(parser, draft.name) : (inputSchema as JsonSchema),
@@ -98,7 +98,7 @@ export function defineTool<const Schema extends SchemaInput>(
   }
 }
 
-/** What a draft says, wherever it says it: fields of a class's prototype are not spread. */
+/** The draft's fields, including those on a class prototype, which a spread would miss. */
 function plainFields<Schema>(draft: ToolDraft<Schema>): Omit<Tool, 'inputSchema' | 'execute'> {
   const entries = Object.keys(RULES).map((key) => [key, draft[key as keyof typeof draft]] as const)
   return Object.fromEntries(
@@ -106,28 +106,30 @@ function plainFields<Schema>(draft: ToolDraft<Schema>): Omit<Tool, 'inputSchema'
   ) as unknown as Omit<Tool, 'inputSchema' | 'execute'>
 }
 
-/** Whether a schema belongs to a schema library, rather than being plain JSON Schema. */
+/** True for a schema from a schema library, as opposed to plain JSON Schema. */
 export function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
   return (
     ((typeof schema === 'object' && schema !== null) || typeof schema === 'function') && '~standard' in schema
   )
 }
 
-/** The JSON Schema that a library gives for its schema, or `config-invalid` with what to do about it. */
+/**
+ * The JSON Schema that a library generates for its schema. Throws `config-invalid` with the next step if it cannot.
+ */
 export function jsonSchemaOf(schema: StandardSchemaV1, owner: string): JsonSchema {
   const standard: StandardSchemaV1.Props & Partial<StandardJSONSchemaV1.Props> = schema['~standard']
   if (!standard.jsonSchema) {
     if (standard.vendor === 'valibot') return valibotJsonSchema(schema)
-    const problem = `the ${standard.vendor} schema of "${owner}" cannot describe itself as JSON Schema`
+    const problem = `the ${standard.vendor} schema of "${owner}" cannot be converted to JSON Schema`
     throw new ToolcribError('config-invalid', `${problem}; update ${standard.vendor}, or pass a JSON Schema`)
   }
   try {
-    // Spread, since some libraries hang a hidden reference to themselves on it.
+    // Copied, since some libraries attach a hidden reference to themselves.
     return { ...standard.jsonSchema.input({ target: 'draft-2020-12' }) }
   } catch (cause) {
     throw new ToolcribError(
       'config-invalid',
-      `the ${standard.vendor} schema of "${owner}" has no JSON Schema form: ${describeError(cause)}`,
+      `the ${standard.vendor} schema of "${owner}" cannot be converted to JSON Schema: ${describeError(cause)}`,
       { cause },
     )
   }

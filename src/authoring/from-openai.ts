@@ -3,7 +3,7 @@ import { isRecord } from '../json.ts'
 import type { JsonSchema, Tool, ToolContext } from '../tool.ts'
 import { defineTool } from './define-tool.ts'
 
-/** A function tool in the form OpenAI's chat API takes. */
+/** A function tool in the format of OpenAI's chat API. */
 export interface OpenAIToolDefinition {
   readonly type: 'function'
   readonly function: {
@@ -13,7 +13,7 @@ export interface OpenAIToolDefinition {
   }
 }
 
-/** Makes a tool of an OpenAI function definition and the function that runs it. What that returns is wrapped. */
+/** Creates a tool from an OpenAI function definition and the function that runs it. Return values are wrapped. */
 export function fromOpenAI(
   definition: OpenAIToolDefinition,
   execute: (input: unknown, ctx: ToolContext) => unknown,
@@ -21,7 +21,7 @@ export function fromOpenAI(
   if (!isRecord(definition) || definition.type !== 'function' || !isRecord(definition.function)) {
     throw new ToolcribError(
       'config-invalid',
-      'fromOpenAI() takes { type: "function", function: { name, … } }',
+      'fromOpenAI() expects { type: "function", function: { name, … } }',
     )
   }
   const { name, description = '', parameters } = definition.function

@@ -3,17 +3,17 @@ import { isRecord } from '../json.ts'
 import type { Tool, ToolContext } from '../tool.ts'
 import { defineTool, type InputOf, type SchemaInput, type ToolDraft } from './define-tool.ts'
 
-/** How a plain function becomes a tool: a description, and any further field of a tool. */
+/** Options for registering a plain function as a tool: a description and any other tool field. */
 export type FunctionOptions<Schema> = Omit<ToolDraft<Schema>, 'inputSchema' | 'execute' | 'name'> & {
-  /** The function's own name by default. */
+  /** Defaults to the function's own name. */
   readonly name?: string
-  /** No parameters by default. */
+  /** Defaults to no parameters. */
   readonly inputSchema?: Schema
 }
 
 const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false }
 
-/** A tool made of a plain function. What it returns is wrapped as by `defineTool`. */
+/** Creates a tool from a plain function. Return values are wrapped as in `defineTool`. */
 export function functionTool<const Schema extends SchemaInput>(
   fn: (input: InputOf<Schema>, ctx: ToolContext) => unknown,
   options: FunctionOptions<Schema>,
@@ -21,10 +21,13 @@ export function functionTool<const Schema extends SchemaInput>(
   if (typeof fn !== 'function' || !isRecord(options))
     throw new ToolcribError(
       'config-invalid',
-      'registerFunction() takes a function and its options, such as { description }',
+      'registerFunction() expects a function and its options, such as { description }',
     )
   const { name = fn.name, inputSchema = NO_PARAMETERS, ...rest } = options
   if (name === '')
-    throw new ToolcribError('config-invalid', 'the function has no name; give one: { name, description }')
+    throw new ToolcribError(
+      'config-invalid',
+      'the function has no name; pass one in the options: { name, description }',
+    )
   return defineTool({ ...rest, name, inputSchema, execute: fn } as unknown as ToolDraft<Schema>)
 }

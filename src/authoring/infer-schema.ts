@@ -1,6 +1,6 @@
 /**
- * The TypeScript type of what a JSON Schema accepts, for the keywords people write by hand. What it cannot read
- * becomes `unknown`, never a wrong type.
+ * The TypeScript type that a JSON Schema accepts, for the keywords people write by hand. Unsupported keywords give
+ * `unknown`, never a wrong type.
  */
 export type InferSchema<Schema> = Schema extends { readonly const: infer Value }
   ? Value

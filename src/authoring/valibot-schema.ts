@@ -2,8 +2,9 @@ import { isRecord } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
 
 /**
- * The JSON Schema of a plain valibot schema, which does not describe itself. It is what the model is shown; the
- * schema itself still checks every call, so what has no counterpart here is shown as "anything" and refused later.
+ * The JSON Schema of a plain valibot schema, which cannot convert itself. Only the model sees it; the valibot schema
+ * still validates every call. A part without a JSON Schema counterpart is shown as "anything" and validated at the
+ * call.
  */
 export function valibotJsonSchema(schema: unknown): JsonSchema {
   if (!isRecord(schema)) return {}

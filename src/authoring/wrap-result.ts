@@ -4,9 +4,9 @@ import { isRecord } from '../json.ts'
 import type { ToolResult } from '../tool.ts'
 
 /**
- * Runs a tool's own code and makes a `ToolResult` of what it returns: a text stays as it is, nothing becomes an empty
- * text, a `ToolResult` stays as it is, and anything else becomes JSON and `structured`. An `Error` that is returned or
- * thrown is a failure, `execution_failed` unless it is a `CapabilityError` with a code of its own.
+ * Runs a tool's code and converts its return value to a `ToolResult`. Strings and `ToolResult`s are kept, undefined
+ * and null become an empty string, and other values become JSON plus `structured`. A returned or thrown `Error` is a
+ * failure: `execution_failed`, or the code of a `CapabilityError`.
  */
 export function wrapResult(run: () => unknown): ToolResult | Promise<ToolResult> {
   try {

@@ -2,7 +2,7 @@ import { CapabilityError, type CapabilityHandles, type CapabilityName } from '..
 import { describeError } from '../errors.ts'
 import type { ToolContext, ToolResult } from '../tool.ts'
 
-/** Runs a tool's work and turns what it throws into an answer the model can act on. */
+/** Runs a tool's work and converts thrown errors into results the model can act on. */
 export function answering<Input>(
   work: (input: Input, ctx: ToolContext) => Promise<ToolResult>,
 ): (input: Input, ctx: ToolContext) => Promise<ToolResult> {
@@ -17,7 +17,7 @@ export function answering<Input>(
   }
 }
 
-/** The handle of a capability the tool declared. It is missing only where a tool is run without its registry. */
+/** The handle of a declared capability. It is missing only if the tool runs outside a registry. */
 export function granted<Name extends CapabilityName>(
   ctx: ToolContext,
   name: Name,
@@ -26,11 +26,11 @@ export function granted<Name extends CapabilityName>(
   if (handle) return handle
   throw new CapabilityError(
     'not_available',
-    `no backend grants ${name}; pass one in the registry's capabilities`,
+    `no backend grants ${name}; pass one in the registry's capabilities option`,
   )
 }
 
-/** What the model got wrong and can put right. */
+/** An error for invalid input that the model can correct. */
 export function invalid(message: string, options?: { cause?: unknown }): CapabilityError {
   return new CapabilityError('input_invalid', message, options)
 }

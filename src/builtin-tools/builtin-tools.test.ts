@@ -159,9 +159,9 @@ describe('files', () => {
     await writeFile(join(home, 'f'), 'one\ntwo')
     expect(await run('read_file', { path: 'f', lineStart: 3 })).toMatchObject({
       code: 'input_invalid',
-      error: 'the file has 2 lines; lineStart 3 is beyond its end',
+      error: 'the file has 2 lines; lineStart 3 is past the end',
     })
-    expect(value(await run('read_file', { path: 'f', lineStart: 2, lineEnd: 1 }))).toContain('swap them')
+    expect(value(await run('read_file', { path: 'f', lineStart: 2, lineEnd: 1 }))).toContain('swap the two')
     expect(await run('read_file', { path: 'f', lineStart: 0 })).toMatchObject({ code: 'input_invalid' })
     await writeFile(join(home, 'empty'), '')
     expect(await run('read_file', { path: 'empty', lineStart: 1 })).toMatchObject({ ok: true, value: '' })
@@ -170,7 +170,7 @@ describe('files', () => {
   it('are edited only where the place is clear', async () => {
     await writeFile(join(home, 'f'), 'a b a')
     const edit = (changes: object) => run('edit_file', { path: 'f', oldText: 'a', newText: 'x', ...changes })
-    expect(value(await edit({}))).toContain('stands 2 times')
+    expect(value(await edit({}))).toContain('occurs 2 times')
     expect(value(await edit({ oldText: 'z' }))).toContain('copy the text exactly')
     expect(value(await edit({ oldText: 'b', newText: 'b' }))).toContain('the same')
     expect(await readFile(join(home, 'f'), 'utf8')).toBe('a b a')
@@ -184,7 +184,7 @@ describe('files', () => {
     await writeFile(join(home, 'bom'), '\uFEFFtext')
     expect(value(await run('read_file', { path: 'binary' }))).toContain('binary file of 3 bytes')
     expect(value(await run('edit_file', { path: 'latin', oldText: 'c', newText: 'k' }))).toContain(
-      'not UTF-8',
+      'not valid UTF-8',
     )
     await run('edit_file', { path: 'bom', oldText: 'text', newText: 'more' })
     expect(await readFile(join(home, 'bom'), 'utf8')).toBe('\uFEFFmore')
@@ -265,11 +265,11 @@ describe('searching files', () => {
     const found = value(await run('search_files', { pattern, glob: '*.txt' }))
     expect(found).toBe(
       `src/hit.txt:1: a${'b'.repeat(298)}…\n` +
-        '[the pattern took too much work on 1 files; make it more specific to search all of them]',
+        '[the pattern was too expensive on 1 files; make it more specific]',
     )
     for (let n = 0; n < 5; n++) await writeFile(join(home, `src/big${n}.txt`), text)
     expect(value(await run('search_files', { pattern, glob: '*.txt' }))).toContain(
-      '[too much to search all of it; start further down or give a glob]\n[the pattern took too much work on 4 files',
+      '[too many files to search them all; pass a deeper path or a glob]\n[the pattern was too expensive on 4 files',
     )
   })
 
@@ -291,14 +291,14 @@ describe('web_fetch', () => {
     expect(await fetched('/text')).toBe('café')
     expect(await fetched('/meta')).toBe('€ 5')
     expect(await fetched('/old')).toMatch(/^\[redirected to .*\/page\]\n\nTitle: Home/)
-    expect(await fetched('/empty')).toContain('is empty')
+    expect(await fetched('/empty')).toContain('returned an empty body')
   })
 
   it('says what it cannot read or reach', async () => {
     expect(value(await run('web_fetch', { url: `${site}/pdf` }))).toContain(
       'application/pdf (4 bytes), not text',
     )
-    expect(value(await run('web_fetch', { url: `${site}/none` }))).toMatch(/answered 404 Not Found: # Gone$/)
+    expect(value(await run('web_fetch', { url: `${site}/none` }))).toMatch(/returned 404 Not Found: # Gone$/)
     expect(await run('web_fetch', { url: 'http://169.254.169.254/' })).toMatchObject({ code: 'denied' })
     expect(await run('web_fetch', { url: 'example.com' })).toMatchObject({
       code: 'denied',
@@ -354,7 +354,9 @@ describe('kanban', () => {
     })
     expect(JSON.parse(value(all))).toEqual(all.structured)
     expect(await run('kanban_list', { status: 'done' })).toMatchObject({ structured: [{ id: 'T1' }] })
-    expect(value(await run('kanban_move', { id: 'T9', status: 'done' }))).toContain('kanban_list shows')
+    expect(value(await run('kanban_move', { id: 'T9', status: 'done' }))).toContain(
+      'list the tickets with kanban_list',
+    )
     expect(await run('kanban_move', { id: 'T1', status: 'gone' })).toMatchObject({ code: 'input_invalid' })
   })
 
@@ -421,7 +423,7 @@ describe('what models do', () => {
     const process = processBackend({ commands: ['node'], directories: [home], maxOutputBytes: 1_000 })
     const loop = ['-e', "for (;;) console.log('x'.repeat(1000))"]
     const flooding = await runner({ process })('exec', { command: 'node', args: loop })
-    expect(value(flooding)).toContain('[stopped: it wrote far more')
+    expect(value(flooding)).toContain('[stopped: too much output')
   })
 })
 

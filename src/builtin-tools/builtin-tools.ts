@@ -24,11 +24,11 @@ import { searchFilesTool } from './search-files.ts'
 import { webFetchTool } from './web-fetch.ts'
 import { writeFileTool } from './write-file.ts'
 
-/** Which of the built-in tools, and what they take from the host. */
+/** Selects built-in tools and passes in what they need from the host. */
 export interface BuiltinToolsOptions {
-  /** Only these, by name; all by default. */
+  /** Names of the tools to include; all by default. */
   readonly only?: readonly string[]
-  /** Where tickets and memories get their time from. `Date` by default. */
+  /** Clock for the timestamps of tickets and memories. `Date` by default. */
   readonly clock?: Clock
 }
 
@@ -37,10 +37,7 @@ const OPTIONS: OptionRules<BuiltinToolsOptions> = {
   clock: either(objectWith('now'), anyFunction),
 }
 
-/**
- * The tools that ship with Toolcrib. Each declares the capability it works through and does nothing without a
- * backend that grants it.
- */
+/** The tools that ship with Toolcrib. Each declares the capability it needs, and fails unless a backend grants it. */
 export function builtinTools(options: BuiltinToolsOptions = {}): Tool[] {
   checkOptions('builtinTools()', options, OPTIONS)
   const { only, clock = Date } = options
@@ -68,7 +65,7 @@ export function builtinTools(options: BuiltinToolsOptions = {}): Tool[] {
     const meant = nearest === undefined ? '' : `did you mean "${nearest}"? `
     throw new ToolcribError(
       'config-invalid',
-      `there is no built-in tool "${name}"; ${meant}choose from ${names.join(', ')}`,
+      `unknown built-in tool "${name}"; ${meant}choose from ${names.join(', ')}`,
     )
   })
 }

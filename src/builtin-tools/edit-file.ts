@@ -3,20 +3,20 @@ import type { Tool } from '../tool.ts'
 import { answering, granted, invalid, success } from './answering.ts'
 import { readExactText } from './file-text.ts'
 
-/** `edit_file`: replaces an exact piece of a file, which must be unique unless all are meant. */
+/** `edit_file`: replaces exact text in a file; the text must be unique unless `all` is set. */
 export function editFileTool(): Tool {
   return defineTool({
     name: 'edit_file',
     title: 'Edit a file',
     description:
-      'Changes a part of a text file: replaces oldText by newText. oldText must stand in the file exactly as given, ' +
-      'spaces and line breaks included, and only once; with all it is replaced everywhere.',
+      'Replaces text in a file: oldText becomes newText. oldText must match the file exactly, including spaces and ' +
+      'line breaks, and must occur only once unless all is true.',
     inputSchema: {
       type: 'object',
       properties: {
         path: { type: 'string', minLength: 1, description: 'The file to change' },
         oldText: { type: 'string', minLength: 1, description: 'The exact text to replace' },
-        newText: { type: 'string', description: 'What stands there afterwards' },
+        newText: { type: 'string', description: 'The replacement text' },
         all: { type: 'boolean', description: 'Replace every occurrence; false by default' },
       },
       required: ['path', 'oldText', 'newText'],
@@ -27,16 +27,19 @@ export function editFileTool(): Tool {
     searchHint: 'modify change replace patch update part of source code file',
     capabilities: { fs_reach: { read: ['*'], write: ['*'] } },
     execute: answering(async ({ path, oldText, newText, all = false }, ctx) => {
-      if (oldText === newText) throw invalid('oldText and newText are the same; nothing was changed')
+      if (oldText === newText)
+        throw invalid('oldText and newText are the same; pass the changed text in newText')
       let count = 0
       await granted(ctx, 'fs_reach').update(path, (data) => {
         const pieces = readExactText(data, path).split(oldText)
         count = pieces.length - 1
         if (count === 0) {
-          throw invalid(`oldText does not stand in ${path}; read the file and copy the text exactly`)
+          throw invalid(`oldText was not found in ${path}; read the file and copy the text exactly`)
         }
         if (count > 1 && !all) {
-          throw invalid(`oldText stands ${count} times in ${path}; add lines around it, or set all`)
+          throw invalid(
+            `oldText occurs ${count} times in ${path}; include more surrounding lines, or set all to true`,
+          )
         }
         return pieces.join(newText)
       })

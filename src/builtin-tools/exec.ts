@@ -4,14 +4,14 @@ import { terminal } from '../reduce/terminal.ts'
 import type { Tool } from '../tool.ts'
 import { answering, granted, success } from './answering.ts'
 
-/** `exec`: runs one command and answers with what it printed. */
+/** `exec`: runs one command and returns its output. */
 export function execTool(): Tool {
   return defineTool({
     name: 'exec',
     title: 'Run a command',
     description:
-      'Runs a command on this machine and answers with its output, then its error output, then the exit code if it is not 0. ' +
-      'There is no shell: give the program in command and each argument as its own entry of args; pipes, redirects, ' +
+      'Runs a command on this machine and returns its stdout, then its stderr, then the exit code if it is not 0. ' +
+      'There is no shell: pass the program in command and each argument as a separate entry of args; pipes, redirects, ' +
       'wildcards and variables do not work.',
     inputSchema: {
       type: 'object',
@@ -36,7 +36,7 @@ export function execTool(): Tool {
     toolset: 'process',
     searchHint: 'run shell terminal command line program script build test git npm',
     capabilities: { process: ['*'] },
-    // The backend ends every command in time, and then says what it had written.
+    // The backend enforces its own timeout and returns the output so far.
     timeoutMs: 0,
     reduce: terminal({ toolName: 'exec' }).reduce,
     execute: answering(async ({ command, args, cwd, timeoutMs }, ctx) => {
@@ -53,7 +53,7 @@ export function execTool(): Tool {
 function describeOutcome({ stdout, stderr, exitCode, signal, isFlooded }: ProcessOutcome): string {
   const parts = [stdout, stderr].filter((text) => text !== '')
   if (parts.length === 0 && exitCode === 0) parts.push('(no output)')
-  if (isFlooded) parts.push('[stopped: it wrote far more than can be kept; make it print less]')
+  if (isFlooded) parts.push('[stopped: too much output; make the command print less]')
   else if (exitCode === null) parts.push(`[ended by ${signal ?? 'a signal'}]`)
   else if (exitCode !== 0) parts.push(`[exit code ${exitCode}]`)
   return parts.map((part, index) => (index < parts.length - 1 ? withNewline(part) : part)).join('')

@@ -4,24 +4,28 @@ import { answering, granted, success } from './answering.ts'
 import { globTest } from './glob.ts'
 import { walkFiles } from './walk-files.ts'
 
-/** `find_files`: files by name. */
+/** `find_files`: finds files by name. */
 export function findFilesTool(): Tool {
   return defineTool({
     name: 'find_files',
     title: 'Find files',
     description:
-      'Finds files by name or path with a glob pattern, in a directory and everything below it: *.md by name anywhere, ' +
-      'src/**/*.test.ts by path. Skips .git and node_modules. To search inside files use search_files.',
+      'Finds files by glob pattern in a directory and its subdirectories: *.md matches names at any depth, ' +
+      'src/**/*.test.ts matches paths. Skips .git and node_modules. To search file contents use search_files.',
     inputSchema: {
       type: 'object',
       properties: {
         pattern: { type: 'string', minLength: 1, description: 'Glob: * ? ** [a-z] {a,b}' },
-        path: { type: 'string', minLength: 1, description: 'Where to start; the base directory by default' },
+        path: {
+          type: 'string',
+          minLength: 1,
+          description: 'The directory to search; defaults to the base directory',
+        },
         limit: {
           type: 'integer',
           minimum: 1,
           maximum: 2000,
-          description: 'The most files to answer with; 200',
+          description: 'Maximum number of files to return; 200 by default',
         },
       },
       required: ['pattern'],
@@ -45,7 +49,7 @@ export function findFilesTool(): Tool {
         }
         found.push(file.path)
       }
-      const note = report.isCut ? '[too many files to look at all of them; start further down]' : undefined
+      const note = report.isCut ? '[too many files to check them all; pass a deeper path]' : undefined
       if (found.length === 0) return success(note ?? `No file matches ${pattern} in "${path}".`, found)
       return success([...found, ...(note === undefined ? [] : [note])].join('\n'), found)
     }),

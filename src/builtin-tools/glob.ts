@@ -2,15 +2,15 @@ import { type BoundedPattern, compilePattern, WorkBudget } from '../bounded-patt
 import { CapabilityError } from '../capability.ts'
 
 const MAX_LENGTH = 500
-/** What a glob of that length becomes. */
+/** Maximum length of the regular expression compiled from a glob. */
 const MAX_SOURCE_LENGTH = 10_000
-/** The work of one walk, in steps of the pattern: a hundred thousand ordinary paths take a third of it. */
+/** Work budget for one walk, in pattern steps. A hundred thousand ordinary paths use a third of it. */
 const WORK_OF_ONE_WALK = 30_000_000
 
 /**
- * Tests relative paths against a glob: `*` and `?` within a name, `**` across directories, `[a-z]`, `[!a-z]` and
- * `{a,b}`. A glob without a slash is about the name, wherever the file lies. The work of all tests together is bounded:
- * past it, a test throws `input_invalid`.
+ * Returns a test for relative paths: `*` and `?` match within a name, `**` across directories, plus `[a-z]`, `[!a-z]`
+ * and `{a,b}`. A glob without a slash matches file names at any depth. All tests share one work budget; a test that
+ * exceeds it throws `input_invalid`.
  */
 export function globTest(glob: string): (path: string) => boolean {
   if (glob.length > MAX_LENGTH) throw invalid(glob.slice(0, 40), `it is longer than ${MAX_LENGTH} characters`)
@@ -23,7 +23,7 @@ export function globTest(glob: string): (path: string) => boolean {
     } catch {
       throw new CapabilityError(
         'input_invalid',
-        `"${glob}" takes too much work on these paths; use fewer wildcards`,
+        `"${glob}" is too expensive to match against these paths; use fewer wildcards`,
       )
     }
   }
@@ -61,7 +61,7 @@ function translate(glob: string): string {
   return source + (depth > 0 ? '(' : '')
 }
 
-/** One token of a glob: a wildcard, a class in brackets, an escaped character, or any single one. */
+/** One token of a glob: a wildcard, a bracket class, an escaped character, or any other single character. */
 const TOKEN = /^(?:\*\*\/|\*\*|\[(!?\]?[^\]]*)\]|\\.|.)/su
 
 function literally(character: string): string {
@@ -75,5 +75,8 @@ function characterClass(inner: string): string {
 }
 
 function invalid(glob: string, reason: string): CapabilityError {
-  return new CapabilityError('input_invalid', `"${glob}" is not a pattern: ${reason}; try one like **/*.ts`)
+  return new CapabilityError(
+    'input_invalid',
+    `"${glob}" is not a valid glob: ${reason}; try one like **/*.ts`,
+  )
 }

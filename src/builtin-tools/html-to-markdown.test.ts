@@ -128,4 +128,8 @@ describe('htmlToMarkdown', () => {
       { numRuns: 500 },
     )
   })
+
+  it('leaves no gap where only hidden characters stood', () => {
+    expect(convert('\0<p>one<p>\u200b<p>two')).toBe('one\n\ntwo')
+  })
 })

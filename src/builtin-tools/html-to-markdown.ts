@@ -1,13 +1,13 @@
 import { Parser } from 'htmlparser2'
 import { type Page, PageReader } from './page-reader.ts'
 
-/** How much is parsed between two looks at how deep the page goes. */
+/** How much to parse between checks of the nesting depth. */
 const CHUNK = 16_384
 
 /**
- * A web page as Markdown: headings, paragraphs, lists, quotes, code, tables, links made absolute and pictures by
- * their description. Scripts, styles, forms and what a visitor would not see are left out. Time is linear in the
- * length of the page, however it is built.
+ * Converts a web page to Markdown: headings, paragraphs, lists, quotes, code, tables, absolute links, and images by
+ * their alt text. Omits scripts, styles, forms and hidden elements. Runs in time linear in the page's length,
+ * whatever its structure.
  */
 export function htmlToMarkdown(html: string, base: string): Page {
   const reader = new PageReader(base)

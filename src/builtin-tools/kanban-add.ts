@@ -4,13 +4,13 @@ import type { Tool } from '../tool.ts'
 import { answering, granted, success } from './answering.ts'
 import { addTicket, PRIORITIES, STATUSES } from './kanban-board.ts'
 
-/** `kanban_add`: a new ticket on the board. */
+/** `kanban_add`: adds a ticket to the board. */
 export function kanbanAddTool({ clock = Date }: { clock?: Clock } = {}): Tool {
   const now = readClock(clock)
   return defineTool({
     name: 'kanban_add',
     title: 'Add a ticket',
-    description: 'Adds a ticket to the task board and answers with it, id included.',
+    description: 'Adds a ticket to the task board and returns it with its id.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -18,10 +18,10 @@ export function kanbanAddTool({ clock = Date }: { clock?: Clock } = {}): Tool {
           type: 'string',
           minLength: 1,
           maxLength: 500,
-          description: 'What is to be done, in one line',
+          description: 'The task, in one line',
         },
-        status: { enum: STATUSES, description: 'Where it starts; todo by default' },
-        priority: { enum: PRIORITIES, description: 'How pressing it is' },
+        status: { enum: STATUSES, description: 'Initial status; todo by default' },
+        priority: { enum: PRIORITIES, description: 'Priority of the ticket' },
       },
       required: ['title'],
       additionalProperties: false,

@@ -11,7 +11,7 @@ export interface Ticket {
   readonly title: string
   readonly status: Status
   readonly priority?: Priority
-  /** In ISO form. */
+  /** ISO 8601. */
   readonly createdAt: string
 }
 
@@ -37,7 +37,7 @@ export async function addTicket(storage: StorageAccess, draft: Omit<Ticket, 'id'
   return added
 }
 
-/** Changes a ticket; undefined when there is none with that id. */
+/** Changes a ticket; returns undefined if no ticket has that id. */
 export async function changeTicket(
   storage: StorageAccess,
   id: string,
@@ -58,7 +58,7 @@ export async function changeTicket(
   return change
 }
 
-// Only these tools write here, so what is there has the form they wrote.
+// Only these tools write here, so the text has the expected form.
 function parseBoard(text: string | undefined): Board {
   return text === undefined ? { nextId: 1, tickets: [] } : JSON.parse(text)
 }

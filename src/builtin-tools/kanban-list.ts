@@ -4,16 +4,16 @@ import type { Tool } from '../tool.ts'
 import { answering, granted, success } from './answering.ts'
 import { readTickets, STATUSES } from './kanban-board.ts'
 
-/** `kanban_list`: the tickets of the board. */
+/** `kanban_list`: lists the board's tickets. */
 export function kanbanListTool(): Tool {
   return defineTool({
     name: 'kanban_list',
     title: 'List tickets',
     description:
-      'Lists the tickets of the task board as a JSON array of { id, title, status, priority, createdAt }, all or those of one status.',
+      'Lists the tickets on the task board as a JSON array of { id, title, status, priority, createdAt }. Can filter by status.',
     inputSchema: {
       type: 'object',
-      properties: { status: { enum: STATUSES, description: 'Only tickets of this status' } },
+      properties: { status: { enum: STATUSES, description: 'Only tickets with this status' } },
       additionalProperties: false,
     },
     annotations: { readOnlyHint: true, openWorldHint: false },

@@ -3,19 +3,19 @@ import type { Tool } from '../tool.ts'
 import { answering, failure, granted, success } from './answering.ts'
 import { changeTicket, PRIORITIES, STATUSES } from './kanban-board.ts'
 
-/** `kanban_move`: a ticket to another status. */
+/** `kanban_move`: moves a ticket to another status. */
 export function kanbanMoveTool(): Tool {
   return defineTool({
     name: 'kanban_move',
     title: 'Move a ticket',
     description:
-      'Moves a ticket of the task board to another status, for example to doing or done, and may change its priority.',
+      'Moves a ticket on the task board to another status, such as doing or done, and can change its priority.',
     inputSchema: {
       type: 'object',
       properties: {
-        id: { type: 'string', minLength: 1, description: 'The ticket, e.g. T3' },
-        status: { enum: STATUSES, description: 'Where it goes' },
-        priority: { enum: PRIORITIES, description: 'Its new priority, if that changes' },
+        id: { type: 'string', minLength: 1, description: 'Id of the ticket, e.g. T3' },
+        status: { enum: STATUSES, description: 'The new status' },
+        priority: { enum: PRIORITIES, description: 'The new priority; unchanged if omitted' },
       },
       required: ['id', 'status'],
       additionalProperties: false,
@@ -28,7 +28,7 @@ export function kanbanMoveTool(): Tool {
       const changes = { status, ...(priority === undefined ? {} : { priority }) }
       const change = await changeTicket(granted(ctx, 'storage'), id, changes)
       if (change === undefined)
-        return failure(`there is no ticket "${id}"; kanban_list shows those there are`)
+        return failure(`there is no ticket "${id}"; list the tickets with kanban_list`)
       return success(JSON.stringify(change.after), change.after)
     }),
   })

@@ -3,18 +3,18 @@ import type { FileInfo } from '../capability.ts'
 import type { Tool } from '../tool.ts'
 import { answering, granted, success } from './answering.ts'
 
-/** `list_directory`: what one directory holds. */
+/** `list_directory`: lists one directory. */
 export function listDirectoryTool(): Tool {
   return defineTool({
     name: 'list_directory',
     title: 'List a directory',
     description:
-      'Lists the files and directories in one directory, one a line: directories with a slash, links with an @, ' +
-      'files with their size in bytes.',
+      'Lists the files and directories in one directory, one per line: directories end with a slash, links with an @, ' +
+      'and files show their size in bytes.',
     inputSchema: {
       type: 'object',
       properties: {
-        path: { type: 'string', minLength: 1, description: 'The directory; the base directory by default' },
+        path: { type: 'string', minLength: 1, description: 'The directory; defaults to the base directory' },
       },
       additionalProperties: false,
     },

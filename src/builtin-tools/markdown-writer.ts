@@ -1,15 +1,15 @@
-/** Quotes and lists deeper than this are no longer indented: the indent of every line would outgrow the text. */
+/** Quotes and lists nested deeper than this are not indented further: the indentation would outgrow the text. */
 const MAX_INDENTS = 12
 
 interface Indent {
-  /** What the first line begins with, until it is written. */
+  /** Prefix of the first line, until that line is written. */
   first: string | undefined
   readonly rest: string
 }
 
 /**
- * Writes Markdown piece by piece. Space, line breaks and opening marks wait until text follows, so that marks hug
- * their text, empty elements leave nothing, and blank lines never pile up.
+ * Writes Markdown piece by piece. Spaces, line breaks and opening marks are held back until text follows, so marks
+ * touch their text, empty elements produce nothing, and blank lines do not accumulate.
  */
 export class MarkdownWriter {
   #written: string[] = []
@@ -17,10 +17,10 @@ export class MarkdownWriter {
   #marks: string[] = []
   #breaks = 0
   #hasSpace = false
-  /** Above 0, breaks are spaces: in a link, a heading, a cell. */
+  /** Above 0, line breaks become spaces: inside a link, a heading or a table cell. */
   #flat = 0
 
-  /** Running text: white space collapses. */
+  /** Writes running text, with whitespace collapsed. */
   text(text: string): void {
     const words = text.split(/[ \t\r\n\f]+/)
     if (words.length > 1 && words[0] === '') this.#hasSpace = true
@@ -30,7 +30,7 @@ export class MarkdownWriter {
     this.#hasSpace = words.at(-1) === ''
   }
 
-  /** Text that is kept as it is, line by line. */
+  /** Writes preformatted lines unchanged. */
   lines(lines: readonly string[]): void {
     for (const line of lines) {
       this.break(1)
@@ -42,12 +42,15 @@ export class MarkdownWriter {
   break(breaks: 1 | 2): void {
     this.#hasSpace = this.#flat > 0
     if (this.#flat > 0) return
-    // Nothing separates a bullet from its first paragraph.
+    // No break between a bullet and its first paragraph.
     const isAtBullet = this.#indents.at(-1)?.first !== undefined
     this.#breaks = Math.max(this.#breaks, isAtBullet ? 1 : breaks)
   }
 
-  /** An opening mark, such as `**`. The function it returns closes it, and takes it back if nothing was written. */
+  /**
+   * Writes an opening mark such as `**`. Returns a function that closes it, or removes it if nothing was written
+   * since.
+   */
   open(mark: string): (closing: string) => void {
     const waiting = this.#marks
     const depth = waiting.push(mark)
@@ -57,7 +60,7 @@ export class MarkdownWriter {
     }
   }
 
-  /** Indents all lines from here on; the function it returns ends that. */
+  /** Indents all following lines. Returns a function that ends the indentation. */
   indent(first: string, rest: string): () => void {
     if (this.#indents.length >= MAX_INDENTS) return () => undefined
     const indents = this.#indents
@@ -65,18 +68,18 @@ export class MarkdownWriter {
     return () => void indents.pop()
   }
 
-  /** Whether everything stays on one line for now. */
+  /** True while all output stays on one line. */
   get isFlat(): boolean {
     return this.#flat > 0
   }
 
-  /** Keeps everything on one line until the function it returns is called. */
+  /** Keeps all output on one line until the returned function is called. */
   flatten(): () => void {
     this.#flat++
     return () => void this.#flat--
   }
 
-  /** Writes aside until the function it returns is called, which answers with what was written. */
+  /** Captures output until the returned function is called, which returns the captured text. */
   capture(): () => string {
     const outer = { written: this.#written, indents: this.#indents, marks: this.#marks, breaks: this.#breaks }
     this.#written = []
@@ -111,7 +114,7 @@ export class MarkdownWriter {
 
   #blankLine(): string {
     if (this.#breaks < 2) return ''
-    // A list item that has not begun yet is not part of the blank line before it.
+    // A list item that has not started yet does not indent the blank line before it.
     const begun = this.#indents.filter((indent) => indent.first === undefined)
     return `\n${begun
       .map((indent) => indent.rest)

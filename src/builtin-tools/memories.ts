@@ -4,14 +4,14 @@ export interface Memory {
   readonly id: string
   readonly text: string
   readonly tags: readonly string[]
-  /** In ISO form. */
+  /** ISO 8601. */
   readonly createdAt: string
 }
 
 const COUNTER = 'count'
 const PREFIX = 'memory:'
 
-/** Keeps a memory under a number of its own. */
+/** Saves a memory under a unique id. */
 export async function saveMemory(storage: StorageAccess, draft: Omit<Memory, 'id'>): Promise<Memory> {
   const number = await storage.update(COUNTER, (count) => String(Number(count ?? 0) + 1))
   const memory: Memory = { id: `M${number}`, ...draft }
@@ -20,8 +20,8 @@ export async function saveMemory(storage: StorageAccess, draft: Omit<Memory, 'id
 }
 
 /**
- * Memories by how well they fit: how many words of the query they hold, rare words before common ones, then the
- * newest first. Without a word, all of them, the newest first.
+ * Memories ranked by how many words of the query they contain, weighting rare words higher, then newest first. A
+ * query without words returns all memories, newest first.
  */
 export async function searchMemories(storage: StorageAccess, query: string): Promise<Memory[]> {
   const memories = (await readMemories(storage)).map((memory) => ({ memory, words: wordsOf(memory) }))
@@ -62,21 +62,21 @@ function splitWords(text: string): string[] {
   return [...new Set(words.flatMap((word) => (UNSPACED.test(word) ? pairsOf(word) : [word])))]
 }
 
-/** Scripts that are written without spaces between words. */
+/** Scripts written without spaces between words. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 
-/** Each two neighbouring characters, which stand in for the words that no space tells apart. */
+/** Each pair of adjacent characters, used in place of words in scripts without spaces. */
 function pairsOf(text: string): string[] {
   const characters = [...text]
   if (characters.length < 2) return characters
   return characters.slice(1).map((character, index) => `${characters[index]}${character}`)
 }
 
-/** A word counts as held also by its beginning, from four letters on: `deploy` finds `deployment`. */
+/** True if a word is present. From four letters on, a prefix counts too: `deploy` finds `deployment`. */
 function holds(words: ReadonlySet<string>, word: string): boolean {
   if (words.has(word)) return true
-  // One character of such a script is often a word of its own.
+  // In these scripts a single character is often a word.
   if (UNSPACED.test(word) && [...word].length === 1) return [...words].some((held) => held.includes(word))
   if (word.length < 4) return false
   for (const held of words)

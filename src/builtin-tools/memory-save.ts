@@ -4,14 +4,14 @@ import type { Tool } from '../tool.ts'
 import { answering, granted, success } from './answering.ts'
 import { saveMemory } from './memories.ts'
 
-/** `memory_save`: keeps a note for later conversations. */
+/** `memory_save`: saves a note for later conversations. */
 export function memorySaveTool({ clock = Date }: { clock?: Clock } = {}): Tool {
   const now = readClock(clock)
   return defineTool({
     name: 'memory_save',
     title: 'Remember something',
     description:
-      'Remembers a fact, preference or decision beyond this conversation. Write it so that it makes sense on its own; memory_search finds it again.',
+      'Saves a fact, preference or decision for later conversations. Write it so that it can be understood without context. Find it again with memory_search.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -20,7 +20,7 @@ export function memorySaveTool({ clock = Date }: { clock?: Clock } = {}): Tool {
           type: 'array',
           items: { type: 'string', minLength: 1 },
           maxItems: 20,
-          description: 'Words it can be found by besides its own',
+          description: 'Extra words to find it by',
         },
       },
       required: ['text'],

@@ -4,23 +4,23 @@ import type { Tool } from '../tool.ts'
 import { answering, granted, success } from './answering.ts'
 import { searchMemories } from './memories.ts'
 
-/** `memory_search`: finds what was remembered. */
+/** `memory_search`: finds saved memories. */
 export function memorySearchTool(): Tool {
   return defineTool({
     name: 'memory_search',
-    title: 'Search the memory',
+    title: 'Search memories',
     description:
-      'Finds what was remembered with memory_save, in this or earlier conversations, by words; without a query the newest. ' +
-      'Answers with a JSON array of { id, text, tags, createdAt }, best first.',
+      'Finds memories saved with memory_save in this or earlier conversations by their words. Without a query, returns the newest. ' +
+      'Returns a JSON array of { id, text, tags, createdAt }, best match first.',
     inputSchema: {
       type: 'object',
       properties: {
-        query: { type: 'string', description: 'Words to look for' },
+        query: { type: 'string', description: 'Words to search for' },
         limit: {
           type: 'integer',
           minimum: 1,
           maximum: 100,
-          description: 'The most memories to answer with; 10',
+          description: 'Maximum number of memories to return; 10 by default',
         },
       },
       additionalProperties: false,

@@ -1,7 +1,7 @@
 import { withoutHidden } from '../names.ts'
 import { MarkdownWriter } from './markdown-writer.ts'
 
-/** Nested deeper than this, a page is not written to be read. The limit also keeps the parser's own work linear. */
+/** Pages nested deeper than this are not meant for reading. The limit also keeps the parser's work linear. */
 const MAX_DEPTH = 500
 
 export interface Page {
@@ -29,23 +29,23 @@ const MARKS: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Reads a page as a parser meets its parts, and writes it as Markdown. What an element does at its end is decided
- * where it begins, so that pages with missing or misplaced tags come out readable too.
+ * Handles parser events and writes the page as Markdown. Each element's closing action is fixed when it opens, so
+ * pages with missing or misplaced tags stay readable.
  */
 export class PageReader {
   readonly #base: string
   readonly #writer = new MarkdownWriter()
-  /** What to do when each open element ends, the innermost last. */
+  /** Closing actions of the open elements, innermost last. */
   readonly #endings: (() => void)[] = []
-  /** The number of the next item of each open list; undefined for lists without numbers. */
+  /** Number of the next item in each open list; undefined for unordered lists. */
   readonly #lists: { next: number | undefined }[] = []
-  /** How many elements deep we are in something that is left out. */
+  /** Nesting depth inside an omitted element. */
   #skipped = 0
   #table: { readonly rows: string[][]; isInCell: boolean } | undefined
   #code: { text: string; language: string } | undefined
   #title: string | undefined
   #isInTitle = false
-  /** True once the page goes deeper than it is read; the rest can be spared. */
+  /** True once the page exceeds the depth limit; the rest need not be parsed. */
   isTooDeep = false
 
   constructor(base: string) {
@@ -73,20 +73,20 @@ export class PageReader {
     if (this.#skipped > 0 || this.isTooDeep) return
     if (this.#isInTitle) this.#title = (this.#title ?? '') + text
     else if (this.#code) this.#code.text += text
-    else this.#writer.text(text)
+    else this.#writer.text(withoutHidden(text))
   }
 
   page(): Page {
     if (this.isTooDeep) {
       while (this.#endings.length > 0) this.#endings.pop()?.()
       this.#writer.break(2)
-      this.#writer.text('[the rest of the page is nested too deeply to be read]')
+      this.#writer.text('[the rest of the page is nested too deeply to read]')
     }
     const title = (this.#title ?? '').replace(/\s+/g, ' ').trim()
     return { title: withoutHidden(title), markdown: withoutHidden(this.#writer.toString()) }
   }
 
-  /** Begins an element and returns what ends it. */
+  /** Opens an element and returns its closing action. */
   #open(name: string, attributes: Attributes): (() => void) | undefined {
     const mark = MARKS.get(name)
     if (mark !== undefined) return this.#mark(mark)
@@ -224,7 +224,7 @@ export class PageReader {
     return undefined
   }
 
-  /** A table inside of a cell is read as running text: Markdown has no tables in tables. */
+  /** A table inside a cell becomes running text: Markdown has no nested tables. */
   #openTable(): () => void {
     if (this.#table !== undefined) return this.#block()
     const rows: string[][] = []
@@ -259,7 +259,7 @@ export class PageReader {
   #writeTable(rows: readonly string[][]): void {
     const width = rows.reduce((widest, row) => Math.max(widest, row.length), 0)
     this.#writer.break(2)
-    // A table of one column only arranges a page.
+    // A table with one column is only used for layout.
     if (width <= 1) {
       for (const [cell = ''] of rows) {
         if (cell !== '') this.#writer.lines([cell.replaceAll('\\|', '|')])
@@ -267,7 +267,7 @@ export class PageReader {
       }
       return
     }
-    // A short row is not filled up: one very wide row would make thousands of empty cells.
+    // Short rows are not padded: one very wide row would add thousands of empty cells.
     const lines = rows.map((row) => `| ${row.join(' | ')} |`)
     const separator = `|${' --- |'.repeat(rows[0]?.length ?? width)}`
     this.#writer.lines([...lines.slice(0, 1), separator, ...lines.slice(1)])
@@ -282,7 +282,7 @@ export class PageReader {
     }
   }
 
-  /** Web and mail addresses; anything else (scripts, embedded data) is not worth following. */
+  /** Returns web and mail addresses; ignores others (scripts, embedded data). */
   #absolute(href: string | undefined): string | undefined {
     if (href === undefined || href.startsWith('#') || !URL.canParse(href, this.#base)) return undefined
     const url = new URL(href, this.#base)

@@ -4,14 +4,14 @@ import type { Tool, ToolResult } from '../tool.ts'
 import { answering, failure, granted, success } from './answering.ts'
 import { readText } from './file-text.ts'
 
-/** `read_file`: a text file, whole or by lines. */
+/** `read_file`: reads a text file or a range of its lines. */
 export function readFileTool(): Tool {
   return defineTool({
     name: 'read_file',
     title: 'Read a file',
     description:
-      'Reads a text file and answers with its content. With lineStart and lineEnd it answers with those lines only, ' +
-      'counted from 1 and both included.',
+      'Reads a text file and returns its content. With lineStart and lineEnd it returns only those lines, ' +
+      'counted from 1 and inclusive.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -20,7 +20,7 @@ export function readFileTool(): Tool {
         lineEnd: {
           type: 'integer',
           minimum: 1,
-          description: 'Last line to read; the last of the file by default',
+          description: 'Last line to read; defaults to the end of the file',
         },
       },
       required: ['path'],
@@ -41,12 +41,12 @@ export function readFileTool(): Tool {
 
 function linesOf(text: string, start: number, end: number | undefined): ToolResult {
   if (end !== undefined && end < start) {
-    return failure(`lineEnd ${end} is before lineStart ${start}; swap them`, 'input_invalid')
+    return failure(`lineEnd ${end} is before lineStart ${start}; swap the two`, 'input_invalid')
   }
   const lines = text.split('\n')
   const total = lines.at(-1) === '' ? lines.length - 1 : lines.length
   if (start > Math.max(total, 1)) {
-    return failure(`the file has ${total} lines; lineStart ${start} is beyond its end`, 'input_invalid')
+    return failure(`the file has ${total} lines; lineStart ${start} is past the end`, 'input_invalid')
   }
   return success(lines.slice(start - 1, Math.min(end ?? total, total)).join('\n'))
 }

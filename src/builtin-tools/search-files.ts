@@ -11,24 +11,24 @@ import { type WalkedFile, walkFiles } from './walk-files.ts'
 
 const MAX_PATTERN_LENGTH = 500
 const MAX_LINE_LENGTH = 300
-/** Larger files are data rather than text that someone wrote; they are counted, not searched. */
+/** Larger files are usually data; they are counted but not searched. */
 const MAX_FILE_BYTES = 2 * 1024 * 1024
 const BATCH = 16
-/** What one search reads in all. */
+/** Maximum bytes that one search reads in total. */
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024
-/** Files that may cost too much work for the pattern; with one more, the search ends. */
+/** How many files may exceed the work budget before the search stops. */
 const MAX_COSTLY_FILES = 3
-/** From this much work on one file, other tasks get their turn before the next. */
+/** After this much work on one file, the search yields to other tasks. */
 const LONG_WORK = 1_000_000
 
-/** `search_files`: text inside of files. */
+/** `search_files`: searches text in files. */
 export function searchFilesTool(): Tool {
   return defineTool({
     name: 'search_files',
     title: 'Search in files',
     description:
       'Searches the content of text files for a regular expression (no lookaround or backreferences), in a ' +
-      'directory and everything below it, and returns lines as path:line: text. Skips binary files, .git and node_modules.',
+      'directory and its subdirectories, and returns matching lines as path:line: text. Skips binary files, .git and node_modules.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -40,15 +40,19 @@ export function searchFilesTool(): Tool {
         path: {
           type: 'string',
           minLength: 1,
-          description: 'A directory or a file; the base directory by default',
+          description: 'The directory or file to search; defaults to the base directory',
         },
-        glob: { type: 'string', minLength: 1, description: 'Only files that match this glob, e.g. *.ts' },
-        ignoreCase: { type: 'boolean', description: 'Treat upper and lower case alike; false by default' },
+        glob: {
+          type: 'string',
+          minLength: 1,
+          description: 'Search only files that match this glob, e.g. *.ts',
+        },
+        ignoreCase: { type: 'boolean', description: 'Ignore case; false by default' },
         limit: {
           type: 'integer',
           minimum: 1,
           maximum: 1000,
-          description: 'The most lines to answer with; 100',
+          description: 'Maximum number of lines to return; 100 by default',
         },
       },
       required: ['pattern'],
@@ -119,29 +123,26 @@ async function searchFiles(
   return { lines, notes: notesOf(report) }
 }
 
-/** What one file may cost: the budget of one search. */
+/** Work budget per file. */
 const WORK_OF_ONE_FILE = new WorkBudget().left
 
 interface SearchReport {
-  /** True when files were left out because there was too much. */
+  /** True when files were left out because the limits were reached. */
   isCut: boolean
-  /** Files too large to be searched. */
+  /** Files too large to search. */
   skipped: number
-  /** Files on which the pattern took too much work. */
+  /** Files that exceeded the pattern's work budget. */
   costly: number
 }
 
 function notesOf({ isCut, skipped, costly }: SearchReport): string[] {
-  const notes = isCut ? ['[too much to search all of it; start further down or give a glob]'] : []
+  const notes = isCut ? ['[too many files to search them all; pass a deeper path or a glob]'] : []
   if (skipped > 0) notes.push(`[${skipped} files larger than 2 MiB were not searched]`)
-  if (costly > 0)
-    notes.push(
-      `[the pattern took too much work on ${costly} files; make it more specific to search all of them]`,
-    )
+  if (costly > 0) notes.push(`[the pattern was too expensive on ${costly} files; make it more specific]`)
   return notes
 }
 
-/** The files worth reading, until they are too much in all. */
+/** The files to read, until the size limit is reached. */
 async function* filesToRead(
   search: Search,
   signal: AbortSignal,
@@ -163,7 +164,7 @@ async function* filesToRead(
   }
 }
 
-/** Files are read a few at a time: the disk is asked for the next while the last is on its way. */
+/** Reads a few files at a time, so that disk access overlaps with searching. */
 async function* batchesOf(files: AsyncIterable<WalkedFile>): AsyncGenerator<WalkedFile[]> {
   let batch: WalkedFile[] = []
   for await (const file of files) {
@@ -175,7 +176,7 @@ async function* batchesOf(files: AsyncIterable<WalkedFile>): AsyncGenerator<Walk
   if (batch.length > 0) yield batch
 }
 
-/** The files below a directory, or the one file that was named. */
+/** The files below a directory, or the given file itself. */
 async function* startingAt(
   { files, start }: Search,
   signal: AbortSignal,
@@ -186,7 +187,7 @@ async function* startingAt(
   else yield* walkFiles(files, start, signal, report)
 }
 
-/** A file that cannot be read, or has gone meanwhile, does not end the search. */
+/** A file that cannot be read, or has been deleted meanwhile, is skipped. */
 async function readOrSkip(files: FileAccess, path: string): Promise<Uint8Array | undefined> {
   try {
     return await files.readFile(path)
@@ -203,7 +204,7 @@ function* matchingLines(
   budget: WorkBudget,
 ): Generator<{ line: number; text: string }> {
   const plain = text.includes('\r') ? text.replaceAll('\r\n', '\n') : text
-  // Most files hold no match: one test of the whole is cheaper than one for each line.
+  // Most files contain no match, and testing the whole text once is cheaper than testing each line.
   if (!pattern.test(plain, budget)) return
   let found = 0
   for (const [index, line] of plain.split('\n').entries()) {

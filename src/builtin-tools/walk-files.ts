@@ -1,27 +1,27 @@
 import { CapabilityError, type FileAccess } from '../capability.ts'
 
-/** Directories nobody means when they search a project. */
+/** Directories that are never searched. */
 const SKIPPED = new Set(['.git', 'node_modules'])
-/** The most entries one walk looks at. */
+/** Maximum entries that one walk visits. */
 const MAX_ENTRIES = 100_000
 
 export interface WalkedFile {
-  /** The path as a tool takes it: the start that was asked for, and the way from there. */
+  /** The path to pass to a tool: the requested start plus the relative path. */
   readonly path: string
-  /** The way from the start, with slashes. */
+  /** The path relative to the start, with slashes. */
   readonly relative: string
   readonly size: number
 }
 
-/** What a walk could not see. */
+/** What a walk left out. */
 export interface WalkReport {
-  /** True when the walk ended before everything was seen. */
+  /** True when the walk stopped before visiting everything. */
   isCut: boolean
 }
 
 /**
- * The files below a directory, by name, without `.git` and `node_modules`. Links are not followed, so a walk ends.
- * Directories that cannot be read are passed over, except the first.
+ * The files below a directory, sorted by name, without `.git` and `node_modules`. Links are not followed, so the walk
+ * terminates. Unreadable directories are skipped, except the first.
  */
 export async function* walkFiles(
   files: FileAccess,
@@ -29,7 +29,7 @@ export async function* walkFiles(
   signal: AbortSignal,
   report: WalkReport = { isCut: false },
 ): AsyncGenerator<WalkedFile> {
-  // Directories still to be read, the next one last.
+  // Directories still to read, the next one last.
   const pending = ['']
   let seen = 0
   for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {

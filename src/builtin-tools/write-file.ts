@@ -2,19 +2,19 @@ import { defineTool } from '../authoring/define-tool.ts'
 import type { Tool } from '../tool.ts'
 import { answering, granted, success } from './answering.ts'
 
-/** `write_file`: creates a file or replaces it as a whole. */
+/** `write_file`: creates a file or replaces its whole content. */
 export function writeFileTool(): Tool {
   return defineTool({
     name: 'write_file',
     title: 'Write a file',
     description:
-      'Writes a text file: creates it, with missing directories, or replaces all of its content. ' +
-      'To change a part of an existing file use edit_file.',
+      'Writes a text file: creates it, including missing directories, or replaces its whole content. ' +
+      'To change part of an existing file use edit_file.',
     inputSchema: {
       type: 'object',
       properties: {
         path: { type: 'string', minLength: 1, description: 'The file to write' },
-        content: { type: 'string', description: 'The whole new content' },
+        content: { type: 'string', description: 'The complete new content' },
       },
       required: ['path', 'content'],
       additionalProperties: false,

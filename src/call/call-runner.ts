@@ -53,11 +53,11 @@ export class CallRunner {
   /**
    * Runs all calls at once and returns a result for each, in the order they came. Never throws, whatever a tool, a hook or
    * anything else around a call does: what goes wrong is that call's result. A context with an unknown key or a value
-   * out of range denies every call.
+   * out of range denies every call, and so does null, for one that could not be read.
    */
   async execute(
     calls: readonly ToolCall[],
-    context: Partial<CallContext>,
+    context: Partial<CallContext> | null,
     scope: CallScope,
   ): Promise<CallResult[]> {
     const batchCalls = readCalls(calls)

@@ -4,6 +4,7 @@ import type { ReducerLookup } from '../reduce/reducer.ts'
 import type { Availability } from '../registry/availability.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CallProgress, ToolCall, ToolContext, ToolResult, ToolSource } from '../tool.ts'
+import type { Meter } from '../usage.ts'
 import type { Spill } from './spill.ts'
 
 /** How a batch of calls is run. */
@@ -28,6 +29,8 @@ export interface CallContext {
    * the batch runs inherits them. They have no deadline, since one may be asking a person; `signal` ends the wait.
    */
   readonly hooks?: CallHooks | readonly CallHooks[]
+  /** Count what sub-agents spend: a session forked while the batch runs inherits them. `runAgent` gives its own. */
+  readonly meters?: readonly Meter[]
   /** How often in a row the session may make the same call; beats the registry's. 0 = no limit. */
   readonly maxIdenticalCalls?: number
   /**

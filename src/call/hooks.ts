@@ -20,7 +20,7 @@ export type HookList = readonly { readonly hook: CallHooks; readonly timeoutMs: 
 
 /** The hooks as a list, whichever way the host gave them. */
 export function hooksOf(hooks: CallHooks | readonly CallHooks[] | undefined): readonly CallHooks[] {
-  if (!hooks) return []
+  if (hooks === undefined) return []
   return Array.isArray(hooks) ? hooks : [hooks as CallHooks]
 }
 

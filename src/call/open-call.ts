@@ -1,9 +1,9 @@
 import { type CheckedArguments, checkArguments, readArguments } from '../schema/check-arguments.ts'
+import { maskArguments } from '../secrets/mask-arguments.ts'
 import type { ToolCall, ToolResult } from '../tool.ts'
 import { failedWith, failure } from './answers.ts'
 import type { Batch } from './batch.ts'
 import type { CallScope, CallTarget } from './call-scope.ts'
-import { dryRunResult } from './dry-run.ts'
 import { missingCapabilities } from './open-capabilities.ts'
 import { partFailed } from './part-failed.ts'
 
@@ -136,4 +136,14 @@ function repeated({ entry }: CallTarget, times: number): ToolResult {
     'repeated',
     `"${entry.name}" was called ${times} times in a row with the same arguments. Use its result, change the arguments, or try something else.`,
   )
+}
+
+/** The result of a call that only says what it would do. Secrets in its arguments are masked. */
+function dryRunResult(toolName: string, args: unknown): ToolResult {
+  const shown = maskArguments(args)
+  return {
+    ok: true,
+    value: `[dry run] ${toolName} would run with ${JSON.stringify(shown)}`,
+    structured: { dryRun: true, name: toolName, args: shown },
+  }
 }

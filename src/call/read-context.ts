@@ -15,7 +15,7 @@ import {
 import type { CallContext, CallHooks } from './call-scope.ts'
 import { hooksOf } from './hooks.ts'
 
-const aSignal: ValueCheck = { expected: 'an AbortSignal', accepts: isSignal }
+export const aSignal: ValueCheck = { expected: 'an AbortSignal', accepts: isSignal }
 
 /** Hooks, one or a list of them, each with known keys only: a guard that is misspelt must not be a guard that is off. */
 export const callHooks: ValueCheck = {
@@ -36,6 +36,7 @@ const RULES: OptionRules<CallContext> = {
   attachments: anyList,
   onProgress: anyFunction,
   hooks: callHooks,
+  meters: anyList,
   maxIdenticalCalls: wholeNumber(),
   execute: anyFunction,
 }

@@ -1,11 +1,11 @@
 import { describeError } from '../errors.ts'
+import { cutText } from '../text.ts'
 import type { CallResult, ToolResult } from '../tool.ts'
 import type { Batch } from './batch.ts'
 import { partFailed } from './part-failed.ts'
 import type { AnsweredCall } from './run-call.ts'
 import { runWithin } from './run-within.ts'
 import { type Claim, shareBudget } from './share-budget.ts'
-import { markerOf, trimText } from './trim-text.ts'
 
 /** What a reducer leaves out is kept aside from so many characters on. */
 const MIN_REDUCED_CHARS = 1_000
@@ -99,4 +99,25 @@ function withText(result: ToolResult, text: string): ToolResult {
 
 function textOf(result: ToolResult): string {
   return result.ok ? result.value : result.error
+}
+
+/**
+ * The text within a limit. What is cut ends in a marker that says how long the whole is; the marker counts against
+ * the limit, and a limit with no room for it just cuts. A surrogate pair is never torn.
+ */
+export function trimText(text: string, limitChars: number, handle?: string): string {
+  if (text.length <= limitChars) return text
+  const marker = markerOf(text)
+  const pointers =
+    handle === undefined
+      ? []
+      : [` Read the rest with read_result, handle "${handle}".`, ` read_result "${handle}"`]
+  const endings = [...pointers.map((pointer) => marker + pointer), marker]
+  const ending = endings.find((candidate) => candidate.length <= limitChars) ?? ''
+  return cutText(text, limitChars - ending.length) + ending
+}
+
+/** What a text that was cut ends in. */
+function markerOf(text: string): string {
+  return `\n[truncated — ${text.length} chars total]`
 }

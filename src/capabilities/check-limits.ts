@@ -1,9 +1,11 @@
 import { ToolcribError } from '../errors.ts'
 
-/** The longest a timer of the platform waits; beyond it, it fires at once. */
+/** The longest delay a platform timer supports; a longer one fires immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Throws `config-invalid` unless each limit that is given is a whole number from `least` on; `…Ms` fit a timer. */
+/**
+ * Throws `config-invalid` unless each given limit is an integer of at least `least`; `…Ms` limits must fit a timer.
+ */
 export function checkLimits(
   what: string,
   limits: { readonly [name: string]: number | undefined },

@@ -1,6 +1,6 @@
 import { CapabilityError } from '../capability.ts'
 
-/** Throws when the call is over: nothing is started for a call that nobody waits for. */
+/** Throws `cancelled` if the call has been cancelled, so that no further work starts. */
 export function checkRunning(signal: AbortSignal): void {
   if (signal.aborted)
     throw new CapabilityError('cancelled', 'the call was cancelled', { cause: signal.reason })

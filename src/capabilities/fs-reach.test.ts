@@ -216,7 +216,7 @@ describe('writing', () => {
     const files = await reach({ write: [root], maxWriteBytes: 3 })
     await expect(files.writeFile('notes', 'x')).rejects.toThrow('is a directory')
     await expect(files.writeFile('pipe', 'x')).rejects.toMatchObject(denied)
-    await expect(files.writeFile('long', 'four')).rejects.toThrow('more than the 3')
+    await expect(files.writeFile('long', 'four')).rejects.toThrow('more than the 3 bytes')
     expect((await readdir(root)).sort()).toEqual(['a.txt', 'notes', 'pipe'])
   })
 })

@@ -18,17 +18,17 @@ import {
 import { grantedRoots, isMissingError, systemCode } from './files/roots.ts'
 import { inBatches } from './in-batches.ts'
 
-/** Which files may be read and written, and how large they may be. */
+/** Which files may be read and written, and their maximum size. */
 export interface FsReachOptions {
   /** Directories (or single files) that may be read. */
   readonly read?: readonly string[]
-  /** Directories that may be written below. Writing does not include reading. */
+  /** Directories that may be written to. Write access does not include read access. */
   readonly write?: readonly string[]
-  /** Where relative paths start. The first root by default. */
+  /** Base directory of relative paths. The first root by default. */
   readonly base?: string
-  /** The largest file that is read, in bytes. 10 MiB by default. */
+  /** Largest file that may be read, in bytes. 10 MiB by default. */
   readonly maxReadBytes?: number
-  /** The largest file that is written, in bytes. 10 MiB by default. */
+  /** Largest file that may be written, in bytes. 10 MiB by default. */
   readonly maxWriteBytes?: number
 }
 
@@ -43,9 +43,10 @@ const OPTIONS: OptionRules<FsReachOptions> = {
 const MAX_BYTES = 10 * 1024 * 1024
 
 /**
- * Files below the host's roots. Paths are resolved to real paths; what leads out by `..`, by an absolute path or by
- * a link is refused, also when the link appears between the check and the use. Only regular files are read and
- * written. Files are written beside their place and renamed into it; changes to one file happen one after the other.
+ * Grants access to files below the host's roots. Paths are resolved to real paths; any path that leaves the roots
+ * through `..`, an absolute path or a link is denied, even if the link appears between check and use. Only regular
+ * files are read and written. Writes go to a temporary file that is renamed into place; changes to one file run one
+ * at a time.
  */
 export function fsReachBackend(options: FsReachOptions): CapabilityBackend<'fs_reach'> {
   checkOptions('fsReachBackend()', options, OPTIONS)
@@ -69,11 +70,11 @@ export function fsReachBackend(options: FsReachOptions): CapabilityBackend<'fs_r
       if (readRoots.length + writeRoots.length === 0) {
         throw new CapabilityError(
           'denied',
-          `the host grants ${scope.tool} none of the paths it asks for; add them to the roots of fsReachBackend`,
+          `the host grants ${scope.tool} none of the paths it declares; add them to the roots of fsReachBackend`,
         )
       }
 
-      /** Runs one operation on an absolute path; failures of the system come out with the next step. */
+      /** Runs one operation on an absolute path; rethrows system errors with the next step. */
       const on = async <Value>(
         path: string,
         roots: readonly string[],
@@ -85,7 +86,7 @@ export function fsReachBackend(options: FsReachOptions): CapabilityBackend<'fs_r
         if (roots.length === 0) {
           throw new CapabilityError(
             'denied',
-            `nothing may be ${what} by ${scope.tool}; the host decides that`,
+            `${scope.tool} has no directories that may be ${what}; ask the user to grant one in fsReachBackend`,
           )
         }
         try {
@@ -131,7 +132,7 @@ function bytesOf(data: string | Uint8Array, path: string, maxBytes: number): Uin
 }
 
 async function readWithin(path: string, roots: readonly string[], maxBytes: number): Promise<Uint8Array> {
-  // Asked before it is opened too: opening alone can set off a device.
+  // Checked before opening too, since merely opening a device can trigger it.
   const real = await realPathWithin(path, roots)
   checkRegular(path, await lstat(real))
   const { handle } = await openReal(real, roots, constants.O_RDONLY)
@@ -145,7 +146,7 @@ async function readWithin(path: string, roots: readonly string[], maxBytes: numb
   }
 }
 
-// The size is no promise: files grow while they are read, and some systems report 0 for files that hold text.
+// The reported size may be wrong: files grow while being read, and some file systems report 0 for files with content.
 async function readAtMost(
   handle: FileHandle,
   path: string,
@@ -183,7 +184,7 @@ async function writeWithin(path: string, roots: readonly string[], data: Uint8Ar
     } finally {
       await handle.close()
     }
-    // A rename replaces a link that has taken the place meanwhile; it does not follow it.
+    // A rename replaces a link that has appeared meanwhile; it does not follow it.
     await rename(temporary, place)
   } catch (thrown) {
     await rm(temporary, { force: true })
@@ -193,7 +194,7 @@ async function writeWithin(path: string, roots: readonly string[], data: Uint8Ar
   }
 }
 
-/** An existing file may be reached through a link; a new one lies where it was asked for. */
+/** An existing file may be reached through a link; a new file is created at the given path. */
 async function writeTarget(path: string, roots: readonly string[]): Promise<string> {
   try {
     return await realPathWithin(path, roots)
@@ -253,13 +254,16 @@ function checkRegular(path: string, stats: Stats): void {
   if (stats.isDirectory()) {
     throw new CapabilityError('execution_failed', `"${path}" is a directory; name a file in it`)
   }
-  throw new CapabilityError('denied', `"${path}" is a device, pipe or socket; only regular files are touched`)
+  throw new CapabilityError(
+    'denied',
+    `"${path}" is a device, pipe or socket; only regular files can be read or written`,
+  )
 }
 
 function tooLarge(path: string, bytes: number, maxBytes: number): CapabilityError {
   return new CapabilityError(
     'execution_failed',
-    `"${path}" has ${bytes} bytes, more than the ${maxBytes} the host allows at once; work on a part of it`,
+    `"${path}" has ${bytes} bytes, more than the ${maxBytes} bytes the host allows; process it in parts`,
   )
 }
 
@@ -277,9 +281,9 @@ const SYSTEM_MESSAGES: { readonly [code: string]: string } = {
   ENOENT: 'does not exist; list its directory to see what does',
   ENOTDIR: 'is not a directory; name a directory',
   EISDIR: 'is a directory; name a file in it',
-  EACCES: 'may not be touched by this process; ask the user to change its permissions',
-  EPERM: 'may not be touched by this process; ask the user to change its permissions',
-  ELOOP: 'is a link that leads in a circle; name the file itself',
-  ENAMETOOLONG: 'is too long a name; choose a shorter one',
-  ENOSPC: 'does not fit: the disk is full; ask the user to free some space',
+  EACCES: 'is not accessible to this process; ask the user to change its permissions',
+  EPERM: 'is not accessible to this process; ask the user to change its permissions',
+  ELOOP: 'is part of a link cycle; name the file itself',
+  ENAMETOOLONG: 'has too long a name; choose a shorter one',
+  ENOSPC: 'cannot be written, because the disk is full; ask the user to free some space',
 }

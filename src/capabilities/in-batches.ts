@@ -1,7 +1,7 @@
-/** How many files are open at once: enough to keep the disk busy, few enough never to run out of handles. */
+/** Maximum files open at once: enough to keep the disk busy without running out of handles. */
 const BATCH = 64
 
-/** Works on all items, a batch at a time, and answers in their order. */
+/** Processes all items in batches and returns the results in order. */
 export async function inBatches<Item, Answer>(
   items: readonly Item[],
   work: (item: Item) => Promise<Answer>,

@@ -84,7 +84,15 @@ describe('which hosts', () => {
     const access = await network({ hosts: ['*'] })
     for (const url of ['file:///etc/passwd', 'ftp://example.com/', 'data:text/plain,x', 'ws://example.com'])
       await expect(access.fetch(url)).rejects.toMatchObject(denied)
-    await expect(access.fetch('http://user:word@example.com/')).rejects.toBeInstanceOf(Error)
+    for (const url of [
+      'http://user:word@example.com/',
+      'http://user@example.com/',
+      'http://:word@example.com/',
+    ])
+      await expect(access.fetch(url), url).rejects.toMatchObject({
+        code: 'denied',
+        message: 'a URL must not contain a user name or password; send a header instead',
+      })
     await expect(access.fetch('not a url')).rejects.toMatchObject({ code: 'execution_failed' })
   })
 })
@@ -113,8 +121,8 @@ describe('host lists', () => {
 
   it('refuse entries that mean nothing', () => {
     for (const entry of ['', 'http://example.com', 'a/b', 'ex*mple.com', 'user@example.com', '*.', 'a b'])
-      expect(() => hostTest([entry]), entry).toThrow('is no host')
-    expect(() => networkBackend({ hosts: ['*'], allowPrivate: ['*'] })).toThrow('whole network')
+      expect(() => hostTest([entry]), entry).toThrow('is not a valid host')
+    expect(() => networkBackend({ hosts: ['*'], allowPrivate: ['*'] })).toThrow('whole private network')
   })
 })
 
@@ -132,7 +140,7 @@ describe('private addresses', () => {
       await expect(access.fetch(`http://${host}/`), host).rejects.toMatchObject(denied)
     for (const host of ['2130706433', '0x7f.1', '0177.0.0.1', '127.1', '0x7f000001', '134744072', '0'])
       await expect(access.fetch(`http://${host}/`), host).rejects.toMatchObject(denied)
-    await expect(access.fetch('http://134744072/8.8.8.8')).rejects.toThrow('hides the address')
+    await expect(access.fetch('http://134744072/8.8.8.8')).rejects.toThrow('is an obfuscated form of')
     await expect(access.fetch(new URL('http://2130706433/'))).rejects.toMatchObject(denied)
     await expect(access.fetch('http://localhost/')).rejects.toMatchObject(denied)
   })
@@ -197,7 +205,7 @@ describe('redirects', () => {
   it('hide no address, not even a public one', async () => {
     const site = await serve(redirectTo('http://134744072/'))
     const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
-    await expect(access.fetch(site.url)).rejects.toThrow('hides the address 8.8.8.8')
+    await expect(access.fetch(site.url)).rejects.toThrow('is an obfuscated form of 8.8.8.8')
   })
 
   it('are checked against the list of hosts too', async () => {
@@ -240,7 +248,57 @@ describe('redirects', () => {
     await expect(access.fetch(site.url)).rejects.toThrow('redirects to')
     expect(site.requests).toHaveLength(3)
     expect((await access.fetch(site.url, { redirect: 'manual' })).status).toBe(302)
-    await expect(access.fetch(site.url, { redirect: 'error' })).rejects.toThrow('redirects to')
+    site.requests.length = 0
+    await expect(access.fetch(site.url, { redirect: 'error' })).rejects.toMatchObject({
+      code: 'execution_failed',
+      message: `${site.url}/ redirects to /; fetch that URL directly if you need it`,
+    })
+    expect(site.requests).toHaveLength(1)
+  })
+
+  it('are followed five times unless the host says otherwise, or never', async () => {
+    const site = await serve(redirectTo('/'))
+    const five = await network({ hosts: ['*'], allowPrivate: [site.at] })
+    await expect(five.fetch(site.url)).rejects.toThrow('redirects to')
+    expect(site.requests).toHaveLength(6)
+    site.requests.length = 0
+    const none = await network({ hosts: ['*'], allowPrivate: [site.at], maxRedirects: 0 })
+    await expect(none.fetch(site.url)).rejects.toThrow('redirects to')
+    expect(site.requests).toHaveLength(1)
+  })
+
+  it('without an address, or with one that cannot be read, end there', async () => {
+    const mute = await serve((_request, response) => response.writeHead(302).end('stay'))
+    const broken = await serve(redirectTo('http://[oops'))
+    const access = await network({ hosts: ['*'], allowPrivate: [mute.at, broken.at] })
+    expect(await access.fetch(mute.url)).toMatchObject({ status: 302, redirected: false })
+    await expect(access.fetch(broken.url)).rejects.toThrow(
+      'redirects to "http://[oops", which is not a valid URL',
+    )
+  })
+
+  it('keep the part of the page that was asked for, and the method of a HEAD', async () => {
+    const site = await serve((request, response) =>
+      request.url === '/' ? redirectTo('/next', 303)(request, response) : response.end(),
+    )
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
+    const response = await access.fetch(`${site.url}/#part`, { method: 'HEAD' })
+    expect(response.url).toBe(`${site.url}/next#part`)
+    expect(site.requests[1]?.method).toBe('HEAD')
+  })
+
+  it('turn a put into a get only when they say so, and drop what described its body', async () => {
+    const seen: string[] = []
+    for (const status of [302, 303]) {
+      const site = await serve((request, response) =>
+        request.url === '/' ? redirectTo('/next', status)(request, response) : response.end(),
+      )
+      const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
+      await access.fetch(site.url, { method: 'PUT', body: 'data', headers: { 'content-language': 'de' } })
+      const { method, body, headers } = site.requests[1] ?? {}
+      seen.push(`${method} ${body} ${headers?.['content-language']}`)
+    }
+    expect(seen).toEqual(['PUT data de', 'GET  undefined'])
   })
 })
 
@@ -257,7 +315,7 @@ describe('limits', () => {
     )
     for (const site of [announced, streamed, folded]) {
       const small = await network({ hosts: ['*'], allowPrivate: [site.at], maxBytes: 4_999 })
-      await expect(small.fetch(site.url)).rejects.toThrow('more than the 4999 bytes')
+      await expect(small.fetch(site.url)).rejects.toThrow('exceeds the 4999 bytes')
       const enough = await network({ hosts: ['*'], allowPrivate: [site.at], maxBytes: 5_000 })
       expect(await (await enough.fetch(site.url)).text()).toBe(long)
     }
@@ -303,7 +361,9 @@ describe('requests', () => {
     expect(site.requests.map((request) => request.body)).toEqual(['text', 'a=b+c', 'bytes', 'blob'])
     expect(site.requests[1]?.headers['content-type']).toContain('x-www-form-urlencoded')
     const small = await network({ hosts: ['*'], allowPrivate: [site.at], maxRequestBytes: 3 })
-    await expect(small.fetch(site.url, { method: 'POST', body: 'four' })).rejects.toThrow('more than the 3')
+    await expect(small.fetch(site.url, { method: 'POST', body: 'four' })).rejects.toThrow(
+      'exceeds the 3 bytes',
+    )
   })
 
   it('cannot name another site or break the framing by headers', async () => {
@@ -381,6 +441,14 @@ describe('what servers and hosts get wrong', () => {
     })
     const access = await network({ hosts: ['127.0.0.1'], allowPrivate: [site.at], maxBytes: 100_000 })
     await expect(access.fetch(site.url)).rejects.toMatchObject({ code: 'execution_failed' })
+  })
+
+  it('refuses options that it does not know', () => {
+    expect(() => networkBackend({ hosts: [], allowprivate: ['x'] } as never)).toThrow(
+      'did you mean "allowPrivate"?',
+    )
+    expect(() => networkBackend({} as never)).toThrow('networkBackend() needs the option "hosts"')
+    expect(() => networkBackend({ hosts: '*' } as never)).toThrow('hosts is "*"; it must be a list of texts')
   })
 
   it('refuses limits that no timer keeps', () => {

@@ -16,21 +16,21 @@ import { type Address, exchange, type Incoming, type Outgoing } from './network/
 import { type HostTest, hostOf, hostTest, portOf } from './network/host-list.ts'
 import { isPublicAddress } from './network/public-address.ts'
 
-/** Which hosts may be reached, and how long and how large a request may be. */
+/** Which hosts may be reached, and the time and size limits of requests. */
 export interface NetworkOptions {
-  /** Hosts that may be reached: `example.com`, `*.example.com`, each with an optional `:port`; `*` is every public host. */
+  /** Allowed hosts: `example.com`, `*.example.com`, each with an optional `:port`; `*` allows every public host. */
   readonly hosts: readonly string[]
-  /** Hosts or addresses, with an optional `:port`, that may be reached although they are private. None by default. */
+  /** Private hosts or addresses, with an optional `:port`, that may be reached. None by default. */
   readonly allowPrivate?: readonly string[]
-  /** The longest a request may take, redirects and body included. 30 seconds by default. */
+  /** Time limit for a request, including redirects and the body. 30 seconds by default. */
   readonly timeoutMs?: number
-  /** The largest body of an answer, decoded, in bytes. 10 MiB by default. */
+  /** Maximum size of a decoded response body, in bytes. 10 MiB by default. */
   readonly maxBytes?: number
-  /** The largest body of a request, in bytes. 10 MiB by default. */
+  /** Maximum size of a request body, in bytes. 10 MiB by default. */
   readonly maxRequestBytes?: number
-  /** How many redirects are followed. 5 by default. */
+  /** Maximum number of redirects to follow. 5 by default. */
   readonly maxRedirects?: number
-  /** How names become addresses. The system's resolver by default. */
+  /** Resolves host names to addresses. The system's resolver by default. */
   readonly lookup?: (host: string) => Promise<readonly Address[]>
 }
 
@@ -47,17 +47,17 @@ const OPTIONS: OptionRules<NetworkOptions> = {
 const MAX_BYTES = 10 * 1024 * 1024
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 const WITHOUT_BODY = new Set([204, 205, 304])
-/** What belongs to the connection is ours to set; `host` above all, which would name another site at the same address. */
+/** Connection headers that tools may not set; `host` in particular could select another site at the same address. */
 const CONNECTION_HEADERS =
   /^(host|connection|content-length|transfer-encoding|upgrade|expect|keep-alive|te|trailer|proxy-.*)$/
-/** What still goes along to another origin: nothing that could hold a credential. */
+/** The only headers forwarded to another origin: none of them can hold a credential. */
 const HARMLESS_HEADERS = /^(accept|accept-language|accept-encoding|content-type|range|user-agent)$/
 
 /**
- * Fetches over http and https from the host's allowlist. Names are resolved here, every address is checked, and the
- * connection goes to a checked address, so that a name cannot change its meaning in between. Private addresses are
- * refused unless listed in `allowPrivate`. Each redirect is checked like a first request, and headers that could
- * hold credentials are dropped when it leaves the origin. Proxies of the environment are not used.
+ * Fetches over http and https from the host's allowlist. The backend resolves names itself, checks every address and
+ * connects to a checked address, so a name cannot resolve differently in between. Private addresses are denied unless
+ * listed in `allowPrivate`. Each redirect is checked like a new request, and headers that could hold credentials are
+ * dropped when it leaves the origin. Proxy settings in the environment are ignored.
  */
 export function networkBackend(options: NetworkOptions): CapabilityBackend<'network'> {
   checkOptions('networkBackend()', options, OPTIONS)
@@ -68,7 +68,7 @@ export function networkBackend(options: NetworkOptions): CapabilityBackend<'netw
   if (options.allowPrivate?.includes('*')) {
     throw new ToolcribError(
       'config-invalid',
-      'allowPrivate takes hosts by name; "*" would open the whole network',
+      'allowPrivate does not accept "*", which would open the whole private network; list the hosts by name',
     )
   }
 
@@ -77,7 +77,7 @@ export function networkBackend(options: NetworkOptions): CapabilityBackend<'netw
       if (declared.length === 0 || options.hosts.length === 0) {
         throw new CapabilityError(
           'denied',
-          `the host grants ${scope.tool} no network; add hosts to networkBackend`,
+          `the host grants ${scope.tool} no network access; add hosts to networkBackend`,
         )
       }
       const isDeclared = hostTest(declared)
@@ -95,7 +95,7 @@ export function networkBackend(options: NetworkOptions): CapabilityBackend<'netw
       return {
         async fetch(target, init = {}) {
           checkRunning(scope.signal)
-          // Before anything else reads it: what others say about a bad address quotes all of it.
+          // Checked first: error messages of other parsers quote the whole address.
           if (URL.canParse(String(target))) checkUrl(new URL(target))
           const shown = shownUrl(target)
           const limit = AbortSignal.timeout(timeoutMs)
@@ -142,7 +142,7 @@ async function follow(url: URL, outgoing: Outgoing, journey: Journey): Promise<R
     if (redirect === 'error' || hops === maxRedirects) {
       throw new CapabilityError(
         'execution_failed',
-        `${url} redirects to ${shownUrl(location)}; fetch that if it is wanted`,
+        `${url} redirects to ${shownUrl(location)}; fetch that URL directly if you need it`,
       )
     }
     const next = nextUrl(location, url)
@@ -155,7 +155,7 @@ function nextUrl(location: string, from: URL): URL {
   if (!URL.canParse(location, from)) {
     throw new CapabilityError(
       'execution_failed',
-      `${from} redirects to "${shownUrl(location)}", which is not an address`,
+      `${from} redirects to "${shownUrl(location)}", which is not a valid URL; fetch another URL`,
     )
   }
   const url = new URL(location, from)
@@ -175,7 +175,7 @@ function nextRequest({ method, headers, body }: Outgoing, status: number, isSame
   return { method, headers: kept, body }
 }
 
-/** `Request` reads every kind of body and header there is; a body is kept whole, to be sent again on a redirect. */
+/** `Request` accepts every kind of body and header. The body is buffered, so that a redirect can send it again. */
 async function readRequest(target: string | URL, init: RequestInit, maxBytes: number) {
   const { signal: _ours, ...rest } = init
   const request = new Request(target, body(rest))
@@ -183,7 +183,7 @@ async function readRequest(target: string | URL, init: RequestInit, maxBytes: nu
   if (bytes !== undefined && bytes.byteLength > maxBytes) {
     throw new CapabilityError(
       'execution_failed',
-      `the request has more than the ${maxBytes} bytes the host allows`,
+      `the request body exceeds the ${maxBytes} bytes the host allows; send less`,
     )
   }
   const headers = new Headers({
@@ -196,28 +196,33 @@ async function readRequest(target: string | URL, init: RequestInit, maxBytes: nu
   return { url: new URL(request.url), outgoing, redirect: request.redirect }
 }
 
-// A stream as a body needs this flag, which the types of the web do not know.
+// A stream body requires this flag, which the DOM types lack.
 function body(init: RequestInit): RequestInit {
   return init.body instanceof ReadableStream ? ({ ...init, duplex: 'half' } as RequestInit) : init
 }
 
 function checkUrl(url: URL): void {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new CapabilityError('denied', `${url.protocol} is not fetched; only http and https are`)
+    throw new CapabilityError('denied', `${url.protocol} URLs are not supported; use http or https`)
   }
   if (url.username !== '' || url.password !== '') {
-    throw new CapabilityError('denied', 'a URL must not carry a user name or password; send a header instead')
+    throw new CapabilityError(
+      'denied',
+      'a URL must not contain a user name or password; send a header instead',
+    )
   }
 }
 
-/** `http://2130706433` and `http://0x7f.1` are addresses in disguise: the URL shows dots where the text had none. */
+/**
+ * `http://2130706433` and `http://0x7f.1` are obfuscated addresses: the parsed URL has dots where the text had none.
+ */
 function checkDisguise(target: string | URL, url: URL): void {
   if (typeof target !== 'string' || !isIPv4(url.hostname)) return
   const authority = /^(?:[a-z][a-z0-9+.-]*:)?[\\/]*([^\\/?#]*)/i.exec(target.trim())?.[1] ?? ''
   if (authority.includes(url.hostname)) return
   throw new CapabilityError(
     'denied',
-    `${shownUrl(target)} hides the address ${url.hostname}; write it with dots`,
+    `${shownUrl(target)} is an obfuscated form of ${url.hostname}; write the address with dots`,
   )
 }
 
@@ -226,10 +231,10 @@ async function resolveHost(host: string, lookup: (host: string) => Promise<reado
   if (version !== 0) return [{ address: host, family: version }]
   const addresses = await lookup(host)
   if (addresses.length > 0) return addresses
-  throw new CapabilityError('execution_failed', `${host} has no address; check its name`)
+  throw new CapabilityError('execution_failed', `${host} has no address; check the host name`)
 }
 
-/** One bad address refuses the host: a name that leads to both worlds is an attempt at the inner one. */
+/** A single private address blocks the host: a name with both public and private addresses suggests an attack. */
 function checkAddresses(url: URL, addresses: readonly Address[], isPrivateAllowed: HostTest): void {
   const port = portOf(url)
   if (isPrivateAllowed(hostOf(url), port)) return
@@ -239,7 +244,7 @@ function checkAddresses(url: URL, addresses: readonly Address[], isPrivateAllowe
   if (refused === undefined) return
   throw new CapabilityError(
     'denied',
-    `${url.host} leads to the private address ${refused.address}; only the host can allow that, with allowPrivate`,
+    `${url.host} resolves to the private address ${refused.address}; only the host can allow that, with allowPrivate`,
   )
 }
 
@@ -268,7 +273,7 @@ async function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Prom
   }
 }
 
-/** An address fit to be printed: without a user name and password. */
+/** A URL for display, without user name and password. */
 function shownUrl(target: string | URL): string {
   return String(target).replace(/^([a-z][a-z0-9+.-]*:)?([\\/]*)[^\\/?#]*@/i, '$1$2')
 }
@@ -276,11 +281,11 @@ function shownUrl(target: string | URL): string {
 function tooSlow(target: string, timeoutMs: number): CapabilityError {
   return new CapabilityError(
     'timeout',
-    `${target} did not answer within ${timeoutMs} ms; try again later or another address`,
+    `${target} did not respond within ${timeoutMs} ms; try again later or use another URL`,
   )
 }
 
-// A connection tried on several addresses fails with one error for each, and no message of its own.
+// A connection attempted on several addresses fails with an error per address and an empty message of its own.
 function reasonOf(thrown: unknown): string {
   if (thrown instanceof AggregateError) return thrown.errors.map(describeError).join('; ')
   return describeError(thrown)

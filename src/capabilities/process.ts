@@ -21,21 +21,24 @@ import { endGroup, signalGroup } from './process/process-group.ts'
 
 /** Which commands may run, where, for how long, and how much of their output is kept. */
 export interface ProcessOptions {
-  /** Command names or absolute paths that may be started; `*` is every command on the path. */
+  /** Names or absolute paths of the allowed commands; `*` allows every command on the path. */
   readonly commands: readonly string[]
-  /** Directories a command may run in, and below. The first is where it runs by default. The current one by default. */
+  /**
+   * Directories in which commands may run, including subdirectories. The first is the default. Defaults to the
+   * current one.
+   */
   readonly directories?: readonly string[]
-  /** Where command names are looked up, in the form of PATH. The PATH of this process by default, read once. */
+  /** Directories to search for commands, in PATH format. Defaults to this process's PATH, read once. */
   readonly path?: string
-  /** Names of environment variables that are passed on, besides a few harmless ones (HOME, LANG, TMPDIR, TZ …). */
+  /** Environment variables to pass on, besides a few harmless ones (HOME, LANG, TMPDIR, TZ …). */
   readonly passEnv?: readonly string[]
-  /** Variables set for every command. */
+  /** Environment variables to set for every command. */
   readonly env?: { readonly [name: string]: string }
-  /** The longest a command may run. Two minutes by default. */
+  /** Time limit per command. Two minutes by default. */
   readonly timeoutMs?: number
-  /** Bytes kept of each of stdout and stderr, half from the beginning, half from the end. 1 MiB by default. */
+  /** Bytes to keep of each of stdout and stderr, half from the start and half from the end. 1 MiB by default. */
   readonly maxOutputBytes?: number
-  /** Time between asking a group to end and making it end. Two seconds by default. */
+  /** Time between SIGTERM and SIGKILL. Two seconds by default. */
   readonly graceMs?: number
 }
 
@@ -51,15 +54,15 @@ const OPTIONS: OptionRules<ProcessOptions> = {
 }
 
 const HARMLESS_VARIABLES = ['HOME', 'LANG', 'LC_ALL', 'LC_CTYPE', 'LOGNAME', 'TERM', 'TMPDIR', 'TZ', 'USER']
-/** A command that writes this many times the limit is stopped: reading on would only burn time. */
+/** A command is stopped once its output exceeds the limit this many times over; reading on would waste time. */
 const FLOOD_FACTOR = 64
-/** How long output may still come after the command itself has ended. */
+/** How long to wait for remaining output after the command has exited. */
 const DRAIN_MS = 1_000
 
 /**
- * Starts allowlisted commands, never through a shell. A command runs in a process group of its own, which is ended
- * with it: on a timeout, on cancellation, when it floods its output, when it has ended and left others behind, and
- * when this process exits.
+ * Starts allowlisted commands, never through a shell. Each command runs in its own process group. The whole group is
+ * killed on a timeout, on cancellation, when its output floods, when the command exits and leaves processes behind,
+ * and when this process exits.
  */
 export function processBackend(options: ProcessOptions): CapabilityBackend<'process'> {
   checkOptions('processBackend()', options, OPTIONS)
@@ -67,7 +70,10 @@ export function processBackend(options: ProcessOptions): CapabilityBackend<'proc
   const directories = options.directories ?? [process.cwd()]
   const base = resolve(directories[0] ?? '.')
   if (directories.length === 0) {
-    throw new ToolcribError('config-invalid', 'processBackend has no directory to run in; list one')
+    throw new ToolcribError(
+      'config-invalid',
+      'processBackend has no directory to run commands in; add one to directories',
+    )
   }
   const path = options.path ?? process.env.PATH ?? ''
   const onPath = searchDirectories(path)
@@ -86,7 +92,7 @@ export function processBackend(options: ProcessOptions): CapabilityBackend<'proc
       if (granted !== 'all' && granted.size === 0) {
         throw new CapabilityError(
           'denied',
-          `the host grants ${scope.tool} none of the commands it asks for (${listed.join(', ')}); add them to processBackend or install them`,
+          `the host grants ${scope.tool} none of the commands it declares (${listed.join(', ')}); add them to processBackend or install them`,
         )
       }
 
@@ -128,7 +134,7 @@ export function processBackend(options: ProcessOptions): CapabilityBackend<'proc
   }
 }
 
-/** The absolute paths a list of commands means. */
+/** Resolves a list of commands to absolute paths. */
 async function commandFiles(
   commands: readonly string[],
   onPath: readonly string[],
@@ -178,7 +184,7 @@ async function watch(
   }
   child.stdout?.on('data', keep(stdout))
   child.stderr?.on('data', keep(stderr))
-  // A command that does not read its input closes the pipe; that is its right.
+  // A command may close its input without reading it.
   child.stdin?.on('error', () => undefined)
   child.stdin?.end(input)
 
@@ -188,7 +194,7 @@ async function watch(
   try {
     if (signal.aborted) onAbort()
     const { exitCode, signal: killedBy } = await exitOf(child)
-    // Those it left behind end with it; they may hold its output open, so they go first.
+    // Processes left behind are killed first, since they may hold the output open.
     ending ??= endGroup(child, graceMs)
     await ending
     await drained(child)
@@ -216,7 +222,7 @@ function exitOf(child: ChildProcess): Promise<{ exitCode: number | null; signal:
   })
 }
 
-/** Waits until all output has arrived; one who left the group and holds the pipe open is not waited for. */
+/** Waits until all output has arrived, but not for a process that left the group and holds the pipe open. */
 function drained(child: ChildProcess): Promise<void> {
   return new Promise((settle) => {
     if (child.stdout?.closed !== false && child.stderr?.closed !== false) return settle()
@@ -232,7 +238,7 @@ function drained(child: ChildProcess): Promise<void> {
   })
 }
 
-/** The groups that are running. They are ended without grace when this process exits. */
+/** The running groups. They are killed without a grace period when this process exits. */
 function liveGroups(): { add(child: ChildProcess): void; delete(child: ChildProcess): void } {
   const children = new Set<ChildProcess>()
   const killAll = () => {
@@ -255,13 +261,9 @@ async function openWorkingDirectory(path: string, asked: string, roots: readonly
     return await openDirectoryWithin(path, roots)
   } catch (thrown) {
     if (thrown instanceof CapabilityError) throw thrown
-    throw new CapabilityError(
-      'execution_failed',
-      `"${asked}" is no directory to run in; name an existing one`,
-      {
-        cause: thrown,
-      },
-    )
+    throw new CapabilityError('execution_failed', `"${asked}" is not a directory; name an existing one`, {
+      cause: thrown,
+    })
   }
 }
 
@@ -282,13 +284,13 @@ function refusal(command: string, file: string | undefined, listed: readonly str
   if (/\s/.test(command)) {
     return new CapabilityError(
       'denied',
-      `"${command}" is no command; pass the command's name alone and its arguments as a list`,
+      `"${command}" is not a command; pass the command's name alone and its arguments as a list`,
     )
   }
   if (file === undefined && (listed.includes('*') || listed.includes(command))) {
     return new CapabilityError('not_available', `"${command}" is not installed here; use another command`)
   }
-  return new CapabilityError('denied', `"${command}" may not be started; granted: ${names || 'nothing'}`)
+  return new CapabilityError('denied', `"${command}" is not allowed; allowed commands: ${names || 'none'}`)
 }
 
 function timedOut(
@@ -298,10 +300,10 @@ function timedOut(
   stderr: OutputWindow,
 ): CapabilityError {
   const said = [stdout.text(), stderr.text()].filter((text) => text !== '').join('\n')
-  const until = said === '' ? 'It had written nothing.' : `It had written:\n${said}`
+  const until = said === '' ? 'It printed nothing.' : `Output so far:\n${said}`
   return new CapabilityError(
     'timeout',
-    `"${command}" was stopped after ${timeoutMs} ms; allow it more time or give it less to do. ${until}`,
+    `"${command}" was stopped after ${timeoutMs} ms; raise timeoutMs or reduce the work. ${until}`,
   )
 }
 

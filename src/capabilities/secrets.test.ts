@@ -29,10 +29,10 @@ describe('secrets', () => {
   it('that were not declared or not granted throw, with the name', async () => {
     const access = await secrets({ env: ['API_KEY', 'OTHER'] }, ['API_KEY', 'UNLISTED'])
     expect(() => `Bearer ${access.get('UNLISTED')}`).toThrow(
-      'there is no secret "UNLISTED": the host does not grant it; add it to secretsBackend',
+      'secret "UNLISTED" is not available: the host does not grant it; add it to secretsBackend',
     )
     expect(() => access.get('OTHER')).toThrow(
-      'there is no secret "OTHER": probe does not declare it; declare it in capabilities.secrets',
+      'secret "OTHER" is not available: probe does not declare it; declare it in capabilities.secrets',
     )
     expect(() => access.get('UNLISTED')).toThrow(expect.objectContaining({ code: 'denied' }))
     const all = await secrets({ env: ['API_KEY'] })
@@ -65,7 +65,7 @@ describe('secrets', () => {
     await writeFile(bad, '{"API_KEY": "key-12345678",,}')
     expect(() => secretsBackend({ file: bad })).toThrow(/^(?!.*key-123).*not valid JSON/)
     await writeFile(bad, '["key-12345678"]')
-    expect(() => secretsBackend({ file: bad })).toThrow('does not hold an object')
+    expect(() => secretsBackend({ file: bad })).toThrow('does not contain a JSON object')
     await writeFile(bad, '{"PIN": 123456}')
     expect(() => secretsBackend({ file: bad })).toThrow('"PIN"')
     expect(() => secretsBackend({ file: join(home, 'missing') })).toThrow('cannot be read')

@@ -13,15 +13,15 @@ import { describeError, ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import { isMaskable, maskValues } from '../secrets/mask-values.ts'
 
-/** Where secrets are read from. */
+/** Where to read secrets from. */
 export interface SecretsOptions {
   /** Names of environment variables that are secrets. */
   readonly env?: readonly string[]
-  /** A file of secrets: an object of texts in JSON when it ends in `.json`, `NAME=value` lines otherwise. */
+  /** A file of secrets: a JSON object of strings if its name ends in `.json`, `NAME=value` lines otherwise. */
   readonly file?: string
-  /** Where `env` is read from. The environment of this process by default. */
+  /** The source of `env`. Defaults to this process's environment. */
   readonly environment?: { readonly [name: string]: string | undefined }
-  /** Called for values too short to be masked. A process warning by default; the value itself is never in it. */
+  /** Called for values too short to mask, without the value itself. Emits a process warning by default. */
   readonly onWarning?: (message: string) => void
 }
 
@@ -33,9 +33,9 @@ const OPTIONS: OptionRules<SecretsOptions> = {
 }
 
 /**
- * Named secrets from the environment or a file, read once. A tool gets those it declared and the host lists; `get`
- * throws `denied`, with the name, for any other: a header with `undefined` in it is never sent.
- * `mask` covers all of them, whoever asked: a secret must not be printed by a tool that never held it either.
+ * Named secrets from the environment or a file, read once. A tool gets the secrets that it declares and the host
+ * lists; `get` throws `denied`, with the name, for any other, so a header with `undefined` in it is never sent.
+ * `mask` covers all secrets, whichever tool asks: a tool must not print a secret that it never received either.
  */
 export function secretsBackend(options: SecretsOptions): CapabilityBackend<'secrets'> & {
   mask(text: string): string
@@ -53,7 +53,7 @@ export function secretsBackend(options: SecretsOptions): CapabilityBackend<'secr
       if (granted.length === 0) {
         throw new CapabilityError(
           'denied',
-          `the host has none of the secrets ${scope.tool} asks for (${declared.join(', ')}); add them to secretsBackend`,
+          `the host has none of the secrets ${scope.tool} declares (${declared.join(', ')}); add them to secretsBackend`,
         )
       }
       return { get: (name) => readGranted(name) }
@@ -64,7 +64,7 @@ export function secretsBackend(options: SecretsOptions): CapabilityBackend<'secr
         const isDeclared = declared.includes('*') || declared.includes(name)
         const problem = isDeclared ? 'the host does not grant it' : `${scope.tool} does not declare it`
         const step = isDeclared ? 'add it to secretsBackend' : 'declare it in capabilities.secrets'
-        throw new CapabilityError('denied', `there is no secret "${name}": ${problem}; ${step}`)
+        throw new CapabilityError('denied', `secret "${name}" is not available: ${problem}; ${step}`)
       }
     },
     mask,
@@ -87,7 +87,7 @@ function readSecretFile(file: string): [name: string, value: string][] {
     if (typeof value === 'string') return [name, value]
     throw new ToolcribError(
       'config-invalid',
-      `secret "${name}" in ${file} is not a text; put its value in quotes`,
+      `secret "${name}" in ${file} is not a string; put its value in quotes`,
     )
   })
 }
@@ -105,16 +105,16 @@ function parseJson(text: string, file: string): Record<string, unknown> {
   try {
     parsed = JSON.parse(text)
   } catch {
-    // What the parser says quotes the file, which is full of secrets.
-    throw new ToolcribError('config-invalid', `${file} is not valid JSON; correct it`)
+    // The parser's message quotes the file, which contains secrets.
+    throw new ToolcribError('config-invalid', `${file} is not valid JSON; fix the syntax`)
   }
   if (isRecord(parsed)) return parsed
-  throw new ToolcribError('config-invalid', `${file} does not hold an object; write {"NAME": "value"}`)
+  throw new ToolcribError('config-invalid', `${file} does not contain a JSON object; write {"NAME": "value"}`)
 }
 
 function warnOfShort(secrets: ReadonlyMap<string, string>, warn: (message: string) => void): void {
   for (const [name, value] of secrets) {
     if (isMaskable(value)) continue
-    warn(`secret "${name}" is too short to be masked in results; use one of 6 characters or more`)
+    warn(`secret "${name}" is too short to mask in results; use at least 6 characters`)
   }
 }

@@ -7,22 +7,19 @@ import { directorySpaces } from './storage/directory-spaces.ts'
 import { memorySpaces } from './storage/memory-spaces.ts'
 import type { StorageSpace } from './storage/space.ts'
 
-/** Where values are kept, who shares them, and how much fits. */
+/** Where values are stored, which tools share them, and the size limits. */
 export interface StorageOptions {
-  /** Keeps values in this directory, one process at a time; in memory when absent. */
+  /** Stores values in this directory, for one process at a time; in memory if absent. */
   readonly directory?: string
-  /**
-   * Tools that share a space, by the space's name. The memory tools share one and the kanban tools another unless
-   * this says otherwise.
-   */
+  /** Tools that share a space, by space name. By default the memory tools share one and the kanban tools another. */
   readonly shared?: { readonly [space: string]: readonly string[] }
-  /** Gives each session spaces of its own. */
+  /** Gives each session its own spaces. */
   readonly perSession?: boolean
-  /** The longest key, in characters. 256 by default. */
+  /** Maximum key length, in characters. 256 by default. */
   readonly maxKeyLength?: number
-  /** The largest value, in bytes. 1 MiB by default. */
+  /** Maximum value size, in bytes. 1 MiB by default. */
   readonly maxValueBytes?: number
-  /** The most keys a space holds. 10,000 by default. */
+  /** Maximum keys per space. 10,000 by default. */
   readonly maxKeys?: number
 }
 
@@ -32,8 +29,8 @@ const SHARED_BY_DEFAULT = {
 }
 
 /**
- * A key-value store for each tool. A tool sees its own space only; sharing one is up to the host. Changes to a
- * space happen one after the other, so that calls that run side by side lose nothing.
+ * A key-value store for each tool. A tool sees only its own space, unless the host shares one. Changes to a space run
+ * one at a time, so concurrent calls lose no updates.
  */
 export function storageBackend(options: StorageOptions = {}): CapabilityBackend<'storage'> {
   const { maxKeyLength = 256, maxValueBytes = 1024 * 1024, maxKeys = 10_000 } = options
@@ -52,13 +49,13 @@ export function storageBackend(options: StorageOptions = {}): CapabilityBackend<
     if (bytes > maxValueBytes) {
       throw new CapabilityError(
         'execution_failed',
-        `a value of ${bytes} bytes is more than the ${maxValueBytes} the host allows; split it`,
+        `the value has ${bytes} bytes, more than the ${maxValueBytes} the host allows; split it`,
       )
     }
     if ((await space.get(key)) === undefined && (await space.count()) >= maxKeys) {
       throw new CapabilityError(
         'execution_failed',
-        `the store holds ${maxKeys} keys already; delete some first`,
+        `the store already has ${maxKeys} keys, the maximum; delete some first`,
       )
     }
     await space.set(key, value)
@@ -99,7 +96,7 @@ export function storageBackend(options: StorageOptions = {}): CapabilityBackend<
   }
 }
 
-/** The space of a tool: a shared one by name, its own otherwise; the two kinds never meet. */
+/** Maps a tool to its space: a shared one by name, otherwise its own. The two kinds of names never collide. */
 function spaceNames(shared: { readonly [space: string]: readonly string[] }): (tool: string) => string {
   const spaces = new Map(
     Object.entries(shared).flatMap(([space, tools]) => tools.map((tool) => [tool, space])),

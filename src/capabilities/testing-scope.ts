@@ -1,6 +1,6 @@
 import type { CapabilityScope } from '../capability.ts'
 
-/** A scope for tests: a tool called `probe`, in a session of its own. */
+/** A scope for tests: a tool called `probe`, in its own session. */
 export function testScope(changes: Partial<CapabilityScope> = {}): CapabilityScope {
   return {
     tool: 'probe',

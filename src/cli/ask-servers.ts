@@ -13,17 +13,17 @@ import type { ServerFlags } from './flags.ts'
 import type { Terminal } from './terminal.ts'
 import { findWithFlags, hasLockfile, unlockedServers, withRegistry } from './with-registry.ts'
 
-/** What the configured servers list now, and why others could not be asked. */
+/** What the configured servers list now, and why some could not be asked. */
 export interface Observation {
   readonly observed: ReadonlyMap<string, ObservedServer>
   readonly failed: readonly { readonly server: string; readonly reason: string }[]
-  /** What the scanner finds suspicious in what they list. */
+  /** The scanner's findings in what they list. */
   readonly findings: readonly Finding[]
 }
 
 /**
- * Asks servers what they list, without holding anything back. Servers that `mayStart` refuses are observed by their
- * config alone: a command that nobody approved is not run just to look at it.
+ * Asks servers what they list, without quarantine. Servers that `mayStart` rejects are observed only by their config:
+ * an unapproved command is not run just to look at it.
  */
 export function askServers(
   terminal: Terminal,
@@ -39,36 +39,33 @@ export function askServers(
       .filter(({ server }) => servers.tools(server) === undefined)
       .map((status) => ({
         server: status.server,
-        reason:
-          status.state === 'failed'
-            ? status.reason
-            : 'it did not answer in time; give it more with --timeout',
+        reason: status.state === 'failed' ? status.reason : 'it did not respond in time; increase --timeout',
       }))
     return { observed, failed, findings: servers.findings() }
   })
 }
 
-/** Servers that are new or whose command changed, decided by config and lockfile alone. */
+/** New servers and those whose command changed, decided from config and lockfile alone. */
 export function unapprovedServers({ config, lockfile }: FoundConfig): Map<string, LockChange> {
   const commands = new Map(Object.entries(config.servers).map(([name, server]) => [name, { config: server }]))
   const changes = compareWithLock(lockfile ?? { servers: new Map() }, commands)
   return new Map(changes.map((change) => [change.server, change]))
 }
 
-/** Notes the servers that no lockfile holds, so that nobody takes them for approved. */
+/** Notes the servers without a lockfile, so that they are not mistaken for approved ones. */
 export function noteUnlocked(terminal: Terminal, found: FoundConfig): void {
   for (const { lockfile, servers } of unlockedServers(found)) {
-    const step = `there is no ${lockfile}; write it with "toolcrib lock --config" and the config beside it`
-    terminal.note(`${pc.yellow('note')} not held to a lockfile: ${servers.join(', ')} (${step})`)
+    const step = `${lockfile} does not exist; write it with "toolcrib lock --config" and the config beside it`
+    terminal.note(`${pc.yellow('note')} without a lockfile: ${servers.join(', ')} (${step})`)
   }
 }
 
-/** Config and lockfile, for commands that compare with one. Throws `config-invalid` when there is none. */
+/** Returns config and lockfile, for commands that compare with one. Throws `config-invalid` when there is none. */
 export async function requireLockfile(
   terminal: Terminal,
   flags: ServerFlags,
 ): Promise<FoundConfig & { readonly lockfile: Lockfile }> {
   const { lockfile, ...found } = await findWithFlags(terminal, flags)
   if (lockfile && hasLockfile({ ...found, lockfile })) return { ...found, lockfile }
-  throw new ToolcribError('config-invalid', `there is no ${found.lockPath}; write one with "toolcrib lock"`)
+  throw new ToolcribError('config-invalid', `${found.lockPath} does not exist; write it with "toolcrib lock"`)
 }

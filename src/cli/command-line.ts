@@ -39,7 +39,7 @@ const COMMANDS = [
   evalCommand,
 ]
 
-/** Runs one command line, such as `['list', '--json']`, and returns its exit code. Throws what is a bug. */
+/** Runs one command line, such as `['list', '--json']`, and returns its exit code. Rethrows bugs. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   const program = describeProgram(terminal)
   try {
@@ -83,7 +83,7 @@ const HELP = `
 Start with "toolcrib tour", then "toolcrib doctor".
 Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 130 cancelled.`
 
-/** Decided by the words alone: a command line that cannot be parsed has no flags. */
+/** Looks only at the words, because a command line that cannot be parsed has no flags. */
 function asksForJson(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end === -1 ? args : args.slice(0, end)).includes('--json')

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { enoughServers } from './enough-servers.ts'
 
 describe('enoughServers', () => {
-  it('is reached five seconds after the last server that came up or failed, when something is there', async () => {
+  it('is reached five seconds after the last server connected or failed, when tools are available', async () => {
     const { timers, schedule } = fakeTimers()
     let found = 0
     const enough = enoughServers(() => found > 0, schedule)
@@ -21,7 +21,7 @@ describe('enoughServers', () => {
     await enough.reached
   })
 
-  it('is not put off by a server that fails again and again', () => {
+  it('is not delayed by a server that fails repeatedly', () => {
     const { timers, schedule } = fakeTimers()
     const enough = enoughServers(() => true, schedule)
     for (let times = 0; times < 3; times++) enough.note(state('a', 'failed'))

@@ -10,12 +10,12 @@ describe('--timeout', () => {
     return command.parse(['--timeout', text], { from: 'user' }).opts().timeout
   }
 
-  it('takes milliseconds, as far as a timer can wait', () => {
+  it('accepts milliseconds up to the limit of a timer', () => {
     expect(read('1500')).toBe(1500)
     expect(read('2147483647')).toBe(2 ** 31 - 1)
   })
 
   it.each(['0', '-1', 'soon', '', 'NaN', 'Infinity', '2147483648', '99999999999'])('refuses %j', (text) => {
-    expect(() => read(text)).toThrow('more than 0 and at most 2147483647')
+    expect(() => read(text)).toThrow('greater than 0 and at most 2147483647')
   })
 })

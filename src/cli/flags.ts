@@ -1,33 +1,33 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 
-/** Flags of every command over servers. */
+/** Flags of every command that uses servers. */
 export interface ServerFlags {
   readonly config?: string
   readonly lockfile?: string
-  /** How long servers may take; the config's own limit or the default, when absent. */
+  /** Time limit per server. Default: the config's limit, or 30 s. */
   readonly timeout?: number
   readonly json?: boolean
 }
 
-/** Flags of every command that opens a registry. They win over environment and config. */
+/** Flags of every command that opens a registry. They take precedence over environment and config. */
 export interface RegistryFlags {
   readonly mode?: 'full' | 'lazy' | 'auto'
   readonly defer?: 'all' | 'mcp' | 'flagged'
-  /** Every server must be held to a lockfile. */
+  /** Every server needs a lockfile. */
   readonly locked?: boolean
 }
 
-/** The flag of commands that use what servers listed before. */
+/** The flag of commands that use cached tools. */
 export interface RefreshFlags {
   readonly refresh?: boolean
 }
 
-/** Adds the flags of every command over servers. */
+/** Adds the flags of every command that uses servers. */
 export function withServerFlags(command: Command): Command {
   return command
-    .option('--config <file>', 'read this config file and no other')
+    .option('--config <file>', 'read only this config file')
     .option('--lockfile <file>', 'use this lockfile (default: toolcrib.lock beside the config)')
-    .option('--timeout <ms>', 'how long each server may take (default: 30000)', toMilliseconds)
+    .option('--timeout <ms>', 'time limit for each server (default: 30000)', toMilliseconds)
     .option('--json', 'print the result as JSON')
 }
 
@@ -35,11 +35,10 @@ export function withServerFlags(command: Command): Command {
 export function withRegistryFlags(command: Command): Command {
   return command
     .addOption(
-      new Option('--mode <mode>', 'full: show every tool; lazy: once found; auto: by their number').choices([
-        'full',
-        'lazy',
-        'auto',
-      ]),
+      new Option(
+        '--mode <mode>',
+        'full: show every tool; lazy: show tools once found; auto: depends on their number',
+      ).choices(['full', 'lazy', 'auto']),
     )
     .addOption(
       new Option('--defer <what>', 'which tools lazy mode defers').choices(['all', 'mcp', 'flagged']),
@@ -47,26 +46,26 @@ export function withRegistryFlags(command: Command): Command {
     .option('--locked', 'fail when a server has no lockfile')
 }
 
-/** Adds the flag of commands that use what servers listed before. */
+/** Adds the flag of commands that use cached tools. */
 export function withRefreshFlag(command: Command): Command {
-  return command.option('--refresh', 'ask every server again, also those whose tools are remembered')
+  return command.option('--refresh', 'ask every server again, including those with cached tools')
 }
 
-/** What `--help` says about the flags of a registry. */
+/** The help text about registry flags. */
 export const REGISTRY_HELP = `Precedence of --mode and --defer: flags, environment (TOOLCRIB_REGISTRY_MODE, TOOLCRIB_DEFER), project config, \
 user config.
 With --locked, a missing lockfile is an error: use it in CI.`
 
-/** What `--help` says about remembered tools. */
-export const REFRESH_HELP = `The tools of a server are remembered for a day, so the next run starts nothing; --refresh asks the servers again.`
+/** The help text about cached tools. */
+export const REFRESH_HELP = `The tools of a server are cached for a day, so the next run does not start it; --refresh asks the servers again.`
 
-/** A timer with a longer delay fires at once. */
+/** A timer with a longer delay fires immediately. */
 const MAX_MILLISECONDS = 2 ** 31 - 1
 
 function toMilliseconds(value: string): number {
   const count = Number(value)
   if (count > 0 && count <= MAX_MILLISECONDS) return count
   throw new InvalidArgumentError(
-    `It must be a number of milliseconds, more than 0 and at most ${MAX_MILLISECONDS}.`,
+    `It must be a number of milliseconds, greater than 0 and at most ${MAX_MILLISECONDS}.`,
   )
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { untilSignal } from './interrupt.ts'
 
 describe('untilSignal', () => {
-  it('aborts the work with the first signal, and ends the process when cleaning up takes too long', async () => {
+  it('aborts the work on the first signal, and exits the process when cleaning up takes too long', async () => {
     const exits: [ms: number, exitCode: number][] = []
     let cleanUp = () => {}
     const ended = untilSignal(
@@ -18,13 +18,13 @@ describe('untilSignal', () => {
     const listening = process.listenerCount('SIGTERM')
     process.emit('SIGTERM')
     expect(exits).toEqual([[5_000, 143]])
-    // The next one is the system's to handle: it ends the process.
+    // The system handles the next one, which ends the process.
     expect(process.listenerCount('SIGTERM')).toBe(listening - 1)
     cleanUp()
     await expect(ended).rejects.toMatchObject({ name: 'Interrupted', exitCode: 143 })
   })
 
-  it('lets work that no signal meets go on as long as it likes', async () => {
+  it('does not limit work without a signal', async () => {
     const exits: number[] = []
     expect(
       await untilSignal(

@@ -1,9 +1,9 @@
 import type { SignalSource } from './terminal.ts'
 
-/** Work that a signal ended. */
+/** Thrown when a signal ended the work. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
-  /** What shells expect of a process that the signal ended. */
+  /** The exit code that shells expect of a process ended by the signal. */
   readonly exitCode: number
 
   constructor(signal: string, exitCode: number) {
@@ -14,12 +14,12 @@ export class Interrupted extends Error {
 
 const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
-/** Longer than it takes to kill servers that do not end by themselves. */
+/** Longer than it takes to kill servers that do not exit by themselves. */
 const CLEAN_UP_MS = 5_000
 
 /**
- * Runs work that cleans up after itself. The first signal to stop aborts its `AbortSignal` with `Interrupted`; a second
- * one ends the process at once, and so does a clean-up that takes longer than five seconds.
+ * Runs work that cleans up after itself. The first signal aborts its `AbortSignal` with `Interrupted`; a second one
+ * exits the process immediately, and so does a clean-up that takes longer than five seconds.
  */
 export async function untilSignal<Result>(
   signals: SignalSource,
@@ -46,12 +46,12 @@ export async function untilSignal<Result>(
   }
 }
 
-/** Does not keep the process alive when it ends sooner. */
+/** The timer does not keep the process alive. */
 function exitProcessIn(ms: number, exitCode: number): void {
   setTimeout(() => process.exit(exitCode), ms).unref()
 }
 
-/** Resolves as the promise does, or rejects with the signal's reason as soon as it is aborted. */
+/** Settles like the promise, or rejects with the signal's reason as soon as it is aborted. */
 export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   let stop = () => {}
   const aborted = new Promise<never>((_, reject) => {

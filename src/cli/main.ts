@@ -2,7 +2,7 @@
 import { runCommandLine } from './command-line.ts'
 import { processTerminal } from './terminal.ts'
 
-// A reader that has seen enough (`| head`) closes the pipe: the command still ends its servers, and prints no more.
+// A reader that closes the pipe early (`| head`) must not crash the command: it still stops its servers.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })

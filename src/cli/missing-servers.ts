@@ -4,8 +4,8 @@ import type { Terminal } from './terminal.ts'
 import { plain, plural } from './text.ts'
 
 /**
- * Notes which servers a result lacks, and why, and whether the tools of others are remembered ones. Returns the exit
- * code: 1 when servers are configured and the result has none of them.
+ * Notes which servers are missing from a result, and why, and whether the tools of others are cached. Returns the
+ * exit code: 1 when servers are configured and all of them are missing.
  */
 export function noteMissing(
   terminal: Terminal,
@@ -13,7 +13,7 @@ export function noteMissing(
   what: 'listed' | 'searched' | 'counted',
 ): 0 | 1 {
   if (statuses.length === 0) {
-    const step = 'add one, or import those of other programs with "toolcrib import"'
+    const step = 'add one, or run "toolcrib import" to copy servers from other programs'
     terminal.note(`${pc.yellow('note')} no servers are configured; ${step}`)
     return 0
   }
@@ -21,16 +21,16 @@ export function noteMissing(
   for (const status of missing)
     terminal.note(`${pc.yellow('note')} ${status.server} is not ${what}: ${reasonOf(status)}`)
   if (isNoneThere(statuses)) {
-    terminal.note(`${pc.red('error')} no server answered; find out why with "toolcrib doctor"`)
+    terminal.note(`${pc.red('error')} no server responded; find out why with "toolcrib doctor"`)
     return 1
   }
   const remembered = statuses.filter(({ state }) => state === 'cold').length
   if (remembered > 0 && terminal.errors.isTTY)
-    terminal.note(pc.dim('tools are as remembered; ask the servers again with --refresh'))
+    terminal.note(pc.dim('tools are from the cache; use --refresh to ask the servers again'))
   return 0
 }
 
-/** Notes how many tools are in quarantine, which the result leaves out. */
+/** Notes how many quarantined tools are missing from the result. */
 export function noteQuarantined(
   terminal: Terminal,
   registry: ToolRegistry,
@@ -44,13 +44,13 @@ export function noteQuarantined(
   )
 }
 
-/** Tools whose definition changed since it was approved, by name. */
+/** The names of tools whose definition changed since it was approved. */
 export function quarantinedTools(registry: ToolRegistry): string[] {
   const names = registry.listSchemas().map(({ name }) => name)
   return names.filter((name) => registry.explain(name).state === 'quarantined')
 }
 
-/** Whether servers are configured, and none of them has answered. */
+/** Whether servers are configured, and none of them has responded. */
 export function isNoneThere(statuses: readonly ServerStatus[]): boolean {
   return statuses.length > 0 && statuses.every(isMissing)
 }
@@ -62,5 +62,5 @@ function isMissing({ state }: ServerStatus): boolean {
 function reasonOf(status: ServerStatus): string {
   return status.state === 'failed'
     ? `it failed: ${plain(status.reason)}`
-    : 'it is still connecting; give it more time with --timeout'
+    : 'it is still connecting; increase --timeout'
 }

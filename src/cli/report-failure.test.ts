@@ -1,11 +1,11 @@
 import { CommanderError } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { fakeTerminal } from './fake-terminal.ts'
+import { fakeTerminal } from './fake-terminal.fixture.ts'
 import { reportFailure } from './report-failure.ts'
 
 const unseen = { isJson: false, command: 'list' }
 
-describe('what ends a command', () => {
+describe('an error that ends a command', () => {
   it('is not a failure after --help or --version', async () => {
     const help = new CommanderError(0, 'commander.help', '(outputHelp)')
     const { terminal, stdout, stderr } = fakeTerminal()
@@ -13,7 +13,7 @@ describe('what ends a command', () => {
     expect(stdout() + stderr()).toBe('')
   })
 
-  it('is thrown with its stack when it is a bug', async () => {
+  it('is rethrown with its stack when it is a bug', async () => {
     const bug = new TypeError('x is not a function')
     await expect(reportFailure(bug, fakeTerminal().terminal, unseen)).rejects.toBe(bug)
   })

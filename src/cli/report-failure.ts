@@ -4,7 +4,7 @@ import { Interrupted } from './interrupt.ts'
 import type { Terminal } from './terminal.ts'
 import { plainLines } from './text.ts'
 
-/** What went wrong, as `--json` prints it under `error`. */
+/** An error, as `--json` prints it under `error`. */
 interface Failure {
   /** A code of `ToolcribError`, or one of `usage-invalid`, `cancelled` and `internal`. */
   readonly code: string
@@ -14,25 +14,25 @@ interface Failure {
 
 export interface FailureOptions {
   readonly isJson: boolean
-  /** The command that failed; undefined when the command line names none. */
+  /** The command that failed; undefined when the command line has none. */
   readonly command: string | undefined
 }
 
 /**
- * Reports the error that ended a command, on stderr and, for programs, as JSON on stdout. Returns the exit code. An
- * error that the user can do something about is one line; any other is a bug, and is thrown with its stack.
+ * Reports the error that ended a command, on stderr and, with `--json`, on stdout. Returns the exit code. An error
+ * that the user can fix is one line; any other is a bug and is rethrown with its stack.
  */
 export async function reportFailure(
   error: unknown,
   terminal: Terminal,
   options: FailureOptions,
 ): Promise<number> {
-  // Commander ends --help and --version by an error, too.
+  // Commander also throws for --help and --version.
   if (error instanceof CommanderError && error.exitCode === 0) return 0
   const { exitCode, ...failure } = await describe(error, options.command)
   if (options.isJson) terminal.printJson({ error: failure })
   if (exitCode === undefined) throw error
-  // Commander has printed its own message already.
+  // Commander has already printed its own message.
   if (!(error instanceof CommanderError)) terminal.note(describeFailure(failure))
   return exitCode
 }
@@ -56,7 +56,7 @@ async function describe(
   return { code, message, ...(isQuery ? { hint } : {}), exitCode: FAILED.has(code) ? 1 : 2 }
 }
 
-/** Codes of errors that are not the user's: the input was fine, and the work could not be done. */
+/** Errors that are not the user's fault: the input was valid, but the work could not be done. */
 const FAILED: ReadonlySet<string> = new Set(['source-unavailable', 'store-unavailable'])
 
 function describeFailure({ code, message, hint }: Failure): string {

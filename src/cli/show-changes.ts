@@ -3,7 +3,7 @@ import { changeDigest, type FieldChange, type Finding, type LockChange } from 't
 import type { Terminal } from './terminal.ts'
 import { exact, plain, plural } from './text.ts'
 
-/** Prints what is new, gone or different, field by field, and what the scanner finds suspicious in it. */
+/** Prints new, removed and changed servers and tools, field by field, with the scanner's findings. */
 export function showChanges(
   terminal: Terminal,
   changes: readonly LockChange[],
@@ -16,7 +16,7 @@ export function showChanges(
   }
 }
 
-/** The findings about tools that are new or changed. */
+/** The findings about new and changed tools. */
 export function findingsOf(changes: readonly LockChange[], findings: readonly Finding[]): Finding[] {
   return findings.filter(({ server, tool }) =>
     changes.some(
@@ -78,7 +78,7 @@ function titleOf(change: LockChange): string {
   }
 }
 
-/** Everything of a new tool, with its parameters one by one so that each can be read. */
+/** The whole definition of a new tool, with its parameters listed one by one. */
 function fieldsOf(change: LockChange): readonly FieldChange[] {
   if ('fields' in change) return change.fields
   if (change.kind !== 'tool-added') return []
@@ -100,7 +100,7 @@ function showField(terminal: Terminal, { path, before, after }: FieldChange): vo
   if (after !== undefined) terminal.say(pc.green(`      + ${now}`))
 }
 
-/** Values as JSON; texts to the letter, with hidden characters made visible. */
+/** Values as JSON; text exactly, with hidden characters made visible. */
 function write(value: unknown): string {
   if (value === undefined) return ''
   return exact(typeof value === 'string' ? value : JSON.stringify(value))
@@ -109,7 +109,7 @@ function write(value: unknown): string {
 const CONTEXT = 40
 const WHOLE = 160
 
-/** Of two long texts, only where they differ, with some context. */
+/** Shortens two long texts to where they differ, with some context. */
 function part(before: string, after: string): [string, string] {
   if (before.length <= WHOLE && after.length <= WHOLE) return [before, after]
   let start = 0

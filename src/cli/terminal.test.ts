@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { fakeTerminal } from './fake-terminal.ts'
+import { fakeTerminal } from './fake-terminal.fixture.ts'
 
 const LONG = 'word '.repeat(10).trim()
 
@@ -13,7 +13,7 @@ function read(stream: PassThrough): string {
 }
 
 describe('a terminal', () => {
-  it('wraps prose to its width, and prints lines as they are', () => {
+  it('wraps prose to its width, and prints lines unchanged', () => {
     const output = screen(24)
     const { terminal } = fakeTerminal({ output })
     terminal.say(LONG)
@@ -23,11 +23,11 @@ describe('a terminal', () => {
     expect(terminal.width).toBe(24)
   })
 
-  it('takes a width of 0 for unknown', () => {
+  it('treats a width of 0 as unknown', () => {
     expect(fakeTerminal({ output: screen(0) }).terminal.width).toBe(100)
   })
 
-  it('keeps notes and progress off the output', () => {
+  it('keeps notes and progress out of stdout', () => {
     const errors = screen(24)
     const { terminal, stdout } = fakeTerminal({ errors })
     terminal.note(LONG)
@@ -47,7 +47,7 @@ describe('a terminal', () => {
     expect(fakeTerminal({ output: screen(80) }).terminal.isInteractive).toBe(false)
   })
 
-  it('wraps nothing and shows no progress where nobody looks', () => {
+  it('wraps nothing and shows no progress without a terminal', () => {
     const { terminal, stdout, stderr } = fakeTerminal()
     terminal.say(LONG)
     terminal.printJson({ a: 1 })

@@ -1,8 +1,9 @@
 import type { Readable, Writable } from 'node:stream'
 import pc from 'picocolors'
+import type { Schedule } from 'toolcrib/mcp'
 import { cut, wrap } from './text.ts'
 
-/** Where a command reads, writes and looks: the process's own streams and folder, or those of a test. */
+/** The streams, environment and folder of a command: the process's own, or those of a test. */
 export interface TerminalOptions {
   readonly input: Readable & { readonly isTTY?: boolean }
   readonly output: OutputStream
@@ -10,6 +11,8 @@ export interface TerminalOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly signals: SignalSource
+  /** How a command waits. Default: timers. */
+  readonly schedule?: Schedule
 }
 
 export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number }
@@ -21,8 +24,8 @@ export interface SignalSource {
 }
 
 /**
- * The terminal of one command: results go to its output, notes and progress to its errors. Text for people is wrapped
- * to the terminal's width, and printed as it is where there is no terminal.
+ * The terminal of one command: results go to stdout, notes and progress to stderr. Text for people is wrapped to the
+ * terminal's width, and printed unchanged when there is no terminal.
  */
 export class Terminal {
   readonly input: TerminalOptions['input']
@@ -31,19 +34,21 @@ export class Terminal {
   readonly env: TerminalOptions['env']
   readonly cwd: string
   readonly signals: SignalSource
-  /** What the command exits with, unless an error ends it. */
+  readonly schedule: Schedule
+  /** The command's exit code, unless an error ends it. */
   exitCode = 0
 
-  constructor({ input, output, errors, env, cwd, signals }: TerminalOptions) {
+  constructor({ input, output, errors, env, cwd, signals, schedule = withTimers }: TerminalOptions) {
     this.input = input
     this.output = output
     this.errors = errors
     this.env = env
     this.cwd = cwd
     this.signals = signals
+    this.schedule = schedule
   }
 
-  /** Whether somebody reads the output and can answer questions. */
+  /** Whether a person reads the output and can answer questions. */
   get isInteractive(): boolean {
     return this.input.isTTY === true && this.output.isTTY === true
   }
@@ -53,36 +58,41 @@ export class Terminal {
     return this.output.isTTY ? this.output.columns || 100 : 120
   }
 
-  /** A line of output, as it is. */
+  /** Prints a line unchanged. */
   print(line = ''): void {
     this.output.write(`${line}\n`)
   }
 
-  /** Prose on the output, wrapped between words. */
+  /** Prints prose, wrapped between words. */
   say(line = ''): void {
     this.print(this.fit(line))
   }
 
-  /** Prose wrapped to the width of the terminal; unchanged where there is none. */
+  /** Wraps prose to the terminal's width; returns it unchanged when there is no terminal. */
   fit(text: string): string {
     return this.output.isTTY ? wrap(text, this.width) : text
   }
 
-  /** Data for programs. */
+  /** Prints data for programs. */
   printJson(data: unknown): void {
     this.print(JSON.stringify(data, null, 2))
   }
 
-  /** A line for people that is not part of the result. */
+  /** Prints a line for people that is not part of the result. */
   note(line: string): void {
     const { isTTY, columns } = this.errors
     this.errors.write(`${isTTY ? wrap(line, columns || 80) : line}\n`)
   }
 
-  /** One line that changes while work goes on; nothing where there is no terminal. */
+  /** One line that is updated while work goes on; does nothing without a terminal. */
   progressLine(): ProgressLine {
     return progressLine(this.errors)
   }
+}
+
+function withTimers(ms: number, fire: () => void): () => void {
+  const timer = setTimeout(fire, ms)
+  return () => clearTimeout(timer)
 }
 
 /** The process's own terminal. */

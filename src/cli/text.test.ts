@@ -6,13 +6,13 @@ import { withoutHidden } from '../names.ts'
 import { exact, plain, plainLines, wrap } from './text.ts'
 
 describe('prose on a terminal', () => {
-  it('is broken between words, and goes on where it began', () => {
+  it('is wrapped between words, and keeps its indent', () => {
     expect(wrap('  ✗ a line that is too long for it', 16)).toBe('  ✗ a line that\n  is too long\n  for it')
     expect(wrap('short\n\nlines stay', 16)).toBe('short\n\nlines stay')
     expect(wrap('averyveryverylongword and more', 10)).toBe('averyveryverylongword\nand more')
   })
 
-  it('counts no colours', () => {
+  it('ignores colours', () => {
     const { green } = pc.createColors(true)
     expect(wrap(`${green('four')} ${green('four')}`, 9)).toBe(`${green('four')} ${green('four')}`)
     expect(stripVTControlCharacters(wrap(green('  four four'), 8))).toBe('  four\n  four')
@@ -35,7 +35,7 @@ describe('prose on a terminal', () => {
 })
 
 describe('text of a server', () => {
-  it('hides nothing that never reaches the model', () => {
+  it('shows every character hidden from the model', () => {
     const hidden = Array.from({ length: 0x110000 }, (_, code) => String.fromCodePoint(code)).filter(
       (character) => withoutHidden(character) === '',
     )
@@ -51,12 +51,12 @@ describe('text of a server', () => {
     }
   })
 
-  it('is one line, and emoji stay what they are', () => {
+  it('is one line, and emoji are unchanged', () => {
     expect(plain(' one\r\n  two\t❤️ ')).toBe('one two ❤️')
     expect(plainLines('one\r\ntwo')).toBe('one\ntwo')
   })
 
-  it('differs where texts do, down to their blanks', () => {
+  it('differs wherever texts differ, including whitespace', () => {
     expect(exact('one\ntwo')).toBe('one⏎two')
     expect(exact('one\u00a0two\t ')).toBe('one\\u{a0}two\\u{9}\\u{20}')
     expect(exact(`one${' '.repeat(300)}two`)).toBe('one(300 spaces)two')

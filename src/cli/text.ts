@@ -1,19 +1,19 @@
-/** Text of a server as one line that cannot move the cursor, change colours or hide anything. */
+/** Server text on one line, without characters that move the cursor, change colours or hide anything. */
 export function plain(text: string): string {
   return visible(text.replace(/\r\n/g, '\n')).replace(/\s+/g, ' ').trim()
 }
 
-/** The same for text of several lines. */
+/** The same for text with several lines. */
 export function plainLines(text: string): string {
   return visible(text.replace(/\r\n/g, '\n'))
 }
 
-/** Writes hidden characters as escapes, except the selector that makes an emoji of a sign. */
+/** Writes hidden characters as escapes, except the selector that turns a sign into an emoji. */
 function visible(text: string): string {
   return showHidden(text).replace(/(?<=\p{Extended_Pictographic})\\u\{fe0f\}/gu, '\uFE0F')
 }
 
-/** Text of a server to the letter, on one line: line breaks as ⏎, and blanks other than a few spaces spelled out. */
+/** Server text exactly, on one line: line breaks as ⏎, and whitespace other than a few spaces as escapes. */
 export function exact(text: string): string {
   return showHidden(text)
     .replace(/ {4,}/g, (blanks) => `(${blanks.length} spaces)`)
@@ -21,7 +21,7 @@ export function exact(text: string): string {
     .replace(/^ | $/g, showCode)
 }
 
-/** Every character that Unicode calls invisible. Repeated from the library, which `--help` does not load. */
+/** Every character that Unicode calls invisible. Duplicates the library's, so that `--help` need not load it. */
 const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu
 
 function showHidden(text: string): string {
@@ -32,12 +32,12 @@ function showCode(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`
 }
 
-/** Text cut to a width, with a mark where something was left out. */
+/** Cuts text to a width, and marks the cut. */
 export function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 }
 
-/** Breaks text into lines of a width, between words; continuation lines keep the indent. Colours take no room. */
+/** Wraps text to a width, between words; continuation lines keep the indent. Colours have no width. */
 export function wrap(text: string, lineWidth: number): string {
   return text
     .split('\n')

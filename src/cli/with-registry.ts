@@ -24,21 +24,21 @@ export interface UseOptions
     'found' | 'servers' | 'locked' | 'remembered' | 'registry' | 'onEvent'
   > {
   /**
-   * Whether the command can do its work with the tools that are there already. Servers that are still connecting then
-   * get a few more seconds; otherwise, and with `--timeout`, they get all the time they may take.
+   * Whether the command can do its work with the tools available so far. Servers that are still connecting then get a
+   * few more seconds; otherwise, and with `--timeout`, they get their full time.
    */
   readonly isEnough?: (registry: ToolRegistry) => boolean
 }
 
-/** A registry whose servers are connected, or failed. */
+/** A registry whose servers have connected or failed. */
 export interface ReadyRegistry extends OpenedRegistry {
   readonly statuses: readonly ServerStatus[]
   readonly events: readonly McpEvent[]
-  /** Aborted when the user wants the command to stop. */
+  /** Aborted when the user stops the command. */
   readonly signal: AbortSignal
 }
 
-/** Finds config and lockfiles as the flags say. With `--locked`, a missing lockfile is `config-invalid`. */
+/** Finds config and lockfiles according to the flags. With `--locked`, a missing lockfile is `config-invalid`. */
 export async function findWithFlags(
   { cwd, env }: Terminal,
   flags: OpenFlags,
@@ -62,38 +62,38 @@ export async function findWithFlags(
   return found
 }
 
-/** Servers without a lockfile, by the path where it is expected. */
+/** Servers without a lockfile, by its expected path. */
 export function unlockedServers({ locks }: FoundConfig): { lockfile: string; servers: string[] }[] {
   return locks
     .filter(({ lockfile, damage, servers }) => !lockfile && !damage && servers.size > 0)
     .map(({ path, servers }) => ({ lockfile: path, servers: [...servers] }))
 }
 
-/** What to say when a lockfile is required and a server has none; undefined when every server has one. */
+/** The error when a lockfile is required and a server has none; undefined when every server has one. */
 export function missingLockfile(found: FoundConfig): string | undefined {
   const [unlocked] = unlockedServers(found)
   if (unlocked === undefined) return undefined
   const { lockfile, servers } = unlocked
   const step = 'review the servers, then write it with "toolcrib lock"'
-  return `there is no ${lockfile} for ${servers.join(', ')}, and --locked or require_lock asks for one; ${step}`
+  return `${lockfile} for ${servers.join(', ')} does not exist, but --locked or require_lock requires it; ${step}`
 }
 
-/** Whether any lockfile exists; `found.lockfile` may also stand for one that is required and missing. */
+/** Whether any lockfile exists; `found.lockfile` may also stand for a required one that is missing. */
 export function hasLockfile({ locks }: FoundConfig): boolean {
   return locks.some(({ lockfile }) => lockfile !== undefined)
 }
 
 /**
- * For commands that use remembered tools and report on the servers that are there: one server that hangs does not
- * delay the others. `--refresh` asks every server, and waits for all of them.
+ * For commands that use cached tools and report on the servers that respond: one server that hangs does not delay the
+ * others. `--refresh` asks every server, and waits for all of them.
  */
 export function remembering({ refresh = false }: RefreshFlags): Pick<UseOptions, 'remembered' | 'isEnough'> {
   return refresh ? {} : { remembered: true, isEnough: (registry) => registry.size > 0 }
 }
 
 /**
- * Connects the configured servers, calls `use` with them, and ends them whatever happens: an error, Ctrl-C, or a
- * signal to stop. Nothing remembered is used unless the options say so.
+ * Connects the configured servers, calls `use` with them, and stops them in every case: an error, Ctrl-C, or a
+ * signal. The cache is not used unless the options say so.
  */
 export async function withRegistry<Result>(
   terminal: Terminal,
@@ -106,7 +106,8 @@ export async function withRegistry<Result>(
   return untilSignal(terminal.signals, async (signal) => {
     const events: McpEvent[] = []
     const isPatient = flags.timeout !== undefined
-    const enough = enoughServers(() => !isPatient && opened !== undefined && isEnough(opened.registry))
+    const canGoOn = () => !isPatient && opened !== undefined && isEnough(opened.registry)
+    const enough = enoughServers(canGoOn, terminal.schedule)
     const waiting = new WaitingLine(terminal.progressLine())
     let opened: OpenedRegistry | undefined
     try {
@@ -116,7 +117,7 @@ export async function withRegistry<Result>(
         found,
         env: terminal.env,
         ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
-        // Servers are waited for here; a search need not wait for them again.
+        // The command has waited for the servers already, so a search need not.
         registry: { serverWaitMs: 0, ...options.registry },
         onEvent: (event) => {
           events.push(event)
@@ -141,13 +142,13 @@ export async function withRegistry<Result>(
   })
 }
 
-/** Notes what people should know about config and lockfiles, such as a lockfile that is gone. */
+/** Prints warnings about config and lockfiles, such as a missing lockfile. */
 export function noteWarnings(terminal: Terminal, { warnings }: FoundConfig): void {
   for (const warning of warnings) terminal.note(`${pc.yellow('note')} ${plainLines(warning)}`)
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000
-/** A server that takes too long reports so itself, given a moment more. */
+/** Time for a server that takes too long to report that itself. */
 const GRACE_MS = 500
 
 function longestWait(servers: Readonly<Record<string, ServerConfig>>, { timeout }: ServerFlags): number {

@@ -3,23 +3,24 @@ import { type MessagesCallers, type MessagesDialect, messagesDialect } from './m
 
 export type { MessagesCallers, MessagesDialect, MessagesRequest } from './messages-dialect.ts'
 
-/** How requests to Anthropic are cached, and which tools code may call. */
+/** Cache settings, and which tools code may call. */
 export interface AnthropicOptions {
-  /** How long cached prefixes live; `false` writes no cache marks. `'5m'` when absent. */
+  /** Lifetime of cached prefixes; `false` sets no cache breakpoints. `'5m'` by default. */
   readonly cache?: '5m' | '1h' | false
-  /** Tools that code run by the model may call, by name; a tool that is not named is called by the model only. */
+  /** Tools that code run by the model may call, by name. Only the model calls tools that are not listed. */
   readonly allowedCallers?: MessagesCallers
   /**
-   * Defines tools of servers that joined late in the messages and not in `tools`, for models that bind their thinking
-   * to the request. Needs the beta `inline-tools-2026-09-15`. Without it such tools are added at the end of `tools`.
+   * Defines tools of servers that joined late in the messages instead of in `tools`, for models that bind their
+   * thinking to the request. Requires the beta `inline-tools-2026-09-15`. By default such tools are added at the end
+   * of `tools`.
    */
   readonly inlineTools?: boolean
 }
 
 /**
- * Anthropic's Messages API. Native deferral: every deferred tool is sent from the first request with
- * `defer_loading`, and what `tool_search` finds is returned as `tool_reference` blocks, so activation never
- * changes the cached prefix.
+ * Anthropic's Messages API, with native deferral: every deferred tool is sent with `defer_loading` from the first
+ * request on, and the matches of `tool_search` are returned as `tool_reference` blocks, so activation never changes
+ * the cached prefix.
  */
 export function anthropic({
   cache = '5m',

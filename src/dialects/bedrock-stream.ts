@@ -4,7 +4,7 @@ import type { StreamReader } from './dialect.ts'
 import { readText } from './read-value.ts'
 import { readArguments } from './wire-calls.ts'
 
-/** A block as far as it has come. */
+/** A partially received block. */
 interface PartialBlock {
   text: string
   json: string
@@ -15,7 +15,7 @@ interface PartialBlock {
   isFinished: boolean
 }
 
-/** Puts a response together from the events of `ConverseStream`. */
+/** Assembles a response from the events of `ConverseStream`. */
 export class BedrockStreamReader implements StreamReader<BedrockStreamEvent, BedrockResponse> {
   readonly #blocks = new Map<unknown, PartialBlock>()
   #stopReason: string | undefined
@@ -84,7 +84,7 @@ export class BedrockStreamReader implements StreamReader<BedrockStreamEvent, Bed
   }
 }
 
-/** The block as it stands; of an unfinished stream, only what can be replayed. */
+/** The block as received so far; in an unfinished stream, only if it can be replayed. */
 function toBlocks({
   text,
   json,
@@ -96,7 +96,7 @@ function toBlocks({
 }: PartialBlock): object[] {
   if (text !== '') return [{ text }]
   if (!isFinished) return []
-  // What cannot be read stays text; the reply explains it.
+  // Unparsable arguments stay text; the reply explains the error.
   if (toolUse) return [{ toolUse: { ...toolUse, input: readArguments(json) ?? json } }]
   if (redacted !== undefined) return [{ reasoningContent: { redactedContent: redacted } }]
   if (reasoning === '') return []

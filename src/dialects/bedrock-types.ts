@@ -1,7 +1,7 @@
 /**
- * The part of Bedrock's Converse API that the dialect reads and writes. Values of these types fit
- * `ConverseCommandInput` of `@aws-sdk/client-bedrock-runtime`, and its outputs and stream events fit these, so the
- * package need not be installed.
+ * The part of Bedrock's Converse API that the dialect reads and writes. These types are compatible with
+ * `ConverseCommandInput` of `@aws-sdk/client-bedrock-runtime` and with its outputs and stream events, so the package
+ * need not be installed.
  */
 
 /** Any JSON value. */
@@ -18,7 +18,7 @@ export interface BedrockMessage {
   content: BedrockBlock[]
 }
 
-/** A piece of a message. Pieces that the dialect does not know are replayed as they came. */
+/** A content block. Unknown blocks are replayed unchanged. */
 export type BedrockBlock =
   | { text: string }
   | { toolUse: BedrockToolUse }
@@ -51,26 +51,26 @@ export interface BedrockCachePoint {
   type: 'default'
 }
 
-/** A tool of the session's, a tool of the provider's, or the end of a cached prefix. */
+/** One of the session's tools, one of the provider's, or the end of a cached prefix. */
 export type BedrockTool =
   | { toolSpec: { name: string; description?: string; inputSchema: { json: BedrockDocument } } }
   | { systemTool: { name: string } }
   | { cachePoint: BedrockCachePoint }
 
-/** The part of a request that `Converse` and `ConverseStream` take from a dialect. */
+/** The part of a `Converse` or `ConverseStream` request that a dialect builds. */
 export interface BedrockRequest {
   messages: BedrockMessage[]
   system?: ({ text: string } | { cachePoint: BedrockCachePoint })[]
-  /** Absent when there are no tools: an empty list is refused. */
+  /** Absent when there are no tools: Bedrock rejects an empty list. */
   toolConfig?: { tools: BedrockTool[] }
 }
 
-/** What of a response a dialect reads. */
+/** The part of a response that a dialect reads. */
 export interface BedrockResponse {
   readonly output?: { readonly message?: { readonly content?: readonly object[] | undefined } } | undefined
   readonly stopReason?: string | undefined
   readonly usage?: BedrockUsage | undefined
-  /** What went wrong in the middle of a stream. */
+  /** An error in the middle of a stream. */
   readonly error?: { readonly message: string; readonly code: string } | undefined
 }
 
@@ -81,7 +81,7 @@ export interface BedrockUsage {
   readonly cacheWriteInputTokens?: number | undefined
 }
 
-/** An event of `ConverseStream`: one of these keys is set. */
+/** An event of `ConverseStream`: exactly one of these keys is set. */
 export interface BedrockStreamEvent {
   readonly contentBlockStart?: {
     readonly start?: object | undefined

@@ -48,15 +48,18 @@ export type BedrockDialect = Dialect<
   BedrockTool
 >
 
-/** How requests to Bedrock are cached. */
+/** Cache settings. */
 export interface BedrockOptions {
-  /** Marks the ends of tools, system prompt and messages for the cache. Only for models that have one; false. */
+  /**
+   * Sets cache points after tools, system prompt and messages. Only for models that support caching. False by
+   * default.
+   */
   readonly cache?: boolean
 }
 
 /**
- * Amazon Bedrock's Converse API, over any model that takes tools. It cannot defer, so the surface stays constant and
- * found tools are called through `call_tool`.
+ * Amazon Bedrock's Converse API, for any model that supports tools. It cannot defer, so the surface stays constant
+ * and the model calls found tools through `call_tool`.
  */
 export function bedrock({ cache = false }: BedrockOptions = {}): BedrockDialect {
   return makeDialect({
@@ -82,7 +85,7 @@ function toRequest(
   const messages = mendConverse(input.messages)
   const mark = cache ? [CACHE_POINT] : []
   const own = [...(input.hostTools ?? []), ...[...wireTools.shown, ...wireTools.deferred].map(toTool)]
-  // Without any definition a history with calls would be refused.
+  // Bedrock rejects a history with calls if no tool is defined.
   const tools = own.length > 0 ? own : calledNames(messages).map(goneTool)
   const system = systemText(input)
   const last = messages.at(-1)
@@ -100,7 +103,7 @@ function toTool({ name, description, parameters }: WireTools['shown'][number]): 
   return {
     toolSpec: {
       name,
-      // An empty one is refused.
+      // Bedrock rejects an empty description.
       ...(description === '' ? {} : { description }),
       inputSchema: { json: parameters as BedrockDocument },
     },
@@ -133,7 +136,7 @@ function toReply(response: BedrockResponse, tools: WireTools): Reply {
   }
 }
 
-/** The blocks of an answer that can be read. */
+/** The readable blocks of a response. */
 function blocksOf({ output }: BedrockResponse): readonly BedrockBlock[] {
   const message = isRecord(output) ? output.message : undefined
   const content: readonly unknown[] =
@@ -158,7 +161,7 @@ function wireCallsOf(response: BedrockResponse): readonly WireCall[] {
     id: ids[index] ?? '',
     wireName: readText(use.name),
     args: use.input,
-    // What the limit cut off may still look whole: half a list is a list.
+    // A call cut off by the limit may still look complete: half a list is a list.
     fault:
       isLimited(response.stopReason) && last && 'toolUse' in last && last.toolUse === use
         ? CUT_OFF
@@ -191,7 +194,7 @@ function toMessages(
   return [reply, { role: 'user', content: blocks }]
 }
 
-/** Blocks that may be sent back: no blank text, and nothing that ends in reasoning. */
+/** Blocks that may be sent back: no blank text, and no trailing reasoning. */
 function replayable(blocks: readonly BedrockBlock[]): readonly BedrockBlock[] {
   const said = blocks.filter((block) => !('text' in block) || block.text.trim() !== '')
   return said.slice(0, said.findLastIndex((block) => !('reasoningContent' in block)) + 1)
@@ -209,7 +212,7 @@ function toResult({ toolCallId, result }: CallResult): BedrockBlock {
 }
 
 function toResultBlock(part: ResultPart, index: number): BedrockResultBlock {
-  // Empty text is refused.
+  // Bedrock rejects empty text.
   if (part.kind === 'text') return { text: part.text === '' ? '(no output)' : part.text }
   const source = { bytes: Uint8Array.from(atob(part.data), (letter) => letter.charCodeAt(0)) }
   if (part.mimeType === 'application/pdf')
@@ -226,7 +229,7 @@ function stopOf(stopReason: string | undefined, hasCalls: boolean): Stop {
   if (isRefused(stopReason)) return 'refused'
   if (isLimited(stopReason)) return 'length'
   if (hasCalls) return 'calls'
-  // The model wrote something that Bedrock could not read; asked again, it may do better.
+  // Bedrock could not parse the model's output; a retry may succeed.
   return stopReason.startsWith('malformed') ? 'cut' : 'done'
 }
 

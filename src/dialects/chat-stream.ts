@@ -6,7 +6,7 @@ import { readArguments } from './wire-calls.ts'
 
 type FinishReason = OpenAI.ChatCompletion.Choice['finish_reason']
 
-/** Puts a completion together from the chunks of Chat Completions. */
+/** Assembles a completion from the chunks of Chat Completions. */
 export class ChatStreamReader implements StreamReader<OpenAI.ChatCompletionChunk, OpenAI.ChatCompletion> {
   #last: Record<string, unknown> = {}
   #usage: unknown
@@ -17,7 +17,7 @@ export class ChatStreamReader implements StreamReader<OpenAI.ChatCompletionChunk
   readonly #extra = new ExtraFields()
   #error: unknown
   readonly #calls: PartialCall[] = []
-  /** The call that an index means now. */
+  /** The call that each index currently refers to. */
   readonly #current = new Map<unknown, PartialCall>()
 
   add(chunk: OpenAI.ChatCompletionChunk): string {
@@ -50,7 +50,7 @@ export class ChatStreamReader implements StreamReader<OpenAI.ChatCompletionChunk
         {
           index: 0,
           logprobs: null,
-          // Without one the stream was cut; `toReply` says so.
+          // Missing if the stream was cut; `toReply` reports that.
           finish_reason: this.#finishReason as FinishReason,
           message: {
             ...this.#extra.fields(),
@@ -70,7 +70,7 @@ export class ChatStreamReader implements StreamReader<OpenAI.ChatCompletionChunk
     const callId = typeof id === 'string' ? id : ''
     const name = isRecord(called) && typeof called.name === 'string' ? called.name : ''
     let call = this.#current.get(index)
-    // Some servers give every call the index 0, or none: what opens a call there is a call of its own.
+    // Some servers give every call the index 0, or none; a chunk that opens a call there starts a new one.
     if (!call || call.isFollowedBy(callId, name)) {
       call = new PartialCall()
       this.#calls.push(call)
@@ -109,7 +109,10 @@ class PartialCall {
     this.#braces.add(text)
   }
 
-  /** Another id opens another call. Where there are no ids, a name does, once this call has all its arguments. */
+  /**
+   * Whether this chunk opens another call: it has another id or, without ids, a name after the arguments are
+   * complete.
+   */
   isFollowedBy(id: string, name: string): boolean {
     if (id !== '' && this.id !== '') return this.id !== id
     if (name === '' || this.name === '') return false
@@ -117,7 +120,7 @@ class PartialCall {
   }
 }
 
-/** Tells when a JSON object that comes in pieces is closed, without reading it again with every piece. */
+/** Detects when a streamed JSON object is closed, without parsing it again with every piece. */
 class BraceCounter {
   #depth = 0
   #isText = false
@@ -135,7 +138,7 @@ class BraceCounter {
   }
 }
 
-/** Of a cut stream only calls whose arguments are a whole object are kept: no beginning of an object is one. */
+/** Of a cut stream, only calls with complete arguments are kept: no prefix of an object is itself an object. */
 function isWhole(args: string): boolean {
   return args.trim() !== '' && readArguments(args) !== undefined
 }

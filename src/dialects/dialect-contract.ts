@@ -2,13 +2,13 @@ import type { Surface } from '../session/surface.ts'
 import type { CallResult, ToolDefinition } from '../tool.ts'
 import type { Dialect } from './dialect.ts'
 
-/** One promise every dialect keeps: `run` throws when it is broken. */
+/** A rule that every dialect must satisfy; `run` throws if it is violated. */
 export interface DialectCheck {
   readonly name: string
   run(): void
 }
 
-/** What a model says in one turn, whatever the provider. */
+/** The model's output in one turn, independent of the provider. */
 export interface SpokenTurn {
   readonly text?: string
   readonly thinking?: string
@@ -16,35 +16,35 @@ export interface SpokenTurn {
   readonly stop?: 'refused' | 'length'
 }
 
-/** One call of a spoken turn. */
+/** One call of such a turn. */
 export interface SpokenCall {
   readonly id?: string
   /** The wire name. */
   readonly name: string
-  /** The arguments as the model wrote them, in JSON or not. */
+  /** The arguments as the model wrote them, valid JSON or not. */
   readonly args: string
 }
 
-/** The provider's side: how it says a turn, and how it reads what a dialect sends. */
+/** Simulates the provider: how it responds, and how it reads what a dialect sends. */
 export interface ProviderVoice<Message, Request, Response, StreamEvent> {
   respond(turn: SpokenTurn): Response
   stream(turn: SpokenTurn): readonly StreamEvent[]
-  /** The names of the tools of a request, in order. */
+  /** The tool names in a request, in order. */
   toolNames(request: Request): readonly string[]
-  /** The ids of the calls in some messages, and those of the answers. */
+  /** The ids of the calls in the messages, and the ids of the results. */
   callIds(messages: readonly Message[]): {
     readonly calls: readonly string[]
     readonly answers: readonly string[]
   }
-  /** False where the provider itself reads arguments, so that none are ever malformed. */
+  /** False if the provider parses arguments itself, so that they are never malformed. */
   readonly canBeMalformed: boolean
-  /** True where pictures go out as bytes, and not in base64. */
+  /** True if images are sent as bytes instead of base64. */
   readonly takesBytes?: boolean
 }
 
 /**
- * What every dialect must do. Made for any test runner:
- * `for (const { name, run } of dialectContract(makeDialect, voice)) it(name, run)`.
+ * The contract of every dialect, for any test runner: `for (const { name, run } of dialectContract(makeDialect,
+ * voice)) it(name, run)`.
  */
 export function dialectContract<Message, Request, Response, StreamEvent>(
   makeDialect: () => Dialect<Message, Request, Response, StreamEvent>,
@@ -60,7 +60,7 @@ export function dialectContract<Message, Request, Response, StreamEvent>(
   const check = (name: string, run: () => void): DialectCheck => ({ name, run })
 
   return [
-    check('shows every tool once, in order, under a name that fits', () => {
+    check('shows every tool once, in order, under a valid name', () => {
       const names = voice.toolNames(request(SURFACE))
       expect([names.length, new Set(names).size], [SURFACE.tools.length, SURFACE.tools.length])
       expect(
@@ -82,20 +82,20 @@ export function dialectContract<Message, Request, Response, StreamEvent>(
       const bytes = JSON.stringify(request(SURFACE))
       expect(bytes.includes('Be brief.\\n\\nThere is more.'), true)
     }),
-    check('asks without tools when there are none', () => {
+    check('omits tools when there are none', () => {
       expect(voice.toolNames(request({ ...SURFACE, tools: [] })), [])
     }),
-    check('leads every name back', () => {
+    check('maps every name back', () => {
       for (const { name } of SURFACE.tools) {
         const response = voice.respond({ calls: [{ id: 'one', name: wireName(name), args: '{}' }] })
         expect(dialect.toCalls(response, SURFACE), [{ toolCallId: 'one', name, args: {} }])
       }
     }),
-    check('passes on the name of a tool it was never told of', () => {
+    check('passes on the name of an unknown tool', () => {
       const response = voice.respond({ calls: [{ id: 'one', name: 'unheard_of', args: '{"a":1}' }] })
       expect(dialect.toCalls(response, SURFACE), [{ toolCallId: 'one', name: 'unheard_of', args: { a: 1 } }])
     }),
-    check('keeps parallel calls in their order, and answers each', () => {
+    check('keeps parallel calls in order, and returns a result for each', () => {
       const response = voice.respond({ text: 'both', calls: TWO_CALLS })
       const calls = dialect.toCalls(response, SURFACE)
       expect(
@@ -105,16 +105,16 @@ export function dialectContract<Message, Request, Response, StreamEvent>(
           ['two', { n: 2 }],
         ],
       )
-      // Results in another order than the calls.
+      // Results in a different order from the calls.
       const messages = dialect.toMessages(response, [ok('two'), ok('one')], SURFACE)
       expect(voice.callIds(messages), { calls: ['one', 'two'], answers: ['one', 'two'] })
     }),
-    check('answers calls that were never run', () => {
+    check('returns a result for calls that were never run', () => {
       const messages = dialect.toMessages(voice.respond({ calls: TWO_CALLS }), [ok('two')], SURFACE)
       expect(voice.callIds(messages).answers, ['one', 'two'])
       expect(JSON.stringify(messages).includes('not run'), true)
     }),
-    check('never runs a call whose arguments cannot be read, and says why', () => {
+    check('never runs a call with unreadable arguments, and says why', () => {
       if (!voice.canBeMalformed) return
       for (const args of ['{"n": 1', 'n=1', '[1]', '"text"']) {
         const response = voice.respond({ calls: [{ id: 'one', name: 'plain', args }] })
@@ -125,14 +125,14 @@ export function dialectContract<Message, Request, Response, StreamEvent>(
         expect(JSON.stringify(messages).includes('expected a JSON object'), true)
       }
     }),
-    check('takes no arguments at all for an empty object', () => {
+    check('treats missing arguments as an empty object', () => {
       const response = voice.respond({ calls: [{ id: 'one', name: 'plain', args: '' }] })
       expect(
         dialect.toCalls(response, SURFACE).map(({ args }) => args),
         [{}],
       )
     }),
-    check('tells calls with one id apart', () => {
+    check('distinguishes calls that share an id', () => {
       const [first, second] = TWO_CALLS
       const response = voice.respond({ calls: [first, { ...second, id: 'one' }] })
       const ids = dialect.toCalls(response, SURFACE).map(({ toolCallId }) => toolCallId)
@@ -145,7 +145,7 @@ export function dialectContract<Message, Request, Response, StreamEvent>(
       const response = voice.respond({ calls: TWO_CALLS, stop: 'length' })
       const { stop, calls } = dialect.toReply(response, SURFACE)
       expect(stop, 'length')
-      // A provider that reads arguments itself gives only whole calls.
+      // A provider that parses arguments itself returns only complete calls.
       expect(
         calls.map(({ toolCallId }) => toolCallId),
         voice.canBeMalformed ? ['one'] : ['one', 'two'],
@@ -153,14 +153,14 @@ export function dialectContract<Message, Request, Response, StreamEvent>(
       const { calls: asked, answers } = voice.callIds(dialect.toMessages(response, [ok('one')], SURFACE))
       expect(answers, asked)
     }),
-    check('reports a refusal, and goes on', () => {
+    check('reports a refusal, and continues', () => {
       const response = voice.respond({ text: 'I will not.', stop: 'refused' })
       const { stop, calls } = dialect.toReply(response, SURFACE)
       expect([stop, calls], ['refused', []])
-      // Shown its refusal again, a model would refuse again.
+      // A model that sees its own refusal would refuse again.
       expect(dialect.toMessages(response, [], SURFACE), [])
     }),
-    check('says plain words, and that it is done', () => {
+    check('returns plain text, and that the model is done', () => {
       const { text, stop, calls } = dialect.toReply(voice.respond({ text: 'Hello.' }), SURFACE)
       expect([text, stop, calls], ['Hello.', 'done', []])
     }),
@@ -169,7 +169,7 @@ export function dialectContract<Message, Request, Response, StreamEvent>(
       expect(usage.inputTokens + usage.cachedInputTokens + usage.cacheWriteTokens, 100)
       expect([usage.cachedInputTokens, usage.outputTokens], [60, 20])
     }),
-    check('leaves what was said before untouched as the messages grow', () => {
+    check('leaves earlier messages unchanged as the history grows', () => {
       const before = [dialect.userMessage('hello')]
       const response = voice.respond({ thinking: 'Hm.', text: 'both', calls: TWO_CALLS })
       const after = [...before, ...dialect.toMessages(response, [ok('one'), ok('two')], SURFACE)]
@@ -177,7 +177,7 @@ export function dialectContract<Message, Request, Response, StreamEvent>(
       expect(JSON.stringify(after).startsWith(first), true)
       expect(voice.toolNames(request(SURFACE, after)), voice.toolNames(request(SURFACE, before)))
     }),
-    check('reads a stream as it reads the whole response', () => {
+    check('reads a stream like the whole response', () => {
       const turn: SpokenTurn = { thinking: 'Hm.', text: 'Hello, both.', calls: TWO_CALLS }
       const reader = dialect.openStream()
       const text = voice
@@ -192,7 +192,7 @@ export function dialectContract<Message, Request, Response, StreamEvent>(
         answers: ['one', 'two'],
       })
     }),
-    check('survives a stream cut anywhere, and runs no half call', () => {
+    check('survives a stream cut anywhere, and runs no partial call', () => {
       const events = voice.stream({ thinking: 'Hm.', text: 'Hello, both.', calls: TWO_CALLS })
       for (let length = 0; length < events.length; length++) {
         const reader = dialect.openStream()
@@ -232,9 +232,9 @@ export function dialectContract<Message, Request, Response, StreamEvent>(
       )
       expect(bytes.includes('\\ud83d'), false)
     }),
-    check('says which parts of a schema it cannot show', () => {
+    check('reports which parts of a schema it cannot express', () => {
       const losses = dialect.lossesOf(SURFACE)
-      // No provider lets a union stand at the root.
+      // No provider accepts a union at the root.
       expect(
         losses.some(({ tool, keyword }) => tool === UNION && keyword === 'anyOf'),
         true,

@@ -5,7 +5,7 @@ import type { Strategy, Surface } from '../session/surface.ts'
 import { type CallResult, type ToolCall, UNTRUSTED_NOTE } from '../tool.ts'
 
 /**
- * A provider's wire form, as pure functions: no network, no SDK. The host keeps the messages and sends the requests.
+ * A provider's wire format, as pure functions: no network, no SDK. The host keeps the messages and sends the requests.
  *
  * ```ts
  * const surface = session.surface()
@@ -25,30 +25,33 @@ export interface Dialect<
   /** How a surface grows with this provider, for `openSession({ dialect })`. */
   readonly strategy: Strategy
   /**
-   * The tools, the system prompt and the messages of a request, ready to be spread into it. The messages may be any
-   * history that `toMessages` and `userMessage` built, also one that ends in the model's own words: what the provider
-   * would refuse is mended in the copy that is sent, the same way every time. Throws `config-invalid` for more tools
-   * than the provider takes.
+   * Builds the tools, system prompt and messages of a request, ready to spread into it. Accepts any history that
+   * `toMessages` and `userMessage` built, including one that ends with the model's message: whatever the provider
+   * would reject is repaired in the copy that is sent, deterministically. Throws `config-invalid` if there are more
+   * tools than the provider allows.
    */
   toRequest(input: RequestInput<Message, HostTool>): Request
-  /** What the model answered: its text, its calls, why it stopped and what it cost. */
+  /** Reads the model's answer: its text, its calls, why it stopped and its token usage. */
   toReply(response: Response, surface: Surface): Reply
   /** The calls to run, under their registered names. */
   toCalls(response: Response, surface: Surface): readonly ToolCall[]
   /**
-   * What to append to the messages: the model's answer as it must be replayed, and a result for each of its calls.
-   * A call without a result (unreadable, cut off, not run) gets the reason as its result, so no call is left open.
+   * The messages to append: the model's answer in the form to replay, and a result for each of its calls. A call
+   * without a result (unreadable, cut off, not run) gets the reason as its result, so no call stays open.
    */
   toMessages(response: Response, results: readonly CallResult[], surface: Surface): readonly Message[]
-  /** A message of the user. */
+  /** Builds a user message. */
   userMessage(text: string): Message
-  /** Puts a response together from the events of a stream. */
+  /** Returns a reader that assembles a response from stream events. */
   openStream(): StreamReader<StreamEvent, Response>
-  /** What was lost of the tools' schemas and descriptions. Arguments are still checked against the originals. */
+  /**
+   * What the tools' schemas and descriptions lost in translation. Arguments are still validated against the
+   * originals.
+   */
   lossesOf(surface: Surface): readonly ToolLoss[]
 }
 
-/** What a request is made of: the tools to show and what was said so far. */
+/** The input of a request: the tools to show and the conversation so far. */
 export interface RequestInput<Message, HostTool = unknown> {
   readonly surface: Surface
   readonly messages: readonly Message[]
@@ -57,29 +60,29 @@ export interface RequestInput<Message, HostTool = unknown> {
   /** `session.promptNote()`; follows the system prompt. */
   readonly note?: string | undefined
   /**
-   * The host's own tools in the provider's form, such as web search or code execution. They come before the
-   * session's, so keep them the same for the whole conversation: a change drops the prompt cache.
+   * The host's own tools in the provider's format, such as web search or code execution. They precede the session's
+   * tools, so keep them constant for the whole conversation: a change invalidates the prompt cache.
    */
   readonly hostTools?: readonly HostTool[] | undefined
-  /** Names the conversation to providers that route requests to a cache by a key. */
+  /** Identifies the conversation, for providers that route requests to a cache by key. */
   readonly cacheKey?: string | undefined
 }
 
-/** Assembles a response. A stream that is cut leaves a response without the calls that were not finished. */
+/** Assembles a response. If the stream is cut, the response omits unfinished calls. */
 export interface StreamReader<StreamEvent, Response> {
-  /** Takes one event and returns the text in it, `''` for none. Ignores what it does not understand. */
+  /** Adds one event and returns the text in it, `''` if none. Ignores unknown events. */
   add(event: StreamEvent): string
   response(): Response
 }
 
-/** A loss in the definition of one tool. */
+/** A loss in one tool's definition. */
 export interface ToolLoss extends SchemaLoss {
   readonly tool: string
 }
 
 /**
- * The host's system prompt, the session's note and `more`, as one text; `''` when there is none. Warns of servers
- * without `trust` where no search tool does.
+ * Joins the host's system prompt, the session's note and `more`; `''` if all are empty. Adds the warning about
+ * servers without `trust` if no search tool shows it.
  */
 export function systemText(
   { system, note, surface }: Omit<RequestInput<unknown>, 'messages'>,
@@ -94,7 +97,7 @@ function isExplained({ untrustedServers = [], tools }: Surface, note = ''): bool
   return tools.some(({ name, description }) => SEARCH_TOOLS.has(name) && description.endsWith(UNTRUSTED_NOTE))
 }
 
-/** Their names are reserved, while any other tool's description may be a server's own words. */
+/** Their names are reserved, so their descriptions are ours; any other tool's description may come from a server. */
 export const SEARCH_TOOLS: ReadonlySet<string> = new Set<SearchToolName>([
   'tool_search',
   'tool_search_regex',

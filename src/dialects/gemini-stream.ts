@@ -2,13 +2,13 @@ import type { GenerateContentResponse, Part } from '@google/genai'
 import { isRecord } from '../json.ts'
 import type { StreamReader } from './dialect.ts'
 
-/** What of a response a dialect reads. */
+/** The part of a response that a dialect reads. */
 export type GeminiResponse = Pick<
   GenerateContentResponse,
   'candidates' | 'promptFeedback' | 'usageMetadata' | 'responseId'
 >
 
-/** Puts a response together from its chunks. Calls come whole, so a cut stream never leaves half a call. */
+/** Assembles a response from its chunks. Calls arrive whole, so a cut stream never leaves a partial call. */
 export class GeminiStreamReader implements StreamReader<GeminiResponse, GeminiResponse> {
   #last: GeminiResponse = {}
   readonly #parts: Part[] = []
@@ -34,7 +34,7 @@ export class GeminiStreamReader implements StreamReader<GeminiResponse, GeminiRe
     return { ...this.#last, candidates: [{ ...this.#last.candidates[0], content }] }
   }
 
-  /** Text continues from chunk to chunk, except after a thought signature, which belongs to its own part. */
+  /** Text continues across chunks, except after a thought signature, which belongs to its own part. */
   #join(part: Part): void {
     const last = this.#parts.at(-1)
     if (last?.text === undefined || part.text === undefined) this.#parts.push(part)
@@ -44,7 +44,7 @@ export class GeminiStreamReader implements StreamReader<GeminiResponse, GeminiRe
   }
 }
 
-/** The parts of a candidate that can be read; a text that is not one is left out. */
+/** The readable parts of a candidate; parts with invalid text are left out. */
 export function partsOf(candidate: unknown): readonly Part[] {
   const content = isRecord(candidate) ? candidate.content : undefined
   const parts: unknown[] = isRecord(content) && Array.isArray(content.parts) ? content.parts : []

@@ -59,7 +59,7 @@ describe('gemini', () => {
       const [candidate] = geminiVoice.respond(turn).candidates ?? []
       const response = { candidates: [{ ...candidate, finishReason: FinishReason.MALFORMED_FUNCTION_CALL }] }
       const messages = [dialect.userMessage('hi'), ...dialect.toMessages(response, [], SURFACE)]
-      expect(JSON.stringify(messages.at(-1))).toContain('could not be read')
+      expect(JSON.stringify(messages.at(-1))).toContain('could not be parsed')
       const { contents } = dialect.toRequest({ surface: SURFACE, messages })
       expect(checkGeminiRequest({ contents })).toBeUndefined()
     }

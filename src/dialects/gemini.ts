@@ -12,7 +12,7 @@ import { resultParts } from './result-parts.ts'
 import { answersTo, readArguments, readCalls, replayedName, uniqueIds, type WireCall } from './wire-calls.ts'
 import type { WireTools } from './wire-tools.ts'
 
-/** The part of a request that `generateContent` takes from a dialect. */
+/** The part of a `generateContent` request that a dialect builds. */
 export interface GeminiRequest {
   contents: Content[]
   config: { tools?: Tool[]; systemInstruction?: string }
@@ -24,8 +24,8 @@ export type { GeminiResponse } from './gemini-stream.ts'
 export type GeminiDialect = Dialect<Content, GeminiRequest, GeminiResponse, GenerateContentResponse, Tool>
 
 /**
- * Google's Gemini API. It cannot defer, and every change of a tool drops the cache, so the surface stays constant and
- * found tools are called through `call_tool`.
+ * Google's Gemini API. It cannot defer, and any change of the tools invalidates the cache, so the surface stays
+ * constant and the model calls found tools through `call_tool`.
  */
 export function gemini(): GeminiDialect {
   return makeDialect({
@@ -109,16 +109,16 @@ function toMessages(
 ): readonly Content[] {
   if (isRefused(response)) return []
   const parts = answerOf(response)
-  // Gemini returns nothing of a call it could not form; once it knows, the model tries again.
+  // Gemini returns nothing of a malformed call; with this correction the model tries again.
   const correction: Part[] = isMalformed(response) ? [{ text: CORRECTION }] : []
   if (parts.length === 0 && correction.length === 0) return []
   const wireCalls = wireCallsOf(response)
-  // Every part goes back as it came: thought signatures are bound to their places.
+  // Every part is replayed unchanged: thought signatures are bound to their positions.
   const replayed = parts.map(replayPart)
   const sent = replayed.flatMap(({ functionCall }) => (functionCall ? [functionCall] : []))
   const reply: Content = {
     role: 'model',
-    parts: replayed.length === 0 ? [{ text: '(a function call that could not be read)' }] : replayed,
+    parts: replayed.length === 0 ? [{ text: '(a function call that could not be parsed)' }] : replayed,
   }
   if (wireCalls.length + correction.length === 0) return [reply]
   const answers = answersTo(wireCalls, results, tools)
@@ -137,9 +137,10 @@ function toMessages(
   ]
 }
 
-const CORRECTION = 'The function call could not be read. Make it again, with arguments in valid JSON.'
+const CORRECTION =
+  'The function call could not be parsed. Call the function again with arguments in valid JSON.'
 
-/** Stands for the call that never came, so that whoever counts calls counts this one. */
+/** Stands for the call that never arrived, so that call counts include it. */
 const MALFORMED_CALL: CallResult = {
   toolCallId: 'malformed',
   name: 'malformed_call',
@@ -173,7 +174,7 @@ function responseOf({ result }: CallResult) {
   }
 }
 
-/** What Gemini reads inline; anything else fails the whole request. */
+/** The media types Gemini accepts inline; any other fails the whole request. */
 const SHOWN_TYPES: ReadonlySet<string> = new Set([
   'application/pdf',
   ...['png', 'jpeg', 'webp', 'heic', 'heif'].map((kind) => `image/${kind}`),
@@ -203,10 +204,10 @@ function stopOf(response: GeminiResponse, hasCalls: boolean): Stop {
   const reason = response.candidates?.[0]?.finishReason
   if (isRefused(response)) return 'refused'
   if (reason === 'MAX_TOKENS') return 'length'
-  // The provider's own limits: what came is whole, and asking the same again would end the same way.
+  // The provider's own limits: the response is complete, and retrying would end the same way.
   if (reason === 'TOO_MANY_TOOL_CALLS') return hasCalls ? 'calls' : 'length'
   if (reason === 'CONTINUATION') return hasCalls ? 'calls' : 'paused'
-  // For any other reason the answer was broken off, reasons that are not known yet included.
+  // For any other reason, including unknown ones, the response was cut.
   if (reason !== 'STOP' && !isMalformed(response)) return 'cut'
   return hasCalls ? 'calls' : 'done'
 }

@@ -73,7 +73,7 @@ describe("the host's own tools", () => {
       },
     ]
     expect(() => gemini().toRequest({ surface: SURFACE, messages: [], hostTools })).toThrow(
-      'the request has 513 tools and Gemini takes 512',
+      'the request has 513 tools, but Gemini allows 512',
     )
   })
 })

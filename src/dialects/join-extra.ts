@@ -1,15 +1,15 @@
 import { isRecord } from '../json.ts'
 
-/** Fields of a message or a call that are not part of the provider's own API, kept so that they can go back. */
+/** Fields of a message or call outside the provider's own API, kept so that they can be replayed. */
 export type Extra = Record<string, unknown>
 
 /**
- * Collects what the pieces of a stream add to one message: texts are joined, lists grow, and an entry of a list with
- * the index of an earlier one continues it.
+ * Collects the extra fields that stream chunks add to one message. Strings are concatenated and lists grow; a list
+ * entry with the index of an earlier one continues it.
  */
 export class ExtraFields {
   readonly #fields: Extra = {}
-  /** For each list, where the entry of an index and type stands. */
+  /** For each list, the position of the entry with an index and type. */
   readonly #places = new Map<string, Map<string, number>>()
 
   add(piece: Extra): void {
@@ -42,7 +42,7 @@ export class ExtraFields {
   }
 }
 
-/** Fields of an entry whose text comes in pieces; the others come whole, and again with every piece. */
+/** Entry fields whose text arrives in pieces; the others arrive whole, repeated with every piece. */
 const RUNNING: ReadonlySet<string> = new Set(['text', 'summary', 'data'])
 
 function joinEntry(before: unknown, piece: unknown): Extra {

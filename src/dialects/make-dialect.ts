@@ -5,7 +5,7 @@ import type { CallResult } from '../tool.ts'
 import type { Dialect, RequestInput, StreamReader } from './dialect.ts'
 import { type ToolLimits, type WireTools, wireToolsBy } from './wire-tools.ts'
 
-/** What is a provider's own: everything a dialect does once the surface is in the provider's words. */
+/** The provider-specific part of a dialect, given the surface in wire form. */
 export interface WireForm<Message, Request, Response, StreamEvent, HostTool> {
   readonly name: string
   readonly strategy: Strategy
@@ -18,7 +18,7 @@ export interface WireForm<Message, Request, Response, StreamEvent, HostTool> {
   openStream(): StreamReader<StreamEvent, Response>
 }
 
-/** A dialect from a provider's wire form. */
+/** Creates a dialect from a provider's wire form. */
 export function makeDialect<Message, Request, Response, StreamEvent, HostTool>(
   form: WireForm<Message, Request, Response, StreamEvent, HostTool>,
 ): Dialect<Message, Request, Response, StreamEvent, HostTool> {

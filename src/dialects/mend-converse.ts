@@ -3,8 +3,8 @@ import type { BedrockBlock, BedrockMessage } from './bedrock-types.ts'
 import { CallIds, GO_ON, withUserTurns } from './mend-history.ts'
 
 /**
- * A history that Converse takes: each call has its own id, the user has the last word, roles alternate, and bytes are
- * bytes again after the history was read from JSON.
+ * Repairs a history for Converse: call ids are unique, the last message is the user's, roles alternate, and bytes
+ * that were serialised as JSON are bytes again.
  */
 export function mendConverse(messages: readonly BedrockMessage[]): BedrockMessage[] {
   const ids = new CallIds()
@@ -26,7 +26,7 @@ function withOwnId(block: BedrockBlock, ids: CallIds): BedrockBlock {
   return { toolResult: { ...toolResult, toolUseId: ids.ofResult(toolResult.toolUseId) } }
 }
 
-/** Fields that hold bytes; JSON turns them into objects with an entry per byte. */
+/** Fields with bytes; JSON turns them into objects with an entry per byte. */
 const BYTES: ReadonlySet<string> = new Set(['bytes', 'redactedContent'])
 
 function withBytes(value: unknown): unknown {
@@ -34,7 +34,7 @@ function withBytes(value: unknown): unknown {
   if (!isRecord(value) || value instanceof Uint8Array) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => {
-      // What a tool was given is the tool's own affair.
+      // A tool's input is not interpreted.
       if (key === 'input') return [key, inner]
       const isLost = BYTES.has(key) && isRecord(inner) && !(inner instanceof Uint8Array)
       return [key, isLost ? Uint8Array.from(Object.values(inner).map(Number)) : withBytes(inner)]
@@ -42,7 +42,7 @@ function withBytes(value: unknown): unknown {
   )
 }
 
-/** Messages of one role in a row become one. */
+/** Merges consecutive messages of one role. */
 function alternating(messages: readonly BedrockMessage[]): BedrockMessage[] {
   const joined: BedrockMessage[] = []
   for (const { role, content } of messages) {

@@ -1,13 +1,13 @@
 import { freeId } from './wire-calls.ts'
 
 /**
- * Gives each call of a history an id of its own. Some servers start counting again with every turn, and a provider
- * refuses a request with one id twice. Depends only on the messages before, so what was sent once is sent again.
+ * Makes call ids unique within a history. Some servers restart their numbering with every turn, and providers reject
+ * a request with duplicate ids. The result depends only on earlier messages, so replayed messages never change.
  */
 export class CallIds {
   readonly #taken = new Set<string>()
   readonly #counts = new Map<string, number>()
-  /** By the id as it was: the new ids of calls without a result, oldest first. */
+  /** By original id: the new ids of calls without a result, oldest first. */
   readonly #open = new Map<string, string[]>()
 
   ofCall(id: string): string {
@@ -24,10 +24,10 @@ export class CallIds {
   }
 }
 
-/** Said in the user's place where the model spoke last, or twice in a row: many models refuse to be prefilled. */
-export const GO_ON = 'Go on from where you stopped.'
+/** The user message to insert where the model spoke last, or twice in a row: many models reject prefilled answers. */
+export const GO_ON = 'Continue from where you stopped.'
 
-/** The messages with `between` wherever one of the model's is followed by another, or by nothing. */
+/** Inserts `between` after each message of the model that no user message follows. */
 export function withUserTurns<Message>(
   messages: readonly Message[],
   isModels: (message: Message) => boolean,

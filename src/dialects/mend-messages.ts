@@ -3,8 +3,8 @@ import { isRecord } from '../json.ts'
 import { CallIds, GO_ON, withUserTurns } from './mend-history.ts'
 
 /**
- * A history that the Messages API takes: each call has its own id, references lead to tools that are defined, and the
- * user has the last word. Messages that need no change are passed on as they are.
+ * Repairs a history for the Messages API: call ids are unique, references point to defined tools, and the last
+ * message is the user's. Messages that need no change are passed on as they are.
  */
 export function mendMessages(
   messages: readonly Anthropic.MessageParam[],
@@ -32,7 +32,7 @@ function withOwnId(block: Anthropic.ContentBlockParam, ids: CallIds): Anthropic.
   return id === block.tool_use_id ? block : { ...block, tool_use_id: id }
 }
 
-/** A tool that was found twice is defined once: a second definition of a name is refused. */
+/** Defines a tool that was found twice only once: the API rejects a second definition of a name. */
 function withNewAdditions(
   message: Anthropic.SystemMessageParam,
   added: Set<unknown>,
@@ -54,7 +54,7 @@ function addedName(block: object): unknown {
   return block.tool.definition.name
 }
 
-/** A reference to a tool that is gone would fail every later request; its result says so instead. */
+/** A reference to a removed tool would fail every later request; its result says so instead. */
 function mendReferences(
   block: Anthropic.ContentBlockParam,
   defined: ReadonlySet<string>,
@@ -71,7 +71,7 @@ function mendReferences(
   return { ...block, content: `No longer available: ${gone.join(', ')}. Search again for what you need.` }
 }
 
-/** Whether a message is the model's and it does not wait for the provider's own tools: those continue it as it is. */
+/** Whether the model's message is complete; one that waits for the provider's own tools continues unchanged. */
 function isFinished({ role, content }: Anthropic.MessageParam): boolean {
   if (role !== 'assistant') return false
   if (typeof content === 'string') return true

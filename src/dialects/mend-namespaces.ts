@@ -4,16 +4,16 @@ import type { Namespace } from './namespaces.ts'
 type Item = OpenAI.Responses.ResponseInputItem
 
 interface Known {
-  /** Names of the functions that are shown, which need no namespace. */
+  /** Names of the shown functions, which need no namespace. */
   readonly shown: ReadonlySet<string>
-  /** Where each deferred tool is now. */
+  /** The current namespace of each deferred tool. */
   readonly namespaces: readonly Namespace[]
 }
 
 /**
- * Input whose calls can all be found. A replayed call without its namespace, or whose `tool_search_output` is gone
- * with a compaction, fails every request from there on: the namespace is put back, and what nothing loads any more
- * comes back as `missing`, to be declared.
+ * Makes every call in the input resolvable. A replayed call without its namespace, or whose `tool_search_output` was
+ * lost in a compaction, fails every later request. The namespace is restored, and tools that nothing loads any more
+ * are returned as `missing`, to be declared.
  */
 export function mendNamespaces(
   messages: readonly Item[],
@@ -55,7 +55,7 @@ function declare(name: string, members: ReadonlySet<string>, namespaces: readonl
   return {
     name,
     description:
-      namespaces.find((namespace) => namespace.name === name)?.description ?? 'Tools called before',
+      namespaces.find((namespace) => namespace.name === name)?.description ?? 'Tools called earlier',
     tools: [...members].map(
       (member) =>
         known.get(member) ?? {

@@ -4,7 +4,7 @@ import type { StreamReader } from './dialect.ts'
 import { readText } from './read-value.ts'
 import { readArguments } from './wire-calls.ts'
 
-/** Puts a message together from the events of the Messages API. */
+/** Assembles a message from the events of the Messages API. */
 export class MessageStreamReader implements StreamReader<Anthropic.RawMessageStreamEvent, Anthropic.Message> {
   #message: Anthropic.Message | undefined
   readonly #blocks = new Map<number, Anthropic.ContentBlock>()
@@ -41,7 +41,7 @@ export class MessageStreamReader implements StreamReader<Anthropic.RawMessageStr
 
   #start(index: number, block: Anthropic.ContentBlock): string {
     if (!isRecord(block)) return ''
-    // A text that starts without one has its words in the deltas.
+    // A text block may start without text; the deltas then contain all of it.
     const started = block.type === 'text' ? { ...block, text: readText(block.text) } : block
     this.#blocks.set(index, started)
     return started.type === 'text' ? started.text : ''
@@ -77,7 +77,7 @@ export class MessageStreamReader implements StreamReader<Anthropic.RawMessageStr
     this.#message = { ...message, ...delta, usage: { ...message.usage, ...counted } }
   }
 
-  /** The block as it stands; of an unfinished stream, only what can be replayed. */
+  /** The block as received so far; in an unfinished stream, only if it can be replayed. */
   #block(index: number, block: Anthropic.ContentBlock): Anthropic.ContentBlock[] {
     const isFinished = this.#finished.has(index)
     const citations = this.#citations.get(index)
@@ -85,7 +85,7 @@ export class MessageStreamReader implements StreamReader<Anthropic.RawMessageStr
     if (!isFinished) return []
     const json = this.#json.get(index)
     if (json === undefined || json === '' || !('input' in block)) return [block]
-    // What cannot be read stays text; the reply explains it.
+    // Unparsable arguments stay text; the reply explains the error.
     return [{ ...block, input: readArguments(json) ?? json } as Anthropic.ContentBlock]
   }
 }

@@ -27,13 +27,13 @@ import type { ToolLimits, WireTools } from './wire-tools.ts'
 
 export type { MessagesCallers } from './messages-tools.ts'
 
-/** The part of a request that the Messages API takes from a dialect. */
+/** The part of a Messages API request that a dialect builds. */
 export interface MessagesRequest {
   tools: Anthropic.ToolUnion[]
   messages: Anthropic.MessageParam[]
   system?: Anthropic.TextBlockParam[]
   cache_control?: Anthropic.CacheControlEphemeral
-  /** The container that code of this conversation last ran in. */
+  /** The container in which this conversation's code last ran. */
   container?: string
 }
 
@@ -46,27 +46,27 @@ export type MessagesDialect = Dialect<
   Anthropic.ToolUnion
 >
 
-/** What tells one dialect of the Messages API from another. */
+/** The differences between dialects of the Messages API. */
 export interface MessagesDialectOptions {
   readonly name: string
   readonly strategy: Strategy
   readonly rules: SchemaRules
   readonly limits: ToolLimits
-  /** How long cached prefixes live; false writes no cache marks. */
+  /** Lifetime of cached prefixes; false sets no cache breakpoints. */
   readonly cache: '5m' | '1h' | false
-  /** Whether one mark on the request keeps the growing messages cached. */
+  /** Whether a single breakpoint on the request keeps the growing messages cached. */
   readonly hasRequestMark: boolean
   readonly allowedCallers?: MessagesCallers | undefined
-  /** Whether tools that joined the conversation late are defined in its messages, and not in `tools`. */
+  /** Whether tools that joined the conversation late are defined in its messages instead of in `tools`. */
   readonly inlineTools?: boolean | undefined
 }
 
-/** The Messages API, which Anthropic and others speak. */
+/** The Messages API, which Anthropic and others implement. */
 export function messagesDialect(options: MessagesDialectOptions): MessagesDialect {
   const { cache, hasRequestMark, allowedCallers = {}, inlineTools = false, ...form } = options
   const cacheControl: Anthropic.CacheControlEphemeral | undefined =
     cache === false ? undefined : { type: 'ephemeral', ...(cache === '1h' ? { ttl: '1h' } : {}) }
-  /** By the message that came out of it. A history read from JSON starts without one. */
+  /** By the message created from the response. A history read from JSON has none. */
   const containers = new WeakMap<Anthropic.MessageParam, string>()
   return makeDialect({
     ...form,
@@ -108,7 +108,7 @@ function toRequest(
   return {
     tools: [
       ...hostTools,
-      // The end of what never changes is marked: the system prompt, or else the last tool that stays the last.
+      // The breakpoint follows the constant part: the system prompt, or else the last constant tool.
       ...shown.map((tool) => ({ ...tools.toTool(tool), ...(tool.name === marked ? mark : {}) })),
       ...tools.declared.map((tool) => ({ ...tools.toTool(tool), defer_loading: true })),
     ],
@@ -117,7 +117,7 @@ function toRequest(
   }
 }
 
-/** The last tool that activation adds nothing after: a mark that moved would change the bytes around it. */
+/** The last tool that activation never appends to; moving the breakpoint would change the bytes around it. */
 function lastLasting({ strategy, deferredCount }: Surface, tools: WireTools): string | undefined {
   if (strategy === 'append' && tools.searchTool !== undefined) return tools.toWireName(tools.searchTool)
   if (strategy === 'append' && deferredCount > 0) return undefined
@@ -138,7 +138,7 @@ function toReply(response: Anthropic.Message, tools: WireTools): Reply {
   }
 }
 
-/** The blocks of an answer that can be read. */
+/** The readable blocks of a response. */
 function blocksOf({ content }: Anthropic.Message): readonly Anthropic.ContentBlock[] {
   if (!Array.isArray(content)) return []
   return content.filter(
@@ -160,7 +160,7 @@ function wireCallsOf(response: Anthropic.Message): readonly WireCall[] {
     id: ids[index] ?? block.id,
     wireName: readText(block.name),
     args: block.input,
-    // What the limit cut off may still look whole: half a list is a list.
+    // A call cut off by the limit may still look complete: half a list is a list.
     fault: isLimited && block === content.at(-1) ? CUT_OFF : undefined,
   }))
 }
@@ -171,7 +171,7 @@ function toMessages(
   tools: MessagesTools,
 ): readonly Anthropic.MessageParam[] {
   const wireCalls = wireCallsOf(response)
-  // A refused answer must not be replayed: the model would refuse again.
+  // A refusal must not be replayed, or the model would refuse again.
   if (response.stop_reason === 'refusal') return []
   let next = 0
   const content = replayable(blocksOf(response)).map((block): Anthropic.ContentBlockParam => {
@@ -187,7 +187,7 @@ function toMessages(
   if (wireCalls.length === 0) return [reply]
   const answers = answersTo(wireCalls, results, tools.wire)
   const blocks = answers.map((answer) => toResultBlock(answer, tools))
-  // Code that waits for results takes nothing else.
+  // Code that waits for results accepts nothing else.
   const isAskedByCode = content.some((block) => block.type === 'tool_use' && isCodes(block.caller))
   const notes = answers.flatMap((answer, index) =>
     hasReferences(blocks[index]) && !isAskedByCode ? noteOf(answer, tools.wire) : [],
@@ -200,7 +200,7 @@ function toMessages(
   ]
 }
 
-/** Blocks that may be sent back: no blank text, and nothing that ends in thinking. */
+/** Blocks that may be sent back: no blank text, and no trailing thinking. */
 function replayable(content: readonly Anthropic.ContentBlock[]): readonly Anthropic.ContentBlock[] {
   const said = content.filter((block) => block.type !== 'text' || block.text.trim() !== '')
   const last = said.findLastIndex(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
@@ -215,7 +215,7 @@ function hasReferences(block: Anthropic.ToolResultBlockParam | undefined): boole
   return Array.isArray(block?.content) && block.content.some(({ type }) => type === 'tool_reference')
 }
 
-/** What a search says besides its references follows the results, since no text may stand among them. */
+/** A search's notes follow the results, since text is not allowed among them. */
 function noteOf({ result }: CallResult, tools: WireTools): Anthropic.TextBlockParam[] {
   const note = result.ok ? searchNote(result.structured, tools) : ''
   return note === '' ? [] : [{ type: 'text', text: note }]
@@ -226,7 +226,7 @@ function toResultBlock(answer: CallResult, tools: MessagesTools): Anthropic.Tool
   const base = { type: 'tool_result', tool_use_id: toolCallId } as const
   const found = tools.foundIn(answer)
   const references = found.filter((name) => !tools.inline.has(name))
-  // References stand alone: the provider puts the definitions in their place.
+  // References must be alone: the provider replaces them with the definitions.
   if (references.length > 0)
     return { ...base, content: references.map((name) => ({ type: 'tool_reference', tool_name: name })) }
   if (found.length > 0) return { ...base, content: `Found ${found.join(', ')}; the definitions follow.` }
@@ -242,7 +242,7 @@ function toResultBlock(answer: CallResult, tools: MessagesTools): Anthropic.Tool
 function toBlock(
   part: ReturnType<typeof resultParts>[number],
 ): Anthropic.TextBlockParam | Anthropic.ImageBlockParam | Anthropic.DocumentBlockParam {
-  // Empty text blocks are refused.
+  // The API rejects empty text blocks.
   if (part.kind === 'text') return { type: 'text', text: part.text === '' ? '(no output)' : part.text }
   const { mimeType, data } = part
   if (mimeType === 'application/pdf')

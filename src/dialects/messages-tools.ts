@@ -3,13 +3,13 @@ import { readSearchAnswer } from '../meta-tools/search-answer.ts'
 import type { CallResult } from '../tool.ts'
 import type { WireTool, WireTools } from './wire-tools.ts'
 
-/** Who may call a tool: the model itself, code it runs, or both. By registered name. */
+/** Who may call a tool: the model, code it runs, or both. By registered name. */
 export type MessagesCallers = Readonly<Record<string, NonNullable<Anthropic.Tool['allowed_callers']>>>
 
-/** The tools of a surface as the Messages API has them. */
+/** A surface's tools in the format of the Messages API. */
 export class MessagesTools {
   readonly wire: WireTools
-  /** Defined in the messages once they are found, so that `tools` never changes. */
+  /** Tools defined in the messages once found, so that `tools` never changes. */
   readonly inline: ReadonlyMap<string, WireTool>
   readonly #callers: ReadonlyMap<string, NonNullable<Anthropic.Tool['allowed_callers']>>
 
@@ -36,7 +36,7 @@ export class MessagesTools {
     }
   }
 
-  /** The wire names of the deferred tools that a search has found, each once. */
+  /** The wire names of the deferred tools that a search found, without duplicates. */
   foundIn({ name, result }: CallResult): readonly string[] {
     if (!result.ok || !this.wire.isSearch(name)) return []
     const deferred = new Set(this.wire.deferred.map((tool) => tool.name))
@@ -44,7 +44,7 @@ export class MessagesTools {
     return [...new Set(found)].filter((tool) => deferred.has(tool))
   }
 
-  /** Defines tools from here on: models that bind their thinking to `tools` accept no change there. */
+  /** Defines tools from this message on; models that bind their thinking to `tools` accept no change there. */
   toAddition(names: ReadonlySet<string>): Anthropic.MessageParam {
     const content = [...this.inline.values()]
       .filter(({ name }) => names.has(name))
@@ -52,7 +52,7 @@ export class MessagesTools {
         type: 'tool_addition',
         tool: { type: 'tool_definition', definition: this.toTool(tool) },
       }))
-    // A beta; the types of the stable API do not know it yet.
+    // A beta feature that the stable API's types lack.
     return { role: 'system', content } as unknown as Anthropic.MessageParam
   }
 }

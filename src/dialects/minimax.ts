@@ -4,8 +4,8 @@ import { type MessagesDialect, messagesDialect } from './messages-dialect.ts'
 export type { MessagesDialect, MessagesRequest } from './messages-dialect.ts'
 
 /**
- * MiniMax, through its Messages endpoint. It cannot defer, so the surface stays constant and found tools are called
- * through `call_tool`. The model loses its thread unless its thinking is replayed: append all that `toMessages`
+ * MiniMax, through its Messages endpoint. It cannot defer, so the surface stays constant and the model calls found
+ * tools through `call_tool`. The model loses track unless its thinking is replayed: append everything `toMessages`
  * returns.
  */
 export function minimax(): MessagesDialect {

@@ -1,19 +1,19 @@
 import { WireNames } from './wire-names.ts'
 import type { WireTool } from './wire-tools.ts'
 
-/** A group of deferred tools, as OpenAI has them. */
+/** A group of deferred tools in OpenAI's format. */
 export interface Namespace {
   readonly name: string
   readonly description: string
   readonly tools: readonly WireTool[]
 }
 
-/** Models search namespaces of fewer than ten tools best. */
+/** Models search best in namespaces with fewer than ten tools. */
 const MAX_TOOLS = 9
 
 /**
- * Deferred tools in namespaces, one for each server, or several when it has many tools. The grouping depends on the
- * catalogue alone, never on what is active.
+ * Groups deferred tools in namespaces, one per server, or several for a server with many tools. The grouping depends
+ * only on the catalogue, never on activations.
  */
 export function toNamespaces(tools: readonly WireTool[]): readonly Namespace[] {
   const groups = new Map<string, WireTool[]>()
@@ -24,7 +24,7 @@ export function toNamespaces(tools: readonly WireTool[]): readonly Namespace[] {
     else groups.set(group, [tool])
   }
   const parts = [...groups].flatMap(([group, members]) => split(group, members))
-  // Over all of them, so that no two share a name even where one had to be shortened.
+  // Computed over all names, so that they stay unique when shortened.
   const names = new WireNames(parts.map(({ name }) => name))
   return parts.map((part) => ({ ...part, name: names.toWire(part.name) }))
 }
@@ -34,7 +34,7 @@ function split(group: string, members: readonly WireTool[]): Namespace[] {
   return Array.from({ length: count }, (_, index) => {
     const part = count === 1 ? '' : ` (${index + 1} of ${count})`
     return {
-      // No group has two underscores inside: there its server's name would have ended.
+      // A group never contains a double underscore, since the server's name would have ended there.
       name: index === 0 ? group : `${group}__${index + 1}`,
       description: `Tools of ${group.replace(/^mcp__/, '')}${part}`,
       tools: members.slice(index * MAX_TOOLS, (index + 1) * MAX_TOOLS),
@@ -42,7 +42,7 @@ function split(group: string, members: readonly WireTool[]): Namespace[] {
   })
 }
 
-/** What a name starts with. It only decides which tools stand together, so a wrong guess does no harm. */
+/** The prefix of a name. It only groups tools, so a wrong guess is harmless. */
 function groupOf(name: string): string {
   const server = /^mcp__(.+?)__/.exec(name)?.[1]
   return server === undefined ? 'tools' : `mcp__${server}`

@@ -206,7 +206,7 @@ describe('openai-responses', () => {
         status: 'completed',
         tools: [{ type: 'namespace', name: 'mcp__city', tools: [{ name: RAIN, defer_loading: true }] }],
       },
-      { role: 'developer', content: 'The search also says: {"next_offset":1}' },
+      { role: 'developer', content: 'The search also returned: {"next_offset":1}' },
     ])
     expect(await searchFor('xylophone')).toMatchObject([
       { type: 'tool_search_call' },

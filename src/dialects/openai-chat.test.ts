@@ -129,6 +129,44 @@ describe('servers that speak Chat Completions in their own way', () => {
     expect(reply.calls[0]?.args).toEqual({ n: 1 })
   })
 
+  it.each([
+    ['', '{}'],
+    ['null', '{}'],
+    ['{"n": 1}', '{"n": 1}'],
+    ['{"n": ', '{}'],
+    ['[1]', '{}'],
+    [{ n: 1 }, '{"n":1}'],
+    [null, '{}'],
+  ])('get back the arguments %j as %s', (args, replayed) => {
+    const response = chatVoice.respond({ calls: [{ id: 'a', name: 'ping', args: args as string }] })
+    const [message] = dialect.toMessages(response, [], SURFACE)
+    expect(message).toMatchObject({ tool_calls: [{ function: { name: 'ping', arguments: replayed } }] })
+  })
+
+  it('get back ids of any form, and another where one is used again', () => {
+    const response = chatVoice.respond({ calls: [{ id: 'functions.ping:0', name: 'ping', args: '{}' }] })
+    const turn = dialect.toMessages(response, [], SURFACE)
+    const { messages } = dialect.toRequest({ surface: SURFACE, messages: [...turn, ...turn] })
+    const ids = ['functions.ping:0', 'functions.ping:0_2']
+    expect(chatVoice.callIds(messages)).toEqual({ calls: ids, answers: ids })
+  })
+
+  it('get a name that they accept in place of one that the model made up', () => {
+    const response = chatVoice.respond({ calls: [{ id: 'a', name: 'functions.ping', args: '{}' }] })
+    const [message] = dialect.toMessages(response, [], SURFACE)
+    expect(message).toMatchObject({
+      tool_calls: [{ function: { name: expect.stringMatching(/^functions_ping_/) } }],
+    })
+  })
+
+  it('get a word of the user where the model spoke last, or twice', () => {
+    const said = dialect.toMessages(chatVoice.respond({ text: 'I am', stop: 'length' }), [], SURFACE)
+    const roles = (messages: typeof said) =>
+      dialect.toRequest({ surface: SURFACE, messages }).messages.map(({ role }) => role)
+    expect(roles(said)).toEqual(['assistant', 'user'])
+    expect(roles([...said, ...said])).toEqual(['assistant', 'user', 'assistant', 'user'])
+  })
+
   it('may say "stop" although there are calls', () => {
     const reply = read(
       call({ index: 0, id: 'a', function: { name: 'ping', arguments: '{}' } }),

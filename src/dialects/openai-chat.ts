@@ -24,10 +24,10 @@ import type { WireTools } from './wire-tools.ts'
 type Message = OpenAI.ChatCompletionMessageParam
 type AssistantMessage = OpenAI.ChatCompletionAssistantMessageParam
 
-/** The part of a request that Chat Completions takes from a dialect. */
+/** The part of a Chat Completions request that a dialect builds. */
 export interface ChatRequest {
   messages: Message[]
-  /** Absent when there are none: an empty list is refused. */
+  /** Absent when there are none: servers reject an empty list. */
   tools?: OpenAI.ChatCompletionFunctionTool[]
 }
 
@@ -40,18 +40,18 @@ export type OpenAiChatDialect = Dialect<
   OpenAI.ChatCompletionFunctionTool
 >
 
-/** What a server that speaks Chat Completions takes. The defaults are OpenAI's own limits. */
+/** Limits of a Chat Completions server. The defaults are OpenAI's own. */
 export interface OpenAiChatOptions {
-  /** The most tools in a request; 128. */
+  /** Maximum tools per request. 128 by default. */
   readonly maxTools?: number
-  /** The longest description of a tool, in characters; 1,024. */
+  /** Maximum length of a tool's description, in characters. 1,024 by default. */
   readonly maxDescriptionChars?: number
 }
 
 /**
- * OpenAI's Chat Completions, and every server that speaks it: Ollama, vLLM, OpenRouter, DeepSeek and others. They
- * cannot defer, so the surface stays constant and found tools are called through `call_tool`. Schemas use only what
- * all of these servers understand.
+ * OpenAI's Chat Completions, and every compatible server: Ollama, vLLM, OpenRouter, DeepSeek and others. They cannot
+ * defer, so the surface stays constant and the model calls found tools through `call_tool`. Schemas use only what all
+ * of these servers support.
  */
 export function openaiChat({
   maxTools = 128,
@@ -74,7 +74,7 @@ function toRequest(
   input: RequestInput<Message, OpenAI.ChatCompletionFunctionTool>,
   wireTools: WireTools,
 ): ChatRequest {
-  // A surface made for another dialect may hold tools back; here they can only be shown.
+  // A surface made for another dialect may have deferred tools; here they must be shown.
   const tools = [
     ...(input.hostTools ?? []),
     ...[...wireTools.shown, ...wireTools.deferred].map(
@@ -132,7 +132,7 @@ function toReply(response: OpenAI.ChatCompletion, tools: WireTools): Reply {
   }
 }
 
-/** Servers that fail after they have begun answer with an error and without choices, whatever the types say. */
+/** Servers that fail midway return an error without choices, contrary to the types. */
 function choiceOf(response: OpenAI.ChatCompletion): OpenAI.ChatCompletion.Choice | undefined {
   const choice = response.choices?.[0]
   return isRecord(choice?.message) ? choice : undefined
@@ -149,7 +149,7 @@ function errorOf(response: object): Reply['error'] {
   }
 }
 
-/** The calls of an answer; servers that put something else in the list do not mean a call by it. */
+/** The calls of a response; entries of any other kind are ignored. */
 function toolCallsOf(
   choice: OpenAI.ChatCompletion.Choice | undefined,
 ): OpenAI.ChatCompletionMessageToolCall[] {
@@ -192,12 +192,12 @@ function toMessages(
         content: textOf(answer),
       }),
     ),
-    // Tool messages hold text only; pictures follow as a message of their own.
+    // Tool messages contain only text; images follow in a separate message.
     ...(images.length > 0 ? [{ role: 'user', content: images } as const] : []),
   ]
 }
 
-/** The answer as it came, reasoning and all, with calls that can be sent back. */
+/** The answer as received, including reasoning, with calls that can be sent back. */
 function replay(choice: OpenAI.ChatCompletion.Choice, wireCalls: readonly WireCall[]): AssistantMessage[] {
   const { tool_calls: _, annotations: __, ...rest } = choice.message
   const hasContent = readText(rest.content) !== ''
@@ -210,7 +210,7 @@ function replay(choice: OpenAI.ChatCompletion.Choice, wireCalls: readonly WireCa
       type: 'function' as const,
       function: { name: replayedName(wireName), arguments: argumentsJson(args) },
     }
-    // What servers add to a call, such as a thought's signature, goes back with it.
+    // Fields that servers add to a call, such as a thought signature, are replayed.
     return call?.type === 'custom'
       ? replayed
       : { ...call, ...replayed, function: { ...call?.function, ...replayed.function } }
@@ -218,7 +218,7 @@ function replay(choice: OpenAI.ChatCompletion.Choice, wireCalls: readonly WireCa
   return [{ ...toAssistant(rest), tool_calls: calls }]
 }
 
-/** Fields that servers add (`reasoning_content`, `reasoning_details`) go back with the rest: some models need them. */
+/** Fields that servers add (`reasoning_content`, `reasoning_details`) are replayed, since some models need them. */
 function toAssistant(
   message: Omit<OpenAI.ChatCompletionMessage, 'tool_calls' | 'annotations'>,
 ): AssistantMessage {
@@ -255,10 +255,10 @@ function imagesOf({ result, name }: CallResult): OpenAI.ChatCompletionContentPar
 }
 
 function stopOf(choice: OpenAI.ChatCompletion.Choice | undefined, hasCalls: boolean): Stop {
-  // A stream that was cut has no reason to give, whatever the types say.
+  // A cut stream has no finish reason, contrary to the types.
   if (!choice?.finish_reason) return 'cut'
   if (isRefused(choice)) return 'refused'
-  // Not a reason of OpenAI's own, but of servers that broke off.
+  // Not one of OpenAI's reasons; servers that abort send it.
   if ((choice.finish_reason as unknown) === 'error') return 'cut'
   if (choice.finish_reason === 'length') return 'length'
   return hasCalls ? 'calls' : 'done'
@@ -268,7 +268,7 @@ function isRefused({ message, finish_reason }: OpenAI.ChatCompletion.Choice): bo
   return Boolean(message.refusal) || finish_reason === 'content_filter'
 }
 
-/** DeepSeek's own field for what was read from the cache. */
+/** DeepSeek's own field for tokens read from the cache. */
 type ServerUsage = OpenAI.CompletionUsage & { readonly prompt_cache_hit_tokens?: number }
 
 function usageOf(usage: ServerUsage | undefined | null): Usage {

@@ -34,7 +34,7 @@ type Item = OpenAI.Responses.ResponseInputItem
 type Response = OpenAI.Responses.Response
 type OutputItem = OpenAI.Responses.ResponseOutputItem
 
-/** The part of a request that the Responses API takes from a dialect. */
+/** The part of a Responses API request that a dialect builds. */
 export interface ResponsesRequest {
   input: Item[]
   tools: OpenAI.Responses.Tool[]
@@ -51,25 +51,28 @@ export type OpenAiResponsesDialect = Dialect<
   OpenAI.Responses.Tool
 >
 
-/** What a request to the Responses API may say of its tools. */
+/** Options for tools in the Responses API. */
 export interface OpenAiResponsesOptions {
-  /** Tools that programs of the model may call, by name; a tool that is not named is called by the model only. */
+  /** Tools that programs written by the model may call, by name. Only the model calls tools that are not listed. */
   readonly allowedCallers?: ResponsesCallers
+  /** Maximum tools per request, not counting deferred ones. 128 by default. */
+  readonly maxTools?: number
 }
 
 /**
- * OpenAI's Responses API. Native deferral with a search that the client runs: the request shows `tool_search` and
- * nothing of what is behind it; what it finds goes back as namespaces in a `tool_search_output`, at the end of the
- * context, so activation never changes the cached prefix.
+ * OpenAI's Responses API, with native deferral and client-side search: the request shows `tool_search` but no
+ * deferred tools; matches are returned as namespaces in a `tool_search_output` at the end of the context, so
+ * activation never changes the cached prefix.
  */
 export function openaiResponses({
   allowedCallers = {},
+  maxTools = 128,
 }: OpenAiResponsesOptions = {}): OpenAiResponsesDialect {
   return makeDialect({
     name: 'openai-responses',
     strategy: 'native',
     rules: OPENAI_RULES,
-    limits: { api: 'the Responses API', maxTools: 128 },
+    limits: { api: 'the Responses API', maxTools },
     toRequest: (input, tools) => toRequest(input, new ResponsesTools(tools, allowedCallers)),
     toReply,
     toMessages: (response, results, tools) =>
@@ -133,7 +136,7 @@ function toReply(response: Response, tools: WireTools): Reply {
   }
 }
 
-/** The items of an answer that can be read. */
+/** The readable items of a response. */
 function itemsOf({ output }: Response): readonly OutputItem[] {
   return Array.isArray(output) ? output.filter(isRecord).map((item) => item as unknown as OutputItem) : []
 }
@@ -181,7 +184,7 @@ function toMessages(
   const wireCalls = wireCallsOf(response, tools.wire)
   let next = 0
   const replayed = withoutLoneReasoning(itemsOf(response)).flatMap((item): Item[] => {
-    // Half a message was never stored under its id.
+    // A partial message was never stored under its id.
     if (item.type === 'message' && (item.status !== 'completed' || !Array.isArray(item.content))) {
       const words = readableParts(item.content).map(wordsOf).join('')
       return words === '' ? [] : [{ role: 'assistant', content: words }]
@@ -200,7 +203,7 @@ function toMessages(
   ]
 }
 
-/** The call whole, with its namespace: without it the call would be looked for among the tools that are shown. */
+/** The whole call with its namespace; without it, the API would look for the call among the shown tools. */
 function replayedCall(item: OutputItem & CallItem, wireCall: WireCall | undefined): Item {
   const { id, wireName, args } = wireCall ?? { id: item.call_id ?? '', wireName: '', args: {} }
   const call = {
@@ -212,12 +215,12 @@ function replayedCall(item: OutputItem & CallItem, wireCall: WireCall | undefine
       : { arguments: readArguments(args) ?? {} }),
   } as Item
   if (isWhole(item) || !('id' in call)) return call
-  // Half a call is not known under its id either, and goes without its reasoning.
+  // A partial call was not stored under its id either, and is replayed without its reasoning.
   const { id: _, ...rest } = call
   return rest as Item
 }
 
-/** Reasoning is refused unless the very item that it led to stands behind it. */
+/** The API rejects reasoning unless the item it led to follows it. */
 function withoutLoneReasoning(output: readonly OutputItem[]): readonly OutputItem[] {
   let isLed = false
   return output
@@ -242,7 +245,7 @@ function wordsOf(part: MessagePart): string {
   return part.type === 'output_text' ? part.text : part.refusal
 }
 
-/** Programs wait for their results under their own id. */
+/** Programs wait for results under their own id. */
 type Caller = OpenAI.Responses.ResponseFunctionToolCall['caller']
 
 function functionOutput({ toolCallId, result }: CallResult, caller: Caller): Item {
@@ -263,7 +266,7 @@ function functionOutput({ toolCallId, result }: CallResult, caller: Caller): Ite
   }
 }
 
-/** What a search found, as definitions; an output has no room for words, so they stand in a message after it. */
+/** A search's matches as definitions. The output has no room for text, so notes follow in a separate message. */
 function searchOutput({ toolCallId, result }: CallResult, tools: ResponsesTools): Item[] {
   const { wire } = tools
   const found = new Set(
@@ -291,7 +294,7 @@ function stopOf(response: Response, hasCalls: boolean): Stop {
   if (isRefused(response)) return 'refused'
   const reason: string | undefined = response.incomplete_details?.reason
   if (reason === 'max_output_tokens') return 'length'
-  // These end an answer between two items, so every call is whole.
+  // These reasons end a response between two items, so every call is complete.
   if (reason === 'max_messages') return hasCalls ? 'calls' : 'length'
   if (reason === 'steered') return hasCalls ? 'calls' : 'paused'
   if (response.status !== 'completed' && response.status !== undefined) return 'cut'

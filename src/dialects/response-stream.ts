@@ -7,7 +7,7 @@ type Response = OpenAI.Responses.Response
 type OutputItem = OpenAI.Responses.ResponseOutputItem
 type ErrorCode = OpenAI.Responses.ResponseError['code']
 
-/** Takes a response from the events of the Responses API; of a stream that is cut, the items that were finished. */
+/** Takes the response from the events of the Responses API; if the stream is cut, the finished items. */
 export class ResponseStreamReader implements StreamReader<OpenAI.Responses.ResponseStreamEvent, Response> {
   #response: Response | undefined
   #isFinal = false

@@ -2,10 +2,10 @@ import type OpenAI from 'openai'
 import type { Namespace } from './namespaces.ts'
 import type { WireTool, WireTools } from './wire-tools.ts'
 
-/** Who may call a tool: the model itself, a program it writes, or both. By registered name. */
+/** Who may call a tool: the model, a program it writes, or both. By registered name. */
 export type ResponsesCallers = Readonly<Record<string, ('direct' | 'programmatic')[]>>
 
-/** The tools of a surface as the Responses API has them. */
+/** A surface's tools in the format of the Responses API. */
 export class ResponsesTools {
   readonly wire: WireTools
   readonly #callers: ReadonlyMap<string, ('direct' | 'programmatic')[]>
@@ -18,7 +18,7 @@ export class ResponsesTools {
   }
 
   toTool(tool: WireTool): OpenAI.Responses.Tool {
-    // Only what defers needs the provider's own search; otherwise the search is a function like any other.
+    // Only deferred tools need the provider's own search; otherwise the search tool is an ordinary function.
     const isNativeSearch = this.wire.deferred.length > 0 && this.wire.isSearch(tool.name)
     if (!isNativeSearch) return this.#toFunction(tool)
     const { description, parameters } = tool

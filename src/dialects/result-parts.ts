@@ -1,13 +1,13 @@
 import type { ContentBlock, ToolResult } from '../tool.ts'
 
-/** A piece of an answer that a model can be shown. */
+/** A part of a result that a model can be shown. */
 export type ResultPart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'media'; readonly mimeType: string; readonly data: string }
 
 /**
- * A result in parts: its text, then its media. Media a provider cannot show are told in words, so that the model
- * knows of them.
+ * Splits a result into parts: its text, then its media. Media that the provider cannot show are mentioned in the
+ * text.
  */
 export function resultParts(
   result: ToolResult,
@@ -46,7 +46,7 @@ function mediaOf(block: ContentBlock): { kind: 'media'; mimeType: string; data: 
   return [{ kind: 'media', mimeType, data: blob }]
 }
 
-/** Text without halves of surrogate pairs, which make a request invalid. */
+/** Removes lone surrogates, which make a request invalid. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\uFFFD')
 }

@@ -1,7 +1,39 @@
 import { isRecord } from '../json.ts'
+import type { ToolResult } from '../tool.ts'
 import type { WireTools } from './wire-tools.ts'
 
-/** What an answer may say besides the tools it found. */
+/**
+ * Reduces a search's answer to what the model needs: removes `$schema`, scores, empty lists, and the list of callable
+ * names if it equals the matches. The answer is repeated in every later request. A search's answer is one object, as
+ * text and as structured data; any other result is returned unchanged.
+ */
+export function forModel(result: ToolResult): ToolResult {
+  if (!result.ok || !isRecord(result.structured)) return result
+  if (result.value !== JSON.stringify(result.structured)) return result
+  const { matches, activated } = result.structured
+  const isAll = Array.isArray(activated) && activated.join('\n') === namesIn(matches).join('\n')
+  const kept = Object.entries(result.structured).flatMap(([key, value]) => {
+    if (Array.isArray(value) && value.length === 0 && key !== 'matches') return []
+    if (key === 'activated' && isAll) return []
+    if (key === 'parameters') return [[key, withoutUri(value)] as const]
+    return [[key, key === 'matches' && Array.isArray(value) ? value.map(slimMatch) : value] as const]
+  })
+  return { ...result, value: JSON.stringify(Object.fromEntries(kept)) }
+}
+
+function slimMatch(match: unknown): unknown {
+  if (!isRecord(match)) return match
+  const { score: _, ...rest } = match
+  return isRecord(rest.parameters) ? { ...rest, parameters: withoutUri(rest.parameters) } : rest
+}
+
+function withoutUri(schema: unknown): unknown {
+  if (!isRecord(schema)) return schema
+  const { $schema: _, ...rest } = schema
+  return rest
+}
+
+/** Fields of an answer other than the matches. */
 const ASIDES = [
   'already_visible',
   'evicted',
@@ -14,8 +46,8 @@ const ASIDES = [
 ] as const
 
 /**
- * What a search said besides the definitions that stand in place of its answer: tools that had to go, servers that
- * are not there yet, where to go on. `''` when there is nothing.
+ * A search's notes besides the definitions that replace its answer: evicted tools, unavailable servers, how to get
+ * more. `''` if there are none.
  */
 export function searchNote(structured: unknown, tools: WireTools): string {
   if (!isRecord(structured)) return ''
@@ -24,10 +56,14 @@ export function searchNote(structured: unknown, tools: WireTools): string {
     if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return []
     return [[key, key === 'evicted' || key === 'already_visible' ? shownNames(value, tools) : value] as const]
   })
-  return said.length === 0 ? '' : `The search also says: ${JSON.stringify(Object.fromEntries(said))}`
+  return said.length === 0 ? '' : `The search also returned: ${JSON.stringify(Object.fromEntries(said))}`
 }
 
-/** Evicted tools under the names the model knows them by. */
+function namesIn(listed: unknown): readonly unknown[] {
+  return Array.isArray(listed) ? listed.filter(isRecord).map(({ name }) => name) : []
+}
+
+/** Evicted tools under their wire names. */
 function shownNames(names: unknown, tools: WireTools): unknown {
   if (!Array.isArray(names)) return names
   return names.map((name: unknown) => (typeof name === 'string' ? tools.toWireName(name) : name))

@@ -1,6 +1,7 @@
 import { hashText, isRecord } from '../json.ts'
 import { toWireName } from '../names.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
+import { forModel } from './search-answer.ts'
 import type { WireTools } from './wire-tools.ts'
 
 /** A call as the provider sent it. */
@@ -10,7 +11,7 @@ export interface WireCall {
   readonly wireName: string
   /** An object, or JSON that should be one. */
   readonly args: unknown
-  /** Why it must not run, whatever its arguments. */
+  /** Why the call must not run, whatever its arguments. */
   readonly fault?: string | undefined
 }
 
@@ -19,7 +20,7 @@ export interface ReadCalls {
   readonly unrunnable: readonly CallResult[]
 }
 
-/** Calls that can be run, under their registered names, and results for those that cannot. */
+/** Separates calls that can run, under their registered names, from those that cannot, with their error results. */
 export function readCalls(wireCalls: readonly WireCall[], tools: WireTools): ReadCalls {
   const calls: ToolCall[] = []
   const unrunnable: CallResult[] = []
@@ -27,14 +28,15 @@ export function readCalls(wireCalls: readonly WireCall[], tools: WireTools): Rea
     const name = tools.fromWireName(wireName)
     const read = readArguments(args)
     if (fault !== undefined) unrunnable.push(refuse(id, name, fault))
-    else if (wireName === '') unrunnable.push(refuse(id, 'unnamed_tool', 'the call names no tool'))
+    else if (wireName === '')
+      unrunnable.push(refuse(id, 'unnamed_tool', 'the call has no tool name; call a tool by name'))
     else if (read === undefined) unrunnable.push(refuse(id, name, describeMalformed(args)))
     else calls.push({ toolCallId: id, name, args: tools.fromWireArguments(name, read) })
   }
   return { calls, unrunnable }
 }
 
-/** One result for each call, in the order of the calls, whatever was run. */
+/** One result per call, in the order of the calls, whether or not it ran. */
 export function answersTo(
   wireCalls: readonly WireCall[],
   results: readonly CallResult[],
@@ -42,10 +44,13 @@ export function answersTo(
 ): readonly CallResult[] {
   const { unrunnable } = readCalls(wireCalls, tools)
   const known = new Map([...unrunnable, ...results].map((result) => [result.toolCallId, result]))
-  return wireCalls.map(({ id, wireName }) => known.get(id) ?? notRun(id, tools.fromWireName(wireName)))
+  return wireCalls.map(({ id, wireName }) => {
+    const answer = known.get(id) ?? notRun(id, tools.fromWireName(wireName))
+    return tools.isSearch(answer.name) ? { ...answer, result: forModel(answer.result) } : answer
+  })
 }
 
-/** Arguments as an object; undefined when they are not one. Missing, empty and `null` arguments count as `{}`. */
+/** Arguments as an object; undefined if they are not one. Missing, empty and `null` arguments count as `{}`. */
 export function readArguments(args: unknown): Record<string, unknown> | undefined {
   if (args === undefined || args === null) return {}
   if (typeof args !== 'string') return isRecord(args) ? args : undefined
@@ -58,7 +63,7 @@ export function readArguments(args: unknown): Record<string, unknown> | undefine
   }
 }
 
-/** Arguments as JSON that every provider takes back: the model's own text where it is an object, `{}` otherwise. */
+/** Arguments as JSON that every provider accepts: the model's own text if it is an object, `{}` otherwise. */
 export function argumentsJson(args: unknown): string {
   const read = readArguments(args) ?? {}
   return typeof args === 'string' && args.trimStart().startsWith('{') && readArguments(args) !== undefined
@@ -66,18 +71,17 @@ export function argumentsJson(args: unknown): string {
     : JSON.stringify(read)
 }
 
-/** A name that every provider takes back, even one that the model made up. */
+/** A name that every provider accepts, even if the model made it up. */
 export function replayedName(wireName: string): string {
   return /^[A-Za-z0-9_-]{1,64}$/.test(wireName) ? wireName : toWireName(wireName || 'unnamed_tool')
 }
 
-/** The ids that Anthropic, OpenAI's Responses and Bedrock take. */
+/** The ids that Anthropic, OpenAI's Responses and Bedrock accept. */
 export const PLAIN_ID: RegExp = /^[A-Za-z0-9_-]{1,64}$/
 
 /**
- * The ids, each once: some servers leave them out or use one twice, and a result must find its call. A missing id is
- * derived from the response's own id, so that it differs from turn to turn. An id that does not match `form` is
- * replaced likewise.
+ * Makes ids unique, since some servers omit or repeat them and each result must match its call. A missing id, or one
+ * that does not match `form`, is derived from the response's own id, so that it differs from turn to turn.
  */
 export function uniqueIds(
   ids: readonly unknown[],
@@ -97,7 +101,7 @@ export function uniqueIds(
   })
 }
 
-/** The id itself, or the first of `id_2`, `id_3` … that nobody has taken. */
+/** The id itself, or the first free one of `id_2`, `id_3` …. */
 export function freeId(wanted: string, taken: ReadonlySet<string>, counts: Map<string, number>): string {
   if (!taken.has(wanted)) return wanted
   const short = wanted.length <= MAX_STEM ? wanted : `call_${hashText(wanted)}`
@@ -110,7 +114,7 @@ export function freeId(wanted: string, taken: ReadonlySet<string>, counts: Map<s
 /** Leaves room for a number within the 64 characters that providers allow. */
 const MAX_STEM = 56
 
-export const CUT_OFF = 'the call was cut off by the token limit; make it again with shorter arguments'
+export const CUT_OFF = 'the token limit cut this call off; call the tool again with shorter arguments'
 
 function describeMalformed(args: unknown): string {
   const text = typeof args === 'string' ? args : (JSON.stringify(args) ?? String(args))
@@ -123,6 +127,6 @@ function refuse(toolCallId: string, name: string, error: string): CallResult {
 }
 
 function notRun(toolCallId: string, name: string): CallResult {
-  const error = 'the call was not run; make it again if it is still needed'
+  const error = 'the call was not run; call the tool again if you still need it'
   return { toolCallId, name, result: { ok: false, code: 'cancelled', error }, durationMs: 0 }
 }

@@ -1,7 +1,7 @@
 import { hashText } from '../json.ts'
 import { changedName, toWireName } from '../names.ts'
 
-/** Registered names and wire names, both ways, for one set of tools. */
+/** Maps registered names to wire names and back, for one set of tools. */
 export class WireNames {
   readonly #wire = new Map<string, string>()
   readonly #registered = new Map<string, string>()
@@ -10,12 +10,12 @@ export class WireNames {
     for (const name of names) if (!this.#wire.has(name)) this.#add(name)
   }
 
-  /** The wire name of a tool, of this set or not. */
+  /** The wire name of a tool, whether or not it is in this set. */
   toWire(name: string): string {
     return this.#wire.get(name) ?? toWireName(name)
   }
 
-  /** The registered name behind a wire name; a name that is not of this set is returned as it is, to be explained. */
+  /** The registered name of a wire name; an unknown name is returned unchanged. */
   fromWire(wireName: string): string {
     return this.#registered.get(wireName) ?? wireName
   }
@@ -26,7 +26,7 @@ export class WireNames {
 
   #add(name: string): void {
     let wireName = toWireName(name)
-    // The hash is short and can be forged: within one set a second claim to a name gets another hash.
+    // The hash is short and can be forged, so a second tool with the same wire name gets another hash.
     for (let claim = 2; this.#registered.has(wireName); claim++)
       wireName = changedName(name, hashText(`${claim} ${name}`))
     this.#wire.set(name, wireName)
@@ -37,8 +37,8 @@ export class WireNames {
 const MAX_REMEMBERED = 10_000
 
 /**
- * The way back from names that were changed, for tools that are on no surface any more. A changed name depends on the
- * registered one alone, so this is no memory of a conversation: it only keeps what cannot be computed backwards.
+ * Maps changed names back for tools that are no longer on a surface. A wire name depends only on the registered name,
+ * so this contains nothing about a conversation, only what cannot be computed backwards.
  */
 export class WireNameMemory {
   readonly #registered = new Map<string, string>()
@@ -50,7 +50,7 @@ export class WireNameMemory {
     if (this.#registered.size > MAX_REMEMBERED && oldest !== undefined) this.#registered.delete(oldest)
   }
 
-  /** The registered name; the wire name itself where it was not changed, or is not known. */
+  /** The registered name, or the wire name itself if it was not changed or is unknown. */
   nameOf(wireName: string): string {
     return this.#registered.get(wireName) ?? wireName
   }

@@ -10,40 +10,40 @@ import type { ToolDefinition } from '../tool.ts'
 import { SEARCH_TOOLS, type ToolLoss } from './dialect.ts'
 import { WireNameMemory, WireNames } from './wire-names.ts'
 
-/** A tool as it goes out: everything but the provider's own wrapping. */
+/** A tool in wire form, without the provider's own wrapping. */
 export interface WireTool {
   readonly name: string
   readonly description: string
   readonly parameters: ObjectSchema
 }
 
-/** How many tools a provider takes, and how long their descriptions may be. */
+/** A provider's limits on the number of tools and the length of descriptions. */
 export interface ToolLimits {
-  /** The provider, as an error names it. */
+  /** The provider's name in errors. */
   readonly api: string
   readonly maxTools: number
-  /** Longer descriptions are cut and reported by `lossesOf`; absent: no limit. */
+  /** Longer descriptions are cut, and `lossesOf` reports it. No limit if absent. */
   readonly maxDescriptionChars?: number | undefined
 }
 
-/** A surface of a conversation to which servers came after its first request. */
+/** The surface of a conversation that servers joined after its first request. */
 export interface GrownSurface extends Surface {
   /**
-   * Deferred tools that the first request did not have. `deferredTools` stays as that request had it, tools that are
-   * gone included, so that nothing that was sent is ever changed.
+   * Deferred tools that the first request did not have. `deferredTools` stays as in that request, including removed
+   * tools, so that bytes already sent never change.
    */
   readonly lateTools?: readonly ToolDefinition[]
 }
 
-/** A surface in a provider's words, and the way back. */
+/** A surface in wire form, and the mapping back. */
 export class WireTools {
   /** Shown from the start, in the surface's order. */
   readonly shown: readonly WireTool[]
-  /** For the provider to hold back; empty unless the surface is native and has a search to load them. */
+  /** Tools for the provider to defer; empty unless the surface is native and has a search tool to load them. */
   readonly deferred: readonly WireTool[]
-  /** Those of `deferred` that were not there when the conversation began; they come last. */
+  /** The tools in `deferred` that joined after the conversation began; they come last. */
   readonly late: readonly WireTool[]
-  /** The registered name of the search tool, when one is shown. */
+  /** The registered name of the search tool, if one is shown. */
   readonly searchTool: string | undefined
   readonly #names: WireNames
   readonly #definitions: ReadonlyMap<string, ToolDefinition>
@@ -67,7 +67,7 @@ export class WireTools {
     this.#limits = limits
     for (const { name } of all) memory.add(this.#names.toWire(name), name)
     this.searchTool = surface.tools.find(({ name }) => SEARCH_TOOLS.has(name))?.name
-    // Without a search nothing could be loaded, and a request whose tools are all deferred is refused.
+    // Without a search tool nothing could be loaded, and providers reject a request in which every tool is deferred.
     const isReachable = this.searchTool !== undefined
     this.shown = (isReachable ? surface.tools : all).map((definition) => this.#toWire(definition))
     this.deferred = isReachable ? deferred.map((definition) => this.#toWire(definition)) : []
@@ -82,15 +82,15 @@ export class WireTools {
     return this.#names.toWire(name)
   }
 
-  /** The registered name behind a wire name: of this surface, or of one before it, whose tool may be evicted now. */
+  /** The registered name of a wire name, from this surface or an earlier one whose tool may be evicted now. */
   fromWireName(wireName: string): string {
     const name = this.#names.fromWire(wireName)
     return name === wireName && !this.#names.has(name) ? this.#memory.nameOf(wireName) : name
   }
 
-  /** Arguments under the tool's own keys. */
+  /** Maps argument keys back to the tool's own. */
   fromWireArguments(name: string, args: Record<string, unknown>): Record<string, unknown> {
-    // The model may give `call_tool` a name as it was shown it.
+    // The model may pass `call_tool` a wire name.
     if (name === 'call_tool' && typeof args.name === 'string')
       return { ...args, name: this.fromWireName(args.name) }
     const definition = this.#definitions.get(name)
@@ -109,8 +109,8 @@ export class WireTools {
   }
 
   /**
-   * The rest of the search tool's description where the provider's limit cuts it, for the system prompt: without it
-   * the model would not know what it can search for. `''` where nothing is cut.
+   * The rest of the search tool's description if the provider's limit cuts it, for the system prompt: the model needs
+   * it to know what it can search for. `''` if nothing is cut.
    */
   get searchOverflow(): string {
     const search = this.searchTool === undefined ? undefined : this.#definitions.get(this.searchTool)
@@ -120,19 +120,19 @@ export class WireTools {
     return `More about ${search.name}: …${search.description.slice(kept.length - ELLIPSIS.length)}`
   }
 
-  /** Throws when a request of so many tools would be refused. */
+  /** Throws `config-invalid` if the provider would reject this many tools. */
   checkCount(count: number): void {
     const { api, maxTools } = this.#limits
     if (count <= maxTools) return
     throw new ToolcribError(
       'config-invalid',
-      `the request has ${count} tools and ${api} takes ${maxTools}; open the session with mode "lazy", or pin fewer tools`,
+      `the request has ${count} tools, but ${api} allows ${maxTools}; open the session with mode "lazy", or pin fewer tools`,
     )
   }
 
   #descriptionLoss({ name, description }: ToolDefinition): ToolLoss[] {
     const limit = this.#limits.maxDescriptionChars
-    // What is cut of the search tool's moves to the system prompt.
+    // The rest of the search tool's description moves to the system prompt.
     if (limit === undefined || description.length <= limit || name === this.searchTool) return []
     const reason = `cut from ${description.length} to ${limit} characters`
     return [{ tool: name, path: '', keyword: 'description', reason }]
@@ -143,7 +143,7 @@ export class WireTools {
     return {
       name: this.#names.toWire(definition.name),
       description: cutText(definition.description, this.#limits.maxDescriptionChars),
-      // Asked for only when it is sent: of thousands that are deferred, few ever are.
+      // Computed lazily: of thousands of deferred tools, few are ever sent.
       get parameters() {
         return translate(definition).schema
       },
@@ -153,7 +153,7 @@ export class WireTools {
 
 const ELLIPSIS = ' …'
 
-/** The text within a limit, cut at a space where one is near. */
+/** Cuts a text to a limit, at a space if one is near. */
 function cutText(text: string, limit: number | undefined): string {
   if (limit === undefined || text.length <= limit) return text
   const longest = text.slice(0, limit - ELLIPSIS.length)
@@ -163,7 +163,7 @@ function cutText(text: string, limit: number | undefined): string {
   return kept + ELLIPSIS
 }
 
-/** Reads surfaces by one provider's rules. Definitions are immutable, so each is translated once. */
+/** Translates surfaces by one provider's rules. Definitions are immutable, so each is translated once. */
 export function wireToolsBy(rules: SchemaRules, limits: ToolLimits): (surface: Surface) => WireTools {
   const translations = new WeakMap<ToolDefinition, TranslatedSchema>()
   const surfaces = new WeakMap<Surface, WireTools>()

@@ -1,11 +1,11 @@
 import { wordPieces } from './word-pieces.ts'
 
-/** Reads a text as BERT's uncased models do: lower case, no accents, punctuation and Han characters on their own. */
+/** Tokenises a text as BERT's uncased models do: lower case, no accents, punctuation and Han characters separate. */
 export class BertTokens {
   readonly #vocabulary: ReadonlyMap<string, number>
   readonly #maxTokens: number
 
-  /** `maxTokens` counts the marks at both ends. */
+  /** `maxTokens` includes the markers at both ends. */
   constructor(vocabulary: ReadonlyMap<string, number>, maxTokens: number) {
     this.#vocabulary = vocabulary
     this.#maxTokens = maxTokens

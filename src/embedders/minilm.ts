@@ -6,17 +6,17 @@ import { BertTokens } from './bert-tokens.ts'
 
 const DIMENSIONS = 384
 const MAX_TOKENS = 256
-/** Texts of about one length go through the model together. */
+/** Texts of similar length are embedded in one batch. */
 const BATCH_SIZE = 32
 
 export interface MiniLmOptions {
-  /** The folder of the model: `tokenizer.json`, and `model_quantized.onnx` in it or in its `onnx` folder. */
+  /** The model folder: `tokenizer.json`, and `model_quantized.onnx` in it or in its `onnx` subfolder. */
   readonly folder: string
-  /** The module `onnxruntime-node`, when it is not installed beside this package. */
+  /** The module `onnxruntime-node`, if it is not installed beside this package. */
   readonly runtime?: OnnxRuntime
 }
 
-/** What is used of `onnxruntime-node`. */
+/** The part of `onnxruntime-node` that is used. */
 export interface OnnxRuntime {
   readonly InferenceSession: {
     create(path: string, options: { intraOpNumThreads: number }): Promise<OnnxSession>
@@ -29,9 +29,9 @@ interface OnnxSession {
 }
 
 /**
- * The sentence embedder all-MiniLM-L6-v2, on `onnxruntime-node` (an optional peer) and a model file that the host
- * brings. A hundred times slower than `staticEmbedder()`. Both are loaded on first use; what is missing is named then,
- * as `config-invalid`.
+ * The sentence embedder all-MiniLM-L6-v2, on `onnxruntime-node` (an optional peer dependency) and a model file that
+ * the host provides. A hundred times slower than `staticEmbedder()`. Both are loaded on first use, which throws
+ * `config-invalid` if one is missing.
  */
 export function minilm(options: MiniLmOptions): Embedder {
   let model: Promise<MiniLm> | undefined
@@ -70,7 +70,7 @@ export class MiniLm {
     return this.embedTokens(texts.map((text) => this.#tokens.idsOf(text)))
   }
 
-  /** The mean of the last layer over the tokens of each text, scaled to length 1. */
+  /** The mean of the last layer over each text's tokens, scaled to length 1. */
   async embedTokens(texts: readonly (readonly number[])[]): Promise<Float32Array[]> {
     const vectors = new Array<Float32Array>(texts.length)
     const order = texts.map((_, at) => at).sort((a, b) => lengthOf(texts[a]) - lengthOf(texts[b]))
@@ -101,14 +101,17 @@ export class MiniLm {
     })
     const hidden = output.last_hidden_state?.data
     if (!(hidden instanceof Float32Array)) {
-      throw new ToolcribError('config-invalid', 'the ONNX file is not all-MiniLM-L6-v2; point minilm() at it')
+      throw new ToolcribError(
+        'config-invalid',
+        'the ONNX file is not all-MiniLM-L6-v2; pass minilm() the folder of that model',
+      )
     }
     return texts.map((text, row) => pooled(hidden, row * width * DIMENSIONS, lengthOf(text)))
   }
 }
 
 async function importRuntime(): Promise<OnnxRuntime> {
-  // Kept out of sight of bundlers and compilers: the package may well be missing.
+  // Hidden from bundlers and compilers, since the package is optional.
   const specifier = 'onnxruntime-node'
   try {
     const module: { default?: OnnxRuntime } & OnnxRuntime = await import(specifier)

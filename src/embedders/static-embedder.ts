@@ -8,18 +8,20 @@ import { TokenTable } from './token-table.ts'
 const MODEL_PATH = join('models', 'tool-table-v2.bin')
 const DIMENSIONS = 256
 const MAX_LEVELS = 4
-/** Of requests that a catalogue cannot serve, half stay below this with every tool; of those it can, hardly any. */
+/**
+ * With requests that a catalogue cannot serve, half have no tool above this; with those it can, almost all have one.
+ */
 const RELATED_FROM = 0.2
 
 export interface StaticEmbedderOptions {
-  /** A model file made by `npm run train`; the one that comes with the package unless told. */
+  /** A model file made by `npm run train`. Defaults to the one in the package. */
   readonly path?: string
 }
 
 /**
- * The embedder that comes with the package: a table of token vectors, trained on tool catalogues (models/README.md
- * says on what). Works offline, without native code, at tens of thousands of texts a second. The file is read on first
- * use, in some tens of milliseconds.
+ * The embedder in the package: a table of token vectors, trained on tool catalogues (models/README.md describes the
+ * data). Works offline, without native code, at tens of thousands of texts per second. The file is read on first use,
+ * which takes some tens of milliseconds.
  */
 export function staticEmbedder(options: StaticEmbedderOptions = {}): Embedder {
   let table: TokenTable | undefined
@@ -42,7 +44,7 @@ export function staticEmbedder(options: StaticEmbedderOptions = {}): Embedder {
   }
 }
 
-/** The model stands in the package's root; bundlers put this code one to three folders below. */
+/** The model is in the package's root; bundlers put this code one to three folders below it. */
 function findModel(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
   for (let level = 0; level < MAX_LEVELS; level++) {
@@ -52,7 +54,7 @@ function findModel(): string {
   }
   throw new ToolcribError(
     'config-invalid',
-    `${MODEL_PATH} is not beside the package; copy it there, or pass its path to staticEmbedder()`,
+    `${MODEL_PATH} was not found in the package; copy it there, or pass its path to staticEmbedder()`,
   )
 }
 

@@ -1,14 +1,14 @@
 import { wordPieces } from './word-pieces.ts'
 
-/** Words remembered with their tokens; catalogues and queries repeat most of theirs. */
+/** Maximum words whose tokens are cached; catalogues and queries repeat most words. */
 const MAX_REMEMBERED = 20_000
 
-/** Long numbers are amounts, years and identifiers: they say nothing of what a text is about. */
+/** Long numbers are amounts, years and identifiers; they say nothing about a text's topic. */
 const NUMBER = /^\d{4,}$/
 
 /**
- * Reads texts as the token numbers of a vocabulary. A word is a run of letters and digits; one that the vocabulary
- * lacks is parted at its humps (`listPullRequests`) and then into pieces. Punctuation is not read.
+ * Converts texts to token numbers of a vocabulary. A word is a run of letters and digits; an unknown word is split at
+ * its capitals (`listPullRequests`) and then into pieces. Punctuation is ignored.
  */
 export class TextTokens {
   readonly #vocabulary: ReadonlyMap<string, number>
@@ -18,13 +18,13 @@ export class TextTokens {
     this.#vocabulary = vocabulary
   }
 
-  /** The first `maxTokens` tokens of a text, about: a word is not cut. */
+  /** About the first `maxTokens` tokens of a text: words are not split. */
   read(text: string, maxTokens: number): number[] {
     const tokens: number[] = []
     let start = -1
     for (let at = 0; at <= text.length; at++) {
       const code = at < text.length ? text.charCodeAt(at) : SPACE
-      // Rare in tool texts: from the start of this word on, the rest takes the slower way.
+      // Rare in tool texts: the rest, from the start of this word, takes the slower path.
       if (code >= ASCII_END) return this.#readUnicode(text.slice(start < 0 ? at : start), tokens, maxTokens)
       if (IS_WORD[code] === 1) {
         if (start < 0) start = at
@@ -71,7 +71,7 @@ const IS_WORD = Uint8Array.from({ length: ASCII_END }, (_, code) =>
   /[A-Za-z0-9]/.test(String.fromCharCode(code)) ? 1 : 0,
 )
 
-// Han characters have a token each; other scripts without spaces are left to the pieces.
+// Each Han character is a token; other scripts without spaces are split into pieces.
 const WORD = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{N}\p{M}])+/gu
 
 // `HTTPServer2Go` → `HTTP`, `Server2`, `Go`

@@ -3,11 +3,11 @@ import { TextTokens } from './text-tokens.ts'
 
 /** First bytes of a model file. */
 const MAGIC = 'TCTABLE1'
-/** Tokens read of a text; what follows changes nothing any more. */
+/** Maximum tokens read per text; further ones make no difference. */
 const MAX_TOKENS = 128
 const ALIGNMENT = 8
 
-/** What a model file says of itself. */
+/** The header of a model file. */
 export interface TableHeader {
   readonly name: string
   readonly dimensions: number
@@ -15,9 +15,9 @@ export interface TableHeader {
 }
 
 /**
- * A static embedding model: one vector a token, in bytes with a scale a row. A text's vector is the sum of its tokens'
- * vectors, scaled to length 1. It knows no word order and needs no more than a table: tens of thousands of texts a
- * second.
+ * A static embedding model: one vector per token, in bytes with a scale per row. A text's vector is the sum of its
+ * tokens' vectors, scaled to length 1. It ignores word order and needs only a table lookup: tens of thousands of
+ * texts per second.
  */
 export class TokenTable {
   readonly header: TableHeader
@@ -32,7 +32,7 @@ export class TokenTable {
     this.#values = values
   }
 
-  /** Reads what `tableBytes` wrote; `config-invalid` for anything else. */
+  /** Parses the output of `tableBytes`; throws `config-invalid` for anything else. */
   static read(bytes: Uint8Array): TokenTable {
     const text = new TextDecoder()
     if (bytes.length < 16 || text.decode(bytes.subarray(0, MAGIC.length)) !== MAGIC) throw notATable()
@@ -46,7 +46,7 @@ export class TokenTable {
     const valuesStart = scalesStart + header.tokens * Float32Array.BYTES_PER_ELEMENT
     const end = valuesStart + header.tokens * header.dimensions
     if (vocabulary.length !== header.tokens || end > bytes.length) throw notATable()
-    // Copied: the bytes may start anywhere in their buffer, floats only at every fourth.
+    // Copied, since the bytes may be unaligned and floats must be aligned to four bytes.
     const scales = new Float32Array(header.tokens)
     new Uint8Array(scales.buffer).set(bytes.subarray(scalesStart, valuesStart))
     const values = new Int8Array(
@@ -76,7 +76,7 @@ export class TokenTable {
   }
 }
 
-/** The bytes of a model file: header, vocabulary (one token a line), scales, rows. */
+/** The bytes of a model file: header, vocabulary (one token per line), scales, rows. */
 export function tableBytes(name: string, vocabulary: readonly string[], rows: Float32Array): Uint8Array {
   const dimensions = rows.length / vocabulary.length
   const encoder = new TextEncoder()
@@ -108,8 +108,5 @@ function aligned(offset: number): number {
 }
 
 function notATable(): ToolcribError {
-  return new ToolcribError(
-    'config-invalid',
-    'this is no token table; use the file that came with the package',
-  )
+  return new ToolcribError('config-invalid', 'not a token table; use the model file in the package')
 }

@@ -1,12 +1,12 @@
-/** Longer runs are no words: hashes, keys, encoded data. */
+/** Longer runs are not words but hashes, keys or encoded data. */
 const MAX_WORD_LENGTH = 100
 
-/** What a piece that continues a word starts with in a vocabulary. */
+/** The prefix of a piece that continues a word. */
 const CONTINUES = '##'
 
 /**
- * Splits a lower-case word into the longest pieces that a vocabulary holds, from the left (WordPiece). A word that
- * cannot be split gives no piece.
+ * Splits a lower-case word into the longest pieces in a vocabulary, from the left (WordPiece). Returns an empty list
+ * if the word cannot be split.
  */
 export function wordPieces(word: string, vocabulary: ReadonlyMap<string, number>): number[] {
   const whole = vocabulary.get(word)

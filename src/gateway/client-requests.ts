@@ -1,4 +1,5 @@
 import type { ClientLine, Json } from './client-line.ts'
+import type { ClientLoad } from './load-limits.ts'
 import type { Offers } from './offers.ts'
 import { RpcError } from './rpc-error.ts'
 import type { CallScene, ToolCalls } from './tool-calls.ts'
@@ -17,14 +18,26 @@ export class ClientRequests {
   readonly #tools: ToolList
   readonly #calls: ToolCalls
   readonly #offers: Offers
+  readonly #load: ClientLoad
 
-  constructor(tools: ToolList, calls: ToolCalls, offers: Offers) {
+  constructor(tools: ToolList, calls: ToolCalls, offers: Offers, load: ClientLoad) {
+    this.#load = load
     this.#tools = tools
     this.#calls = calls
     this.#offers = offers
   }
 
+  /** The result of a request. Throws an `RpcError` for what is answered with an error. */
   async answer(method: string, params: Json, scene: ClientScene, line: ClientLine): Promise<Json> {
+    const end = this.#load.begin(line.principal)
+    try {
+      return await this.#answer(method, params, scene, line)
+    } finally {
+      end()
+    }
+  }
+
+  async #answer(method: string, params: Json, scene: ClientScene, line: ClientLine): Promise<Json> {
     const { view } = scene
     switch (method) {
       case 'tools/list':

@@ -6,6 +6,8 @@ import { Audience } from './audience.ts'
 import type { ClientLine, Json } from './client-line.ts'
 import { ClientRequests, type ClientScene } from './client-requests.ts'
 import { DEFAULT_LIMITS, type GatewayOptions, type Limits } from './gateway-options.ts'
+import { ClientLoad, ServerLoad } from './load-limits.ts'
+import { Metrics } from './metrics.ts'
 import { ModernCalls } from './modern-calls.ts'
 import { Offers } from './offers.ts'
 import { PrivateConnections } from './private-connections.ts'
@@ -30,9 +32,12 @@ export class GatewayCore {
   readonly modernCalls: ModernCalls
   readonly connections: PrivateConnections
   readonly traffic: Traffic
+  readonly load: ClientLoad
   readonly offers: Offers
   readonly audience: Audience
+  readonly metrics: Metrics
   readonly subscriptions: Subscriptions
+  readonly #profiles = new Map<string, string>()
   readonly #views = new Map<string | undefined, View>()
   readonly #unsubscribe: () => void
   #names: ToolNames | undefined
@@ -45,12 +50,15 @@ export class GatewayCore {
     this.schedule = options.schedule ?? inBackground
     this.newId = options.newId ?? (() => crypto.randomUUID())
     this.connections = new PrivateConnections(servers, () => this.#listener())
-    this.traffic = new Traffic(servers, new AskingServers(askingServers, store), this.connections)
+    const asking = new AskingServers(askingServers, store)
+    this.traffic = new Traffic(servers, asking, this.connections, new ServerLoad(this.limits))
+    this.load = new ClientLoad(this.limits, this.now)
     const upstream = new Upstream(servers, this.traffic)
+    this.metrics = this.#measure()
     const lists = new ServerLists(servers, (warning) => this.warn(warning))
     this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
-    const tools = new ToolList(registry, servers, this.limits)
-    this.requests = new ClientRequests(tools, new ToolCalls(registry, upstream), this.offers)
+    const tools = new ToolList(registry, servers, this)
+    this.requests = new ClientRequests(tools, new ToolCalls(registry, upstream), this.offers, this.load)
     this.audience = new Audience(registry, this.schedule)
     this.subscriptions = new Subscriptions(servers)
     const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
@@ -98,9 +106,25 @@ export class GatewayCore {
     }
   }
 
-  openSession(view: View, id: string, activation: Activation = 'doors'): Promise<Session> {
-    const { store } = this.options
-    return view.openSession({ id: `gateway:${id}`, store, activation })
+  /** Opens a session; one that is kept continues where it stopped when it is opened again under the same id. */
+  async openSession(
+    view: View,
+    id: string,
+    {
+      activation = 'doors',
+      isKept = true,
+    }: { readonly activation?: Activation; readonly isKept?: boolean } = {},
+  ): Promise<Session> {
+    const store = isKept ? this.options.store : undefined
+    const session = await view.openSession({ id: `gateway:${id}`, store, activation })
+    this.#profiles.set(session.id, view.profile ?? '')
+    return session
+  }
+
+  async closeSession(session: Session): Promise<void> {
+    this.#profiles.delete(session.id)
+    // What the store does not take is lost with this process; the session itself ends all the same.
+    await session.close().catch((error) => this.warn(String(error)))
   }
 
   /** What clients of a view are told that the gateway can do. */
@@ -147,12 +171,44 @@ export class GatewayCore {
     }
   }
 
+  /** Gives up calls that wait for their client, and waits for the others, for a while. */
+  async drained(): Promise<void> {
+    this.modernCalls.close()
+    let stop = () => {}
+    const timeUp = new Promise<void>((resolve) => {
+      stop = this.schedule(this.limits.drainMs, resolve)
+    })
+    await Promise.race([this.load.idle(), timeUp])
+    stop()
+    // The last results are known, and written in the steps that follow.
+    for (let step = 0; step < 3; step++) await new Promise((resolve) => setImmediate(resolve))
+  }
+
   async close(): Promise<void> {
     this.#unsubscribe()
     this.audience.close()
     this.subscriptions.close()
-    this.modernCalls.close()
+    this.metrics.close()
     await this.connections.close()
+  }
+
+  #measure(): Metrics {
+    const core = this
+    const { registry, servers } = this.options
+    const metrics = new Metrics({
+      registry,
+      get names() {
+        return core.names
+      },
+      profileOf: (sessionId) => this.#profiles.get(sessionId ?? ''),
+    })
+    metrics.watch('toolcrib_calls_under_way', () => [{ labels: {}, value: this.traffic.size }])
+    metrics.watch('toolcrib_calls_parked', () => [{ labels: {}, value: this.modernCalls.parked }])
+    metrics.watch('toolcrib_tools', () => [{ labels: {}, value: registry.size }])
+    metrics.watch('toolcrib_server_ready', () =>
+      servers.status().map(({ server, state }) => ({ labels: { server }, value: state === 'ready' ? 1 : 0 })),
+    )
+    return metrics
   }
 
   #listener() {

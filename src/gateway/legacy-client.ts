@@ -69,7 +69,7 @@ export class LegacyClient implements Attendee {
     this.#watched.clear()
     await this.server.close().catch(() => {})
     await this.#core.connections.closeOwner(this.id)
-    await this.#session.close().catch(() => {})
+    await this.#core.closeSession(this.#session)
   }
 
   async #answer(method: string, params: Json, ctx: ServerContext): Promise<Json> {

@@ -29,7 +29,8 @@ export class LegacySession {
     core: GatewayCore,
     { id, identity, onClose }: { id: string; identity: ClientIdentity; onClose: () => void },
   ): Promise<LegacySession> {
-    const session = await core.openSession(identity.view, id, identity.activation)
+    const { view, activation } = identity
+    const session = await core.openSession(view, id, { activation })
     const opened = new LegacySession(core, new LegacyClient(core, id, identity, session), onClose)
     await opened.#client.server.connect(opened.#transport)
     return opened
@@ -41,9 +42,27 @@ export class LegacySession {
     return principal.id === identity.principal.id && view === identity.view
   }
 
+  /** Greets the client again as it was greeted before: it knows nothing of a restart. */
+  async replay(initialize: object): Promise<void> {
+    await this.#send({ jsonrpc: '2.0', id: 'again', method: 'initialize', params: initialize })
+    await this.#send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  }
+
   fetch(request: Request, parsedBody?: unknown): Promise<Response> {
     this.lastUsedAt = this.#core.now()
     return this.#transport.handleRequest(request, parsedBody === undefined ? {} : { parsedBody })
+  }
+
+  async #send(message: { readonly method: string; readonly [field: string]: unknown }): Promise<void> {
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(message.method === 'initialize' ? {} : { 'mcp-session-id': this.id }),
+    }
+    const body = JSON.stringify(message)
+    const request = new Request('http://localhost/mcp', { method: 'POST', headers, body })
+    const response = await this.#transport.handleRequest(request, { parsedBody: message })
+    await response.text()
   }
 
   async close(): Promise<void> {

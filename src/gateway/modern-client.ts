@@ -53,7 +53,7 @@ export class ModernClient implements Attendee {
 
   async close(): Promise<void> {
     this.#leave()
-    await this.#session.close().catch(() => {})
+    await this.#core.closeSession(this.#session)
   }
 
   async #answer(method: string, params: Json, ctx: ServerContext): Promise<Json> {

@@ -13,13 +13,14 @@ const MAX_IDLE = 16
 /**
  * Connections for servers that ask their clients for something. A client of the older era has one for as long as its
  * session lasts. Modern clients have no session: a request of theirs gets a connection that no other request uses at the
- * same time, and that only requests with the same token use after it.
+ * same time. Only requests with the same token use it after that, and nobody once something was asked over it.
  */
 export class PrivateConnections {
   readonly #servers: ConnectedServers
   readonly #listener: () => ServerListener
   readonly #sessions = new Set<string>()
   readonly #idle: { readonly kind: string; readonly sessionKey: string }[] = []
+  readonly #used = new Set<string>()
   #opened = 0
 
   /** `listener` is asked for with the first connection. */
@@ -40,6 +41,11 @@ export class PrivateConnections {
     const sessionKey = reused?.sessionKey ?? `request:${++this.#opened}`
     if (!reused) this.#open(sessionKey, line)
     return { sessionKey, release: () => this.#release(kind, sessionKey) }
+  }
+
+  /** Notes that something was asked over a connection: the server may remember the answer, so nobody else gets it. */
+  asked(sessionKey: string): void {
+    this.#used.add(sessionKey)
   }
 
   /** The key of a session's own connections. */
@@ -71,12 +77,17 @@ export class PrivateConnections {
 
   #release(kind: string, sessionKey: string): void {
     if (!this.#sessions.has(sessionKey)) return
+    if (this.#used.has(sessionKey)) {
+      void this.#close(sessionKey)
+      return
+    }
     this.#idle.unshift({ kind, sessionKey })
     const excess = this.#idle.splice(MAX_IDLE)
     for (const { sessionKey: oldest } of excess) void this.#close(oldest)
   }
 
   async #close(sessionKey: string): Promise<void> {
+    this.#used.delete(sessionKey)
     if (this.#sessions.delete(sessionKey)) await this.#servers.closeSession(sessionKey)
   }
 }

@@ -67,7 +67,7 @@ export class StdioDoor {
     const core = this.#core
     const view = this.#view
     const id = core.newId()
-    const session = await view.openSession({ id })
+    const session = await core.openSession(view, id, { isKept: false })
     if (era === 'legacy') {
       const client = new LegacyClient(core, id, { principal: LOCAL, view, activation: 'doors' }, session)
       this.#clients.push(client)

@@ -1,9 +1,18 @@
-import type { ToolAnnotations, ToolDefinition, ToolRegistry } from 'toolcrib'
+import {
+  estimateTokens,
+  type Session,
+  type ToolAnnotations,
+  type ToolDefinition,
+  type ToolRegistry,
+} from 'toolcrib'
 import type { ConnectedServers, ServerTool } from 'toolcrib/mcp'
 import type { ClientScene } from './client-requests.ts'
 import type { Limits } from './gateway-options.ts'
+import type { Metrics } from './metrics.ts'
 import type { NamedTool } from './tool-names.ts'
 import type { View } from './view.ts'
+
+const MAX_REMEMBERED = 100
 
 /** A tool as clients list it. */
 export type ListedTool = Readonly<Record<string, unknown>> & { readonly name: string }
@@ -13,9 +22,16 @@ export class ToolList {
   readonly #registry: ToolRegistry
   readonly #servers: ConnectedServers
   readonly #limits: Pick<Limits, 'listWaitMs'>
+  readonly #metrics: Metrics
+  readonly #saved = new Map<string, number>()
   readonly #byOwnName = new WeakMap<readonly ServerTool[], ReadonlyMap<string, ServerTool>>()
 
-  constructor(registry: ToolRegistry, servers: ConnectedServers, limits: Pick<Limits, 'listWaitMs'>) {
+  constructor(
+    registry: ToolRegistry,
+    servers: ConnectedServers,
+    { limits, metrics }: { readonly limits: Pick<Limits, 'listWaitMs'>; readonly metrics: Metrics },
+  ) {
+    this.#metrics = metrics
     this.#limits = limits
     this.#registry = registry
     this.#servers = servers
@@ -23,12 +39,27 @@ export class ToolList {
 
   async of({ session, names, view }: ClientScene): Promise<readonly ListedTool[]> {
     await this.#waitForStrangers(view)
-    return session.surface().tools.flatMap((definition) => {
+    const { tools, fingerprint } = session.surface()
+    this.#metrics.listed(view.profile, this.#savedTokens(session, fingerprint))
+    return tools.flatMap((definition) => {
       const named = names.ofRegistered(definition.name)
       if (named) return [this.#toolOf(named, definition)]
       const door = { ...definitionOf(definition), ...annotated(META_ANNOTATIONS[definition.name]) }
       return definition.name === 'call_tool' ? [door, CALL_READ_TOOL] : [door]
     })
+  }
+
+  /** About how many tokens the list would have taken more, with everything on it; worked out once for each list. */
+  #savedTokens(session: Session, fingerprint: string): number {
+    const known = this.#saved.get(fingerprint)
+    if (known !== undefined) return known
+    const left = session
+      .deferred()
+      .map(({ name, description, inputSchema }) => [name, description, inputSchema])
+    const saved = left.reduce((sum, definition) => sum + estimateTokens(JSON.stringify(definition)), 0)
+    if (this.#saved.size >= MAX_REMEMBERED) this.#saved.clear()
+    this.#saved.set(fingerprint, saved)
+    return saved
   }
 
   /** Waits a little for servers that nothing is known of; all others are listed as they are remembered. */

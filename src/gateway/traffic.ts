@@ -1,6 +1,7 @@
 import type { ConnectedServers, ServerNotification, ServerRequest } from 'toolcrib/mcp'
 import type { AskingServers } from './asking-servers.ts'
 import type { ClientLine, Json } from './client-line.ts'
+import type { ServerLoad } from './load-limits.ts'
 import type { PrivateConnections } from './private-connections.ts'
 
 const REFUSED = -32_603
@@ -21,10 +22,17 @@ export class Traffic {
   readonly #servers: ConnectedServers
   readonly #asking: AskingServers
   readonly #connections: PrivateConnections
+  readonly #load: ServerLoad
   readonly #lines = new Map<string, Set<ClientLine>>()
   readonly #standing = new Map<string, ClientLine>()
 
-  constructor(servers: ConnectedServers, asking: AskingServers, connections: PrivateConnections) {
+  constructor(
+    servers: ConnectedServers,
+    asking: AskingServers,
+    connections: PrivateConnections,
+    load: ServerLoad,
+  ) {
+    this.#load = load
     this.#servers = servers
     this.#asking = asking
     this.#connections = connections
@@ -48,6 +56,10 @@ export class Traffic {
     const isApart = this.#servers.info(server)?.era !== 'modern' && (await this.#asking.has(server))
     const lease = isApart ? this.#connections.lease(server, line) : undefined
     const key = placeOf(server, lease?.sessionKey)
+    const leave = await this.#load.enter(key, line.signal).catch((error) => {
+      lease?.release()
+      throw error
+    })
     const lines = this.#lines.get(key) ?? new Set()
     this.#lines.set(key, lines)
     lines.add(line)
@@ -56,6 +68,7 @@ export class Traffic {
       end: () => {
         lines.delete(line)
         if (lines.size === 0) this.#lines.delete(key)
+        leave()
         lease?.release()
       },
     }
@@ -64,6 +77,7 @@ export class Traffic {
   /** Puts a server's question to the client whose request it must belong to. */
   async ask({ server, sessionKey, method, params, signal }: ServerRequest): Promise<Json> {
     if (sessionKey === undefined) this.#asking.add(server)
+    else this.#connections.asked(sessionKey)
     const line = this.#onlyClient(server, sessionKey)
     if (!line) throw refusal(REFUSED, 'it is not known which client this is for')
     // Roots are asked for at any time and remembered: over a shared connection they would reach other clients' calls.

@@ -1,4 +1,16 @@
+import {
+  anyFunction,
+  anyObject,
+  anyText,
+  either,
+  milliseconds,
+  type OptionRules,
+  objectWith,
+  optionsWith,
+  wholeNumber,
+} from '../check-options.ts'
 import type { ToolcribEvent } from '../events.ts'
+import type { Store } from '../store/store.ts'
 import type { Clock, Schedule } from '../time.ts'
 import type { ToolRegistry } from '../tool-registry.ts'
 import type { CatalogueCache } from './cache/catalogue-cache.ts'
@@ -7,52 +19,95 @@ import type { OAuthOptions } from './connection/http/oauth-session.ts'
 import type { OpenConnection } from './connection/open-connection.ts'
 import type { ClientOptions } from './connection/server-messages.ts'
 import type { Lockfile } from './lock/lockfile.ts'
+import type { RawRequestOptions } from './server/server-requests.ts'
 
-/** What happened to a server or on its behalf, as the registry's stream carries it. */
+/** An event about a server, as carried by the registry's event stream. */
 export type McpEvent = Extract<ToolcribEvent, { readonly server: string }>
 
-/** How servers are connected. Everything has a default that suits a host on Node. */
+/** Options of `connectServers()`. Every option has a default that suits a host on Node. */
 export interface ConnectOptions {
-  /** What variables in the config mean, and where servers inherit their few from; the process's own. */
+  /** Variables for the config to refer to; servers inherit a few of them. Default: `process.env`. */
   readonly env?: Environment
   /**
-   * Remembers what servers offer, so that they need not run until called, and the vectors that the registry's searcher
-   * made of it. None by default.
+   * Stores server catalogues, so that servers need not run until called, the search vectors computed from them, and
+   * OAuth tokens. By default nothing is stored. A store that hangs or fails delays startup by at most a second; the
+   * failure is reported, and the next change is saved again.
    */
+  readonly store?: Store
+  /** How long catalogues stay valid in `store`. Default: one day. Empty catalogues stay valid for at most a minute. */
+  readonly catalogueTtlMs?: number
+  /** Stores catalogues and vectors instead of `store`. */
   readonly cache?: CatalogueCache
-  /** Short for `cache: fileCatalogueCache(cacheDirectory)`. */
+  /** Shorthand for `cache: fileCatalogueCache(cacheDirectory)`. */
   readonly cacheDirectory?: string
-  /** How servers that ask for authorization get it; without it they fail with that reason. */
+  /** How to authorize with servers that require it. Without it, connecting to such a server fails. */
   readonly oauth?: OAuthOptions
-  /** What was approved; see `readLockfile()`. Whatever differs from it is not started, or held in quarantine. */
-  readonly lockfile?: Lockfile | undefined
   /**
-   * Receives what happens to servers and on their behalf: short for `registry.subscribe()` and the events that name a
-   * server. Exceptions are ignored.
+   * The approved definitions; see `readLockfile()`. A server that differs is not started; a tool that differs is
+   * quarantined.
    */
+  readonly lockfile?: Lockfile | undefined
+  /** Receives every event about a server; shorthand for `registry.subscribe()` and a filter. Exceptions are ignored. */
   readonly onEvent?: (event: McpEvent) => void
-  /** Longer messages are dropped, and their calls fail; 16 MiB. */
+  /** Longer messages are dropped, and the calls they answer fail. Default: 16 MiB. */
   readonly maxMessageBytes?: number
   /**
-   * Who the shared connections belong to: the name servers see, what the host can do for them, and who answers their
-   * questions. By default it is toolcrib, which offers nothing.
+   * How the shared connections present themselves: client name, capabilities, and handlers for server requests.
+   * Default: the name "toolcrib", without capabilities.
    */
   readonly client?: Partial<ClientOptions>
-  /** Reaches servers over HTTP; the platform's own. */
+  /** Used for HTTP servers. Default: the global `fetch`. */
   readonly fetch?: typeof fetch
-  /** The time, for pauses and idle servers; the system's. */
+  /** Used for pauses and idle timeouts. Default: the system clock. */
   readonly clock?: Clock
-  /** Spreads restarts, so that many servers do not come back at once; `Math.random`. */
+  /** Adds jitter to restarts, so that many servers do not start at once. Default: `Math.random`. */
   readonly random?: () => number
-  /** Timers; the platform's, which keep no process alive. */
+  /** Starts timers. Default: platform timers that do not keep the process alive. */
   readonly schedule?: Schedule
-  /** How connections are made; over stdio and HTTP, as a server's config says. */
+  /** Opens a connection. Default: stdio or HTTP, depending on the server's config. */
   readonly open?: OpenConnection
 }
 
-/** What servers do to a registry. */
+/** The part of `ToolRegistry` that servers use. */
 export type ServersRegistry = Pick<
   ToolRegistry,
   'syncMcp' | 'unregisterMcp' | 'attachServers' | 'quarantine' | 'release' | 'subscribe' | 'emit'
 > &
   Partial<Pick<ToolRegistry, 'searcher'>>
+
+export const CLIENT_RULES: OptionRules<ClientOptions> = {
+  name: anyText,
+  version: anyText,
+  capabilities: anyObject,
+  onRequest: anyFunction,
+  onNotification: anyFunction,
+}
+
+export const CONNECT_RULES: OptionRules<ConnectOptions> = {
+  env: anyObject,
+  store: objectWith('get', 'set', 'update', 'delete'),
+  catalogueTtlMs: wholeNumber({ from: 1 }),
+  cache: objectWith('load', 'save'),
+  cacheDirectory: anyText,
+  oauth: optionsWith<OAuthOptions>({
+    store: objectWith('load', 'save'),
+    redirectUrl: anyText,
+    authorize: anyFunction,
+  }),
+  lockfile: anyObject,
+  onEvent: anyFunction,
+  maxMessageBytes: wholeNumber({ from: 1 }),
+  client: optionsWith<ClientOptions>(CLIENT_RULES),
+  fetch: anyFunction,
+  clock: either(anyFunction, objectWith('now')),
+  random: anyFunction,
+  schedule: anyFunction,
+  open: anyFunction,
+}
+
+export const REQUEST_RULES: OptionRules<RawRequestOptions> = {
+  signal: objectWith('addEventListener'),
+  onProgress: anyFunction,
+  timeoutMs: milliseconds(),
+  sessionKey: anyText,
+}

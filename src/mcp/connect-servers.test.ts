@@ -4,7 +4,7 @@ import { connectServers } from './connect-servers.ts'
 import { begin, call, World } from './server/fake-world.fixture.ts'
 
 describe('connectServers', () => {
-  it('starts a remembered server with its first call, once for all who call', async () => {
+  it('starts a cached server with its first call, once for concurrent callers', async () => {
     const { registry, world, servers } = await begin({ isRemembered: true })
     expect(servers.status()).toEqual([{ server: 'a', state: 'cold' }])
     expect(world.opened).toBe(0)
@@ -13,7 +13,7 @@ describe('connectServers', () => {
     expect(world.opened).toBe(1)
   })
 
-  it('stops an on-demand server that rests, and starts it again', async () => {
+  it('stops an idle on-demand server, and restarts it when called', async () => {
     const { registry, world, servers } = await begin({ config: { idleMs: 1_000 } })
     expect(servers.status()).toMatchObject([{ state: 'ready' }])
     await world.pass(999)
@@ -26,13 +26,13 @@ describe('connectServers', () => {
     expect(world.opened).toBe(2)
   })
 
-  it('keeps an eager server up', async () => {
+  it('keeps an eager server running', async () => {
     const { world, servers } = await begin({ config: { idleMs: 1_000, start: 'eager' } })
     await world.pass(5_000)
     expect(servers.status()).toMatchObject([{ state: 'ready' }])
   })
 
-  it('tries a server that does not start again and again, ever more seldom, and holds it back after five', async () => {
+  it('retries a failing server with growing delays, and trips after five failures', async () => {
     const { world, servers } = await begin({ failures: Number.POSITIVE_INFINITY })
     expect(servers.status()).toMatchObject([{ state: 'failed', reason: 'no such thing' }])
     for (const pauseMs of [200, 400, 800, 1_600]) {
@@ -44,14 +44,14 @@ describe('connectServers', () => {
     }
     await expect(servers.client('a')).rejects.toMatchObject({
       code: 'source-unavailable',
-      message: expect.stringContaining('tried again in 30 s'),
+      message: expect.stringContaining('next attempt in 30 s'),
     })
     expect(world.opened).toBe(5)
     await world.pass(30_000)
     expect(world.opened).toBe(6)
   })
 
-  it('is there as soon as a server that failed comes up', async () => {
+  it('registers the tools as soon as a failed server recovers', async () => {
     const { registry, world, servers } = await begin({ failures: 1 })
     expect(registry.size).toBe(0)
     await world.pass(200)
@@ -59,7 +59,7 @@ describe('connectServers', () => {
     expect(registry.has('mcp__a__echo')).toBe(true)
   })
 
-  it('answers a call with the reason when its server cannot be started', async () => {
+  it('fails a call with the reason when its server cannot be started', async () => {
     const { registry, world } = await begin({ isRemembered: true, failures: Number.POSITIVE_INFINITY })
     const answer = await call(registry)
     expect(answer).toMatchObject({ ok: false, code: 'not_available' })
@@ -69,11 +69,11 @@ describe('connectServers', () => {
     expect(world.opened).toBe(1)
   })
 
-  it('starts a server anew that a ping no longer reaches', async () => {
+  it('restarts a server that no longer responds to pings', async () => {
     const { registry, world, servers } = await begin({})
     world.isDeaf = true
     await world.pass(30_000)
-    expect(servers.status()).toMatchObject([{ state: 'failed', reason: 'it does not answer: it is deaf' }])
+    expect(servers.status()).toMatchObject([{ state: 'failed', reason: 'it does not respond: it is deaf' }])
     world.isDeaf = false
     const answer = call(registry)
     await world.pass(200)
@@ -85,7 +85,7 @@ describe('connectServers', () => {
     world.tools = 'nonsense'
     world.notify('notifications/tools/list_changed')
     await world.pass(300)
-    expect(world.warnings).toContainEqual(expect.stringContaining('the last list stays'))
+    expect(world.warnings).toContainEqual(expect.stringContaining('the last list stays in use'))
     expect(registry.has('mcp__a__echo')).toBe(true)
     world.tools = [{ name: 'other', inputSchema: { type: 'object' } }]
     world.notify('notifications/tools/list_changed')
@@ -94,7 +94,7 @@ describe('connectServers', () => {
     expect(registry.has('mcp__a__other')).toBe(true)
   })
 
-  it('gives up connecting when it is closed', async () => {
+  it('aborts connecting when it is closed', async () => {
     const world = new World({})
     world.isHanging = true
     const servers = connectServers(new ToolRegistry(), { servers: { a: { command: 'x' } } }, world.options)
@@ -103,14 +103,14 @@ describe('connectServers', () => {
     expect(world.wasGivenUp).toBe(true)
   })
 
-  it('takes the tools out of the registry on close, and lets go of it', async () => {
+  it('removes its tools from the registry on close, and detaches from it', async () => {
     const { registry, servers } = await begin({})
     await servers.close()
     expect(registry.size).toBe(0)
     expect((await registry.search('echo')).servers).toBeUndefined()
   })
 
-  it('runs no tool that the config in force denies, though it is still registered from before', async () => {
+  it('does not run a tool that the current config denies, even while it is still registered', async () => {
     const { registry, world, servers } = await begin({})
     world.isHanging = true
     await servers.reload({ servers: { a: { command: 'x', deny: ['echo'] } } })
@@ -118,13 +118,13 @@ describe('connectServers', () => {
     expect(await call(registry)).toMatchObject({
       ok: false,
       code: 'not_available',
-      error: expect.stringContaining('its config leaves it out'),
+      error: expect.stringContaining('its config excludes it'),
     })
     expect(world.calls).toBe(0)
     await servers.close()
   })
 
-  it('tells no configured value and no hidden character of what a server says of its failure', async () => {
+  it('removes configured values and hidden characters from the error of a server that fails', async () => {
     const { registry, world, servers } = await begin({
       config: { env: { KEY: 'hunter2hunter2' } },
       failures: 1,
@@ -136,7 +136,7 @@ describe('connectServers', () => {
     expect(await call(registry)).toMatchObject({ ok: false, error: expect.stringContaining('not (KEY)') })
   })
 
-  it('connects a server whose tools cannot be recalled or remembered, and says so', async () => {
+  it('connects a server when its cache can be neither read nor written, and reports it', async () => {
     const world = new World({})
     const broken = () => {
       throw new Error('disk on fire')
@@ -146,12 +146,12 @@ describe('connectServers', () => {
     const servers = connectServers(new ToolRegistry(), { servers: { a: { command: 'x' } } }, options)
     expect(await servers.ready()).toEqual([{ server: 'a', state: 'ready' }])
     expect(world.warnings).toEqual([
-      expect.stringMatching(/could not be recalled.*disk on fire/),
-      expect.stringMatching(/could not be remembered.*disk on fire/),
+      expect.stringMatching(/cached tools could not be loaded.*disk on fire/),
+      expect.stringMatching(/tools could not be cached.*disk on fire/),
     ])
   })
 
-  it('takes one that falls silent every half minute for no crash loop', async () => {
+  it('does not treat a server that falls silent every half minute as a crash loop', async () => {
     const { registry, world, servers } = await begin({})
     for (let round = 0; round < 7; round++) {
       world.isDeaf = true
@@ -164,7 +164,7 @@ describe('connectServers', () => {
     }
   })
 
-  it('fails a server whose config makes no sense, and no other', async () => {
+  it('fails only the server whose config is invalid', async () => {
     const world = new World({})
     const registry = new ToolRegistry()
     const config = { mcpServers: { good: { command: 'x' }, bad: {}, worse: 7, 'no*name': { command: 'x' } } }
@@ -179,7 +179,7 @@ describe('connectServers', () => {
     expect(registry.size).toBe(0)
   })
 
-  it('takes the tools of a server away whose config stops making sense', async () => {
+  it('removes the tools of a server whose config becomes invalid', async () => {
     const { registry, world, servers } = await begin({})
     await servers.reload({ mcpServers: { a: {} } })
     expect(await servers.ready()).toMatchObject([{ server: 'a', state: 'failed' }])
@@ -187,7 +187,7 @@ describe('connectServers', () => {
     expect(world.opened).toBe(1)
   })
 
-  it('leaves nothing attached when there are no servers where they should be', () => {
+  it('leaves nothing attached when the config has no servers', () => {
     const registry = new ToolRegistry()
     let attached = 0
     const counting = Object.assign(Object.create(registry), {
@@ -212,12 +212,12 @@ describe('connectServers', () => {
     expect(await servers.ready()).toEqual([{ server: 'a', state: 'ready' }])
   })
 
-  it('takes only the tools that allow and deny let pass', async () => {
+  it('registers only the tools that allow and deny permit', async () => {
     const { registry } = await begin({ config: { allow: ['e*', 'add'], deny: ['add'] } })
     expect(registry.listSchemas().map(({ name }) => name)).toEqual(['mcp__a__echo'])
   })
 
-  it('says which tools it leaves out for their names, and why, once for each list', async () => {
+  it('reports once per list which tools it skips because of their names, and why', async () => {
     const { registry, world } = await begin({
       tools: [{ name: 'echo' }, { name: 'Echo' }, { name: 'no\u0000name' }, { name: 'x', inputSchema: 7 }],
     })
@@ -233,22 +233,54 @@ describe('connectServers', () => {
     expect(world.events.filter(({ type }) => type === 'tool-invalid')).toEqual(left)
   })
 
-  it('says when structured content is missing that a tool promised, and hands on the rest', async () => {
+  it('reports missing structured content that a tool declared, and returns the rest', async () => {
     const { registry, world } = await begin({ tools: [{ name: 'echo', outputSchema: { type: 'object' } }] })
     expect(await call(registry)).toMatchObject({ ok: true, value: 'done' })
     expect(world.events).toContainEqual(
       expect.objectContaining({
         type: 'output-mismatch',
         tool: 'echo',
-        faults: expect.stringContaining('no structured content'),
+        faults: expect.stringContaining('structured content is missing'),
       }),
     )
   })
 
-  it('does not ask for structured content of a call that failed', async () => {
+  it('does not require structured content from a failed call', async () => {
     const { registry, world } = await begin({ tools: [{ name: 'echo', outputSchema: { type: 'object' } }] })
     world.result = { content: [{ type: 'text', text: 'no such city' }], isError: true }
     expect(await call(registry)).toMatchObject({ ok: false, error: 'no such city' })
     expect(world.events.map(({ type }) => type)).not.toContain('output-mismatch')
+  })
+
+  it('returns structured content that cannot be validated in time, and reports it', async () => {
+    // Each level doubles the work of the next.
+    const levels = Object.fromEntries(
+      Array.from({ length: 40 }, (_, level) => {
+        const next = { $ref: `#/$defs/l${Math.min(level + 1, 39)}` }
+        return [`l${level}`, { anyOf: [{ allOf: [next, next] }, { allOf: [next, next] }] }]
+      }),
+    )
+    const outputSchema = { type: 'object', $defs: { ...levels, l39: false }, $ref: '#/$defs/l0' }
+    const tools = [{ name: 'echo', inputSchema: { type: 'object' }, outputSchema }]
+    const { registry, world } = await begin({ tools })
+    const structuredContent = { rows: [1, 2, 3] }
+    world.result = { content: [{ type: 'text', text: 'done' }], structuredContent }
+    expect(await call(registry)).toEqual({
+      ok: true,
+      value: 'done',
+      content: [{ type: 'text', text: 'done' }],
+      structured: structuredContent,
+    })
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ type: 'output-unchecked', tool: 'echo', reason: expect.any(String) }),
+    )
+  })
+
+  it('rejects unknown options and suggests the nearest', () => {
+    const registry = new ToolRegistry()
+    const connect = (options: object) => () => connectServers(registry, { servers: {} }, options)
+    expect(connect({ lockFile: {} })).toThrow('did you mean "lockfile"?')
+    expect(connect({ client: { onrequest: () => {} } })).toThrow('did you mean "client.onRequest"?')
+    expect(connect({ maxMessageBytes: -1 })).toThrow('maxMessageBytes')
   })
 })

@@ -1,9 +1,10 @@
 import type { Client } from '@modelcontextprotocol/client'
+import { checkOptions } from '../check-options.ts'
 import type { Finding } from '../finding.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
 import { type Environment, readConfig } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
-import type { ConnectOptions, ServersRegistry } from './connect-options.ts'
+import { CONNECT_RULES, type ConnectOptions, type ServersRegistry } from './connect-options.ts'
 import type { ServerInfo } from './connection/connection.ts'
 import type { ClientOptions, ServerListener } from './connection/server-messages.ts'
 import type { Lockfile } from './lock/lockfile.ts'
@@ -11,46 +12,46 @@ import { ServerHub } from './server/server-hub.ts'
 import type { RawRequest, RawRequestOptions } from './server/server-requests.ts'
 import type { ServerTool } from './server/server-tool.ts'
 
-/** Servers by name, as `loadConfig()` gives them or as clients and editors write them. */
+/** Servers by name, in any of these forms. */
 export interface ServersConfig {
-  /** As `loadConfig()` and `readConfig()` give them. */
+  /** In the form that `loadConfig()` and `readConfig()` return. */
   readonly servers?: Readonly<Record<string, ServerConfig>>
-  /** As clients and editors write them in their JSON. */
+  /** In the JSON form that MCP clients and editors use. */
   readonly mcpServers?: Readonly<Record<string, unknown>>
-  /** As in a `toolcrib.toml` that has been parsed. */
+  /** In the form of a parsed `toolcrib.toml`. */
   readonly server?: Readonly<Record<string, unknown>>
 }
 
 /** The servers of a registry. */
 export interface ConnectedServers {
-  /** Resolves once no server is connecting, or the time (30,000) is up, with how each is doing. Never rejects. */
+  /** Resolves with every server's status once none is connecting, or after `timeoutMs` (30,000). Never rejects. */
   ready(options?: { readonly timeoutMs?: number }): Promise<readonly ServerStatus[]>
-  /** How each server is doing, by name. */
+  /** Every server's status. */
   status(): readonly ServerStatus[]
-  /** What a server lists, before anything is left out; undefined until that is known. */
+  /** All tools that a server lists, before `allow` and `deny` apply; undefined until they are known. */
   tools(server: string): readonly ServerTool[] | undefined
   /**
-   * What a server said of itself: its capabilities, instructions, era and protocol version. Remembered with its tools, so
-   * known before it runs; undefined for a server that never ran.
+   * The server's capabilities, instructions, era and protocol version. Cached with its tools, so available before it
+   * runs; undefined for a server that has never run.
    */
   info(server: string): ServerInfo | undefined
-  /** What looks suspicious in the tools that servers list. */
+  /** Suspicious findings in the tools that servers list. */
   findings(): readonly Finding[]
-  /** Puts another lockfile in force, or none: what it approves comes out of quarantine, the rest goes in. */
+  /** Replaces the lockfile; undefined removes it. Tools that it approves leave quarantine, all others enter it. */
   relock(lockfile: Lockfile | undefined): Promise<void>
-  /** Takes another config: what changed is restarted, the rest goes on. */
+  /** Applies another config: changed servers restart, the others keep running. */
   reload(config: ServersConfig): Promise<void>
   /**
-   * Sends any request of the protocol to a server, starting it if need be, and returns the result exactly as it was
-   * parsed, unknown fields included; `input_required` results too. All progress is reported before the result. Rejects
-   * with the server's own error as a `ServerError` (`code`, `message`, `data`), with the reason of the signal, with
-   * `source-unavailable` when there is no such server or it does not answer, and with `definition-changed` for a call of
-   * a tool that the lockfile holds back. Policies of the registry are not applied.
+   * Sends any protocol request to a server, starting it if necessary, and returns the result exactly as parsed,
+   * including unknown fields and `input_required` results. All progress is reported before the result. Rejects with
+   * the server's own error as a `ServerError` (`code`, `message`, `data`), with the signal's reason, with
+   * `source-unavailable` when the server is unknown or does not respond, and with `definition-changed` when the
+   * lockfile quarantines the called tool. Registry policies do not apply.
    */
   request(server: string, request: RawRequest, options?: RawRequestOptions): Promise<Record<string, unknown>>
   /**
-   * Sends a notification, such as `notifications/roots/list_changed`, over the connection there is. Nothing is sent to a
-   * server that is not running.
+   * Sends a notification, such as `notifications/roots/list_changed`, over the existing connection. Does nothing when
+   * the server is not running.
    */
   notify(
     server: string,
@@ -58,45 +59,48 @@ export interface ConnectedServers {
     options?: { readonly sessionKey?: string | undefined },
   ): Promise<void>
   /**
-   * Receives what servers send by themselves over the connections that everybody shares, from now on. Returns how to
-   * detach. Notifications reach everyone who is attached, and the `client` of the options. A request is answered by
-   * whoever was attached last with an `onRequest`, and else by `client.onRequest` of the options.
+   * Receives what servers send by themselves over the shared connections, from now on. Returns how to detach.
+   * Notifications reach every attached listener, and the `client` of the options. A request goes to the listener that
+   * was attached last with an `onRequest`, otherwise to `client.onRequest` of the options.
    */
   attach(listener: ServerListener): () => void
   /**
-   * Opens a session with connections of its own: a request with this `sessionKey` goes to a process or an HTTP session
-   * that nobody else uses, which presents itself as `client` and whose questions and notifications go to its handlers
-   * alone. Connections are made with the first request to a server, closed when idle, and made again. Throws
-   * `config-invalid` when the session is open already.
+   * Opens a session with private connections: requests with this `sessionKey` use a process or an HTTP session that
+   * is not shared, presents itself as `client`, and sends its requests and notifications only to the client's
+   * handlers. A connection opens with the first request to its server, closes when idle, and reopens on demand.
+   * Throws `config-invalid` when the session is already open.
    */
   openSession(sessionKey: string, client?: Partial<ClientOptions>): void
-  /** Closes the connections of a session. Nothing happens when there is no such session. */
+  /** Closes the connections of a session. Does nothing when the session does not exist. */
   closeSession(sessionKey: string): Promise<void>
   /**
-   * The SDK's client of the shared connection to a server; starts the server if need be, and its use keeps the server
-   * from being stopped as idle. Call this again rather than keep it: a server that was away has another client. What
-   * servers ask and announce goes to `client.onRequest` and `client.onNotification` of the options, not to this client.
-   * Rejects with `source-unavailable` when there is no such server, or it cannot be started.
+   * Returns the SDK client of the shared connection to a server, starting the server if necessary. Using the client
+   * keeps the server from being stopped as idle. Call this method each time instead of keeping the client: a
+   * restarted server has a new one. Server requests and notifications go to `client.onRequest` and
+   * `client.onNotification` of the options, not to this client. Rejects with `source-unavailable` when the server is
+   * unknown or cannot be started.
    */
   client(server: string): Promise<Client>
-  /** Ends every server and takes their tools out of the registry. Nothing is left running. */
+  /** Stops every server and removes their tools from the registry. No process is left running. */
   close(): Promise<void>
 }
 
 /**
- * Connects a registry to MCP servers, all at once. It returns before they are connected: `ready()` waits, and so do
- * searches, for a while. A server that fails delays no other, and is tried again; one whose config is invalid is failed,
- * with the reason. Throws `config-invalid` when the servers are not given by name.
+ * Connects a registry to MCP servers in parallel. Returns before they are connected: `ready()` waits for them, and
+ * searches wait for a limited time. A server that fails does not delay the others and is retried; a server with an
+ * invalid config gets the state `failed` and the reason. Throws `config-invalid` for an unknown option, and when
+ * `config` does not contain servers by name.
  */
 export function connectServers(
   registry: ServersRegistry,
   config: ServersConfig,
   options: ConnectOptions = {},
 ): ConnectedServers {
+  checkOptions('connectServers()', options, CONNECT_RULES)
   const env = options.env ?? process.env
-  // Before anything is attached to the registry: nobody could close what a throw leaves behind.
+  // Read the config before attaching anything to the registry: after a throw, the caller has no handle to close.
   const wanted = readServers(config, env)
-  const hub = new ServerHub(registry, options)
+  const hub = new ServerHub(registry, options, [...wanted.keys()])
   hub.replace(wanted)
   return {
     ready: ({ timeoutMs = 30_000 } = {}) => hub.settled({ timeoutMs }).then(() => hub.all()),
@@ -117,7 +121,7 @@ export function connectServers(
 }
 
 function readServers({ servers, mcpServers, server }: ServersConfig, env: Environment) {
-  // Only the servers: what else a loaded config holds is the registry's, and has been read.
+  // Only the servers: the rest of a loaded config belongs to the registry.
   const given = { servers, mcpServers, server }
   const config = readConfig(given, { env, onBadServer: ({ message }) => ({ problem: message }) })
   return new Map(Object.entries(config.servers))

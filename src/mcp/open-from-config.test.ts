@@ -56,7 +56,7 @@ describe('openFromConfig', () => {
     await opened.close()
   })
 
-  it('connects only the servers that are asked for', async () => {
+  it('connects only the selected servers', async () => {
     await write(`${CONFIG}[server.b]\ncommand = "y"\n`)
     const opened = await open({ servers: (name) => name === 'b' })
     expect(opened.servers.status().map(({ server }) => server)).toEqual(['b'])
@@ -64,7 +64,7 @@ describe('openFromConfig', () => {
     await opened.close()
   })
 
-  it('ranks by words and meaning, unless config or caller says otherwise', async () => {
+  it('searches by words and meaning, unless config or caller chooses another searcher', async () => {
     await write(CONFIG)
     const searcherOf = async (options?: OpenFromConfigOptions) => {
       const { registry, close } = await open({ servers: () => false, ...options })
@@ -78,7 +78,7 @@ describe('openFromConfig', () => {
     expect(await searcherOf({ registry: { searcher: 'regex' } })).toBe('regex')
   })
 
-  it('holds servers to the lockfile, unless told not to', async () => {
+  it('enforces the lockfile, unless disabled', async () => {
     await write(CONFIG)
     const other = lockServers(new Map([['a', { config: { command: 'other' }, tools: [ECHO] }]]))
     await writeLockfile(join(cwd, 'toolcrib.lock'), other)
@@ -92,7 +92,7 @@ describe('openFromConfig', () => {
     await free.close()
   })
 
-  it('remembers what servers list in the cache folder of the user', async () => {
+  it('caches catalogues in the user cache folder', async () => {
     await write(CONFIG)
     const first = await open()
     await first.servers.ready()
@@ -106,7 +106,7 @@ describe('openFromConfig', () => {
     expect(world.opened).toBe(1)
   })
 
-  it('starts a remembered server that is eager, unless remembered is enough', async () => {
+  it('starts an eager server that is cached, unless `remembered` is true', async () => {
     await write(`${CONFIG}start = "eager"\n`)
     const start = async (remembered?: boolean) => {
       const before = world.opened
@@ -121,7 +121,7 @@ describe('openFromConfig', () => {
     expect(await start(false)).toBe(1)
   })
 
-  it('forgets what is older than a day', async () => {
+  it('deletes cache files older than a day', async () => {
     await write(CONFIG)
     const folder = join(env.HOME ?? '', '.cache', 'toolcrib', 'catalogues')
     await mkdir(folder, { recursive: true })
@@ -132,7 +132,7 @@ describe('openFromConfig', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('gives every server the time it is told to', async () => {
+  it('applies timeoutMs to every server', async () => {
     await write(`${CONFIG}timeout_ms = 5\n`)
     const asked: ServerConfig[] = []
     const record: OpenConnection = async ({ config }) => {
@@ -148,7 +148,7 @@ describe('openFromConfig', () => {
     await expect(open({ timeoutMs: 0 })).rejects.toMatchObject({ code: 'config-invalid' })
   })
 
-  it('reports what happens to servers from the start', async () => {
+  it('reports server events from the start', async () => {
     await write(CONFIG)
     const states: string[] = []
     const opened = await open({
@@ -172,7 +172,7 @@ describe('openFromConfig', () => {
     await opened.close()
   })
 
-  it('refuses an unknown option, naming the nearest', async () => {
+  it('rejects an unknown option and suggests the nearest', async () => {
     await write(CONFIG)
     const misspelt = { lockfilepath: 'x' } as OpenFromConfigOptions
     await expect(open(misspelt)).rejects.toMatchObject({
@@ -190,7 +190,7 @@ describe('openFromConfig', () => {
       await expect(open()).rejects.toThrow('looked for toolcrib.toml, mcp.toml, .mcp.json and mcp.json')
     })
 
-    it('opens an empty registry when that is enough', async () => {
+    it('opens an empty registry when the config is optional', async () => {
       const opened = await open({ optional: true })
       expect(opened.config.files).toEqual([])
       expect(opened.servers.status()).toEqual([])
@@ -199,11 +199,11 @@ describe('openFromConfig', () => {
   })
 
   describe('findConfig', () => {
-    it('refuses a lockfile that was named and is not there, or is damaged, unless it is lenient', async () => {
+    it('rejects a named lockfile that is missing or damaged, unless lenient', async () => {
       await write(CONFIG)
       const lockfilePath = join(cwd, 'other.lock')
       await expect(findConfig({ cwd, env, lockfilePath })).rejects.toThrow(
-        `there is no lockfile ${lockfilePath}`,
+        `lockfile ${lockfilePath} does not exist`,
       )
       const missing = await findConfig({ cwd, env, lockfilePath, lenient: true })
       expect(missing).toMatchObject({ lockfile: undefined, lockPath: lockfilePath })
@@ -234,13 +234,13 @@ describe('openFromConfig', () => {
     it.each([
       ['the config requires it', `require_lock = true\n${CONFIG}`, {}],
       ['--locked requires it', CONFIG, { locked: true }],
-    ])('keeps servers from starting without a lockfile when %s', async (_, text, options) => {
+    ])('does not start servers without a lockfile when %s', async (_, text, options) => {
       await write(text)
       const opened = await open(options)
       const [status] = await opened.servers.ready()
       expect(status).toMatchObject({ state: 'failed' })
       expect(JSON.stringify(status)).toContain(
-        `a lock is required and there is no ${join(cwd, 'toolcrib.lock')}`,
+        `a lockfile is required but ${join(cwd, 'toolcrib.lock')} does not exist`,
       )
       await opened.close()
       expect(world.opened).toBe(0)
@@ -250,20 +250,20 @@ describe('openFromConfig', () => {
       await locked.close()
     })
 
-    it('that is deleted is missed, until it is written again', async () => {
+    it('reports a deleted lockfile until it is written again', async () => {
       await write(CONFIG)
       expect((await findConfig({ cwd, env })).warnings).toEqual([])
       await lockA()
       expect((await findConfig({ cwd, env })).warnings).toEqual([])
       await rm(join(cwd, 'toolcrib.lock'))
       const [warning, ...others] = (await findConfig({ cwd, env })).warnings
-      expect(warning).toContain(`${join(cwd, 'toolcrib.lock')} was in force before and is gone`)
+      expect(warning).toContain(`${join(cwd, 'toolcrib.lock')} was used before and is missing`)
       expect(others).toEqual([])
       await lockA()
       expect((await findConfig({ cwd, env })).warnings).toEqual([])
     })
 
-    it('that was in force in another folder is not missed here', async () => {
+    it('does not report a lockfile that applied in another folder', async () => {
       await write(CONFIG)
       await lockA()
       await findConfig({ cwd, env })
@@ -286,7 +286,7 @@ describe('openFromConfig', () => {
         (await findConfig({ cwd, env: { ...env, PATH: path.join(delimiter) } })).warnings
       expect(await warningsOf(usual)).toEqual([])
       expect(await warningsOf(usual, other)).toEqual([])
-      const warning = `server "a" would run ${join(other, 'x')}, and ran ${join(usual, 'x')} when it was approved`
+      const warning = `server "a" would run ${join(other, 'x')}, but ran ${join(usual, 'x')} when it was approved`
       expect((await warningsOf(other, usual))[0]).toContain(warning)
       expect((await warningsOf(other, usual))[0]).toContain(warning)
       await utimes(join(cwd, 'toolcrib.lock'), new Date(1), new Date(1))
@@ -336,7 +336,7 @@ describe('openFromConfig', () => {
     })
   })
 
-  it('observes what servers list and run', async () => {
+  it('observes the tools and packages of servers', async () => {
     await write(`[server.a]\ncommand = "npx"\nargs = ["server"]\n[server.b]\ncommand = "y"\n`)
     await mkdir(join(cwd, 'node_modules', 'server'), { recursive: true })
     await writeFile(join(cwd, 'node_modules', 'server', 'package.json'), '{"version":"2.0.1"}')

@@ -21,27 +21,27 @@ import type { ObservedServer } from './lock/lockfile.ts'
 import { pinTo } from './lock/package-runner.ts'
 import { whatRuns } from './lock/what-runs.ts'
 
-/** How a registry is opened from a config. Everything has a default. */
+/** Options of `openFromConfig()`. Every option has a default. */
 export interface OpenFromConfigOptions extends FindOptions {
-  /** A config that `findConfig()` returned, used in place of reading the files again. */
+  /** A config returned by `findConfig()`; the files are not read again. */
   readonly found?: FoundConfig
-  /** Whether to connect a configured server; all of them, when absent. */
+  /** Selects the servers to connect. Default: all configured servers. */
   readonly servers?: (name: string, found: FoundConfig) => boolean
   /**
-   * true: a server whose tools are remembered is not started until a tool of it is called, whatever its `start` says.
-   * false: nothing remembered is used, so every server is started and asked. When absent, what is remembered is used,
-   * and each server's `start` decides.
+   * true: a server with a cached catalogue starts only when one of its tools is called, whatever its `start` setting.
+   * false: the cache is not used, so every server is started and asked for its tools. When absent, the cache is used
+   * and each server's `start` setting decides.
    */
   readonly remembered?: boolean
-  /** Replaces `connect_timeout_ms` and `timeout_ms` of every server. */
+  /** Overrides `connect_timeout_ms` and `timeout_ms` of every server. */
   readonly timeoutMs?: number
-  /** Options of the registry, over those of the config. */
+  /** Registry options; they take precedence over the config. */
   readonly registry?: RegistryOptions
-  /** Where catalogues and vectors are remembered; files in the user's cache folder. `false` remembers nothing. */
+  /** Stores catalogues and vectors. Default: files in the user's cache folder. `false` disables caching. */
   readonly cache?: CatalogueCache | false
-  /** Receives what happens to servers and on their behalf, from the first connection on. Exceptions are ignored. */
+  /** Receives every event about a server, from the first connection on. Exceptions are ignored. */
   readonly onEvent?: (event: McpEvent) => void
-  /** Everything else `connectServers()` takes. */
+  /** Any other option of `connectServers()`. */
   readonly connect?: Omit<ConnectOptions, 'env' | 'cache' | 'cacheDirectory' | 'lockfile' | 'onEvent'>
 }
 
@@ -51,19 +51,19 @@ export interface OpenedRegistry extends FoundConfig {
   /** `servers.ready()` waits until they are connected. */
   readonly servers: ConnectedServers
   /**
-   * Applies a config that `findConfig()` returned later, with its lockfiles: what changed is restarted, the rest goes on.
-   * The registry's own options stay as they are.
+   * Applies a config that `findConfig()` returned later, with its lockfiles: changed servers restart, the others keep
+   * running. The registry's own options do not change.
    */
   reload(found: FoundConfig): Promise<void>
-  /** Ends every server and removes their tools from the registry. Nothing is left running. */
+  /** Stops every server and removes their tools from the registry. No process is left running. */
   close(): Promise<void>
 }
 
 /**
- * Opens a registry as the user's config files say: reads config and lockfiles, creates the registry with the searcher
- * of the config (`hybrid` with the static embedder by default), opens the cache of what servers listed, and starts
- * connecting. It returns before servers are connected: `servers.ready()` waits for them. Throws `config-invalid` for an
- * unknown option, an invalid or missing config, and a lockfile that cannot be trusted; nothing has been started then.
+ * Opens a registry from the user's config files: reads the config and lockfiles, creates the registry with the
+ * configured searcher (default: `hybrid` with the static embedder), opens the catalogue cache, and starts connecting.
+ * Returns before the servers are connected; `servers.ready()` waits for them. Throws `config-invalid` for an unknown
+ * option, an invalid or missing config, and an invalid lockfile; in that case nothing has been started.
  */
 export async function openFromConfig(options: OpenFromConfigOptions = {}): Promise<OpenedRegistry> {
   checkOptions(options)
@@ -83,7 +83,7 @@ export async function openFromConfig(options: OpenFromConfigOptions = {}): Promi
     ...(onEvent ? { onEvent } : {}),
   })
   const reload = async (next: FoundConfig) => {
-    // The lock first: nothing that it refuses may start in between.
+    // Apply the lock first, so that nothing it rejects can start in between.
     if (locked !== false) await servers.relock(next.lockfile)
     await servers.reload(wantedServers(next, options))
   }
@@ -106,7 +106,7 @@ function checkOptions(options: OpenFromConfigOptions): void {
   checkOptionKeys(options, 'openFromConfig()', Object.keys(OPEN_KEYS))
   const { timeoutMs } = options
   if (timeoutMs === undefined || (timeoutMs > 0 && timeoutMs <= MAX_MILLISECONDS)) return
-  const expected = `a number of milliseconds, more than 0 and at most ${MAX_MILLISECONDS}`
+  const expected = `a number of milliseconds, greater than 0 and at most ${MAX_MILLISECONDS}`
   throw new ToolcribError(
     'config-invalid',
     `timeoutMs is ${JSON.stringify(timeoutMs)}; it must be ${expected}`,
@@ -131,7 +131,7 @@ async function openCache(
   return remembered ? cache : { ...cache, load: async () => undefined }
 }
 
-/** The servers to connect, with the options applied, and run exactly as they were approved. */
+/** The selected servers, with the options applied and packages pinned to their approved versions. */
 function wantedServers(
   found: FoundConfig,
   { servers: isWanted = () => true, timeoutMs, remembered, locked }: OpenFromConfigOptions,
@@ -152,8 +152,9 @@ function wantedServers(
 }
 
 /**
- * What the servers of an opened registry are now, for `lockServers()`, `compareWithLock()` and `approveChanges()`: their
- * config, what they list (undefined for those that did not answer), and the package or image they run.
+ * Collects the current state of an opened registry's servers for `lockServers()`, `compareWithLock()` and
+ * `approveChanges()`: their config, their tools (undefined for servers that did not respond), and the package or
+ * image that they run.
  */
 export async function observeServers(
   { config, servers }: Pick<OpenedRegistry, 'config' | 'servers'>,
@@ -161,7 +162,7 @@ export async function observeServers(
 ): Promise<Map<string, ObservedServer>> {
   const observed = Object.entries(config.servers).map(async ([name, server]) => {
     const tools = servers.tools(name)
-    // What ran is only known of a server that was started.
+    // Which package ran is only known for a server that was started.
     const runs = tools === undefined ? undefined : await whatRuns(server, { cwd, env })
     return [name, { config: server, tools, ...(runs === undefined ? {} : { runs }) }] as const
   })

@@ -1,4 +1,4 @@
-import { RE2JS } from 're2js'
+import { type BoundedPattern, compilePattern, WorkBudget } from '../bounded-pattern.ts'
 import type { Spill } from '../call/spill.ts'
 import { describeError } from '../errors.ts'
 import { clamp } from '../text.ts'
@@ -13,7 +13,6 @@ interface Input {
 }
 
 const MAX_ANSWER_CHARS = 24_000
-const MAX_PATTERN_CHARS = 200
 const MAX_LINE_CHARS = 400
 
 /** `read_result`: reads on where a trimmed result was cut, or finds lines in it. */
@@ -94,19 +93,12 @@ function findLines(
   pattern: string,
   maxChars: number,
 ): ToolResult {
-  if (pattern.length > MAX_PATTERN_CHARS) {
-    return inputInvalid(`pattern has ${pattern.length} characters; ${MAX_PATTERN_CHARS} is the most`)
-  }
-  let expression: RE2JS
+  let matches: readonly { readonly line: number; readonly text: string }[]
   try {
-    expression = RE2JS.compile(RE2JS.translateRegExp(pattern))
+    matches = matchingLines(text, compilePattern(pattern))
   } catch (thrown) {
-    return inputInvalid(`pattern: ${describeError(thrown)}; mend it, or search for plain words`)
+    return inputInvalid(`pattern: ${describeError(thrown)}; correct it, or search for plain words`)
   }
-  const matches = text
-    .split('\n')
-    .map((line, index) => ({ line: index + 1, text: line }))
-    .filter((line) => expression.test(line.text))
   const skipped = clamp(offset, { min: 0, max: matches.length, otherwise: 0 })
   const wanted = matches.slice(skipped, skipped + clamp(limit, { min: 1, max: 500, otherwise: 50 }))
   const lines: { line: number; text: string }[] = []
@@ -126,6 +118,15 @@ function findLines(
     lines,
     ...(next < matches.length && lines.length > 0 ? { next_offset: next } : {}),
   })
+}
+
+/** Throws `pattern-invalid` when the pattern costs too much on this text. */
+function matchingLines(text: string, pattern: BoundedPattern): { line: number; text: string }[] {
+  const budget = new WorkBudget()
+  return text
+    .split('\n')
+    .map((line, index) => ({ line: index + 1, text: line }))
+    .filter((line) => pattern.test(line.text, budget))
 }
 
 function clipLine(line: string): string {

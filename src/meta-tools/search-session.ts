@@ -1,5 +1,10 @@
 import type { ServerStatus } from '../registry/server-directory.ts'
-import type { SearchOptions, SearchResult } from '../search/search-result.ts'
+import {
+  isFarWeaker,
+  type ScoredMatch,
+  type SearchOptions,
+  type SearchResult,
+} from '../search/search-result.ts'
 import type { ToolDefinition } from '../tool.ts'
 
 /** Which of the three search meta-tools a session shows. */
@@ -60,13 +65,7 @@ export function howToCall({ isDispatch }: Pick<SearchToolOptions, 'isDispatch'>)
 /** How to ask, for every search tool's description and the prompt note. */
 export const HOW_TO_ASK = 'Ask in English, with a verb and an object: "create issue", "read spreadsheet".'
 
-/** A match this much weaker than the best is shown, but not activated. */
-const FAR_WEAKER = 0.1
-
 /** The matches worth activating: not those that are far weaker than the best. */
-export function worthActivating<Match extends { readonly name: string; readonly score: number }>(
-  matches: readonly Match[],
-): readonly string[] {
-  const best = Math.max(0, ...matches.map(({ score }) => score))
-  return matches.filter(({ score }) => score >= best * FAR_WEAKER).map(({ name }) => name)
+export function worthActivating(matches: readonly ScoredMatch[]): readonly string[] {
+  return matches.filter((match) => !isFarWeaker(match, { matches })).map(({ name }) => name)
 }

@@ -153,12 +153,12 @@ async function loadByName(
   })
 }
 
-/** Other calls of the same turn use every place. */
+/** Other calls of the same turn use every place, or it was evicted for them. */
 function noRoom(name: string): ToolResult {
   return answer({
     activated: false,
     name,
-    error: `"${name}" was not loaded: the other calls of this turn use every place for tools.`,
+    error: `"${name}" was not loaded: other tools of this turn took its place.`,
     suggestions: [],
     mcpServers: [],
     hint: 'Load it in your next turn.',

@@ -1,6 +1,6 @@
 const MAX_FILES = 10
 
-/** `git status`, long or short, as counts and the first files of each kind; undefined for any other text. */
+/** Condenses `git status`, long or short, to counts and the first files of each kind; undefined for other text. */
 export function condenseGitStatus(text: string): string | undefined {
   if (
     /^(?:On branch |HEAD detached |Not currently on any branch|(?:interactive )?rebase in progress)/.test(
@@ -72,7 +72,7 @@ function describe(title: string, files: readonly string[]): string[] {
 
 function withNote(lines: readonly string[], text: string): string {
   const hasMore = lines.some((line) => line.startsWith('  … and '))
-  const note = hasMore ? ['[git status condensed; give it a path to see every file there]'] : []
+  const note = hasMore ? ['[condensed; run git status with a path to list every file there]'] : []
   const condensed = [...lines, ...note].join('\n')
   return condensed.length < text.length ? condensed : text
 }

@@ -3,14 +3,14 @@ import { isRecord } from '../json.ts'
 import { cutText } from '../text.ts'
 import type { Reducer } from './reducer.ts'
 
-/** Which tool's JSON is shortened, and what counts as long. */
+/** Which tool's JSON to shorten, and the limits. */
 export interface JsonReducerOptions {
   readonly toolName: string
-  /** Arrays up to this long stay whole; 20. */
+  /** Arrays up to this length are kept whole. 20 by default. */
   readonly maxItems?: number
-  /** How many items of a longer array are shown; 5. */
+  /** How many items of a longer array to show. 5 by default. */
   readonly sampleItems?: number
-  /** Texts up to this long stay whole; 2,000. */
+  /** Strings up to this length are kept whole. 2,000 by default. */
   readonly maxTextChars?: number
 }
 
@@ -24,8 +24,8 @@ const OPTIONS: OptionRules<JsonReducerOptions> = {
 const MAX_DEPTH = 100
 
 /**
- * Shortens JSON and leaves it JSON: a long array becomes a sample and a count, a long text its beginning. JSON with
- * nothing long in it stays as it was written, and numbers keep all their digits.
+ * Shortens JSON and keeps it valid: a long array becomes a sample and a count, a long string its beginning. JSON
+ * without long parts is unchanged, and numbers keep all their digits.
  */
 export function json(options: JsonReducerOptions): Reducer {
   checkOptions('json()', options, OPTIONS)
@@ -54,7 +54,7 @@ export function json(options: JsonReducerOptions): Reducer {
         isShortened = true
         const sample = items.slice(0, sampleItems).map((item) => shorten(item, depth + 1))
         const left = items.length - sample.length
-        return [...sample, `[${left} more of ${items.length} items left out; ask for a page, or for fewer]`]
+        return [...sample, `[${left} more of ${items.length} items left out; request a page or fewer items]`]
       }
 
       function shortenText(text: string): string {
@@ -67,7 +67,7 @@ export function json(options: JsonReducerOptions): Reducer {
   }
 }
 
-// A number with more digits than a double holds travels as a text, and becomes a number again in the end.
+// A number with more digits than a double holds is carried as a string and restored at the end.
 const QUOTED = '\\u0000number '
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
 const LONG_NUMBER = /\d[\d.]{14,}|[eE]/

@@ -4,13 +4,13 @@ import { clipText } from '../text.ts'
 import type { ToolResult } from '../tool.ts'
 import type { Reducer } from './reducer.ts'
 
-/** Which tool's boards are shortened, and from what size on. */
+/** Which tool's boards to shorten, and the limits. */
 export interface KanbanListOptions {
   /** `kanban_list` by default. */
   readonly toolName?: string
-  /** Boards up to this many tickets stay as they are; 10. */
+  /** Boards up to this many tickets are unchanged. 10 by default. */
   readonly maxItems?: number
-  /** How many open tickets are named; 5. */
+  /** How many open tickets to list. 5 by default. */
   readonly topItems?: number
 }
 
@@ -21,8 +21,8 @@ const OPTIONS: OptionRules<KanbanListOptions> = {
 }
 
 /**
- * Shows a large board as counts by status and the most pressing open tickets. A list whose items do not all have a
- * title and, unless they come in columns, a status is not a board, and stays as it is.
+ * Shows a large board as counts per status and the open tickets with the highest priority. A list is treated as a
+ * board only if every item has a title and, unless grouped in columns, a status; other results are unchanged.
  */
 export function kanbanList(options: KanbanListOptions = {}): Reducer {
   checkOptions('kanbanList()', options, OPTIONS)
@@ -30,7 +30,7 @@ export function kanbanList(options: KanbanListOptions = {}): Reducer {
   return {
     toolName,
     reduce(result, { args }) {
-      // Whoever asked for one status wants that one's tickets; it is also the way to what is left out here.
+      // A call for one status wants its tickets; it is also how to get the tickets left out here.
       if (isRecord(args) && args.status !== undefined) return undefined
       const tickets = ticketsOf(result)
       if (!result.ok || tickets === undefined || tickets.length <= maxItems) return undefined
@@ -57,15 +57,15 @@ function ticketsOf(result: ToolResult): readonly Ticket[] | undefined {
   return ticketsIn(data) ?? (isRecord(data) ? Object.values(data).map(ticketsIn).find(Boolean) : undefined)
 }
 
-/** A list of tickets, one under some key, or several that are the columns of a board. */
+/** A list of tickets, one under some key, or the columns of a board. */
 function ticketsIn(data: unknown): readonly Ticket[] | undefined {
   if (isTitledList(data)) return data.every(hasStatus) ? data : undefined
   if (!isRecord(data)) return undefined
   const lists = Object.entries(data).flatMap(([key, list]) => (isTitledList(list) ? [{ key, list }] : []))
   const withStatus = lists.filter(({ list }) => list.every(hasStatus))
-  // Where tickets say their status themselves, other lists (labels, members) hold something else.
+  // If tickets have a status of their own, other lists (labels, members) are not tickets.
   if (withStatus.length > 0) return withStatus.flatMap(({ list }) => list)
-  // Columns of a board: nothing else is in the object, and no ticket has a status that would contradict its column.
+  // Columns of a board: the object contains nothing else, and no ticket's status contradicts its column.
   const isBoard =
     lists.length > 1 && Object.values(data).every((value) => isTitledList(value) || isEmptyList(value))
   if (!isBoard || lists.some(({ list }) => list.some(hasStatus))) return undefined
@@ -105,7 +105,7 @@ function countByStatus(tickets: readonly Ticket[]): string {
   return [...counts].map(([status, count]) => `${status} ${count}`).join(', ')
 }
 
-// The first of these that a priority starts with decides; a number is its own rank, and none at all comes last.
+// The first of these that a priority starts with is its rank; a number is its own rank, and no priority ranks last.
 const PRIORITIES = ['urgent', 'critical', 'highest', 'high', 'medium', 'normal', 'low', 'lowest']
 
 function rankOf(priority: unknown): number {

@@ -2,13 +2,13 @@ import { anyText, checkOptions, type OptionRules, wholeNumber } from '../check-o
 import { isRecord } from '../json.ts'
 import type { Reducer } from './reducer.ts'
 
-/** Which tool's files are shortened, and what counts as long. */
+/** Which tool's files to shorten, and the limits. */
 export interface ReadFileOptions {
   /** `read_file` by default. */
   readonly toolName?: string
-  /** Lines shown of a file that was read without a range; 200. */
+  /** Lines to show of a file that was read without a range. 200 by default. */
   readonly maxLines?: number
-  /** A file with more characters says its size, also when its lines are few; 20,000. */
+  /** Files with more characters show their size even if they have few lines. 20,000 by default. */
   readonly maxChars?: number
 }
 
@@ -19,8 +19,8 @@ const OPTIONS: OptionRules<ReadFileOptions> = {
 }
 
 /**
- * Shows the beginning of a file that was read as a whole, below a line that says how large it is: what is cut later is
- * the end. A range that was asked for stays.
+ * Shows the start of a file that was read whole, below a line with its size; a later cut removes the end. A requested
+ * range is unchanged.
  */
 export function readFile(options: ReadFileOptions = {}): Reducer {
   checkOptions('readFile()', options, OPTIONS)
@@ -36,10 +36,10 @@ export function readFile(options: ReadFileOptions = {}): Reducer {
       if (total <= maxLines) {
         return {
           ...result,
-          value: `[${total} ${total === 1 ? 'line' : 'lines'}, ${value.length} chars in all]\n${value}`,
+          value: `[${total} ${total === 1 ? 'line' : 'lines'}, ${value.length} chars in total]\n${value}`,
         }
       }
-      const hint = `[lines 1–${maxLines} of ${total}, ${value.length} chars in all; read on with lineStart ${maxLines + 1} and a lineEnd]`
+      const hint = `[lines 1–${maxLines} of ${total}, ${value.length} chars in total; continue with lineStart ${maxLines + 1} and a lineEnd]`
       return { ...result, value: `${hint}\n${lines.slice(0, maxLines).join('\n')}` }
     },
   }

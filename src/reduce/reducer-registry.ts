@@ -2,14 +2,15 @@ import { ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { Reducer, ReducerLookup } from './reducer.ts'
 
-/** Which reducer belongs to which tool, by exact name. */
+/** Maps tools to reducers, by exact name. */
 export class ReducerRegistry implements ReducerLookup {
-  // Wrapped, so that the same reducer registered twice is two entries and an old undo knows its own.
+  // Wrapped, so that registering the same reducer twice makes two entries, and each undo removes only its own.
   readonly #entries = new Map<string, { readonly reducer: Reducer }>()
 
   /**
-   * Adds a reducer and returns how to take it back; taking it back twice, or after another took its place, does
-   * nothing. A second reducer for a name is refused with `tool-duplicate`, anything but a reducer with `config-invalid`.
+   * Adds a reducer and returns a function that removes it; calling that twice, or after the reducer was replaced,
+   * does nothing. Throws `tool-duplicate` for a second reducer of the same name, `config-invalid` for anything but a
+   * reducer.
    */
   register(reducer: Reducer): () => void {
     checkReducer(reducer)
@@ -17,7 +18,7 @@ export class ReducerRegistry implements ReducerLookup {
     if (this.#entries.has(toolName)) {
       throw new ToolcribError(
         'tool-duplicate',
-        `"${toolName}" already has a reducer; take that one back first, with the function its register() returned`,
+        `"${toolName}" already has a reducer; remove it first with the function that its registration returned`,
       )
     }
     const entry = { reducer }
@@ -27,7 +28,7 @@ export class ReducerRegistry implements ReducerLookup {
     }
   }
 
-  /** The reducer for a tool of exactly this name. */
+  /** The reducer for a tool with exactly this name. */
   get(toolName: string): Reducer | undefined {
     return this.#entries.get(toolName)?.reducer
   }
@@ -37,7 +38,7 @@ function checkReducer(reducer: unknown): void {
   if (typeof reducer === 'function') {
     throw new ToolcribError(
       'config-invalid',
-      'that is a factory; register what it returns: readFile(), kanbanList()',
+      'expected a reducer, but got a factory; call it first: readFile(), kanbanList()',
     )
   }
   const { toolName, reduce } = isRecord(reducer) ? reducer : {}

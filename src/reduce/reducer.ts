@@ -1,8 +1,8 @@
 import type { ReduceContext, ToolResult } from '../tool.ts'
 
 /**
- * Makes one tool's result shorter and keeps its sense. Returning nothing, or throwing, leaves the result as it
- * was. A reduced result says what was left out and how to get it.
+ * Shortens one tool's result and keeps its meaning. If it returns undefined or throws, the result is unchanged. A
+ * reduced result says what was left out and how to get it.
  */
 export interface Reducer {
   readonly toolName: string

@@ -78,7 +78,7 @@ describe('terminal', () => {
     expect(reduced).toContain('  renamed:    f31.txt -> moved.txt')
     expect(reduced).toContain('Untracked files (60):')
     expect(reduced).toContain('… and 50 more')
-    expect(reduced).toContain('give it a path')
+    expect(reduced).toContain('run git status with a path')
     expect(reduced).not.toContain('(use "git')
     expect(reduced?.length).toBeLessThan(text.length / 2)
   })
@@ -121,7 +121,7 @@ describe('terminal', () => {
       const reduced = apply(exec, text)
       for (const part of kept) expect(reduced).toContain(part)
       expect(reduced).not.toContain(dropped)
-      expect(reduced).toMatch(/^\[\d+ lines about passing tests left out; run a part of it to see them\]/)
+      expect(reduced).toMatch(/^\[\d+ lines about passing tests left out; run a smaller part to see them\]/)
       expect(reduced?.length).toBeLessThan(text.length / 2)
     })
   }
@@ -191,7 +191,7 @@ describe('terminal', () => {
       'Successfully installed a-1',
     ].join('\n')
     expect(apply(exec, pip)).toBe(
-      '[9 routine lines of the install left out; run a part of it to see them]\nDownloading wheel failed: connection reset\nSuccessfully installed a-1',
+      '[9 routine lines of the install left out; run a smaller part to see them]\nDownloading wheel failed: connection reset\nSuccessfully installed a-1',
     )
   })
 
@@ -241,13 +241,13 @@ describe('readFile', () => {
     expect(lines[200]).toBe('const line200 = 200')
     // First: what is cut later is the end.
     expect(lines[0]).toBe(
-      `[lines 1–200 of 3000, ${long.length} chars in all; read on with lineStart 201 and a lineEnd]`,
+      `[lines 1–200 of 3000, ${long.length} chars in total; continue with lineStart 201 and a lineEnd]`,
     )
   })
 
   test('says the size of a file of few but long lines', () => {
     const line = 'x'.repeat(500_000)
-    expect(apply(reducer, line, { path: 'a.min.js' })).toBe(`[1 line, 500000 chars in all]\n${line}`)
+    expect(apply(reducer, line, { path: 'a.min.js' })).toBe(`[1 line, 500000 chars in total]\n${line}`)
     expect(apply(reducer, 'short', { path: 'a.ts' })).toBeUndefined()
   })
 
@@ -368,11 +368,11 @@ describe('json', () => {
     const reduced = JSON.parse(apply(reducer, text) ?? '')
     expect(reduced.page).toBe(1)
     expect(reduced.users).toHaveLength(6)
-    expect(reduced.users[5]).toBe('[495 more of 500 items left out; ask for a page, or for fewer]')
+    expect(reduced.users[5]).toBe('[495 more of 500 items left out; request a page or fewer items]')
     expect(reduced.users[0]).toEqual({
       id: 0,
       name: 'User 0',
-      tags: [0, 1, 2, 3, 4, '[45 more of 50 items left out; ask for a page, or for fewer]'],
+      tags: [0, 1, 2, 3, 4, '[45 more of 50 items left out; request a page or fewer items]'],
     })
   })
 

@@ -1,11 +1,11 @@
-/** A kind of output: how to know it, and which of its lines say only that all is well. */
+/** A kind of output: how to recognise it, and which of its lines only report success. */
 interface Kind {
   readonly marks: readonly RegExp[]
   readonly routine: RegExp
   readonly what: string
 }
 
-// Every expression is tested on one short line at a time, so that long output stays cheap.
+// Every expression is tested on one short line at a time, which keeps long output cheap.
 const TEST_RUN: Kind = {
   marks: [
     /^ *Tests:? +.*\d+ (?:passed|failed)/,
@@ -22,7 +22,7 @@ const TEST_RUN: Kind = {
 
 const ROUTINE_INSTALL = 'routine lines of the install'
 
-// Each package manager on its own: what is routine in one's output may be the point of another's.
+// One entry per package manager: a line that is routine in one's output may matter in another's.
 const INSTALLS: readonly Kind[] = [
   {
     marks: [/^(?:added|removed|changed|up to date)\b.*\bpackages?\b/],
@@ -63,14 +63,14 @@ const INSTALLS: readonly Kind[] = [
   },
 ]
 
-/** Whatever a line begins with, this is what it is about. A test that passed may well bear such a name. */
+/** Lines that match are never routine, though the name of a passing test may match too. */
 const TROUBLE = /error|fail|fatal|denied|crash/i
 
 const MIN_LINES_LEFT_OUT = 5
-/** Longer lines are never routine, and not worth an expression's time. */
+/** Longer lines are never routine, and too expensive to match. */
 const MAX_LINE_CHARS = 500
 
-/** A test run or an install without its routine lines; undefined for other text, or when there is little to gain. */
+/** Removes the routine lines of a test run or an install; undefined for other text, or if that saves little. */
 export function withoutRoutine(text: string): string | undefined {
   const lines = text.split('\n')
   const short = lines.filter((line) => line.length <= MAX_LINE_CHARS)
@@ -83,7 +83,7 @@ export function withoutRoutine(text: string): string | undefined {
   const kept = lines.filter((line) => !isRoutine(line))
   const leftOut = lines.length - kept.length
   if (leftOut < MIN_LINES_LEFT_OUT) return undefined
-  return `[${leftOut} ${kind.what} left out; run a part of it to see them]\n${collapseBlanks(kept)}`
+  return `[${leftOut} ${kind.what} left out; run a smaller part to see them]\n${collapseBlanks(kept)}`
 }
 
 function collapseBlanks(lines: readonly string[]): string {

@@ -1,27 +1,26 @@
 import { anyText, checkOptions, type OptionRules, wholeNumber } from '../check-options.ts'
 import { condenseGitStatus } from './git-status.ts'
-import { keepEnds } from './keep-ends.ts'
 import type { Reducer } from './reducer.ts'
 import { withoutRoutine } from './routine-lines.ts'
 
-/** Which tool's output is shortened, and from what size on. */
+/** Which tool's output to shorten, and the limits. */
 export interface TerminalOptions {
   /** `exec` by default. */
   readonly toolName?: string
-  /** Output of more bytes (in UTF-8) is cut down to its beginning and end; 8,192. */
+  /** Output with more bytes (in UTF-8) is cut to its start and end. 8,192 by default. */
   readonly maxBytes?: number
 }
 
 const OPTIONS: OptionRules<TerminalOptions> = { toolName: anyText, maxBytes: wholeNumber({ from: 1 }) }
 
-// Colours and cursor movements: a terminal's business, not a model's.
+// Colours and cursor movements, which only a terminal needs.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one.
 const ESCAPES = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?)/g
 
 /**
- * Shortens what commands print. `git status` becomes counts and the first files of each kind; test runs and package
- * installs lose their routine lines and keep failures, warnings and totals; whatever is still long keeps its
- * beginning and its end, where the exit code is. So does the text of an error.
+ * Shortens command output. `git status` becomes counts and the first files of each kind; test runs and package
+ * installs lose their routine lines and keep failures, warnings and totals; output that is still long keeps its start
+ * and its end, where the exit code is. Error texts are shortened too.
  */
 export function terminal(options: TerminalOptions = {}): Reducer {
   checkOptions('terminal()', options, OPTIONS)
@@ -35,7 +34,7 @@ export function terminal(options: TerminalOptions = {}): Reducer {
       const shown = keepEnds(
         condensed,
         charsWithin(condensed, maxBytes),
-        'run it again with options that print less, or on a part',
+        'run it again with less output or on a smaller part',
       )
       if (shown.length >= text.length) return undefined
       return result.ok ? { ...result, value: shown } : { ...result, error: shown }
@@ -43,8 +42,38 @@ export function terminal(options: TerminalOptions = {}): Reducer {
   }
 }
 
-/** How many characters of a text fit, going by what its characters take on average. */
+/** How many characters of a text fit, based on its average character size. */
 function charsWithin(text: string, maxBytes: number): number {
   const bytes = new TextEncoder().encode(text).length
   return bytes <= maxBytes ? text.length : Math.floor((maxBytes * text.length) / bytes)
+}
+
+/**
+ * Keeps the start and end of a long text, cut at line breaks where possible, with a line between them that says what
+ * was left out. A text within the limit is unchanged.
+ */
+function keepEnds(text: string, maxChars: number, howToGetIt: string): string {
+  if (text.length <= maxChars) return text
+  const room = Math.max(0, maxChars - 200)
+  const head = wholeLines(text.slice(0, Math.floor(room * 0.6)), (part) =>
+    part.slice(0, part.lastIndexOf('\n') + 1),
+  )
+  const tail = wholeLines(text.slice(text.length - Math.floor(room * 0.4)), (part) =>
+    part.slice(part.indexOf('\n') + 1),
+  )
+  const left = text.slice(head.length, text.length - tail.length)
+  const lines = left.split('\n').length - 1
+  const note = `[… ${lines} lines, ${left.length} chars left out; ${howToGetIt} …]`
+  return `${withBreak(head)}${note}\n${tail}`
+}
+
+// A very long line has no break to cut at; it is cut anywhere except inside a character.
+function wholeLines(part: string, cut: (part: string) => string): string {
+  const lines = cut(part)
+  const shown = lines.length >= part.length / 2 ? lines : part
+  return shown.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '')
+}
+
+function withBreak(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`
 }

@@ -105,7 +105,8 @@ function renamed(tool: Tool, name: string): Tool {
     description: tool.description,
     inputSchema: tool.inputSchema,
     execute: (input, ctx) => tool.execute(input, ctx),
-    ...(tool.isAvailable === undefined ? {} : { isAvailable: () => tool.isAvailable?.() ?? false }),
+    // As it is: whoever asks accepts nothing but true, and reports what is no boolean.
+    ...(tool.isAvailable === undefined ? {} : { isAvailable: () => tool.isAvailable?.() as boolean }),
     ...(tool.reduce === undefined ? {} : { reduce: (result, context) => tool.reduce?.(result, context) }),
   }
 }

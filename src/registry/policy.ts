@@ -1,5 +1,6 @@
 import { describeError, ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
+import { nearestName } from '../nearest-name.ts'
 import type { Entry } from './entry.ts'
 
 /** Narrows what MCP servers and plugins contribute. Each list absent = all, `[]` = none. */
@@ -56,7 +57,9 @@ function checkKeys(value: unknown, what: string, known: readonly string[]): Reco
   if (!isRecord(value)) throw new ToolcribError('config-invalid', `${what} must be an object`)
   const unknown = Object.keys(value).find((key) => !known.includes(key))
   if (unknown === undefined) return value
-  throw new ToolcribError('config-invalid', `${what} has no "${unknown}"; it takes ${known.join(', ')}`)
+  const nearest = nearestName(unknown, known)
+  const step = nearest === undefined ? `it takes ${known.join(', ')}` : `did you mean "${nearest}"?`
+  throw new ToolcribError('config-invalid', `${what} has no "${unknown}"; ${step}`)
 }
 
 function checkLists(lists: Record<string, unknown>, what: string): void {

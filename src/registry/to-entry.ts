@@ -30,6 +30,8 @@ export interface SyncOptions {
    * descriptions and results are not marked as untrusted.
    */
   readonly trust?: boolean
+  /** Someone approved the server, in a lockfile say: its tools are not limited to a share of the first places of a search. */
+  readonly approved?: boolean
 }
 
 const REGISTER_RULES: OptionRules<RegisterOptions> = {
@@ -40,7 +42,12 @@ const REGISTER_RULES: OptionRules<RegisterOptions> = {
   replace: trueOrFalse,
 }
 
-const SYNC_RULES: OptionRules<SyncOptions> = { lazy: trueOrFalse, pinned: textList, trust: trueOrFalse }
+const SYNC_RULES: OptionRules<SyncOptions> = {
+  lazy: trueOrFalse,
+  pinned: textList,
+  trust: trueOrFalse,
+  approved: trueOrFalse,
+}
 
 /** Throws `config-invalid` for an unknown key or a value out of range. */
 export function checkRegisterOptions(options: RegisterOptions): void {
@@ -53,7 +60,7 @@ export function checkSyncOptions(options: SyncOptions): void {
 }
 
 // Whom to believe when two tools claim the same thing.
-const TRUST = { builtin: 3, plugin: 2, trustedServer: 1, server: 0 } as const
+const TRUST = { builtin: 4, plugin: 3, trustedServer: 2, approvedServer: 1, server: 0 } as const
 
 /** The entry of a built-in or a plugin's tool, or a `ToolcribError` for one that cannot be registered. */
 export function localEntry(tool: Tool, { pluginId, deferred, searchHint, preload }: RegisterOptions): Entry {
@@ -86,7 +93,7 @@ export function mcpEntry(tool: Tool, server: string, options: SyncOptions = {}):
     ownName: tool.name,
     source: { kind: 'mcp', server },
     deferral: isPinned ? 'pinned' : deferralOf(tool.deferred),
-    trust: options.trust === true ? TRUST.trustedServer : TRUST.server,
+    trust: trustOf(options),
     isUntrusted: options.trust !== true,
   })
 }
@@ -104,6 +111,11 @@ export function mcpEntries(tools: readonly Tool[], server: string, options: Sync
     }
   }
   return { entries, skipped }
+}
+
+function trustOf({ trust, approved }: SyncOptions): number {
+  if (trust === true) return TRUST.trustedServer
+  return approved === true ? TRUST.approvedServer : TRUST.server
 }
 
 function deferralOf(deferred: boolean | undefined): Deferral {

@@ -1,5 +1,6 @@
 import { hashText } from '../json.ts'
 import type { Listing, ToolDefinition } from '../tool.ts'
+import type { Availability } from './availability.ts'
 import type { Snapshot } from './catalogue.ts'
 import type { Entry } from './entry.ts'
 import type { ModeDecision } from './mode.ts'
@@ -75,6 +76,16 @@ export class View {
 export function denialOf(entry: Entry, snapshot: Snapshot, policy: CompiledPolicy): string | undefined {
   const quarantine = snapshot.quarantined.get(entry.name)
   return quarantine === undefined ? policy.denial(entry) : `quarantine (${quarantine})`
+}
+
+/** Returns the definitions of every permitted and available tool, by name. */
+export function definitionsOf(
+  snapshot: Snapshot,
+  policy: CompiledPolicy,
+  availability: Availability,
+): ToolDefinition[] {
+  const permitted = snapshot.sorted.filter((entry) => denialOf(entry, snapshot, policy) === undefined)
+  return permitted.filter(({ tool }) => availability.isAvailable(tool)).map(({ definition }) => definition)
 }
 
 function listDeferred(entries: readonly Entry[]): DeferredList {

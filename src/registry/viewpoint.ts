@@ -1,9 +1,8 @@
 import type { Emit } from '../events.ts'
 import type { Catalogue, Snapshot } from './catalogue.ts'
 import type { Entry } from './entry.ts'
-import { defersAll, isDeferred, type ModeDecision, type ModeSettings } from './mode.ts'
-import type { ModeTracker } from './mode-tracker.ts'
-import { type CompiledPolicy, matcher } from './policy.ts'
+import { defersAll, isDeferred, type ModeDecision, type ModeSettings, type ModeTracker } from './mode.ts'
+import { type CompiledPolicy, compilePolicy, type Gates, matcher } from './policy.ts'
 import { denialOf, View } from './view.ts'
 
 /** What decides how a session sees the catalogue. */
@@ -82,5 +81,39 @@ export class Viewpoint {
       else shown.push(entry)
     }
     return { shown, deferred }
+  }
+}
+
+/** How many are kept; a service opens its sessions in a handful of ways. */
+const MAX_VIEWPOINTS = 100
+
+/** Shares viewpoints: sessions that see the catalogue alike divide it once, however many they are. */
+export class SharedViewpoints {
+  readonly #scene: Scene
+  readonly #shared = new Map<string, Viewpoint>()
+
+  constructor(scene: Scene) {
+    this.#scene = scene
+  }
+
+  of(settings: ViewSettings, gates: Gates): Viewpoint {
+    const { mode, defer, toolThreshold, thresholdPercent, contextWindow, pinned, searchTool } = settings
+    const key = JSON.stringify([
+      mode,
+      defer,
+      toolThreshold,
+      thresholdPercent,
+      contextWindow,
+      pinned,
+      searchTool,
+      gates,
+    ])
+    const shared = this.#shared.get(key) ?? new Viewpoint(settings, compilePolicy(gates), this.#scene)
+    // Put back at the end: the first is the one that was requested longest ago.
+    this.#shared.delete(key)
+    this.#shared.set(key, shared)
+    const [oldest] = this.#shared.keys()
+    if (this.#shared.size > MAX_VIEWPOINTS && oldest !== undefined) this.#shared.delete(oldest)
+    return shared
   }
 }

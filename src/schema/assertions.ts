@@ -2,7 +2,7 @@ import { canonicalJson, isRecord } from '../json.ts'
 import type { Check, Evaluation, Visit } from './evaluation.ts'
 import { FORMATS } from './formats.ts'
 
-/** The keywords that look at a value itself, with the checks that serve them, in the order of the faults. */
+/** Keywords that constrain a value directly, with their checks, in the order in which faults are reported. */
 export const ASSERTIONS: readonly (readonly [keywords: readonly string[], check: Check])[] = [
   [['type'], (visit) => isOfTypes(visit.instance, visit.node.type) || fail('type', visit)],
   [['const'], (visit) => isEqual(visit.instance, visit.node.const, visit.evaluation) || fail('const', visit)],
@@ -28,7 +28,7 @@ function isOfTypes(instance: unknown, types: unknown): boolean {
   return Array.isArray(types) ? types.some((type) => isOfType(instance, type)) : isOfType(instance, types)
 }
 
-/** Whether a JSON value is of a type that a schema names. */
+/** Whether a JSON value has the given schema type. */
 export function isOfType(instance: unknown, type: unknown): boolean {
   switch (type) {
     case 'null':
@@ -44,7 +44,7 @@ export function isOfType(instance: unknown, type: unknown): boolean {
   }
 }
 
-/** Whether two JSON values are equal, whatever the order of their keys. */
+/** Whether two JSON values are equal, regardless of key order. */
 function isEqual(a: unknown, b: unknown, evaluation: Evaluation): boolean {
   evaluation.spend(10)
   if (typeof a === 'string' && typeof b === 'string' && a.length === b.length) evaluation.spend(a.length / 16)
@@ -129,19 +129,19 @@ function checkUnique(visit: Visit): boolean {
   const seen = new Set<unknown>()
   for (const item of instance) {
     weigh(item, evaluation, 0)
-    // Texts are prefixed, so that none equals the JSON of an object.
+    // Strings are prefixed, so that none equals the JSON of an object.
     seen.add(typeof item === 'object' ? canonicalJson(item) : typeof item === 'string' ? `"${item}` : item)
   }
   return seen.size === instance.length || fail('uniqueItems', visit)
 }
 
-/** Pays for the serialisation of a value before it is made. */
+/** Charges the budget for serialising a value, before serialising it. */
 function weigh(value: unknown, evaluation: Evaluation, depth: number): void {
   evaluation.spend(60)
   if (typeof value === 'string') evaluation.spend(value.length * 2)
   if (typeof value !== 'object' || value === null) return
-  // Far more than real data has; beyond it, the serialisation would overflow the stack.
-  if (depth > MAX_ITEM_DEPTH) evaluation.giveUp(`an item goes more than ${MAX_ITEM_DEPTH} levels deep`)
+  // Far deeper than real data; beyond it, serialising would overflow the stack.
+  if (depth > MAX_ITEM_DEPTH) evaluation.giveUp(`an item is nested more than ${MAX_ITEM_DEPTH} levels deep`)
   for (const [key, nested] of Object.entries(value)) {
     evaluation.spend(100 + key.length * 2)
     weigh(nested, evaluation, depth + 1)
@@ -154,7 +154,7 @@ function checkRange(visit: Visit): boolean {
   const { node, instance: value } = visit
   if (typeof value !== 'number') return true
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = node
-  // In draft 4 the exclusive bounds are flags beside the bounds.
+  // In draft 4 the exclusive bounds are boolean flags.
   const isOut = [
     typeof minimum === 'number' &&
       (exclusiveMinimum === true ? value <= minimum : value < minimum) &&
@@ -176,7 +176,7 @@ function checkMultiple(visit: Visit): boolean {
 
 const DECIMAL_COST = 1_000
 
-// In decimals, as they are written: 0.3 is a multiple of 0.1, though not in binary.
+// Compares decimal digits: 0.3 is a multiple of 0.1, though not in binary.
 function isMultiple(value: number, divisor: number, evaluation: Evaluation): boolean {
   if (Number.isInteger(value / divisor) && Number.isSafeInteger(value) && Number.isSafeInteger(divisor))
     return true
@@ -190,7 +190,7 @@ function isMultiple(value: number, divisor: number, evaluation: Evaluation): boo
   return scaled % unit === 0n
 }
 
-/** A number as its digits and the power of ten they are times of. */
+/** Splits a number into its digits and a power of ten. */
 function decimal(value: number): [digits: bigint, exponent: number] {
   const [mantissa = '', power = '0'] = String(Math.abs(value)).split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')

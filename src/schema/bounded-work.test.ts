@@ -159,7 +159,7 @@ describe('a check of a hostile schema and instance', () => {
     expect(checkArguments(new CompiledSchema(schema ?? true), args)).toEqual({
       ok: false,
       error:
-        'arguments: cannot be checked against the schema (checking it goes more than 400 levels deep); make them shorter or simpler',
+        'arguments: cannot be checked against the schema (checking recurses more than 400 levels deep); make them shorter or simpler',
     })
   })
 
@@ -185,7 +185,7 @@ describe('a check of a hostile schema and instance', () => {
     const deep = nest(100_000, (inner) => [inner], 1)
     expect(checkOutput(compiled, deep)).toEqual({
       kind: 'invalid',
-      error: `arguments: expected object, was array (${'['.repeat(59)}…)`,
+      error: `arguments: expected object, got array (${'['.repeat(59)}…)`,
     })
     expect(
       checkOutput(
@@ -193,7 +193,7 @@ describe('a check of a hostile schema and instance', () => {
         many(100_000, (n) => n),
       ),
     ).toMatchObject({
-      error: expect.stringMatching(/^arguments: expected object, was array \(\[0,1,2,.{0,60}…\)$/),
+      error: expect.stringMatching(/^arguments: expected object, got array \(\[0,1,2,.{0,60}…\)$/),
     })
   })
 })
@@ -213,7 +213,7 @@ describe('output', () => {
     expect(checkOutput(compiled, { n: 1 })).toEqual({ kind: 'valid' })
     expect(checkOutput(compiled, { n: 'x' })).toEqual({
       kind: 'invalid',
-      error: 'n: expected number, was string ("x")',
+      error: 'n: expected number, got string ("x")',
     })
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonSchema } from '../tool.ts'
-import { checkArguments } from './check-arguments.ts'
+import { checkArguments, SchemaCache } from './check-arguments.ts'
 import { CompiledSchema } from './compiled-schema.ts'
 
 const check = (schema: JsonSchema, args: unknown) => checkArguments(new CompiledSchema(schema), args)
@@ -20,11 +20,12 @@ describe('arguments', () => {
     expect(accepted(object({}), undefined)).toEqual({})
     expect(accepted(object({}), null)).toEqual({})
     expect(accepted(object({}), '')).toEqual({})
+    expect(accepted(object({}), ' \n')).toEqual({})
   })
 
   test('that came as a JSON string are read', () => {
     expect(accepted(object({ a: { type: 'number' } }), '{"a":1}')).toEqual({ a: 1 })
-    expect(accepted(object({}), 'not json')).toBe('arguments: expected object, was string ("not json")')
+    expect(accepted(object({}), 'not json')).toBe('arguments: expected object, got string ("not json")')
   })
 
   test('are the tool’s own copy, with a key called __proto__ like any other', () => {
@@ -39,9 +40,7 @@ describe('arguments', () => {
   test('that are no JSON are refused with the reason', () => {
     const cyclic: Record<string, unknown> = {}
     cyclic.self = cyclic
-    expect(accepted(true, cyclic)).toBe(
-      'arguments: expected JSON, but it is cyclic or more than 200 levels deep',
-    )
+    expect(accepted(true, cyclic)).toBe('arguments: invalid JSON: it is cyclic or more than 200 levels deep')
     expect(accepted(true, { n: 1n })).toContain('a bigint is not JSON')
     expect(accepted(true, { n: Number.NaN })).toContain('NaN is not a JSON number')
     expect(accepted(true, { f: () => 1 })).toContain('a function is not JSON')
@@ -70,6 +69,26 @@ describe('arguments that cannot be checked in bounded time', () => {
     for (let level = 0; level < 150; level++) deep = [deep]
     expect(check(schema, { a: [['x']] })).toMatchObject({ ok: true })
     expect(check(schema, { a: deep })).toMatchObject({ error: expect.stringContaining('cannot be checked') })
+  })
+
+  test('are refused as well when only putting them right made them costly', () => {
+    const kinds = Array.from({ length: 300 }, (_, n) => ({
+      properties: { kind: { const: n } },
+      required: ['kind'],
+    }))
+    const schema = object({
+      n: { type: 'integer' },
+      rows: { items: { anyOf: [...kinds, { type: 'object' }] } },
+    })
+    const rows = Array.from({ length: 5_000 }, () => ({ kind: 'x' }))
+    expect(check(schema, { n: '1', rows })).toMatchObject({
+      error: expect.stringContaining('cannot be checked'),
+    })
+    expect(check(schema, { n: '1', rows: rows.slice(0, 5) })).toMatchObject({ ok: true })
+  })
+
+  test('are let through when the schema as a whole is beyond use', () => {
+    expect(check({ allOf: [{ $ref: '#' }] }, { any: 'thing' })).toEqual({ ok: true, args: { any: 'thing' } })
   })
 
   test('nor may a property name that is no proper text slip past the schema', () => {
@@ -107,7 +126,7 @@ describe('what a model slips on is put right where nothing is lost', () => {
     expect(accepted(object({ x: { type: 'number' } }), { x: null })).toEqual({})
     expect(accepted(object({ x: { type: ['number', 'null'] } }), { x: null })).toEqual({ x: null })
     expect(accepted(object({ x: { type: 'number' } }, { required: ['x'] }), { x: null })).toBe(
-      'x: expected number, was null',
+      'x: expected number, got null',
     )
   })
 
@@ -117,7 +136,43 @@ describe('what a model slips on is put right where nothing is lost', () => {
   })
 })
 
+describe('a schema made ready', () => {
+  const noted = (schema: unknown) => {
+    const faults: string[][] = []
+    const cache = new SchemaCache()
+    const compile = () => cache.compile(schema as JsonSchema, (found) => faults.push([...found]))
+    return { first: compile(), second: compile(), faults }
+  }
+
+  test('is made once, and its faults are told once', () => {
+    const { first, second, faults } = noted({ properties: { a: { enum: [] } } })
+    expect(second).toBe(first)
+    expect(faults).toEqual([['#/properties/a/enum has an invalid value']])
+    expect(noted({ type: 'object' }).faults).toEqual([])
+  })
+
+  test('that is beyond use is told by its reason alone', () => {
+    const { first, faults } = noted({ allOf: [{ $ref: '#' }], enum: [] })
+    expect(faults).toEqual([[first.unusable]])
+    expect(first.unusable).toContain('levels deep')
+  })
+
+  test('is what it says for true, false and what is not a schema', () => {
+    const cache = new SchemaCache()
+    const kind = (schema: unknown) => cache.compile(schema as JsonSchema, () => {}).validate({}).kind
+    expect([true, false, undefined, 'x'].map(kind)).toEqual(['valid', 'invalid', 'valid', 'valid'])
+  })
+})
+
 describe('what would lose something is left alone', () => {
+  test('arguments that fit are never touched', () => {
+    const schema = object(
+      {},
+      { patternProperties: { '^x-': { type: 'string' } }, additionalProperties: { type: 'number' } },
+    )
+    expect(accepted(schema, { 'x-a': '3' })).toEqual({ 'x-a': '3' })
+  })
+
   test('a text stays a text, whatever it looks like', () => {
     for (const text of ['3', 'true', 'null', '{"a":1}', '[1]', ''])
       expect(accepted(object({ x: { type: 'string' } }), { x: text })).toEqual({ x: text })
@@ -155,7 +210,7 @@ describe('what would lose something is left alone', () => {
 
   test('numbers do not become texts or booleans', () => {
     expect(accepted(object({ city: { type: 'string' } }), { city: 42 })).toBe(
-      'city: expected string, was number (42)',
+      'city: expected string, got number (42)',
     )
     expect(check(object({ x: { type: 'boolean' } }), { x: 1 })).toMatchObject({ ok: false })
   })
@@ -192,48 +247,44 @@ describe('an error', () => {
     { required: ['city'], additionalProperties: false },
   )
   const cases: [string, unknown, string][] = [
-    ['names what is missing', {}, 'city: required (string), was missing'],
-    ['names the type', { city: 42 }, 'city: expected string, was number (42)'],
+    ['names what is missing', {}, 'city: required (string) but missing'],
+    ['names the type', { city: 42 }, 'city: expected string, got number (42)'],
     [
       'names the nearest property',
       { city: '', filePath: 'x' },
-      'filePath: not a known property; did you mean "file_path"?',
+      'filePath: unknown property; did you mean "file_path"?',
     ],
-    ['names none when none is near', { city: '', zebra: 1 }, 'zebra: not a known property'],
-    ['names the bound', { city: '', days: 15 }, 'days: expected at most 14, was number (15)'],
+    ['names none when none is near', { city: '', zebra: 1 }, 'zebra: unknown property'],
+    ['names the bound', { city: '', days: 15 }, 'days: expected at most 14, got number (15)'],
     [
       'names the choices',
       { city: '', units: 'k' },
-      'units: expected one of "metric", "imperial", was string ("k")',
+      'units: expected one of "metric", "imperial", got string ("k")',
     ],
     [
       'names the pattern',
       { city: '', code: 'abc' },
-      'code: expected a text that matches /^[A-Z]{3}$/, was string ("abc")',
+      'code: expected a string that matches /^[A-Z]{3}$/, got string ("abc")',
     ],
-    ['names the index', { city: '', tags: ['a', 1] }, 'tags.1: expected string, was number (1)'],
+    ['names the index', { city: '', tags: ['a', 1] }, 'tags.1: expected string, got number (1)'],
     [
       'names the count',
       { city: '', tags: ['a', 'b', 'c'] },
-      'tags: expected at most 2 items, was array (["a","b","c"])',
+      'tags: expected at most 2 items, got array (["a","b","c"])',
     ],
     [
       'names all types of a union',
       { city: '', where: 5 },
-      'where: expected string or object, was number (5)',
+      'where: expected string or object, got number (5)',
     ],
     [
       'looks into the alternative that was meant',
       { city: '', where: {} },
-      'where.lat: required (number), was missing',
+      'where.lat: required (number) but missing',
     ],
-    [
-      'names duplicates',
-      { city: '', ids: [1, 2, 1] },
-      'ids: expected items that are all different, was array ([1,2,1])',
-    ],
-    ['names the format', { city: '', at: 'soon' }, 'at: expected the format date-time, was string ("soon")'],
-    ['names the constant', { city: '', kind: 'y' }, 'kind: expected "x", was string ("y")'],
+    ['names duplicates', { city: '', ids: [1, 2, 1] }, 'ids: expected unique items, got array ([1,2,1])'],
+    ['names the format', { city: '', at: 'soon' }, 'at: expected the format date-time, got string ("soon")'],
+    ['names the constant', { city: '', kind: 'y' }, 'kind: expected "x", got string ("y")'],
   ]
   for (const [what, args, error] of cases) {
     test(what, () => expect(check(schema, args)).toEqual({ ok: false, error }))

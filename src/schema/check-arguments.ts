@@ -7,16 +7,16 @@ import { coerce } from './coerce.ts'
 import { CompiledSchema, checkBudget } from './compiled-schema.ts'
 import { describeFaults } from './describe-faults.ts'
 
-/** Arguments fit for the tool, and its alone to change; or what is wrong with them. */
+/** Valid arguments, in a copy that the tool may change, or the error. */
 export type CheckedArguments =
   | { readonly ok: true; readonly args: unknown }
   | { readonly ok: false; readonly error: string }
 
-/** Schemas made ready, each once. They go when their tools go. */
+/** Caches compiled schemas. An entry is dropped with its tool. */
 export class SchemaCache {
   readonly #compiled = new WeakMap<object, CompiledSchema>()
 
-  /** The schema made ready; `onFaults` hears, once, what in it cannot be evaluated. */
+  /** Compiles a schema. `onFaults` is called once, with the parts of it that cannot be evaluated. */
   compile(schema: JsonSchema, onFaults: (faults: readonly string[]) => void): CompiledSchema {
     const key: object = isRecord(schema) ? schema : schema === false ? NOTHING : ANYTHING
     const known = this.#compiled.get(key)
@@ -33,17 +33,17 @@ const ANYTHING = {}
 const NOTHING = {}
 
 /**
- * Validates a call's arguments and puts harmless slips right. Nothing counts as `{}`; JSON in a string is read. A
- * schema that is beyond use as a whole checks nothing: a server's broken schema must not keep the model from calling,
- * and the server still checks for itself. Arguments that cannot be checked in bounded time are refused. What an error
- * quotes of them is masked before it is shortened.
+ * Validates a call's arguments and corrects harmless mistakes. Absent arguments count as `{}`; JSON in a string is
+ * parsed. An unusable schema accepts everything: a server's broken schema must not block calls, and the server still
+ * validates for itself. Arguments that are too expensive to check are rejected. Values quoted in an error are masked
+ * before they are shortened.
  */
 export function checkArguments(schema: CompiledSchema, given: unknown, mask?: Mask): CheckedArguments {
   let args: unknown
   try {
     args = copyJson(readArguments(given))
   } catch (thrown) {
-    return { ok: false, error: `arguments: expected JSON, but ${describeError(thrown)}` }
+    return { ok: false, error: `arguments: invalid JSON: ${describeError(thrown)}` }
   }
   if (schema.unusable !== undefined) return { ok: true, args }
   const budget = checkBudget()
@@ -57,15 +57,15 @@ export function checkArguments(schema: CompiledSchema, given: unknown, mask?: Ma
   return { ok: false, error: describeFaults(schema.faultsOf(coerced), mask) }
 }
 
-/** What checking a result against its schema came to. */
+/** The outcome of checking a result against its schema. */
 export type CheckedOutput =
   | { readonly kind: 'valid' }
   | { readonly kind: 'invalid'; readonly error: string }
   | { readonly kind: 'unchecked'; readonly reason: string }
 
 /**
- * Checks structured output against a tool's output schema, within bounded work. `unchecked` when the schema is beyond
- * use or the check costs too much: pass the result on, and say so in an event.
+ * Checks structured output against a tool's output schema, within a work budget. Returns `unchecked` if the schema is
+ * unusable or the check too expensive: pass the result on and report it in an event.
  */
 export function checkOutput(schema: CompiledSchema, structured: unknown): CheckedOutput {
   if (schema.unusable !== undefined) return { kind: 'unchecked', reason: schema.unusable }
@@ -74,7 +74,7 @@ export function checkOutput(schema: CompiledSchema, structured: unknown): Checke
   return { kind: 'invalid', error: describeFaults(schema.faultsOf(structured)) }
 }
 
-/** Arguments as they were meant: nothing is `{}`, JSON in a string is what it says. */
+/** Reads arguments leniently: absent ones are `{}`, and JSON in a string is parsed. */
 export function readArguments(given: unknown): unknown {
   if (given === undefined || given === null) return {}
   if (typeof given !== 'string') return given

@@ -3,16 +3,16 @@ import { isRecord } from '../json.ts'
 import { isOfType } from './assertions.ts'
 import type { CompiledSchema } from './compiled-schema.ts'
 
-/** Deep enough for any real arguments; a recursive schema ends here. */
+/** Deeper than any real arguments; recursion in the schema stops here. */
 const MAX_DEPTH = 64
 /** Work is counted in units of about 5 ns. */
 const STEP_COST = 60
 const ENTRY_COST = 60
 
 /**
- * The arguments with the slips that models make put right, where that loses nothing: `"3"` for a number, `"true"` for
- * a boolean, JSON in a string for an object or array, one value for a list of such, null for an optional property left
- * out. What the schema accepts as it is stays as it is. Once the budget is spent, the rest stays as it is too.
+ * Corrects common mistakes of models where nothing is lost: `"3"` for a number, `"true"` for a boolean, JSON in a
+ * string for an object or array, a single value for a list, null for an omitted optional property. Values that the
+ * schema accepts are unchanged, as is everything after the budget runs out.
  */
 export function coerce(args: unknown, schema: CompiledSchema, budget: WorkBudget): unknown {
   return coerceTo(args, schema.root, 0)
@@ -81,7 +81,7 @@ export function coerce(args: unknown, schema: CompiledSchema, budget: WorkBudget
 
 type Node = Record<string, unknown>
 
-// A property the schema forbids is a slip of another kind, and worth telling.
+// A property that the schema forbids is a different mistake, which is reported.
 function isOptional(part: unknown): boolean {
   return part !== undefined && part !== false
 }
@@ -109,7 +109,7 @@ function readBoolean(text: string): boolean | undefined {
   return lower === 'false' ? false : undefined
 }
 
-// JSON's own grammar: "0x10", "", " ", "007" and "1_000" are texts, whatever Number() makes of them.
+// JSON's number grammar: "0x10", "", " ", "007" and "1_000" stay strings, though Number() accepts them.
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 function readNumber(text: string): number | undefined {
@@ -119,7 +119,7 @@ function readNumber(text: string): number | undefined {
     .replace(/[eE].*$/, '')
     .replace(/\D/g, '')
     .replace(/^0+/, '')
-  // More digits than a double holds would be lost.
+  // A double would lose further digits.
   const isExact = Number.isInteger(number) ? Number.isSafeInteger(number) : digits.length <= 15
   return Number.isFinite(number) && isExact ? number : undefined
 }

@@ -27,7 +27,7 @@ describe('a hostile schema', () => {
 
   test('that refers to itself without end constrains nothing', () => {
     const compiled = compile({ $ref: '#' })
-    expect(compiled.faults).toEqual(['$ref # leads nowhere'])
+    expect(compiled.faults).toEqual(['$ref # has no target'])
     expect(compiled.validate({ a: 1 }).kind).toBe('valid')
   })
 
@@ -51,7 +51,7 @@ describe('a hostile schema', () => {
     expect(compiled.validate({})).toEqual({ kind: 'valid' })
     expect(compiled.validate({ a: 'x' })).toMatchObject({
       kind: 'unchecked',
-      reason: 'checking it takes too much work',
+      reason: 'checking takes too much work',
     })
   })
 
@@ -67,7 +67,7 @@ describe('a hostile schema', () => {
     })
     expect(compiled.validate({ a: 'anything', b: 1 }).kind).toBe('valid')
     expect(compiled.validate({ b: 'x' }).kind).toBe('invalid')
-    expect(compiled.faults).toEqual(['$ref https://evil.example/schema.json leads nowhere'])
+    expect(compiled.faults).toEqual(['$ref https://evil.example/schema.json has no target'])
     globalThis.fetch = fetch
     expect(isFetched).toBe(false)
   })
@@ -92,7 +92,7 @@ describe('a hostile schema', () => {
 
   test('with huge patterns leaves them out', () => {
     const compiled = compile({ properties: { a: { pattern: '[\\w\\W]{0,1000}'.repeat(100) } } })
-    expect(compiled.faults).toEqual(['#/properties/a/pattern is too large a pattern'])
+    expect(compiled.faults).toEqual(['#/properties/a/pattern is too large'])
   })
 
   test('of 84 KB is evaluated like any other', () => {

@@ -64,7 +64,7 @@ describe('the copy of a schema', () => {
     } catch (error) {
       message = (error as Error).message
     }
-    expect(message).toContain('the schema of "lookup" has control or invisible characters in the ')
+    expect(message).toContain('the schema of "lookup" contains control or invisible characters in the ')
     expect(withoutHidden(message)).toBe(message)
   })
 

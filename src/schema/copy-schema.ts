@@ -3,17 +3,17 @@ import { isRecord } from '../json.ts'
 import { withoutHidden } from '../names.ts'
 import type { JsonSchema } from '../tool.ts'
 
-/** Deeper than any real schema, shallow enough for every recursive reader that comes after. */
+/** Deeper than any real schema, and shallow enough for every recursive reader downstream. */
 const MAX_DEPTH = 200
 /** The largest real schema seen has about 9,000 values. */
 const MAX_VALUES = 200_000
 
 /**
- * A frozen copy of a schema, so that nobody changes it after registration, and without hidden characters, since a
- * model reads all of it. They are stripped from texts and escaped in patterns. Where a tool takes its input by the
- * letter, in names of properties and in values to choose from, nothing can be stripped: such a schema is refused with
- * `config-invalid`, as is what is not JSON, too deep or cyclic. What writing needs (ends of lines, joints of emoji and
- * of scripts that join their letters) hides nothing, and stays in names and values.
+ * Returns a frozen copy of a schema without hidden characters, since a model reads all of it. They are stripped from
+ * text and escaped in patterns. Property names and enum values must match exactly, so hidden characters there cannot
+ * be stripped: such a schema throws `config-invalid`, as does one that is not JSON, too deep or cyclic. Characters
+ * that writing requires (line breaks, joiners in emoji and in scripts that connect letters) hide nothing and stay in
+ * names and values.
  */
 export function copySchema(schema: unknown, owner: string): JsonSchema {
   if (typeof schema === 'boolean') return schema
@@ -28,7 +28,10 @@ interface Walk {
   values: number
 }
 
-/** What a value is in its schema. names: schemas by names of the tool's own; exact: taken by the letter; value: one for it. */
+/**
+ * A value's role in its schema. names: schemas by property name; exact: matched exactly; value: an example or
+ * default.
+ */
 type Role = 'schema' | 'names' | 'exact' | 'value' | 'pattern'
 
 const ROLES: ReadonlyMap<string, Role> = new Map([
@@ -50,13 +53,13 @@ const ROLES: ReadonlyMap<string, Role> = new Map([
 
 function copyValue(value: unknown, walk: Walk, depth: number, role: Role): unknown {
   if (depth > MAX_DEPTH) throw refuse(walk.owner, `is cyclic or more than ${MAX_DEPTH} levels deep`)
-  if (++walk.values > MAX_VALUES) throw refuse(walk.owner, `holds more than ${MAX_VALUES} values`)
+  if (++walk.values > MAX_VALUES) throw refuse(walk.owner, `has more than ${MAX_VALUES} values`)
   if (typeof value === 'string') return copyText(value, walk, role)
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value
   if (Array.isArray(value)) {
     return Object.freeze(value.map((item) => copyValue(item, walk, depth + 1, role) ?? null))
   }
-  if (!isRecord(value)) throw refuse(walk.owner, `holds a ${typeof value}, which is not JSON`)
+  if (!isRecord(value)) throw refuse(walk.owner, `contains a ${typeof value}, which is not JSON`)
   const entries = Object.entries(value).filter(([, nested]) => nested !== undefined)
   const copies = entries.map(([name, nested]) => {
     if (withoutHiding(name) !== name) throw refuseHidden(walk.owner, 'the name', name)
@@ -78,7 +81,7 @@ function copyText(text: string, { owner }: Walk, role: Role): string {
   return text
 }
 
-/** Text without hidden characters, but with those that writing needs. */
+/** Strips hidden characters except those that writing requires. */
 function withoutHiding(text: string): string {
   let kept = ''
   let end = 0
@@ -92,7 +95,7 @@ function withoutHiding(text: string): string {
 const LINE_END = /\r(?=\n)/u
 const EMOJI_JOINT =
   /(?<=[\p{S}\p{N}#*])\uFE0F|(?<=\p{Extended_Pictographic}[\uFE0F\p{Emoji_Modifier}]?)\u200D(?=\p{Extended_Pictographic})/u
-/** A letter, or a mark on one, of a script that may join letters or keep them apart, as Persian and Hindi do. */
+/** A letter or mark of a script that uses joiners and non-joiners, such as Persian and Hindi. */
 const JOINING_LETTER =
   /(?!\p{Script=Latin}|\p{Script=Greek}|\p{Script=Cyrillic}|\p{Script=Inherited})[\p{L}\p{M}]/u.source
 const NEEDED = new RegExp(
@@ -100,7 +103,7 @@ const NEEDED = new RegExp(
   'gu',
 )
 
-/** The same pattern with its hidden characters written out. */
+/** The same pattern with its hidden characters escaped. */
 function escapeHidden(pattern: string): string {
   if (withoutHidden(pattern) === pattern) return pattern
   return pattern.replace(/(\\?)(.)/gsu, (whole, _backslash, character: string) => {
@@ -117,7 +120,7 @@ const MAX_SHOWN = 80
 
 function refuseHidden(owner: string, what: string, text: string): ToolcribError {
   const shown = escapeHidden(JSON.stringify(text.slice(0, MAX_SHOWN)))
-  return refuse(owner, `has control or invisible characters in ${what} ${shown}; remove them`)
+  return refuse(owner, `contains control or invisible characters in ${what} ${shown}; remove them`)
 }
 
 function refuse(owner: string, reason: string): ToolcribError {

@@ -9,15 +9,15 @@ const MAX_FAULTS = 5
 const MAX_ALTERNATIVES = 20
 
 /**
- * Says what is wrong with an instance, one line per fault: the path, what was expected there, and what was given. At
- * most five: whoever reads it corrects those first. What it quotes is masked before it is shortened.
+ * Describes the faults of an instance, one line per fault: the path, what was expected and what was given. Lists at
+ * most five; the reader fixes those first. Quoted values are masked before they are shortened.
  */
 export function describeFaults(
   { kept, count }: { readonly kept: readonly Fault[]; readonly count: number },
   mask: Mask = (text) => text,
 ): string {
   const faults = chooseFaults(kept)
-  if (faults.length === 0) return 'arguments: do not fit the schema'
+  if (faults.length === 0) return 'arguments: do not match the schema'
   const lines = new Set<string>()
   let told = 0
   while (told < faults.length && lines.size < MAX_FAULTS) {
@@ -28,7 +28,7 @@ export function describeFaults(
   return [...lines].join('; ') + (more > 0 ? `; and ${more} more` : '')
 }
 
-/** A fault, or several at one place that amount to one: a value that has none of the types it could have. */
+/** A fault, or several at one path that are reported as one, when a value has none of the allowed types. */
 interface ChosenFault extends Fault {
   readonly alternatives?: readonly Fault[]
 }
@@ -39,14 +39,14 @@ function chooseFaults(faults: readonly Fault[]): ChosenFault[] {
   )
 }
 
-// Of several alternatives, the one meant is that whose kind the value has; what is wrong inside it is worth saying.
+// Of several alternatives, picks the one with the value's type and describes the faults inside it.
 function chooseBranch(fault: Fault, branches: readonly (readonly Fault[])[]): ChosenFault[] {
   const isHere = ({ path }: Fault) => path.length === fault.path.length
   const flat = branches.map((faults) => ({ faults, all: flatten(faults) }))
   const ofKind = flat
     .filter(({ all }) => all.every((nested) => !isHere(nested) || nested.keyword !== 'type'))
     .sort((a, b) => a.all.length - b.all.length)
-  // Alternatives that each name their values are one choice among all of those.
+  // Alternatives that each list constants are reported as one choice among all of them.
   const namesValues = (nested: Fault) =>
     isHere(nested) && (nested.keyword === 'const' || nested.keyword === 'enum')
   if (ofKind.length > 1 && ofKind.every(({ all }) => all.some(namesValues))) {
@@ -68,7 +68,7 @@ function describe(fault: ChosenFault, mask: Mask): string {
   if (keyword === 'required' && isRecord(given)) return missing(path, node, given)
   if (keyword === 'false') return unknownProperty(path, node)
   const expected = expectation(fault) ?? 'something else'
-  return `${showPath(path)}: expected ${expected}, was ${show(given, mask)}`
+  return `${showPath(path)}: expected ${expected}, got ${show(given, mask)}`
 }
 
 function expectation({ keyword, node, given, alternatives = [] }: ChosenFault): string | undefined {
@@ -83,9 +83,9 @@ function expectation({ keyword, node, given, alternatives = [] }: ChosenFault): 
     case 'enum':
       return `one of ${list(node.enum)}`
     case 'pattern':
-      return `a text that matches /${clip(String(node.pattern))}/`
+      return `a string that matches /${clip(String(node.pattern))}/`
     case 'uniqueItems':
-      return 'items that are all different'
+      return 'unique items'
     case 'const':
       return clip(showJson(node.const, MAX_SHOWN))
     case 'minimum':
@@ -113,17 +113,17 @@ function expectation({ keyword, node, given, alternatives = [] }: ChosenFault): 
     case 'maxProperties':
       return `at most ${node.maxProperties} properties`
     case 'contains':
-      return `an item that fits ${clip(showJson(node.contains, MAX_SHOWN))}`
+      return `an item that matches ${clip(showJson(node.contains, MAX_SHOWN))}`
     case 'minContains':
-      return `at least ${node.minContains} items that fit ${clip(showJson(node.contains, MAX_SHOWN))}`
+      return `at least ${node.minContains} items that match ${clip(showJson(node.contains, MAX_SHOWN))}`
     case 'maxContains':
-      return `at most ${node.maxContains} items that fit ${clip(showJson(node.contains, MAX_SHOWN))}`
+      return `at most ${node.maxContains} items that match ${clip(showJson(node.contains, MAX_SHOWN))}`
     case 'not':
-      return `something that does not fit ${clip(showJson(node.not, MAX_SHOWN))}`
+      return `a value that does not match ${clip(showJson(node.not, MAX_SHOWN))}`
     case 'anyOf':
-      return 'something that fits one of the alternatives'
+      return 'a value that matches one of the alternatives'
     case 'oneOf':
-      return 'something that fits just one of the alternatives, not several'
+      return 'a value that matches exactly one of the alternatives'
     case 'dependentRequired':
     case 'dependencies':
       return dependencyText(node[keyword], given)
@@ -137,7 +137,7 @@ function dependencyText(dependencies: unknown, given: unknown): string | undefin
   for (const [name, needed] of Object.entries(dependencies)) {
     if (!Object.hasOwn(given, name) || !Array.isArray(needed)) continue
     const missing = needed.filter((other) => typeof other === 'string' && !Object.hasOwn(given, other))
-    if (missing.length > 0) return `${missing.join(' and ')} along with ${name}`
+    if (missing.length > 0) return `${missing.join(' and ')} together with ${name}`
   }
   return undefined
 }
@@ -163,7 +163,7 @@ function missing(
     .slice(0, MAX_FAULTS)
     .map((name) => {
       const type = typeNames(properties[String(name)])
-      return `${showPath([...path, String(name)])}: required${type ? ` (${type})` : ''}, was missing`
+      return `${showPath([...path, String(name)])}: required${type ? ` (${type})` : ''} but missing`
     })
     .join('; ')
 }
@@ -172,14 +172,14 @@ function unknownProperty(path: readonly string[], node: unknown): string {
   const known = isRecord(node) && isRecord(node.properties) ? Object.keys(node.properties) : []
   const nearest = nearestName(path.at(-1) ?? '', known)
   const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
-  return `${showPath(path)}: not a known property${hint}`
+  return `${showPath(path)}: unknown property${hint}`
 }
 
 function showPath(path: readonly string[]): string {
   return path.length === 0 ? 'arguments' : path.join('.')
 }
 
-/** More than fit on the line in any case. */
+/** More than fit on a line. */
 const MAX_CHOICES = 100
 
 function list(values: unknown): string {
@@ -193,7 +193,7 @@ function list(values: unknown): string {
   )
 }
 
-/** How much of a value is read to show its beginning: far more than is shown, so that no secret is cut in two. */
+/** How much of a value to serialise for display: far more than is shown, so that masking sees whole secrets. */
 const MAX_SHOWN = 2_000
 
 function show(value: unknown, mask: Mask): string {

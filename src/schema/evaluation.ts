@@ -3,32 +3,32 @@ import { isRecord } from '../json.ts'
 import { ASSERTIONS } from './assertions.ts'
 import type { PreparedSchema, SchemaNode, SchemaPart } from './prepare-schema.ts'
 
-/** What one keyword found wrong with one value. */
+/** One keyword's complaint about one value. */
 export interface Fault {
   readonly keyword: string
-  /** The schema that the keyword stands in. */
+  /** The schema that contains the keyword. */
   readonly node: SchemaNode
   readonly path: readonly string[]
   readonly given: unknown
-  /** For `anyOf` and `oneOf` when no alternative fits: what is wrong in each. */
+  /** For `anyOf` and `oneOf` without a matching alternative: the faults of each. */
   readonly branches?: readonly (readonly Fault[])[]
 }
 
-/** Where a value stands in the instance: the way back to the root. */
+/** A value's position in the instance, linked back to the root. */
 export interface Place {
   readonly parent: Place | undefined
   readonly key: string | number
 }
 
-/** One value under one schema node: what a keyword gets to see. */
+/** One value under one schema node: the input of a check. */
 export interface Visit {
   readonly evaluation: Evaluation
   readonly node: SchemaNode
   readonly instance: unknown
   readonly place: Place | undefined
-  /** Collects what is wrong; absent when only the verdict counts, which then ends at the first fault. */
+  /** Collects faults. Absent when only the verdict counts; evaluation then stops at the first fault. */
   readonly faults: FaultList | undefined
-  /** Names and indexes that some keyword looked at; absent when no `unevaluated…` asks for them. */
+  /** Names and indexes that keywords have evaluated. Absent unless an `unevaluated…` keyword needs them. */
   readonly seen: Set<string | number> | undefined
 }
 
@@ -38,15 +38,15 @@ export type Check = (visit: Visit) => boolean
 /** Work is counted in units of about 5 ns. */
 const VISIT_COST = 40
 const FAULT_COST = 1_000
-/** To note a name or an index, and to pass the note on. */
+/** Cost of recording an evaluated name or index and passing it on. */
 const SEEN_COST = 60
-/** Deeper than any real data, shallow enough for the stack. */
+/** Deeper than any real data, and shallow enough for the stack. */
 const MAX_DEPTH = 400
 
-/** Thrown when a check costs more than it may; never leaves this folder. */
+/** Thrown when a check exceeds its budget; always caught within this folder. */
 export class TooMuchWork extends Error {}
 
-/** One check of one instance. It counts every step, and throws `TooMuchWork` when its budget is spent. */
+/** One check of one instance. Counts every step and throws `TooMuchWork` when its budget runs out. */
 export class Evaluation {
   readonly schema: PreparedSchema
   readonly #budget: WorkBudget
@@ -63,14 +63,14 @@ export class Evaluation {
 
   spend(units: number): void {
     this.#budget.spend(units)
-    if (this.#budget.left < 0) this.giveUp('checking it takes too much work')
+    if (this.#budget.left < 0) this.giveUp('checking takes too much work')
   }
 
   giveUp(reason: string): never {
     throw new TooMuchWork(reason)
   }
 
-  /** Whether a part of the schema accepts a value at the place of a visit; notes what it looked at. */
+  /** Whether a part of the schema accepts a value; records what it evaluated. */
   fits(part: SchemaPart, instance: unknown, seen?: Set<string | number>): boolean {
     return this.evaluate(part, { instance, place: undefined, faults: undefined, seen })
   }
@@ -82,7 +82,7 @@ export class Evaluation {
       at.faults?.add('false', { ...at, evaluation: this, node: {} })
       return false
     }
-    if (++this.#depth > MAX_DEPTH) this.giveUp(`checking it goes more than ${MAX_DEPTH} levels deep`)
+    if (++this.#depth > MAX_DEPTH) this.giveUp(`checking recurses more than ${MAX_DEPTH} levels deep`)
     const seen = this.schema.hasUnevaluated ? new Set<string | number>() : undefined
     const visit: Visit = {
       evaluation: this,
@@ -111,7 +111,7 @@ export class Evaluation {
   #checksOf(node: SchemaNode): readonly Check[] {
     const known = this.schema.checks.get(node)
     if (known) return known
-    // Before 2019-09, nothing beside a $ref counts.
+    // Before 2019-09, siblings of a $ref are ignored.
     const isAlone = (this.schema.draft === '4' || this.schema.draft === '7') && '$ref' in node
     const checks = isAlone
       ? [followRef]
@@ -128,7 +128,7 @@ export class Evaluation {
   }
 }
 
-/** What was found wrong, in order; past a limit, only how much. */
+/** Faults in order; beyond a limit, only their number. */
 export class FaultList {
   readonly kept: Fault[] = []
   count = 0
@@ -179,7 +179,7 @@ function checkOneOf(visit: Visit): boolean {
   return fitting === 1 || fail('oneOf', visit)
 }
 
-/** How many alternatives fit. It stops as soon as the answer is known, unless what they looked at is wanted. */
+/** Counts the matching alternatives. Stops once the result is known, unless evaluated names must be recorded. */
 function countFitting(keyword: 'anyOf' | 'oneOf', visit: Visit, enough: number): number {
   const { evaluation, node, instance, seen } = visit
   const stopAt = keyword === 'anyOf' ? (seen === undefined ? 1 : enough) : enough
@@ -224,7 +224,7 @@ function checkDependents({ evaluation, node, ...at }: Visit): boolean {
   return isValid
 }
 
-/** `properties`, `patternProperties` and `additionalProperties`, in one pass over what is given. */
+/** Checks `properties`, `patternProperties` and `additionalProperties` in one pass over the given object. */
 function checkMembers(visit: Visit): boolean {
   const { evaluation, node, instance } = visit
   if (!isRecord(instance)) return true
@@ -248,7 +248,10 @@ function checkMembers(visit: Visit): boolean {
   return isValid
 }
 
-/** One property or item. Its container is what a `false` schema in it is told about. */
+/**
+ * Checks one property or item. A fault of a `false` schema names the container's node, which knows the other
+ * properties.
+ */
 function checkMember(part: SchemaPart | undefined, key: string | number, visit: Visit): boolean {
   const { evaluation, node, place, faults, seen } = visit
   const instance = (visit.instance as Record<string | number, unknown>)[key]
@@ -299,7 +302,7 @@ function checkPropertyNames(visit: Visit): boolean {
   return isValid
 }
 
-/** A tuple first (`prefixItems`, or `items` as a list), then the rest. */
+/** Checks a tuple first (`prefixItems`, or `items` as a list), then the remaining items. */
 function checkItems(visit: Visit): boolean {
   const { node, instance, faults } = visit
   if (!Array.isArray(instance)) return true
@@ -333,7 +336,7 @@ function checkContains(visit: Visit): boolean {
   return fail(node.minContains === undefined ? 'contains' : 'minContains', visit)
 }
 
-/** Every check with the keywords that ask for it, in the order of the faults; `unevaluated…` after all others. */
+/** All checks with their keywords, in the order in which faults are reported; `unevaluated…` comes last. */
 const CHECKS: readonly (readonly [keywords: readonly string[], check: Check])[] = [
   [['$ref', '$recursiveRef', '$dynamicRef'], followRef],
   ...ASSERTIONS,

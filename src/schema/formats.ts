@@ -1,4 +1,4 @@
-/** The formats that are checked, each in linear time. Others are ignored, as the specification allows. */
+/** The supported formats, each checked in linear time. Others are ignored, as the specification allows. */
 export const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['date', isDate],
   ['time', isTime],
@@ -46,7 +46,7 @@ function isTime(text: string): boolean {
     Number(offsetHour) <= 23 &&
     Number(offsetMinute) <= 59
   if (!isInRange || Number(second) < 60) return isInRange
-  // A leap second is added at midnight UTC, wherever the clock stands.
+  // Leap seconds are added at midnight UTC, whatever the local offset.
   const offset = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === '-' ? -1 : 1)
   const minuteOfDay = Number(hour) * 60 + Number(minute) - offset
   return (minuteOfDay + 1440) % 1440 === 1439

@@ -83,6 +83,23 @@ describe('references', () => {
     expect(kinds(draft7, [['x'], [1]])).toEqual([true, false])
   })
 
+  test('with endless addresses are left out', () => {
+    const long = `/${'x'.repeat(5_000)}`
+    const compiled = new CompiledSchema({
+      $id: long,
+      properties: { a: { $ref: long }, b: { $ref: '#/properties/c' } },
+    })
+    expect(compiled.faults).toEqual([
+      '#/$id has an invalid value',
+      '#/properties/a/$ref has an invalid value',
+      '$ref #/properties/c has no target',
+    ])
+    const step = 'x/'.repeat(400)
+    let nested: JsonSchema = { $ref: '#/$defs/none' }
+    for (let level = 0; level < 50; level++) nested = { $id: step, items: nested }
+    expect(new CompiledSchema(nested)).toMatchObject({ unusable: undefined })
+  })
+
   test('in a circle that never ends make the schema unusable, not the process', () => {
     expect(new CompiledSchema({ allOf: [{ $ref: '#' }] }).unusable).toContain('levels deep')
     expect(

@@ -1,13 +1,14 @@
 import { compilePattern } from '../bounded-pattern.ts'
 import type { TextTest } from './prepare-schema.ts'
 
-/** Schemas write longer patterns than people who search. */
+/** Patterns in schemas are longer than those in searches. */
 const MAX_CHARS = 2_000
 
 /**
- * A pattern as a test that takes linear time on any text, and takes its work from a budget: throws `pattern-invalid` when
- * that is spent. Lookaheads right after a leading `^`, the way password rules and forbidden beginnings are written, are
- * tested one by one. Throws for what cannot be tested so: other lookaround and backreferences.
+ * Compiles a pattern to a test that runs in linear time and charges its work to a budget; the test throws
+ * `pattern-invalid` when the budget runs out. Lookaheads directly after a leading `^`, as in password rules and
+ * forbidden prefixes, are tested one by one. Throws for other lookaround and for backreferences, which have no linear
+ * test.
  */
 export function linearPattern(pattern: string): TextTest {
   try {
@@ -45,13 +46,15 @@ function splitLookaheads(pattern: string): { lookaheads: Lookahead[]; rest: stri
     lookaheads.push({ source: rest.slice(3, end), isNegative: rest[2] === '!' })
     rest = rest.slice(end + 1)
   }
-  // The `^` of `^a|b` is about `a` alone, and a quantifier would be about the lookahead.
+  // The `^` of `^a|b` applies only to `a`, and a quantifier would apply to the lookahead.
   const isPlain =
     lookaheads.length > 0 && !/^[*+?{]/.test(rest) && closingBracket(`(${rest})`, '|') === rest.length + 1
   return isPlain ? { lookaheads, rest } : undefined
 }
 
-/** Where the bracket that opens a pattern closes, unless `forbidden` stands directly inside of it. */
+/**
+ * The index of the bracket that closes the pattern's first one; undefined if `forbidden` occurs directly inside it.
+ */
 function closingBracket(pattern: string, forbidden?: string): number | undefined {
   let depth = 0
   let isInClass = false

@@ -5,24 +5,24 @@ import { isRecord } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
 import type { Check } from './evaluation.ts'
 import { linearPattern } from './linear-pattern.ts'
-import { resolveRefs } from './resolve-refs.ts'
+import { MAX_ADDRESS_CHARS, resolveRefs } from './resolve-refs.ts'
 
 /** A schema copied into a form that is safe and cheap to evaluate. */
 export interface PreparedSchema {
   readonly root: SchemaPart
   readonly draft: Draft
-  /** What each `$ref` points to. */
+  /** The target of each `$ref`. */
   readonly targets: ReadonlyMap<SchemaNode, SchemaPart>
-  /** The tests of `pattern`, and of the keys of `patternProperties`. */
+  /** The tests for `pattern` and for the keys of `patternProperties`. */
   readonly tests: ReadonlyMap<SchemaNode, TextTest>
   readonly keyTests: ReadonlyMap<SchemaNode, readonly KeyTest[]>
   /** The values of each `enum`. */
   readonly choices: ReadonlyMap<SchemaNode, Choices>
-  /** Whether `unevaluatedProperties` or `unevaluatedItems` stands anywhere. */
+  /** Whether `unevaluatedProperties` or `unevaluatedItems` occurs anywhere. */
   readonly hasUnevaluated: boolean
-  /** The checks that each node asks for, noted on its first use. */
+  /** The checks of each node, computed on first use. */
   readonly checks: WeakMap<SchemaNode, readonly Check[]>
-  /** What the schema says that cannot be evaluated. It constrains nothing. */
+  /** Parts of the schema that cannot be evaluated. They are ignored. */
   readonly faults: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export interface SchemaNode {
 
 export type Draft = '4' | '7' | '2019-09' | '2020-12'
 
-/** Says whether a text matches, at the cost of a budget. */
+/** Whether a text matches, charging the work to a budget. */
 export type TextTest = (text: string, budget?: WorkBudget) => boolean
 
 interface KeyTest {
@@ -54,8 +54,8 @@ const MAX_PATTERN_WEIGHT = 2_000
 const MAX_SCHEMA_PATTERN_WEIGHT = 20_000
 
 /**
- * Copies a schema, and leaves out what cannot be evaluated: keywords of a wrong shape, an empty `enum`, patterns that
- * are broken or cost too much, references that lead nowhere. Throws when the schema is cyclic, too deep or too large.
+ * Copies a schema without the parts that cannot be evaluated: malformed keywords, an empty `enum`, patterns that are
+ * invalid or too expensive, unresolved references. Throws if the schema is cyclic, too deep or too large.
  */
 export function prepareSchema(schema: JsonSchema): PreparedSchema {
   const draft = draftOf(schema)
@@ -91,9 +91,9 @@ export function prepareSchema(schema: JsonSchema): PreparedSchema {
     if (keyword === 'dependencies') return copyDependencies(value, at, depth)
     if (LISTS.has(keyword) || (keyword === 'items' && Array.isArray(value))) return copyList(value, at, depth)
     const hasShape = SHAPES[keyword]
-    if (hasShape !== undefined) return hasShape(value) ? value : reject(at, 'has a wrong shape')
+    if (hasShape !== undefined) return hasShape(value) ? value : reject(at, 'has an invalid value')
     if (IGNORED.has(keyword)) return undefined
-    // Whatever else is an object may be where a $ref points to.
+    // A $ref may point to any other object.
     const copied = copy(value, at, depth)
     return copied === undefined && SCHEMAS.has(keyword) ? reject(at, 'is not a schema') : copied
   }
@@ -120,11 +120,11 @@ export function prepareSchema(schema: JsonSchema): PreparedSchema {
   }
 
   function copyList(value: unknown, at: string, depth: number): unknown[] | undefined {
-    if (!Array.isArray(value) || value.length === 0) return reject(at, 'is not a list of schemas')
+    if (!Array.isArray(value) || value.length === 0) return reject(at, 'is not a non-empty list of schemas')
     return value.map((item, index) => copy(item, `${at}/${index}`, depth) ?? true)
   }
 
-  /** Makes ready what would be too dear to read for each instance. */
+  /** Precomputes what would be too expensive to compute for each instance. */
   function readKeywords(node: SchemaNode, at: string): void {
     if ('unevaluatedProperties' in node || 'unevaluatedItems' in node) hasUnevaluated = true
     if (Array.isArray(node.enum)) choices.set(node, sortChoices(node.enum))
@@ -146,7 +146,7 @@ export function prepareSchema(schema: JsonSchema): PreparedSchema {
     const weight = weigh(pattern)
     patternWeight += weight
     if (weight > MAX_PATTERN_WEIGHT || patternWeight > MAX_SCHEMA_PATTERN_WEIGHT) {
-      return reject(at, 'is too large a pattern')
+      return reject(at, 'is too large')
     }
     try {
       return linearPattern(pattern)
@@ -161,7 +161,7 @@ export function prepareSchema(schema: JsonSchema): PreparedSchema {
   }
 }
 
-// Linear time is linear in the pattern too, and a counted repetition is as long as what it stands for.
+// Linear time is linear in the pattern too, and a counted repetition expands to its full length.
 function weigh(pattern: string): number {
   let weight = pattern.length
   for (const [, least = '', most = ''] of pattern.matchAll(/\{(\d{1,9}),?(\d{0,9})\}/g)) {
@@ -193,9 +193,11 @@ const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText)
 const isFlag = (value: unknown) => typeof value === 'boolean'
 const isBound = (value: unknown) => isNumber(value) || isFlag(value)
 const isAnchor = (value: unknown) =>
-  typeof value === 'string' && URL.canParse(value, 'https://schema.invalid/')
+  typeof value === 'string' &&
+  value.length <= MAX_ADDRESS_CHARS &&
+  URL.canParse(value, 'https://schema.invalid/')
 
-/** The keywords that hold plain values, and what those must look like. */
+/** Keywords with plain values, and tests for those values. */
 const SHAPES: { readonly [keyword: string]: (value: unknown) => boolean } = {
   __proto__: null as never,
   $ref: isAnchor,

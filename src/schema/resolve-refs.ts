@@ -3,18 +3,19 @@ import type { SchemaNode, SchemaPart } from './prepare-schema.ts'
 
 interface ResolvedRefs {
   readonly targets: ReadonlyMap<SchemaNode, SchemaPart>
-  /** References that lead nowhere or round in a circle, a few of them, in words. */
+  /** Descriptions of a few references that have no target or form a cycle. */
   readonly dangling: readonly string[]
 }
 
-/** Schemas without an `$id` live here. Nothing is ever fetched. */
+/** Base URI of schemas without an `$id`. Nothing is ever fetched. */
 const HOME = 'https://schema.invalid/'
 const MAX_TOLD = 5
+/** Longer than any real `$id` or `$ref`; each reference is resolved against its schema's address. */
+export const MAX_ADDRESS_CHARS = 2_000
 
 /**
- * Finds what each `$ref` of a prepared schema points to: a JSON pointer, an `$anchor` or an `$id`, within the schema
- * itself. `$recursiveRef` and `$dynamicRef` are followed to where they point as written. A reference that leads
- * nowhere has no target, and so constrains nothing.
+ * Finds the target of each `$ref` in a prepared schema: a JSON pointer, an `$anchor` or an `$id` within the schema
+ * itself. `$recursiveRef` and `$dynamicRef` are resolved statically. A reference without a target is ignored.
  */
 export function resolveRefs(root: SchemaPart): ResolvedRefs {
   const resources = new Map<string, SchemaNode>()
@@ -28,15 +29,16 @@ export function resolveRefs(root: SchemaPart): ResolvedRefs {
   }
   const lost = refs.filter(({ node }) => !leadsSomewhere(node, targets))
   for (const { node } of lost) targets.delete(node)
-  const dangling = [...new Set(lost.map(({ ref }) => `$ref ${ref} leads nowhere`))].slice(0, MAX_TOLD)
+  const dangling = [...new Set(lost.map(({ ref }) => `$ref ${ref} has no target`))].slice(0, MAX_TOLD)
   return { targets, dangling }
 
   function collect(node: SchemaNode, outer: string): void {
     const id = typeof node.$id === 'string' ? node.$id : undefined
     const isResource = id !== undefined && !id.startsWith('#')
-    const base = isResource ? withoutFragment(resolve(id, outer)) : outer
+    const own = isResource ? withoutFragment(resolve(id, outer)) : outer
+    const base = own.length <= MAX_ADDRESS_CHARS ? own : outer
     if (isResource || node === root) resources.set(base, node)
-    // In draft 7 an `$id` of a fragment alone is what is called an anchor now.
+    // In draft 7 an `$id` with only a fragment is an anchor.
     for (const anchor of [node.$anchor, node.$dynamicAnchor, isResource ? undefined : id?.slice(1)]) {
       if (typeof anchor === 'string') anchors.set(`${base}#${anchor}`, node)
     }

@@ -1,6 +1,6 @@
 /**
- * The beginning of a value as JSON: what comes after `maxChars` is not even read, so that a huge or deep value costs
- * no more than a small one.
+ * The first `maxChars` characters of a value as JSON. The rest is never read, so a huge or deep value costs no more
+ * than a small one.
  */
 export function showJson(value: unknown, maxChars: number): string {
   let text = ''

@@ -5,14 +5,14 @@ import type { Viewpoint } from '../registry/viewpoint.ts'
 import type { Listing } from '../tool.ts'
 import { acceptEvery } from './searcher.ts'
 
-/** Who searches: which servers are waited for, and which listings of the newest catalogue may be found. */
+/** Who searches: which servers to wait for, and which listings of the newest catalogue may be found. */
 export interface Audience {
   permitsServer(server: string): boolean
-  /** Returns the filter for the catalogue as it is now: searches call it once servers have been waited for. */
+  /** Returns the filter for the current catalogue. Call it after waiting for servers. */
   accepter(): (listing: Listing) => boolean
 }
 
-/** Searches with a policy, and no session. */
+/** Searches with a policy and without a session. */
 export class PolicyAudience implements Audience {
   readonly #catalogue: Catalogue
   readonly #policy: CompiledPolicy
@@ -36,7 +36,7 @@ export class PolicyAudience implements Audience {
   }
 }
 
-/** Searches with the eyes of a session: all it may use, only what is deferred, or only what is shown. */
+/** Searches from a session's point of view: every tool it may use, only deferred ones, or only shown ones. */
 export class SessionAudience implements Audience {
   readonly #viewpoint: Viewpoint
   readonly #among: 'all' | 'deferred' | 'shown'
@@ -53,7 +53,8 @@ export class SessionAudience implements Audience {
   accepter(): (listing: Listing) => boolean {
     const view = this.#viewpoint.current()
     const { deferred } = view
-    if (this.#among === 'deferred') return ({ name }) => deferred.has(name)
+    if (this.#among === 'deferred')
+      return deferred.size === view.snapshot.size ? acceptEvery : ({ name }) => deferred.has(name)
     if (this.#among === 'shown') return (listing) => view.permits(listing) && !deferred.has(listing.name)
     return view.permitsAll ? acceptEvery : (listing) => view.permits(listing)
   }

@@ -15,39 +15,39 @@ const DEFAULT_LIMIT = 5
 const MAX_LIMIT = 1000
 
 export interface CatalogueSearchOptions {
-  /** How many to return: 5 by default, 1 to 1,000. Names asked for by `select:` are all returned. */
+  /** Maximum matches to return, 1 to 1,000; 5 by default. Names in `select:` are all returned. */
   readonly limit?: number
   readonly offset?: number
   readonly searcher?: Searcher
   /** Only tools of this MCP server. */
   readonly server?: string
-  /** Whether a listing may be found; one it refuses leaves no trace. */
+  /** Whether a listing may be found. A rejected listing has no influence on the result. */
   accepts?(listing: Listing): boolean
-  /** Whether a listing can be used now; asked only of those about to be returned. */
+  /** Whether a listing can be used now; called only for listings about to be returned. */
   isReady?(listing: Listing): boolean
 }
 
 export interface CatalogueFindings {
-  /** The query as it was written. */
+  /** The query as written. */
   readonly query: string
   readonly kind: Query['kind']
-  /** How many fit in all. Clones and unready tools are taken off as far as they were met. */
+  /** How many listings match in total, less the clones and unready tools encountered. */
   readonly total: number
   readonly ranked: readonly Ranked[]
-  /** Names asked for by `select:` that no accepted listing has. */
+  /** Names in `select:` that no accepted listing has. */
   readonly missing?: readonly string[]
-  /** Words that fit no accepted listing, as written, in order. */
+  /** Words that match no accepted listing, as written, in order. */
   readonly unmatchedTerms?: readonly string[]
-  /** Why the searcher could not do all of its work, if so: its embedder failed, and it went on by words. */
+  /** Why the searcher did only part of its work, if so: its embedder failed, and it ranked by words alone. */
   readonly failure?: unknown
 }
 
 /**
- * Searches a catalogue that changes: feed it with `sync`, ask it with `search`. It reads the query language, puts an
- * exact name first, folds what another source offers alike, shares out the first places, and leaves the ranking to a
- * searcher.
+ * Searches a changing catalogue: update it with `sync`, query it with `search`. It parses the query language, puts
+ * exact names first, folds clones from other sources and limits each source's share of the first places; a searcher
+ * does the ranking.
  *
- * Listings are told apart by identity; their names may repeat.
+ * Listings are identified by object identity; names may repeat.
  */
 export class CatalogueSearch {
   readonly #defaultSearcher: Searcher
@@ -65,10 +65,10 @@ export class CatalogueSearch {
     this.#defaultSearcher = searcher
   }
 
-  /** Takes over the listings of all sources. A source whose array is the same object as before costs nothing. */
+  /** Replaces the listings of all sources. A source whose array is the same object as before costs nothing. */
   sync(groups: ReadonlyMap<string, readonly Listing[]>): void {
     const previous = this.#groups
-    // A copy, since the caller may go on changing its map.
+    // Copied, since the caller may change its map later.
     this.#groups = new Map(groups)
     for (const [, before, after] of changes(previous, this.#groups)) {
       this.#sources.record(before, after)
@@ -79,7 +79,7 @@ export class CatalogueSearch {
     }
   }
 
-  /** Throws `query-invalid` for a query that asks for nothing, `pattern-invalid` for a pattern that cannot be used. */
+  /** Throws `query-invalid` for a query without search terms, `pattern-invalid` for an unusable pattern. */
   async search(text: string, options: CatalogueSearchOptions = {}): Promise<CatalogueFindings> {
     const searcher = options.searcher ?? this.#defaultSearcher
     const query = parseQuery(text, { as: searcher.reads ?? 'words' })
@@ -91,13 +91,13 @@ export class CatalogueSearch {
     if (found.total > 0) return found
     if (!hasWordsBesidePhrases(query)) return this.#withUnmatched(found, query, chosen, options)
 
-    // Nothing holds the phrase. Its words may still tell what is meant, and the result says that it was dropped.
+    // No listing contains the phrase. Its words may still match, and the result says that the phrase was dropped.
     const retried = await this.#rank({ ...query, phrases: [] }, chosen, options)
     const phrases = query.phrases.map((phrase) => `"${phrase}"`)
     return { ...retried, unmatchedTerms: asWritten(query, [...phrases, ...(retried.unmatchedTerms ?? [])]) }
   }
 
-  /** The accepted listing that a name means, however it is written; undefined when none does, or several do. */
+  /** The accepted listing with this name, in any spelling; undefined if none or several match. */
   findByName(name: string, accepts: (listing: Listing) => boolean): Listing | undefined {
     const found = this.#names.find(name, accepts)
     return found.length === 1 ? found[0] : undefined
@@ -118,7 +118,7 @@ export class CatalogueSearch {
     return missing.length === 0 ? findings : { ...findings, missing }
   }
 
-  /** All that the filters leave, by name. */
+  /** All listings that pass the filters, sorted by name. */
   #list(query: Query, options: CatalogueSearchOptions): CatalogueFindings {
     const { offset, limit } = pageOf(options)
     const fitting = this.#passing(acceptsOf(query, options))
@@ -159,7 +159,7 @@ export class CatalogueSearch {
     return await this.#withUnranked(found, query, index, exact, options)
   }
 
-  /** `+word` keeps all that passes it: what fits no other word of the query follows last, by name. */
+  /** `+word` keeps everything that passes it: listings that match no other word follow last, sorted by name. */
   async #withUnranked(
     found: CatalogueFindings,
     query: Query,
@@ -184,7 +184,9 @@ export class CatalogueSearch {
     }
   }
 
-  /** A miss may be due to the filters: then it names the filters that fit nothing, and not words that would. */
+  /**
+   * The filters may have caused a miss: then report the filters that match nothing instead of words that would match.
+   */
   async #withUnmatched(
     found: CatalogueFindings,
     query: Query,
@@ -199,7 +201,7 @@ export class CatalogueSearch {
     return unmatched.length === 0 ? rest : { ...rest, unmatchedTerms: asWritten(query, unmatched) }
   }
 
-  /** The filters of a query that nothing passes, as written. */
+  /** The query's filters that no listing passes, as written. */
   #unmatchedFilters(query: Query, { accepts = acceptEvery }: CatalogueSearchOptions): string[] {
     const fitsNone = (filter: Accepts) =>
       ![...this.#groups.values()].some((listings) => listings.some((one) => accepts(one) && filter(one)))
@@ -211,13 +213,13 @@ export class CatalogueSearch {
     ]
   }
 
-  /** All accepted listings, by name. */
+  /** All accepted listings, sorted by name. */
   #passing(accepts: Accepts): Listing[] {
     const passing = [...this.#groups.values()].flatMap((listings) => listings.filter(accepts))
     return passing.sort((a, b) => compareNames(a.name, b.name))
   }
 
-  /** The index of a searcher, opened on first use and brought up to date. */
+  /** A searcher's index, opened on first use and brought up to date. */
   #index(searcher: Searcher): SearchIndex {
     const opened = this.#indexes.get(searcher)
     if (opened?.groups === this.#groups) return opened.index
@@ -256,7 +258,7 @@ function pageOf({ limit = DEFAULT_LIMIT, offset = 0 }: CatalogueSearchOptions): 
   }
 }
 
-/** One page of the listings that are ready; how many that are not were met on the way. */
+/** One page of the listings that are ready, and how many unready ones were skipped. */
 function pageThrough(
   listings: readonly Listing[],
   offset: number,
@@ -281,7 +283,7 @@ function filtersOf({ required, servers }: Query): string[] {
   return servers.length === 0 ? words : [...words, `server:${servers.join(',')}`]
 }
 
-/** Terms in the order in which the query names them, each once. */
+/** Terms in query order, without duplicates. */
 function asWritten(query: Query, terms: readonly string[]): string[] {
   const text = readPart(query.text)
   const places = new Map(terms.map((term) => [term, text.indexOf(term)]))

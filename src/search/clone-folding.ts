@@ -5,8 +5,8 @@ import type { Query } from './query/query.ts'
 import type { SourceLedger } from './source-ledger.ts'
 
 /**
- * Decides which of two clones is shown: the one whose source is trusted more, then the one whose source was there
- * first. Offering another source's tool again gains no second place.
+ * Decides which of two clones is shown: the one from the more trusted source, then the one whose source came first.
+ * Copying another source's tool gains no second position.
  */
 export class CloneFolding {
   readonly #duplicates = new NearDuplicates()
@@ -16,7 +16,7 @@ export class CloneFolding {
     this.#sources = sources
   }
 
-  /** Whether `other` is shown in place of `listing`. Not when the query names the source of `listing`. */
+  /** Whether `other` replaces `listing`. False if the query names the source of `listing`. */
   isFolded(listing: Listing, other: Listing, query: Query): boolean {
     if (listing === other) return false
     const isSenior =
@@ -27,7 +27,7 @@ export class CloneFolding {
   }
 }
 
-/** Whether the query holds a word that the sources of the two do not share. */
+/** Whether the query contains a word of the listing's source that the other's source lacks. */
 function isNamed(listing: Listing, other: Listing, query: Query): boolean {
   const shared = new Set(wordsOf(sourceKey(other.source)))
   const distinctive = wordsOf(sourceKey(listing.source)).filter((word) => !shared.has(word))

@@ -4,33 +4,33 @@ import type { Query } from './query/query.ts'
 import type { Ranked } from './searcher.ts'
 import type { SourceLedger } from './source-ledger.ts'
 
-/** Of each five of the first places, a source that nobody approved gets two, as long as others fit. */
+/** Of every five first places, an unapproved source gets two, as long as other sources match. */
 const PLACES = 5
 const SHARE = 2
 
-/** Places that are shared out. What follows keeps its order. */
+/** How many first places are shared between sources. Later matches keep their order. */
 export const FIRST_PLACES = 2 * PLACES
 
 /**
- * Another source's match fits when it scores this much of the one whose place it takes. Less is asked of a source that
- * somebody approved. Tuned on labelled sets and on the attacks of hybrid-attacks.test.ts.
+ * Another source's match may take a place if its score is at least this share of the score it displaces. The
+ * threshold is lower for approved sources. Tuned on labelled sets and on the attacks in hybrid-attacks.test.ts.
  */
 const FITS_FROM = 0.6
 const APPROVED_FITS_FROM = 0.3
 
 /**
- * A source with so few tools cannot crowd out much. Where nobody approved the others either, it is not limited: most
- * such sources are honest, and have several tools for what they are made for.
+ * A source with this few tools cannot crowd out much. If the other sources are unapproved too, it is not limited:
+ * most such sources are honest and have several tools for their purpose.
  */
 const SMALL_SOURCE = 64
 
-/** Words of a server's name that say nothing about it. */
+/** Words in server names that carry no meaning. */
 const GENERIC_WORDS: ReadonlySet<string> = new Set(['mcp', 'server', 'tools', 'the'])
 
 /**
- * Shares out the first places, so that no source that nobody approved crowds out the rest, however many tools it brings.
- * Nothing is dropped: what makes room follows later. Limited are MCP servers without `trust`, unless the query names
- * the server or the tool. Builtin tools, plugins and trusted servers have no limit.
+ * Limits each unapproved source's share of the first places, so that it cannot crowd out the rest, however many tools
+ * it has. No match is dropped; displaced ones follow later. The limit applies to unapproved MCP servers, unless the
+ * query names the server or the tool. Builtin tools, plugins and trusted servers have no limit.
  */
 export class FirstPlaces {
   readonly #named: ReadonlySet<string>
@@ -43,7 +43,7 @@ export class FirstPlaces {
     this.#exact = exact
   }
 
-  /** The sources that hold more of the first places than their share. */
+  /** The sources that have more than their share of the first places. */
   crowding(matches: readonly Ranked[]): ReadonlySet<string> {
     const held = new Map<string, number>()
     const crowding = new Set<string>()
@@ -56,7 +56,7 @@ export class FirstPlaces {
     return crowding
   }
 
-  /** The first places, from matches in the order of their fit. */
+  /** Fills the first places, from matches in ranked order. */
   share(matches: readonly Ranked[]): Ranked[] {
     const waiting = [...matches]
     const placed: Ranked[] = []
@@ -71,7 +71,7 @@ export class FirstPlaces {
     return placed
   }
 
-  /** Who gets the next place: the best, or when its source has had its share, another that fits. */
+  /** Picks the next match: the best or, if its source has used up its share, another that matches well enough. */
   #next(waiting: readonly Ranked[], held: ReadonlyMap<string, number>, share: number): number {
     const best = waiting[0] as Ranked
     const heldBy = ({ listing }: Ranked) => held.get(sourceKey(listing.source)) ?? 0
@@ -79,7 +79,7 @@ export class FirstPlaces {
     if (!hasShare(best)) return 0
     const within = waiting.findIndex((other) => !hasShare(other) && this.#fits(other, best))
     if (within >= 0) return within
-    // All that fit have had their share: the source that was there first gains.
+    // All sources with good matches have used up their share, so the one that came first wins.
     const senior = waiting.findIndex(
       (other) =>
         heldBy(other) <= heldBy(best) &&
@@ -105,17 +105,17 @@ export class FirstPlaces {
   }
 }
 
-/** How many of the places up to this one a limited source may hold. */
+/** How many places up to this one a limited source may have. */
 function shareAt(place: number): number {
   return SHARE * (Math.floor(place / PLACES) + 1)
 }
 
-/** A match that made room shows no higher score than the one before it: scores fall from place to place. */
+/** Caps a displaced match's score at the previous one's, so that scores never increase down the list. */
 function below(previous: Ranked | undefined, match: Ranked): Ranked {
   if (previous === undefined || match.score <= previous.score) return match
   return {
     ...match,
     score: previous.score,
-    reasons: [...match.reasons, 'made room for other sources'],
+    reasons: [...match.reasons, 'moved down to make room for other sources'],
   }
 }

@@ -47,7 +47,7 @@ describe('hybrid', () => {
     const query = 'check the weather forecast in Rome tomorrow, then email the result to my whole team'
     const { matches } = await rank(open(), query, 2)
     expect(matches.map(({ listing }) => listing.ownName).sort()).toEqual(['get_forecast', 'send_email'])
-    expect(matches.flatMap(({ reasons }) => reasons).join()).toContain('fits the part "')
+    expect(matches.flatMap(({ reasons }) => reasons).join()).toContain('matches the part "')
   })
 
   it('trusts meaning in a short request, and words in a long one', async () => {
@@ -94,6 +94,70 @@ describe('hybrid', () => {
     const { matches } = await rank(open(), 'forecast -transfer_money')
     expect(matches[0]?.listing.ownName).toBe('get_forecast')
   })
+})
+
+describe('hybrid, when its embedder fails', () => {
+  const SEND = sampleListing('send_message', 'Sends a message to a channel')
+  const DELETE = sampleListing('delete_message', 'Deletes a message')
+  const vectorsOf = (texts: readonly string[]) => texts.map(() => Float32Array.from([1, 0]))
+  const broken: readonly [string, Embedder['embed'], string][] = [
+    ['throws', () => fail(), 'the model is down'],
+    ['rejects', async () => fail(), 'the model is down'],
+    ['returns too few vectors', (texts) => vectorsOf(texts).slice(1), 'vectors for'],
+    ['returns other dimensions', (texts) => texts.map(() => [1, 0, 0]), '3 dimensions instead of 2'],
+    ['returns NaN', (texts) => texts.map(() => [Number.NaN, 0]), 'not finite'],
+    ['returns Infinity', async (texts) => texts.map(() => [Number.POSITIVE_INFINITY, 0]), 'not finite'],
+    ['returns texts', (texts) => texts.map(() => ['1', '0']) as never, 'not finite'],
+    ['returns no vectors', () => undefined as never, 'did not return an array'],
+    ['returns no vector', (texts) => texts.map(() => null) as never, 'neither'],
+  ]
+
+  it.each(broken)('goes on by words when it %s, and says why', async (_, embed, reason) => {
+    const index = hybrid({ embedder: { name: 'broken', dimensions: 2, embed } }).open()
+    index.update('a', [DELETE, SEND])
+    const { matches, total, failure } = await rank(index, 'send message')
+    expect([total, matches.map(({ listing }) => listing.name)]).toEqual([
+      2,
+      ['send_message', 'delete_message'],
+    ])
+    expect(matches[0]?.score).toBe(1)
+    expect(String(failure)).toContain(reason)
+  })
+
+  it('ranks by meaning again once the embedder is back', async () => {
+    let isDown = true
+    const embed = async (texts: readonly string[]) => (isDown ? fail() : vectorsOf(texts))
+    const index = hybrid({ embedder: { name: 'flaky', dimensions: 2, embed } }).open()
+    index.update('a', [SEND])
+    expect((await rank(index, 'zzyzx')).total).toBe(0)
+    isDown = false
+    const { total, failure } = await rank(index, 'zzyzx')
+    expect([total, failure]).toEqual([1, undefined])
+  })
+
+  it('takes vectors of plain numbers', async () => {
+    const embed = (texts: readonly string[]) => texts.map(() => [0.6, 0.8])
+    const index = hybrid({ embedder: { name: 'plain', dimensions: 2, embed } }).open()
+    index.update('a', [SEND])
+    expect(await rank(index, 'zzyzx')).toMatchObject({ total: 1, unmatchedTerms: [] })
+  })
+
+  it.each([
+    [{ dimensions: 2, embed: vectorsOf }, 'a name'],
+    [{ name: 'x', dimensions: 0, embed: vectorsOf }, 'dimensions'],
+    [{ name: 'x', dimensions: 2.5, embed: vectorsOf }, 'dimensions'],
+    [{ name: 'x', dimensions: 2, relatedFrom: 2, embed: vectorsOf }, 'relatedFrom'],
+    [{ name: 'x', dimensions: 2 }, 'embed'],
+  ])('refuses %j, which is not an embedder', (given, missing) => {
+    expect(() => hybrid({ embedder: given as never })).toThrow(missing)
+    expect(() => hybrid({ embedder: given as never })).toThrow(
+      expect.objectContaining({ code: 'config-invalid' }),
+    )
+  })
+
+  function fail(): never {
+    throw new Error('the model is down')
+  }
 })
 
 async function rank(index: SearchIndex, text: string, limit = 5): Promise<Ranking> {

@@ -5,51 +5,53 @@ import type { Query } from './query/query.ts'
 import { requestParts } from './query/request-parts.ts'
 import { isWordList } from './query/word-list.ts'
 import { acceptEvery, type Ranked, type Ranking, type RankOptions, type SearchIndex } from './searcher.ts'
-import { DEFAULT_RELATED_FROM, meaningReason } from './semantic.ts'
+import { meaningReason } from './semantic.ts'
 import { compareNames } from './top-matches.ts'
-import { type Embedder, queryText } from './vectors/embedder.ts'
+import { CheckedEmbedder, type Embedder, queryText } from './vectors/embedder.ts'
 import type { ListingVectors } from './vectors/listing-vectors.ts'
 import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.ts'
 
 /**
- * How much the words count, and the meaning the rest: the vector of a long request is vague, while its words stay exact.
- * Between the two lengths, in words that are no grammar, it grows steadily. Tuned on sets left out of the embedder
- * (bench/recall.ts); recall is flat around it.
+ * The weight of words; meaning gets the rest. A long request has a vague vector, while its words stay exact. The
+ * weight grows linearly between the two lengths, not counting stop words. Tuned on sets that the embedder was not
+ * trained on (bench/recall.ts); recall is flat around these values.
  */
 const WORDS_WEIGHT = { short: 0.25, long: 0.5 }
 const SHORT_REQUEST = 4
 const LONG_REQUEST = 16
 
-/** How much the best-fitting part of a request counts, and the whole request the rest. */
+/** The weight of the best-matching part of a request; the whole request gets the rest. */
 const PART_WEIGHT = 0.4
 
-/** What each way of ranking puts forward at least; more could only change the tail. */
+/** Minimum candidates from each kind of ranking; more would only change the tail. */
 const WORD_CANDIDATES = 48
 const MEANING_CANDIDATES = 96
 const PART_CANDIDATES = 48
 
 /**
- * A listing that shares no word with the query must come this close to the nearest one in meaning, which in turn must
- * have something to do with it.
+ * A listing that shares no word with the query must reach this share of the nearest listing's similarity, and the
+ * nearest one must be related to the query.
  */
 const NEAR_THE_NEAREST = 0.45
 
-/** Words count in full when the meaning comes this close to the nearest: words alone may be chosen to be found. */
+/**
+ * Words get full weight above this share of the nearest similarity: a tool's words may be chosen only to be found.
+ */
 const WORDS_AGREE_FROM = 0.7
 
-/** What is left of the fit of a listing that is a list of words. */
+/** Factor for a listing that is a mere list of words. */
 const WORD_LIST_WEIGHT = 0.7
 
-/** The cosine that leaves no doubt. The best tool for a request is seldom below it, one for another request above. */
+/** The cosine of a certain match. The best tool for a request is seldom below it, an unrelated one seldom above. */
 const SURE_FROM = 0.6
 
-/** Below this the best match is called weak. */
+/** Below this confidence the best match is reported as weak. */
 const WEAK_BELOW = 0.3
 
-/** A single term is what a tool is about when they are this many times as alike as texts that are merely related. */
+/** A term describes a tool if they are this many times as similar as texts that are merely related. */
 const MEANT_FROM = 1.8
 
-/** Terms without a word in the catalogue that are looked up by meaning. */
+/** Maximum terms to look up by meaning when the catalogue contains no such word. */
 const MAX_TERMS_BY_MEANING = 8
 
 export interface HybridOptions {
@@ -57,24 +59,26 @@ export interface HybridOptions {
 }
 
 /**
- * Ranks by words and by meaning at once: exact terms and names through the lexical index, other wordings through
- * vectors. A request for several things is also ranked part by part, so that each part finds its tool. Scores run from
- * 0 to 1 and say how sure the match is. Rejects when the embedder fails.
+ * Ranks by words and meaning together: exact terms and names through the lexical index, other wordings through
+ * vectors. A request for several things is also ranked part by part, so that each part finds its tool. Scores range
+ * from 0 to 1 and express confidence. If the embedder fails, it ranks by words alone and reports the reason in
+ * `failure`.
  */
 export function hybrid({ embedder }: HybridOptions): VectorSearcher {
-  return vectorSearcher('hybrid', embedder, (vectors) => new HybridIndex(embedder, vectors))
+  const checked = new CheckedEmbedder(embedder)
+  return vectorSearcher('hybrid', checked, (vectors) => new HybridIndex(checked, vectors))
 }
 
 class HybridIndex implements SearchIndex {
-  readonly #embedder: Embedder
+  readonly #embedder: CheckedEmbedder
   readonly #vectors: ListingVectors
   readonly #relatedFrom: number
   readonly #lexical = lexical().open()
   readonly #wordLists = new WeakSet<Listing>()
 
-  constructor(embedder: Embedder, vectors: ListingVectors) {
+  constructor(embedder: CheckedEmbedder, vectors: ListingVectors) {
     this.#embedder = embedder
-    this.#relatedFrom = embedder.relatedFrom ?? DEFAULT_RELATED_FROM
+    this.#relatedFrom = embedder.relatedFrom
     this.#vectors = vectors
   }
 
@@ -88,18 +92,18 @@ class HybridIndex implements SearchIndex {
     const parts = hasFilters(query) ? [] : requestParts(query.text)
     const byWords = await this.#lexical.rank(query, pool(options, WORD_CANDIDATES))
     const unknown = byWords.unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
-    const embedded = this.#embedder.embed([queryText(query), ...parts, ...unknown])
+    const { vectors, failure } = await this.#embed([queryText(query), ...parts, ...unknown])
     const nothing = new Float32Array(this.#embedder.dimensions)
-    const [whole = nothing, ...others] = embedded instanceof Promise ? await embedded : embedded
-    const ready = this.#vectors.ready()
-    if (ready !== undefined) await ready
+    const [whole = nothing, ...others] = vectors
+    const weightOf = failure === undefined ? wordsWeightOf : () => 1
 
-    const wholeView = this.#look(whole, query.words, byWords, pool(options, MEANING_CANDIDATES))
+    const wholeView = this.#look(whole, weightOf(query.words), byWords, pool(options, MEANING_CANDIDATES))
     const partViews: PartView[] = []
     for (const [at, text] of parts.entries()) {
       const words = text.split(/\s+/)
       const partByWords = await this.#lexical.rank({ ...query, words }, pool(options, PART_CANDIDATES))
-      const view = this.#look(others[at] ?? nothing, words, partByWords, pool(options, PART_CANDIDATES))
+      const vector = others[at] ?? nothing
+      const view = this.#look(vector, weightOf(words), partByWords, pool(options, PART_CANDIDATES))
       partViews.push({ text, view })
     }
     const candidates = this.#judge(wholeView, partViews)
@@ -113,17 +117,26 @@ class HybridIndex implements SearchIndex {
       total: Math.max(byWords.total, candidates.length),
       matches: best.map((candidate, place) => toRanked(candidate, confidence, place)),
       unmatchedTerms,
+      ...(failure === undefined ? {} : { failure }),
     }
   }
 
-  /** What words and meaning put forward for one text. Each counts in proportion to its best: neither needs a scale. */
-  #look(
-    vector: Float32Array,
-    words: readonly string[],
-    byWords: Ranking,
-    { limit, accepts }: RankOptions,
-  ): View {
-    const wordsWeight = wordsWeightOf(words)
+  /** Embeds texts once all listings have vectors; returns no vectors if the embedder fails. */
+  async #embed(texts: readonly string[]): Promise<{ vectors: readonly Float32Array[]; failure?: unknown }> {
+    try {
+      const vectors = await this.#embedder.embed(texts)
+      await this.#vectors.ready()
+      return { vectors }
+    } catch (failure) {
+      return { vectors: [], failure: failure ?? new Error('the embedder failed') }
+    }
+  }
+
+  /**
+   * The candidates of words and meaning for one text. Each is scored relative to its best, so no common scale is
+   * needed.
+   */
+  #look(vector: Float32Array, wordsWeight: number, byWords: Ranking, { limit, accepts }: RankOptions): View {
     const seen = new Map<Listing, Seen>()
     const filter = accepts === acceptEvery ? undefined : accepts
     let nearest = 0
@@ -147,7 +160,7 @@ class HybridIndex implements SearchIndex {
     }
   }
 
-  /** All that any view put forward, each judged by the whole request and by the part that put it forward best. */
+  /** All candidates, scored by the whole request and by the part they match best. */
   #judge(whole: View, parts: readonly PartView[]): Candidate[] {
     const listings = new Set(whole.seen.keys())
     for (const { view } of parts) for (const listing of view.seen.keys()) listings.add(listing)
@@ -185,18 +198,18 @@ class HybridIndex implements SearchIndex {
     return this.#wordLists.has(listing) ? WORD_LIST_WEIGHT * fit : fit
   }
 
-  /** Whether a term that no listing holds is what one of the matches is about. */
+  /** Whether a term that no listing contains describes one of the matches. */
   #isMeant(vector: Float32Array, best: readonly Candidate[]): boolean {
     const from = MEANT_FROM * this.#relatedFrom
     return best.some(({ listing }) => this.#vectors.similarity(vector, listing) >= from)
   }
 }
 
-/** One text, the whole request or a part of it, and how listings look from there. */
+/** One text, the whole request or a part of it, and its view of the listings. */
 interface View {
   readonly vector: Float32Array
   readonly seen: ReadonlyMap<Listing, Seen>
-  /** What the best of each way of ranking is worth. */
+  /** The value of the best match of each kind of ranking. */
   readonly wordsUnit: number
   readonly meaningUnit: number
   readonly agreesFrom: number
@@ -207,7 +220,7 @@ interface PartView {
   readonly view: View
 }
 
-/** What one view knows of a listing. */
+/** One view's data about a listing. */
 interface Seen {
   readonly words: number
   readonly similarity: number
@@ -216,11 +229,11 @@ interface Seen {
 
 interface Candidate {
   readonly listing: Listing
-  /** To the whole request. */
+  /** Similarity to the whole request. */
   readonly similarity: number
   readonly reasons: readonly string[]
   readonly fit: number
-  /** The part of the request that it fits best, if there are several. */
+  /** The best-matching part of the request, if it has several. */
   readonly part: string | undefined
 }
 
@@ -245,7 +258,7 @@ function tellingWords(words: readonly string[]): number {
   return count
 }
 
-/** What differs by less fits alike: names decide then, and no tool is first by a hair that nobody sees. */
+/** Rounds away tiny differences, so that names break near-ties. */
 function rounded(fit: number): number {
   return Math.round(1_000 * Math.min(1, fit)) / 1_000
 }
@@ -255,7 +268,7 @@ function byFit(a: Candidate, b: Candidate): number {
   return b.listing.trust - a.listing.trust || compareNames(a.listing.name, b.listing.name)
 }
 
-/** How sure the best match is, 0 to 1: it means what was asked, or it holds the words. */
+/** Confidence in the best match, 0 to 1: it has the meaning of the request, or contains its words. */
 function confidenceOf(best: Candidate | undefined, { words }: Query, doubtfulAt: number): number {
   if (best === undefined) return 0
   const coverage = best.reasons.length / Math.max(1, tellingWords(words))
@@ -270,7 +283,7 @@ function toRanked(
 ): Ranked {
   const told = [...reasons]
   if (similarity > 0) told.push(meaningReason(similarity))
-  if (part !== undefined) told.push(`fits the part "${part}"`)
-  if (place === 0 && confidence < WEAK_BELOW) told.push('weak: nothing here fits the request well')
+  if (part !== undefined) told.push(`matches the part "${part}"`)
+  if (place === 0 && confidence < WEAK_BELOW) told.push('weak: no tool matches the request well')
   return { listing, score: Math.round(10_000 * fit * confidence) / 10_000, reasons: told }
 }

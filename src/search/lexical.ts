@@ -17,13 +17,13 @@ import {
 } from './searcher.ts'
 import { compareNames } from './top-matches.ts'
 
-/** The part of its score that a listing gets in proportion to how much of the query it covers. */
+/** The share of a listing's score that is proportional to how much of the query it covers. */
 const COVERAGE = 0.5
 
 /**
- * BM25F over name, hint, description, parameters and server: whole words and their stems, rare words count more,
- * repetition saturates, and covering more of the query counts. Made for large catalogues: an update touches only what
- * changed, and a query leaves next to no garbage.
+ * BM25F over name, hint, description, parameters and server: matches whole words and their stems, weights rare words
+ * higher, saturates repetition, and rewards covering more of the query. Built for large catalogues: an update touches
+ * only what changed, and a query creates almost no garbage.
  */
 export function lexical(): Searcher {
   return { name: 'lexical', open: () => new LexicalIndex() }
@@ -32,7 +32,7 @@ export function lexical(): Searcher {
 class LexicalIndex implements SearchIndex {
   readonly #vocabulary = new Vocabulary()
   readonly #board = new Scoreboard()
-  /** By number. Numbers of listings that went are used again. */
+  /** By number. The numbers of removed listings are reused. */
   readonly #listings: (Listing | undefined)[] = []
   readonly #freeNumbers: number[] = []
   readonly #sources = new Map<string, readonly number[]>()
@@ -75,7 +75,7 @@ class LexicalIndex implements SearchIndex {
     if (number >= MAX_LISTINGS) {
       throw new ToolcribError(
         'config-invalid',
-        `A search index holds ${MAX_LISTINGS} tools at most; register fewer`,
+        `a search index can hold at most ${MAX_LISTINGS} tools; register fewer`,
       )
     }
     this.#listings[number] = listing
@@ -108,7 +108,7 @@ class LexicalIndex implements SearchIndex {
     this.#freeNumbers.push(number)
   }
 
-  /** Takes refused listings off the board; how many are left. */
+  /** Removes rejected listings from the scoreboard; returns how many are left. */
   #refuse(accepts: RankOptions['accepts']): number {
     const board = this.#board
     let kept = 0
@@ -178,7 +178,7 @@ function isBefore(a: Best, b: Best | undefined): boolean {
   return compareNames(a.listing.name, b.listing.name) < 0
 }
 
-/** Words that were read but fit nothing, as written. */
+/** Words that match nothing, as written. */
 function unmatchedWords(
   words: readonly string[],
   terms: readonly QueryTerm[],
@@ -191,7 +191,7 @@ function unmatchedWords(
   return [...new Set(words.filter((_, place) => read.has(place) && !matched.has(place)))]
 }
 
-/** By the bits of the fields: their names, as a reason puts them. */
+/** Field names for reasons, indexed by field bits. */
 const FIELD_LABELS: readonly string[] = Array.from({ length: 1 << FIELDS.length }, (_, fields) =>
   FIELDS.filter((_, at) => (fields & (1 << at)) !== 0)
     .map(({ label }) => label)

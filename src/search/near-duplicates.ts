@@ -1,20 +1,22 @@
 import type { Listing, ToolSource } from '../tool.ts'
 import { HASH_SEED, hashed } from './vectors/text-hash.ts'
 
-/** Share of words that two texts must have in common to be taken for one. */
+/** The share of common words from which two texts count as the same. */
 const SAME_FROM = 0.8
 
-/** Share of a text's words that another must hold to contain it. What the other adds does not count. */
+/**
+ * The share of a text's words that another must contain to include it. Additional words in the other do not count.
+ */
 const CONTAINED_FROM = 0.9
 
-/** Descriptions that share this much are one, whatever the tools are called. */
+/** Descriptions with this share of common words are the same, whatever the tools' names. */
 const SAME_DESCRIPTION_FROM = 0.95
 
-/** "List users" of two servers is two tools: so few words prove nothing. */
+/** "List users" on two servers is two tools: so few words prove nothing. */
 const MIN_WORDS = 4
 const MIN_CONTAINED_WORDS = 6
 
-/** Characters read of a description: enough to tell tools apart, however long it is. */
+/** Maximum characters read of a description: enough to distinguish tools. */
 const MAX_CHARACTERS = 1000
 
 /** The words of a listing as sorted hashes. */
@@ -26,17 +28,17 @@ interface Fingerprint {
 }
 
 /**
- * Tells tools that several sources offer alike (forks of a server, clones that want to be found) from tools that are
- * merely similar: by the words of name, description and parameter names. Remembers what it read for as long as the
- * listing lives.
+ * Distinguishes clones of a tool in several sources (forks of a server, copies that want to be found) from tools that
+ * are merely similar, by the words of name, description and parameter names. Caches what it read for a listing's
+ * lifetime.
  */
 export class NearDuplicates {
   readonly #fingerprints = new WeakMap<Listing, Fingerprint>()
 
   /**
-   * Whether a listing is the tool of another source in all but details. Words that it adds do not make it another tool,
-   * nor does another name for the same description. Tools that differ in a word or two of a pattern that many follow
-   * ("Returns one issue by its identifier") differ in their names, too.
+   * Whether a listing clones another source's tool in all but details. Additional words do not make it a different
+   * tool, nor does a different name for the same description. Tools that differ only in a word or two of a common
+   * pattern ("Returns one issue by its identifier") also differ in their names.
    */
   repeats(listing: Listing, original: Listing): boolean {
     if (isSameSource(listing.source, original.source)) return false
@@ -75,7 +77,7 @@ function parameterNames({ inputSchema }: Listing): string[] {
   return typeof properties === 'object' && properties !== null ? Object.keys(properties) : []
 }
 
-/** A hash for each run of letters and digits, whatever their case. */
+/** Hashes each run of letters and digits, ignoring case. */
 function hashesOf(text: string): number[] {
   const hashes: number[] = []
   let hash = HASH_SEED
@@ -99,7 +101,7 @@ function sorted(hashes: readonly number[]): Int32Array {
   return Int32Array.from(new Set(hashes)).sort()
 }
 
-/** Whether the words in both are enough of the words in either. */
+/** Whether two texts have enough words in common. */
 function areClose(a: Int32Array, b: Int32Array): boolean {
   if (Math.max(a.length, b.length) < MIN_WORDS) return false
   const mayDiffer = Math.floor(((a.length + b.length) * (1 - SAME_FROM)) / (1 + SAME_FROM))
@@ -107,14 +109,14 @@ function areClose(a: Int32Array, b: Int32Array): boolean {
   return b.length - a.length + 2 * missingFrom(b, a, mayDiffer) <= mayDiffer
 }
 
-/** Whether `whole` holds a share of the words of `part`. */
+/** Whether `whole` contains the given share of the words in `part`. */
 function contains(whole: Int32Array, part: Int32Array, from: number): boolean {
   if (part.length < MIN_CONTAINED_WORDS) return false
   const mayMiss = Math.floor(part.length * (1 - from))
   return missingFrom(whole, part, mayMiss) <= mayMiss
 }
 
-/** How many words of `part` are not among `whole`; stops counting once they are more than `most`. */
+/** How many words of `part` are missing from `whole`; stops counting beyond `most`. */
 function missingFrom(whole: Int32Array, part: Int32Array, most: number = part.length): number {
   let missing = 0
   let at = 0

@@ -8,15 +8,15 @@ import type { Ranked, Ranking, SearchIndex } from './searcher.ts'
 import type { SourceLedger } from './source-ledger.ts'
 
 /**
- * Matches ranked beyond what is asked for, to take the place of those that are folded or not ready: ranking again costs
- * far more. Clones and their originals are looked for among them.
+ * Extra matches to rank beyond the limit, to replace folded and unready ones: ranking again is far more expensive.
+ * Clones and their originals are searched among them.
  */
 const SPARE_MATCHES = 17
 
-/** The matches among which the first places are shared out: no more than are at hand when three are asked for. */
+/** The matches among which the first places are shared: those available when three are requested. */
 const SHARED_MATCHES = 3 + SPARE_MATCHES
 
-/** How far apart in the ranking clones are looked for. They score alike, so they stand close together. */
+/** How far apart in the ranking to look for clones. They have similar scores, so they are close together. */
 const CLONE_DISTANCE = 50
 
 /** What to rank, and what to leave out. */
@@ -29,23 +29,23 @@ export interface RankedSearchOptions {
   readonly sources: SourceLedger
   /** Whether a listing may be found. */
   readonly accepts: Accepts
-  /** Whether a listing can be used now; asked only of those about to be returned. */
+  /** Whether a listing can be used now; called only for listings about to be returned. */
   readonly isReady: Accepts
-  /** `fit`: the first places are shared out among sources, and no exact name scores below what follows it. */
+  /** `fit`: the first places are shared between sources, and no exact name scores below a later match. */
   readonly order: 'fit' | 'fixed'
 }
 
 /** The first matches of a search, best first. */
 export interface RankedMatches {
-  /** How many fit in all. Clones and unready tools are taken off as far as they were met. */
+  /** How many listings match in total, less the clones and unready tools encountered. */
   readonly total: number
   readonly matches: readonly Ranked[]
   readonly unmatchedTerms: readonly string[]
-  /** Why the searcher could not do all of its work, if so. */
+  /** Why the searcher did only part of its work, if so. */
   readonly failure?: unknown
 }
 
-/** Ranks one query: exact names first, clones folded, the first places shared out. */
+/** Ranks one query: exact names first, clones folded, the first places shared between sources. */
 export class RankedSearch {
   readonly #options: RankedSearchOptions
   readonly #places: FirstPlaces
@@ -73,7 +73,7 @@ export class RankedSearch {
     }
   }
 
-  /** The matches with their first places shared out, where a source holds more than its share. */
+  /** Shares the first places if a source has more than its share. */
   async #shared(kept: readonly Ranked[], ranking: Ranking): Promise<readonly Ranked[]> {
     const { order, sources } = this.#options
     if (order === 'fixed' || sources.size === 1) return kept
@@ -90,8 +90,8 @@ export class RankedSearch {
   }
 
   /**
-   * The best matches of other sources. The best of the crowding ones are ranked with them, so that scores which are
-   * relative to the best can be compared.
+   * The best matches of other sources. The best of the crowding sources are ranked with them, so that relative scores
+   * stay comparable.
    */
   async #othersThan(crowding: ReadonlySet<string>, known: readonly Ranked[]): Promise<Ranked[]> {
     const { query, index } = this.#options
@@ -104,7 +104,7 @@ export class RankedSearch {
     return others.filter(({ listing }) => !isKnown.has(listing))
   }
 
-  /** The first `count` candidates that are ready and no clone of a senior one; how many of the others were met. */
+  /** The first `count` candidates that are ready and not clones, and how many others were skipped. */
   #pick(candidates: readonly Ranked[], count: number): { kept: Ranked[]; dropped: number } {
     const { exact, isReady } = this.#options
     const kept: Ranked[] = []
@@ -129,7 +129,7 @@ export class RankedSearch {
     return false
   }
 
-  /** Whether a term is part of a name that was found. */
+  /** Whether a term is part of an exact name that was found. */
   #isPartOfExact(term: string): boolean {
     const { exact } = this.#options
     if (exact.size === 0) return false

@@ -8,9 +8,9 @@ const NAME_MATCHES = 2
 const DESCRIPTION_MATCHES = 1
 
 /**
- * Finds what a pattern matches in name or description, ignoring case; name matches first, then by name. Throws
- * `pattern-invalid` for a pattern that `compilePattern` refuses, and when the pattern takes more work on this catalogue
- * than one search may do: no pattern holds the process, and no result is silently incomplete.
+ * Finds tools whose name or description matches a pattern, ignoring case; name matches first, then sorted by name.
+ * Throws `pattern-invalid` if `compilePattern` rejects the pattern, or if it exceeds the work budget of one search:
+ * no pattern blocks the process, and no result is silently incomplete.
  */
 export function regex(): Searcher {
   return { name: 'regex', reads: 'pattern', order: 'fixed', open: () => new RegexIndex() }

@@ -1,27 +1,31 @@
+import { anyText, anyValue, type OptionRules } from '../check-options.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
 
-/** How to search. */
+/** Options of a search. */
 export interface SearchOptions {
-  /** How many matches, 1 to 100; 5 when absent. */
+  /** Maximum matches, 1 to 100. 5 by default. */
   readonly limit?: number
   /** How many matches to skip. */
   readonly offset?: number
-  /** Only this server's tools. */
+  /** Only tools of this server. */
   readonly server?: string
 }
 
-/** What a search found, best first. */
+/** Numbers out of range are clamped, so any will do. */
+export const SEARCH_RULES: OptionRules<SearchOptions> = { limit: anyValue, offset: anyValue, server: anyText }
+
+/** A search result, best first. */
 export interface SearchResult {
   readonly query: string
   readonly kind: 'select' | 'keyword' | 'regex'
-  /** How many fit, before the limit. */
+  /** How many tools match, before the limit. */
   readonly total: number
   readonly matches: readonly SearchMatch[]
-  /** Names of `select:` that are not there. */
+  /** Names in `select:` that do not exist. */
   readonly missing?: readonly string[]
-  /** Words that fit no tool, as written, in order. */
+  /** Words that match no tool, as written, in order. */
   readonly unmatchedTerms?: readonly string[]
-  /** Servers that are still connecting or failed, so that a miss is not taken for "there is none". */
+  /** Servers that are still connecting or have failed, so that a miss does not look final. */
   readonly servers?: readonly ServerStatus[]
 }
 
@@ -31,4 +35,23 @@ export interface SearchMatch {
   readonly score: number
   readonly description: string
   readonly reasons: readonly string[]
+}
+
+/** The part of a match needed to compare it. */
+export type ScoredMatch = Pick<SearchMatch, 'name' | 'score'>
+
+/** A match below this share of the best score matched only an incidental word. */
+const FAR_WEAKER = 0.1
+
+/**
+ * Whether a match is far weaker than the best of its search: worth showing, but not activating. A tool that passes
+ * `+word` and matches nothing else (score 0) is always far weaker than one that matches, but never than another such
+ * tool.
+ */
+export function isFarWeaker(
+  match: ScoredMatch,
+  { matches }: { readonly matches: readonly ScoredMatch[] },
+): boolean {
+  const best = Math.max(...matches.map(({ score }) => score))
+  return match.score < FAR_WEAKER * best
 }

@@ -20,6 +20,6 @@ it('the contract catches a searcher that ignores refusals', async () => {
       }
     },
   })
-  const check = searcherContract(careless).find(({ name }) => name.includes('refused'))
+  const check = searcherContract(careless).find(({ name }) => name.includes('rejected'))
   await expect(check?.run()).rejects.toThrow('expected')
 })

@@ -2,15 +2,15 @@ import type { Listing } from '../tool.ts'
 import { parseQuery } from './query/query.ts'
 import { acceptEvery, type Ranking, type RankOptions, type Searcher, type SearchIndex } from './searcher.ts'
 
-/** One promise every searcher keeps: `run` throws when it is broken. */
+/** A rule that every searcher must satisfy; `run` throws if it is violated. */
 export interface SearcherCheck {
   readonly name: string
   run(): Promise<void>
 }
 
 /**
- * What every searcher must do, whatever its way of ranking. Made for any test runner:
- * `for (const { name, run } of searcherContract(mySearcher)) it(name, run)`.
+ * The contract of every searcher, however it ranks, for any test runner: `for (const { name, run } of
+ * searcherContract(mySearcher)) it(name, run)`.
  */
 export function searcherContract(makeSearcher: () => Searcher): SearcherCheck[] {
   const open = (): SearchIndex => {
@@ -26,7 +26,7 @@ export function searcherContract(makeSearcher: () => Searcher): SearcherCheck[] 
       const { matches } = await rank(open(), 'calendar')
       expect(names(matches), ['mcp__mail__open_calendar'])
     }),
-    check('finds nothing, and says for which term, when nothing fits', async () => {
+    check('finds nothing, and reports the term, when nothing matches', async () => {
       const { total, matches, unmatchedTerms } = await rank(open(), 'xylophone')
       expect([total, matches.length, unmatchedTerms], [0, 0, ['xylophone']])
     }),
@@ -35,7 +35,7 @@ export function searcherContract(makeSearcher: () => Searcher): SearcherCheck[] 
       const { total, matches } = await rank(open(), 'file', { limit: 1 })
       expect([total, names(matches)], [3, names(all.matches).slice(0, 1)])
     }),
-    check('ranks by score, the best first', async () => {
+    check('ranks by score, best first', async () => {
       const { matches } = await rank(open(), 'file')
       const scores = matches.map(({ score }) => score)
       expect(
@@ -43,7 +43,7 @@ export function searcherContract(makeSearcher: () => Searcher): SearcherCheck[] 
         scores.toSorted((a, b) => b - a),
       )
     }),
-    check('orders equal scores by name, in whatever order they came', async () => {
+    check('orders equal scores by name, in any order of arrival', async () => {
       const index = makeSearcher().open()
       index.update('plugin:b', [sampleListing('twin_b', 'does a thing')])
       index.update('plugin:a', [
@@ -59,7 +59,7 @@ export function searcherContract(makeSearcher: () => Searcher): SearcherCheck[] 
         [true, true, true],
       )
     }),
-    check('leaves no trace of a listing that is refused', async () => {
+    check('leaves no trace of a rejected listing', async () => {
       const accepts = (listing: Listing): boolean => listing.ownName !== 'open_calendar'
       const { total, matches, unmatchedTerms } = await rank(open(), 'calendar', { accepts })
       expect([total, matches.length, unmatchedTerms], [0, 0, ['calendar']])
@@ -77,13 +77,13 @@ export function searcherContract(makeSearcher: () => Searcher): SearcherCheck[] 
       expect(names((await rank(index, 'calendar')).matches), [])
       expect((await rank(index, 'file')).total, 2)
     }),
-    check('ranks the same after the same listings came again', async () => {
+    check('ranks the same after the same listings are added again', async () => {
       const index = open()
       const before = await rank(index, 'file')
       index.update('mcp:disk', [...FILES])
       expect(await rank(index, 'file'), before)
     }),
-    check('ranks after many changes as if it had been filled afresh', async () => {
+    check('ranks after many changes like a new index', async () => {
       const index = open()
       for (let turn = 0; turn < 20; turn++) index.update('mcp:disk', turn % 2 === 0 ? FILES.slice(1) : MAIL)
       index.update('mcp:disk', FILES)
@@ -96,7 +96,7 @@ export function searcherContract(makeSearcher: () => Searcher): SearcherCheck[] 
       expect((await rank(empty, 'calendar')).total, 0)
       expect((await rank(filled, 'calendar')).total, 1)
     }),
-    check('copes with names and texts of any kind', async () => {
+    check('accepts names and texts of any kind', async () => {
       const index = makeSearcher().open()
       index.update('plugin:odd', ODD)
       index.update('constructor', [])
@@ -110,7 +110,7 @@ export function searcherContract(makeSearcher: () => Searcher): SearcherCheck[] 
   ]
 }
 
-/** A listing for tests; of an MCP server when one is named, else of a plugin. */
+/** A listing for tests: of an MCP server if one is named, otherwise of a plugin. */
 export function sampleListing(
   name: string,
   description: string,

@@ -1,14 +1,14 @@
 import type { Listing } from '../tool.ts'
 import type { Query } from './query/query.ts'
 
-/** Ranks listings. `open()` gives an empty index; whoever opened it owns it and feeds it. */
+/** Ranks listings. `open()` returns an empty index; the caller owns and updates it. */
 export interface Searcher {
   readonly name: string
-  /** What plain text is to this searcher: words (the default), or a pattern even without slashes around it. */
+  /** How this searcher reads plain text: as words (the default), or as a pattern even without slashes. */
   readonly reads?: 'words' | 'pattern'
   /**
-   * `fit` (the default): no source that nobody approved may crowd out the others, so its matches may move down.
-   * `fixed`: matches stay in the order in which they were ranked.
+   * `fit` (the default): an unapproved source's matches may move down, so that it cannot crowd out the others.
+   * `fixed`: matches keep their ranked order.
    */
   readonly order?: 'fit' | 'fixed'
   open(): SearchIndex
@@ -20,16 +20,19 @@ export interface SearchIndex {
    * objects) cost nothing.
    */
   update(source: string, listings: readonly Listing[]): void
-  /** Ranks what fits the query's free words. Filters (`+word`, `-word`, `server:`) arrive inside `accepts`. */
+  /**
+   * Ranks the listings that match the query's free words. Filters (`+word`, `-word`, `server:`) are part of
+   * `accepts`.
+   */
   rank(query: Query, options: RankOptions): Ranking | Promise<Ranking>
 }
 
 export interface RankOptions {
-  /** How many matches to return at most; `total` counts them all. */
+  /** Maximum matches to return; `total` counts them all. */
   readonly limit: number
   /**
-   * Whether a listing may be found at all. A listing it refuses leaves no trace in the ranking. When it is
-   * `acceptEvery`, an index need not ask.
+   * Whether a listing may be found. A rejected listing has no influence on the ranking. An index may skip the call if
+   * this is `acceptEvery`.
    */
   accepts(listing: Listing): boolean
 }
@@ -43,18 +46,15 @@ export interface Ranking {
   readonly total: number
   /** Best first; ties by name. */
   readonly matches: readonly Ranked[]
-  /** Query terms that fit no accepted listing, as written, in order. */
+  /** Query terms that match no accepted listing, as written, in order. */
   readonly unmatchedTerms: readonly string[]
-  /** Why a part of the work could not be done, if so. The matches are what the rest found. */
+  /** Why part of the work failed, if so. The matches come from the rest. */
   readonly failure?: unknown
 }
 
-/** A listing with its score and the reasons for it, in words a person understands. */
+/** A listing with its score and human-readable reasons. */
 export interface Ranked {
   readonly listing: Listing
   readonly score: number
   readonly reasons: readonly string[]
 }
-
-/** The searchers that ship with the core, by name. */
-export type SearcherName = 'weighted' | 'regex' | 'lexical'

@@ -2,14 +2,11 @@ import type { Listing } from '../tool.ts'
 import type { Query } from './query/query.ts'
 import { acceptEvery, type Ranked, type Ranking, type RankOptions, type SearchIndex } from './searcher.ts'
 import { topMatches } from './top-matches.ts'
-import { type Embedder, queryText } from './vectors/embedder.ts'
+import { CheckedEmbedder, type Embedder, queryText } from './vectors/embedder.ts'
 import type { ListingVectors } from './vectors/listing-vectors.ts'
 import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.ts'
 
-/** How alike two texts must be to have something to do with each other, when an embedder does not say. */
-export const DEFAULT_RELATED_FROM = 0.2
-
-/** What is scored exactly at least: sketches may misplace a listing by a few hundred, hardly by more. */
+/** Minimum listings to score exactly: a sketch may misplace a listing by a few hundred positions, rarely more. */
 const MIN_CANDIDATES = 256
 
 export interface SemanticOptions {
@@ -17,18 +14,19 @@ export interface SemanticOptions {
 }
 
 /**
- * Ranks by meaning alone: the cosine between the vectors of query and listing. Finds what is said in other words; knows
- * no names or rare terms that its embedder does not. Rejects when the embedder fails.
+ * Ranks by meaning alone: the cosine between the vectors of query and listing. Finds other wordings, but only those
+ * names and rare terms that its embedder knows. Rejects while the embedder fails.
  */
 export function semantic({ embedder }: SemanticOptions): VectorSearcher {
-  return vectorSearcher('semantic', embedder, (vectors) => new SemanticIndex(embedder, vectors))
+  const checked = new CheckedEmbedder(embedder)
+  return vectorSearcher('semantic', checked, (vectors) => new SemanticIndex(checked, vectors))
 }
 
 class SemanticIndex implements SearchIndex {
-  readonly #embedder: Embedder
+  readonly #embedder: CheckedEmbedder
   readonly #vectors: ListingVectors
 
-  constructor(embedder: Embedder, vectors: ListingVectors) {
+  constructor(embedder: CheckedEmbedder, vectors: ListingVectors) {
     this.#embedder = embedder
     this.#vectors = vectors
   }
@@ -46,10 +44,9 @@ class SemanticIndex implements SearchIndex {
 
   #rank(query: Query, vector: Float32Array | undefined, { limit, accepts }: RankOptions): Ranking {
     if (vector === undefined) return { total: 0, matches: [], unmatchedTerms: query.words }
-    const from = this.#embedder.relatedFrom ?? DEFAULT_RELATED_FROM
     const count = Math.max(MIN_CANDIDATES, 2 * limit)
     const near = this.#vectors.nearest(vector, count, accepts === acceptEvery ? undefined : accepts)
-    const related = near.filter(({ similarity }) => similarity >= from)
+    const related = near.filter(({ similarity }) => similarity >= this.#embedder.relatedFrom)
     const scored = related.map(({ listing, similarity }) => ({ listing, score: rounded(similarity) }))
     const matches = topMatches(scored, limit).map(
       ({ listing, score }): Ranked => ({ listing, score, reasons: [meaningReason(score)] }),
@@ -62,11 +59,11 @@ class SemanticIndex implements SearchIndex {
   }
 }
 
-/** What a cosine says, in words. */
+/** Describes a cosine in words. */
 export function meaningReason(similarity: number): string {
   const percent = `${Math.round(100 * similarity)} %`
-  if (similarity >= 0.6) return `means much the same (${percent})`
-  return similarity >= 0.4 ? `close in meaning (${percent})` : `loosely related in meaning (${percent})`
+  if (similarity >= 0.6) return `very similar in meaning (${percent})`
+  return similarity >= 0.4 ? `similar in meaning (${percent})` : `loosely related in meaning (${percent})`
 }
 
 function rounded(score: number): number {

@@ -1,11 +1,11 @@
 import { type Listing, sourceKey, type ToolSource } from '../tool.ts'
 
-/** Keeps for each source when it was first seen and how many tools it brings. */
+/** Records when each source was first seen and how many tools it has. */
 export class SourceLedger {
   readonly #sources = new Map<string, { readonly since: number; tools: number }>()
   #seen = 0
 
-  /** Records what a source held and holds now. One that is removed and comes back counts as new. */
+  /** Records a source's listings before and after a change. A source that is removed and returns counts as new. */
   record(before: readonly Listing[], after: readonly Listing[]): void {
     for (const { source } of after) this.#count(sourceKey(source), 1)
     for (const { source } of before) this.#count(sourceKey(source), -1)
@@ -20,7 +20,7 @@ export class SourceLedger {
     return this.#sources.get(sourceKey(source))?.tools ?? 0
   }
 
-  /** Whether a source was there before another. */
+  /** Whether a source was seen before another. */
   isSenior(source: ToolSource, other: ToolSource): boolean {
     return this.#since(source) < this.#since(other)
   }

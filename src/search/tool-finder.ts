@@ -1,4 +1,4 @@
-import { ToolcribError } from '../errors.ts'
+import { describeError, ToolcribError } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import type { Availability } from '../registry/availability.ts'
 import type { Catalogue, Snapshot } from '../registry/catalogue.ts'
@@ -10,10 +10,9 @@ import { clamp } from '../text.ts'
 import type { Audience } from './audience.ts'
 import { CatalogueSearch } from './catalogue-search.ts'
 import { lexical } from './lexical.ts'
-import { regex } from './regex.ts'
 import type { SearchOptions, SearchResult } from './search-result.ts'
-import type { Searcher, SearcherName } from './searcher.ts'
-import { weighted } from './weighted.ts'
+import type { Searcher } from './searcher.ts'
+import { SEARCHERS, type SearcherName } from './searchers.ts'
 
 export interface ToolFinderOptions {
   readonly catalogue: Catalogue
@@ -21,13 +20,13 @@ export interface ToolFinderOptions {
   readonly emit: Emit
   /** How long a search waits for servers that are connecting. */
   readonly serverWaitMs: number
-  /** The limit of a search that names none. */
+  /** The default limit of a search. */
   readonly searchLimit: number
-  /** How many close names are suggested at most. */
+  /** Maximum number of suggested names. */
   readonly suggestions: number
 }
 
-/** A search: what for, by which searcher, and who asks. */
+/** A search: the query, the searcher, and who asks. */
 export interface FindRequest extends SearchOptions {
   readonly query: string
   readonly searcher: Searcher
@@ -35,9 +34,9 @@ export interface FindRequest extends SearchOptions {
   readonly sessionId?: string
 }
 
-/** Finds tools in the newest catalogue: by words, by a name however it is written, by a name that is nearly right. */
+/** Finds tools in the newest catalogue: by words, by a name in any spelling, or by a misspelt name. */
 export class ToolFinder {
-  /** The searcher of a registry that names none. */
+  /** The default searcher of a registry. */
   readonly standard: Searcher = lexical()
   readonly #options: ToolFinderOptions
   readonly #search = new CatalogueSearch()
@@ -47,16 +46,15 @@ export class ToolFinder {
 
   constructor(options: ToolFinderOptions) {
     this.#options = options
-    this.#searchers = new Map(
-      [this.standard, weighted(), regex()].map((searcher) => [searcher.name, searcher]),
-    )
+    const named = Object.entries(SEARCHERS).map(([name, open]) => [name, open()] as const)
+    this.#searchers = new Map<string, Searcher>([...named, [this.standard.name, this.standard]])
   }
 
   get servers(): ServerDirectory | undefined {
     return this.#servers
   }
 
-  /** Lets searches wait for servers. Returns how to detach them. */
+  /** Makes searches wait for servers. Returns a function that detaches them. */
   attachServers(directory: ServerDirectory): () => void {
     this.#servers = directory
     return () => {
@@ -64,7 +62,9 @@ export class ToolFinder {
     }
   }
 
-  /** Returns a searcher by its name, or as it was given. Throws `config-invalid` for an unknown name. */
+  /**
+   * Returns the searcher with this name, or the given searcher itself. Throws `config-invalid` for an unknown name.
+   */
   searcher(given: SearcherName | Searcher): Searcher {
     if (typeof given !== 'string') {
       if (typeof given?.open === 'function') return given
@@ -74,12 +74,12 @@ export class ToolFinder {
     if (searcher) return searcher
     const known = [...this.#searchers.keys()].join(', ')
     const hint = NEEDS_EMBEDDER.includes(given)
-      ? `pass ${given}({ embedder: staticEmbedder() }), with staticEmbedder of toolcrib/embedders`
+      ? `pass ${given}({ embedder: staticEmbedder() }), with staticEmbedder from toolcrib/embedders`
       : `use ${known}, or pass one`
-    throw new ToolcribError('config-invalid', `there is no searcher "${given}" by name alone; ${hint}`)
+    throw new ToolcribError('config-invalid', `unknown searcher name "${given}"; ${hint}`)
   }
 
-  /** Waits a little for servers that are connecting, then searches. */
+  /** Waits briefly for servers that are connecting, then searches. */
   async find(request: FindRequest): Promise<SearchResult> {
     const { audience, server: wanted } = request
     const servers = await this.waitForServers(
@@ -90,11 +90,11 @@ export class ToolFinder {
     return { ...found, ...(servers.length > 0 ? { servers } : {}) }
   }
 
-  /** Searches without waiting and without an event. */
+  /** Searches without waiting and without the event `searched`. */
   async rank({ query, searcher, audience, ...options }: FindRequest): Promise<SearchResult> {
     const snapshot = this.#options.catalogue.snapshot()
     this.#sync(snapshot)
-    const { ranked, ...found } = await this.#search.search(query, {
+    const { ranked, failure, ...found } = await this.#search.search(query, {
       ...(options.server === undefined ? {} : { server: options.server }),
       limit: clamp(options.limit, { min: 1, max: 100, otherwise: this.#options.searchLimit }),
       offset: clamp(options.offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
@@ -105,6 +105,14 @@ export class ToolFinder {
         return entry !== undefined && this.#options.availability.isAvailable(entry.tool)
       },
     })
+    if (failure !== undefined) {
+      const event = {
+        type: 'search-degraded',
+        searcher: searcher.name,
+        error: describeError(failure),
+      } as const
+      this.#options.emit(options.sessionId === undefined ? event : { ...event, sessionId: options.sessionId })
+    }
     const matches = ranked.map(({ listing: { name, description }, score, reasons }) => ({
       name,
       score,
@@ -114,7 +122,7 @@ export class ToolFinder {
     return { ...found, matches }
   }
 
-  /** Waits a little for servers that are connecting; returns those that still are, and those that failed. */
+  /** Waits briefly for servers that are connecting; returns those that still are, and those that failed. */
   async waitForServers(isWanted: (server: string) => boolean): Promise<readonly ServerStatus[]> {
     const directory = this.#servers
     if (!directory) return []
@@ -127,14 +135,14 @@ export class ToolFinder {
     return statuses().filter(({ state }) => state === 'connecting' || state === 'failed')
   }
 
-  /** Returns the permitted tool that a name means, however it is written. */
+  /** Returns the permitted tool with this name, in any spelling. */
   findByName(name: string, view: View): Entry | undefined {
     this.#sync(view.snapshot)
     const listing = this.#search.findByName(name, (candidate) => view.permits(candidate))
     return listing && view.snapshot.get(listing.name)
   }
 
-  /** Returns a few permitted names close to one that is not there. */
+  /** Returns a few permitted names similar to an unknown one. */
   suggest(name: string, isPermitted: (entry: Entry) => boolean): readonly string[] {
     const { catalogue, availability, suggestions } = this.#options
     const snapshot = catalogue.snapshot()

@@ -4,26 +4,26 @@ import type { Query } from './query/query.ts'
 import type { Ranked, Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'
 import { topMatches } from './top-matches.ts'
 
-// A name is a promise, a substring of it a guess; a curated hint says more than a description. MCP names weigh a
-// little more because their parts name the server as well.
+// A full name part is a strong signal, a substring of one a weak one, and a curated hint says more than a
+// description. MCP names weigh a little more, since their parts include the server.
 const NAME_PART_EQUAL = { mcp: 12, other: 10 }
 const NAME_PART_CONTAINS = { mcp: 6, other: 5 }
 const HINT_CONTAINS = 4
 const DESCRIPTION_CONTAINS = 2
 
-/** Names of tools are a handful of words. One with more parts is a list of words to be found by, and does not count. */
+/** Tool names have a handful of words. A name with more parts is a list of search terms and does not count. */
 const MAX_NAME_PARTS = 12
 
-/** Words of a query that count, and characters of a description that are looked at. */
+/** Maximum words of a query and characters of a description that count. */
 const MAX_WORDS = 64
 const MAX_DESCRIPTION = 2_000
 
 /**
- * Adds up fixed points: for each word the best name part once (equal 10, substring 5; 12 and 6 for MCP tools), plus
- * 4 when the hint contains the word, plus 2 when the description does. Easy to predict; made for small catalogues.
+ * Adds up fixed points: for each word the best name part once (equal 10, substring 5; 12 and 6 for MCP tools), plus 4
+ * if the hint contains the word, plus 2 if the description does. Easy to predict; made for small catalogues.
  *
- * A name with more than 12 parts, its server's aside, does not count. Of a description the first 2,000 characters
- * count, and of a query the first 64 words.
+ * A name with more than 12 parts, not counting its server's, is ignored. Only the first 2,000 characters of a
+ * description and the first 64 words of a query count.
  */
 export function weighted(): Searcher {
   return { name: 'weighted', order: 'fixed', open: () => new WeightedIndex() }
@@ -89,7 +89,7 @@ function wholeOf(word: string): Term {
   return { word, needle: word.toLowerCase() }
 }
 
-/** A query of one word may be a name that several tools have, such as `send_message`: its parts count. */
+/** A query of one word may be a name shared by several tools, such as `send_message`: its parts count. */
 function partsOf(word: string): Term[] {
   const needles = word
     .toLowerCase()

@@ -1,9 +1,9 @@
 const MAX_DEPTH = 200
 
 /**
- * A deep copy of data with every text in it changed, keys and bytes that read as UTF-8 included. What is shared or
- * cyclic stays so, and is visited once. An object with `toJSON` becomes what that returns. What lies more than 200
- * levels deep is left out.
+ * Deep-copies data with every text changed, including keys and bytes that are valid UTF-8. Shared and cyclic
+ * references are preserved and visited once. An object with `toJSON` becomes its result. Data more than 200 levels
+ * deep is left out.
  */
 export function mapTexts(value: unknown, change: (text: string) => string): unknown {
   const copies = new Map<object, unknown>()
@@ -50,7 +50,7 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
     const record: Record<string, unknown> = {}
     copies.set(value, record)
     for (const [key, nested] of Object.entries(value)) {
-      // Defined, not assigned: assigning to __proto__ would set the prototype.
+      // Defined, since assigning to __proto__ would set the prototype.
       Object.defineProperty(record, change(key), {
         value: map(nested, depth),
         writable: true,
@@ -62,7 +62,7 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
   }
 }
 
-/** A copy of bytes; new ones where the text in them is changed. */
+/** Copies bytes, and changes the text in them if they contain any. */
 function mapBytes(value: ArrayBuffer | ArrayBufferView, change: (text: string) => string): unknown {
   const bytes = ArrayBuffer.isView(value)
     ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
@@ -70,6 +70,6 @@ function mapBytes(value: ArrayBuffer | ArrayBufferView, change: (text: string) =
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   const changed = change(text)
   if (changed !== text) return new TextEncoder().encode(changed)
-  // The slice of a Buffer shares its memory; that of its parent class does not.
+  // Buffer's own slice shares memory; the one it inherits copies.
   return value instanceof Uint8Array ? Uint8Array.prototype.slice.call(value) : structuredClone(value)
 }

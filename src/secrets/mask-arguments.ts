@@ -7,8 +7,8 @@ const SECRET_NAME =
   /token|jwt|bearer|passw(?:or)?d|passphrase|secret|(?:api|access|private|signing|encryption|auth|account)[-_]?key|authorization|credential|cookie|^(?:auth|pwd|pin)$/i
 
 /**
- * What a secret looks like, wherever it stands. The group is kept; what is replaced goes on to the next blank or quote,
- * since a tail that is left over may be most of the secret.
+ * Patterns of secrets, wherever they occur. The captured group is kept; the replacement extends to the next space or
+ * quote, since the remainder may be most of the secret.
  */
 const SECRET_SHAPES: readonly RegExp[] = [
   /\b((?:bearer|basic|token)\s+)(?=\S{6})[^\s"'`<>]+/gi,
@@ -18,12 +18,12 @@ const SECRET_SHAPES: readonly RegExp[] = [
   /()\beyJ[\w-]+\.[^\s"'`<>]+/g,
   /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#"'`<>]*@/gi,
 ]
-/** A header written as one text. */
+/** A header written as a single string. */
 const HEADER = /^\s*([\w-]{1,60})\s*:\s*\S/
 
 /**
- * Arguments that can be shown. Replaces with `***` the value of every property, header and name-value pair whose name
- * says that it is a secret, and every passage that looks like one.
+ * Makes arguments safe to show. Replaces with `***` the value of every property, header and name-value pair whose
+ * name suggests a secret, and every part that looks like one.
  */
 export function maskArguments(value: unknown): unknown {
   if (typeof value === 'string') return maskText(value)
@@ -49,7 +49,7 @@ function maskText(text: string): string {
   return maskSecrets(masked, () => MASK)
 }
 
-// A count of tokens is not a secret.
+// A token count is not a secret.
 function namesSecret(key: string, value: unknown): boolean {
   if (typeof value === 'boolean' || value === null) return false
   if (typeof value === 'number' && /tokens/i.test(key)) return false

@@ -1,12 +1,12 @@
 import { isSecretName, looksRandom, SECRET_TOKEN } from './secret-signs.ts'
 
-/** How a text is to be read. */
+/** How to read a text. */
 export interface MaskOptions {
-  /** Code to run must be seen by whoever approves it: only what can be nothing but a value is masked in it. */
+  /** Whoever approves code to run must be able to read it, so only definite values are masked in it. */
   readonly isCode?: boolean
 }
 
-/** A text in which every passage that looks like a secret is replaced. */
+/** Replaces every part of a text that looks like a secret. */
 export function maskSecrets(
   text: string,
   mask: (secret: string) => string,
@@ -28,7 +28,7 @@ interface Span {
   readonly to: number
 }
 
-/** A pattern with a group `value`, which is a secret if its group `name` says so, or `isMeant`. */
+/** A pattern with a group `value`, which is a secret if its group `name` or `isMeant` says so. */
 interface Rule {
   readonly pattern: RegExp
   readonly isMeant?: (value: string) => boolean
@@ -37,7 +37,7 @@ interface Rule {
 const SHARED_RULES: readonly Rule[] = [
   { pattern: SECRET_TOKEN, isMeant: () => true },
   { pattern: /\bbearer\s+(?<value>[\w.~+/=-]{8,})/dgi, isMeant: () => true },
-  // In JSON, in JSON inside of JSON, and without quotes.
+  // JSON, JSON inside JSON, and without quotes.
   { pattern: /"(?<name>[\w.-]+)"\s*:\s*"(?<value>(?:[^"\\]|\\.)*)"/dgs },
   { pattern: /\\"(?<name>[\w.-]+)\\"\s*:\s*\\"(?<value>.*?)\\"/dgs },
   { pattern: /'(?<name>[\w.-]+)'\s*:\s*'(?<value>[^']*)'/dg },
@@ -47,7 +47,7 @@ const SHARED_RULES: readonly Rule[] = [
 const RULES: readonly Rule[] = [
   ...SHARED_RULES,
   { pattern: /^(?<name>\w+)=(?<value>.*)$/dgs },
-  // A connection string goes on to the next semicolon, other settings to the next blank.
+  // Values in a connection string end at the next semicolon, other settings at the next space.
   { pattern: /(?<![\w.-])(?<name>[A-Za-z][\w.-]*)\s*=\s*["']?(?<value>[^;&"']{1,200}(?=;)|[^;&\s"']+)/dg },
   { pattern: /^(?<name>[\w-]+):\s*(?<value>[^\s/].*)$/dgs },
 ]
@@ -69,9 +69,9 @@ function spansOf(text: string, { pattern, isMeant = () => false }: Rule, offset 
 
 const ADDRESS = /(?<![\w+.-])[a-z][\w+.-]*:\/\/[^\s"'`<>]+/gi
 
-/** Passwords of addresses, and keys in their paths and parameters. */
+/** Passwords in URLs, and keys in their paths and parameters. */
 const ADDRESS_RULES: readonly Rule[] = [
-  // A password may hold a slash; a port is none, and neither is all up to an @ among the parameters.
+  // A password may contain a slash; a port is not a password, nor is the text before an @ in the parameters.
   { pattern: /^[^/]+\/\/[^/?#@:]*:(?!\d+(?:[/?#]|$))(?<value>[^?#]+)@/dg, isMeant: () => true },
   { pattern: /^[^/]+\/\/[^/?#@:]*:(?!\d+(?:[/?#]|$))(?<value>[^@]*[?#].*)@/dg, isMeant: () => true },
   { pattern: /^[^/]+\/\/(?<value>[^/?#@:]+)@/dg, isMeant: looksRandom },
@@ -90,7 +90,7 @@ function addressSpans(text: string): Span[] {
   })
 }
 
-/** In order, and those that overlap as one. */
+/** Sorts the spans and merges overlapping ones. */
 function joined(spans: readonly Span[]): Span[] {
   const whole: Span[] = []
   for (const span of [...spans].sort((a, b) => a.from - b.from)) {

@@ -1,23 +1,23 @@
-/** What stands where a secret stood. */
+/** Replaces a secret. */
 const MASK = '***'
-/** Pieces shorter than this are too common to be masked without wrecking the text. */
+/** Shorter values are too common to mask without damaging the text. */
 const MIN_LENGTH = 6
-/** Lines of a longer secret (a key in PEM form) are masked each on its own from this length on. */
+/** From this length on, lines of a multi-line secret (such as a PEM key) are also masked individually. */
 const MIN_LINE_LENGTH = 16
-/** From this length on, the beginning of a secret that was cut off, or its end, gives it away. */
+/** From this length on, the start or end of a truncated secret reveals too much. */
 const MIN_CUT_LENGTH = 12
 
 /**
- * Masks the values wherever they stand in a text: as they are, as JSON, a URL or HTML writes them, in hexadecimal and
- * in base64, also where they are a part of what was encoded (`Basic` credentials), and what is left of them where a text
- * was cut. Values shorter than 6 characters are not masked: they occur in ordinary text.
+ * Masks the values wherever they occur in a text: verbatim, escaped for JSON, URLs or HTML, in hexadecimal and in
+ * base64, including as part of a longer encoded text (`Basic` credentials), and truncated. Values shorter than 6
+ * characters are not masked, since they occur in ordinary text.
  */
 export function maskValues(values: readonly string[]): (text: string) => string {
   const forms = [...new Set(values.filter(isMaskable).flatMap(formsOf))]
   return (text) => replaceRanges(text, mergedRanges(text, forms))
 }
 
-/** Whether a value is long enough to be told apart from ordinary text. */
+/** Whether a value is long enough to be distinct from ordinary text. */
 export function isMaskable(value: string): boolean {
   return value.length >= MIN_LENGTH
 }
@@ -48,7 +48,7 @@ function encodingsOf(value: string): string[] {
   ]
 }
 
-/** As a JSON text writes it: with slashes and letters beyond ASCII escaped or not, and as JSON within JSON. */
+/** The value as JSON writes it: with slashes and non-ASCII letters escaped or not, and as JSON within JSON. */
 function jsonForms(value: string): string[] {
   const json = JSON.stringify(value).slice(1, -1)
   const ascii = json.replace(/[\u0080-\uffff]/g, unicodeEscape)
@@ -64,7 +64,7 @@ function upperEscapes(text: string): string {
   return text.replace(/(?<=\\u)[0-9a-f]{4}/g, (digits) => digits.toUpperCase())
 }
 
-/** Each way to write the two quotes, and letters beyond ASCII as they are or by number. */
+/** The value as HTML writes it: each form of the two quotes, and non-ASCII letters verbatim or numeric. */
 function htmlForms(value: string): string[] {
   const escaped = value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
   const quoted = ['&quot;', '&#34;', '&#x22;', '"'].flatMap((double) =>
@@ -88,12 +88,12 @@ function hexForms(bytes: Uint8Array): string[] {
   })
 }
 
-/** Every byte as an escape, as some escape a whole value. */
+/** Percent-encodes every byte, as some libraries do. */
 function encodeAll(bytes: Uint8Array): string {
   return [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`).join('')
 }
 
-/** Like encodeURIComponent, which throws on half a surrogate pair. */
+/** Like encodeURIComponent, which throws on a lone surrogate. */
 function percentEncode(value: string): string {
   return encodeURIComponent(new TextDecoder().decode(new TextEncoder().encode(value)))
 }
@@ -103,8 +103,8 @@ function lowerEscapes(text: string): string {
 }
 
 /**
- * Base64 packs three bytes into four letters, so a value looks different at each of three offsets in a longer
- * text. The letters that its neighbours share are left out; the rest is the same whatever they are.
+ * Base64 packs three bytes into four characters, so a value looks different at each of three offsets in a longer
+ * text. The characters shared with neighbouring bytes are left out; the rest is the same in any context.
  */
 function base64Forms(bytes: Uint8Array): string[] {
   return [0, 1, 2].flatMap((offset) => {
@@ -116,7 +116,7 @@ function base64Forms(bytes: Uint8Array): string[] {
   })
 }
 
-/** Where any of the forms stands. Those that overlap become one, so that no rest of a secret is left over. */
+/** Where any of the forms occurs. Overlapping ranges are merged, so that no part of a secret remains. */
 function mergedRanges(text: string, forms: readonly string[]): [start: number, end: number][] {
   const found: [start: number, end: number][] = []
   for (const form of forms) {
@@ -134,14 +134,14 @@ function mergedRanges(text: string, forms: readonly string[]): [start: number, e
   return merged
 }
 
-/** What follows the beginning of a text that was cut, and what stands before the end of one. */
+/** What follows the start of a truncated text, and what precedes the end of one. */
 const CUT_AFTER = /^(?:…|\.{3}|\r?\n|$)/
 const CUT_BEFORE = /(?:^|…|\n)$/
 
-/** Where a text was cut in the middle of this form: its beginning before a cut, its end after one. */
+/** Where the text contains a truncated part of this form: its start before a cut, or its end after one. */
 function cutRanges(text: string, form: string): [start: number, end: number][] {
   const found: [start: number, end: number][] = []
-  // The frame of a key in PEM form is not a secret.
+  // The header and footer lines of a PEM key are not secret.
   if (form.length < 2 * MIN_CUT_LENGTH || form.startsWith('-----')) return found
   const head = form.slice(0, MIN_CUT_LENGTH)
   for (let at = text.indexOf(head); at !== -1; at = text.indexOf(head, at + 1)) {

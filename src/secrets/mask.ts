@@ -2,12 +2,12 @@ import type { CapabilityBackends } from '../capability.ts'
 import type { ContentBlock, ToolResult } from '../tool.ts'
 import { mapTexts } from './map-texts.ts'
 
-/** Takes secrets out of a text. */
+/** Removes secrets from a text. */
 export type Mask = (text: string) => string
 
 /**
- * The mask for what any tool says: a secret may come out of a file or a command as well. None when no backend has one.
- * A mask that fails fails the call: what cannot be masked is not shown.
+ * The mask for every tool's output, since a secret may also come from a file or a command. Undefined if no backend
+ * has one. If masking fails, the call fails: output that cannot be masked is not shown.
  */
 export function maskFor(backends: CapabilityBackends): Mask | undefined {
   const masking = Object.values(backends).filter((backend) => typeof backend?.mask === 'function')
@@ -23,7 +23,7 @@ export function maskFor(backends: CapabilityBackends): Mask | undefined {
   }
 }
 
-/** A result with every text in it masked: its code, and `structured`, `content` and `meta` however deep. */
+/** Masks every text in a result: its code, and `structured`, `content` and `meta` at any depth. */
 export function maskResult(result: ToolResult, mask: Mask): ToolResult {
   const copy = copyResult(result, mask)
   if (copy.ok) copy.value = mask(copy.value)
@@ -34,7 +34,7 @@ export function maskResult(result: ToolResult, mask: Mask): ToolResult {
   return copy
 }
 
-/** A result that shares nothing with the original: whoever gets it may change it. */
+/** Deep-copies a result, so that the receiver may change it. */
 export function copyResult(result: ToolResult, change: Mask = (text) => text): ToolResult {
   const copy = { ...result }
   if (copy.structured !== undefined) copy.structured = mapTexts(copy.structured, change)

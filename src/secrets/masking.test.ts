@@ -201,23 +201,25 @@ describe('what is wrong with arguments', () => {
   test('names every alternative', async () => {
     const schema = { properties: { speed: { anyOf: [{ const: 'fast' }, { const: 'slow' }] } } }
     expect(await errorOf(schema, { speed: 'medium' })).toContain(
-      'speed: expected "fast" or "slow", was string ("medium")',
+      'speed: expected "fast" or "slow", got string ("medium")',
     )
   })
 
   test('says what was expected and given, whatever the keyword', async () => {
     expect(await errorOf({ minProperties: 2 }, { a: 1 })).toContain(
-      'at least 2 properties, was object ({"a":1})',
+      'at least 2 properties, got object ({"a":1})',
     )
     expect(await errorOf({ properties: { a: { not: { type: 'string' } } } }, { a: 'x' })).toContain(
-      'a: expected something that does not fit {"type":"string"}, was string ("x")',
+      'a: expected a value that does not match {"type":"string"}, got string ("x")',
     )
-    expect(await errorOf({ dependentRequired: { a: ['b'] } }, { a: 1 })).toContain('expected b along with a')
+    expect(await errorOf({ dependentRequired: { a: ['b'] } }, { a: 1 })).toContain(
+      'expected b together with a',
+    )
     expect(
       await errorOf({ properties: { a: { oneOf: [{ type: 'number' }, { type: 'integer' }] } } }, { a: 1 }),
-    ).toContain('just one of the alternatives')
+    ).toContain('exactly one of the alternatives')
     expect(await errorOf({ properties: { a: { contains: { type: 'string' } } } }, { a: [1] })).toContain(
-      'was ',
+      'got ',
     )
   })
 })

@@ -112,9 +112,11 @@ export class Checkout {
 
   /** Takes the evictions that no answer has named yet, as far as those tools are still gone. */
   takeEvictions(): readonly string[] {
-    const untold = this.#untold.filter((name) => !this.has(name))
+    const untold = new Set(this.#untold.filter((name) => !this.has(name)))
     this.#untold = []
-    return [...new Set(untold)]
+    // Another search of the same batch must not bring back what this answer says is gone.
+    if (this.#batches > 0) for (const name of untold) this.#evictedNow.add(name)
+    return [...untold]
   }
 
   /** Waits until the store has the state, for a while. Never rejects. */

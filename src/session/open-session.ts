@@ -32,14 +32,21 @@ export async function openSession<Dialect extends SessionDialect>(
   const saved = given ?? (await loadState(sessionId, { store, schedule, emit: events.emit }))
   const session = new Session<Dialect>(services, {
     id: sessionId,
-    settings: {
-      ...settings,
-      allowlists: [...(saved?.allowlists ?? []), ...(tools === undefined ? [] : [tools])],
-    },
+    settings: { ...settings, allowlists: withList(saved?.allowlists ?? [], tools) },
     activations: saved?.activations ?? [],
     store,
   })
   // Definitions that changed since it was saved are reported now, not with the first surface.
   if (saved) session.promptNote()
   return session
+}
+
+/** A session that is opened again with the same tools keeps one list of them. */
+function withList(
+  allowlists: readonly (readonly string[])[],
+  tools: readonly string[] | undefined,
+): readonly (readonly string[])[] {
+  if (tools === undefined) return allowlists
+  const text = JSON.stringify(tools)
+  return allowlists.some((list) => JSON.stringify(list) === text) ? allowlists : [...allowlists, tools]
 }

@@ -29,9 +29,13 @@ export class SavedActivations {
   readonly #saving: Saving
   #state: Activations
   #unsaved: ChangeActivations[] = []
-  #writing: Promise<void> | undefined
-  /** True while the attempt under way has used up everyone's patience. */
+  /** The attempt under way: it ends when the store has answered, or when everyone's patience is used up. */
+  #attempt: Promise<void> | undefined
+  /** True after an attempt without an answer, until the store answers: nobody waits for it meanwhile. */
   #isStuck = false
+  #writes = 0
+  /** The newest write whose outcome is known here: an older one that is answered later brings nothing new. */
+  #newestAnswered = 0
   /** What the last attempt failed with. */
   #failure: { readonly error: unknown } | undefined
 
@@ -52,59 +56,70 @@ export class SavedActivations {
   /** Writes what is unsaved, and waits for it a while. Never rejects: a failure is an event. */
   async save(): Promise<void> {
     if (this.#saving.store === undefined || this.#unsaved.length === 0) return
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = undefined
-      this.#isStuck = false
-    })
+    const attempt = this.#attempt ?? this.#try()
     if (this.#isStuck) return
-    const { writing, isStuck } = await this.#wait(this.#writing)
-    if (isStuck && this.#writing === writing) {
-      this.#isStuck = true
-      this.#emitFailure(new Error(`the store did not answer within ${PATIENCE_MS} ms`))
-    }
+    await attempt
     // Changes made while the first attempt was under way.
-    if (!isStuck && this.#unsaved.length > 0 && !this.#failure) await this.save()
+    if (!this.#failure && this.#unsaved.length > 0) await this.save()
   }
 
   /** Writes everything, or throws `store-unavailable`. */
   async close(): Promise<void> {
-    await this.save()
+    await this.#attempt
+    if (this.#unsaved.length > 0) await this.#try()
     if (this.#unsaved.length === 0) return
     throw new ToolcribError('store-unavailable', `the session "${this.#saving.id}" could not be saved`, {
       cause: this.#failure?.error,
     })
   }
 
-  async #wait(writing: Promise<void>): Promise<{ writing: Promise<void>; isStuck: boolean }> {
-    let isDone = false
-    const done = writing.then(() => {
-      isDone = true
+  #try(): Promise<void> {
+    const attempt = this.#writeInTime().finally(() => {
+      if (this.#attempt === attempt) this.#attempt = undefined
     })
-    await waitAtMost(PATIENCE_MS, [done], this.#saving.schedule)
-    return { writing, isStuck: !isDone }
+    this.#attempt = attempt
+    return attempt
+  }
+
+  /** A write that is not answered in time is given up: the next change makes another attempt, with all changes. */
+  async #writeInTime(): Promise<void> {
+    let isAnswered = false
+    const writing = this.#write().then(() => {
+      isAnswered = true
+    })
+    await waitAtMost(PATIENCE_MS, [writing], this.#saving.schedule)
+    if (isAnswered) return
+    const error = new Error(`the store did not answer within ${PATIENCE_MS} ms`)
+    this.#failure = { error }
+    if (!this.#isStuck) this.#emitFailure(error)
+    this.#isStuck = true
   }
 
   async #write(): Promise<void> {
     const { id, allowlists, store } = this.#saving
-    const changes = [...this.#unsaved]
+    const changes = new Set(this.#unsaved)
     const localState = this.#state
-    this.#failure = undefined
+    const write = ++this.#writes
     try {
       const stored = await store?.update(sessionKey(id), (current) => {
         const saved = readSaved(current)
         // A first save writes what is here; later ones change what is there.
         const state = saved
-          ? changes.reduce((before, change) => change(before), saved.activations)
+          ? [...changes].reduce((before, change) => change(before), saved.activations)
           : localState
         return toJson(writeState(id, state, allowlists))
       })
-      this.#unsaved = this.#unsaved.slice(changes.length)
       const merged = readSaved(stored)?.activations ?? localState
-      this.#state = this.#unsaved.reduce((before, change) => change(before), merged)
+      this.#unsaved = this.#unsaved.filter((change) => !changes.has(change))
+      if (write > this.#newestAnswered)
+        this.#state = this.#unsaved.reduce((before, change) => change(before), merged)
+      this.#failure = undefined
     } catch (error) {
       this.#failure = { error }
       this.#emitFailure(error)
     }
+    this.#newestAnswered = Math.max(write, this.#newestAnswered)
+    this.#isStuck = false
   }
 
   #emitFailure(error: unknown): void {

@@ -10,14 +10,16 @@ import {
 } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import type { EventBody, Listener } from '../events.ts'
+import { isRecord } from '../json.ts'
 import { SearchLimit } from '../meta-tools/search-limit.ts'
 import type { ActivationReport } from '../meta-tools/search-session.ts'
 import type { ServerDirectory } from '../registry/server-directory.ts'
 import type { Viewpoint } from '../registry/viewpoint.ts'
 import { SessionAudience } from '../search/audience.ts'
-import type { SearchOptions, SearchResult } from '../search/search-result.ts'
+import { SEARCH_RULES, type SearchOptions, type SearchResult } from '../search/search-result.ts'
 import type { Store } from '../store/store.ts'
 import type { CallResult, Listing, ToolCall } from '../tool.ts'
+import type { Meter } from '../usage.ts'
 import { type Activations, withinCaps } from './activations.ts'
 import { Checkout, totals } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
@@ -58,6 +60,14 @@ export interface SessionParameters<Dialect extends SessionDialect> {
   readonly parentId?: string
   /** Hooks of the calls during which it was forked: they hold here too. */
   readonly hooks?: readonly CallHooks[]
+  /** Meters of these calls. */
+  readonly meters?: readonly Meter[]
+}
+
+/** What a session forked while calls run takes over from them. */
+interface Inherited {
+  readonly hooks: readonly CallHooks[]
+  readonly meters: readonly Meter[]
 }
 
 /** One conversation's activations, and the surface of each of its turns. Opened by `registry.openSession()`. */
@@ -65,23 +75,26 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   readonly id: string
   /** What it decides by: the registry's options, overridden by its own. */
   readonly settings: SessionSettings<Dialect>
+  /** Count what is spent here, the nearest caller's last: those of the calls during which the session was forked. */
+  readonly meters: readonly Meter[]
   readonly #services: SessionServices
   readonly #viewpoint: Viewpoint
   readonly #checkout: Checkout
   readonly #searchLimit: SearchLimit
   readonly #servers: ServerDirectory | undefined
   readonly #hooks: readonly CallHooks[]
-  readonly #hooksInFlight = new Map<object, readonly CallHooks[]>()
+  readonly #inFlight = new Set<Inherited>()
   readonly #reportedChanges = new Map<string, string>()
   readonly #underWay = new Set<Promise<unknown>>()
   #turn: Turn | undefined
   #forks = 0
 
   constructor(services: SessionServices, parameters: SessionParameters<Dialect>) {
-    const { id, settings, activations, store, parentId, hooks = [] } = parameters
+    const { id, settings, activations, store, parentId, hooks = [], meters = [] } = parameters
     const { events, schedule, viewpoints, finder, now } = services
     this.id = id
     this.settings = settings
+    this.meters = meters
     this.#services = services
     this.#hooks = hooks
     this.emit({
@@ -128,8 +141,9 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return surface
   }
 
-  /** Finds tools this session may use. Activates nothing. */
-  search(query: string, options: SearchOptions = {}): Promise<SearchResult> {
+  /** Finds tools this session may use. Activates nothing. Rejects with `config-invalid` for an unknown option. */
+  async search(query: string, options: SearchOptions = {}): Promise<SearchResult> {
+    checkOptions<SearchOptions>('search()', options, SEARCH_RULES)
     return this.#services.finder.find({
       ...options,
       query,
@@ -180,7 +194,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   /**
    * Opens a session for a sub-agent: a snapshot of this one, with its own search. Nothing it does comes back here. Hooks
-   * of the calls that are under way hold for it too. Throws `config-invalid` for an unknown key.
+   * and meters of the calls that are under way hold for it too. Throws `config-invalid` for an unknown key.
    */
   fork(options: ForkOptions = {}): Session {
     checkOptions<ForkOptions>('a fork', options, FORK_RULES)
@@ -199,12 +213,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
       const entry = view.snapshot.get(name)
       return entry === undefined || view.denial(entry) === undefined
     })
+    const inFlight = [...this.#inFlight]
     return new Session(this.#services, {
       id: `${this.id}/${++this.#forks}`,
       parentId: this.id,
       settings,
       activations: inheritActive ? inherited : [],
-      hooks: [...new Set([...this.#hooks, ...[...this.#hooksInFlight.values()].flat()])],
+      hooks: [...new Set([...this.#hooks, ...inFlight.flatMap(({ hooks }) => hooks)])],
+      meters: [...new Set([...this.meters, ...inFlight.flatMap(({ meters }) => meters)])],
     })
   }
 
@@ -274,23 +290,29 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     calls: readonly ToolCall[],
     context: Omit<Partial<CallContext>, 'sessionId'>,
   ): Promise<CallResult[]> {
+    const whole = this.#contextOf(context)
+    const batch: Inherited = { hooks: hooksOf(whole?.hooks), meters: listOrNone(whole?.meters) }
     const endBatch = this.#checkout.beginBatch()
-    const batch = {}
+    this.#inFlight.add(batch)
     try {
-      const hooks = this.#hooksOf(context)
-      this.#hooksInFlight.set(batch, hooks)
-      const whole = { ...context, sessionId: this.id, ...(hooks.length > 0 ? { hooks } : {}) }
       return await this.#services.runner.execute(calls, whole, this.#current())
     } finally {
       endBatch()
-      this.#hooksInFlight.delete(batch)
+      this.#inFlight.delete(batch)
       await this.#checkout.save()
     }
   }
 
-  /** Inherited hooks first: what denied a tool to the parent denies it to the child. */
-  #hooksOf({ hooks }: Pick<Partial<CallContext>, 'hooks'>): readonly CallHooks[] {
-    return [...this.#hooks, ...hooksOf(hooks)]
+  /** The context of a batch in this session, with inherited hooks first; null when it cannot be read. */
+  #contextOf(context: unknown): Partial<CallContext> | null {
+    try {
+      if (!isRecord(context)) return null
+      const { hooks, ...rest } = context as Partial<CallContext>
+      const all = [...this.#hooks, ...hooksOf(hooks)]
+      return { ...rest, sessionId: this.id, ...(all.length > 0 ? { hooks: all } : {}) }
+    } catch {
+      return null
+    }
   }
 
   #current(): Turn {
@@ -332,4 +354,9 @@ function listOf(names: unknown, method: string): readonly string[] {
     'config-invalid',
     `${method}() takes a list of tool names, such as ["mcp__github__search"]`,
   )
+}
+
+/** A context that is refused later may hold anything here. */
+function listOrNone<Item>(list: readonly Item[] | undefined): readonly Item[] {
+  return Array.isArray(list) ? list : []
 }

@@ -250,8 +250,9 @@ function withVisible(
   { missing, unmatchedTerms, ...found }: DeferredResult | Omit<DeferredResult, 'alreadyVisible'>,
   shown: Omit<DeferredResult, 'alreadyVisible'>,
 ): DeferredResult {
-  const stillMissing = missing?.filter((name) => shown.missing?.includes(name) !== false)
-  const stillUnmatched = unmatchedTerms?.filter((term) => shown.unmatchedTerms?.includes(term) !== false)
+  // What only one of the two searches misses, the other has found.
+  const stillMissing = missing?.filter((name) => shown.missing?.includes(name))
+  const stillUnmatched = unmatchedTerms?.filter((term) => shown.unmatchedTerms?.includes(term))
   const best = Math.max(0, ...found.matches.map(({ score }) => score))
   // Shown tools fit the query as well as what was found, or better; a stray word in common is not worth naming.
   const fitting = shown.matches.filter(({ score }) => score >= best / 2)

@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ChatOptions, runChat } from '../../src/cli/chat/run-chat.ts'
-import { fakeTerminal } from '../../src/cli/fake-terminal.ts'
+import { fakeTerminal } from '../../src/cli/fake-terminal.fixture.ts'
 import { writeLockfile } from '../../src/mcp/index.ts'
 import { type ScriptedTurn, startWireServer, type WireServer } from '../dialects/wire-server/wire-server.ts'
 
@@ -142,7 +142,7 @@ describe('toolcrib chat', () => {
     expect(printed).toContain('Requests: 1')
     expect(printed).toContain('Input: 100 tokens (30 fresh, 60 cached, 10 written to the cache)')
     expect(printed).toContain('/search <words>')
-    expect(printed).toContain('There is no command /nonsense; see /help')
+    expect(printed).toContain('Unknown command /nonsense; see /help')
     expect(server.requests).toHaveLength(1)
   })
 

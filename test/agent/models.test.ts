@@ -215,6 +215,16 @@ describe.each(PROVIDERS)('a model of $name', ({ model: makeModel, search, call }
   })
 })
 
+it('names the conversation to OpenAI’s cache by its session, the same in every request', async () => {
+  const model = openaiResponsesModel({ model: 'm', apiKey: 'key', baseURL: `${server.url}/v1` })
+  const session = await new ToolRegistry().openSession({ id: 'chat-7', dialect: model.dialect })
+  server.play({ text: 'Hi.' }, { text: 'Bye.' })
+  const first = await runAgent({ model, session, messages: 'Hi' })
+  await runAgent({ model, session, messages: [...first.messages, model.dialect.userMessage('Bye')] })
+  expect(server.refusals).toEqual([])
+  expect(server.requests.slice(-2).map(({ prompt_cache_key }) => prompt_cache_key)).toEqual(['chat-7', 'chat-7'])
+})
+
 function namespaceOf(body: Record<string, unknown>): string {
   const outputs = (body.input as { type?: string; tools?: { name: string }[] }[]).filter(
     ({ type }) => type === 'tool_search_output',

@@ -139,5 +139,5 @@ function messagesOf(body: Body): readonly unknown[] {
 }
 
 function isStandIn(message: unknown): boolean {
-  return JSON.stringify(message).includes('Go on from where you stopped.')
+  return JSON.stringify(message).includes('Continue from where you stopped.')
 }

@@ -1,4 +1,4 @@
-// Runs as its own process: connects to a server by its script, makes the calls it is given, and prints their results.
+// Runs as a separate process: connects to a server by its script, makes the given calls, and prints their results.
 import { connectServers } from '../../src/mcp/index.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 

@@ -13,24 +13,24 @@ import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 import { HOSTILE_SERVER, script } from './reference-servers.fixture.ts'
 
-/** What `echo()` answers when all is well. */
+/** What `echo()` returns when the server works. */
 export const WELL = { ok: true, value: 'well' }
 
-/** A registry with two servers that misbehave when asked to: `hostile` is asked, `calm` is left in peace. */
+/** A registry with two servers that can misbehave: the tests ask `hostile` to, and leave `calm` alone. */
 export class HostilePair {
   readonly registry = new ToolRegistry()
   readonly events: McpEvent[] = []
-  /** In the command line of every process that belongs to it. */
+  /** On the command line of every process that belongs to it. */
   readonly marker = `--marker=${randomUUID()}`
   servers: ConnectedServers | undefined
   readonly #hosts: ChildProcess[] = []
 
-  /** Connects both, with what the hostile one is told on its command line. */
+  /** Connects both, the hostile one with these arguments. */
   async connect(...args: string[]): Promise<void> {
     await this.open(args).ready()
   }
 
-  /** Begins to connect both, the hostile one with settings of its own. */
+  /** Starts connecting both, the hostile one with its own settings. */
   open(args: readonly string[], settings: object = {}, options: ConnectOptions = {}): ConnectedServers {
     const hostile = { ...script(HOSTILE_SERVER, this.marker, ...args), timeout_ms: 1_000, ...settings }
     const calm = { ...script(HOSTILE_SERVER, this.marker), timeout_ms: 20_000 }
@@ -53,13 +53,13 @@ export class HostilePair {
     return this.call(`mcp__${server}__echo`, { text: 'well', ...args })
   }
 
-  /** The server is of use again, or was all along: its next call is answered, and not after a long pause. */
+  /** Asserts that the server works: its next call returns, and without a long wait. */
   async expectWell(server: string): Promise<void> {
     const tooLate = new Promise((resolve) => setTimeout(resolve, 2_000, 'no answer within two seconds'))
     expect(await Promise.race([this.echo(server), tooLate])).toMatchObject(WELL)
   }
 
-  /** Another process that connects to a hostile server, makes these calls, and tells what came of them. */
+  /** Starts another process that connects to a hostile server, makes these calls, and prints the results. */
   startHost(calls: readonly string[]) {
     const child = spawn(process.execPath, [inject('mcpHost'), HOSTILE_SERVER, this.marker, ...calls], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -82,18 +82,18 @@ export class HostilePair {
     }
   }
 
-  /** Every process that belongs to it, children's children included. */
+  /** Every process that belongs to it, including descendants. */
   async processes(): Promise<string[]> {
     const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid,stat,args'], { maxBuffer: 10_000_000 })
     return stdout.split('\n').filter((line) => line.includes(this.marker) && !/^\s*\d+ Z/.test(line))
   }
 
-  /** Those of them that a server started and that do nothing by themselves. */
+  /** The idle child processes that a server started. */
   async idlers(): Promise<string[]> {
     return (await this.processes()).filter((line) => line.includes('setInterval'))
   }
 
-  /** Closes everything; nothing may be left running. */
+  /** Closes everything and asserts that nothing is left running. */
   async end(): Promise<void> {
     await this.servers?.close()
     for (const host of this.#hosts.splice(0)) host.kill('SIGKILL')

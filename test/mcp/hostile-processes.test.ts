@@ -12,7 +12,7 @@ describe('the processes of a hostile server, and the memory it takes', () => {
 
   afterEach(() => pair.end())
 
-  it('that has just died is gone with all it started once it is closed', async () => {
+  it('that has just died is gone with its children once it is closed', async () => {
     await pair.connect()
     await pair.call('mcp__hostile__grandchild')
     expect(await pair.idlers()).toHaveLength(1)
@@ -21,7 +21,7 @@ describe('the processes of a hostile server, and the memory it takes', () => {
     expect(await pair.processes()).toEqual([])
   })
 
-  it('takes its grandchildren with it when it is killed, and when it is closed', async () => {
+  it('leaves no grandchildren when it is killed or closed', async () => {
     await pair.connect()
     await pair.call('mcp__hostile__grandchild')
     await pair.call('mcp__calm__grandchild')
@@ -32,7 +32,7 @@ describe('the processes of a hostile server, and the memory it takes', () => {
     expect(await pair.processes()).toEqual([])
   })
 
-  it.runIf(isLinux)('takes those with it, too, that left its process group', async () => {
+  it.runIf(isLinux)('leaves no processes that left its process group', async () => {
     await pair.connect()
     await pair.call('mcp__hostile__daemon')
     await pair.call('mcp__calm__daemon')
@@ -43,7 +43,7 @@ describe('the processes of a hostile server, and the memory it takes', () => {
     expect(await pair.processes()).toEqual([])
   })
 
-  it('leaves nothing behind when its host is killed', async () => {
+  it('leaves no processes when its host is killed', async () => {
     const calls = isLinux ? ['grandchild', 'daemon'] : ['grandchild']
     const host = pair.startHost(calls)
     await host.untilSaid('ready')
@@ -52,7 +52,7 @@ describe('the processes of a hostile server, and the memory it takes', () => {
     await expect.poll(() => pair.processes(), { timeout: 10_000 }).toEqual([])
   })
 
-  it('takes no memory of its host by floods of junk, of stderr and of one line', {
+  it("does not exhaust the host's memory by floods of junk, of stderr or of one line", {
     timeout: 60_000,
   }, async () => {
     const floods = ['junk_flood', 'stderr_flood', 'huge', 'huge_id_last', 'endless_line:100']
@@ -77,7 +77,7 @@ describe('the processes of a hostile server, and the memory it takes', () => {
     await host.ended
   })
 
-  it('takes no memory of its host by a list that goes on and on', async () => {
+  it("does not exhaust the host's memory by an endless list", async () => {
     const host = pair.startHost(['--mode=heavy-pages', '--exit'])
     const said = await host.untilSaid('done')
     expect(said.tools).toBe(0)
@@ -85,7 +85,7 @@ describe('the processes of a hostile server, and the memory it takes', () => {
     await host.ended
   })
 
-  it('takes little memory of its host with 10,000 tools', async () => {
+  it("uses little of the host's memory with 10,000 tools", async () => {
     const host = pair.startHost(['--tools=10000', '--exit'])
     const said = await host.untilSaid('done')
     expect(said.tools).toBe(10_000)

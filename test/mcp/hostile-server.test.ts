@@ -13,12 +13,9 @@ describe('a hostile server', () => {
   afterEach(() => pair.end())
 
   it.each([
-    ['hang', { code: 'timeout', error: expect.stringContaining('did not answer within 1000 ms') }],
-    [
-      'huge',
-      { code: 'execution_failed', error: expect.stringContaining('bytes, where 16777216 is the most') },
-    ],
-    ['huge_id_last', { code: 'execution_failed', error: expect.stringContaining('ask it for less') }],
+    ['hang', { code: 'timeout', error: expect.stringContaining('did not respond within 1000 ms') }],
+    ['huge', { code: 'execution_failed', error: expect.stringContaining('bytes (maximum 16777216)') }],
+    ['huge_id_last', { code: 'execution_failed', error: expect.stringContaining('request less data') }],
     ['endless_line', { code: 'timeout' }],
     ['stray', { code: 'timeout' }],
     ['string_id', { code: 'execution_failed', error: expect.stringMatching(/id "\d+" instead of \d+/) }],
@@ -32,7 +29,7 @@ describe('a hostile server', () => {
     ['proto_keys', { code: 'execution_failed', error: expect.stringContaining('__proto__') }],
     ['error', { code: 'execution_failed', error: expect.stringContaining('out of paper') }],
     ['is_error', { code: 'execution_failed', error: 'no such city' }],
-  ])('that answers with %s fails that call alone', async (tool, failure) => {
+  ])('that responds with %s fails only that call', async (tool, failure) => {
     await pair.connect()
     const [bad, sibling, other] = await Promise.all([
       pair.call(`mcp__hostile__${tool}`),
@@ -51,7 +48,7 @@ describe('a hostile server', () => {
     ['twice', 'first'],
     ['list_changed_flood', 'told'],
     ['burst', 'burst'],
-  ])('that sends %s is got over', async (tool, value) => {
+  ])('that sends %s stays usable', async (tool, value) => {
     await pair.connect()
     const [answer, sibling, other] = await Promise.all([
       pair.call(`mcp__hostile__${tool}`),
@@ -66,7 +63,7 @@ describe('a hostile server', () => {
   it.each([
     ['junk_flood', 'after the flood'],
     ['stderr_flood', 'after the noise'],
-  ])('that lets loose a %s of 200 MB delays nobody for good', async (tool, value) => {
+  ])('whose %s writes 200 MB does not block other calls', async (tool, value) => {
     await pair.open([], { timeout_ms: 15_000 }).ready()
     const [answer, sibling, other] = await Promise.all([
       pair.call(`mcp__hostile__${tool}`, { megabytes: 200 }),
@@ -78,7 +75,7 @@ describe('a hostile server', () => {
     await pair.expectWell('hostile')
   })
 
-  it('that asks and asks, and reads no answer, is ended, and is back for the next call', async () => {
+  it('that floods requests and reads no responses is stopped, and restarts for the next call', async () => {
     const warnings: Error[] = []
     const onWarning = (warning: Error) => warnings.push(warning)
     process.on('warning', onWarning)
@@ -87,7 +84,7 @@ describe('a hostile server', () => {
     expect(flood).toMatchObject({
       ok: false,
       code: 'execution_failed',
-      error: expect.stringContaining('it does not read what it is sent'),
+      error: expect.stringContaining('it does not read its input'),
     })
     expect(other).toMatchObject(WELL)
     await pair.expectWell('hostile')
@@ -95,7 +92,7 @@ describe('a hostile server', () => {
     expect(warnings).toEqual([])
   })
 
-  it('is warned of for asking for far too many signs of life', async () => {
+  it('is reported for sending far too many pings', async () => {
     await pair.open([], { timeout_ms: 15_000 }).ready()
     expect(await pair.call('mcp__hostile__ping_flood')).toMatchObject({ ok: true })
     expect(pair.events).toContainEqual(
@@ -106,7 +103,7 @@ describe('a hostile server', () => {
     )
   })
 
-  it('is warned of for its junk', async () => {
+  it('is reported for invalid output', async () => {
     await pair.connect()
     await pair.call('mcp__hostile__junk')
     expect(pair.events).toContainEqual(
@@ -115,9 +112,9 @@ describe('a hostile server', () => {
   })
 
   it.each([
-    ['die', 'it was ended by SIGKILL'],
+    ['die', 'it was killed by SIGKILL'],
     ['exit', 'it exited with code 7'],
-  ])('that goes away by %s fails its calls at once, and is back for the next', async (tool, reason) => {
+  ])('that ends by %s fails its calls at once, and restarts for the next', async (tool, reason) => {
     await pair.connect()
     const [first, sibling, other] = await Promise.all([
       pair.call(`mcp__hostile__${tool}`),
@@ -132,7 +129,7 @@ describe('a hostile server', () => {
     expect(pair.servers?.status()[0]).toMatchObject({ state: 'ready' })
   })
 
-  it('that is stuck for good is ended, and started anew for the next call', async () => {
+  it('that hangs is stopped, and restarts for the next call', async () => {
     await pair.connect()
     const [stuck, other] = await Promise.all([pair.call('mcp__hostile__stuck'), pair.echo('calm')])
     expect(stuck).toMatchObject({ ok: false, code: 'timeout' })
@@ -140,7 +137,7 @@ describe('a hostile server', () => {
     expect(await pair.echo('hostile')).toMatchObject(WELL)
   })
 
-  it('may take back what it asks of its host', async () => {
+  it('may cancel its requests to the host', async () => {
     const asked: AbortSignal[] = []
     const onRequest = ({ signal, method }: ServerRequest) => {
       expect(method).toBe('sampling/createMessage')
@@ -152,13 +149,13 @@ describe('a hostile server', () => {
     await expect.poll(() => asked.map(({ aborted }) => aborted)).toEqual([true])
   })
 
-  it('is told who calls it', async () => {
+  it('receives the client name', async () => {
     await pair.connect()
     const told = await pair.call('mcp__hostile__client')
     expect(told.ok && JSON.parse(told.value)).toEqual({ name: 'toolcrib', version: manifest.version })
   })
 
-  it('that says how far it has come may take longer, and is heard', async () => {
+  it('that reports progress may take longer, and its progress is forwarded', async () => {
     await pair.connect()
     expect(await pair.call('mcp__hostile__progress')).toMatchObject({ ok: true, value: 'done at last' })
     expect(pair.events.filter(({ type }) => type === 'call-progress')).toMatchObject([
@@ -169,7 +166,7 @@ describe('a hostile server', () => {
     ])
   })
 
-  it('that makes progress for ever is given up in the end, and told so', async () => {
+  it('that reports progress forever times out in the end, and its call is cancelled', async () => {
     await pair.open([], { timeout_ms: 250 }).ready()
     const [endless, sibling] = await Promise.all([
       pair.call('mcp__hostile__progress', { steps: 1_000, everyMs: 30 }),
@@ -185,7 +182,7 @@ describe('a hostile server', () => {
     expect(told.ok && JSON.parse(told.value)).toHaveLength(1)
   })
 
-  it('is told when a call is cancelled, and its late answer harms nobody', async () => {
+  it('is notified when a call is cancelled, and its late response is ignored', async () => {
     await pair.connect()
     const abort = new AbortController()
     const hanging = pair.call('mcp__hostile__hang', {}, abort.signal)
@@ -196,7 +193,7 @@ describe('a hostile server', () => {
     expect(told.ok && JSON.parse(told.value)).toHaveLength(1)
   })
 
-  it('whose structured content breaks its own schema is reported, and nothing is hidden', async () => {
+  it('whose structured content violates its own schema is reported, and nothing is hidden', async () => {
     await pair.connect()
     const result = await pair.call('mcp__hostile__mismatch')
     expect(result).toMatchObject({ ok: true, structured: { degrees: 'many' } })
@@ -206,7 +203,7 @@ describe('a hostile server', () => {
     expect(pair.events).toContainEqual(expect.objectContaining({ type: 'output-mismatch', tool: 'mismatch' }))
   })
 
-  it('with blocks nobody knows has them handed on, and its _meta too', async () => {
+  it('with unknown blocks has them returned, and its _meta too', async () => {
     await pair.connect()
     const result = await pair.call('mcp__hostile__odd_blocks')
     const content = [{ type: 'hologram', depth: 3 }]

@@ -10,7 +10,7 @@ describe('a hostile server and its list', () => {
 
   afterEach(() => pair.end())
 
-  it('whose list changes 20,000 times at once is asked for it but a few times', async () => {
+  it('whose list changes 20,000 times at once is listed only a few times', async () => {
     await pair.connect()
     await pair.call('mcp__hostile__list_changed_flood')
     await pair.call('mcp__hostile__change_tools')
@@ -20,13 +20,13 @@ describe('a hostile server and its list', () => {
   })
 
   it.each([
-    ['die-listing', 2_500, 'it was ended by SIGKILL'],
+    ['die-listing', 2_500, 'it was killed by SIGKILL'],
     ['late-crash', 2_500, 'it exited with code 3'],
-    ['hang-start', 600, 'it was not connected within 600 ms'],
-    ['hang-listing', 600, 'it was not connected within 600 ms'],
-    ['endless-pages', 600, 'it was not connected within 600 ms'],
+    ['hang-start', 600, 'it did not connect within 600 ms'],
+    ['hang-listing', 600, 'it did not connect within 600 ms'],
+    ['endless-pages', 600, 'it did not connect within 600 ms'],
   ])(
-    'that never gets as far as its tools, by %s, is told as failed, and a search is not held up',
+    'that never lists its tools because of %s fails, and does not delay a search',
     async (mode, connect_timeout_ms, reason) => {
       const opened = pair.open([`--mode=${mode}`], { connect_timeout_ms })
       const found = await pair.registry.search('echo')
@@ -39,7 +39,7 @@ describe('a hostile server and its list', () => {
     },
   )
 
-  it('that dies while its list is read again keeps its tools, and is back for the next call', async () => {
+  it('that dies while its list is read again keeps its tools, and restarts for the next call', async () => {
     await pair.connect()
     await pair.call('mcp__hostile__die_at_next_list')
     await expect.poll(() => pair.servers?.status()[0]?.state, { timeout: 5_000 }).toBe('failed')
@@ -47,7 +47,7 @@ describe('a hostile server and its list', () => {
     await pair.expectWell('hostile')
   })
 
-  it('that crashes at start is held back by the breaker, with what it said', async () => {
+  it('that crashes at startup trips the circuit breaker, with its last output', async () => {
     await pair.connect('--mode=crash')
     const failed = () =>
       pair.events.filter(({ type, server }) => type === 'server-state' && server === 'hostile')
@@ -58,14 +58,14 @@ describe('a hostile server and its list', () => {
     })
     expect(await pair.echo('calm')).toMatchObject(WELL)
     await expect(
-      waitUntil(() => pair.servers?.client('hostile'), /failed too often/),
+      waitUntil(() => pair.servers?.client('hostile'), /failed too often, next attempt in/),
     ).resolves.toBeUndefined()
     const before = failed().length
     await expect(pair.servers?.client('hostile')).rejects.toMatchObject({ code: 'source-unavailable' })
     expect(failed()).toHaveLength(before)
   })
 
-  it('whose tools change mid-session is listed anew, at once as a whole', async () => {
+  it('whose tools change mid-session is listed again, and replaced atomically', async () => {
     await pair.connect()
     expect(pair.registry.has('mcp__hostile__newcomer')).toBe(false)
     await pair.call('mcp__hostile__change_tools')
@@ -80,7 +80,7 @@ describe('a hostile server and its list', () => {
     )
   })
 
-  it('that pages in a circle is listed once round', async () => {
+  it('that repeats a cursor is listed once', async () => {
     await pair.connect('--mode=loop')
     const names = pair.registry
       .listSchemas()
@@ -94,7 +94,7 @@ describe('a hostile server and its list', () => {
     )
   })
 
-  it('with bad tools in its list keeps the good ones, and each bad one is told', async () => {
+  it('with bad tools in its list keeps the good ones, and each bad one is reported', async () => {
     await pair.connect('--mode=bad-tools')
     expect(pair.registry.has('mcp__hostile__good')).toBe(true)
     expect(pair.registry.has('mcp__hostile__fine')).toBe(true)
@@ -102,7 +102,7 @@ describe('a hostile server and its list', () => {
   })
 })
 
-/** Asks until the answer is an error with this text. */
+/** Retries until the result is an error with this text. */
 async function waitUntil(ask: () => Promise<unknown> | undefined, text: RegExp): Promise<void> {
   for (;;) {
     const message = await ask()?.then(

@@ -1,17 +1,22 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, createServer as createSocketServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { promisify } from 'node:util'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   type ConnectedServers,
   type ConnectOptions,
   connectServers,
   fileTokenStore,
+  type McpEvent,
 } from '../../src/mcp/index.ts'
+import { memoryStore } from '../../src/store/memory-store.ts'
 import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 import { referenceServer } from './reference-servers.fixture.ts'
@@ -49,6 +54,23 @@ describe('servers over HTTP', () => {
     return child
   }
 
+  async function temporary(): Promise<string> {
+    const directory = await mkdtemp(join(tmpdir(), 'toolcrib-http-'))
+    cleanUps.push(() => rm(directory, { recursive: true }))
+    return directory
+  }
+
+  /** A self-signed certificate. */
+  async function certificate(): Promise<{ key: string; cert: string }> {
+    const directory = await temporary()
+    const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')]
+    await promisify(execFile)('openssl', [
+      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1'],
+      ...['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
+    ])
+    return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') }
+  }
+
   async function listen(
     handle: (request: IncomingMessage, response: ServerResponse) => unknown,
   ): Promise<string> {
@@ -78,7 +100,7 @@ describe('servers over HTTP', () => {
     expect(await call('mcp__web__echo', { message: 'hi' })).toMatchObject({ ok: true, value: 'Echo: hi' })
   })
 
-  it('that forgot the session are greeted anew, once, and the call is made', async () => {
+  it('that lost the session are reconnected once, and the call is repeated', async () => {
     const port = await freePort()
     const first = await startEverything('streamableHttp', port)
     await connect({ url: `http://127.0.0.1:${port}/mcp` }).ready()
@@ -91,7 +113,7 @@ describe('servers over HTTP', () => {
     })
   })
 
-  it('that are away fail with a typed error, and work again once they are back', async () => {
+  it('that are down fail with a typed error, and work again once they are back', async () => {
     const port = await freePort()
     const first = await startEverything('streamableHttp', port)
     const servers = connect({ url: `http://127.0.0.1:${port}/mcp`, timeout_ms: 2_000 })
@@ -109,7 +131,7 @@ describe('servers over HTTP', () => {
   it.each([
     ['streamableHttp', '/mcp'],
     ['sse', '/sse'],
-  ] as const)('that are killed during a call over %s fail it soon', async (transport, path) => {
+  ] as const)('that are killed during a call over %s fail it quickly', async (transport, path) => {
     const port = await freePort()
     const child = await startEverything(transport, port)
     await connect({ url: `http://127.0.0.1:${port}${path}` }).ready()
@@ -119,11 +141,11 @@ describe('servers over HTTP', () => {
     expect(await long).toMatchObject({
       ok: false,
       code: 'execution_failed',
-      error: expect.stringContaining('broke off'),
+      error: expect.stringContaining('was cut off'),
     })
   })
 
-  it('that answer endlessly are cut off, and their call alone fails', async () => {
+  it('with endless responses are cut off, and only their call fails', async () => {
     const url = await listen(speak({ echo: (args) => (args.huge ? 'x'.repeat(200_000) : 'short') }))
     await connect({ url, timeout_ms: 3_000 }, { maxMessageBytes: 100_000 }).ready()
     const [huge, short] = await Promise.all([call('mcp__web__echo', { huge: true }), call('mcp__web__echo')])
@@ -131,7 +153,7 @@ describe('servers over HTTP', () => {
     expect(short).toMatchObject({ ok: true, value: 'short' })
   })
 
-  it('that want authorization get it by OAuth; tokens rest where only their owner reads, and serve again', async () => {
+  it('that require authorization use OAuth; tokens are stored readable by their owner only, and reused', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'toolcrib-tokens-'))
     cleanUps.push(() => rm(directory, { recursive: true }))
     const url = await listen(authorized(speak({ echo: () => 'authorized' })))
@@ -157,25 +179,157 @@ describe('servers over HTTP', () => {
     expect(asked).toEqual(['web'])
   })
 
-  it('that want authorization, with nobody to give it, fail with that reason', async () => {
+  it('that require authorization keep tokens in the store, and refresh them from it', async () => {
+    const url = await listen(authorized(speak({ echo: () => 'authorized' })))
+    const store = memoryStore()
+    const first = connect({ url: `${url}/mcp` }, { store, oauth: { redirectUrl: REDIRECT, authorize } })
+    expect(await first.ready()).toEqual([{ server: 'web', state: 'ready' }])
+    await first.close()
+    const again = { url: `${url}/mcp`, start: 'eager' }
+    expect(await connect(again, { store, oauth: {} }).ready()).toEqual([{ server: 'web', state: 'ready' }])
+  })
+
+  it('that require authorization connect although the token store fails', async () => {
+    const url = await listen(authorized(speak({ echo: () => 'authorized' })))
+    const events: McpEvent[] = []
+    const fail = () => Promise.reject(new Error('disk full'))
+    const oauth = { store: { load: fail, save: fail }, redirectUrl: REDIRECT, authorize }
+    const servers = connect({ url: `${url}/mcp` }, { oauth, onEvent: (event) => events.push(event) })
+    expect(await servers.ready()).toEqual([{ server: 'web', state: 'ready' }])
+    expect(events).toContainEqual(
+      expect.objectContaining({ warning: expect.stringContaining('tokens could not be stored: disk full') }),
+    )
+  })
+
+  it.each([
+    ['the user refuses', () => ({ error: 'access_denied', state: 'own' }), 'access_denied'],
+    [
+      'the callback belongs to another flow',
+      () => ({ code: 'the-code', state: 'forged' }),
+      'the OAuth callback does not match the request',
+    ],
+    [
+      'the callback has no state',
+      () => ({ code: 'the-code' }),
+      'the OAuth callback does not match the request',
+    ],
+    ['the code is not accepted', () => ({ code: 'another', state: 'own' }), 'invalid_grant'],
+    ['there is no code', () => ({ state: 'own' }), ''],
+    [
+      'the user does not return',
+      () => {
+        throw new Error('the window was closed')
+      },
+      'authorization failed: the window was closed',
+    ],
+  ])('that require authorization fail when %s, and no token is stored', async (_what, comeBack, reason) => {
+    // The SDK writes to the console when a code is rejected.
+    const silenced = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    cleanUps.push(() => silenced.mockRestore())
+    const url = await listen(authorized(speak({ echo: () => 'never' })))
+    const kept: Record<string, unknown>[] = []
+    const store = {
+      load: async () => kept.at(-1),
+      save: async (_key: string, authorization: Record<string, unknown>) => void kept.push(authorization),
+    }
+    const refusing = async ({ url: asked }: { url: URL }) => {
+      const answer: Record<string, string> = comeBack()
+      const own = asked.searchParams.get('state') ?? ''
+      return new URLSearchParams({ ...answer, ...(answer.state === 'own' ? { state: own } : {}) })
+    }
+    const oauth = { store, redirectUrl: REDIRECT, authorize: refusing }
+    const [status] = await connect({ url: `${url}/mcp` }, { oauth }).ready()
+    expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining(reason) })
+    expect(kept.every(({ tokens }) => tokens === undefined)).toBe(true)
+    expect(registry.size).toBe(0)
+  })
+
+  it('that reject the token they issued fail without endless retries', async () => {
+    let refusals = 0
+    const url = await listen(
+      authorized((_request, response) => {
+        refusals++
+        return response.writeHead(401).end()
+      }),
+    )
+    const oauth = { store: fileTokenStore(await temporary()), redirectUrl: REDIRECT, authorize }
+    const [status] = await connect({ url: `${url}/mcp` }, { oauth }).ready()
+    expect(status).toMatchObject({
+      state: 'failed',
+      reason: expect.stringContaining('it rejected the authorization that it has just issued'),
+    })
+    expect(refusals).toBeLessThan(10)
+  })
+
+  it('with an untrusted certificate fail with that reason', async () => {
+    let requests = 0
+    const server = createSecureServer(await certificate(), () => requests++).listen(0, '127.0.0.1')
+    cleanUps.push(() => server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const headers = { Authorization: 'Bearer secret-token' }
+    const [status] = await connect({ url: `https://127.0.0.1:${port}/mcp`, headers }).ready()
+    expect(status).toMatchObject({
+      state: 'failed',
+      reason: expect.stringMatching(/^no response from https:\S+ \(\w*SELF_SIGNED\w*\)/),
+    })
+    expect(requests).toBe(0)
+  })
+
+  it.each([
+    ['br', brotliCompressSync],
+    ['gzip', gzipSync],
+  ])('may compress their responses with %s', async (encoding, compress) => {
+    const handle = speak({ echo: () => 'small' })
+    const url = await listen(async (request, response) => {
+      const end = response.end.bind(response)
+      response.end = ((body?: string) => {
+        if (body === undefined) return end()
+        return end(compress(body))
+      }) as typeof response.end
+      if (request.method === 'POST') response.setHeader('content-encoding', encoding)
+      return handle(request, response)
+    })
+    expect(await connect({ url }).ready()).toMatchObject([{ state: 'ready' }])
+    expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'small' })
+  })
+
+  it('that send a compression bomb are cut off', async () => {
+    const handle = speak({ echo: (args) => (args.huge ? 'x'.repeat(5_000_000) : 'small') })
+    const url = await listen(async (request, response) => {
+      const end = response.end.bind(response)
+      response.end = ((body?: string) =>
+        body === undefined ? end() : end(brotliCompressSync(body))) as typeof response.end
+      if (request.method === 'POST') response.setHeader('content-encoding', 'br')
+      return handle(request, response)
+    })
+    await connect({ url, timeout_ms: 3_000 }, { maxMessageBytes: 100_000 }).ready()
+    expect(await call('mcp__web__echo', { huge: true })).toMatchObject({
+      ok: false,
+      error: expect.stringContaining('longer than 100000 bytes'),
+    })
+    expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'small' })
+  })
+
+  it('that require authorization fail with that reason when oauth is not configured', async () => {
     const url = await listen(authorized(speak({ echo: () => 'never' })))
     const [status] = await connect({ url: `${url}/mcp` }).ready()
     expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining('authorization') })
   })
 
   it.each([
-    [401, 'it asks for authorization'],
+    [401, 'it requires authorization'],
     [403, '403'],
     [404, '404'],
     [500, '500'],
     [503, '503'],
-  ])('that answer everything with %i are failed with that reason', async (status, reason) => {
+  ])('that respond to everything with %i fail with that reason', async (status, reason) => {
     const url = await listen((_request, response) => response.writeHead(status).end('out of order'))
     const statuses = await connect({ url }).ready()
     expect(statuses).toMatchObject([{ state: 'failed', reason: expect.stringContaining(reason) }])
   })
 
-  it('that send elsewhere are not followed there, and nobody there learns a header', async () => {
+  it('that redirect to another origin are not followed, and no header leaks', async () => {
     const seen: unknown[] = []
     const elsewhere = await listen(({ headers }, response) => {
       seen.push(headers)
@@ -187,7 +341,7 @@ describe('servers over HTTP', () => {
     expect(seen).toEqual([])
   })
 
-  it('that send to another place of their own are followed', async () => {
+  it('that redirect within their own origin are followed', async () => {
     const handle = speak({ echo: () => 'moved' })
     const url = await listen((request, response) =>
       request.url === '/new'
@@ -198,7 +352,7 @@ describe('servers over HTTP', () => {
     expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'moved' })
   })
 
-  it('that answer a call with 500 fail that call alone', async () => {
+  it('that respond to a call with 500 fail only that call', async () => {
     const handle = speak({ echo: () => 'well' })
     const url = await listen(
       breaking(handle, ({ params }, response) => {
@@ -221,7 +375,7 @@ describe('servers over HTTP', () => {
     expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'well' })
   })
 
-  it('that begin a stream and stall fail that call alone, in time', async () => {
+  it('that start a stream and stall fail only that call, in time', async () => {
     let isLetGo = false
     const handle = speak({ echo: () => 'well' })
     const url = await listen(
@@ -242,12 +396,12 @@ describe('servers over HTTP', () => {
     ])
     expect(stalled).toMatchObject({ ok: false, code: 'timeout' })
     expect(well).toMatchObject({ ok: true, value: 'well' })
-    // Streams that nobody reads would pile up.
+    // Unread streams would pile up.
     await expect.poll(() => isLetGo).toBe(true)
     expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'well' })
   })
 
-  it('that end a stream without an answer fail that call alone', async () => {
+  it('that end a stream without a response fail only that call', async () => {
     const handle = speak({ echo: () => 'well' })
     const url = await listen(
       breaking(handle, ({ params }, response) => {
@@ -262,7 +416,7 @@ describe('servers over HTTP', () => {
     expect(cut).toMatchObject({
       ok: false,
       code: 'execution_failed',
-      error: expect.stringContaining('its answer broke off'),
+      error: expect.stringContaining('its response was cut off'),
     })
     expect(well).toMatchObject({ ok: true, value: 'well' })
     expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'well' })
@@ -270,15 +424,15 @@ describe('servers over HTTP', () => {
 
   const NESTED = '['.repeat(20_000) + ']'.repeat(20_000)
 
-  describe.each(['application/json', 'text/event-stream'])('that answer with %s', (type) => {
+  describe.each(['application/json', 'text/event-stream'])('that respond with %s', (type) => {
     it.each([
-      ['nothing but a text', () => 'hello'],
+      ['plain text', () => 'hello'],
       ['half a message', (id: number) => `{"jsonrpc":"2.0","id":${id},"result":{"content":[`],
       ['a malformed error', (id: number) => `{"jsonrpc":"2.0","id":${id},"error":"boom"}`],
       ['no result', (id: number) => `{"jsonrpc":"2.0","id":${id}}`],
       ['an id of another type', (id: number) => `{"jsonrpc":"2.0","id":"${id}","result":{"content":[]}}`],
       [
-        'a key __proto__',
+        'a __proto__ key',
         (id: number) =>
           `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":{"__proto__":{"isAdmin":true}}}}`,
       ],
@@ -287,7 +441,7 @@ describe('servers over HTTP', () => {
         (id: number) =>
           `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":{"deep":${NESTED}}}}`,
       ],
-    ])('and %s fail that call alone', async (_what, write) => {
+    ])('and %s fail only that call', async (_what, write) => {
       const handle = speak({ echo: () => 'well' })
       const url = await listen(
         breaking(handle, ({ id = 0, params }, response) => {
@@ -307,7 +461,7 @@ describe('servers over HTTP', () => {
     })
   })
 
-  it('that forget every session are greeted anew once a call, not for ever', async () => {
+  it('that lose every session are reconnected once per call, not endlessly', async () => {
     let greetings = 0
     const handle = speak({ echo: () => 'never' }, { session: 'short' })
     const url = await listen(
@@ -323,7 +477,7 @@ describe('servers over HTTP', () => {
     expect(greetings).toBe(2)
   })
 
-  /** A server that knows no session but those it gave out itself. */
+  /** A server that knows only the sessions it issued itself. */
   async function startForgetful(port: number): Promise<void> {
     const server = createServer(speak({ echo: ({ message }) => String(message) }, { session: 'second' }))
     server.listen(port, '127.0.0.1')
@@ -335,9 +489,17 @@ describe('servers over HTTP', () => {
   }
 })
 
+const REDIRECT = 'http://127.0.0.1:9/callback'
+
+/** A user who consents immediately. */
+async function authorize({ url }: { url: URL }): Promise<URLSearchParams> {
+  const response = await fetch(url, { redirect: 'manual' })
+  return new URL(response.headers.get('location') ?? '').searchParams
+}
+
 type Answers = Record<string, (args: Record<string, unknown>) => string>
 
-/** A small MCP server over streamable HTTP, by hand: plain JSON answers, an older revision. */
+/** A minimal hand-written MCP server over streamable HTTP: plain JSON responses, an older revision. */
 function speak(tools: Answers, { session }: { session?: string } = {}) {
   return async (request: IncomingMessage, response: ServerResponse, body?: string) => {
     if (request.method !== 'POST') return response.writeHead(405).end()
@@ -374,7 +536,7 @@ interface Asked {
   readonly params?: { readonly arguments?: Record<string, unknown> }
 }
 
-/** Lets `misbehave` answer a request before the server does; it says whether it did. */
+/** Lets `misbehave` handle a request before the server does; it returns whether it did. */
 function breaking(
   handle: (request: IncomingMessage, response: ServerResponse, body?: string) => unknown,
   misbehave: (asked: Asked, response: ServerResponse) => boolean,
@@ -386,7 +548,7 @@ function breaking(
   }
 }
 
-/** Puts an authorization server and a lock before another handler: one code, one token. */
+/** Adds an authorization server in front of another handler: one code, one token. */
 function authorized(handle: (request: IncomingMessage, response: ServerResponse) => unknown) {
   return async (request: IncomingMessage, response: ServerResponse) => {
     const origin = `http://${request.headers.host}`

@@ -5,7 +5,7 @@ import type { CallContext, CallProgress } from '../../src/index.ts'
 import { type ConnectedServers, connectServers, type McpEvent } from '../../src/mcp/index.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 
-/** A minute of silence, as audio. */
+/** A short silence, as audio. */
 const SILENCE = Buffer.alloc(64).toString('base64')
 
 const RICH_CONTENT = [
@@ -61,7 +61,7 @@ describe('a server of the stateless revision over HTTP', () => {
 
   afterEach(() => servers?.close())
 
-  /** A response that ends when the server hangs up. */
+  /** A response that ends when the server closes it. */
   function endable(response: Response): Response {
     const stream = new TransformStream<Uint8Array, Uint8Array>({
       start: (controller) => {
@@ -107,7 +107,7 @@ describe('a server of the stateless revision over HTTP', () => {
     return answer.result
   }
 
-  it('is told arguments in headers where it wants that, and its progress is heard then too', async () => {
+  it('receives arguments in headers where its schema requires that, and its progress is still reported', async () => {
     const notes: CallProgress[] = []
     const answer = await call('mirrored', { city: 'Rome' }, { onProgress: (note) => notes.push(note) })
     expect(answer).toMatchObject({ ok: true, value: 'rain in Rome' })
@@ -117,14 +117,14 @@ describe('a server of the stateless revision over HTTP', () => {
     expect(progress).toMatchObject([{ progress: 1 }, { progress: 2 }, { progress: 3 }, { progress: 4 }])
   })
 
-  it('has its results handed on without loss', async () => {
+  it('has its results returned without loss', async () => {
     const result = await call('rich')
     const meta = { 'x/trace': 'abc' }
     expect(result).toEqual({ ok: true, value: 'rain', content: RICH_CONTENT, meta })
     expect(events).toContainEqual(expect.objectContaining({ type: 'result-meta', meta }))
   })
 
-  it('may end its subscription without being taken to task for it', async () => {
+  it('may end its subscription without a warning', async () => {
     await expect.poll(() => hangUp).toBeDefined()
     await call('rich')
     hangUp?.()
@@ -132,7 +132,7 @@ describe('a server of the stateless revision over HTTP', () => {
     expect(events.map(({ type }) => type)).not.toContain('server-warning')
   })
 
-  it('is told when a call is cancelled, and when it takes too long', async () => {
+  it('is notified when a call is cancelled or times out', async () => {
     const abort = new AbortController()
     const waiting = call('wait', {}, { signal: abort.signal })
     await call('rich')

@@ -23,7 +23,7 @@ describe('a server of the stateless revision', () => {
     return answer.result
   }
 
-  it('is spoken to in its own way', async () => {
+  it('is greeted in the modern way', async () => {
     expect((await servers?.client('modern'))?.getProtocolEra()).toBe('modern')
     expect(await call('mcp__modern__add', { a: 2, b: 3 })).toEqual({
       ok: true,
@@ -33,7 +33,7 @@ describe('a server of the stateless revision', () => {
     })
   })
 
-  it('tells by subscription that its tools changed', async () => {
+  it('reports changed tools by subscription', async () => {
     await call('mcp__modern__grow')
     await expect.poll(() => registry.has('mcp__modern__late'), { timeout: 5_000 }).toBe(true)
     expect(await call('mcp__modern__late')).toMatchObject({ ok: true, value: 'late' })

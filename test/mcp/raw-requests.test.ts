@@ -17,7 +17,7 @@ const SERVERS = {
   everything: script(referenceServer('everything')),
 }
 
-describe('requests that pass answers on untouched', () => {
+describe('raw requests', () => {
   let servers: ConnectedServers | undefined
 
   afterEach(() => servers?.close())
@@ -38,7 +38,7 @@ describe('requests that pass answers on untouched', () => {
     params: { name, arguments: args },
   })
 
-  it('keep blocks and fields that nobody knows', async () => {
+  it('keep unknown blocks and fields', async () => {
     const result = await (await connect('plain')).request('plain', call('odd_blocks'))
     expect(result).toEqual({
       content: [{ type: 'hologram', depth: 3 }, 'no block'],
@@ -46,7 +46,7 @@ describe('requests that pass answers on untouched', () => {
     })
   })
 
-  it('reach what is beyond tools', async () => {
+  it('reach resources and prompts too', async () => {
     const connected = await connect('everything')
     const { resources } = await connected.request('everything', { method: 'resources/list' })
     expect(resources).toContainEqual(expect.objectContaining({ uri: expect.any(String) }))
@@ -64,19 +64,19 @@ describe('requests that pass answers on untouched', () => {
     })
   })
 
-  it('reject with source-unavailable when there is no server, no answer, or no server any more', async () => {
+  it('reject with source-unavailable for an unknown server, a timeout, and a server that died', async () => {
     const connected = await connect('plain')
     await expect(connected.request('other', call('echo'))).rejects.toMatchObject({
       code: 'source-unavailable',
-      message: expect.stringContaining('there is no server "other"'),
+      message: expect.stringContaining('unknown server "other"'),
     })
     await expect(connected.request('plain', call('hang'), { timeoutMs: 50 })).rejects.toMatchObject({
       code: 'source-unavailable',
-      message: 'server "plain" did not answer "tools/call" within 50 ms',
+      message: 'server "plain" did not respond to "tools/call" within 50 ms',
     })
     await expect(connected.request('plain', call('die'))).rejects.toMatchObject({
       code: 'source-unavailable',
-      message: expect.stringContaining('it was ended by SIGKILL'),
+      message: expect.stringContaining('it was killed by SIGKILL'),
     })
   })
 
@@ -93,7 +93,7 @@ describe('requests that pass answers on untouched', () => {
     await expect(connected.request('plain', call('echo'), { signal: abort.signal })).rejects.toBe(reason)
   })
 
-  it('report all progress before the result, even when it comes in one piece with it', async () => {
+  it('report all progress before the result, even when both arrive at once', async () => {
     const connected = await connect('plain')
     for (let round = 0; round < 20; round++) {
       const seen: (ProgressNote | string)[] = []
@@ -109,15 +109,15 @@ describe('requests that pass answers on untouched', () => {
     }
   })
 
-  it('do not reach tools that the config leaves out', async () => {
+  it('do not reach tools that the config excludes', async () => {
     const connected = await connect('plain', { deny: ['pid'] })
     await expect(connected.request('plain', call('pid'))).rejects.toMatchObject({
       code: 'source-unavailable',
-      message: expect.stringContaining('its config leaves it out'),
+      message: expect.stringContaining('its config excludes it'),
     })
   })
 
-  it('start a server that is not running, about which everything is known', async () => {
+  it('start a cached server that is not running', async () => {
     const saved: unknown[] = []
     const cache = {
       load: async () => saved.at(-1) as never,
@@ -145,7 +145,7 @@ describe('requests that pass answers on untouched', () => {
     expect(after.status()).toEqual([{ server: 'everything', state: 'ready' }])
   })
 
-  it('leave a question of a modern server to whoever sent them', async () => {
+  it("leave a modern server's question to the caller", async () => {
     const client = { capabilities: { elicitation: { form: {} } } }
     const connected = await connect('modern', {}, { client })
     const asked = await connected.request('modern', call('ask'))
@@ -163,8 +163,8 @@ describe('requests that pass answers on untouched', () => {
     expect(answered).toMatchObject({ content: [{ type: 'text', text: 'hello Ada' }] })
   })
 
-  describe('and what servers send by themselves', () => {
-    it('reaches the handler of the host', async () => {
+  describe('and messages that servers send', () => {
+    it("reach the host's handler", async () => {
       const heard: ServerNotification[] = []
       const connected = await connect('plain', {}, { client: { onNotification: (note) => heard.push(note) } })
       await connected.request('plain', call('announce'))
@@ -175,7 +175,7 @@ describe('requests that pass answers on untouched', () => {
       ])
     })
 
-    it('is answered by the host, or refused in the words of the protocol', async () => {
+    it('are answered by the host, or rejected with an error of the protocol', async () => {
       const asked: ServerRequest[] = []
       const client = {
         capabilities: { roots: {}, elicitation: {}, sampling: {} },
@@ -191,7 +191,7 @@ describe('requests that pass answers on untouched', () => {
       expect(asked[0]).toMatchObject({ server: 'everything', method: 'roots/list' })
       const sample = { prompt: 'why?', maxTokens: 10 }
       const refused = connected.request('everything', call('trigger-sampling-request', sample))
-      // That server passes this error on as it came.
+      // That server returns this error unchanged.
       await expect(refused).rejects.toMatchObject({
         code: -32_042,
         message: expect.stringContaining('not now'),
@@ -199,7 +199,7 @@ describe('requests that pass answers on untouched', () => {
       })
     })
 
-    it('is answered in a call through the registry, where a modern server asks in its result', async () => {
+    it('are answered during a registry call when a modern server asks in its result', async () => {
       const registry = new ToolRegistry()
       const onRequest = () => ({ action: 'accept', content: { name: 'Ada' } })
       servers = connectServers(
@@ -216,7 +216,7 @@ describe('requests that pass answers on untouched', () => {
     })
   })
 
-  describe('and sessions with connections of their own', () => {
+  describe('and sessions with private connections', () => {
     const pidOf = async (connected: ConnectedServers, sessionKey?: string): Promise<number> => {
       const { content } = await connected.request('plain', call('pid'), { sessionKey })
       return Number((content as [{ text: string }])[0].text)
@@ -229,7 +229,7 @@ describe('requests that pass answers on untouched', () => {
       }
     }
 
-    it('have a process each, for as long as they are open', async () => {
+    it('have one process each while they are open', async () => {
       const connected = await connect('plain')
       connected.openSession('ada')
       connected.openSession('bob')
@@ -243,12 +243,12 @@ describe('requests that pass answers on untouched', () => {
       await connected.closeSession('ada')
       expect([shared, ada, bob].map(isRunning)).toEqual([true, false, true])
       await expect(pidOf(connected, 'ada')).rejects.toMatchObject({ code: 'config-invalid' })
-      expect(() => connected.openSession('bob')).toThrow('open already')
+      expect(() => connected.openSession('bob')).toThrow('already open')
       await connected.close()
       expect([shared, bob].map(isRunning)).toEqual([false, false])
     })
 
-    it('get the questions and notifications of their own connection, and no others', async () => {
+    it('receive only the requests and notifications of their own connection', async () => {
       const heard: ServerNotification[] = []
       const onNotification = (note: ServerNotification) => heard.push(note)
       const connected = await connect('plain', {}, { client: { onNotification } })
@@ -259,7 +259,7 @@ describe('requests that pass answers on untouched', () => {
       expect(JSON.parse((content as [{ text: string }])[0].text)).toMatchObject({ name: 'ada' })
     })
 
-    it('are closed when idle, and made again', async () => {
+    it('are closed when idle, and reopened', async () => {
       const connected = await connect('plain', { idle_ms: 200 })
       connected.openSession('ada')
       const first = await pidOf(connected, 'ada')
@@ -267,7 +267,7 @@ describe('requests that pass answers on untouched', () => {
       expect(await pidOf(connected, 'ada')).not.toBe(first)
     })
 
-    it('come back after their process died', async () => {
+    it('recover after their process died', async () => {
       const connected = await connect('plain')
       connected.openSession('ada')
       const dying = connected.request('plain', call('die'), { sessionKey: 'ada' })
@@ -276,7 +276,7 @@ describe('requests that pass answers on untouched', () => {
       expect(await pidOf(connected, 'ada')).toBeGreaterThan(0)
     })
 
-    it('send notifications over a connection that is there', async () => {
+    it('send notifications over an open connection', async () => {
       const connected = await connect('plain')
       connected.openSession('ada')
       const changed = { method: 'notifications/cancelled', params: { requestId: 'x' } }

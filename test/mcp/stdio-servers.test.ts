@@ -84,7 +84,7 @@ describe('published servers over stdio', () => {
     expect(thought).toMatchObject({ ok: true, structured: { thoughtNumber: 1 } })
   })
 
-  it('hands on texts, images, resources, links and structured content as they came', async () => {
+  it('returns texts, images, resources, links and structured content unchanged', async () => {
     await connect({ everything: script(referenceServer('everything')) }).ready()
 
     const image = await call('mcp__everything__get-tiny-image', {})
@@ -107,7 +107,7 @@ describe('published servers over stdio', () => {
     expect(weather.ok && JSON.parse(weather.value)).toEqual(weather.ok && weather.structured)
   })
 
-  it('tells the progress of a call, and cancels it on the server', async () => {
+  it('reports the progress of a call, and cancels it on the server', async () => {
     await connect({ everything: script(referenceServer('everything')) }).ready()
     await call('mcp__everything__trigger-long-running-operation', { duration: 0.2, steps: 2 })
     const progress = events.filter(({ type }) => type === 'call-progress')
@@ -125,7 +125,7 @@ describe('published servers over stdio', () => {
     expect(await call('mcp__everything__echo', { message: 'after it' })).toMatchObject({ ok: true })
   })
 
-  it('remembers what a server offers, so that its process starts with the first call', async () => {
+  it('caches the catalogue of a server, so that its process starts with the first call', async () => {
     const config = { everything: script(referenceServer('everything')) }
     const options = { cacheDirectory: join(directory, 'cache') }
     await connect(config, options).ready()
@@ -160,7 +160,7 @@ describe('published servers over stdio', () => {
     expect(await call('mcp__one__echo', { message: 'x' })).toMatchObject({ ok: true })
   })
 
-  it('lets one bad server neither delay nor hide another', async () => {
+  it('does not let a failing server delay or hide another', async () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
     const key = '${TOOLCRIB_TEST_UNSET}'
     const statuses = await connect({
@@ -169,13 +169,16 @@ describe('published servers over stdio', () => {
       unset: { command: 'node', env: { KEY: key } },
     }).ready()
     expect(statuses[0]).toEqual({ server: 'good', state: 'ready' })
-    expect(statuses[1]).toMatchObject({ state: 'failed', reason: expect.stringContaining('was not found') })
+    expect(statuses[1]).toMatchObject({
+      state: 'failed',
+      reason: expect.stringContaining('not found; install it'),
+    })
     expect(statuses[2]).toMatchObject({ reason: expect.stringContaining('TOOLCRIB_TEST_UNSET has no value') })
     expect((await registry.search('echo')).servers).toHaveLength(2)
   })
 
   it.each([['legacy'], ['modern']] as const)(
-    'greets one of the %s era that stays silent within one deadline, however often it would try',
+    'greets a silent server of the %s era within one deadline',
     async (era) => {
       const starts = join(directory, 'starts')
       const silent = { command: 'sh', args: ['-c', `echo started >> ${starts}; exec sleep 100`] }

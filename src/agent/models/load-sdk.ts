@@ -1,6 +1,6 @@
 import { ToolcribError } from '../../errors.ts'
 
-/** Loads a provider's SDK on first use. One that is not there is named, with the command that installs it. */
+/** Loads a provider's SDK on first use. Throws `config-invalid` with the install command when it is missing. */
 export function sdkLoader<Client>(packageName: string, load: () => Promise<Client>): () => Promise<Client> {
   let loading: Promise<Client> | undefined
   return () => {

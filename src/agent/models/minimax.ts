@@ -27,7 +27,7 @@ export function minimaxModel(options: MiniMaxModelOptions): MessagesModel {
     client: sdkLoader('@anthropic-ai/sdk', async () => {
       if (client) return client
       const { Anthropic: Client } = await import('@anthropic-ai/sdk')
-      // Without this the SDK would send Anthropic's own token, from the environment, to somebody else.
+      // Otherwise the SDK would send Anthropic's token from the environment to MiniMax.
       return new Client({ apiKey, baseURL, authToken: null })
     }),
   })

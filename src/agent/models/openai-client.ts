@@ -6,11 +6,11 @@ export interface OpenAiClientOptions {
   /** A client of your own; otherwise one is made of the two below, and of the SDK's environment variables. */
   readonly client?: OpenAI
   readonly apiKey?: string
-  /** Of a server that speaks OpenAI's API. Without an `apiKey` it is sent none, also not that of the environment. */
+  /** Of a server that speaks OpenAI's API. Without an `apiKey` it gets no key, not even the environment's. */
   readonly baseURL?: string
 }
 
-/** How to come by a client of the `openai` package. */
+/** Opens a client of the `openai` package on first use. */
 export function openAiClient({ client, apiKey, baseURL }: OpenAiClientOptions): () => Promise<OpenAI> {
   return sdkLoader('openai', async () => {
     if (client) return client

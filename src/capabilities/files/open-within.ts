@@ -4,23 +4,23 @@ import { basename, dirname, join } from 'node:path'
 import { CapabilityError } from '../../capability.ts'
 import { isWithin, realTarget, systemCode } from './roots.ts'
 
-/** Something open below a root, with the real path it was opened by. Close the handle. */
+/** An open file or directory below a root, with the real path used to open it. The caller closes the handle. */
 export interface Opened {
   readonly handle: FileHandle
   readonly real: string
 }
 
 /**
- * Opens what a path leads to, if that lies below one of the real roots. The answer is checked on the open handle:
- * whatever is swapped for a link between the check and the use, the handle either is below a root or is refused.
+ * Opens the target of a path if it lies below one of the real roots. The check is made on the open handle, so
+ * swapping the target for a link between check and use cannot escape the roots.
  */
 export async function openWithin(path: string, roots: readonly string[], flags: number): Promise<Opened> {
   return openReal(await realPathWithin(path, roots), roots, flags)
 }
 
-/** Like `openWithin`, for a path that `realPathWithin` has just answered. */
+/** Like `openWithin`, for a path just returned by `realPathWithin`. */
 export async function openReal(real: string, roots: readonly string[], flags: number): Promise<Opened> {
-  // Without blocking, so that a pipe that lies in wait cannot hold the call.
+  // Non-blocking, so that opening a named pipe cannot hang the call.
   const handle = await open(real, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     await checkHandle(handle, real, roots)
@@ -31,7 +31,7 @@ export async function openReal(real: string, roots: readonly string[], flags: nu
   }
 }
 
-/** Opens a directory below a root; with `create`, missing ones are made on the way, each inside its checked parent. */
+/** Opens a directory below a root. With `create`, creates missing directories, each inside its verified parent. */
 export async function openDirectoryWithin(
   path: string,
   roots: readonly string[],
@@ -54,17 +54,17 @@ export async function openDirectoryWithin(
   return openWithin(path, roots, flags)
 }
 
-/** The real path a path leads to, refused when it is not below a root, before anything is told about it. */
+/** The real path of a target. Throws if it is not below a root, before any error could reveal whether it exists. */
 export async function realPathWithin(path: string, roots: readonly string[]): Promise<string> {
   const { real, isMissing } = await realTarget(path)
   if (!roots.some((root) => isWithin(real, root))) throw outside(path, roots)
-  if (isMissing) throw Object.assign(new Error(`nothing at ${path}`), { code: 'ENOENT' })
+  if (isMissing) throw Object.assign(new Error(`${path} does not exist`), { code: 'ENOENT' })
   return real
 }
 
 /**
- * A path for a name in an open directory. On Linux it goes through the handle, so that it means that directory even
- * if another one has taken its place; elsewhere it is the real path.
+ * A path for a name in an open directory. On Linux the path goes through the handle, so it refers to the same
+ * directory even if another one has replaced it; elsewhere it is the real path.
  */
 export function pathInside(directory: Opened, name: string): string {
   return join(pathOfHandle(directory), name)
@@ -79,7 +79,7 @@ async function checkHandle(handle: FileHandle, real: string, roots: readonly str
   const opened = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : real
   if (!roots.some((root) => isWithin(opened, root))) throw outside(real, roots)
   if (process.platform === 'linux') return
-  // Without /proc: what the path leads to now must be what was opened, and still be where it was.
+  // Without /proc: the path must still resolve to the opened file, at the same location.
   const [now, there, here] = await Promise.all([realpath(real), stat(real), handle.stat()])
   if (now !== real || there.dev !== here.dev || there.ino !== here.ino) throw outside(real, roots)
 }
@@ -87,6 +87,6 @@ async function checkHandle(handle: FileHandle, real: string, roots: readonly str
 function outside(path: string, roots: readonly string[]): CapabilityError {
   return new CapabilityError(
     'denied',
-    `"${path}" is outside of what this tool may reach; stay below ${roots.join(', ')}`,
+    `"${path}" is outside the directories this tool may access; use a path below ${roots.join(', ')}`,
   )
 }

@@ -2,8 +2,8 @@ import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 
 /**
- * The real roots a tool gets: what it declared, cut down to what the host granted. `*` is everything the host
- * granted; of two nested directories the inner one counts. Roots that do not exist grant nothing.
+ * A tool's real roots: the declared paths intersected with the granted ones. `*` stands for everything granted; of
+ * two nested directories, the inner one is used. Roots that do not exist grant nothing.
  */
 export async function grantedRoots(
   declared: readonly string[],
@@ -27,12 +27,16 @@ function inner(first: string, second: string): string[] {
   return isWithin(second, first) ? [second] : []
 }
 
-/** True for the root itself and everything below it. Both must be real paths, so case and links no longer matter. */
+/**
+ * True for the root itself and everything below it. Both must be real paths, so that case and links do not matter.
+ */
 export function isWithin(path: string, root: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
 }
 
-/** Where a path really leads. What does not exist yet is placed below the real path of what does. */
+/**
+ * Resolves a path to its real target. A path that does not exist yet is resolved from its nearest existing parent.
+ */
 export async function realTarget(path: string): Promise<{ real: string; isMissing: boolean }> {
   try {
     return { real: await realpath(path), isMissing: false }
@@ -43,13 +47,13 @@ export async function realTarget(path: string): Promise<{ real: string; isMissin
   return { real: join(parent.real, basename(path)), isMissing: true }
 }
 
-/** The system's way to say that there is nothing at a path. */
+/** True for the system error that means that a path does not exist. */
 export function isMissingError(thrown: unknown): boolean {
   const code = systemCode(thrown)
   return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
-/** The code of an error of the operating system, such as `EEXIST`. */
+/** The code of an operating system error, such as `EEXIST`. */
 export function systemCode(thrown: unknown): string | undefined {
   if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return undefined
   return typeof thrown.code === 'string' ? thrown.code : undefined

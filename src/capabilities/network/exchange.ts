@@ -25,8 +25,8 @@ export interface Incoming {
 }
 
 /**
- * Sends one request and reads its answer to the end. The connection goes to one of the addresses given and to no
- * other: the name is not looked up again. Proxies of the environment are not asked.
+ * Sends one request and reads the whole response. Connects only to one of the given addresses; the name is not
+ * resolved again. Proxy settings in the environment are ignored.
  */
 export async function exchange(
   url: URL,
@@ -37,7 +37,7 @@ export async function exchange(
   const message = await send(url, outgoing, addresses, signal)
   const headers = headersOf(message)
   const body = await readBody(message, headers, outgoing.method, maxBytes)
-  // They describe the bytes on the wire, which the reader never sees.
+  // These headers describe the encoded bytes, which the caller never sees.
   headers.delete('content-encoding')
   headers.delete('transfer-encoding')
   if (outgoing.method !== 'HEAD') headers.delete('content-length')
@@ -59,7 +59,7 @@ function send(
       port: url.port === '' ? undefined : url.port,
       path: url.pathname + url.search,
       headers: { ...Object.fromEntries(headers), ...(body && { 'content-length': String(body.byteLength) }) },
-      // An agent of our own: the global one may be told by the environment to use a proxy.
+      // A private agent: the global one may use a proxy from the environment.
       agent: isSecure ? new HttpsAgent() : new HttpAgent(),
       lookup: fixedLookup(addresses),
       ...(isSecure && isIP(host) === 0 ? { servername: host } : {}),
@@ -74,7 +74,7 @@ function send(
 function fixedLookup(addresses: readonly Address[]): LookupFunction {
   return (hostname, { all }, callback) => {
     const [first] = addresses
-    if (first === undefined) return callback(new Error(`no address for ${hostname}`), '')
+    if (first === undefined) return callback(new Error(`${hostname} has no address`), '')
     if (all) return callback(null, [...addresses])
     callback(null, first.address, first.family)
   }
@@ -86,7 +86,7 @@ function headersOf({ rawHeaders }: IncomingMessage): Headers {
     try {
       headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '')
     } catch {
-      // A header that cannot be represented is no reason to lose the answer.
+      // A header that cannot be represented must not fail the whole response.
     }
   }
   return headers
@@ -108,7 +108,7 @@ async function readBody(
   const stream = decoded(message, headers.get('content-encoding'), method)
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     length += chunk.length
-    // Counted after decoding: a small answer can unfold into a very large one.
+    // Counted after decoding: a small response can decompress to a very large one.
     if (length > maxBytes) {
       message.destroy()
       throw tooLarge(maxBytes)
@@ -121,11 +121,11 @@ async function readBody(
 function decoded(message: IncomingMessage, encoding: string | null, method: string): Readable {
   if (method === 'HEAD' || message.statusCode === 204 || message.statusCode === 304) return message
   const decoder = decoderFor(encoding?.trim().toLowerCase())
-  // The reader of the decoder sees the error; nothing is left to do here.
+  // The code that reads the decoder receives the error.
   return decoder === undefined ? message : pipeline(message, decoder, () => undefined)
 }
 
-/** `deflate` means zlib's format, and some servers send the bare one; the first byte tells them apart. */
+/** `deflate` means the zlib format, but some servers send raw deflate; the first byte distinguishes them. */
 function inflater(): Duplex {
   return Duplex.from(async function* (source: AsyncIterable<Buffer>) {
     const chunks = source[Symbol.asyncIterator]()
@@ -153,6 +153,6 @@ function decoderFor(encoding: string | undefined) {
 function tooLarge(maxBytes: number): CapabilityError {
   return new CapabilityError(
     'execution_failed',
-    `the answer has more than the ${maxBytes} bytes the host allows; ask for a smaller part`,
+    `the response exceeds the ${maxBytes} bytes the host allows; request a smaller part`,
   )
 }

@@ -1,12 +1,12 @@
 import { isIPv6 } from 'node:net'
 import { ToolcribError } from '../../errors.ts'
 
-/** Whether a host name (in lower case, without brackets and trailing dot) and a port are on a list. */
+/** Tests whether a list contains a host name (lower case, without brackets and trailing dot) with a port. */
 export type HostTest = (host: string, port: number) => boolean
 
 /**
- * Reads a list of hosts: `example.com`, `*.example.com` for everything below it, an address, each with an optional
- * `:port`, and `*` for all. Without a port, every port is meant.
+ * Parses a list of hosts: `example.com`, `*.example.com` for its subdomains, an address, each with an optional
+ * `:port`, and `*` for all. An entry without a port allows every port.
  */
 export function hostTest(entries: readonly string[]): HostTest {
   const tests = entries.map(entryTest)
@@ -34,20 +34,20 @@ function parseEntry(text: string, entry: string): { host: string; port: number |
   ) {
     throw new ToolcribError(
       'config-invalid',
-      `"${entry}" is no host; write example.com, *.example.com or example.com:8080`,
+      `"${entry}" is not a valid host; write example.com, *.example.com or example.com:8080`,
     )
   }
-  // Read from the text: a URL does not show its scheme's own port.
+  // Taken from the text, since a URL omits its scheme's default port.
   const port = /:(\d+)$/.exec(bare.replace(/^.*\]/, ''))?.[1]
   return { host: hostOf(url), port: port === undefined ? undefined : Number(port) }
 }
 
-/** The host of a URL as lists and connections want it. */
+/** The host of a URL in the form used by lists and connections. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 }
 
-/** The port of a URL, the scheme's own when none is named. */
+/** The port of a URL, or its scheme's default port. */
 export function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port)
   return url.protocol === 'https:' ? 443 : 80

@@ -1,14 +1,14 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * True for an address of the public internet. Everything else is not: private, loopback, link-local, shared (CGNAT),
- * multicast, reserved and documentation ranges, and every IPv6 form that carries an IPv4 address inside it (mapped,
- * compatible, NAT64, 6to4, Teredo), since what it leads to is decided elsewhere.
+ * True for an address of the public internet. False for private, loopback, link-local, shared (CGNAT), multicast,
+ * reserved and documentation ranges, and for every IPv6 form that embeds an IPv4 address (mapped, compatible, NAT64,
+ * 6to4, Teredo), since its destination is decided elsewhere.
  */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address)
   if (version === 4) return !SPECIAL_IPV4.check(address, 'ipv4')
-  // A zone (`fe80::1%eth0`) only makes sense on a local link.
+  // An address with a zone (`fe80::1%eth0`) is only valid on a local link.
   if (version !== 6 || address.includes('%')) return false
   return GLOBAL_IPV6.check(address, 'ipv6') && !SPECIAL_IPV6.check(address, 'ipv6')
 }
@@ -32,7 +32,9 @@ const SPECIAL_IPV4 = blockList('ipv4', [
   '240.0.0.0/4', // reserved, broadcast
 ])
 
-/** Of IPv6 only this is routed publicly; loopback, mapped, NAT64, unique-local and link-local lie outside of it. */
+/**
+ * The only publicly routed IPv6 range; loopback, mapped, NAT64, unique-local and link-local addresses are outside it.
+ */
 const GLOBAL_IPV6 = blockList('ipv6', ['2000::/3'])
 
 const SPECIAL_IPV6 = blockList('ipv6', [

@@ -3,8 +3,8 @@ import { access, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join, normalize } from 'node:path'
 
 /**
- * The absolute path of a command: a bare name is looked up in the directories given, an absolute path is taken as it
- * is. A relative path is never found, so that no file in a working directory can pose as a command.
+ * The absolute path of a command. A bare name is looked up in the given directories; an absolute path is used
+ * unchanged. A relative path is never found, so no file in a working directory can pose as a command.
  */
 export async function findCommand(
   command: string,
@@ -20,7 +20,7 @@ export async function findCommand(
   return undefined
 }
 
-/** The directories of a PATH. Empty and relative entries, which mean the working directory, are left out. */
+/** The directories in a PATH, without empty and relative entries, which refer to the working directory. */
 export function searchDirectories(path: string): string[] {
   return path.split(delimiter).filter((directory) => isAbsolute(directory))
 }

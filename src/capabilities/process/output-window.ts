@@ -1,6 +1,6 @@
 /**
- * Keeps the beginning and the end of a stream within a limit in bytes, and counts what lies between: what a command
- * says first and last tells most.
+ * Keeps the start and the end of a stream within a byte limit, and counts the bytes dropped between them. The start
+ * and the end of a command's output are the most informative.
  */
 export class OutputWindow {
   readonly #halfBytes: number
@@ -14,7 +14,7 @@ export class OutputWindow {
     this.#halfBytes = Math.max(1, Math.floor(maxBytes / 2))
   }
 
-  /** How much has come in all. */
+  /** Bytes received in total. */
   get totalBytes(): number {
     return this.#totalBytes
   }
@@ -37,7 +37,7 @@ export class OutputWindow {
     this.#dropOldest()
   }
 
-  /** The text, with a line about what was dropped in its middle. */
+  /** The text, with a line in the middle that reports the dropped bytes. */
   text(): string {
     const head = Buffer.concat(this.#head)
     const tail = Buffer.concat(this.#tail)
@@ -48,7 +48,7 @@ export class OutputWindow {
   }
 
   #dropOldest(): void {
-    // Whole chunks only: the exact cut is made once, in text().
+    // Drops whole chunks only; text() makes the exact cut.
     while (this.#tail[0] !== undefined && this.#tailBytes - this.#tail[0].length >= this.#halfBytes) {
       this.#tailBytes -= this.#tail[0].length
       this.#tail.shift()
@@ -56,7 +56,7 @@ export class OutputWindow {
   }
 }
 
-/** Text without the halves of characters that a cut leaves at its ends. */
+/** Removes the partial characters that a cut leaves at either end. */
 function wholeCharacters(bytes: Buffer): string {
   return bytes.toString('utf8').replace(/^\uFFFD{1,3}|\uFFFD$/g, '')
 }

@@ -2,12 +2,12 @@ import type { ChildProcess } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** How long a group that is going to end is given between two looks. */
+/** How often to check whether a terminating group is gone. */
 const POLL_MS = 20
 
 /**
- * Ends everything in a child's process group, its grandchildren included: first asked (SIGTERM), after the grace
- * period made to (SIGKILL). Returns once the group is gone. The child must have been started `detached`.
+ * Ends every process in a child's process group, including grandchildren: SIGTERM first, then SIGKILL after the grace
+ * period. Resolves once the group is gone. The child must have been started with `detached`.
  */
 export async function endGroup(child: ChildProcess, graceMs: number): Promise<void> {
   if (!signalGroup(child, 'SIGTERM')) return
@@ -15,11 +15,11 @@ export async function endGroup(child: ChildProcess, graceMs: number): Promise<vo
     await sleep(POLL_MS)
     if (!(await isGroupRunning(child))) break
   }
-  // Also when nobody seems to run any more: one who was just being born may have been overlooked.
+  // Sent even when the group looks empty: a process that was just forking may have been missed.
   signalGroup(child, 'SIGKILL')
 }
 
-/** Sends a signal to the whole group; false when nobody is left to receive it. */
+/** Sends a signal to the whole group; returns false if the group no longer exists. */
 export function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   if (child.pid === undefined) return false
   // Windows has no process groups to signal.
@@ -33,8 +33,8 @@ export function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): bo
 }
 
 /**
- * Whether anyone of the group still runs. Those who have ended and were not collected do not count: in a container
- * without an init process nobody ever collects orphans.
+ * Whether any process of the group still runs. Zombies do not count: in a container without an init process, nothing
+ * reaps orphans.
  */
 async function isGroupRunning(child: ChildProcess): Promise<boolean> {
   if (!signalGroup(child, 0)) return false
@@ -42,7 +42,7 @@ async function isGroupRunning(child: ChildProcess): Promise<boolean> {
   for (const entry of await readdir('/proc').catch(() => [])) {
     if (!/^\d+$/.test(entry)) continue
     const line = await readFile(`/proc/${entry}/stat`, 'utf8').catch(() => '')
-    // The name stands in brackets and may hold anything, brackets too; plain fields follow it.
+    // The process name is in parentheses and may itself contain parentheses; plain fields follow it.
     const [state, , group] = line.slice(line.lastIndexOf(')') + 2).split(' ')
     if (Number(group) === child.pid && state !== 'Z' && state !== 'X') return true
   }

@@ -8,12 +8,12 @@ import { inBatches } from '../in-batches.ts'
 import type { StorageSpace } from './space.ts'
 
 const SUFFIX = '.entry'
-/** Enough for almost every key. */
+/** Long enough for almost every key. */
 const START_BYTES = 2_048
 
 /**
- * Spaces in a directory: a folder each, a file for each key. A file begins with its key as a line of JSON; its name
- * is a readable start and a hash, so that any key fits any file system, also one that ignores case.
+ * Spaces in a directory: a folder per space, a file per key. A file starts with its key as a line of JSON. Its name
+ * is a readable prefix plus a hash, so any key works on any file system, including case-insensitive ones.
  */
 export function directorySpaces(directory: string): (name: string) => StorageSpace {
   return (name) => {
@@ -53,7 +53,7 @@ function fileName(text: string): string {
 
 async function readKey(file: string): Promise<string | undefined> {
   const start = await readStart(file)
-  // A key longer than the start of a file is rare enough to read that file whole.
+  // Keys longer than this are rare enough to read the whole file.
   const text = start?.includes('\n') ? start : await unlessMissing(readFile(file, 'utf8'))
   if (text === undefined) return undefined
   const key: unknown = JSON.parse(text.slice(0, text.indexOf('\n')))

@@ -1,6 +1,6 @@
 import type { StorageSpace } from './space.ts'
 
-/** Spaces that last as long as the process. */
+/** Spaces in memory, which last as long as the process. */
 export function memorySpaces(): (name: string) => StorageSpace {
   const spaces = new Map<string, Map<string, string>>()
   return (name) => {

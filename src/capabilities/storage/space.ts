@@ -1,4 +1,4 @@
-/** Where the values of one space rest: a map in memory or a directory. `StorageAccess` adds the limits. */
+/** The raw values of one space, in memory or in a directory. `StorageAccess` adds the limits. */
 export interface StorageSpace {
   get(key: string): Promise<string | undefined>
   set(key: string, value: string): Promise<void>

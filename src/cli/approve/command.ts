@@ -21,7 +21,7 @@ export function approveCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-The name of a server stands for its command and all its tools. Approving a server starts it, and so does approving \
+A server's name covers its command and all its tools. Approving a server starts it, and so does approving \
 a tool of a server that is new or has a different command.
 
 Servers are asked again for what they list. With the digest that "toolcrib diff" prints, exactly that change is approved, and \

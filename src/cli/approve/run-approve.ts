@@ -66,7 +66,7 @@ export async function runApprove(
   return isDone && failed.length + unmatched.length === 0 ? 0 : 1
 }
 
-/** Servers may list something else since the last diff, so a person confirms what they list now, unless by digest. */
+/** Servers may have changed since the last diff, so a person confirms what they list now, unless a digest pins it. */
 function mustAsk(
   { isInteractive }: Terminal,
   names: readonly string[],
@@ -94,13 +94,14 @@ function isConfirmed({ input, output }: Terminal, changes: readonly LockChange[]
 function explainUnmatched(name: string, changes: readonly LockChange[]): string {
   const { name: bare, digest } = splitDigest(name)
   if (digest !== undefined && changes.some(changeMatcher([bare])))
-    return `"${bare}" is not what ${digest} stood for any more, so it is not approved; see "toolcrib diff"`
-  return `"${name}" matches nothing that changed; see "toolcrib diff"`
+    return `"${bare}" changed since ${digest} was printed, so it was not approved; see "toolcrib diff"`
+  return `"${name}" matches no change; see "toolcrib diff"`
 }
 
 /**
- * Naming a tool allows its server to run. When several servers match, the longest name counts: `mcp__a__b__sun` does not
- * run `a` when there is an `a__b`. A digest was printed for a server that runs already, so it allows no other command.
+ * Naming a tool allows its server to run. When several servers match, the longest name wins: `mcp__a__b__sun` does
+ * not run `a` when there is an `a__b`. A digest was printed for a server that was already running, so it does not
+ * allow another command.
  */
 function namesToolOf(server: string, servers: readonly string[], names: readonly string[]): boolean {
   const fits = (name: string) => (each: string) =>

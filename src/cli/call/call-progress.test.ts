@@ -3,7 +3,7 @@ import type { McpEvent } from 'toolcrib/mcp'
 import { describe, expect, it } from 'vitest'
 import { callProgress } from './call-progress.ts'
 
-/** A terminal whose time and ticks are the test's. */
+/** A terminal with the test's own clock and ticks. */
 function terminal({ isTTY = true, columns = 60 } = {}) {
   const written: string[] = []
   const at = { now: 0, tick: () => {} }
@@ -31,7 +31,7 @@ const noteOf = (progress: number, more: { total?: number; message?: string } = {
 })
 
 describe('the progress of a call', () => {
-  it('shows for how long it has been going on, and what its server says', async () => {
+  it('shows the elapsed time, and what its server reports', async () => {
     const { during, note, at, last, written } = terminal()
     let finish = (_: string) => {}
     const work = during(new Promise<string>((resolve) => (finish = resolve)))
@@ -52,7 +52,7 @@ describe('the progress of a call', () => {
     expect(written).toHaveLength(count)
   })
 
-  it('keeps to one line, however narrow', async () => {
+  it('stays on one line, however narrow', async () => {
     const { during, note, at, last } = terminal({ columns: 20 })
     const work = during(new Promise(() => {}))
     note(noteOf(1, { message: 'a very long message' }))
@@ -61,7 +61,7 @@ describe('the progress of a call', () => {
     expect(work).toBeInstanceOf(Promise)
   })
 
-  it('clears its line when the call fails, and writes nothing where no terminal is', async () => {
+  it('clears its line when the call fails, and writes nothing without a terminal', async () => {
     const seen = terminal()
     const failing = seen.during(Promise.reject(new Error('no')))
     seen.at.tick()

@@ -47,7 +47,7 @@ export async function runCall(
     }
     const [answer] = await progress.during(registry.executeParallel([call], context))
     signal.throwIfAborted()
-    if (!answer) throw new Error('a call was not answered')
+    if (!answer) throw new Error('a call has no result')
     const timely = deadline?.aborted ? asTimeout(answer, flags.timeout) : answer
     const unknown = tool ? undefined : describeUnknown(name, registry, statuses)
     const explained = withNextStep(timely, tool, unknown)
@@ -57,7 +57,7 @@ export async function runCall(
   })
 }
 
-/** People can scroll: nothing is trimmed for them. */
+/** People can scroll, so nothing is trimmed for them. */
 const ENOUGH = 100_000_000
 
 async function readArguments(
@@ -102,7 +102,7 @@ function findTool(registry: ToolRegistry, name: string): ToolSchema | undefined 
   )
 }
 
-/** The tool with that name, else those that go by it on their server. */
+/** The tool with that registered name, otherwise the tools with that name on their server. */
 function toolsNamed(name: string, registry: ToolRegistry): readonly ToolSchema[] {
   const schemas = registry.listSchemas()
   const exact = schemas.find((schema) => schema.name === name)
@@ -137,15 +137,15 @@ function asJson(value: string): unknown {
   }
 }
 
-/** A call that `--timeout` cancelled has timed out: nobody else cancelled it. */
+/** A call that `--timeout` cancelled has timed out. */
 function asTimeout(answer: CallResult, timeoutMs: number | undefined): CallResult {
   const { result, name } = answer
   if (result.ok || result.code !== 'cancelled') return answer
-  const error = `"${name}" did not answer within ${timeoutMs} ms`
+  const error = `"${name}" did not respond within ${timeoutMs} ms`
   return { ...answer, result: { ...result, code: 'timeout', error } }
 }
 
-/** Names the next step of a person at a terminal, which is not that of a model. */
+/** Adds the next step for a person at a terminal, which differs from that for a model. */
 function withNextStep(
   answer: CallResult,
   tool: ToolSchema | undefined,
@@ -155,28 +155,28 @@ function withNextStep(
   if (result.ok) return answer
   const explained = (error: string): CallResult => ({ ...answer, result: { ...result, error } })
   if (unknown !== undefined) return explained(unknown)
-  if (result.code === 'timeout') return explained(`${result.error}\ngive it more time with --timeout <ms>`)
+  if (result.code === 'timeout') return explained(`${result.error}\nincrease the limit with --timeout <ms>`)
   if (result.code !== 'input_invalid' || tool?.mcpServer === undefined) return answer
   return explained(`${result.error}\nsee its schema with "toolcrib list ${tool.mcpServer} --schema"`)
 }
 
 function describeUnknown(name: string, registry: ToolRegistry, statuses: readonly ServerStatus[]): string {
   if (statuses.length === 0) {
-    const step = 'add one, or import those of other programs with "toolcrib import"'
+    const step = 'add one, or run "toolcrib import" to copy servers from other programs'
     return `"${name}" cannot be called: no servers are configured; ${step}`
   }
   const missing = statuses.flatMap((status) => {
-    if (status.state === 'failed') return [`the server "${status.server}" failed: ${plain(status.reason)}`]
+    if (status.state === 'failed') return [`server "${status.server}" failed: ${plain(status.reason)}`]
     return status.state === 'connecting'
-      ? [`the server "${status.server}" is still connecting; give it more time with --timeout`]
+      ? [`server "${status.server}" is still connecting; increase --timeout`]
       : []
   })
   if (missing.length > 0 && missing.length === statuses.length)
     return [`"${name}" cannot be called`, ...missing].join('\n')
   const step = 'find its name with "toolcrib search" or "toolcrib list"'
-  // The reason names tools whose names are close.
+  // The reason lists tools with similar names.
   const { reason } = registry.explain(name)
-  return [`there is no tool "${name}": ${reason}`, step, ...missing].join('\n')
+  return [`unknown tool "${name}": ${reason}`, step, ...missing].join('\n')
 }
 
 function show(terminal: Terminal, { result, durationMs }: CallResult): void {

@@ -5,14 +5,14 @@ import { oneLine, printable } from './printable.ts'
 
 export interface ApprovalOptions {
   readonly registry: ToolRegistry
-  /** Tools that run without a question: they only find tools, or ask about the calls they make. */
+  /** Tools that run without a question: they only find tools, or their own calls need approval. */
   readonly trusted: ReadonlySet<string>
-  /** Resolves to undefined when nobody answers. */
+  /** Resolves to undefined when there is no answer. */
   ask(question: string): Promise<string | undefined>
 }
 
 /**
- * Asks before each call of a tool that is not annotated as read-only. Asks one question at a time, also for parallel
+ * Asks before each call of a tool that is not annotated as read-only. Asks one question at a time, even for parallel
  * calls; no answer means no.
  */
 export function approval({ registry, trusted, ask }: ApprovalOptions): AgentHooks {
@@ -39,7 +39,7 @@ export function approval({ registry, trusted, ask }: ApprovalOptions): AgentHook
   }
 }
 
-/** In full: nobody can agree to what was cut off. */
+/** In full: a user cannot approve what was cut off. */
 function showArguments(args: unknown): string {
   const text = JSON.stringify(args, null, 2) ?? ''
   if (text === '{}' || text === '') return ''

@@ -15,7 +15,7 @@ export interface ModelChoice {
   readonly provider?: string
   readonly model?: string
   readonly baseUrl?: string
-  /** The variable that holds the key, where it is not the provider's usual one. */
+  /** The variable that holds the key, if not the provider's usual one. */
   readonly apiKeyEnv?: string
 }
 
@@ -26,9 +26,9 @@ interface Access {
 }
 
 interface Provider {
-  /** Where the key is looked for, in this order. */
+  /** Variables that may hold the key, in order of precedence. */
   readonly keys: readonly string[]
-  /** True where the user's own server may need no key. */
+  /** True if the user's own server may not need a key. */
   readonly isOpen?: boolean
   open(access: Access): Model
 }
@@ -43,17 +43,17 @@ const PROVIDERS: Readonly<Record<ProviderName, Provider>> = {
 }
 
 /**
- * The model that flags and environment name. Throws `config-invalid` with the variable or flag that is missing. Keys are
- * read from the environment only: every user of the machine can read a command line.
+ * Returns the model named by flags and environment. Throws `config-invalid` with the variable or flag that is
+ * missing. Keys are read only from the environment: every user of the machine can read a command line.
  */
 export function chooseModel(choice: ModelChoice, env: Environment): Model {
   const providerName = choice.provider ?? env.TOOLCRIB_PROVIDER ?? providerWithKey(choice, env)
   if (!isProvider(providerName))
-    throw invalid(`there is no provider "${providerName}"; use one of ${PROVIDER_NAMES.join(', ')}`)
+    throw invalid(`unknown provider "${providerName}"; use one of ${PROVIDER_NAMES.join(', ')}`)
   const provider = PROVIDERS[providerName]
   const model = choice.model ?? env.TOOLCRIB_MODEL
   if (model === undefined || model === '')
-    throw invalid(`no model of ${providerName} is named; pass --model <id>, or set TOOLCRIB_MODEL`)
+    throw invalid(`no model for ${providerName}; pass --model <id>, or set TOOLCRIB_MODEL`)
   const { baseUrl, apiKeyEnv } = choice
   const keys = apiKeyEnv === undefined ? provider.keys : [apiKeyEnv]
   const apiKey = keys.map((key) => env[key]).find(Boolean)
@@ -65,7 +65,7 @@ export function chooseModel(choice: ModelChoice, env: Environment): Model {
   return provider.open({
     model,
     ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
-    // The user's own server gets a key only when one was named for it.
+    // The user's own server gets a key only if one was named for it.
     ...(apiKey === undefined || (mayGoWithout && apiKeyEnv === undefined) ? {} : { apiKey }),
   })
 }
@@ -75,7 +75,7 @@ function isProvider(name: string): name is ProviderName {
 }
 
 function providerWithKey({ baseUrl }: ModelChoice, env: Environment): string {
-  // Nearly every server that is not a provider's own supports Chat Completions.
+  // Nearly every other server supports Chat Completions.
   if (baseUrl !== undefined) return 'openai-chat'
   const found = PROVIDER_NAMES.find((name) => PROVIDERS[name].keys.some((key) => env[key]))
   if (found !== undefined) return found

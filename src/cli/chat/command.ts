@@ -18,9 +18,9 @@ export function chatCommand(terminal: Terminal): Command {
     .option('--base-url <url>', 'a server with the provider’s API; without --provider, with Chat Completions')
     .option(
       '--api-key-env <name>',
-      'the variable with the key; with --base-url alone, a key is sent only when named here',
+      'the variable that holds the key; with --base-url alone, a key is sent only if named here',
     )
-    .option('--config <file>', 'read this config file and no other')
+    .option('--config <file>', 'read only this config file')
     .option('--lockfile <file>', 'use this lockfile (default: toolcrib.lock beside the config)')
   return withRegistryFlags(command)
     .option('--builtin', 'add the built-in tools: files below this folder, web, memory, kanban board')
@@ -29,11 +29,11 @@ export function chatCommand(terminal: Terminal): Command {
     .option('--system <text>', 'a system prompt')
     .option(
       '--max-iterations <count>',
-      'how many requests a turn may take (default: 25; 75 with deferred tools)',
+      'maximum requests per turn (default: 25; 75 with deferred tools)',
       toCount,
     )
     .option('--yes', 'run every tool without asking')
-    .option('--prompt <text>', 'send this, print the answer and leave')
+    .option('--prompt <text>', 'send this, print the answer and exit')
     .option('--json', 'with --prompt: print answer, stop reason and usage as JSON')
     .addHelpText('after', () => terminal.fit(HELP))
     .action(async (options: ChatOptions, command: Command) => {

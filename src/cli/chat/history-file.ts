@@ -1,7 +1,7 @@
 import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** The lines of earlier chats, the newest first; none when they cannot be read. */
+/** The lines of earlier chats, newest first; none when they cannot be read. */
 export async function readHistory(path: string, limit = 500): Promise<readonly string[]> {
   const text = await readFile(path, 'utf8').catch(() => '')
   const lines = text.split('\n').filter((line) => line !== '')
@@ -14,6 +14,6 @@ export async function keepLine(path: string, line: string): Promise<void> {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     await appendFile(path, `${line.replaceAll('\n', ' ')}\n`, { mode: 0o600 })
   } catch {
-    // The chat works without a history, for example in a read-only home.
+    // The chat works without history, for example with a read-only home folder.
   }
 }

@@ -18,7 +18,7 @@ function open(isInteractive: boolean) {
   return { lines, type }
 }
 
-describe('lines that came early', () => {
+describe('lines that arrive early', () => {
   it('wait for the next prompt', async () => {
     const { lines, type } = open(true)
     await type('next')
@@ -26,7 +26,7 @@ describe('lines that came early', () => {
     lines.close()
   })
 
-  it('answer no question that was not read yet', async () => {
+  it('do not answer a question that is not shown yet', async () => {
     const { lines, type } = open(true)
     await type('y')
     const answer = lines.askAfterPrompt('Run it? ')
@@ -35,7 +35,7 @@ describe('lines that came early', () => {
     lines.close()
   })
 
-  it('answer it where nobody types', async () => {
+  it('answer it when the input is not a terminal', async () => {
     const { lines, type } = open(false)
     await type('y')
     expect(await lines.askAfterPrompt('Run it? ')).toBe('y')

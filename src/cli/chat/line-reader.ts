@@ -6,12 +6,12 @@ export interface LineReaderOptions {
   readonly output: Writable
   /** Whether a person types: lines can be edited and recalled, and prompts are drawn. */
   readonly isInteractive: boolean
-  /** Lines of earlier chats, the newest first. */
+  /** Lines of earlier chats, newest first. */
   readonly history: readonly string[]
   onInterrupt(): void
 }
 
-/** Returns lines one at a time; those that arrive before they are asked for are queued. */
+/** Returns lines one at a time; lines that arrive early are queued. */
 export class LineReader {
   readonly #interface: Interface
   readonly isInteractive: boolean
@@ -41,7 +41,7 @@ export class LineReader {
     })
   }
 
-  /** The next line; undefined when there are no more, or when the signal fires first. */
+  /** Returns the next line; undefined at the end of input, or when the signal is aborted first. */
   ask(prompt: string, signal?: AbortSignal): Promise<string | undefined> {
     if (signal?.aborted) return Promise.resolve(undefined)
     const early = this.#early.shift()
@@ -59,15 +59,15 @@ export class LineReader {
   }
 
   /**
-   * The next line that is typed after the prompt is shown: what was typed before was meant for something else, and is
-   * dropped. Where nobody types, lines are read in order.
+   * Returns the next line typed after the prompt is shown: earlier input was meant for something else and is dropped.
+   * Without a person typing, lines are read in order.
    */
   askAfterPrompt(prompt: string, signal?: AbortSignal): Promise<string | undefined> {
     if (this.isInteractive) this.#early.length = 0
     return this.ask(prompt, signal)
   }
 
-  /** Clears what has been typed on the line, and shows the prompt again. */
+  /** Clears the line being typed, and shows the prompt again. */
   startOver(): void {
     if (!this.isInteractive) return
     this.#interface.write(null, { ctrl: true, name: 'e' })
@@ -83,7 +83,7 @@ export class LineReader {
     const lastLine = prompt.lastIndexOf('\n') + 1
     this.#output.write(prompt.slice(0, lastLine))
     if (!this.isInteractive) return void this.#output.write(prompt.slice(lastLine))
-    // Only a prompt of one line can be redrawn while the user edits the line.
+    // Only a one-line prompt can be redrawn while the user edits the line.
     this.#interface.setPrompt(prompt.slice(lastLine))
     this.#interface.prompt()
   }

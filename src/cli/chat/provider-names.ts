@@ -1,4 +1,4 @@
-/** The providers that a chat can talk to, in the order in which their keys are looked for. */
+/** The providers that a chat supports, in the order in which their keys are looked up. */
 export const PROVIDER_NAMES = [
   'anthropic',
   'openai',

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import pc from 'picocolors'
-import { type AgentEvent, type AgentResult, agentTool, Ledger, loadAgents } from 'toolcrib/agent'
+import { type AgentEvent, type AgentResult, agentTool, Ledger } from 'toolcrib/agent'
+import { loadAgents } from 'toolcrib/agent-files'
 import { configDirectory } from 'toolcrib/mcp'
 import type { SignalSource, Terminal } from '../terminal.ts'
 import { approval } from './approval.ts'
@@ -16,18 +17,18 @@ import { TurnControl } from './turn-control.ts'
 
 export interface ChatOptions extends ModelChoice, ToolSources {
   readonly system?: string
-  /** Say this, print the answer, and leave. */
+  /** Send this, print the answer, and exit. */
   readonly prompt?: string
-  /** Print the answer to `prompt` as JSON, and nothing else. */
+  /** Print only the answer to `prompt`, as JSON. */
   readonly json?: boolean
   /** Run every tool without asking. */
   readonly yes?: boolean
   readonly maxIterations?: number
-  /** A folder of agents in Markdown; `.toolcrib/agents` when absent. */
+  /** A folder of agents in Markdown. Default: `.toolcrib/agents`. */
   readonly agents?: string
 }
 
-/** Tools that find tools or read results, and `agent`, whose own calls are asked about. */
+/** Tools that find tools or read results, and `agent`, whose own calls need approval. */
 const TRUSTED: ReadonlySet<string> = new Set([
   'tool_search',
   'tool_search_regex',
@@ -37,7 +38,7 @@ const TRUSTED: ReadonlySet<string> = new Set([
   'agent',
 ])
 
-/** Runs a chat until the user leaves it, and returns the exit code. */
+/** Runs a chat until the user exits, and returns the exit code. */
 export async function runChat(terminal: Terminal, options: ChatOptions): Promise<number> {
   const model = chooseModel(options, terminal.env)
   const tools = await openChatTools(terminal, options)
@@ -45,7 +46,7 @@ export async function runChat(terminal: Terminal, options: ChatOptions): Promise
   const lines = await openLines(terminal, options, turn)
   const stopListening = listen(terminal.signals, {
     interrupt: () => interrupt(terminal, turn, lines),
-    // Leaves in order, so that no server stays behind.
+    // Exits cleanly, so that no server is left running.
     terminate: () => {
       turn.cancel()
       lines?.close()
@@ -99,7 +100,7 @@ export async function runChat(terminal: Terminal, options: ChatOptions): Promise
   }
 }
 
-/** Calls back on signals of the process. Returns how to stop. */
+/** Listens to process signals. Returns a function that stops listening. */
 function listen(
   signals: SignalSource,
   { interrupt, terminate }: { interrupt(): void; terminate(): void },
@@ -139,7 +140,7 @@ async function talk(conversation: Conversation, { lines, turn, printer, write, e
   }
 }
 
-/** Reads both what the user says and what they approve; undefined where nobody can be asked. */
+/** Reads the user's messages and approvals; undefined when no one can be asked. */
 async function openLines(
   terminal: Terminal,
   { prompt, json }: ChatOptions,
@@ -166,7 +167,7 @@ function interrupt({ output }: Terminal, turn: TurnControl, lines: LineReader | 
   lines?.startOver()
 }
 
-/** Waits up to ten seconds for the servers; tools of slower ones are found once they are there. */
+/** Waits up to ten seconds for the servers; tools of slower ones become available later. */
 async function connect({ servers, serverCount }: ChatTools, write: (text: string) => void): Promise<void> {
   if (serverCount === 0) return
   write(pc.dim(`Connecting to ${serverCount} server${serverCount === 1 ? '' : 's'}…\n`))

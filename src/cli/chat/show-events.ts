@@ -29,10 +29,10 @@ export class EventPrinter {
         for (const result of event.results) line(describeResult(result))
         return
       case 'retrying':
-        line(pc.yellow(`… ${oneLine(event.reason)}; trying again in ${(event.delayMs / 1000).toFixed(1)} s`))
+        line(pc.yellow(`… ${oneLine(event.reason)}; retrying in ${(event.delayMs / 1000).toFixed(1)} s`))
         return
       case 'looping':
-        line(pc.yellow(`… ${oneLine(event.name)} gave the same answer ${event.times} times`))
+        line(pc.yellow(`… ${oneLine(event.name)} returned the same result ${event.times} times`))
         return
       default:
         return

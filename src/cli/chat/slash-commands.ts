@@ -40,20 +40,20 @@ const COMMANDS: Readonly<Record<string, SlashCommand>> = {
   },
   clear: {
     usage: '/clear',
-    summary: 'start over; active tools stay active',
+    summary: 'start a new conversation; active tools stay active',
     run: (view) => {
       view.forget()
-      return 'The conversation starts over. Active tools stay active.'
+      return 'Started a new conversation. Active tools stay active.'
     },
   },
   help: { usage: '/help', summary: 'this list', run: () => help() },
 }
 
-/** Runs a line that begins with a slash, and returns what to print. */
+/** Runs a line that starts with a slash, and returns the text to print. */
 export async function runSlashCommand(line: string, view: ChatView): Promise<string> {
   const [, name = '', argument = ''] = /^\/(\S*)\s*(.*)$/s.exec(line.trim()) ?? []
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (!command) return `There is no command /${oneLine(name)}; see /help`
+  if (!command) return `Unknown command /${oneLine(name)}; see /help`
   try {
     return await command.run(view, argument.trim())
   } catch (error) {
@@ -73,7 +73,7 @@ function listTools(session: Session): string {
     ...active.map(({ name }) => `${pc.green(oneLine(name))}  ${pc.dim('(checked out)')}`),
   ]
   const waiting = session.deferred().length
-  return [...lines, `${lines.length} tools, ${waiting} more found by search`].join('\n')
+  return [...lines, `${lines.length} tools, ${waiting} more available by search`].join('\n')
 }
 
 async function search(session: Session, words: string): Promise<string> {

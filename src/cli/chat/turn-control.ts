@@ -1,9 +1,9 @@
-/** The current turn, if any, and what an interrupt means. */
+/** The current turn, if any, and the effect of an interrupt. */
 export class TurnControl {
   #controller: AbortController | undefined
   #isWarned = false
 
-  /** Fires when the current turn is cancelled. */
+  /** Aborted when the current turn is cancelled. */
   get signal(): AbortSignal | undefined {
     return this.#controller?.signal
   }
@@ -20,12 +20,12 @@ export class TurnControl {
     }
   }
 
-  /** The user has typed something, so the next interrupt does not leave. */
+  /** The user has typed something, so the next interrupt does not exit. */
   stay(): void {
     this.#isWarned = false
   }
 
-  /** The first interrupt cancels the turn, or warns when there is none; the next one leaves. */
+  /** The first interrupt cancels the turn, or warns when there is none; the next one exits. */
   interrupt(): 'cancelled' | 'warned' | 'leave' {
     if (this.#isWarned) return 'leave'
     this.#isWarned = true

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { type ServerFlags, withServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** `toolcrib diff`: what differs from what was approved. */
+/** `toolcrib diff`: how servers differ from their approval. */
 export function diffCommand(terminal: Terminal): Command {
   return withServerFlags(new Command('diff'))
     .description('Show what changed since it was approved, field by field.')
@@ -14,8 +14,8 @@ export function diffCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-Shows a new tool in full, and what the scanner finds suspicious in new and changed tools. The digest after a name stands \
-for the change as it is shown: "toolcrib approve name@digest" approves exactly that. A server that is new or has a different \
+Shows a new tool in full, and what the scanner finds suspicious in new and changed tools. The digest after a name identifies \
+the change as it is shown: "toolcrib approve name@digest" approves exactly that. A server that is new or has a different \
 command is not started just to look at it. Each server is compared with the toolcrib.lock beside the config file that defines \
 it.
 

@@ -7,7 +7,7 @@ import type { Terminal } from '../terminal.ts'
 import { plain } from '../text.ts'
 import { unlockedServers } from '../with-registry.ts'
 
-/** Shows what differs from what was approved. */
+/** Shows how servers differ from their approval. */
 export async function runDiff(terminal: Terminal, flags: ServerFlags): Promise<number> {
   const found = await requireLockfile(terminal, flags)
   const { lockfile, lockPath } = found
@@ -27,7 +27,7 @@ export async function runDiff(terminal: Terminal, flags: ServerFlags): Promise<n
   else {
     showChanges(terminal, changes, findings)
     if (changes.length === 0 && failed.length === 0)
-      terminal.say(`${pc.green('unchanged')} everything is as in ${lockPath}`)
+      terminal.say(`${pc.green('unchanged')} everything matches ${lockPath}`)
     if (changes.length > 0)
       terminal.say(
         `\n${summarise(changes)}; approve with "toolcrib approve <name@digest>", which approves what is shown here and \

@@ -53,7 +53,7 @@ export interface Report {
     readonly state: 'none' | 'damaged' | 'unchanged' | 'changed'
     readonly changes: readonly LockChange[]
   }
-  /** What people should know about config and lockfiles; also noted on stderr. */
+  /** Warnings about config and lockfiles; also printed on stderr. */
   readonly warnings?: readonly string[]
   readonly nextSteps: readonly string[]
 }
@@ -75,7 +75,7 @@ async function examine(terminal: Terminal, flags: DoctorFlags): Promise<Report> 
   })
 }
 
-/** The config that was found, or what is wrong with it. */
+/** Returns the config, or the error message. */
 function orProblem<Value>(found: Promise<Value>): Promise<Value | string> {
   return found.catch((error: unknown) => {
     if (error instanceof ToolcribError) return error.message
@@ -89,12 +89,12 @@ function withoutConfig(problem: string): Report {
   return { healthy: false, files: [], problem, servers: [], findings: [], lockfile, nextSteps }
 }
 
-/** Nobody can say which commands were approved, so none is run. */
+/** Without a readable lockfile it is unknown which commands were approved, so none is run. */
 function withoutLock({ config, lockPath }: FoundConfig, state: 'damaged' | 'none', problem: string): Report {
   const servers = Object.keys(config.servers).map((server) => ({
     server,
     state: 'cold',
-    reason: 'not started: nobody can say whether it was approved',
+    reason: 'not started: whether it was approved is unknown',
     tools: 0,
     tokens: 0,
     warnings: [],
@@ -110,7 +110,7 @@ function withoutLock({ config, lockPath }: FoundConfig, state: 'damaged' | 'none
   }
 }
 
-/** Why servers that were not started, since they are not approved, could not start anyway; by server. */
+/** Why servers that were not started for lack of approval could not start anyway; by server. */
 async function startFaultsOf(
   { config, lockfile }: ReadyRegistry,
   { env, cwd }: Terminal,
@@ -134,12 +134,12 @@ async function startFault(
 ): Promise<string | undefined> {
   if (server.problem !== undefined || server.command === undefined) return server.problem
   const program = await findProgram(server, place)
-  return program === undefined ? `its command "${server.command}" was not found` : undefined
+  return program === undefined ? `command "${server.command}" not found` : undefined
 }
 
 interface Measures {
   readonly countTokens: TokenCounter
-  /** What differs from the lockfile. */
+  /** Differences from the lockfile. */
   readonly changes: readonly LockChange[]
   readonly startFaults: ReadonlyMap<string, string>
 }
@@ -180,7 +180,7 @@ function serverReport(
   const took = connectTime(server, events)
   const warnings = events.flatMap((event) => {
     if (event.server !== server) return []
-    if (event.type === 'tool-invalid') return [`its tool ${event.tool} cannot be used: ${event.reason}`]
+    if (event.type === 'tool-invalid') return [`tool ${event.tool} cannot be used: ${event.reason}`]
     return event.type === 'server-warning' ? [event.warning] : []
   })
   return {
@@ -194,7 +194,7 @@ function serverReport(
   }
 }
 
-/** How long a server took until it was ready or failed. */
+/** How long a server took to become ready or fail. */
 function connectTime(server: string, events: readonly McpEvent[]): number | undefined {
   const states = events
     .filter((event) => event.type === 'server-state')
@@ -210,28 +210,28 @@ interface Diagnosis extends Pick<Measures, 'startFaults' | 'changes'> {
   readonly servers: readonly ServerReport[]
   readonly findings: readonly Finding[]
   readonly state: Report['lockfile']['state']
-  /** How many tools cannot be used. */
+  /** The number of unusable tools. */
   readonly broken: number
 }
 
 function nextSteps({ servers, findings, state, changes, startFaults, broken }: Diagnosis): string[] {
   const steps: string[] = []
-  if (servers.length === 0) steps.push('add a server to the config, or import some with "toolcrib import"')
+  if (servers.length === 0) steps.push('add a server to the config, or run "toolcrib import"')
   const unapproved = new Set(changes.filter((change) => !('tool' in change)).map(({ server }) => server))
   const failed = servers.filter(({ server, state }) => state === 'failed' && !unapproved.has(server))
-  for (const { server } of failed) steps.push(`fix the server "${server}": the reason is above`)
+  for (const { server } of failed) steps.push(`fix server "${server}"; the reason is above`)
   for (const server of startFaults.keys())
-    steps.push(`fix the server "${server}" before you approve it: it cannot start, as said above`)
+    steps.push(`fix server "${server}" before you approve it: it cannot start; the reason is above`)
   if (servers.some(({ state }) => state === 'connecting'))
     steps.push('give slow servers more time with --timeout 60000')
   if (changes.some(({ server }) => !startFaults.has(server)))
-    steps.push('review what changed with "toolcrib diff", then approve it with "toolcrib approve"')
+    steps.push('review the changes with "toolcrib diff", then approve them with "toolcrib approve"')
   if (findings.some(({ severity }) => severity === 'high'))
     steps.push(
-      'read the definitions with high findings; leave out such tools with deny = ["…"], or remove the server',
+      'read the definitions with high findings; exclude such tools with deny = ["…"], or remove the server',
     )
   if (state === 'none' && servers.some((server) => server.state === 'ready'))
-    steps.push('approve the definitions as they are with "toolcrib lock"')
-  if (broken > 0) steps.push(`report the ${plural(broken, 'tool')} that cannot be used to the authors`)
+    steps.push('approve the current definitions with "toolcrib lock"')
+  if (broken > 0) steps.push(`report the ${plural(broken, 'unusable tool')} to the server's authors`)
   return steps
 }

@@ -9,7 +9,7 @@ import type { Report } from './run-doctor.ts'
 export function showReport(terminal: Terminal, report: Report): void {
   const { files, servers, findings, lockfile, problem } = report
   section(terminal, 'Config')
-  // Without a config there is no path of a lockfile.
+  // Without a config there is no lockfile path.
   const isOfLock = problem !== undefined && lockfile.path !== undefined
   if (problem !== undefined && !isOfLock) terminal.say(`  ${pc.red('✗')} ${plain(problem)}`)
   for (const file of files) terminal.say(`  ${pc.green('✓')} ${file}`)
@@ -25,7 +25,7 @@ export function showReport(terminal: Terminal, report: Report): void {
     for (const warning of servers[at]?.warnings ?? []) terminal.say(pc.dim(`      ${plain(warning)}`))
   }
   const isPartial = servers.some(({ state }) => state !== 'ready')
-  const extent = isPartial ? ' in the servers that answered' : ''
+  const extent = isPartial ? ' in the servers that responded' : ''
   if (findings.length > 0) section(terminal, 'Definitions')
   for (const finding of findings) showFinding(terminal, finding)
   if (findings.length === 0 && servers.some(({ tools }) => tools > 0)) {
@@ -35,9 +35,9 @@ export function showReport(terminal: Terminal, report: Report): void {
   if (lockfile.path !== undefined) {
     section(terminal, 'Lockfile')
     if (lockfile.state === 'none' && !isOfLock)
-      terminal.say(`  ${pc.yellow('–')} there is no ${lockfile.path}: nothing notices when tools change`)
+      terminal.say(`  ${pc.yellow('–')} ${lockfile.path} does not exist, so changed tools go unnoticed`)
     if (lockfile.state === 'unchanged')
-      terminal.say(`  ${pc.green('✓')} ${lockfile.path}: everything is as approved${extent}`)
+      terminal.say(`  ${pc.green('✓')} ${lockfile.path}: everything matches the approvals${extent}`)
     if (isOfLock) terminal.say(`  ${pc.red('✗')} ${plain(problem ?? '')}`)
     if (lockfile.state === 'changed')
       terminal.say(`  ${pc.red('✗')} ${lockfile.path}: ${summarise(lockfile.changes)}`)

@@ -14,16 +14,13 @@ export function evalCommand(terminal: Terminal): Command {
     .requiredOption('--queries <file>', 'lines of { id, query, relevant: [ids] }')
     .option(
       '--distractors <file>',
-      'more tools, to make it harder; those with the name of a relevant tool are left out',
+      'additional tools, to make it harder; those with the name of a relevant tool are left out',
     )
     .addOption(
       new Option('--searcher <name>', 'lexical, weighted, regex, semantic, hybrid or all').default('hybrid'),
     )
     .option('--compare <a,b>', 'compare two searchers, query by query')
-    .option(
-      '--misses <file>',
-      'write the queries whose tools are not all among the first five matches, as lines of JSON',
-    )
+    .option('--misses <file>', 'write the queries whose tools are not all in the top five, as JSON lines')
   return withRefreshFlag(withServerFlags(command))
     .addHelpText('after', () => terminal.fit(HELP))
     .action(async (flags: EvalFlags) => {
@@ -34,7 +31,7 @@ export function evalCommand(terminal: Terminal): Command {
 
 const HELP = `
 Without --tools, the tools of the configured servers are searched; their ids are their names, such as \
-mcp__files__read_file. --config, --lockfile, --timeout and --refresh are for these.
+mcp__files__read_file. --config, --lockfile, --timeout and --refresh apply to these.
 ${REFRESH_HELP}
 
 Examples:
@@ -42,4 +39,4 @@ Examples:
   toolcrib eval --tools tools.jsonl --queries queries.jsonl --searcher all
   toolcrib eval --tools tools.jsonl --queries queries.jsonl --compare lexical,hybrid
   toolcrib eval --tools tools.jsonl --queries queries.jsonl --misses misses.jsonl
-Exit codes: 0 done, 1 no server answered, 2 wrong usage or a file that cannot be read.`
+Exit codes: 0 done, 1 no server responded, 2 wrong usage or a file that cannot be read.`

@@ -1,16 +1,16 @@
 import { signTest } from './figures.ts'
 import type { Measurement, QueryOutcome } from './measure.ts'
 
-/** Two searchers on the same queries. A query counts for whoever ranks its tools better (nDCG@10). */
+/** Two searchers on the same queries. A query counts for the one that ranks its tools better (nDCG@10). */
 export interface Comparison {
   readonly first: string
   readonly second: string
   readonly firstBetter: number
   readonly secondBetter: number
   readonly equal: number
-  /** How likely so uneven a split is by chance. Below 0.05 the difference is probably real. */
+  /** The probability of such an uneven split by chance. Below 0.05 the difference is probably real. */
   readonly pValue: number
-  /** The queries on which they differ, the largest differences first. */
+  /** The queries on which they differ, largest differences first. */
   readonly differences: readonly Difference[]
 }
 
@@ -18,7 +18,7 @@ export interface Difference {
   readonly id: string
   readonly query: string
   readonly relevant: readonly string[]
-  /** Rank of the first relevant tool, or null when it is not among the ten. */
+  /** Rank of the first relevant tool, or null when it is not in the top ten. */
   readonly firstRank: number | null
   readonly secondRank: number | null
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { lexical, weighted } from 'toolcrib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { fakeTerminal } from '../fake-terminal.ts'
+import { fakeTerminal } from '../fake-terminal.fixture.ts'
 import { evalCommand } from './command.ts'
 import { compare } from './compare.ts'
 import { confidenceInterval, signTest } from './figures.ts'
@@ -69,7 +69,7 @@ describe('evaluate', () => {
     expect(report.recall['1']).toBe(1)
   })
 
-  it('uses the searcher that is named', async () => {
+  it('uses the named searcher', async () => {
     const tools = await file('t.jsonl', TOOLS)
     const queries = await file('q.jsonl', [{ id: '1', query: 'cast', relevant: ['a', 'b'] }])
     expect((await evaluate({ tools, queries, searcher: 'weighted' })).recall['3']).toBe(1)
@@ -79,7 +79,7 @@ describe('evaluate', () => {
     })
   })
 
-  it('reports progress, and counts a query that cannot be read as one that finds nothing', async () => {
+  it('reports progress, and counts an invalid query as one that finds nothing', async () => {
     const seen: string[] = []
     const report = await evaluate({
       tools: await file('t.jsonl', TOOLS),
@@ -96,11 +96,11 @@ describe('evaluate', () => {
 
   it.each([
     ['not JSON', '{ "id": ', /t\.jsonl:2: /],
-    ['no object', '[]', /t\.jsonl:2: a line must hold/],
+    ['a line that is not an object', '[]', /t\.jsonl:2: a line must be a JSON object/],
     ['no name', { id: 'x' }, /t\.jsonl:2: a tool needs/],
-    ['a server that is not text', { id: 'x', name: 'y', server: 3 }, /t\.jsonl:2: "server"/],
-    ['an id twice', { id: 'a', name: 'y' }, /t\.jsonl: two tools have the id "a"/],
-  ])('refuses tools with %s and says where', async (_, line, message) => {
+    ['a server that is not a string', { id: 'x', name: 'y', server: 3 }, /t\.jsonl:2: "server"/],
+    ['a duplicate id', { id: 'a', name: 'y' }, /t\.jsonl: duplicate tool id "a"/],
+  ])('rejects tools with %s and says where', async (_, line, message) => {
     const tools = await file('t.jsonl', [TOOLS[0], line])
     const queries = await file('q.jsonl', [{ id: '1', query: 'x', relevant: ['a'] }])
     await expect(evaluate({ tools, queries })).rejects.toMatchObject({
@@ -113,12 +113,12 @@ describe('evaluate', () => {
     ['no query', { relevant: ['a'] }, /q\.jsonl:1: a query needs a "query"/],
     ['wrong labels', { query: 'x', relevant: 'a' }, /q\.jsonl:1: a query needs "relevant"/],
     ['nothing relevant', { query: 'x', relevant: [] }, /has no query with relevant tools/],
-  ])('refuses queries with %s and says where', async (_, line, message) => {
+  ])('rejects queries with %s and says where', async (_, line, message) => {
     const tools = await file('t.jsonl', TOOLS)
     await expect(evaluate({ tools, queries: await file('q.jsonl', [line]) })).rejects.toThrow(message)
   })
 
-  it('names a file that is not there', async () => {
+  it('names a missing file', async () => {
     await expect(evaluate({ tools: join(folder, 'none.jsonl'), queries: '' })).rejects.toThrow(
       /cannot read .*none\.jsonl/,
     )
@@ -200,7 +200,7 @@ describe('the flags of toolcrib eval', () => {
   })
 
   it.each(['lexical', 'lexical,lexical', 'lexical,weighted,regex'])(
-    'refuse to compare %s',
+    'reject comparing %s',
     async (searchers) => {
       await expect(run('--compare', searchers)).rejects.toThrow('two different searchers')
     },
@@ -212,7 +212,7 @@ describe('the flags of toolcrib eval', () => {
 })
 
 describe('figures', () => {
-  it('give an interval that holds the mean, the same each time', () => {
+  it('give a repeatable interval that contains the mean', () => {
     const values = Array.from({ length: 200 }, (_, index) => (index % 4 === 0 ? 0 : 1))
     const [low, high] = confidenceInterval(values)
     expect(low).toBeGreaterThan(0.65)

@@ -1,7 +1,7 @@
 /** A range as two shares. */
 export type Interval = readonly [low: number, high: number]
 
-/** How often the queries are resampled to see how far a mean moves. */
+/** How often the queries are resampled to estimate how much a mean varies. */
 const DRAWS = 1_000
 
 export function mean(values: readonly number[]): number {
@@ -12,7 +12,7 @@ export function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits))
 }
 
-/** Where a mean lies with 95 % confidence, by the bootstrap: many resamples, always the same ones. */
+/** The 95 % confidence interval of a mean, by a repeatable bootstrap. */
 export function confidenceInterval(values: readonly number[]): Interval {
   const random = seededRandom(42)
   const means = Array.from({ length: DRAWS }, () => {
@@ -27,11 +27,11 @@ export function confidenceInterval(values: readonly number[]): Interval {
   ]
 }
 
-/** How likely so uneven a split is when neither side is better: the two-sided sign test. */
+/** The probability of such an uneven split when neither side is better: the two-sided sign test. */
 export function signTest(wins: number, losses: number): number {
   const rounds = wins + losses
   if (rounds === 0) return 1
-  // Log factorials, since a thousand queries overflow plain ones.
+  // Log factorials, since plain ones overflow with a thousand queries.
   const logFactorial = [0]
   for (let n = 1; n <= rounds; n++) logFactorial[n] = (logFactorial[n - 1] ?? 0) + Math.log(n)
   const at = (n: number) => logFactorial[n] ?? 0

@@ -6,7 +6,7 @@ export interface EvalFiles {
   readonly tools: string | readonly EvalTool[]
   /** A file of lines `{ id, query, relevant: [ids] }`. */
   readonly queries: string
-  /** More tools, to make it harder. Those with the name of a relevant tool are left out. */
+  /** Additional tools, to make it harder. Those with the name of a relevant tool are left out. */
   readonly distractors?: string
 }
 
@@ -29,7 +29,7 @@ export interface EvalCase {
   readonly queries: readonly EvalQuery[]
 }
 
-/** Reads the files of a case; throws `config-invalid`, with file and line, for what cannot be used. */
+/** Reads the files of a case; throws `config-invalid`, with file and line, for invalid content. */
 export async function loadCase(options: EvalFiles): Promise<EvalCase> {
   const isFile = typeof options.tools === 'string'
   const tools = isFile ? await readLines(options.tools, toTool) : options.tools
@@ -39,10 +39,10 @@ export async function loadCase(options: EvalFiles): Promise<EvalCase> {
     const repeated = tools.find((tool) => ids.get(tool.id) !== tool)
     throw new ToolcribError(
       'config-invalid',
-      `${isFile ? `${options.tools}: ` : ''}two tools have the id "${repeated?.id}"; ids must differ`,
+      `${isFile ? `${options.tools}: ` : ''}duplicate tool id "${repeated?.id}"; ids must be unique`,
     )
   }
-  // A query without a relevant tool has no recall.
+  // A query without relevant tools has no recall.
   const labelled = queries.filter(({ relevant }) => relevant.length > 0)
   if (labelled.length === 0) {
     throw new ToolcribError('config-invalid', `${options.queries} has no query with relevant tools; add some`)
@@ -76,9 +76,9 @@ async function readLines<Item>(file: string, toItem: (line: unknown) => Item): P
 function toTool(line: unknown): EvalTool {
   const { id, server, name, description, inputSchema } = objectOf(line)
   if (typeof id !== 'string' || typeof name !== 'string')
-    throw new Error('a tool needs an "id" and a "name", both text')
+    throw new Error('a tool needs an "id" and a "name", both strings')
   if (server !== undefined && server !== null && typeof server !== 'string')
-    throw new Error('"server" must be text')
+    throw new Error('"server" must be a string')
   return {
     id,
     name,
@@ -90,7 +90,7 @@ function toTool(line: unknown): EvalTool {
 
 function toQuery(line: unknown): EvalQuery {
   const { id, query, relevant } = objectOf(line)
-  if (typeof query !== 'string') throw new Error('a query needs a "query", which is text')
+  if (typeof query !== 'string') throw new Error('a query needs a "query", a string')
   if (!Array.isArray(relevant) || !relevant.every((id): id is string => typeof id === 'string')) {
     throw new Error('a query needs "relevant", a list of tool ids')
   }
@@ -98,7 +98,7 @@ function toQuery(line: unknown): EvalQuery {
 }
 
 function objectOf(value: unknown): Record<string, unknown> {
-  if (!isObject(value)) throw new Error('a line must hold one JSON object')
+  if (!isObject(value)) throw new Error('a line must be a JSON object')
   return value
 }
 
@@ -106,7 +106,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** One group per server, as a registry has them; fills `idOf`, since names may repeat. */
+/** One group per server, as in a registry; fills `idOf`, since names may repeat. */
 export function toGroups(tools: readonly EvalTool[], idOf: Map<Listing, string>): Map<string, Listing[]> {
   const groups = new Map<string, Listing[]>()
   for (const { id, server, name, description, inputSchema } of tools) {

@@ -4,22 +4,22 @@ import { CatalogueSearch, type Listing, type Searcher, ToolcribError } from 'too
 import { confidenceInterval, type Interval, mean, rounded } from './figures.ts'
 import { type EvalCase, toGroups } from './load-case.ts'
 
-/** How far down the ranking is looked at. */
+/** How many matches are evaluated. */
 const DEPTH = 10
-/** Queries that run before the clock counts, so that the figures show a process that is warm. */
+/** Queries that run before timing starts, so that the figures show a warm process. */
 const WARM_UP = 200
 
 type Cutoff = '1' | '3' | '5' | '10'
 export const CUTOFFS: readonly Cutoff[] = ['1', '3', '5', '10']
 
-/** What a searcher reached on a case. Shares are between 0 and 1. */
+/** The results of a searcher on a case. Shares are between 0 and 1. */
 export interface EvalReport {
   readonly searcher: string
   readonly tools: number
   readonly queries: number
-  /** By how many matches were looked at: the share of the relevant tools among them, averaged over the queries. */
+  /** Per number of matches considered: the share of the relevant tools among them, averaged over the queries. */
   readonly recall: Readonly<Record<Cutoff, number>>
-  /** Where each recall lies with 95 % confidence, had other queries of this kind been asked. */
+  /** The 95 % confidence interval of each recall. */
   readonly recallIntervals: Readonly<Record<Cutoff, Interval>>
   readonly ndcg10: number
   readonly mrr: number
@@ -29,12 +29,12 @@ export interface EvalReport {
   readonly indexBytes: number
 }
 
-/** How one query went. */
+/** The result of one query. */
 export interface QueryOutcome {
   readonly id: string
   readonly query: string
   readonly relevant: readonly string[]
-  /** The ids that were found, best first. */
+  /** The ids found, best first. */
   readonly found: readonly string[]
   readonly recall: Readonly<Record<Cutoff, number>>
   readonly ndcg: number
@@ -58,7 +58,7 @@ export async function measure(
   const bytesBefore = heapBytes()
   const indexStart = performance.now()
   catalogue.sync(groups)
-  // An index opens with the first search.
+  // The index is built with the first search.
   await find(catalogue, queries[0]?.query ?? 'anything')
   const indexMs = performance.now() - indexStart
   const indexBytes = Math.max(0, heapBytes() - bytesBefore)
@@ -93,7 +93,7 @@ export async function measure(
   return { report, outcomes }
 }
 
-/** A query that cannot be read finds nothing. */
+/** An invalid query finds nothing. */
 async function find(catalogue: CatalogueSearch, query: string): Promise<Listing[]> {
   try {
     const { ranked } = await catalogue.search(query, { limit: DEPTH })
@@ -104,7 +104,7 @@ async function find(catalogue: CatalogueSearch, query: string): Promise<Listing[
   }
 }
 
-/** How much of what is relevant was found, and how far up. */
+/** How many relevant tools were found, and at which ranks. */
 export function score(
   found: readonly string[],
   relevant: ReadonlySet<string>,
@@ -129,7 +129,7 @@ function byCutoff<Value>(figure: (cutoff: Cutoff) => Value): Record<Cutoff, Valu
   return { '1': figure('1'), '3': figure('3'), '5': figure('5'), '10': figure('10') }
 }
 
-/** Bytes in use once garbage is gone, typed arrays included. */
+/** Bytes in use after garbage collection, including typed arrays. */
 function heapBytes(): number {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')

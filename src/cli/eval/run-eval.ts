@@ -20,7 +20,7 @@ const SEARCHERS: Readonly<Record<string, () => Searcher>> = {
 }
 
 export interface EvalOptions extends EvalFiles {
-  /** `hybrid` when absent. */
+  /** Default: `hybrid`. */
   readonly searcher?: string
   onProgress?(done: number, total: number): void
 }
@@ -35,7 +35,7 @@ export async function evaluate({
 }
 
 export interface EvalFlags extends Omit<EvalFiles, 'tools'>, ServerFlags, RefreshFlags {
-  /** A file of tools; those of the configured servers when absent. */
+  /** A file of tools. Default: the tools of the configured servers. */
   readonly tools?: string
   readonly searcher: string
   readonly compare?: string
@@ -61,7 +61,7 @@ export async function runEval(terminal: Terminal, flags: EvalFlags): Promise<num
   return 0
 }
 
-/** The tools of the configured servers, under their full names as ids. */
+/** The tools of the configured servers, with their full names as ids. */
 function configuredTools(terminal: Terminal, flags: EvalFlags): Promise<EvalTool[]> {
   return withRegistry(terminal, flags, remembering(flags), async ({ registry, statuses }) => {
     if (noteMissing(terminal, statuses, 'searched') !== 0)
@@ -80,14 +80,14 @@ function configuredTools(terminal: Terminal, flags: EvalFlags): Promise<EvalTool
   })
 }
 
-/** Notes labels that name no tool: they are probably mistyped, and can never be found. */
+/** Notes labels that match no tool: they are probably mistyped, and can never be found. */
 function noteUnknownIds(terminal: Terminal, { tools, queries }: EvalCase): void {
   const known = new Set(tools.map(({ id }) => id))
   const unknown = new Set(queries.flatMap(({ relevant }) => relevant).filter((id) => !known.has(id)))
   if (unknown.size === 0) return
   const some = [...unknown].slice(0, 3).join(', ')
-  const ids = plural(unknown.size, 'relevant id belongs', 'relevant ids belong')
-  terminal.note(`${ids} to no tool and will never be found: ${some}; correct the labels`)
+  const ids = plural(unknown.size, 'relevant id matches', 'relevant ids match')
+  terminal.note(`${ids} no tool: ${some}; correct the labels`)
 }
 
 function wantedSearchers({ searcher, compare: pair }: EvalFlags): readonly string[] {
@@ -101,7 +101,7 @@ function searcherNamed(name: string): Searcher {
   const open = Object.hasOwn(SEARCHERS, name) ? SEARCHERS[name] : undefined
   if (open !== undefined) return open()
   const known = Object.keys(SEARCHERS).join(', ')
-  throw new ToolcribError('config-invalid', `there is no searcher "${name}"; use one of ${known}, or all`)
+  throw new ToolcribError('config-invalid', `unknown searcher "${name}"; use one of ${known}, or all`)
 }
 
 function progressOf(terminal: Terminal, name: string): (done: number, total: number) => void {
@@ -172,7 +172,9 @@ function showComparison(
   terminal.say(
     `\n${first} ranks better on ${firstBetter} queries, ${second} on ${secondBetter}; ${equal} are equal.`,
   )
-  terminal.say(pValue < 0.05 ? `Probably not by chance: p = ${pValue}.` : `May be by chance: p = ${pValue}.`)
+  terminal.say(
+    pValue < 0.05 ? `Probably not by chance: p = ${pValue}.` : `Possibly by chance: p = ${pValue}.`,
+  )
   terminal.say(
     '\nLargest differences (rank of the first relevant tool, – when it is not among the first ten):',
   )

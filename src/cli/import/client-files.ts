@@ -1,9 +1,9 @@
 import { posix, win32 } from 'node:path'
 import { fromCodex, fromOpencode, fromZed, type ReadServers, serversUnder } from './read-servers.ts'
 
-/** Where one program keeps its MCP servers. */
+/** Where one program stores its MCP servers. */
 export interface ClientFile {
-  /** A short name, for flags and for telling servers of one name apart. */
+  /** A short name, for flags and to distinguish servers with the same name. */
   readonly client: string
   readonly title: string
   readonly path: string
@@ -15,14 +15,14 @@ export interface ClientPlace {
   readonly home: string
   readonly platform: NodeJS.Platform
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The project's folder, for files that programs keep there. */
+  /** The project folder, for files that programs store there. */
   readonly cwd: string
 }
 
-/** The files in which well-known MCP clients and editors keep their servers, whether they exist or not. */
+/** The files in which well-known MCP clients and editors store their servers, whether they exist or not. */
 export function clientFiles({ home, platform, env, cwd }: ClientPlace): ClientFile[] {
   const { join } = platform === 'win32' ? win32 : posix
-  // A variable that is set to nothing counts as not set.
+  // An empty variable counts as not set.
   const roaming = env.APPDATA || join(home, 'AppData', 'Roaming')
   const dotConfig = env.XDG_CONFIG_HOME || join(home, '.config')
   const applications =

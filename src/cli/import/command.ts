@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { Terminal } from '../terminal.ts'
 import type { ImportFlags } from './run-import.ts'
 
-/** `toolcrib import`: adds the servers that other programs are configured with. */
+/** `toolcrib import`: adds the servers of other programs. */
 export function importCommand(terminal: Terminal): Command {
   return new Command('import')
     .description('Find the MCP servers that your editors and assistants use, and add them to toolcrib.toml.')
@@ -25,11 +25,11 @@ export function importCommand(terminal: Terminal): Command {
 const HELP = `
 New servers are appended to the file; without --force, nothing in it changes. The files of the other programs are only \
 read. A .json file is written as editors read it, under mcpServers. Keys that only the other program understands (envFile, \
-autoApprove, trust, …) are left out, and named.
+autoApprove, trust, …) are left out and listed.
 
 Examples:
   toolcrib import --dry-run            look first
-  toolcrib import                      everything that is found
+  toolcrib import                      everything found
   toolcrib import cursor codex         two programs
   toolcrib import --user               into your own config, for every project
   toolcrib import --to team/mcp.json   as JSON

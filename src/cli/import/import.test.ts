@@ -33,7 +33,7 @@ const written = async () => parse(await readFile(join(cwd, 'toolcrib.toml'), 'ut
 const files = { command: 'npx', args: ['-y', 'files'] }
 
 describe('importing servers', () => {
-  it('reads what each program writes, in its own form', async () => {
+  it("reads each program's own format", async () => {
     const config = join(home, '.config')
     await write(join(config, 'Claude', 'claude_desktop_config.json'), { mcpServers: { desktop: files } })
     await write(join(home, '.claude.json'), {
@@ -120,13 +120,13 @@ describe('importing servers', () => {
       '/h/Library/Application Support/Code/User/mcp.json',
     ],
     ['win32', 'C:\\Roaming\\Claude\\claude_desktop_config.json', 'C:\\Roaming\\Code\\User\\mcp.json'],
-  ] as const)('looks where programs keep their files on %s', (platform, ...expected) => {
+  ] as const)('looks where programs store their files on %s', (platform, ...expected) => {
     const env = platform === 'win32' ? { APPDATA: 'C:\\Roaming' } : {}
     const paths = clientFiles({ home: '/h', cwd: '/p', platform, env }).map(({ path }) => path)
     expect(paths).toEqual(expect.arrayContaining(expected))
   })
 
-  it('keeps what is there, comments and all, and adds behind it', async () => {
+  it('keeps existing content and comments, and appends', async () => {
     const mine = '# mine\n[tools]\nregistry_mode = "lazy" # so\n\n[server.files]\ncommand = "own"\n'
     await write(join(cwd, 'toolcrib.toml'), mine)
     await chmod(join(cwd, 'toolcrib.toml'), 0o644)
@@ -150,13 +150,13 @@ describe('importing servers', () => {
     expect(await readFile(join(cwd, 'toolcrib.toml'), 'utf8')).toBe(text)
   })
 
-  it('writes nothing when only asked to look', async () => {
+  it('writes nothing on a dry run', async () => {
     await write(join(home, '.cursor', 'mcp.json'), { mcpServers: { files } })
     expect(await run({ isDry: true })).toMatchObject({ added: ['files'], written: false })
     await expect(stat(join(cwd, 'toolcrib.toml'))).rejects.toThrow()
   })
 
-  it('skips servers that are disabled or invalid, and says so', async () => {
+  it('skips disabled and invalid servers, and reports them', async () => {
     await write(join(home, '.cursor', 'mcp.json'), {
       mcpServers: { off: { ...files, disabled: true }, 'a,b': files, empty: {}, good: files },
     })
@@ -225,7 +225,7 @@ describe('importing servers', () => {
     // biome-ignore-end lint/suspicious/noTemplateCurlyInString: variables of configs, not of this file
   })
 
-  it('ends well only if every file that was found could be read', async () => {
+  it('succeeds only if every file found could be read', async () => {
     expect(exitCodeOf(await run())).toBe(1)
     await write(join(home, '.cursor', 'mcp.json'), { mcpServers: { files } })
     expect(exitCodeOf(await run())).toBe(0)
@@ -243,11 +243,11 @@ describe('importing servers', () => {
     expect((await stat(join(cwd, 'toolcrib.toml'))).mode & 0o777).toBe(0o600)
   })
 
-  it('takes only the programs that are asked for, and names those it knows', async () => {
+  it('imports only from the named programs, and lists the known ones', async () => {
     await write(join(home, '.cursor', 'mcp.json'), { mcpServers: { files } })
     await write(join(home, '.gemini', 'settings.json'), { mcpServers: { other: { command: 'x' } } })
     expect((await run({ clients: ['gemini'] })).added).toEqual(['other'])
-    await expect(run({ clients: ['emacs'] })).rejects.toThrow(/not a known program; use one of .*cursor/)
+    await expect(run({ clients: ['emacs'] })).rejects.toThrow(/unknown program "emacs"; use one of .*cursor/)
   })
 
   it('does not touch an invalid target', async () => {

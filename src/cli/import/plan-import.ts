@@ -5,14 +5,14 @@ import { readConfig } from 'toolcrib/mcp'
 import type { ClientFile } from './client-files.ts'
 import type { ImportedServer } from './read-servers.ts'
 
-/** What becomes of one server that was found. */
+/** What happens to one server that was found. */
 export interface PlannedServer {
   readonly name: string
   /** `added` under the name `as`; `present`: already there under that name; the others are skipped. */
   readonly outcome: 'added' | 'present' | 'disabled' | 'invalid'
   readonly as?: string
   readonly reason?: string
-  /** Keys of the program's own that are not imported. */
+  /** The program's own keys that are not imported. */
   readonly leftBehind?: readonly string[]
 }
 
@@ -26,13 +26,13 @@ export interface PlannedFile {
 
 export interface ImportPlan {
   readonly files: readonly PlannedFile[]
-  /** What is to be written, by name. */
+  /** The servers to write, by name. */
   readonly added: ReadonlyMap<string, ImportedServer>
 }
 
 /**
  * Decides what to import from the files that exist. A server that is already there under any name is skipped; when
- * another server has its name, the program's name is appended. Nothing that is there is changed.
+ * another server has its name, the program's name is appended. Existing content is not changed.
  */
 export function planImport(
   files: readonly { readonly file: ClientFile; readonly text: string }[],
@@ -88,7 +88,7 @@ class JsonFault extends Error {
   }
 }
 
-/** What is wrong with a file, with the line where that is known. */
+/** Describes an error in a file, with the line if known. */
 function describe(error: unknown, text: string): string {
   const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
   if (error instanceof TomlError) return `line ${error.line}: ${reason}`

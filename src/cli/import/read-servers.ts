@@ -1,4 +1,4 @@
-/** A server as a program wrote it, in the keys that a toolcrib config knows. */
+/** A server as another program wrote it, in the keys of a toolcrib config. */
 export interface ImportedServer {
   readonly command?: unknown
   readonly args?: unknown
@@ -10,11 +10,11 @@ export interface ImportedServer {
   readonly allow?: unknown
   readonly deny?: unknown
   readonly disabled?: boolean
-  /** Keys of the program's own that have a value and are not imported. */
+  /** The program's own keys that have a value and are not imported. */
   readonly leftBehind?: readonly string[]
 }
 
-/** Takes the servers out of a program's parsed config. */
+/** Extracts the servers from a program's parsed config. */
 export type ReadServers = (data: unknown) => ReadonlyMap<string, ImportedServer>
 
 /** Servers by name under one or several keys, each a name or a path of names. */
@@ -53,7 +53,7 @@ export const fromCodex: ReadServers = (data) =>
     })
   })
 
-/** Variables that a server gets from the environment; empty when they are not set. */
+/** Variables that a server inherits from the environment; empty when they are not set. */
 function handedOn(names: unknown): Record<string, string> {
   const listed = Array.isArray(names) ? names : []
   const variables = listed.map((item) => (isTable(item) ? item.name : item))
@@ -127,7 +127,7 @@ const TAKEN = new Set([
   ...ALLOW_KEYS,
   ...DENY_KEYS,
 ])
-/** Notes, and keys that repeat what is imported. */
+/** Comments, and keys that repeat what is imported. */
 const IDLE = new Set(['name', 'description', 'comment', '_comment', 'transport', 'transportType', 'source'])
 
 function leftBehind(server: Readonly<Record<string, unknown>>): string[] {
@@ -135,7 +135,7 @@ function leftBehind(server: Readonly<Record<string, unknown>>): string[] {
   return left.filter(([, value]) => !isSilent(value)).map(([key]) => key)
 }
 
-/** Whether a value is off or empty, so that leaving it out changes nothing. */
+/** Whether a value is off or empty, so that omitting it changes nothing. */
 function isSilent(value: unknown): boolean {
   if (value === null || value === undefined || value === false || value === '') return true
   return typeof value === 'object' && Object.keys(value).length === 0
@@ -151,7 +151,7 @@ const USER_HOME = '${userHome}'
 const HOME = '${HOME}'
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: variables of configs, not of this file
 
-/** VS Code asks its user for `${input:api-key}`; here that is the environment variable `API_KEY`. */
+/** VS Code prompts its user for `${input:api-key}`; here it is the environment variable `API_KEY`. */
 function toVariable(text: string): string {
   return text
     .replaceAll(USER_HOME, HOME)

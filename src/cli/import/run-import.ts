@@ -19,7 +19,7 @@ export interface ImportFlags {
   readonly json?: boolean
 }
 
-/** Adds the servers that other programs are configured with to a config file. */
+/** Adds the servers of other programs to a config file. */
 export async function runImport(
   terminal: Terminal,
   clients: readonly string[],
@@ -47,7 +47,7 @@ export function exitCodeOf({ files }: Pick<ImportOutcome, 'files'>): 0 | 1 {
 }
 
 export interface ImportOptions extends ClientPlace {
-  /** Names of programs; all, when empty. */
+  /** Names of programs; empty means all. */
   readonly clients: readonly string[]
   readonly target: string
   readonly isDry: boolean
@@ -58,14 +58,14 @@ export interface ImportOptions extends ClientPlace {
 export interface ImportOutcome {
   readonly target: string
   readonly files: ImportPlan['files']
-  /** Names under which servers were added, or would be. */
+  /** Names of the servers that were added, or would be. */
   readonly added: readonly string[]
-  /** Names of the servers that were in the target, and stay. */
+  /** Names of the servers that were already in the target. */
   readonly kept: readonly string[]
   readonly written: boolean
   /** True when the target was replaced, or would be: its content is lost. */
   readonly replaced: boolean
-  /** Where servers were looked for, whether the file exists or not. */
+  /** Where it looked for servers, including files that do not exist. */
   readonly looked: readonly string[]
   /** How many variables and headers were copied with their values. */
   readonly copiedValues: number
@@ -85,7 +85,7 @@ export async function importServers({
   if (unknown !== undefined)
     throw new ToolcribError(
       'config-invalid',
-      `"${unknown}" is not a known program; use one of ${[...known].join(', ')}`,
+      `unknown program "${unknown}"; use one of ${[...known].join(', ')}`,
     )
   const wanted = files.filter(({ client }) => clients.length === 0 || clients.includes(client))
   const file = await openTarget(target, { isReplaced })
@@ -145,11 +145,11 @@ function show(terminal: Terminal, outcome: ImportOutcome): void {
   const what = `${plural(added.length, 'server')} to ${target}${replaced ? ', replacing the file' : beside}`
   if (added.length === 0) terminal.say(`nothing new for ${target}`)
   else if (written) terminal.say(`${pc.green('added')} ${what}; check with "toolcrib doctor"`)
-  else terminal.say(`would add ${what}; leave out --dry-run to do so`)
+  else terminal.say(`would add ${what}; run without --dry-run to write it`)
   if (written && copiedValues > 0)
     terminal.say(
       pc.yellow(
-        `${plural(copiedValues, 'value')} of variables or headers came along: keep the file private, or write \${NAME} instead`,
+        `${plural(copiedValues, 'value of a variable or header was', 'values of variables or headers were')} copied: keep the file private, or write \${NAME} instead`,
       ),
     )
 }

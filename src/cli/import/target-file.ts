@@ -9,17 +9,17 @@ import { type ImportedServer, serversUnder } from './read-servers.ts'
 
 /** The file that servers are added to. */
 export interface TargetFile {
-  /** The servers that are in it. */
+  /** The servers already in it. */
   readonly present: ReadonlyMap<string, ImportedServer>
-  /** True when it has content that is replaced. */
+  /** True when it has content that will be replaced. */
   readonly isReplaced: boolean
-  /** Appends servers to what is there; the result is checked before it replaces the file. */
+  /** Appends servers to the content; the result is validated before it replaces the file. */
   add(servers: ReadonlyMap<string, ImportedServer>): Promise<void>
 }
 
 /**
- * Opens the file, in the format that its extension says. With `isReplaced`, its content is ignored. Throws
- * `config-invalid` for a file that cannot be read or parsed.
+ * Opens the file, in the format of its extension. With `isReplaced`, its content is ignored. Throws `config-invalid`
+ * for a file that cannot be read or parsed.
  */
 export async function openTarget(path: string, { isReplaced }: { isReplaced: boolean }): Promise<TargetFile> {
   const format = formatOf(path)
@@ -44,7 +44,7 @@ export async function openTarget(path: string, { isReplaced }: { isReplaced: boo
 
 interface Format {
   parse(text: string): unknown
-  /** The text with servers added; comments and order of what is there stay. */
+  /** Returns the text with the servers added; comments and order are preserved. */
   add(before: string | undefined, servers: Readonly<Record<string, ImportedServer>>): string
 }
 
@@ -110,7 +110,7 @@ const presentServers = serversUnder('server', 'servers', 'mcpServers')
 async function replaceFile(path: string, text: string, { isNew }: { isNew: boolean }): Promise<void> {
   const draft = `${path}.${randomUUID()}`
   try {
-    // Values of variables may be secrets: only the owner can read a new file.
+    // Values of variables may be secrets, so a new file is readable only by its owner.
     const mode = isNew ? 0o600 : (await stat(path)).mode & 0o777
     await mkdir(dirname(path), { recursive: true })
     await writeFile(draft, text, { mode })

@@ -3,10 +3,10 @@ import { REFRESH_HELP, REGISTRY_HELP, withRefreshFlag, withRegistryFlags, withSe
 import type { Terminal } from '../terminal.ts'
 import type { ListFlags } from './run-list.ts'
 
-/** `toolcrib list`: servers and their tools, with what each costs in tokens. */
+/** `toolcrib list`: servers and their tools, with the token cost of each. */
 export function listCommand(terminal: Terminal): Command {
   return withRefreshFlag(withRegistryFlags(withServerFlags(new Command('list'))))
-    .description('List servers and their tools, with what each definition costs in tokens.')
+    .description('List servers and their tools, with the token cost of each definition.')
     .argument('[servers...]', 'only these servers')
     .option('--schema', "show each tool's description and input schema in full")
     .addHelpText('after', () => terminal.fit(HELP))
@@ -27,4 +27,4 @@ Tokens are exact (o200k), counted over name, description and parameters: what a 
 ${REGISTRY_HELP}
 ${REFRESH_HELP}
 Missing servers are reported on stderr, with the reason.
-Exit codes: 0 done, 1 no server answered, 2 wrong usage, no config or no such server.`
+Exit codes: 0 done, 1 no server responded, 2 wrong usage, no config or an unknown server.`

@@ -16,7 +16,7 @@ export interface ListFlags extends ServerFlags, RegistryFlags, RefreshFlags {
   readonly schema?: boolean
 }
 
-/** Lists servers and their tools, with what each costs in tokens. */
+/** Lists servers and their tools, with the token cost of each. */
 export async function runList(
   terminal: Terminal,
   names: readonly string[],
@@ -38,7 +38,7 @@ function requireServers(names: readonly string[], known: readonly string[]): voi
   const unknown = names.filter((name) => !known.includes(name)).map((name) => `"${name}"`)
   if (unknown.length === 0) return
   const configured = known.length > 0 ? `the config has ${known.join(', ')}` : 'the config has none'
-  throw new ToolcribError('config-invalid', `there is no server ${unknown.join(' or ')}; ${configured}`)
+  throw new ToolcribError('config-invalid', `unknown server ${unknown.join(', ')}; ${configured}`)
 }
 
 interface ListedTool {

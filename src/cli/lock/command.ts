@@ -14,12 +14,12 @@ export function lockCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-Starts the servers of the project's config and approves everything they list; if there is a lockfile already, look at \
+Starts the servers of the project's config and approves everything they list; if there already is a lockfile, look at \
 "toolcrib diff" first. The servers of your user config have a lockfile beside that file; lock them with --config.
 Commit toolcrib.lock; it is made for review. Variables are written by name. A literal that looks like a secret is written as a \
 digest and reported; better use a \${VARIABLE}.
 
-From then on, a tool whose name, title, description, schemas or annotations change is in quarantine: it is neither found nor \
+After that, a tool whose name, title, description, schemas or annotations change is quarantined: it is neither found nor \
 callable. A server whose command changes is not started. "toolcrib approve" approves the change. A damaged lockfile is \
 replaced, and its content ignored. A server that cannot be asked keeps its earlier approval; when no server can be asked, \
 nothing is written.

@@ -67,7 +67,7 @@ function literalsOf(observed: ReadonlyMap<string, ObservedServer>): Outcome['lit
     .filter(({ places }) => places.length > 0)
 }
 
-/** Throws when no server answered: an empty lockfile would hold back every server. */
+/** Throws when no server responded: an empty lockfile would block every server. */
 function requireAnswers(configured: number, failed: Observation['failed'], lockPath: string): void {
   if (configured === 0)
     throw new ToolcribError(
@@ -79,7 +79,7 @@ function requireAnswers(configured: number, failed: Observation['failed'], lockP
   const step = 'find out why with "toolcrib doctor", then lock again'
   throw new ToolcribError(
     'source-unavailable',
-    [`no server answered, so nothing is written to ${lockPath}; ${step}`, ...reasons].join('\n'),
+    [`no server responded, so nothing was written to ${lockPath}; ${step}`, ...reasons].join('\n'),
   )
 }
 
@@ -102,13 +102,13 @@ interface Outcome {
   readonly servers: number
   readonly tools: number
   readonly changes: readonly LockChange[]
-  /** What the scanner finds suspicious in what was locked. */
+  /** The scanner's findings in what was locked. */
   readonly findings: readonly Finding[]
-  /** Where the config holds what looks like a secret and is not a variable. */
+  /** Where the config contains a literal that looks like a secret. */
   readonly literals: readonly { readonly server: string; readonly places: readonly string[] }[]
-  /** Servers of other config files, which have lockfiles of their own. */
+  /** Servers of other config files, which have their own lockfiles. */
   readonly others: readonly string[]
-  /** Servers that could not be asked; `kept`: an earlier approval stays. */
+  /** Servers that could not be asked; `kept`: an earlier approval is kept. */
   readonly failed: readonly { readonly server: string; readonly reason: string; readonly kept: boolean }[]
   /** True when a damaged lockfile was replaced. */
   readonly replaced: boolean
@@ -131,7 +131,7 @@ function show(terminal: Terminal, outcome: Outcome): void {
       `${pc.yellow('note')} not locked: ${others.join(', ')} of another config file; lock these with --config and that file`,
     )
   for (const { server, reason, kept } of failed) {
-    const outcome = kept ? 'its earlier approval stays' : 'it is not in the lockfile'
+    const outcome = kept ? 'its earlier approval is kept' : 'it is not in the lockfile'
     terminal.note(`${pc.red('failed')} ${server}: ${plain(reason)}; ${outcome}`)
   }
 }

@@ -8,7 +8,7 @@ export function searchCommand(terminal: Terminal): Command {
   return withRefreshFlag(withRegistryFlags(withServerFlags(new Command('search'))))
     .description('Search the tools of your servers as a model would, and show why each was found.')
     .argument('<query...>', 'words, or the query language below')
-    .option('--limit <count>', 'how many matches, 1 to 50', toLimit, 5)
+    .option('--limit <count>', 'number of matches, 1 to 50', toLimit, 5)
     .addOption(
       new Option('--searcher <name>', 'how tools are ranked')
         .choices(['lexical', 'weighted', 'regex', 'hybrid'])
@@ -29,12 +29,12 @@ Examples:
   toolcrib search 'select:mcp__files__read_file'
   toolcrib search '/^list_/' --limit 20        a regular expression
   toolcrib search --searcher lexical tidy up   by words only, not by meaning
-Quote what your shell would interpret. Finding nothing is not a failure.
+Quote what your shell would interpret. An empty result is not an error.
 
 ${REGISTRY_HELP}
 ${REFRESH_HELP}
 Missing servers are reported on stderr, with the reason.
-Exit codes: 0 done, 1 no server answered, 2 an invalid query or config.`
+Exit codes: 0 done, 1 no server responded, 2 an invalid query or config.`
 
 function toLimit(value: string): number {
   const count = Number(value)

@@ -12,7 +12,7 @@ export interface SearchFlags extends ServerFlags, RegistryFlags, RefreshFlags {
   readonly searcher: SearcherName | 'hybrid'
 }
 
-/** Searches as a model would, and prints what is found and why. */
+/** Searches as a model would, and prints the matches and the reasons. */
 export async function runSearch(
   terminal: Terminal,
   query: string,
@@ -35,7 +35,7 @@ async function checkQuery(query: string, searcher: SearchFlags['searcher']): Pro
   await new ToolRegistry().search(query, { searcher: searcher === 'hybrid' ? 'lexical' : searcher })
 }
 
-/** The registry knows the others by name; `hybrid` needs an embedder. */
+/** The registry finds the others by name; `hybrid` needs an embedder. */
 function searcherNamed(name: SearcherName | 'hybrid'): SearcherName | Searcher {
   return name === 'hybrid' ? hybrid({ embedder: staticEmbedder() }) : name
 }

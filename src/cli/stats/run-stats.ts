@@ -16,7 +16,7 @@ import { type ReadyRegistry, remembering, withRegistry } from '../with-registry.
 
 export interface StatsFlags extends ServerFlags, RegistryFlags, RefreshFlags {}
 
-/** Counts the tools, and what a turn costs with and without deferral. */
+/** Counts the tools, and the cost of a turn with and without deferral. */
 export async function runStats(terminal: Terminal, flags: StatsFlags): Promise<number> {
   const countTokens = await exactTokenCounter()
   return withRegistry(terminal, flags, remembering(flags), async (ready) => {
@@ -39,9 +39,9 @@ interface Figures extends Stats {
     readonly meta_tools: Readonly<Record<string, number>>
     readonly saved_percent: number
   }
-  /** Names of tools that changed since they were approved: counted, and never shown to a model. */
+  /** Names of tools that changed since they were approved: counted, but never shown to a model. */
   readonly quarantined: readonly string[]
-  /** With those that failed, whose tools are not counted. */
+  /** Includes failed servers, whose tools are not counted. */
   readonly servers: readonly ServerStatus[]
   readonly sources: readonly { readonly source: string; readonly tools: number; readonly tokens: number }[]
 }

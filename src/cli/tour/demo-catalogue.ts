@@ -34,7 +34,7 @@ const VERBS: Readonly<Record<string, string>> = {
   delete: 'Deletes a {noun} from {server} for good; this cannot be undone.',
 }
 
-/** A few hundred made-up tools by server. They return at once and touch nothing. */
+/** A few hundred made-up tools by server. They return immediately and have no side effects. */
 export function demoCatalogue(): ReadonlyMap<string, readonly Tool[]> {
   return new Map(
     Object.entries(SERVERS).map(([server, nouns]) => {

@@ -12,7 +12,7 @@ import type { Terminal } from '../terminal.ts'
 import { columns, cut, figure, plain, plural } from '../text.ts'
 import { openScene, type Scene } from './scenes.ts'
 
-/** Walks through one conversation, turn by turn, on servers that it starts for itself. */
+/** Walks through one conversation, turn by turn, on servers that it starts itself. */
 export async function runTour(terminal: Terminal, { json }: { readonly json?: boolean }): Promise<number> {
   const figures = await untilSignal(terminal.signals, (signal) =>
     openAndWalk(terminal, signal, (line) => {
@@ -36,7 +36,7 @@ export interface TourFigures {
   readonly evicted: readonly string[]
 }
 
-/** How many tools the tour's session keeps: few, so that one is evicted before the end. */
+/** How many tools the tour's session keeps: few enough that one is evicted before the end. */
 const MAX_ACTIVE = 4
 
 async function openAndWalk(
@@ -113,7 +113,7 @@ async function walk(scene: Scene, { registry, events, say, countTokens, width }:
   const answers: string[] = []
   for (const [index, call] of scene.calls.entries()) {
     const [answer] = await lazy.execute([{ toolCallId: `call-${index + 1}`, ...call }])
-    if (!answer) throw new Error('a call was not answered')
+    if (!answer) throw new Error('a call has no result')
     const text = answer.result.ok ? answer.result.value : answer.result.error
     answers.push(text)
     say(`   ${pc.green(call.name)} ${pc.dim(JSON.stringify(call.args))}`)

@@ -13,13 +13,13 @@ export interface Scene {
   readonly servers: readonly string[]
   readonly query: string
   readonly calls: readonly { readonly name: string; readonly args: Readonly<Record<string, unknown>> }[]
-  /** What is searched for later, so that something is evicted. */
+  /** A later query that causes an eviction. */
   readonly laterQuery: string
   close(): Promise<void>
 }
 
 /**
- * Opens the reference servers of MCP where they are installed, as in a clone of the repository; else a made-up
+ * Opens the reference servers of MCP if they are installed, as in a clone of the repository; otherwise a made-up
  * catalogue. They are resolved from the module `from`, by default this file.
  */
 export async function openScene(registry: ToolRegistry, { from = import.meta.url } = {}): Promise<Scene> {

@@ -16,7 +16,7 @@ const TOOLS = [
 ]
 const TEXTS_OF_TOOLS = TOOLS.length
 
-describe('vectors kept with the catalogue', () => {
+describe('stored vectors', () => {
   let directory: string
 
   beforeEach(async () => {
@@ -24,26 +24,26 @@ describe('vectors kept with the catalogue', () => {
   })
   afterEach(() => rm(directory, { recursive: true }))
 
-  it('spare a second start all embedding of tools', async () => {
+  it('make a second start embed no tools', async () => {
     expect((await start(fakeEmbedder())).embedded).toBe(TEXTS_OF_TOOLS)
     const second = await start(fakeEmbedder())
     expect(second.embedded).toBe(0)
     expect(second.found).toEqual(['mcp__a__send'])
   })
 
-  it('spare it an embedder that answers later, too', async () => {
+  it('make it embed no tools with a slow embedder, too', async () => {
     expect((await start(slowEmbedder(fakeEmbedder()))).embedded).toBe(TEXTS_OF_TOOLS)
     expect((await start(slowEmbedder(fakeEmbedder()))).embedded).toBe(0)
   })
 
-  it('leave a tool that changed to be embedded', async () => {
+  it('do not cover a tool that changed', async () => {
     await start(fakeEmbedder())
     const [send, ...others] = TOOLS
     const changed = [{ ...send, description: 'Send a letter or a parcel' }, ...others]
     expect((await start(fakeEmbedder(), { tools: changed, isFresh: true })).embedded).toBe(1)
   })
 
-  it('of one model are nothing to another', async () => {
+  it('of one model are not used for another', async () => {
     await start(fakeEmbedder())
     const other = { ...fakeEmbedder(), name: 'other' }
     expect((await start(other)).embedded).toBe(TEXTS_OF_TOOLS)
@@ -54,7 +54,7 @@ describe('vectors kept with the catalogue', () => {
     ['cut short', (bytes: Uint8Array) => bytes.subarray(0, bytes.length - 7)],
     ['empty', () => new Uint8Array()],
     ['something else', () => new TextEncoder().encode('not what it was')],
-  ])('are made anew from a file that is %s', async (_, damage) => {
+  ])('are computed again when the file is %s', async (_, damage) => {
     await start(fakeEmbedder())
     const file = await indexFile()
     await writeFile(file, damage(await readFile(file)))
@@ -63,7 +63,7 @@ describe('vectors kept with the catalogue', () => {
     expect((await start(fakeEmbedder())).embedded).toBe(0)
   })
 
-  it('are written in a moment, not only at the end', async () => {
+  it('are saved after a short delay, not only at the end', async () => {
     const world = new World({ tools: TOOLS })
     const registry = new ToolRegistry({ searcher: hybrid({ embedder: fakeEmbedder() }) })
     const servers = connectServers(registry, CONFIG, { ...world.options, cacheDirectory: directory })
@@ -75,7 +75,7 @@ describe('vectors kept with the catalogue', () => {
     await servers.close()
   })
 
-  it('are no reason to fail when they cannot be read or written', async () => {
+  it('cause no failure when they cannot be read or written', async () => {
     const broken = async () => {
       throw new Error('the disk is gone')
     }
@@ -88,7 +88,7 @@ describe('vectors kept with the catalogue', () => {
 
   const CONFIG = { servers: { a: { command: 'x' } } }
 
-  /** Connects, searches, closes; how many tools were embedded, and what was found. */
+  /** Connects, searches, closes; returns how many tools were embedded and what was found. */
   async function start(
     embedder: Embedder,
     {

@@ -1,63 +1,90 @@
+import { describeError } from '../../errors.ts'
+import type { Emit } from '../../events.ts'
 import type { Searcher } from '../../search/searcher.ts'
 import { isVectorSearcher, type VectorSearcher } from '../../search/vectors/vector-searcher.ts'
 import type { Schedule } from '../../time.ts'
 import { waitAtMost } from '../../time.ts'
+import { within } from '../connection/deadline.ts'
 import type { CatalogueCache } from './catalogue-cache.ts'
 
-/** How long vectors are gathered before they are written. */
+/** How long startup waits for vectors; if the store hangs, they are only computed again. */
+const LOAD_MS = 1_000
+/** How long vectors are collected before they are saved. */
 const SAVE_AFTER_MS = 2_000
-/** How long writing them may hold up the end. */
+const SAVE_MS = 10_000
+/** How long saving may delay closing. */
 const CLOSE_MS = 1_000
 
 /**
- * The vectors of a searcher, kept with the catalogues that they were made of: a known catalogue is not embedded again.
- * They are written in a moment whenever new ones were made. What cannot be read or written is done without.
+ * Stores a searcher's vectors with the catalogues, so that a known catalogue is not embedded again. New vectors are
+ * saved after a short delay. Read and write errors are reported, and the next change tries again.
  */
 export class KeptVectors {
-  /** Resolves once all that was kept is known to the searcher. Never rejects. */
+  /** Resolves once the searcher has the stored vectors, or loading takes too long. Never rejects. */
   readonly loaded: Promise<void>
   readonly #searcher: VectorSearcher
   readonly #cache: IndexCache
   readonly #schedule: Schedule
+  readonly #emit: Emit
   readonly #stopListening: () => void
   #cancelSave: (() => void) | undefined
 
-  constructor(searcher: VectorSearcher, cache: IndexCache, schedule: Schedule) {
+  constructor(
+    searcher: VectorSearcher,
+    cache: IndexCache,
+    { schedule, emit }: { readonly schedule: Schedule; readonly emit: Emit },
+  ) {
     this.#searcher = searcher
     this.#cache = cache
     this.#schedule = schedule
-    this.loaded = this.#load().catch(ignore)
+    this.#emit = emit
+    this.loaded = this.#load()
     this.#stopListening = searcher.onEmbedded(() => {
       this.#cancelSave ??= schedule(SAVE_AFTER_MS, () => void this.#save())
     })
   }
 
-  /** Writes what has not been written, unless that takes too long, and listens no more. */
+  /** Saves what is unsaved, unless that takes too long, and stops listening. */
   async close(): Promise<void> {
     this.#stopListening()
     if (this.#cancelSave !== undefined) await waitAtMost(CLOSE_MS, [this.#save()], this.#schedule)
   }
 
   async #load(): Promise<void> {
-    const bytes = await this.#cache.loadIndex(this.#searcher.embedderName)
-    if (bytes !== undefined) this.#searcher.importVectors(bytes)
+    try {
+      const loading = this.#cache.loadIndex(this.#searcher.embedderName)
+      const bytes = await within(LOAD_MS, loading, this.#schedule)
+      if (bytes !== undefined) this.#searcher.importVectors(bytes)
+    } catch (error) {
+      this.#failed('load-failed', error)
+    }
   }
 
   async #save(): Promise<void> {
     this.#cancelSave?.()
     this.#cancelSave = undefined
-    await this.#cache.saveIndex(this.#searcher.embedderName, this.#searcher.exportVectors()).catch(ignore)
+    try {
+      const bytes = this.#searcher.exportVectors()
+      const saving = this.#cache.saveIndex(this.#searcher.embedderName, bytes)
+      await within(SAVE_MS, saving, this.#schedule)
+    } catch (error) {
+      this.#failed('save-failed', error)
+    }
+  }
+
+  #failed(type: 'load-failed' | 'save-failed', error: unknown): void {
+    this.#emit({ type, error: `the vectors of a searcher: ${describeError(error)}` })
   }
 }
 
-/** Undefined when the searcher has no vectors, or the cache keeps none. */
+/** Returns undefined when the searcher has no vectors, or the cache does not store any. */
 export function keepVectors(
   searcher: Searcher | undefined,
   cache: CatalogueCache | undefined,
-  schedule: Schedule,
+  around: { readonly schedule: Schedule; readonly emit: Emit },
 ): KeptVectors | undefined {
   if (searcher === undefined || !isVectorSearcher(searcher)) return undefined
-  return cache !== undefined && keepsIndexes(cache) ? new KeptVectors(searcher, cache, schedule) : undefined
+  return cache !== undefined && keepsIndexes(cache) ? new KeptVectors(searcher, cache, around) : undefined
 }
 
 type IndexCache = Required<Pick<CatalogueCache, 'loadIndex' | 'saveIndex'>>
@@ -65,5 +92,3 @@ type IndexCache = Required<Pick<CatalogueCache, 'loadIndex' | 'saveIndex'>>
 function keepsIndexes(cache: CatalogueCache): cache is CatalogueCache & IndexCache {
   return cache.loadIndex !== undefined && cache.saveIndex !== undefined
 }
-
-function ignore(): void {}

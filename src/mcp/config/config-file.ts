@@ -3,21 +3,21 @@ import { parse as parseToml, TomlError } from 'smol-toml'
 import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 
-/** A config file's data, with the way back to its lines. */
+/** The data of a config file, and the lines it came from. */
 export interface ConfigFile {
   readonly path: string
   readonly format: 'toml' | 'json'
   readonly data: Record<string, unknown>
-  /** The line, from 1, where a key stands, or the nearest table around it. */
+  /** The line of a key, counted from 1, or of the nearest enclosing table. */
   lineOf(keys: readonly string[]): number
 }
 
-/** The largest config that is read: parsing takes time and many times its size in memory. */
+/** The maximum size of a config: parsing takes time and many times the size in memory. */
 export const MAX_CONFIG_BYTES = 2 * 1024 * 1024
 
 /**
- * Parses TOML when the name ends in `.toml`, otherwise JSON with comments and trailing commas. Throws `config-invalid`
- * with the line for text that cannot be parsed, and for text over 2 MiB.
+ * Parses TOML when the name ends in `.toml`, otherwise JSON with comments and trailing commas. Throws
+ * `config-invalid` with the line number for invalid syntax, and for text over 2 MiB.
  */
 export function parseConfigFile(text: string, path: string): ConfigFile {
   if (text.length > MAX_CONFIG_BYTES) throw tooLarge(path)
@@ -25,7 +25,7 @@ export function parseConfigFile(text: string, path: string): ConfigFile {
   return path.endsWith('.toml') ? readToml(source, path) : readJson(source, path)
 }
 
-/** A `config-invalid` for a file over the limit. */
+/** Returns the `config-invalid` error for a file over the limit. */
 export function tooLarge(path: string): ToolcribError {
   const limit = `${MAX_CONFIG_BYTES / 1024 / 1024} MiB`
   return new ToolcribError('config-invalid', `${path} is larger than ${limit}; keep only the config in it`)
@@ -48,8 +48,8 @@ function readToml(text: string, path: string): ConfigFile {
 }
 
 /**
- * The line of each table and key, by its path. The parser keeps no positions, so the text is read a second time, as
- * far as lines go: a line of a text over several lines may be taken for a key.
+ * Maps the path of each table and key to its line. The parser keeps no positions, so this scans the text a second
+ * time; it may mistake a line within a multi-line string for a key.
  */
 function indexToml(text: string): ReadonlyMap<string, number> {
   const lines = new Map<string, number>()
@@ -117,16 +117,15 @@ function readTree(text: string, path: string): ConfigFile {
   const data =
     root &&
     toValue(root, (key, first) => {
-      const reason = `the key ${JSON.stringify(key.value)} is in line ${lineAt(first.offset)} already`
+      const reason = `duplicate key ${JSON.stringify(key.value)}, first defined on line ${lineAt(first.offset)}`
       const place = `${path}:${lineAt(key.offset)}`
       throw new ToolcribError('config-invalid', `${place}: ${reason}; rename or remove one of them`)
     })
-  if (!root || !isRecord(data))
-    throw new ToolcribError('config-invalid', `${path}:1: must hold a JSON object`)
+  if (!root || !isRecord(data)) throw new ToolcribError('config-invalid', `${path}:1: must be a JSON object`)
   return { path, format: 'json', data, lineOf: (keys) => lineAt(offsetOf(root, keys)) }
 }
 
-/** The value of a node. Objects have no prototype, so that `__proto__` is a key like any other. */
+/** Converts a node to its value. Objects have no prototype, so that `__proto__` is an ordinary key. */
 function toValue(node: Node, onTwice: (key: Node, first: Node) => void): unknown {
   if (node.type === 'array') return (node.children ?? []).map((item) => toValue(item, onTwice))
   if (node.type !== 'object') return node.value
@@ -155,7 +154,7 @@ function offsetOf(root: Node, keys: readonly string[]): number {
   return offset
 }
 
-/** Returns the line of an offset. Where lines begin is found once, when the first is asked for. */
+/** Returns a function from offset to line. Line starts are indexed on first use. */
 function lineFinder(text: string): (offset: number) => number {
   let starts: number[] | undefined
   return (offset) => {

@@ -1,39 +1,40 @@
-/** A text with its variables filled in, or why that cannot be done. */
+/** A text with its variables expanded, or why that failed. */
 export type Expanded =
   | { readonly text: string }
   /** The variable that has no value. */
   | { readonly missing: string }
-  /** What stands between the braces and is not a variable. */
+  /** The text between the braces that is not a variable. */
   | { readonly unknown: string }
 
-/** What variables stand for. */
+/** The values of variables. */
 export interface Variables {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** What `${workspaceFolder}` stands for. */
+  /** The value of `${workspaceFolder}`. */
   readonly workspaceFolder?: string | undefined
 }
 
-/** How deep defaults may hold variables whose defaults hold variables. */
+/** How deep defaults may nest variables. */
 const MAX_DEPTH = 16
 const MAX_SHOWN = 60
 
 /**
- * Fills in `${NAME}`, `${NAME:-default}` and the spellings of editors: `${env:NAME}`, `${userHome}`,
- * `${workspaceFolder}`, and `${input:api-key}` for the variable `API_KEY`. A default also replaces an empty variable, as
- * in a shell, and may hold variables itself, up to 16 deep. Values are not expanded again. Anything else in such braces
- * is unknown: a server must not receive `${command:x}` in place of a token. Takes time linear in the text.
+ * Expands `${NAME}`, `${NAME:-default}` and the editors' spellings: `${env:NAME}`, `${userHome}`,
+ * `${workspaceFolder}`, and `${input:api-key}` for the variable `API_KEY`. A default also replaces an empty variable,
+ * as in a shell, and may contain variables itself, up to 16 levels deep. Values are not expanded again. Anything else
+ * in such braces is reported as unknown: a server must not receive `${command:x}` in place of a token. Runs in linear
+ * time.
  */
 export function expandVariables(text: string, variables: Variables): Expanded {
   return expandRange({ text, variables, closing: matchBraces(text) }, 0, text.length, 0)
 }
 
-/** Whether a text holds a variable, whatever that stands for. */
+/** Whether a text contains a variable, known or not. */
 export function holdsVariable(text: string): boolean {
   const start = text.indexOf('${')
   return start >= 0 && text.includes('}', start)
 }
 
-/** Where the brace of each reference closes, by where the reference begins; one that never closes is left out. */
+/** Maps the start of each reference to its closing brace; unclosed references are left out. */
 function matchBraces(text: string): ReadonlyMap<number, number> {
   const closing = new Map<number, number>()
   const open: number[] = []
@@ -87,7 +88,7 @@ function shown(reference: string): string {
   return reference.length > MAX_SHOWN ? `${reference.slice(0, MAX_SHOWN)}…` : reference
 }
 
-/** Editors ask their users for inputs; here they are variables of the environment. */
+/** Editors prompt their users for inputs; here they come from environment variables. */
 function inputName(id: string): string {
   return id.replace(/[^A-Za-z0-9]+/g, '_').toUpperCase()
 }
@@ -95,6 +96,6 @@ function inputName(id: string): string {
 function lookUp(name: string, { env, workspaceFolder }: Variables): string | undefined {
   if (name === 'workspaceFolder') return workspaceFolder
   if (name === 'userHome') return env.HOME ?? env.USERPROFILE
-  // Own variables only: every object has a `constructor`.
+  // Own properties only: every object has a `constructor`.
   return Object.hasOwn(env, name) ? env[name] : undefined
 }

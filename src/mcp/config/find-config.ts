@@ -8,32 +8,35 @@ import type { Lockfile } from '../lock/lockfile.ts'
 import { lockfilePath } from '../lock/lockfile-file.ts'
 import { type Config, type Environment, loadConfig } from './load-config.ts'
 
-/** Where config and lockfiles are looked for. Everything has a default. */
+/** Where to look for config and lockfiles. Every option has a default. */
 export interface FindOptions {
-  /** The project's folder; the process's working directory. */
+  /** The project folder. Default: the working directory. */
   readonly cwd?: string
-  /** Variables of the config, `TOOLCRIB_*`, and the user's folders; `process.env`. */
+  /** Variables of the config, `TOOLCRIB_*` settings, and the user's folders. Default: `process.env`. */
   readonly env?: Environment
-  /** Reads this config file and no other. Throws `config-invalid` when it does not exist. */
+  /** Reads only this config file. Throws `config-invalid` when it does not exist. */
   readonly path?: string
-  /** Holds every server to this lockfile; `toolcrib.lock` beside the config file that defines each, when absent. */
+  /**
+   * Checks every server against this lockfile. Default: `toolcrib.lock` beside the config file that defines the
+   * server.
+   */
   readonly lockfilePath?: string
-  /** Flags of a command line, by the keys of `[tools]`. Precedence: these, environment, project config, user config. */
+  /** Command-line flags, by the keys of `[tools]`. Precedence: these, environment, project config, user config. */
   readonly overrides?: Readonly<Record<string, unknown>>
   /**
-   * true: finding no config at all is an empty config. By default it throws `config-invalid`, which says where one was
-   * looked for.
+   * true: without any config file, returns an empty config. By default, throws `config-invalid` and names the places
+   * it looked in.
    */
   readonly optional?: boolean
   /**
-   * true: a lockfile that is damaged, or named by `lockfilePath` and missing, is reported by its entry in `locks`, and
-   * `lockfile` is undefined; for commands that write one. By default both throw `config-invalid`.
+   * true: a lockfile that is damaged, or named by `lockfilePath` and missing, is reported in its entry of `locks`,
+   * and `lockfile` is undefined; for commands that write lockfiles. By default, both throw `config-invalid`.
    */
   readonly lenient?: boolean
   /**
-   * true: no server starts that no lockfile approves, also where there is no lockfile, as with `require_lock = true` in the
-   * config. false: servers are held to nothing, and `lockfile` is still returned; for commands that inspect what changed.
-   * When absent, each server is held to its lockfile, if there is one.
+   * true: a server starts only when a lockfile approves it, as with `require_lock = true` in the config. false:
+   * servers are not checked, but `lockfile` is still returned; for commands that inspect changes. When absent, each
+   * server is checked against its lockfile, if there is one.
    */
   readonly locked?: boolean
 }
@@ -41,13 +44,13 @@ export interface FindOptions {
 /** A config with its lockfiles. */
 export interface FoundConfig {
   readonly config: Config
-  /** One per config file, in order of precedence, the highest last. */
+  /** One per config file, in ascending order of precedence. */
   readonly locks: readonly LockLayer[]
-  /** All of them as the one that servers are held to; undefined when there is none. */
+  /** The merged lockfile that servers are checked against; undefined when there is none. */
   readonly lockfile: Lockfile | undefined
   /** The path of the lockfile with the highest precedence, or where it would be written. */
   readonly lockPath: string
-  /** What people should know before they go on, such as a lockfile that was in force before and is gone. */
+  /** Warnings for the user, for example that a lockfile used earlier is missing. */
   readonly warnings: readonly string[]
 }
 
@@ -65,8 +68,8 @@ export const FIND_KEYS: Record<keyof FindOptions, true> = {
 
 /**
  * Finds and reads the config and its lockfiles, without starting anything. A server whose table is invalid gets a
- * `problem` and does not affect the others. Throws `config-invalid` for an unknown option, an invalid or missing config
- * and a lockfile that cannot be trusted.
+ * `problem` and does not affect the others. Throws `config-invalid` for an unknown option, an invalid or missing
+ * config, and an invalid lockfile.
  */
 export async function findConfig(options: FindOptions = {}): Promise<FoundConfig> {
   checkOptionKeys(options, 'findConfig()', Object.keys(FIND_KEYS))
@@ -105,7 +108,7 @@ async function programsOf(
   )
 }
 
-/** Throws `config-invalid` for options that are not an object, and for an unknown key, naming the nearest known one. */
+/** Throws `config-invalid` when the options are not an object, and for an unknown key, with the nearest known one. */
 export function checkOptionKeys(options: unknown, what: string, known: readonly string[]): void {
   if (!isRecord(options))
     throw new ToolcribError('config-invalid', `${what} takes its options as an object, such as { cwd: '.' }`)
@@ -117,13 +120,13 @@ export function checkOptionKeys(options: unknown, what: string, known: readonly 
 }
 
 function noConfig(): ToolcribError {
-  const looked = 'toolcrib.toml, mcp.toml, .mcp.json and mcp.json here, and in your config folder'
-  const step = 'write one, or import what other programs use with "toolcrib import"'
-  return new ToolcribError('config-invalid', `no config was found (looked for ${looked}); ${step}`)
+  const looked = 'toolcrib.toml, mcp.toml, .mcp.json and mcp.json here and in your config folder'
+  const step = 'write one, or run "toolcrib import" to copy servers from other programs'
+  return new ToolcribError('config-invalid', `no config found (looked for ${looked}); ${step}`)
 }
 
-/** Going on without a lockfile that was asked for would hold servers to nothing. */
+/** Continuing without the requested lockfile would leave servers unchecked. */
 function noLockfile(path: string): ToolcribError {
   const step = `write it with "toolcrib lock --lockfile ${path}", or correct the path`
-  return new ToolcribError('config-invalid', `there is no lockfile ${path}; ${step}`)
+  return new ToolcribError('config-invalid', `lockfile ${path} does not exist; ${step}`)
 }

@@ -6,7 +6,7 @@ import { type Config, loadConfig, readConfig } from './load-config.ts'
 import { watchConfig } from './watch-config.ts'
 
 describe('loadConfig', () => {
-  it('leaves out a server that is not enabled, however that is written', () => {
+  it('leaves out a disabled server, in every spelling', () => {
     const config = readConfig({
       mcpServers: {
         on: { command: 'x', enabled: true },
@@ -17,7 +17,7 @@ describe('loadConfig', () => {
     expect(plain(config.servers)).toEqual({ on: { command: 'x' } })
   })
 
-  it("lets the project disable a server of the user's, by its name alone", async () => {
+  it('lets the project disable a server of the user config by name', async () => {
     const files = {
       '/home/me/.config/toolcrib/toolcrib.toml': `
         [server.a]
@@ -74,7 +74,7 @@ describe('loadConfig', () => {
     expect(config.files).toEqual(['/project/toolcrib.toml'])
   })
 
-  it('reads the JSON of clients and editors, with comments, trailing commas and keys of theirs', async () => {
+  it('reads the JSON of clients and editors, with comments, trailing commas and their own keys', async () => {
     const config = await load({
       '/project/.mcp.json': `{
         // servers
@@ -91,7 +91,7 @@ describe('loadConfig', () => {
     expect(config.servers.old?.type).toBe('sse')
   })
 
-  it('takes the short forms, and what is spelled out beside them wins', async () => {
+  it('accepts the shorthands, and explicit settings take precedence over them', async () => {
     const short = await load({ '/project/toolcrib.toml': '[tools]\nlazy_mcp = true' })
     expect(short.tools).toEqual({ mode: 'lazy', defer: 'mcp' })
     const all = await load({
@@ -103,10 +103,10 @@ describe('loadConfig', () => {
     const lazy = await load({
       '/project/toolcrib.toml': '[tools]\nlazy_mcp = false\nregistry_mode = "lazy"\ndefer = "auto"',
     })
-    expect(lazy.tools).toEqual({ mode: 'lazy' })
+    expect(lazy.tools).toEqual({ mode: 'lazy', defer: 'auto' })
   })
 
-  it('lays flags over the environment over the project over the user', async () => {
+  it('applies flags over environment over project config over user config', async () => {
     const files = {
       '/home/me/.config/toolcrib/toolcrib.toml':
         '[tools]\nregistry_mode = "full"\ntool_threshold = 1\nmax_active_schemas = 1\nsearch_tool = "ToolSearch"\n[server.mine]\ncommand = "a"\n[server.both]\ncommand = "user"',
@@ -126,7 +126,7 @@ describe('loadConfig', () => {
   it.each([
     ['lazy_mcp', 'mcp', { mode: 'full' }],
     ['deferred_tools', 'all', {}],
-  ])('lets a layer undo a %s of the layer below', async (key, defer, undone) => {
+  ])('lets a layer override a %s of the layer below', async (key, defer, undone) => {
     const layers = (user: string, project: string) => ({
       '/home/me/.config/toolcrib/toolcrib.toml': `[tools]\n${user}`,
       '/project/toolcrib.toml': `[tools]\n${project}`,
@@ -146,7 +146,7 @@ describe('loadConfig', () => {
     })
   })
 
-  it('lets a short form win over what the layer below spells out, and the other way round', async () => {
+  it('lets a shorthand override explicit settings of the layer below, and vice versa', async () => {
     const layers = (user: string, project: string) =>
       load(
         {
@@ -161,14 +161,14 @@ describe('loadConfig', () => {
     expect(spelled.tools).toEqual({ mode: 'full', defer: 'mcp' })
   })
 
-  it('reads only the file it is pointed to', async () => {
+  it('reads only the given file', async () => {
     const files = {
       '/project/toolcrib.toml': '[server.a]\ncommand = "a"',
       '/project/other.json': '{"mcpServers":{}}',
     }
     expect((await load(files, { path: 'other.json' })).servers).toEqual({})
     await expect(load(files, { path: 'none.json' })).rejects.toThrow(
-      'there is no config file /project/none.json',
+      'config file /project/none.json does not exist',
     )
   })
 
@@ -209,7 +209,7 @@ describe('loadConfig', () => {
     [
       '/project/mcp.json',
       '{ "mcpServers": {\n "a": { "command": "x" },\n\n "a": { "command": "y" } } }',
-      'mcp.json:4: the key "a" is in line 2 already; rename or remove one of them',
+      'mcp.json:4: duplicate key "a", first defined on line 2; rename or remove one of them',
     ],
     [
       '/project/mcp.json',
@@ -257,14 +257,14 @@ describe('loadConfig', () => {
       '{ "mcpServers": { "a\\u202e": { "command": "x" } } }',
       'control or invisible characters',
     ],
-  ])('tells what is wrong in %s: %s', async (path, text, message) => {
+  ])('reports the error in %s: %s', async (path, text, message) => {
     await expect(load({ [path]: text })).rejects.toMatchObject({
       code: 'config-invalid',
       message: expect.stringContaining(message),
     })
   })
 
-  it('fills variables in, and fails only the server whose variable has no value', async () => {
+  it('expands variables, and fails only the server whose variable has no value', async () => {
     const text = `{ "mcpServers": {
       "a": { "command": "\${BIN}", "args": ["\${PORT:-80}", "\${env:BIN}", "\${workspaceFolder}/x", "\${EMPTY:-full}"] },
       "b": { "command": "node", "env": { "KEY": "\${SECRET}" } } } }`
@@ -276,7 +276,7 @@ describe('loadConfig', () => {
     expect(servers.b?.problem).toContain('SECRET has no value')
   })
 
-  it('fills in defaults that hold variables themselves, and looks at no default it does not need', async () => {
+  it('expands defaults that contain variables, and ignores defaults that are not needed', async () => {
     // biome-ignore-start lint/suspicious/noTemplateCurlyInString: variables of the config, not of this file
     const nested = readConfig(
       {
@@ -302,7 +302,7 @@ describe('loadConfig', () => {
     expect(nested.servers.b?.problem).toContain('NONE has no value')
   })
 
-  it('tells of a file that is nested without end', async () => {
+  it('rejects a file that is nested too deeply', async () => {
     const text = `{ "mcpServers": ${'['.repeat(50_000)}${']'.repeat(50_000)} }`
     await expect(load({ '/project/mcp.json': text })).rejects.toMatchObject({
       code: 'config-invalid',
@@ -310,7 +310,7 @@ describe('loadConfig', () => {
     })
   })
 
-  it('lets a server that makes no sense stand alone, if asked to', async () => {
+  it('replaces only the invalid server when onBadServer is given', async () => {
     const text = '[server.a]\ncomand = "x"\n[server.b]\ncommand = "x"'
     const { servers } = await load(
       { '/project/toolcrib.toml': text },
@@ -321,14 +321,14 @@ describe('loadConfig', () => {
     expect(readConfig({ servers }).servers.a?.problem).toBe(servers.a?.problem)
   })
 
-  it('names the variable of the environment that makes no sense, and its text', async () => {
+  it('names the environment variable that is invalid, and its value', async () => {
     await expect(load({}, { env: { TOOLCRIB_TOOL_THRESHOLD: 'x' } })).rejects.toMatchObject({
       code: 'config-invalid',
       message: 'the environment variable TOOLCRIB_TOOL_THRESHOLD must be a whole number, 0 or more, not "x"',
     })
   })
 
-  it('takes numbers, flags and words from variables', async () => {
+  it('accepts numbers, booleans and keywords from variables', async () => {
     const text = `
       [tools]
       registry_mode = "\${MODE:-lazy}"
@@ -352,12 +352,12 @@ describe('loadConfig', () => {
     expect(plain(config.servers.a)).toEqual({ command: 'x', timeoutMs: 5000, lazy: false, start: 'eager' })
     expect(Object.keys(config.servers)).toEqual(['a', 'wrong', 'nowhere'])
     expect(config.servers.wrong?.problem).toBe(
-      `"idle_ms" must be a number of milliseconds, 0 to 2147483647, and what \${LAZY} stands for is not`,
+      `"idle_ms" must be a number of milliseconds, 0 to 2147483647, but the value of \${LAZY} is not`,
     )
     expect(config.servers.nowhere?.problem).toContain('"url" must be an http or https address')
   })
 
-  it('passes over what other programs keep in their files', async () => {
+  it('ignores keys of other programs in their files', async () => {
     const config = await load({
       '/project/mcp.json': JSON.stringify({
         $schema: 'https://example.com/schema.json',
@@ -383,7 +383,7 @@ describe('loadConfig', () => {
     expect(plain(config.servers)).toEqual({ a: { command: 'x' } })
   })
 
-  it('takes what other programs call our keys', () => {
+  it("accepts other programs' names for our keys", () => {
     const { servers } = readConfig({
       mcpServers: {
         seconds: { command: 'x', timeout: 60 },
@@ -415,17 +415,17 @@ describe('loadConfig', () => {
     })
   })
 
-  it('reads the tables of a mcp_servers', async () => {
+  it('reads the tables of mcp_servers', async () => {
     const config = await load({ '/project/toolcrib.toml': '[mcp_servers.a]\ncommand = "x"' })
     expect(plain(config.servers)).toEqual({ a: { command: 'x' } })
   })
 
-  it('reads its own result again to the same', async () => {
+  it('returns the same when it reads its own result', async () => {
     const config = await load({ '/project/toolcrib.toml': '[server.a]\ncommand = "x"\ntimeout_ms = 5' })
     expect(readConfig(config).servers).toEqual(config.servers)
   })
 
-  it('reads everything it returned again to the same', async () => {
+  it('returns the same when it reads everything it returned', async () => {
     const config = await load({
       '/project/toolcrib.toml': `require_lock = true
         [tools]
@@ -474,11 +474,11 @@ describe('loadConfig', () => {
   it.each([
     ['[profile.work]\nserver = ["a"]', ':2: [profile.work] unknown key "server"; did you mean "servers"?'],
     ['[profile.work]\nmode = "fast"', ':2: [profile.work] "mode" must be one of full, lazy, auto'],
-    ['[profile.work]\nservers = "a"', ':2: [profile.work] "servers" must be a list of texts'],
-    ['[profile."a/b"]\nmode = "full"', ':1: [profile.a/b] the name of a profile'],
+    ['[profile.work]\nservers = "a"', ':2: [profile.work] "servers" must be a list of strings'],
+    ['[profile."a/b"]\nmode = "full"', ':1: [profile.a/b] invalid profile name'],
     ['[profil.work]\nmode = "full"', ':1: unknown key "profil"; did you mean "profile"?'],
     ['profile = "work"', ':1: "profile" must be a table of keys'],
-  ])('refuses the profile %j', async (text, message) => {
+  ])('rejects the profile %j', async (text, message) => {
     await expect(load({ '/project/toolcrib.toml': text })).rejects.toMatchObject({ code: 'config-invalid' })
     await expect(load({ '/project/toolcrib.toml': text })).rejects.toThrow(`/project/toolcrib.toml${message}`)
   })
@@ -496,19 +496,19 @@ describe('loadConfig', () => {
     ['searcher', '"hybird"'],
     ['defer', '"some"'],
     ['require_lock', '"yes"'],
-  ])('refuses %s = %s', async (key, value) => {
+  ])('rejects %s = %s', async (key, value) => {
     const config = load({ '/project/toolcrib.toml': `[tools]\n${key} = ${value}` })
     await expect(config).rejects.toMatchObject({ code: 'config-invalid' })
     await expect(config).rejects.toThrow(`toolcrib.toml:2: [tools] "${key}" must be`)
   })
 
-  it('takes a percentage that is no whole number', async () => {
+  it('accepts a fractional percentage', async () => {
     const { tools } = await load({ '/project/toolcrib.toml': '[tools]\nthreshold_percent = 2.5' })
     expect(tools.thresholdPercent).toBe(2.5)
   })
 
   it.each(['require_lock = true', '[tools]\nrequire_lock = true'])(
-    'keeps the lock that the user requires with %j, whatever a project says',
+    'keeps the lock that the user requires with %j, even when a project disables it',
     async (text) => {
       const files = {
         '/home/me/.config/toolcrib/toolcrib.toml': text,
@@ -521,7 +521,7 @@ describe('loadConfig', () => {
   )
 
   it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
-    'knows no variable %s that nobody set',
+    'treats the unset variable %s as missing',
     async (name) => {
       const { servers } = await load({
         '/project/toolcrib.toml': `[server.a]\ncommand = "x\${${name}}"\nargs = ["\${${name}:-none}"]`,
@@ -531,7 +531,7 @@ describe('loadConfig', () => {
     },
   )
 
-  it('fails a server whose variables are nested too deeply, and no other', async () => {
+  it('fails only the server whose variables are nested too deeply', async () => {
     const nested = (depth: number) => `${'${A:-'.repeat(depth)}x${'}'.repeat(depth)}`
     const { servers } = await load({
       '/project/toolcrib.toml': `
@@ -542,13 +542,13 @@ describe('loadConfig', () => {
         [server.fine]
         command = "${nested(10)}"`,
     })
-    expect(servers.deep?.problem).toContain('no variable "A:-${A:-')
+    expect(servers.deep?.problem).toContain('unknown variable "A:-${A:-')
     expect(servers.deep?.problem?.length).toBeLessThan(300)
     expect(servers.open?.problem).toBeUndefined()
     expect(servers.fine?.command).toBe('x')
   })
 
-  it('refuses a file that is too large to be a config, before it is parsed', async () => {
+  it('rejects an oversized file before parsing it', async () => {
     const large = `[server.a]\ncommand = "x"\n${'#'.repeat(2 * 1024 * 1024)}`
     await expect(load({ '/project/toolcrib.toml': large })).rejects.toMatchObject({
       code: 'config-invalid',
@@ -563,15 +563,15 @@ describe('loadConfig', () => {
     await expect(loadConfig({ cwd: '/', env: {}, path: '/dev/zero' })).rejects.toThrow('larger than 2 MiB')
   })
 
-  it('refuses more servers than anybody runs', async () => {
+  it('rejects more than 2,000 servers', async () => {
     const servers = Object.fromEntries(Array.from({ length: 2_001 }, (_, at) => [`s${at}`, { command: 'x' }]))
     const text = JSON.stringify({ mcpServers: servers })
     await expect(load({ '/project/mcp.json': text })).rejects.toThrow(
-      '"mcpServers" holds 2001 servers; 2000 is the most',
+      '"mcpServers" holds 2001 servers; the maximum is 2000',
     )
   })
 
-  it('finds the line of a fault past lines that look like anything', async () => {
+  it('finds the line of an error after misleading lines', async () => {
     const lines = [
       '[server.a]',
       'command = "x"',
@@ -588,7 +588,7 @@ describe('loadConfig', () => {
     )
   })
 
-  it('keeps a server called __proto__ apart from the prototype', () => {
+  it('keeps a server named __proto__ apart from the prototype', () => {
     const config = readConfig(JSON.parse('{"mcpServers":{"__proto__":{"command":"x"}}}'))
     expect(Object.keys(config.servers)).toEqual(['__proto__'])
     expect(Object.getPrototypeOf(config.servers)).toBe(Object.prototype)
@@ -608,7 +608,7 @@ describe('watchConfig', () => {
     await rm(directory, { recursive: true })
   })
 
-  it('tells of a file that is replaced, and keeps what was good while a file is half written', async () => {
+  it('reports a replaced file, and keeps the last valid config while a file is partially written', async () => {
     const path = join(directory, 'mcp.json')
     await writeFile(path, '{"mcpServers":{}}')
     const seen = new Queue<Config | Error>()
@@ -667,7 +667,7 @@ function load(files: Record<string, string>, options: Partial<Parameters<typeof 
   })
 }
 
-/** As a reader sees it: without what a config remembers of how it was written. */
+/** Without the symbol that remembers how a server was written. */
 function plain(servers: unknown): unknown {
   return JSON.parse(JSON.stringify(servers))
 }

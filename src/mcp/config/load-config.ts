@@ -21,46 +21,46 @@ import { configDirectory } from './user-folders.ts'
 /** Environment variables by name, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where config is looked for, and what its variables stand for. */
+/** Where to look for config, and what its variables expand to. */
 export interface LoadOptions {
-  /** Where the project is; relative paths start here, and `${workspaceFolder}` stands for it. */
+  /** The project folder; the base of relative paths, and the value of `${workspaceFolder}`. */
   readonly cwd: string
-  /** What `${NAME}` stands for, and where `TOOLCRIB_*` is looked for. */
+  /** The values of `${NAME}`, and the source of `TOOLCRIB_*` settings. */
   readonly env: Environment
-  /** Read this file and no other. */
+  /** Read only this file. */
   readonly path?: string
-  /** Flags of a command line, as in `[tools]`; they win over everything. */
+  /** Command-line flags, by the keys of `[tools]`; they take precedence over everything else. */
   readonly overrides?: Readonly<Record<string, unknown>>
   /** The user's config folder; see `configDirectory()`. */
   readonly userDirectory?: string
-  /** What stands in for a server that makes no sense; without it, one such server fails the whole config. */
+  /** Returns a replacement for a server whose table is invalid; without it, one such server fails the whole config. */
   readonly onBadServer?: (error: ToolcribError) => ServerConfig
-  /** How files are read; one that is not there rejects with the code `ENOENT`. From the disk by default. */
+  /** Reads a file; rejects with the code `ENOENT` when it does not exist. Default: reads from disk. */
   readonly readFile?: (path: string) => Promise<string>
 }
 
-/** A config that makes sense, of one file or several. */
+/** A valid config, read from one file or several. */
 export interface Config {
   /** Options for `new ToolRegistry()`. */
   readonly tools: ToolsConfig
-  /** The searcher it names; `openFromConfig()` uses `hybrid` when absent. */
+  /** The configured searcher; `openFromConfig()` uses `hybrid` when absent. */
   readonly searcher?: SearcherChoice
   /**
-   * Whether servers may only be started when a lockfile approves them: `require_lock = true` in any of the files, in the
-   * environment or in the overrides. A file cannot take back what another one requires.
+   * Whether servers may start only when a lockfile approves them: `require_lock = true` in any file, in the
+   * environment or in the overrides. No file can revoke what another one requires.
    */
   readonly requireLock?: boolean
-  /** What clients of a gateway see, by profile. */
+  /** What each client of a gateway may see, by profile name. */
   readonly profiles?: Readonly<Record<string, Profile>>
-  /** The servers that are not disabled, by name, with their variables filled in. */
+  /** The enabled servers by name, with their variables expanded. */
   readonly servers: Readonly<Record<string, ServerConfig>>
-  /** The files it was read from, the user's first. */
+  /** The files that were read, the user's first. */
   readonly files: readonly string[]
-  /** Which servers each of these files names; absent where there are no files. */
+  /** The servers that each of these files defines; absent without files. */
   readonly layers?: readonly ConfigLayer[]
 }
 
-/** The servers that one file names: those that are disabled, and those that a later file redefines, are among them. */
+/** The servers that one file defines, including those that are disabled or redefined by a later file. */
 export interface ConfigLayer {
   readonly file: string
   readonly servers: readonly string[]
@@ -70,9 +70,9 @@ const FILE_NAMES = ['toolcrib.toml', 'mcp.toml', '.mcp.json', 'mcp.json']
 
 /**
  * Finds and reads the config: the file at `path` (or `TOOLCRIB_CONFIG`) alone, else the first of `toolcrib.toml`,
- * `mcp.toml`, `.mcp.json` and `mcp.json` in the project, over the first of them in the user's config folder. Precedence:
- * `overrides`, `TOOLCRIB_*` variables, project config, user config. Returns an empty config when there is no file; throws
- * `config-invalid`, with the line, for an invalid one.
+ * `mcp.toml`, `.mcp.json` and `mcp.json` in the project, over the first of them in the user's config folder.
+ * Precedence: `overrides`, `TOOLCRIB_*` variables, project config, user config. Returns an empty config when there is
+ * no file. Throws `config-invalid`, with the line number, for an invalid one.
  */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
   const { env, cwd, overrides = {}, onBadServer } = options
@@ -96,19 +96,19 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   }
 }
 
-/** How parsed config is read. */
+/** Options of `readConfig()`. */
 export interface ReadOptions {
-  /** What `${NAME}` stands for; nothing by default. */
+  /** The values of `${NAME}`. Default: none. */
   readonly env?: Environment
-  /** What `${workspaceFolder}` stands for. */
+  /** The value of `${workspaceFolder}`. */
   readonly workspaceFolder?: string
-  /** Where the data was read from, for errors with lines. */
+  /** The file that the data was parsed from, so that errors can name lines. */
   readonly file?: ConfigFile
-  /** What stands in for a server that makes no sense; without it, one such server fails the whole config. */
+  /** Returns a replacement for a server whose table is invalid; without it, one such server fails the whole config. */
   readonly onBadServer?: (error: ToolcribError) => ServerConfig
 }
 
-/** Reads config that has been parsed already: `mcpServers`, `servers` or `server` by name, `tools`, and `profile` by name. */
+/** Reads config that is already parsed: `mcpServers`, `servers` or `server` by name, `tools`, and `profile` by name. */
 export function readConfig(data: unknown, options: ReadOptions = {}): Config {
   const { tools, servers, profiles } = readLayer(data, options)
   const layers = options.file ? [{ file: options.file.path, servers }] : []
@@ -133,15 +133,15 @@ function originOf(
   return { files, layers: layers.map(({ file, servers }) => ({ file, servers: Object.keys(servers) })) }
 }
 
-/** One file, before others are laid over it. */
+/** One file, before it is merged with the others. */
 interface Layer {
   readonly tools: ToolsTable
-  /** With those that are disabled: laid over others, they disable the servers of their name. */
+  /** Includes disabled servers: merged over another file, they disable the server of the same name. */
   readonly servers: Readonly<Record<string, ServerConfig>>
   readonly profiles: Readonly<Record<string, Profile>>
 }
 
-/** More than anybody runs; a file with more was not written as a config. */
+/** Far more than anyone runs; a larger file was not written as a config. */
 const MAX_SERVERS = 2_000
 
 function readLayer(data: unknown, { env = {}, workspaceFolder, file, onBadServer }: ReadOptions): Layer {
@@ -151,10 +151,10 @@ function readLayer(data: unknown, { env = {}, workspaceFolder, file, onBadServer
   const servers: Record<string, ServerConfig> = {}
   for (const key of SERVER_KEYS) {
     if (data[key] === undefined) continue
-    if (!isRecord(data[key])) throw invalid(root, [key], `"${key}" must hold servers by name`)
+    if (!isRecord(data[key])) throw invalid(root, [key], `"${key}" must be a table of servers by name`)
     const tables = Object.entries(data[key])
     if (tables.length > MAX_SERVERS)
-      throw invalid(root, [key], `"${key}" holds ${tables.length} servers; ${MAX_SERVERS} is the most`)
+      throw invalid(root, [key], `"${key}" holds ${tables.length} servers; the maximum is ${MAX_SERVERS}`)
     for (const [name, table] of tables) {
       const place = placeOf(file, [key, name])
       const where = { place, isForeign: file?.format === 'json', ...variables }
@@ -191,12 +191,12 @@ function withoutDisabled(
 
 const SERVER_KEYS = ['mcpServers', 'mcp_servers', 'servers', 'server'] as const
 
-/** An own property, also for a server called `__proto__`. */
+/** Defines an own property, even for a server named `__proto__`. */
 function define(servers: Record<string, ServerConfig>, name: string, server: ServerConfig): void {
   Object.defineProperty(servers, name, { value: server, enumerable: true, configurable: true })
 }
 
-/** The keys of a config. The last ones are also read at this place, where `readConfig()` itself puts them. */
+/** The keys of a config. `readConfig()` itself produces the last ones, so they are accepted too. */
 const ROOT_FIELDS = {
   tools: 'table',
   server: 'table',
@@ -207,15 +207,15 @@ const ROOT_FIELDS = {
 } as const satisfies Fields
 const ALSO_READ = { profiles: 'table', searcher: SEARCHER_KIND } as const satisfies Fields
 
-/** The settings that may stand beside the tables, and the tables of profiles. */
+/** The top-level settings and the tables of profiles. */
 interface Root {
   readonly settings: ToolsTable
   readonly profiles: Readonly<Record<string, unknown>>
 }
 
 /**
- * Reads the keys beside the tables of servers and tools. A file of our own holds no keys of other programs, so every
- * unknown key is refused; in another, only one that resembles a known key is.
+ * Reads the top-level keys other than servers and tools. In our own files every unknown key is an error; in files
+ * shared with other programs, only a key that resembles a known one is.
  */
 function readRoot(data: Record<string, unknown>, place: Place): Root {
   const isReadHere = (key: string) => /^(require_?lock|searcher|profiles?)$/i.test(key)
@@ -248,7 +248,8 @@ async function readFiles(options: LoadOptions): Promise<ConfigFile[]> {
   if (path !== undefined && path !== '') {
     const absolute = isAbsolute(path) ? path : join(cwd, path)
     const text = await readText(absolute, read)
-    if (text === undefined) throw new ToolcribError('config-invalid', `there is no config file ${absolute}`)
+    if (text === undefined)
+      throw new ToolcribError('config-invalid', `config file ${absolute} does not exist`)
     return [parseConfigFile(text, absolute)]
   }
   const layers = [userDirectory, cwd].filter((directory) => directory !== undefined)
@@ -283,7 +284,7 @@ function isErrorWithCode(error: unknown): error is Error & { code: unknown } {
   return error instanceof Error && 'code' in error
 }
 
-/** The paths where a config may be found, those that exist and those that may come to be. */
+/** Every path where a config may be found, existing or not. */
 export function configPaths({ cwd, env, path, userDirectory = configDirectory(env) }: LoadOptions): string[] {
   const explicit = path ?? env.TOOLCRIB_CONFIG
   if (explicit) return [isAbsolute(explicit) ? explicit : join(cwd, explicit)]

@@ -3,8 +3,8 @@ import { open } from 'node:fs/promises'
 const CHUNK_BYTES = 64 * 1024
 
 /**
- * Reads a text file of at most `maxBytes`, and never more than that of a larger or endless one. Rejects as `readFile()`
- * does, and with a `RangeError` for a file that is larger.
+ * Reads a text file of at most `maxBytes`, without reading more than that from a larger or endless file. Rejects like
+ * `readFile()`, and with a `RangeError` for a larger file.
  */
 export async function readLimitedFile(path: string, maxBytes: number): Promise<string> {
   const file = await open(path, 'r')

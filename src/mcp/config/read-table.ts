@@ -4,8 +4,8 @@ import { nearestName } from '../../nearest-name.ts'
 import { expandVariables, holdsVariable, type Variables } from './expand-variables.ts'
 
 /**
- * What a key of a table may hold. `count`: a whole number; `number`: any from 0 on; `percent`: 0 to 100; `milliseconds`:
- * what a timer can wait for; `map`: texts by name; `table`: keys of its own.
+ * The type of a key's value. `count`: a whole number; `number`: any number from 0; `percent`: 0 to 100;
+ * `milliseconds`: a delay that a timer supports; `map`: strings by name; `table`: a nested table.
  */
 export type FieldKind =
   | 'text'
@@ -19,27 +19,27 @@ export type FieldKind =
   | 'table'
   | { readonly oneOf: readonly string[] }
 
-/** The keys of a table, in camelCase, and what each may hold. */
+/** The keys of a table, in camelCase, and their types. */
 export type Fields = Readonly<Record<string, FieldKind>>
 
-/** Where a table stands, so that errors can point there. */
+/** Where a table is, so that errors can point to it. */
 export interface Place {
-  /** How a key at this place is introduced: `toolcrib.toml:7`, or what the host passed. */
+  /** The prefix of errors about a key: `toolcrib.toml:7`, or the name of the option that the host passed. */
   at(keys: readonly string[]): string
   /** The path of the table itself. */
   readonly keys: readonly string[]
-  /** How keys are written there; both ways are read everywhere. */
+  /** The style of keys in suggestions; both styles are accepted everywhere. */
   readonly style: 'snake' | 'camel'
-  /** Other names of keys: they are read, and suggested to nobody. */
+  /** Aliases of keys: accepted, but never suggested. */
   readonly alsoRead?: Fields
-  /** Keys that other programs keep in the same place. With it, only what looks like a slip is refused. */
+  /** Keys that other programs store in the same place. When present, only a key that looks like a typo is an error. */
   readonly foreignKeys?: readonly string[]
 }
 
 /**
- * Reads a table by its known keys, written in snake_case or camelCase, into camelCase. A key that is unknown or holds
- * something else than it should is `config-invalid`, with the place and the nearest known key. A text with a variable
- * may stand for anything that is written in one word; `fillTable()` looks at what it stands for.
+ * Reads the known keys of a table, in snake_case or camelCase, into camelCase. Throws `config-invalid` for an unknown
+ * key or a wrong type, with the place and the nearest known key. A string that contains a variable is accepted for
+ * any scalar type; `fillTable()` checks the expanded value.
  */
 export function readTable(table: unknown, fields: Fields, place: Place): Record<string, unknown> {
   if (!isRecord(table)) throw invalid(place, [], `must be a table of keys, not ${nameOf(table)}`)
@@ -60,13 +60,16 @@ export function readTable(table: unknown, fields: Fields, place: Place): Record<
   return read
 }
 
-/** What is wrong with a value, and where in it. */
+/** What is wrong with a value, and at which key inside it. */
 export interface FieldFault {
   readonly keys: readonly string[]
   readonly reason: string
 }
 
-/** What is wrong with a value where such a field belongs; undefined when it fits, or may once it is filled in. */
+/**
+ * Checks a value against the type of its field; undefined when it is valid, or may become valid once its variables
+ * are expanded.
+ */
 export function fieldFault(value: unknown, kind: FieldKind): FieldFault | undefined {
   if (fits(value, kind) || mayStandFor(value, kind)) return undefined
   const isList = kind === 'texts' && Array.isArray(value)
@@ -76,15 +79,15 @@ export function fieldFault(value: unknown, kind: FieldKind): FieldFault | undefi
   return { keys: bad ? [bad[0]] : [], reason: `must be ${expectation}, not ${nameOf(given)}` }
 }
 
-/** A table with its variables filled in, and what is wrong with them, as texts for whoever set them. */
+/** A table with its variables expanded, and the errors found, worded for the user. */
 export interface Filled {
   readonly values: Record<string, unknown>
   readonly faults: readonly string[]
 }
 
 /**
- * Fills in the variables of a table that has been read. A text whose variable has no value stays as it is written, and
- * what is no number or flag once it is filled in is left out; both are told. A text that comes out empty is left out.
+ * Expands the variables of a table that has been read. A string whose variable has no value is kept as written, and a
+ * value of the wrong type is left out; both are reported. Empty strings are left out.
  */
 export function fillTable(
   read: Record<string, unknown>,
@@ -110,22 +113,22 @@ export function fillTable(
     const meant = typeof filled === 'string' ? fromText(filled, kind) : filled
     if (typeof filled !== 'string' || fits(meant, kind)) values[key] = meant
     else if (!isUnfilled && kind !== 'text')
-      // As it is written: what a variable stands for may be a secret.
-      faults.push(`"${writtenIn(style, key)}" must be ${expected(kind)}, and what ${value} stands for is not`)
+      // Show the variable, not its value: the value may be a secret.
+      faults.push(`"${writtenIn(style, key)}" must be ${expected(kind)}, but the value of ${value} is not`)
   }
   if (missing.size > 0) {
     const [first] = missing
     faults.unshift(`${[...missing].join(', ')} has no value; set it, or write \${${first}:-default}`)
   }
   if (unknown.size > 0) {
-    // Without the braces: the value itself is masked wherever it is told.
+    // Without the braces, because values are masked wherever they are shown.
     const names = [...unknown].map((name) => JSON.stringify(name)).join(', ')
-    faults.unshift(`no variable ${names} is known here; write \${NAME}, and set that in the environment`)
+    faults.unshift(`unknown variable ${names}; write \${NAME}, and set it in the environment`)
   }
   return { values, faults }
 }
 
-/** What a text stands for where a number or a flag belongs; the text itself when it is neither. */
+/** Converts text to the number or boolean that a field requires; returns the text itself when it is neither. */
 export function fromText(text: string, kind: FieldKind): unknown {
   if (isNumeric(kind)) return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text)
   if (kind !== 'flag') return text
@@ -133,7 +136,7 @@ export function fromText(text: string, kind: FieldKind): unknown {
   return text === 'false' || text === '0' ? false : text
 }
 
-/** A `config-invalid` that points to a key of a table. */
+/** Returns a `config-invalid` error that points to a key of a table. */
 export function invalid(place: Place, keys: readonly string[], reason: string): ToolcribError {
   const path = [...place.keys, ...keys]
   const table = place.keys.length > 0 ? `[${place.keys.join('.')}] ` : ''
@@ -177,10 +180,10 @@ function fits(value: unknown, kind: FieldKind): boolean {
   }
 }
 
-/** A timer that is to wait for longer fires at once. */
+/** A timer with a longer delay fires immediately. */
 export const MAX_MILLISECONDS = 2 ** 31 - 1
 
-/** Some programs write null for what is not there, and numbers and flags as such. */
+/** Some programs write null for absent values, and numbers and booleans as strings. */
 function plainValue(value: unknown, kind: FieldKind): unknown {
   if (kind === 'texts' && Array.isArray(value))
     return value.filter((item) => item !== null).map((item) => (isScalar(item) ? String(item) : item))
@@ -212,20 +215,20 @@ function expected(kind: FieldKind): string {
   if (typeof kind === 'object') return `one of ${kind.oneOf.join(', ')}`
   const names = {
     text: 'a text',
-    texts: 'a list of texts',
+    texts: 'a list of strings',
     flag: 'true or false',
     count: 'a whole number, 0 or more',
     number: 'a number, 0 or more',
     percent: 'a number from 0 to 100',
     milliseconds: `a number of milliseconds, 0 to ${MAX_MILLISECONDS}`,
-    map: 'a table of texts',
+    map: 'a table of strings',
     table: 'a table of keys',
   }
   return names[kind]
 }
 
 function nameOf(value: unknown): string {
-  if (value === '') return 'an empty text'
+  if (value === '') return 'an empty string'
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 60))
   if (Array.isArray(value)) return 'a list'
   if (isRecord(value)) return 'a table'

@@ -4,7 +4,7 @@ import { readConfig } from './load-config.ts'
 
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: variables of configs, not of this file
 describe('the table of a server', () => {
-  it('fills in the spellings of editors, in every field', () => {
+  it("expands the editors' spellings of variables in every field", () => {
     const { servers } = readConfig(
       {
         mcpServers: {
@@ -23,24 +23,24 @@ describe('the table of a server', () => {
   })
 
   it.each(['${command:pick}', '${api-key}', '${}', '${A:-${command:pick}}'])(
-    'fails the server alone that has %s, which nobody can fill in, and tells what to do',
+    'fails only the server with the unknown variable %s, and names the next step',
     (text) => {
       const { servers } = readConfig({
         mcpServers: { a: { command: 'x', args: [text] }, b: { command: 'x' } },
       })
-      expect(servers.a?.problem).toMatch(/^no variable ".*" is known here; write \$\{NAME\}/)
+      expect(servers.a?.problem).toMatch(/^unknown variable ".*"; write \$\{NAME\}/)
       expect(servers.b).not.toHaveProperty('problem')
     },
   )
 
-  it('takes numbers and flags as texts, and drops what is null', () => {
+  it('accepts numbers and booleans as strings, and ignores null', () => {
     const { servers } = readConfig({
       mcpServers: { a: { command: 'x', args: ['-p', 5, true, null], env: { A: 1, B: null, C: false } } },
     })
     expect(servers.a).toMatchObject({ command: 'x', args: ['-p', '5', 'true'], env: { A: '1', C: 'false' } })
   })
 
-  it('leaves tools out and takes them as other programs say', () => {
+  it("includes and excludes tools by other programs' keys", () => {
     const { servers } = readConfig({
       mcpServers: {
         gemini: { command: 'x', includeTools: ['a', 'b'], excludeTools: ['b'] },
@@ -58,12 +58,12 @@ describe('the table of a server', () => {
     for (const server of Object.values(servers)) expect(server).not.toHaveProperty('problem')
   })
 
-  it('fails a server that has its variables in a file of their own, rather than start it without', () => {
+  it('fails a server that uses envFile instead of starting it without its variables', () => {
     const { servers } = readConfig({ servers: { a: { command: 'x', envFile: '.env' } } })
-    expect(servers.a?.problem).toBe('"envFile" is not read here; write its variables into "env", as ${NAME}')
+    expect(servers.a?.problem).toBe('"envFile" is not supported; write its variables into "env", as ${NAME}')
   })
 
-  it('is trusted by what our own file says, or the host, and not by what another program wrote', () => {
+  it('is trusted only by our own file or the host, not by files of other programs', () => {
     const trusting = { mcpServers: { a: { command: 'x', trust: true } } }
     const read = (text: string, path: string) => {
       const file = parseConfigFile(text, path)

@@ -4,42 +4,45 @@ import { checkName } from '../../names.ts'
 import { holdsVariable, type Variables } from './expand-variables.ts'
 import { type Fields, fillTable, invalid, MAX_MILLISECONDS, type Place, readTable } from './read-table.ts'
 
-/** One MCP server, as configured. Either `command` (stdio) or `url` (HTTP) is there. */
+/** One MCP server, as configured. Has either `command` (stdio) or `url` (HTTP). */
 export interface ServerConfig {
-  /** The program of a server over stdio, run without a shell. */
+  /** The program of a stdio server, run without a shell. */
   readonly command?: string
   readonly args?: readonly string[]
-  /** Added to the few variables that every server gets. */
+  /** Added to the few variables that every server inherits. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** The address of a server over HTTP. */
+  /** The address of an HTTP server. */
   readonly url?: string
   /** Sent with each request. */
   readonly headers?: Readonly<Record<string, string>>
-  /** `http` tries streamable HTTP and falls back to SSE; `sse` speaks only that. By `command` or `url` when absent. */
+  /**
+   * `http` tries streamable HTTP and falls back to SSE; `sse` uses only SSE. Default: derived from `command` or
+   * `url`.
+   */
   readonly type?: 'stdio' | 'http' | 'sse'
-  /** `client_id`, `client_secret` and `scope`, for authorization servers that register nobody by themselves. */
+  /** `client_id`, `client_secret` and `scope`, for authorization servers without dynamic client registration. */
   readonly oauth?: Readonly<Record<string, string>>
   /** false pins all its tools. */
   readonly lazy?: boolean
-  /** `on-demand` (default): its process starts with the first call, once its tools are known; `eager`: at once. */
+  /** `on-demand` (default): once its tools are known, the process starts with the first call; `eager`: immediately. */
   readonly start?: 'on-demand' | 'eager'
-  /** How long one call may take; 60,000. */
+  /** Timeout of one call. Default: 60,000. */
   readonly timeoutMs?: number
-  /** How long connecting and listing may take; 30,000. */
+  /** Timeout for connecting and listing tools. Default: 30,000. */
   readonly connectTimeoutMs?: number
-  /** An on-demand server stops after so long without a call; 300,000, 0 = never. */
+  /** An on-demand server stops after this time without a call. Default: 300,000; 0 = never. */
   readonly idleMs?: number
-  /** The server's own tool names and globs: which to take, and which to leave out. */
+  /** The server's own tool names and globs: which tools to include, and which to exclude. */
   readonly allow?: readonly string[]
   readonly deny?: readonly string[]
-  /** Tools that are always shown, by the server's own names. */
+  /** Tools that are always shown, by the server's own tool names. */
   readonly pinned?: readonly string[]
-  /** A trusted server may pin its tools itself, and what it says is not marked as untrusted. */
+  /** A trusted server may pin its own tools, and its results are not marked as untrusted. */
   readonly trust?: boolean
-  /** Leaves it out, and one of its name in the user's config too. */
+  /** Disables the server, and the server of the same name in the user's config. */
   readonly disabled?: boolean
-  /** Why it cannot be connected as configured, a variable without a value say; it is told as failed. */
+  /** Why it cannot be connected as configured, for example a variable without a value; its state is then `failed`. */
   readonly problem?: string
 }
 
@@ -65,7 +68,7 @@ const FIELDS = {
   enabled: 'flag',
 } as const satisfies Fields
 
-/** What others call these keys, and what a config that was read before may hold. */
+/** Aliases of these keys in other programs, and keys of a config that was already read. */
 const ALSO_READ = {
   serverUrl: 'text',
   httpUrl: 'text',
@@ -74,7 +77,7 @@ const ALSO_READ = {
   problem: 'text',
 } as const satisfies Fields
 
-/** The same in the files of clients and editors; in ours, `timeout` is a slip for `timeout_ms`. */
+/** More aliases, accepted only in files of clients and editors; in our own, `timeout` is a typo for `timeout_ms`. */
 const ALSO_READ_IN_JSON = {
   ...ALSO_READ,
   timeout: 'number',
@@ -86,10 +89,10 @@ const ALSO_READ_IN_JSON = {
   envFile: 'text',
 } as const satisfies Fields
 
-/** Keys of clients and editors that would be taken for slips. All that resembles none of ours is passed over anyway. */
+/** Keys of clients and editors that resemble ours but are not typos. Other foreign keys are ignored anyway. */
 const FOREIGN_KEYS = ['auth', 'comment', '_comment', 'restart', 'startup', 'trusted', 'requestTimeoutMs']
 
-/** What `oauth` holds; clients write the scopes as a list, too. */
+/** The keys of `oauth`; clients may also write the scopes as a list. */
 const OAUTH_FIELDS = { clientId: 'text', clientSecret: 'text', scope: 'text' } as const satisfies Fields
 
 const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse'>> = {
@@ -104,31 +107,33 @@ const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse'>> = {
 }
 
 /**
- * What a server's table was before its variables were filled in. Under a symbol, so that no file can claim it for
- * itself; a server that bears it has been read already.
+ * A server's table before its variables were expanded. Stored under a symbol, so that no file can forge it; a server
+ * that has it was already read.
  */
 const WRITTEN = Symbol('written')
 
-/** A server's config as it was written, variables and all: what may be kept in a file that others read. */
+/**
+ * Returns a server's config as written, with its variables unexpanded: safe to store in a file that others can read.
+ */
 export function asWritten(server: ServerConfig): ServerConfig {
   return Reflect.get(server, WRITTEN) ?? server
 }
 
-/** What stands in for a server that makes no sense, so that it is not looked into again for what it lacks. */
+/** Marks the replacement of an invalid server as already read, so that it is not checked again. */
 export function asRead(server: ServerConfig): ServerConfig {
   return Reflect.has(server, WRITTEN) ? server : remember(server, server)
 }
 
-/** Where a server's table stands, and what its variables stand for. */
+/** Where a server's table is, and the values of its variables. */
 export interface ServerPlace extends Variables {
   readonly place: Place
-  /** Whether other programs write there, too: what they mean by `trust` is not what we do. */
+  /** Whether other programs use this file too: their `trust` means something else. */
   readonly isForeign: boolean
 }
 
 /**
- * Reads one server's table, with its variables filled in. What is wrong with a variable, that it has no value say,
- * makes that server fail, and not the config.
+ * Reads one server's table, with its variables expanded. An invalid variable, such as one without a value, fails that
+ * server and not the config.
  */
 export function readServer(
   name: string,
@@ -147,7 +152,7 @@ export function readServer(
   const type = readType(values, place)
   const written = toServer(read, type)
   const server = toServer(values, type)
-  // One that is switched off may be no more than that: it switches off its namesake in the user's config.
+  // A disabled server needs no other keys: it may only disable the server of the same name in the user's config.
   if (server.disabled === true) return remember(server, written)
   const fault = transportFault(written)
   if (fault) throw invalid(place, fault.keys, fault.reason)
@@ -157,8 +162,8 @@ export function readServer(
   return remember(problem === undefined ? server : { ...server, problem }, written)
 }
 
-/** Without the keys that it keeps there, a server would fail in its own words, or work for nobody. */
-const ENV_FILE_UNREAD = `"envFile" is not read here; write its variables into "env", as \${NAME}`
+/** Without the variables of that file, the server would fail with an obscure error or run without its credentials. */
+const ENV_FILE_UNREAD = `"envFile" is not supported; write its variables into "env", as \${NAME}`
 
 function readFields(table: unknown, place: Place): Record<string, unknown> {
   if (place.style === 'snake') {
@@ -175,7 +180,7 @@ function within(place: Place, key: string): Place {
   return { ...place, keys: [...place.keys, key] }
 }
 
-/** In the keys of the OAuth protocol, with the scopes as one text. */
+/** Uses the key names of the OAuth protocol, and joins the scopes into one string. */
 function readOAuth(table: unknown, place: Place): Record<string, unknown> {
   const { clientId, clientSecret, scope, scopes } = readTable(table, OAUTH_FIELDS, {
     ...place,
@@ -215,14 +220,14 @@ function toServer(read: Record<string, unknown>, type: Pick<ServerConfig, 'type'
   } as ServerConfig
 }
 
-/** One list of several. An empty one of tools to take means none; one of tools to leave out says nothing. */
+/** Merges several lists. An empty `allow` list means "no tools"; an empty `deny` list from an alias is ignored. */
 function joined(key: 'allow' | 'deny', lists: readonly unknown[]): Record<string, unknown> {
   const given = lists.filter((names) => Array.isArray(names))
   const isSaid = key === 'allow' ? given.length > 0 : given.flat().length > 0 || lists[0] !== undefined
   return isSaid ? { [key]: given.flat() } : {}
 }
 
-/** Some clients count in seconds, an hour at most; the others in milliseconds, and nobody waits for under four seconds. */
+/** Some clients write seconds, at most an hour; others write milliseconds, and no timeout is under four seconds. */
 const MOST_SECONDS = 3_600
 
 function toMilliseconds(timeout: unknown, timeoutSec: unknown): number | undefined {
@@ -231,12 +236,12 @@ function toMilliseconds(timeout: unknown, timeoutSec: unknown): number | undefin
   return Math.min(timeout <= MOST_SECONDS ? timeout * 1_000 : timeout, MAX_MILLISECONDS)
 }
 
-// Enumerable, so that a copy made by spreading is still known to be filled in; as a symbol it stays out of JSON.
+// Enumerable, so that a spread copy is still recognised as expanded; a symbol, so that it stays out of JSON.
 function remember(server: ServerConfig, written: ServerConfig): ServerConfig {
   return Object.defineProperty({ ...server }, WRITTEN, { value: written, enumerable: true })
 }
 
-/** What keeps a server from being connected to, as far as its config tells. */
+/** Why a server cannot be connected, as far as its config shows. */
 function transportFault({
   command,
   url,
@@ -248,7 +253,7 @@ function transportFault({
   if (command !== undefined && url !== undefined && type === undefined)
     return {
       keys: ['url'],
-      reason: 'there is both a "command" and a "url"; remove one, or say which by "type"',
+      reason: 'there is both a "command" and a "url"; remove one, or set "type"',
     }
   if (asked === 'stdio' || isWebAddress(url) || holdsVariable(url ?? '')) return undefined
   return { keys: ['url'], reason: `"url" must be an http or https address, not ${JSON.stringify(url)}` }

@@ -1,6 +1,6 @@
 import { ToolcribError } from '../../errors.ts'
 import type { RegistryOptions } from '../../registry-options.ts'
-import type { SearcherName } from '../../search/searcher.ts'
+import type { SearcherName } from '../../search/searchers.ts'
 import type { Variables } from './expand-variables.ts'
 import {
   type FieldKind,
@@ -12,7 +12,7 @@ import {
   readTable,
 } from './read-table.ts'
 
-/** The part of a registry's options that a config file decides. */
+/** The registry options that a config file can set. */
 export type ToolsConfig = Pick<
   RegistryOptions,
   | 'mode'
@@ -33,7 +33,7 @@ export type ToolsConfig = Pick<
   | 'policy'
 >
 
-/** The searchers a config may name. `hybrid` uses the embedder that comes with the package. */
+/** The searchers that a config may name. `hybrid` uses the embedder that ships with the package. */
 export type SearcherChoice = 'hybrid' | SearcherName
 
 export const SEARCHER_KIND = { oneOf: ['hybrid', 'lexical', 'weighted', 'regex'] } as const
@@ -62,10 +62,10 @@ const FIELDS = {
   requireLock: 'flag',
 } as const satisfies Record<string, FieldKind>
 
-/** What one layer says about `[tools]`, by its keys. */
+/** The `[tools]` settings of one layer. */
 export type ToolsTable = Readonly<Record<string, unknown>>
 
-/** Reads a `[tools]` table, with its variables filled in. */
+/** Reads a `[tools]` table, with its variables expanded. */
 export function readTools(table: unknown, place: Place, variables: Variables): ToolsTable {
   const { values, faults } = fillTable(readTable(table, FIELDS, place), FIELDS, place, variables)
   if (faults.length > 0) throw invalid(place, [], faults.join('; '))
@@ -73,9 +73,10 @@ export function readTools(table: unknown, place: Place, variables: Variables): T
 }
 
 /**
- * One layer over another, key by key. A short form above (`lazy_mcp`, `deferred_tools = true`) also removes the mode and
- * the deferral of the layers below, since it stands for both. `deferred_tools = false` only removes itself. A lock that
- * one layer requires, no other can waive: a project must not lift what its user decided.
+ * Merges one layer over another, key by key. A shorthand in the upper layer (`lazy_mcp`, `deferred_tools = true`)
+ * also removes the mode and the deferral of the lower layers, since it sets both. `deferred_tools = false` only
+ * removes itself. `require_lock` set by one layer cannot be unset by another: a project must not override its user's
+ * decision.
  */
 export function overlayTools(lower: ToolsTable, upper: ToolsTable): ToolsTable {
   const isShort = upper.lazyMcp !== undefined || upper.deferredTools === true
@@ -87,8 +88,9 @@ export function overlayTools(lower: ToolsTable, upper: ToolsTable): ToolsTable {
 const SHORTENED: ReadonlySet<string> = new Set(['registryMode', 'defer', 'lazyMcp', 'deferredTools'])
 
 /**
- * All layers as registry options: `lazy_mcp = true` is lazy mode with `defer = "mcp"`, false is full mode;
- * `deferred_tools = true` is lazy mode with `defer = "all"`. A mode or deferral spelled out beside them wins.
+ * Converts the merged layers to registry options: `lazy_mcp = true` is lazy mode with `defer = "mcp"`, false is full
+ * mode; `deferred_tools = true` is lazy mode with `defer = "all"`. An explicit mode or deferral takes precedence over
+ * these shorthands.
  */
 export function toRegistryOptions(table: ToolsTable): ToolsConfig {
   const { registryMode, lazyMcp, deferredTools, maxActiveSchemas, allow, deny, defer, ...rest } = table
@@ -98,8 +100,7 @@ export function toRegistryOptions(table: ToolsTable): ToolsConfig {
   return {
     ...(mode === undefined ? {} : { mode }),
     ...(registryMode === undefined ? {} : { mode: registryMode }),
-    // "auto" is the registry's own default.
-    ...(deferred === undefined || deferred === 'auto' ? {} : { defer: deferred }),
+    ...(deferred === undefined ? {} : { defer: deferred }),
     ...(maxActiveSchemas === undefined ? {} : { maxActive: maxActiveSchemas }),
     ...rest,
     ...(Object.keys(policy).length > 0 ? { policy } : {}),
@@ -112,7 +113,7 @@ function shortForm(lazyMcp: unknown, deferredTools: unknown): Pick<ToolsConfig, 
   return lazyMcp === true ? { mode: 'lazy', defer: 'mcp' } : { mode: 'full' }
 }
 
-/** What the environment says about `[tools]`: `TOOLCRIB_REGISTRY_MODE=lazy`, lists with commas. */
+/** Reads the `[tools]` settings from the environment: `TOOLCRIB_REGISTRY_MODE=lazy`; lists are comma-separated. */
 export function toolsFromEnvironment(env: Variables['env']): ToolsTable {
   const table: Record<string, unknown> = {}
   for (const [field, kind] of Object.entries<FieldKind>(FIELDS)) {

@@ -4,20 +4,20 @@ import { type CatalogueCache, fileCatalogueCache } from '../cache/catalogue-cach
 import type { Environment } from './load-config.ts'
 import { cacheDirectory } from './user-folders.ts'
 
-/** A server may list other tools tomorrow, under the same command. */
+/** A server may list different tools tomorrow under the same command. */
 const MAX_AGE_MS = 24 * 60 * 60 * 1000
 
 export interface UserCacheOptions {
-  /** false: catalogues are saved but never loaded, so every server is asked. */
+  /** false: catalogues are saved but never loaded, so every server is asked for its tools. */
   readonly isRead: boolean
-  /** The config files whose servers are remembered; each combination keeps its own search vectors. */
+  /** The config files whose servers are cached; each combination has its own search vectors. */
   readonly files: readonly string[]
   readonly now: number
 }
 
 /**
- * What servers listed, as files in the user's cache folder. Files older than a day are deleted. Returns undefined when
- * the environment names no such folder.
+ * Opens the catalogue cache in the user's cache folder and deletes files older than a day. Returns undefined when the
+ * environment does not define such a folder.
  */
 export async function openUserCache(
   env: Environment,

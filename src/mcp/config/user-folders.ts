@@ -9,7 +9,7 @@ export function configDirectory(env: Environment): string | undefined {
 }
 
 /**
- * The folder for what can be fetched again: `$XDG_CACHE_HOME/toolcrib`, `~/.cache/toolcrib`, or
+ * The folder for data that can be fetched again: `$XDG_CACHE_HOME/toolcrib`, `~/.cache/toolcrib`, or
  * `%LOCALAPPDATA%\toolcrib\cache`; undefined without any of them.
  */
 export function cacheDirectory(env: Environment): string | undefined {
@@ -19,7 +19,7 @@ export function cacheDirectory(env: Environment): string | undefined {
 }
 
 /**
- * The folder for what should survive but is not config: `$XDG_STATE_HOME/toolcrib`, `~/.local/state/toolcrib`, or
+ * The folder for persistent data that is not config: `$XDG_STATE_HOME/toolcrib`, `~/.local/state/toolcrib`, or
  * `%LOCALAPPDATA%\toolcrib\state`; undefined without any of them.
  */
 export function stateDirectory(env: Environment): string | undefined {

@@ -3,19 +3,19 @@ import { describeError } from '../../errors.ts'
 import { canonicalJson } from '../../json.ts'
 import { type Config, configPaths, type LoadOptions, loadConfig } from './load-config.ts'
 
-/** Where config is looked for, and who hears of it. */
+/** Where to look for config, and what to call when it changes. */
 export interface WatchOptions extends LoadOptions {
-  /** A new config that makes sense. */
+  /** Called with each new valid config. */
   readonly onChange: (config: Config) => void
-  /** A config that makes none, or is written only half as yet: what was good before stays. */
+  /** Called for an invalid config, including a partially written file; the last valid config stays in use. */
   readonly onError: (error: unknown) => void
-  /** How long files must rest before they are read; 150. */
+  /** How long files must be unchanged before they are read. Default: 150 ms. */
   readonly settleMs?: number
 }
 
 /**
- * Reads the config once the watch stands, and whenever one of its files appears, changes or goes; tells it when it
- * differs from what was told before. Answers how to stop.
+ * Reads the config once the watcher is ready, and whenever one of its files is created, changed or deleted. Calls
+ * `onChange` when the config differs from the last one. Returns a function that stops watching.
  */
 export function watchConfig({
   onChange,
@@ -29,7 +29,7 @@ export function watchConfig({
   let isClosed = false
   let told: string | undefined
   const tell = (own: number, text: string, action: () => void) => {
-    // A slower read of older files must not undo a newer one, and nobody needs to hear a thing twice.
+    // A slow read of older files must not overwrite a newer one, and repeated results are not reported.
     if (own !== turn || isClosed || text === told) return
     told = text
     action()
@@ -50,13 +50,13 @@ export function watchConfig({
     }, delayMs)
     timers.add(timer)
   }
-  // What changed before the watch stood is found by reading once more.
+  // Reads once more to catch changes made before the watcher was ready.
   watcher.on('ready', reload)
   watcher.on('all', () => {
     for (const timer of timers) clearTimeout(timer)
     timers.clear()
     reloadIn(settleMs)
-    // The watcher leaves out changes that follow one another too closely.
+    // The watcher skips changes in quick succession, so read once more.
     reloadIn(settleMs + CONFIRM_MS)
   })
   watcher.on('error', onError)

@@ -13,16 +13,16 @@ import { argumentHeaders } from './http/argument-headers.ts'
 import { type GuardedTransport, type RequestOptions, Requests, ServerError } from './requests.ts'
 import { type ClientOptions, ServerMessages } from './server-messages.ts'
 
-/** What a server said of itself when it was connected. */
+/** What a server reported about itself when connecting. */
 export interface ServerInfo {
   readonly era: 'modern' | 'legacy'
-  /** The revision of the protocol that both sides speak. */
+  /** The negotiated protocol revision. */
   readonly protocolVersion: string
-  /** What the server offers, as it declared it, unknown fields included. */
+  /** The server's declared capabilities, including unknown fields. */
   readonly capabilities: Readonly<Record<string, unknown>>
-  /** How its tools are meant to be used, in its own words. Not to be trusted. */
+  /** The server's own instructions for using its tools. Untrusted. */
   readonly instructions?: string
-  /** The name and version it reports. The config decides what it is called. */
+  /** The name and version that it reports. Toolcrib uses the name from the config instead. */
   readonly serverInfo?: Readonly<Record<string, unknown>>
 }
 
@@ -30,18 +30,18 @@ export interface ConnectionOptions {
   readonly server: string
   readonly sessionKey?: string | undefined
   readonly client: ClientOptions
-  /** `auto` finds out which era the server speaks; anything else is known already. */
+  /** `auto` detects the server's era; anything else is known already. */
   readonly greeting: 'auto' | NonNullable<GreetingOptions['prior']>
   readonly timeoutMs: number
   readonly now: () => number
   readonly schedule: Schedule
-  /** Called for recoverable violations of the protocol. */
+  /** Called for recoverable protocol violations. */
   readonly onWarning: (warning: string) => void
 }
 
 /** A live connection to one server. */
 export class Connection {
-  /** The SDK's client. Its requests count as use; what the server asks does not reach it. */
+  /** The SDK's client. Its requests count as use; server requests do not reach it. */
   readonly client: Client
   readonly #options: ConnectionOptions
   readonly #transport: GuardedTransport
@@ -63,11 +63,11 @@ export class Connection {
     client.onclose = () => this.#closed()
   }
 
-  /** Connects and agrees on a revision of the protocol. Rejects when that fails; the transport is closed then. */
+  /** Connects and negotiates a protocol revision. Rejects when that fails, with the transport closed. */
   static async open(transport: GuardedTransport, options: ConnectionOptions): Promise<Connection> {
     const { timeoutMs, greeting } = options
     const { name, version, capabilities = {} } = options.client
-    // A server that stays silent is an old one; half the time is left to greet it.
+    // A server that stays silent is an old one; leave half the time to greet it.
     const probe = { timeoutMs: Math.min(10_000, timeoutMs / 2) }
     const client = new Client(
       { name, version },
@@ -78,13 +78,13 @@ export class Connection {
       timeout: timeoutMs,
       ...(greeting === 'auto' ? {} : { prior: greeting }),
     })
-    // It may have gone between two steps, with nobody listening.
+    // It may have closed between two steps, before anything listened.
     if (transport.closedBecause !== undefined) throw new Error(transport.closedBecause)
     connection.#greeted()
     return connection
   }
 
-  /** What the server said of itself. */
+  /** What the server reported about itself. */
   get info(): ServerInfo {
     if (!this.#info) throw new Error('the connection is not established')
     return this.#info
@@ -94,12 +94,12 @@ export class Connection {
     return this.#isClosed
   }
 
-  /** False as soon as it closes, or is being closed. */
+  /** False as soon as it is closed or closing. */
   get isOpen(): boolean {
     return !this.#isClosed && !this.#isClosing
   }
 
-  /** True while somebody waits for an answer; the connection's own upkeep does not count. */
+  /** True while a request is pending; upkeep does not count. */
   get isInUse(): boolean {
     return this.#transport.guard.isInUse
   }
@@ -112,19 +112,19 @@ export class Connection {
     this.#closeListeners.push(listener)
   }
 
-  /** Calls the listener whenever somebody sends the server a request, and when that is answered. */
+  /** Calls the listener for every request that counts as use, and for its response. */
   onUse(listener: () => void): void {
     this.#transport.guard.onUse(listener)
   }
 
-  /** Calls the listener when the server says that its tools changed. */
+  /** Calls the listener when the server reports that its tools changed. */
   onToolsChanged(listener: () => void): void {
     this.#messages.on('notifications/tools/list_changed', listener)
   }
 
   /**
-   * Sends a request and returns the result exactly as it was parsed, unknown fields included. Rejects with the server's
-   * own error (`ServerError`), a `TooLateError`, the reason of the signal, or why it could not be sent.
+   * Sends a request and returns the result exactly as parsed, including unknown fields. Rejects with the server's own
+   * error (`ServerError`), a `TooLateError`, the signal's reason, or the reason it could not be sent.
    */
   request(
     method: string,
@@ -135,8 +135,8 @@ export class Connection {
   }
 
   /**
-   * Calls a tool, like `request()`. `inputSchema` says which arguments are repeated in headers; a modern server over HTTP
-   * refuses the call without them.
+   * Calls a tool, like `request()`. `inputSchema` defines which arguments are repeated in headers; a modern HTTP
+   * server rejects the call without them.
    */
   callTool(
     params: Readonly<Record<string, unknown>>,
@@ -155,7 +155,7 @@ export class Connection {
     return this.#requests.notify(method, params)
   }
 
-  /** Rejects when the server does not answer. Any answer will do, even an error. */
+  /** Rejects when the server does not respond. Any response counts, even an error. */
   async ping(timeoutMs: number): Promise<void> {
     try {
       const method = this.info.era === 'modern' ? 'server/discover' : 'ping'
@@ -172,7 +172,7 @@ export class Connection {
   }
 
   #take(message: JSONRPCMessage): boolean {
-    // The SDK drops what it does not know of the answer to its greeting.
+    // The SDK drops unknown fields of the response to its greeting.
     if (!this.#info && 'result' in message && isRecord(message.result.capabilities))
       this.#capabilities = message.result.capabilities
     return this.#requests.take(message) || this.#messages.take(message)
@@ -213,14 +213,14 @@ export class Connection {
     this.#requests.failAll(new Error('the connection closed'))
   }
 
-  /** A modern server reports changed lists only to those who subscribe. Older ones do so by themselves. */
+  /** A modern server reports changed lists only to subscribers; older ones report them unasked. */
   async #subscribe({ isAgain = false } = {}): Promise<void> {
     const kinds = LISTS.filter((list) => {
       const capability = this.info.capabilities[list]
       return isRecord(capability) && capability.listChanged === true
     })
     if (kinds.length === 0) return
-    // What changed while nobody was subscribed is not reported again.
+    // Changes made while unsubscribed are not reported again.
     if (isAgain) for (const list of kinds) this.#messages.announce(`notifications/${list}/list_changed`)
     const notifications = Object.fromEntries(kinds.map((list) => [`${list}ListChanged`, true]))
     try {

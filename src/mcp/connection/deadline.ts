@@ -1,13 +1,14 @@
 import type { SdkErrorCode } from '@modelcontextprotocol/client'
+import type { Schedule } from '../../time.ts'
 
-/** Written out: to load the SDK for it takes longer than a search. */
+/** A literal: loading the SDK for the constant takes longer than a search. */
 const TOO_LATE: `${SdkErrorCode.RequestTimeout}` = 'REQUEST_TIMEOUT'
 
-/** Something that was not done in time. */
+/** Work that did not finish in time. */
 export class TooLateError extends Error {
   override readonly name = 'TooLateError'
   readonly code = TOO_LATE
-  /** How long was waited, where that is known. */
+  /** How long the wait was, if known. */
   readonly afterMs: number | undefined
 
   constructor(message: string, afterMs?: number) {
@@ -16,12 +17,12 @@ export class TooLateError extends Error {
   }
 }
 
-/** True for what was not done in time, by our own clock or by the SDK's. */
+/** True for timeouts, both ours and the SDK's. */
 export function isTooLate(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === TOO_LATE
 }
 
-/** Until when something with several steps must be done, however the time is spent among them. */
+/** A shared time limit for work with several steps. */
 export class Deadline {
   readonly #timeoutMs: number
   readonly #now: () => number
@@ -33,7 +34,7 @@ export class Deadline {
     this.#end = now() + timeoutMs
   }
 
-  /** How long is left; at least a millisecond, so that it can be waited for. */
+  /** The time left; at least a millisecond, so that a timer accepts it. */
   get remainingMs(): number {
     return Math.max(1, this.#end - this.#now())
   }
@@ -42,8 +43,21 @@ export class Deadline {
     return this.#now() >= this.#end
   }
 
-  /** Starts again: the time until now was not the server's but that of a person who had to consent. */
+  /** Restarts the time limit: the time so far was spent by a person giving consent, not by the server. */
   restart(): void {
     this.#end = this.#now() + this.#timeoutMs
   }
+}
+
+/**
+ * Waits for work, and rejects with a `TooLateError` when it takes longer than `timeoutMs`. The work itself is not
+ * stopped.
+ */
+export function within<Value>(timeoutMs: number, work: Promise<Value>, schedule: Schedule): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = schedule(timeoutMs, () =>
+      reject(new TooLateError(`not done within ${timeoutMs} ms`, timeoutMs)),
+    )
+    work.then(resolve, reject).finally(stop)
+  })
 }

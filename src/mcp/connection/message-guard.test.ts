@@ -3,17 +3,17 @@ import { describe, expect, it } from 'vitest'
 import { MessageGuard } from './message-guard.ts'
 
 describe('MessageGuard', () => {
-  it('lets an answer through once, and only to who asked', () => {
+  it('forwards a response once, and only for a pending request', () => {
     const guard = waitingFor(7)
     const answer = { jsonrpc: '2.0', id: 7, result: {} }
     expect(guard.received({ ...answer, id: 8 })).toEqual({
-      warning: expect.stringContaining('nobody made (id 8)'),
+      warning: expect.stringContaining('unknown request (id 8)'),
     })
     expect(guard.received(answer)).toEqual({ message: answer })
     expect(guard.received(answer).message).toBeUndefined()
   })
 
-  it('drops the late answer of a cancelled request without a word', () => {
+  it('drops the late response to a cancelled request without a warning', () => {
     const guard = waitingFor(7)
     guard.sent({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } })
     expect(guard.received({ jsonrpc: '2.0', id: 7, result: {} })).toEqual({})
@@ -26,19 +26,19 @@ describe('MessageGuard', () => {
     ['no result', {}],
     ['a result that is a list', { result: [] }],
     ['a __proto__ key', { result: JSON.parse('{"a":[{"__proto__":1}]}') }],
-  ])('ends the call of an answer with %s', (_what, part) => {
+  ])('fails the call when its response has %s', (_what, part) => {
     const { message } = waitingFor(7).received({ jsonrpc: '2.0', id: 7, ...part })
     expect(message).toMatchObject({ id: 7, error: { code: -32603 } })
   })
 
-  it('ends the call of an answer whose id has another type', () => {
+  it('fails the call when the id of its response has another type', () => {
     expect(waitingFor(7).received({ jsonrpc: '2.0', id: '7', result: {} }).message).toMatchObject({
       id: 7,
       error: {},
     })
   })
 
-  it('takes any JSON without throwing, and never lets through what nobody asked for', () => {
+  it('accepts any JSON without throwing, and never forwards an unrequested response', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (json) => {
         const { message } = waitingFor('only').received(json)
@@ -48,14 +48,14 @@ describe('MessageGuard', () => {
   })
 
   it.each([
-    ['an answer', { id: 7, result: {} }, { message: { id: 7, error: { code: -32603 } } }],
+    ['a response', { id: 7, result: {} }, { message: { id: 7, error: { code: -32603 } } }],
     ['a request', { id: 1, method: 'ping' }, { warning: expect.stringContaining('its "ping" is malformed') }],
     [
       'a notification',
       { method: 'notifications/message' },
       { warning: expect.stringContaining('malformed') },
     ],
-  ])('refuses %s that is not JSON-RPC 2.0', (_what, rest, verdict) => {
+  ])('rejects %s that is not JSON-RPC 2.0', (_what, rest, verdict) => {
     for (const jsonrpc of ['1.0', '2', 2, undefined, null]) {
       const received = waitingFor(7).received({ jsonrpc, ...rest })
       expect(received).toMatchObject(verdict)
@@ -68,13 +68,13 @@ describe('MessageGuard', () => {
     ['an id that is null', { id: null, method: 'ping' }],
     ['params that are a list', { method: 'notifications/message', params: [1] }],
     ['params that are text', { id: 1, method: 'ping', params: 'x' }],
-  ])('refuses a message with %s', (_what, rest) => {
+  ])('rejects a message with %s', (_what, rest) => {
     expect(new MessageGuard().received({ jsonrpc: '2.0', ...rest })).toEqual({
       warning: expect.stringContaining('is malformed'),
     })
   })
 
-  it('passes a storm of changed lists on once, and again once the storm has been handled', async () => {
+  it('forwards a burst of changed lists once, and again after it has been handled', async () => {
     const guard = new MessageGuard()
     const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' }
     const passedOn = () =>
@@ -85,13 +85,13 @@ describe('MessageGuard', () => {
     expect(passedOn()).toEqual([{ message: changed }])
   })
 
-  it('passes every notification on that says something of its own', () => {
+  it('forwards every notification with its own content', () => {
     const guard = new MessageGuard()
     const logged = { jsonrpc: '2.0', method: 'notifications/message', params: { data: 'x' } }
     expect([1, 2, 3].map(() => guard.received(logged))).toEqual([1, 2, 3].map(() => ({ message: logged })))
   })
 
-  it('is in use while a request waits that is not upkeep', () => {
+  it('is in use while a request other than upkeep is pending', () => {
     const guard = new MessageGuard()
     let uses = 0
     guard.onUse(() => uses++)
@@ -107,7 +107,7 @@ describe('MessageGuard', () => {
     expect([guard.isInUse, uses]).toEqual([false, 3])
   })
 
-  it('names the one request that waits, and none of several', () => {
+  it('returns the only pending request, and none of several', () => {
     const guard = waitingFor(7)
     expect(guard.onlyWaiting).toBe(7)
     guard.sent({ jsonrpc: '2.0', id: 8, method: 'tools/call' })
@@ -123,11 +123,11 @@ describe('MessageGuard', () => {
     }
     expect(guard.received({ jsonrpc: '2.0', id: 1_000, result: {} })).toEqual({})
     expect(guard.received({ jsonrpc: '2.0', id: 0, result: {} })).toEqual({
-      warning: expect.stringContaining('nobody made (id 0)'),
+      warning: expect.stringContaining('unknown request (id 0)'),
     })
   })
 
-  it('takes 512 levels and no more', () => {
+  it('accepts at most 512 levels', () => {
     const nested = (levels: number) => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`)
     const answer = (levels: number) =>
       waitingFor(7).received({ jsonrpc: '2.0', id: 7, result: { deep: nested(levels) } }).message

@@ -4,48 +4,48 @@ import type { GuardedTransport } from './requests.ts'
 
 type Id = string | number
 
-/** What becomes of something a server sent. */
+/** The outcome of checking a message from a server. */
 export interface Verdict {
-  /** What is passed on: the message itself, or an error in its place. */
+  /** The message to forward: the original, or an error in its place. */
   readonly message?: JSONRPCMessage | undefined
   /** What was wrong with it. */
   readonly warning?: string | undefined
 }
 
-/** JSON nested deeper than this overflows the stack of whoever walks it. No real answer comes close. */
+/** JSON nested deeper than this can overflow the stack of recursive code. No real response comes close. */
 const MAX_DEPTH = 512
 const SERVER_FAULT = -32_603
-/** How many cancelled requests are remembered, so that their late answers raise no warning. */
+/** How many cancelled requests are remembered, so that their late responses cause no warning. */
 const MAX_CANCELLED = 1_000
 
 /**
- * Stands between a server and the protocol code and lets through only what that code can handle. Each answer must carry
- * the exact id of a request that waits. A malformed answer becomes an error of that request, so that its caller learns
- * of it at once and nobody else is affected.
+ * Sits between a server and the protocol code, and forwards only what that code can handle. Every response must have
+ * the exact id of a pending request. A malformed response becomes an error of its request, so that the caller fails
+ * at once and no other request is affected.
  */
 export class MessageGuard {
-  /** The requests that wait, and whether each is upkeep, which does not count as use. */
+  /** The pending requests, and whether each is upkeep, which does not count as use. */
   readonly #waiting = new Map<Id, { readonly isUpkeep: boolean }>()
   readonly #cancelled = new Set<Id>()
   readonly #announced = new Set<string>()
   #inUse = 0
   #noteUse: () => void = () => {}
 
-  /** Calls the listener for every request that is use, and for its answer; not for a connection's own upkeep. */
+  /** Calls the listener for every request that counts as use, and for its response. */
   onUse(listener: () => void): void {
     this.#noteUse = listener
   }
 
-  /** True while somebody waits for an answer. */
+  /** True while a request that counts as use is pending. */
   get isInUse(): boolean {
     return this.#inUse > 0
   }
 
-  /** Notes what is sent. */
+  /** Records an outgoing message. */
   sent(message: JSONRPCMessage, { isUpkeep = false } = {}): void {
     if (!('method' in message)) return
     if ('id' in message) {
-      // A subscription waits for as long as the connection lasts, used or not.
+      // A subscription stays pending for as long as the connection lasts, so it does not count as use.
       const isIdle = isUpkeep || message.method === 'subscriptions/listen'
       this.#waiting.set(message.id, { isUpkeep: isIdle })
       if (isIdle) return
@@ -56,7 +56,7 @@ export class MessageGuard {
     if (message.method === 'notifications/cancelled') this.forget(message.params?.requestId)
   }
 
-  /** Stops waiting for an answer; one that comes late is dropped without a warning. */
+  /** Stops waiting for a response; a late one is dropped without a warning. */
   forget(id: unknown): void {
     if (!isId(id) || !this.#stopWaiting(id)) return
     this.#cancelled.add(id)
@@ -64,7 +64,7 @@ export class MessageGuard {
     if (this.#cancelled.size > MAX_CANCELLED && oldest !== undefined) this.#cancelled.delete(oldest)
   }
 
-  /** Checks what the server sent. */
+  /** Checks an incoming message. */
   received(message: unknown): Verdict {
     if (!isRecord(message)) return { warning: 'it sent JSON that is not a message' }
     if (typeof message.method === 'string') return this.#called(message)
@@ -72,7 +72,7 @@ export class MessageGuard {
     return this.#answered(message)
   }
 
-  /** The error that ends a waiting request; only a warning when none waits under that id. */
+  /** Returns an error for a pending request; only a warning when no request has that id. */
   fail(id: unknown, reason: string): Verdict {
     const waiting = this.#waitingAs(id)
     if (waiting === undefined) return { warning: reason }
@@ -81,7 +81,7 @@ export class MessageGuard {
     return { message: { jsonrpc: '2.0', id: waiting, error }, warning: reason }
   }
 
-  /** The id of the one request that waits; undefined when there are none or several. */
+  /** The id of the only pending request; undefined when there are none or several. */
   get onlyWaiting(): Id | undefined {
     const [only] = this.#waiting.keys()
     return this.#waiting.size === 1 ? only : undefined
@@ -101,7 +101,7 @@ export class MessageGuard {
     return { message: message as unknown as JSONRPCMessage }
   }
 
-  /** A changed list is passed on once per turn of the event loop, however often the server repeats it. */
+  /** Forwards a changed list once per turn of the event loop, however often the server repeats it. */
   #isAnnounced(method: string): boolean {
     if (!method.endsWith('/list_changed')) return false
     if (this.#announced.has(method)) return true
@@ -114,7 +114,7 @@ export class MessageGuard {
     const { id } = message
     if (!this.isWaiting(id)) return this.#stray(id)
     const fault = answerFault(message)
-    if (fault !== undefined) return this.fail(id, `its answer ${fault}`)
+    if (fault !== undefined) return this.fail(id, `its response ${fault}`)
     if (isId(id) && this.#stopWaiting(id)?.isUpkeep === false) this.#noteUse()
     return { message: message as unknown as JSONRPCMessage }
   }
@@ -131,11 +131,11 @@ export class MessageGuard {
     if (isId(id) && this.#cancelled.delete(id)) return {}
     const written = JSON.stringify(id)?.slice(0, 80)
     const waiting = this.#waitingAs(id)
-    if (waiting === undefined) return { warning: `it answered a request that nobody made (id ${written})` }
-    return this.fail(waiting, `it answered with id ${written} instead of ${JSON.stringify(waiting)}`)
+    if (waiting === undefined) return { warning: `it responded to an unknown request (id ${written})` }
+    return this.fail(waiting, `it responded with id ${written} instead of ${JSON.stringify(waiting)}`)
   }
 
-  /** The waiting id that is meant: the same, or the same but for its type. */
+  /** The pending id that a response refers to: the same, or the same apart from its type. */
   #waitingAs(id: unknown): Id | undefined {
     if (!isId(id)) return undefined
     if (this.#waiting.has(id)) return id
@@ -145,8 +145,8 @@ export class MessageGuard {
 }
 
 /**
- * Passes a message on, to `intercept` first. The SDK handles notifications a microtask later and answers at once, so an
- * answer waits that long; otherwise the progress reported right before it would be lost.
+ * Forwards a message, to `intercept` first. The SDK handles notifications a microtask later and responses at once, so
+ * responses are delayed by as much; otherwise progress reported right before a response would be lost.
  */
 export function handOn(
   message: JSONRPCMessage,
@@ -179,7 +179,7 @@ function excerpt(value: unknown): string {
   }
 }
 
-/** What makes a piece of JSON dangerous to walk or to copy. Walks level by level, so depth costs no stack. */
+/** What makes JSON dangerous to walk or copy. Walks level by level, so depth costs no stack. */
 function shapeFault(message: object): string | undefined {
   let level: object[] = [message]
   for (let depth = 0; level.length > 0; depth++) {

@@ -6,57 +6,56 @@ import type { Environment } from '../config/load-config.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import type { Deadline } from './deadline.ts'
-import { HttpTransport } from './http/http-transport.ts'
-import type { OAuthOptions } from './http/oauth-session.ts'
+import type { OAuthSettings } from './http/oauth-session.ts'
 import type { GuardedTransport } from './requests.ts'
 import type { ClientOptions } from './server-messages.ts'
 import { greet, SpeaksBothError } from './stdio/greet.ts'
 import { StdioTransport } from './stdio/stdio-transport.ts'
 
-/** A connection that is wanted. */
+/** A request to connect to a server. */
 export interface OpenRequest {
   readonly server: string
   readonly config: ServerConfig
-  /** Who connects, and who answers what the server asks. */
+  /** How to present ourselves, and the handlers of server requests. */
   readonly client: ClientOptions
-  /** The session that the connection is for; absent for the one that everybody shares. */
+  /** The session that the connection is for; absent for the shared connection. */
   readonly sessionKey?: string | undefined
-  /** The protocol era that was agreed on last time. */
+  /** The protocol era negotiated last time. */
   readonly era: 'modern' | 'legacy' | undefined
-  /** For the attempt as a whole, however many ways of greeting it takes. */
+  /** For the whole attempt, with all its greetings. */
   readonly deadline: Deadline
-  /** Called for recoverable violations of the protocol. */
+  /** Called for recoverable protocol violations. */
   readonly onWarning: (warning: string) => void
-  /** Ends the attempt. */
+  /** Aborts the attempt. */
   readonly signal: AbortSignal
 }
 
-/** Connects to one server; rejects with the reason, in words. */
+/** Connects to one server; rejects with a readable reason. */
 export type OpenConnection = (request: OpenRequest) => Promise<Connection>
 
-/** What connections are made with. */
+/** Shared options of all connections. */
 export interface OpenOptions {
   readonly env: Environment
   readonly maxMessageBytes: number
   readonly fetch: typeof fetch
-  readonly oauth?: OAuthOptions | undefined
+  readonly oauth?: OAuthSettings | undefined
   readonly now: () => number
   readonly schedule: Schedule
   readonly platform: string
 }
 
-/** Connects over stdio or HTTP, as a server's config says. */
+/** Connects over stdio or HTTP, depending on the server's config. */
 export async function openConnection(request: OpenRequest, options: OpenOptions): Promise<Connection> {
   const { type, command } = request.config
   if (type === 'stdio' || (type === undefined && command !== undefined)) return openStdio(request, options)
-  // Most servers run on this machine, and need none of it.
+  // Loaded lazily: most servers run locally and do not need it.
   const { openHttp } = await import('./http/open-http.ts')
   return openHttp(request, options)
 }
 
 /**
- * Some old servers exit when greeted in the new way, and a server may have changed since it was greeted in the old
- * one. Each is then started again and greeted in the other way.
+ * Some old servers exit on the new greeting, and a server may have been upgraded since it was last greeted in the old
+ * way. In both cases it is started again and greeted the other way.
  */
 async function openStdio(request: OpenRequest, options: OpenOptions): Promise<Connection> {
   const [first, second] =
@@ -72,7 +71,7 @@ async function openStdio(request: OpenRequest, options: OpenOptions): Promise<Co
   }
 }
 
-function startAndConnect(
+async function startAndConnect(
   request: OpenRequest,
   options: OpenOptions,
   era: 'auto' | 'legacy',
@@ -86,8 +85,9 @@ function startAndConnect(
   }
   const { onWarning } = request
   const known = era === 'legacy' ? ({ kind: 'legacy' } as const) : 'auto'
-  // Windows has neither /bin/sh nor process groups; the SDK's transport knows how to find a command there.
+  // Windows has neither /bin/sh nor process groups; the SDK's transport can find a command there.
   if (options.platform === 'win32') {
+    const { HttpTransport } = await import('./http/http-transport.ts')
     const inner = new StdioClientTransport({ ...started, stderr: 'ignore' })
     return connect(new HttpTransport(inner, onWarning), request, options, known)
   }
@@ -99,7 +99,7 @@ function startAndConnect(
   )
 }
 
-/** The few variables that every server gets; functions exported by a shell are left out. */
+/** The few variables that every server inherits; exported shell functions are left out. */
 function inheritedFrom(env: Environment): Record<string, string> {
   const inherited: Record<string, string> = {}
   for (const name of DEFAULT_INHERITED_ENV_VARS) {
@@ -109,7 +109,7 @@ function inheritedFrom(env: Environment): Record<string, string> {
   return inherited
 }
 
-/** Connects over a transport before the deadline of the request; `prepare` may find out first how to greet the server. */
+/** Connects over a transport within the request's deadline; `prepare` may first find out how to greet the server. */
 export async function connect(
   transport: GuardedTransport,
   request: OpenRequest,
@@ -121,7 +121,7 @@ export async function connect(
   const timeoutMs = deadline.remainingMs
   const giveUp = () => void transport.close().catch(() => {})
   let isTooLate = false
-  // The SDK counts each of its steps by itself.
+  // The SDK times each of its steps separately, so the whole attempt has its own timer.
   const stopTimer = schedule(timeoutMs, () => {
     isTooLate = true
     giveUp()
@@ -135,7 +135,8 @@ export async function connect(
     const closedBecause = transport.closedBecause
     stopTimer()
     await transport.close().catch(() => {})
-    if (isTooLate) throw new SdkError(SdkErrorCode.RequestTimeout, `no greeting within ${timeoutMs} ms`)
+    if (isTooLate)
+      throw new SdkError(SdkErrorCode.RequestTimeout, `no response to the greeting within ${timeoutMs} ms`)
     if (error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed) throw error
     if (closedBecause !== undefined && closedBecause !== 'it was stopped')
       throw new Error(closedBecause, { cause: error })

@@ -7,7 +7,7 @@ import { type GuardedTransport, Requests, type SendOptions, ServerError } from '
 const LIMITS = { timeoutMs: 1_000 }
 
 describe('Requests', () => {
-  it('resolve with the very object that was received', async () => {
+  it('resolve with the received object itself', async () => {
     const wire = new Wire()
     const result = { tools: [{ bad: true }], resultType: 'input_required', unknown: 1 }
     const answered = wire.requests.send('tools/list', undefined, LIMITS)
@@ -24,7 +24,7 @@ describe('Requests', () => {
     await expect(answered).rejects.toMatchObject({ code: -5, message: 'no', data: [1] })
   })
 
-  it('ask for progress only when somebody wants it, and survive whoever fails over it', async () => {
+  it('request progress only with a listener, and ignore its exceptions', async () => {
     const wire = new Wire()
     void wire.requests.send('x', { _meta: { progressToken: 'mine' } }, LIMITS)
     expect(wire.sent[0]).toMatchObject({ params: { _meta: { progressToken: 'mine' } } })
@@ -43,7 +43,7 @@ describe('Requests', () => {
     expect(notes).toEqual([{ progress: 1, message: 'm' }])
   })
 
-  it('are given up in time, on the server too, unless progress restarts the time', async () => {
+  it('time out and are cancelled on the server, unless progress restarts the timeout', async () => {
     const wire = new Wire()
     const options = { timeoutMs: 1_000, maxTotalMs: 2_500, onProgress: () => {} }
     const answered = wire.requests.send('x', undefined, options)
@@ -64,21 +64,21 @@ describe('Requests', () => {
     expect(wire.guard.isInUse).toBe(false)
   })
 
-  it('are given up after silence', async () => {
+  it('time out after silence', async () => {
     const wire = new Wire()
     const settled = wire.requests.send('x', undefined, LIMITS).catch((error: unknown) => error)
     wire.pass(1_000)
-    expect(await settled).toMatchObject({ message: 'no answer within 1000 ms', afterMs: 1_000 })
+    expect(await settled).toMatchObject({ message: 'no response within 1000 ms', afterMs: 1_000 })
   })
 
-  it('wait for ever where there is no limit', () => {
+  it('wait indefinitely without a limit', () => {
     const wire = new Wire()
     void wire.requests.send('x', undefined, { timeoutMs: 0 })
     wire.pass(10 ** 9)
     expect(wire.sent).toHaveLength(1)
   })
 
-  it('carry the envelope of the connection, but for what the caller sets', async () => {
+  it("carry the connection's envelope, overridden by the caller's fields", async () => {
     const wire = new Wire()
     wire.requests.envelope = { version: 'a', client: 'b' }
     void wire.requests.send('x', { _meta: { client: 'own' } }, LIMITS)
@@ -89,7 +89,7 @@ describe('Requests', () => {
     ])
   })
 
-  it('end by closing their stream where a modern server listens for that', async () => {
+  it('are cancelled on a modern HTTP server by closing their stream', async () => {
     const wire = new Wire({ hasPerRequestStream: true })
     wire.requests.envelope = {}
     const abort = new AbortController()
@@ -102,7 +102,7 @@ describe('Requests', () => {
     expect(wire.options[0]?.requestSignal?.aborted).toBe(true)
   })
 
-  it('all fail when the connection does, and late answers are dropped', async () => {
+  it('all fail when the connection fails, and late responses are dropped', async () => {
     const wire = new Wire()
     const settled = wire.requests.send('x', undefined, LIMITS).catch((error: unknown) => error)
     const failure = new Error('gone')

@@ -5,37 +5,37 @@ import type { ProgressNote } from '../../tool.ts'
 import { TooLateError } from './deadline.ts'
 import type { MessageGuard } from './message-guard.ts'
 
-/** A transport whose messages pass a guard, and may be taken before the SDK sees them. */
+/** A transport whose messages are checked by a guard and can be intercepted before the SDK sees them. */
 export interface GuardedTransport extends Transport {
   readonly guard: MessageGuard
-  /** Why it closed, where that is known. */
+  /** Why it closed, if known. */
   readonly closedBecause?: string | undefined
-  /** Sees every message first; the SDK gets only those for which this returns false. */
+  /** Receives every message first; the SDK gets only those for which this returns false. */
   intercept?: (message: JSONRPCMessage) => boolean
   send(message: JSONRPCMessage, options?: SendOptions): Promise<void>
 }
 
 export interface SendOptions extends TransportSendOptions {
-  /** true: the request keeps the connection up to date and does not count as use. */
+  /** true: the request is upkeep and does not count as use. */
   readonly isUpkeep?: boolean
 }
 
-/** The limits of one request. */
+/** Limits of one request. */
 export interface RequestOptions {
-  /** How long the server may stay silent; 0 = for ever. */
+  /** How long the server may be silent; 0 = no limit. */
   readonly timeoutMs: number
-  /** How long it may take in all, whatever progress it reports; no limit when absent. */
+  /** Total time limit, regardless of progress. Default: none. */
   readonly maxTotalMs?: number
   readonly signal?: AbortSignal | undefined
   /** Asks the server to report progress. Each report restarts `timeoutMs`. Exceptions are ignored. */
   readonly onProgress?: ((progress: ProgressNote) => void) | undefined
-  /** true for what keeps the connection up to date and serves nobody in particular. */
+  /** true: the request is upkeep and does not count as use. */
   readonly isUpkeep?: boolean
-  /** Sent with the request where the transport has headers. */
+  /** Sent with the request if the transport supports headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** The JSON-RPC error a server answered a request with. */
+/** The JSON-RPC error that a server returned. */
 export class ServerError extends Error {
   override readonly name = 'ServerError'
   readonly code: number
@@ -48,16 +48,16 @@ export class ServerError extends Error {
   }
 }
 
-/** The SDK numbers its own requests from zero on the same connection; the two must never meet. */
+/** The SDK numbers its own requests from zero on the same connection; the ids must not collide. */
 const FIRST_ID = 1_000_000_000
 
 /**
- * The requests sent over one connection. Each resolves with the server's result exactly as it was parsed, and rejects
- * with the server's own error as a `ServerError`, with a `TooLateError`, with the reason of its signal, or with what
- * kept it from being sent. Progress is reported in the order it arrives, all of it before the result.
+ * The requests of one connection. Each resolves with the server's result exactly as parsed, and rejects with the
+ * server's own error as a `ServerError`, with a `TooLateError`, with the signal's reason, or with the reason it could
+ * not be sent. Progress is reported in order, all of it before the result.
  */
 export class Requests {
-  /** Added to the `_meta` of everything that is sent; fields that the caller set win. */
+  /** Added to the `_meta` of every message; the caller's fields take precedence. */
   envelope: Readonly<Record<string, unknown>> | undefined
   readonly #transport: GuardedTransport
   readonly #now: () => number
@@ -88,7 +88,7 @@ export class Requests {
       this.#watch(id, pending)
       const stamped = this.#stamp(params, onProgress && { progressToken: id })
       const message = { jsonrpc: '2.0' as const, id, method, ...(stamped ? { params: stamped } : {}) }
-      // A modern server over HTTP learns that nobody waits any more when the stream of the request closes.
+      // A modern HTTP server treats a closed request stream as a cancellation.
       if (this.envelope && this.#transport.hasPerRequestStream) pending.stream = new AbortController()
       const sent = this.#transport.send(message, {
         isUpkeep,
@@ -104,7 +104,7 @@ export class Requests {
     await this.#transport.send({ jsonrpc: '2.0', method, ...(stamped ? { params: stamped } : {}) })
   }
 
-  /** Takes the answer to one of these requests, or its progress; returns false for any other message. */
+  /** Handles a response to one of these requests, or its progress; returns false for any other message. */
   take(message: JSONRPCMessage): boolean {
     if ('method' in message)
       return message.method === 'notifications/progress' && this.#progressed(message.params)
@@ -115,7 +115,7 @@ export class Requests {
     return true
   }
 
-  /** Rejects every request that waits; late answers are dropped. */
+  /** Rejects all pending requests; late responses are dropped. */
   failAll(error: Error): void {
     for (const id of [...this.#pending.keys()]) {
       this.#transport.guard.forget(id)
@@ -136,7 +136,7 @@ export class Requests {
         ...(typeof message === 'string' ? { message } : {}),
       })
     } catch {
-      // Whoever watches the progress must not end the connection.
+      // A failing progress listener must not break the connection.
     }
     return true
   }
@@ -147,7 +147,7 @@ export class Requests {
     return { ...params, _meta: { ...this.envelope, ...own, ...meta } }
   }
 
-  // One timer for a request: it looks when the last word was, rather than being set again by each report.
+  // One timer per request: it checks when the last message arrived, instead of being reset by each report.
   #watch(id: number, pending: Pending): void {
     const { timeoutMs, maxTotalMs = 0 } = pending.options
     const ends = [
@@ -158,7 +158,7 @@ export class Requests {
     const end = second && first && second.at < first.at ? second : first
     if (!end) return
     const restMs = end.at - this.#now()
-    if (restMs <= 0) this.#cancel(id, new TooLateError(`no answer within ${end.afterMs} ms`, end.afterMs))
+    if (restMs <= 0) this.#cancel(id, new TooLateError(`no response within ${end.afterMs} ms`, end.afterMs))
     else pending.stopTimer = this.#schedule(restMs, () => this.#watch(id, pending))
   }
 

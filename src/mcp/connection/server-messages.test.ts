@@ -4,7 +4,7 @@ import { MessageGuard } from './message-guard.ts'
 import { type ClientOptions, ServerMessages, type ServerRequest } from './server-messages.ts'
 
 describe('ServerMessages', () => {
-  it('answers pings, up to a thousand in a second, and says once that there are more', () => {
+  it('answers up to a thousand pings a second, and warns once about more', () => {
     const { messages, sent, warnings, pass } = begin()
     const flood = () => {
       for (let id = 0; id < 3_000; id++) messages.take({ jsonrpc: '2.0', id, method: 'ping' })
@@ -22,14 +22,14 @@ describe('ServerMessages', () => {
     expect(warnings).toHaveLength(1)
   })
 
-  it('answers that there is no such method where nobody answers questions', async () => {
+  it('responds with "method not found" without a handler', async () => {
     const { messages, sent, settle } = begin()
     expect(messages.take({ jsonrpc: '2.0', id: 1, method: 'roots/list' })).toBe(true)
     await settle()
     expect(sent).toEqual([{ jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'Method not found' } }])
   })
 
-  it('sends what the host answers, and as an error what it throws', async () => {
+  it("sends the handler's return value as the result, and what it throws as the error", async () => {
     const onRequest = ({ method }: ServerRequest) => {
       if (method === 'good') return { roots: [] }
       throw method === 'coded' ? Object.assign(new Error('no'), { code: -7, data: 1 }) : new Error('oops')
@@ -46,7 +46,7 @@ describe('ServerMessages', () => {
     ])
   })
 
-  it('asks no more than a hundred questions at once', async () => {
+  it('handles at most a hundred requests at once', async () => {
     let asked = 0
     const onRequest = () => new Promise(() => asked++)
     const { messages, sent, settle } = begin({ onRequest })
@@ -56,7 +56,7 @@ describe('ServerMessages', () => {
     expect(sent).toMatchObject([{ id: 100, error: { code: -32_603 } }])
   })
 
-  it('does not answer what was taken back, or whose connection closed', async () => {
+  it('does not respond to a cancelled request, or after the connection closed', async () => {
     const signals: AbortSignal[] = []
     const onRequest = ({ signal }: ServerRequest) => {
       signals.push(signal)
@@ -73,7 +73,7 @@ describe('ServerMessages', () => {
     expect(sent).toEqual([])
   })
 
-  it('drops requests of a modern server, which may not send any', async () => {
+  it('drops requests from a modern server, which must not send any', async () => {
     const { messages, sent, warnings, settle } = begin({ onRequest: () => ({}) })
     messages.isModern = true
     expect(messages.take({ jsonrpc: '2.0', id: 1, method: 'roots/list' })).toBe(true)
@@ -82,7 +82,7 @@ describe('ServerMessages', () => {
     expect(warnings).toEqual([expect.stringContaining('"roots/list"')])
   })
 
-  it('passes notifications on to a listener that may fail, and all but log messages to the SDK', () => {
+  it('forwards notifications to a listener that may fail, and all but log messages to the SDK', () => {
     const heard: unknown[] = []
     const onNotification = (note: unknown) => {
       heard.push(note)

@@ -3,39 +3,39 @@ import { describeError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import type { GuardedTransport } from './requests.ts'
 
-/** Who answers servers, and listens to them. */
+/** Handles the messages that servers send by themselves. */
 export interface ServerListener {
   /**
-   * Answers what a server asks: `sampling/createMessage`, `elicitation/create`, `roots/list`. What it returns is sent as
-   * the result; what it throws as the error, with its numeric `code` and its `data` where it has them. Without it, every
-   * request is answered with "method not found". Pings are answered without asking anyone.
+   * Handles server requests: `sampling/createMessage`, `elicitation/create`, `roots/list`. The return value is sent
+   * as the result; a thrown error is sent as the error, with its numeric `code` and its `data` if present. Without a
+   * handler, every request fails with "method not found". Pings are answered automatically.
    */
   readonly onRequest?: ((request: ServerRequest) => unknown) | undefined
   /**
-   * Receives every notification of a server but progress of requests: log messages, changed lists, updated resources,
-   * and those of extensions. Exceptions are ignored.
+   * Receives every notification of a server except progress: log messages, changed lists, updated resources, and
+   * those of extensions. Exceptions are ignored.
    */
   readonly onNotification?: ((notification: ServerNotification) => void) | undefined
 }
 
-/** Who a connection says it is, what it offers to servers, and who answers them. */
+/** How a connection presents itself to servers, and who handles their messages. */
 export interface ClientOptions extends ServerListener {
-  /** What servers see of it in their logs. */
+  /** The client name that servers see, for example in their logs. */
   readonly name: string
   readonly version: string
-  /** What the host can do for servers: sampling, elicitation, roots. */
+  /** What the host offers to servers: sampling, elicitation, roots. */
   readonly capabilities?: ClientCapabilities | undefined
 }
 
-/** Something a server asks of its client. */
+/** A request from a server to its client. */
 export interface ServerRequest extends ServerNotification {
-  /** Aborted when the server takes the request back, or the connection closes. */
+  /** Aborted when the server cancels the request or the connection closes. */
   readonly signal: AbortSignal
 }
 
 export interface ServerNotification {
   readonly server: string
-  /** The session whose own connection it came over; absent on the connection that everybody shares. */
+  /** The session whose private connection it arrived on; absent on the shared connection. */
   readonly sessionKey?: string | undefined
   readonly method: string
   readonly params?: Readonly<Record<string, unknown>> | undefined
@@ -47,21 +47,21 @@ export interface ServerMessagesOptions {
   readonly client: ClientOptions
   readonly transport: GuardedTransport
   readonly now: () => number
-  /** Called for recoverable violations of the protocol. */
+  /** Called for recoverable protocol violations. */
   readonly onWarning: (warning: string) => void
 }
 
 const WINDOW_MS = 1_000
-/** More requests than this in a second are not answered: no server needs them. */
+/** Requests above this rate are not answered: no server needs that many. */
 const MAX_PER_WINDOW = 1_000
 const MAX_AT_ONCE = 100
 
 const METHOD_NOT_FOUND = -32_601
 const INTERNAL_ERROR = -32_603
 
-/** What one server sends by itself: its requests, which are answered, and its notifications, which are passed on. */
+/** Handles what a server sends unprompted: answers its requests and forwards its notifications. */
 export class ServerMessages {
-  /** true once the connection is known to be of the era in which servers send no requests. */
+  /** true once the connection uses a protocol revision in which servers send no requests. */
   isModern = false
   readonly #options: ServerMessagesOptions
   readonly #asked = new Map<unknown, AbortController>()
@@ -78,7 +78,10 @@ export class ServerMessages {
     this.#listeners.set(method, listener)
   }
 
-  /** Takes a request of the server; notifications are passed on and left to the SDK too, and so is all else. */
+  /**
+   * Returns true for a message that is handled here and hidden from the SDK: requests and log messages. Notifications
+   * are forwarded and also left to the SDK.
+   */
   take(message: JSONRPCMessage): boolean {
     if (!('method' in message)) return false
     if ('id' in message) {
@@ -89,17 +92,17 @@ export class ServerMessages {
     if (method === 'notifications/cancelled') this.#asked.get(params?.requestId)?.abort()
     this.#listeners.get(method)?.()
     this.#notify(method, params)
-    // Nobody gave the SDK a handler for log messages, and there may be floods of them.
+    // The SDK has no handler for log messages, and there may be floods of them.
     return method === 'notifications/message'
   }
 
-  /** Aborts whatever the server still waits for. */
+  /** Aborts every request that is still being handled. */
   close(): void {
     for (const controller of this.#asked.values()) controller.abort()
     this.#asked.clear()
   }
 
-  /** Tells the client of a change, as if the server had. */
+  /** Notifies the client of a change as if the server had reported it. */
   announce(method: string): void {
     this.#listeners.get(method)?.()
     this.#notify(method, undefined)
@@ -110,7 +113,7 @@ export class ServerMessages {
     try {
       client.onNotification?.({ server, sessionKey, method, params })
     } catch {
-      // A listener that fails is no reason for a connection to.
+      // A failing listener must not break the connection.
     }
   }
 
@@ -134,7 +137,7 @@ export class ServerMessages {
     this.#inWindow++
     if (this.#inWindow === MAX_PER_WINDOW + 1)
       this.#options.onWarning(
-        `it sent more than ${MAX_PER_WINDOW} requests within a second; the rest of them are not answered`,
+        `it sent more than ${MAX_PER_WINDOW} requests within a second; the rest are not answered`,
       )
     return this.#inWindow > MAX_PER_WINDOW
   }
@@ -164,7 +167,7 @@ export class ServerMessages {
   }
 
   #reply(message: JSONRPCMessage): void {
-    // A server that went away meanwhile needs no answer.
+    // A server that has disconnected needs no answer.
     this.#options.transport.send(message).catch(() => {})
   }
 }

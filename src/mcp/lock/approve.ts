@@ -9,15 +9,15 @@ import {
   toolsByName,
 } from './lockfile.ts'
 
-/** What an approval took over, and the lockfile with it. */
+/** The approved changes, and the lockfile with them. */
 export interface Approval {
   readonly lockfile: Lockfile
   readonly approved: readonly LockChange[]
 }
 
 /**
- * Whether a change is meant by names and globs: a server's name means the server with all its tools, a tool goes by
- * its registered name or as `server.tool`. With the digest of a change after an `@`, that one change alone is meant.
+ * Returns a predicate for changes named by names and globs: a server's name matches the server with all its tools; a
+ * tool matches by its registered name or as `server.tool`. With a digest after an `@`, only that one change matches.
  */
 export function changeMatcher(patterns: readonly string[]): (change: LockChange) => boolean {
   const tests = patterns.map((pattern) => {
@@ -30,7 +30,7 @@ export function changeMatcher(patterns: readonly string[]): (change: LockChange)
   return (change) => tests.some((isMeant) => isMeant(change))
 }
 
-/** `weather.get_rain@0123456789abcdef` → the name and the digest; what is no digest belongs to the name. */
+/** `weather.get_rain@0123456789abcdef` → the name and the digest; anything that is not a digest is part of the name. */
 export function splitDigest(pattern: string): { readonly name: string; readonly digest?: string } {
   const [, name, digest] = /^(.+)@([0-9a-f]{16})$/.exec(pattern) ?? []
   return name === undefined || digest === undefined ? { name: pattern } : { name, digest }
@@ -41,8 +41,8 @@ function namesOf(change: LockChange): string[] {
 }
 
 /**
- * Takes over what changed, as far as `isMeant` says so. A tool of a server that is new or has another command can
- * only be approved together with that command. Nothing is approved that was not observed.
+ * Approves the changes for which `isMeant` returns true. Tools of a new server, or of one whose command changed, can
+ * only be approved together with that command. Only observed changes are approved.
  */
 export function approveChanges(
   lockfile: Lockfile,

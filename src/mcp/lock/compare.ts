@@ -9,7 +9,7 @@ import {
 } from './lockfile.ts'
 import { commandOf, saltedDigest } from './server-command.ts'
 
-/** One place where something differs; `before` or `after` is absent where there was or is nothing. */
+/** One difference; `before` or `after` is absent where there is no value. */
 export interface FieldChange {
   /** `description`, `inputSchema.properties.path.type`, `args.1`. */
   readonly path: string
@@ -17,10 +17,10 @@ export interface FieldChange {
   readonly after?: unknown
 }
 
-/** How a server or a tool differs from what was approved. */
+/** How a server or a tool differs from its approval. */
 export type LockChange =
   | { readonly kind: 'server-removed'; readonly server: string }
-  /** For a new server, the fields are its command. */
+  /** For a new server, `fields` describes its command. */
   | {
       readonly kind: 'server-added' | 'command-changed'
       readonly server: string
@@ -34,13 +34,13 @@ interface ToolPlace {
   readonly server: string
   /** The server's own name for it. */
   readonly tool: string
-  /** The name it is registered under. */
+  /** Its registered name. */
   readonly name: string
 }
 
 /**
- * How servers differ from what was approved, by server and tool. Tools are compared where they are known; those of a
- * server that is new or has another command are not, since the server itself comes first.
+ * Compares servers with their approval, by server and tool. Tools of a new server, or of one whose command changed,
+ * are not compared, since the server must be approved first.
  */
 export function compareWithLock(
   lockfile: Lockfile,
@@ -59,10 +59,10 @@ export function compareWithLock(
   })
 }
 
-/** As much of a hash as nobody can meet by trying. */
+/** Long enough that a collision cannot be found by trial. */
 const DIGEST_LENGTH = 16
 
-/** What stands for one change: whoever has looked at it can approve just that by `name@digest`. */
+/** Identifies one change, so that exactly the reviewed change can be approved as `name@digest`. */
 export function changeDigest(change: LockChange): string {
   return sha256(change).slice('sha256-'.length).slice(0, DIGEST_LENGTH)
 }
@@ -72,19 +72,19 @@ function newCommand({ config, runs }: ObservedServer): FieldChange[] {
   return fieldChanges({}, runs === undefined ? command : { ...command, runs })
 }
 
-/** Another package or image than the approved one, where both are known. */
+/** A package or image that differs from the approved one, if both are known. */
 function runsChanges(locked: LockedServer, { runs }: ObservedServer): FieldChange[] {
   if (locked.runs === undefined || runs === undefined || locked.runs === runs) return []
   return [{ path: 'runs', before: locked.runs, after: runs }]
 }
 
-/** Where a server's command differs from the approved one. */
+/** Differences between a server's command and the approved one. */
 export function commandChanges(locked: LockedServer, { config }: ObservedServer): FieldChange[] {
   const command = commandOf(config, saltedDigest(locked.salt ?? ''))
   return locked.hash === sha256(command) ? [] : fieldChanges(locked.command, command)
 }
 
-/** Where a tool's definition differs from the approved one. */
+/** Differences between a tool's definition and the approved one. */
 export function toolChanges(locked: LockedTool, now: LockedTool): FieldChange[] {
   return locked.hash === now.hash ? [] : fieldChanges(locked.definition, now.definition)
 }
@@ -106,7 +106,7 @@ function compareTools(
   })
 }
 
-/** Goes down into what both have, and tells the deepest place where they part. */
+/** Descends into what both have, and returns the deepest differences. */
 function fieldChanges(before: unknown, after: unknown, path = ''): FieldChange[] {
   if (isSame(before, after)) return []
   if (Array.isArray(before) && Array.isArray(after)) return itemChanges(before, after, path)
@@ -120,7 +120,7 @@ function fieldChanges(before: unknown, after: unknown, path = ''): FieldChange[]
   return [{ path, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) }]
 }
 
-/** What both lists begin and end with is the same, so that one item put in between is one change. */
+/** Skips the common start and end of both lists, so that one inserted item is one change. */
 function itemChanges(before: readonly unknown[], after: readonly unknown[], path: string): FieldChange[] {
   const shorter = Math.min(before.length, after.length)
   let start = 0
@@ -134,7 +134,7 @@ function itemChanges(before: readonly unknown[], after: readonly unknown[], path
   )
 }
 
-/** Nothing is not the same as null: a `default: null` that comes in is a change. */
+/** Absent is not the same as null: an added `default: null` is a change. */
 function isSame(before: unknown, after: unknown): boolean {
   if (before === undefined || after === undefined) return before === after
   return canonicalJson(before) === canonicalJson(after)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { canonicalJson, isRecord } from '../../json.ts'
 import type { ServerTool } from '../server/server-tool.ts'
 
-/** What an approval of a tool covers, beside its name. */
+/** The fields that an approval of a tool covers, besides its name. */
 export const DEFINITION_FIELDS = [
   'title',
   'description',
@@ -11,10 +11,10 @@ export const DEFINITION_FIELDS = [
   'annotations',
 ] as const satisfies readonly (keyof ServerTool)[]
 
-/** A tool's definition, as it is approved. */
+/** A tool's definition, as approved. */
 export type LockedDefinition = Pick<ServerTool, (typeof DEFINITION_FIELDS)[number]>
 
-/** The part of a listed tool that an approval covers, as the server sent it but for the order of lists that are sets. */
+/** The approved part of a listed tool, as the server sent it, with order-insensitive lists sorted. */
 export function definitionOf(tool: LockedDefinition): LockedDefinition {
   const { inputSchema, outputSchema } = tool
   return pickDefinition({
@@ -24,18 +24,18 @@ export function definitionOf(tool: LockedDefinition): LockedDefinition {
   })
 }
 
-/** The part of a listed tool that an approval covers, exactly as it is. */
+/** The approved part of a listed tool, unchanged. */
 export function pickDefinition(tool: LockedDefinition): LockedDefinition {
   const present = DEFINITION_FIELDS.filter((field) => tool[field] !== undefined)
   return Object.fromEntries(present.map((field) => [field, tool[field]])) as unknown as LockedDefinition
 }
 
-/** SHA-256 over a tool's name and definition. The order of keys and of sets does not count; everything else does. */
+/** SHA-256 of a tool's name and definition. The order of keys and of sets does not matter; everything else does. */
 export function hashDefinition(name: string, tool: LockedDefinition): string {
   return sha256({ name, ...definitionOf(tool) })
 }
 
-/** SHA-256 over data in its canonical form. */
+/** SHA-256 of data in canonical form. */
 export function sha256(data: unknown): string {
   return `sha256-${createHash('sha256').update(canonicalJson(data)).digest('hex')}`
 }
@@ -43,9 +43,9 @@ export function sha256(data: unknown): string {
 /** Deeper schemas are not registered either. */
 const MAX_DEPTH = 200
 
-/** Whether data is nested more deeply than a definition may be to be hashed, or than `maxDepth`. */
+/** Whether data is too deeply nested to be hashed as a definition, or nested more deeply than `maxDepth`. */
 export function isTooDeep(data: unknown, maxDepth = MAX_DEPTH): boolean {
-  // Level by level and not by recursion, which is what the depth would break.
+  // Level by level, because deep data would overflow a recursion.
   let level: unknown[] = [data]
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > maxDepth) return true
@@ -58,9 +58,9 @@ export function isTooDeep(data: unknown, maxDepth = MAX_DEPTH): boolean {
   return false
 }
 
-/** Lists of a schema in which the order means nothing. */
+/** Lists in a schema whose order has no meaning. */
 const SETS: ReadonlySet<string> = new Set(['required', 'enum', 'type'])
-/** Keywords whose values are data, whatever keys these have. */
+/** Keywords whose values are data, whatever their keys. */
 const DATA: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples'])
 
 function inSetOrder(schema: unknown): unknown {

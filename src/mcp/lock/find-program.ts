@@ -5,8 +5,8 @@ import type { Environment } from '../config/load-config.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 
 /**
- * The file that a server's command runs, links followed, as `PATH` finds it; undefined for a server over HTTP and for a
- * command that is not found. Never throws.
+ * Returns the real path of the program that a server's command runs, found on the `PATH`; undefined for an HTTP
+ * server and for a command that is not found. Never throws.
  */
 export async function findProgram(
   { command, cwd: own, env: ownEnv }: ServerConfig,

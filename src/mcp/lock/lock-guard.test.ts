@@ -8,17 +8,17 @@ import { lockServers } from './lockfile.ts'
 const NODE: ServerConfig = { command: 'node' }
 const sun: ServerTool = { name: 'sun', description: 'Tells of the sun.', inputSchema: { type: 'object' } }
 
-/** A registry that knows what is registered under which name, and what is held back. */
+/** A registry that tracks registered names and quarantined tools. */
 function fakeRegistry() {
   const reasons = new Map<string, string>()
   const owners = new Map<string, string>()
   return {
     reasons,
-    /** What a reader sees. */
+    /** The visible tools. */
     shown: () => [...owners.keys()].filter((name) => !reasons.has(name)),
     quarantine: (name: string, reason: string) => void reasons.set(name, reason),
     release: (name: string) => reasons.delete(name),
-    /** Registers by name, the first that comes; names that differ by case collide. */
+    /** Registers by name, first come first served; names that differ only by case collide. */
     register: (server: string) => (tools: readonly ServerTool[]) => {
       for (const [name, owner] of owners) if (owner === server) owners.delete(name)
       return tools.flatMap((tool) => {
@@ -50,10 +50,10 @@ describe('tools of two servers under one registered name', () => {
 
   it.each([
     [
-      'a neighbour is what was approved again',
+      'the tool of the other server matches its approval again',
       ({ sync }: ReturnType<typeof begin>) => void sync('a', [inner]),
     ],
-    ['a neighbour goes', ({ guard }: ReturnType<typeof begin>) => guard.forget('a')],
+    ['the other server is removed', ({ guard }: ReturnType<typeof begin>) => guard.forget('a')],
   ])('stay in quarantine when %s', (_, letGo) => {
     const world = begin()
     world.sync('a__b', [{ ...sun, ...changed }])
@@ -64,7 +64,7 @@ describe('tools of two servers under one registered name', () => {
     expect(world.registry.reasons.size).toBe(0)
   })
 
-  it('leaves an approved tool alone when a neighbour has one of its name that is not', () => {
+  it("does not affect an approved tool when another server's tool of the same name is unapproved", () => {
     const { registry, guard, sync } = begin()
     sync('a__b', [sun])
     sync('a', [{ ...inner, ...changed }])
@@ -73,7 +73,7 @@ describe('tools of two servers under one registered name', () => {
     expect(guard.heldBecause('a__b', 'sun')).toBeUndefined()
   })
 
-  it('holds the one that takes the name when the other goes', () => {
+  it('quarantines the tool that takes over the name when the other is removed', () => {
     const { registry, guard, sync } = begin()
     sync('a__b', [sun])
     sync('a', [{ ...inner, ...changed }])
@@ -89,7 +89,7 @@ describe('tools of two servers under one registered name', () => {
 describe('a tool of a server that is not approved', () => {
   const approved = lockServers(new Map([['a', { config: NODE, tools: [sun] }]]))
 
-  it('does not take the place of one that is, under a name that differs by case alone', () => {
+  it('does not replace an approved tool whose name differs only by case', () => {
     const registry = fakeRegistry()
     const guard = new LockGuard(registry, approved)
     const twin = { ...sun, name: 'SUN' }
@@ -99,18 +99,18 @@ describe('a tool of a server that is not approved', () => {
     expect(guard.heldBecause('a', 'SUN')).toContain('it is not in toolcrib.lock')
   })
 
-  it('is held back, not hashed, when its schema is nested too deeply', () => {
+  it('is quarantined without hashing when its schema is nested too deeply', () => {
     let inputSchema: Record<string, unknown> = {}
     for (let depth = 0; depth < 20_000; depth++) inputSchema = { properties: { a: inputSchema } }
     const registry = fakeRegistry()
     const guard = new LockGuard(registry, approved)
     guard.sync('a', [sun, { ...sun, name: 'deep', inputSchema }], registry.register('a'))
     expect(registry.shown()).toEqual(['mcp__a__sun'])
-    expect(guard.heldBecause('a', 'deep')).toBe('its schema is nested too deeply to be approved')
+    expect(guard.heldBecause('a', 'deep')).toBe('its schema is too deeply nested to be approved')
   })
 })
 
-describe('a lock that is required', () => {
+describe('a required lock', () => {
   const guard = (isRequired: boolean) =>
     new LockGuard(
       fakeRegistry(),
@@ -120,14 +120,16 @@ describe('a lock that is required', () => {
       ),
     )
 
-  it('keeps servers from being started where there is no lockfile', () => {
-    expect(guard(true).refusal('a', NODE)).toContain('there is no /p/toolcrib.lock, so it was not started')
+  it('prevents servers from starting without a lockfile', () => {
+    expect(guard(true).refusal('a', NODE)).toContain(
+      'a lockfile is required but /p/toolcrib.lock does not exist, so it was not started',
+    )
     expect(guard(true).isOn).toBe(true)
     expect(guard(false).refusal('a', NODE)).toBeUndefined()
   })
 })
 
-it('a server that becomes trusted, or is no more, must be approved', () => {
+it('a server whose trust changes must be approved again', () => {
   const trusted = { ...NODE, trust: true }
   const guard = (config: ServerConfig) =>
     new LockGuard(fakeRegistry(), lockServers(new Map([['a', { config, tools: [sun] }]])))

@@ -5,16 +5,19 @@ import { commandChanges, type FieldChange, toolChanges } from './compare.ts'
 import { type LockedServer, type LockedTool, type Lockfile, toolsByName } from './lockfile.ts'
 
 /**
- * Holds servers to what was approved: an unapproved command is not started, and a tool whose definition is not the
- * approved one is in quarantine for as long as that is so. Without a lockfile nothing is held back.
+ * Enforces approvals: a server with an unapproved command is not started, and a tool whose definition differs from
+ * the approved one is quarantined for as long as it differs. Without a lockfile nothing is checked.
  */
 export class LockGuard {
   readonly #registry: Pick<ToolRegistry, 'quarantine' | 'release'>
-  /** Why tools are held back, by server and the server's own name of the tool. */
+  /** Why tools are quarantined, by server and the server's own tool name. */
   readonly #held = new Map<string, ReadonlyMap<string, string>>()
-  /** Whose tool is registered under a name: two servers may have tools of one name (`a` with `b__c`, `a__b` with `c`). */
+  /**
+   * The owner of each registered name: two servers may have tools with the same registered name (`a` with `b__c`,
+   * `a__b` with `c`).
+   */
   readonly #owners = new Map<string, { readonly server: string; readonly tool: string }>()
-  /** The quarantines that are in force in the registry. */
+  /** The quarantines currently applied to the registry. */
   readonly #applied = new Map<string, string>()
   #lockfile: Lockfile | undefined
 
@@ -23,12 +26,17 @@ export class LockGuard {
     this.#lockfile = lockfile
   }
 
-  /** False when there is nothing to hold servers to. */
+  /** False without a lockfile. */
   get isOn(): boolean {
     return this.#lockfile !== undefined
   }
 
-  /** Puts another lockfile in force. What is registered is held to it when it is synced next. */
+  /** True when the current lockfile approves the server. */
+  isApproved(server: string): boolean {
+    return this.#lockfile?.servers.has(server) === true && this.#lockfile.exempt?.has(server) !== true
+  }
+
+  /** Replaces the lockfile. Registered tools are checked against it at the next sync. */
   replace(lockfile: Lockfile | undefined): void {
     this.#lockfile = lockfile
   }
@@ -40,7 +48,7 @@ export class LockGuard {
     const step = `see "toolcrib diff", then "toolcrib approve ${server}"`
     const missing = this.#lockfile.missing?.get(server)
     if (missing !== undefined)
-      return `a lock is required and there is no ${missing}, so it was not started; write it with "toolcrib lock"`
+      return `a lockfile is required but ${missing} does not exist, so it was not started; write it with "toolcrib lock"`
     if (!locked) return `it is not in toolcrib.lock, so it was not started; ${step}`
     const fields = commandChanges(locked, { config })
     if (fields.length === 0) return undefined
@@ -48,10 +56,10 @@ export class LockGuard {
   }
 
   /**
-   * Swaps a server's tools by `register`, which returns those it skipped, by registered name. Approved tools come first,
-   * so that one that is not approved never takes their place under a name that looks the same. Those that are not approved
-   * are in quarantine before they are registered, and those that are approved again are released only afterwards, so that
-   * no reader ever sees one that should be held back. A tool that was skipped holds nobody else's back.
+   * Replaces a server's tools with `register`, which returns those it skipped, by registered name. Approved tools
+   * come first, so that an unapproved tool never takes the registered name of an approved look-alike. Unapproved
+   * tools are quarantined before they are registered, and approved ones are released only afterwards, so that no
+   * reader ever sees a tool that should be quarantined. A skipped tool does not affect tools of other servers.
    */
   sync<Listed extends ServerTool, Skipped extends { readonly name: string }>(
     server: string,
@@ -75,12 +83,12 @@ export class LockGuard {
     return skipped
   }
 
-  /** Why a tool of the last sync is held back; undefined when it is not. */
+  /** Why a tool of the last sync is quarantined; undefined when it is not. */
   heldBecause(server: string, tool: string): string | undefined {
     return this.#held.get(server)?.get(tool)
   }
 
-  /** Ends what is held of a server that goes. */
+  /** Removes the quarantines of a server that is removed. */
   forget(server: string): void {
     const held = this.#held.get(server)
     this.#held.delete(server)
@@ -96,7 +104,7 @@ export class LockGuard {
     }
   }
 
-  /** Holds a name back exactly when the tool that is registered under it is held. */
+  /** Quarantines a name exactly when the tool registered under it is quarantined. */
   #settle(name: string): void {
     const owner = this.#owners.get(name)
     const reason = owner && this.#held.get(owner.server)?.get(owner.tool)
@@ -129,7 +137,7 @@ function reasonAgainst(
   tool: LockedTool | undefined,
   locked: LockedServer | undefined,
 ): string | undefined {
-  if (!tool) return 'its schema is nested too deeply to be approved'
+  if (!tool) return 'its schema is too deeply nested to be approved'
   const approved = locked?.tools.get(name)
   const step = `see "toolcrib diff", then "toolcrib approve ${registeredName(server, name)}"`
   if (!approved) return `it is not in toolcrib.lock; ${step}`
@@ -137,7 +145,7 @@ function reasonAgainst(
   return fields.length > 0 ? `it changed since it was approved (${partsOf(fields)}); ${step}` : undefined
 }
 
-/** Only which parts of a definition differ: what lies inside them are the server's words, and a model reads this. */
+/** Names only the parts of a definition that differ: their content is the server's own text, and a model reads this. */
 function partsOf(fields: readonly FieldChange[]): string {
   return [...new Set(fields.map(({ path }) => path.split('.')[0]))].join(', ')
 }

@@ -45,7 +45,7 @@ describe('the lockfiles of a user and a project', () => {
       .map(([name]) => name)
   }
 
-  it('hold each server to the one beside the file that defines it', async () => {
+  it('check each server against the one beside the file that defines it', async () => {
     await lock(userLock(), 'mine')
     const config = await configure({ mine: { command: 'other' } }, { ours: { command: 'ours' } })
     expect(await refusals(config)).toEqual(['mine'])
@@ -55,13 +55,13 @@ describe('the lockfiles of a user and a project', () => {
     expect(await refusals(config)).toEqual(['mine'])
   })
 
-  it('hold a project to its own where the user has none', async () => {
+  it("check only the project's servers when the user has no lockfile", async () => {
     await lock(projectLock(), 'ours')
     const config = await configure({ mine: { command: 'mine' } }, { ours: { command: 'other' } })
     expect(await refusals(config)).toEqual(['ours'])
   })
 
-  it('miss no server that is disabled, or another file’s now', async () => {
+  it('do not report a server that is disabled, or defined by another file now', async () => {
     await lock(userLock(), 'mine', 'taken', 'gone')
     await lock(projectLock(), 'ours', 'off', 'taken')
     const config = await configure(
@@ -77,7 +77,7 @@ describe('the lockfiles of a user and a project', () => {
     expect(compareWithLock(lockfile, observe(config))).toEqual([{ kind: 'server-removed', server: 'gone' }])
   })
 
-  it('take over what is approved where it belongs, and keep what rests', async () => {
+  it('store each approval where it belongs, and keep those of unused servers', async () => {
     await lock(userLock(), 'mine', 'resting')
     await lock(projectLock(), 'ours')
     const config = await configure(
@@ -96,7 +96,7 @@ describe('the lockfiles of a user and a project', () => {
     expect(written.servers.get('mine')?.tools.get('echo')?.definition.title).toBe('Echo')
   })
 
-  it('are one where one is named', async () => {
+  it('are a single file when a path is given', async () => {
     const config = await configure(
       { mine: { command: 'x' } },
       { ours: { command: 'x' }, off: { disabled: true } },
@@ -106,13 +106,13 @@ describe('the lockfiles of a user and a project', () => {
     ])
   })
 
-  it('are not in force when one of them is damaged', async () => {
+  it('are rejected when one of them is damaged', async () => {
     await writeFile(userLock(), '{')
     const config = await configure({ mine: { command: 'x' } }, {})
     await expect(inForce(config)).rejects.toMatchObject({ code: 'config-invalid' })
   })
 
-  it('keep every approval of those given at once', async () => {
+  it('keep all concurrent approvals', async () => {
     const tools = Array.from({ length: 6 }, (_, at) => ({ ...echo, name: `tool${at}` }))
     await lock(projectLock(), 'ours')
     const config = await configure({}, { ours: { command: 'ours' } })
@@ -136,7 +136,7 @@ describe('the lockfiles of a user and a project', () => {
     expect(await readdir(cwd)).not.toContain('toolcrib.lock.writing')
   })
 
-  it('keep what another process approved of a new server, each with its own salt', async () => {
+  it('keep approvals of a new server by another process, each with its own salt', async () => {
     await lock(projectLock(), 'ours')
     const config = await configure(
       {},
@@ -157,7 +157,7 @@ describe('the lockfiles of a user and a project', () => {
     expect(await refusals(config)).toEqual([])
   })
 
-  it('are written although a process that died was writing them', async () => {
+  it('are written although a process died while writing them', async () => {
     await writeFile(join(cwd, 'toolcrib.lock.writing'), 'dead')
     await utimes(join(cwd, 'toolcrib.lock.writing'), new Date(0), new Date(0))
     await lock(projectLock(), 'ours')

@@ -5,26 +5,29 @@ import type { LockedServer, Lockfile } from './lockfile.ts'
 import { readLockfile, updateLockfile } from './lockfile-file.ts'
 import { applyDifference } from './merge-locks.ts'
 
-/** Where a lockfile lies, and which servers are held to it. */
+/** The path of a lockfile, and the servers that it applies to. */
 export interface LockPlace {
   readonly path: string
   readonly servers: ReadonlySet<string>
-  /** Servers that its config names and that are not in use: disabled, or another file's now. Their approval stays. */
+  /**
+   * Servers that its config defines but that are not in use: disabled, or defined by another file now. They stay
+   * approved.
+   */
   readonly resting: ReadonlySet<string>
 }
 
 /** A lockfile with its place. */
 export interface LockLayer extends LockPlace {
-  /** undefined when there is none, or none that can be believed. */
+  /** undefined when it does not exist or is damaged. */
   readonly lockfile: Lockfile | undefined
   /** What is wrong with it. */
   readonly damage?: ToolcribError
 }
 
 /**
- * The lockfiles of a config, that which counts most last: each server is held to `toolcrib.lock` beside the file that
- * defines it, so that a project neither takes in the user's servers nor lets them go. With a `path`, all are held to
- * that one.
+ * Returns the lockfiles of a config in ascending order of precedence. Each server is checked against `toolcrib.lock`
+ * beside the file that defines it, so that a project neither approves nor drops the user's servers. With a `path`,
+ * all servers are checked against that file.
  */
 export function lockPlaces(config: Config, { cwd, path }: { cwd: string; path?: string }): LockPlace[] {
   const inUse = Object.keys(config.servers)
@@ -46,7 +49,7 @@ export function lockPlaces(config: Config, { cwd, path }: { cwd: string; path?: 
   })
 }
 
-/** Reads lockfiles where they lie. One that is damaged is told by its layer: whoever goes on must look. */
+/** Reads lockfiles. A damaged one sets `damage` of its layer; callers must check it. */
 export function readLocks(places: readonly LockPlace[]): Promise<LockLayer[]> {
   return Promise.all(
     places.map(async (place) => {
@@ -61,8 +64,9 @@ export function readLocks(places: readonly LockPlace[]): Promise<LockLayer[]> {
 }
 
 /**
- * All lockfiles as the one that servers are held to; undefined when there is none. Servers of a config file without a
- * lockfile are held to nothing, or with `isRequired` must not start. Throws what is wrong with one that is damaged.
+ * Merges all lockfiles into the one that servers are checked against; undefined when there is none. Servers of a
+ * config file without a lockfile are not checked, or must not start with `isRequired`. Throws the `damage` of a
+ * damaged lockfile.
  */
 export function lockInForce(
   layers: readonly LockLayer[],
@@ -87,9 +91,9 @@ export function lockInForce(
 }
 
 /**
- * Writes what was approved of the lockfile in force back to where each server belongs; a lockfile without changes is not
- * written. What another process approved since the layers were read is kept: only the difference is applied to the file
- * as it is now. Returns the paths that were written. Throws `config-invalid` for a file that cannot be read or written.
+ * Writes approvals back to the lockfile that each server belongs to; unchanged lockfiles are not written. Only the
+ * difference is applied to the current file, so approvals by other processes since the layers were read are kept.
+ * Returns the paths that were written. Throws `config-invalid` for a file that cannot be read or written.
  */
 export async function writeLocks(layers: readonly LockLayer[], approved: Lockfile): Promise<string[]> {
   const owned = new Set(layers.flatMap(({ servers }) => [...servers]))
@@ -112,7 +116,7 @@ export async function writeLocks(layers: readonly LockLayer[], approved: Lockfil
   return written
 }
 
-/** Whether a server is in a lockfile and in no config any more. */
+/** Whether a server is in a lockfile but no longer in any config. */
 function isGone(name: string, { servers, resting }: LockPlace, owned: ReadonlySet<string>): boolean {
   return !servers.has(name) && !resting.has(name) && !owned.has(name)
 }

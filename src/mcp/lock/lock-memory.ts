@@ -9,9 +9,9 @@ import { stateDirectory } from '../config/user-folders.ts'
 import type { LockLayer } from './lock-layers.ts'
 
 /**
- * Remembers in the user's state folder which lockfiles were in force on this machine and which programs their servers
- * ran, so that neither changes silently: a lockfile means the same on every machine, and cannot say where a program lies.
- * What cannot be read or written there is ignored: it only ever adds warnings.
+ * Records in the user's state folder which lockfiles were in use on this machine and which programs their servers
+ * ran, so that neither changes silently: a lockfile is the same on every machine, so it cannot contain paths of
+ * programs. Read and write errors are ignored, because this only ever adds warnings.
  */
 export class LockMemory {
   readonly #directory: string | undefined
@@ -22,8 +22,8 @@ export class LockMemory {
   }
 
   /**
-   * Returns a warning for each lockfile that was there before and is gone, and for each server that would run another
-   * program than when its lockfile was written; remembers the rest. `programs` are resolved paths by server.
+   * Returns a warning for each lockfile that existed before and is missing, and for each server that would run
+   * another program than when its lockfile was written; records the rest. `programs` are real paths by server.
    */
   async check(layers: readonly LockLayer[], programs: ReadonlyMap<string, string>): Promise<string[]> {
     const warnings = await Promise.all(layers.map((layer) => this.#checkLayer(layer, programs)))
@@ -39,7 +39,7 @@ export class LockMemory {
     const before = await recall(file, path)
     if (!lockfile) return before && servers.size > 0 ? [goneWarning(path, servers, file)] : []
     const writtenAt = (await stat(path).catch(() => undefined))?.mtimeMs ?? 0
-    // Whoever wrote the lockfile since has looked at its servers.
+    // Whoever wrote the lockfile since then has reviewed its servers.
     const known = before?.writtenAt === writtenAt ? before.programs : {}
     const own = Object.fromEntries([...programs].filter(([server]) => servers.has(server)))
     const moved = Object.entries(own).filter(([server, program]) => (known[server] ?? program) !== program)
@@ -47,7 +47,7 @@ export class LockMemory {
     if (JSON.stringify(next) !== JSON.stringify(before)) await this.#write(file, next).catch(() => {})
     return moved.map(
       ([server, program]) =>
-        `server "${server}" would run ${program}, and ran ${known[server]} when it was approved; if that is right, run "toolcrib lock"`,
+        `server "${server}" would run ${program}, but ran ${known[server]} when it was approved; if this is intended, run "toolcrib lock"`,
     )
   }
 
@@ -59,14 +59,14 @@ export class LockMemory {
 
 interface Memory {
   readonly path: string
-  /** When the lockfile was written, so that a new approval starts from what is there then. */
+  /** When the lockfile was written, so that a new approval starts from the programs found then. */
   readonly writtenAt: number
   readonly programs: Readonly<Record<string, string>>
 }
 
 function goneWarning(path: string, servers: ReadonlySet<string>, file: string): string {
   const step = `restore it, or write a new one with "toolcrib lock"; if you removed it on purpose, delete ${file}`
-  return `${path} was in force before and is gone, so nothing checks ${[...servers].join(', ')} for changes; ${step}`
+  return `${path} was used before and is missing, so ${[...servers].join(', ')} will not be checked for changes; ${step}`
 }
 
 async function recall(file: string, path: string): Promise<Memory | undefined> {

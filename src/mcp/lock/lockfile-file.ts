@@ -8,18 +8,21 @@ import type { Lockfile } from './lockfile.ts'
 import { readLock, writeLock } from './lockfile-text.ts'
 import { whileAlone } from './while-alone.ts'
 
-/** Tens of thousands of tools. */
+/** Enough for tens of thousands of tools. */
 const MAX_LOCKFILE_BYTES = 64 * 1024 * 1024
 
-/** Where a config's lockfile is: `toolcrib.lock` beside the config file that counts most, or in the project. */
+/**
+ * Returns the path of a config's lockfile: `toolcrib.lock` beside the config file with the highest precedence, or in
+ * the project.
+ */
 export function lockfilePath({ files }: Pick<Config, 'files'>, cwd: string): string {
   const file = files.at(-1)
   return join(file === undefined ? cwd : dirname(file), 'toolcrib.lock')
 }
 
 /**
- * The lockfile, undefined when there is none; one that cannot be read is `config-invalid`, never ignored. With
- * `mustExist`, for a path that somebody named, so is one that is not there: a slip must not switch it off.
+ * Reads a lockfile; returns undefined when it does not exist. Throws `config-invalid` when it cannot be read. With
+ * `mustExist`, for a path that a user named, a missing file throws too: a typo must not disable the check.
  */
 export function readLockfile(path: string, options: { readonly mustExist: true }): Promise<Lockfile>
 export function readLockfile(
@@ -37,21 +40,21 @@ export async function readLockfile(
     const isAbsent = isMissing(cause)
     if (isAbsent && !mustExist) return undefined
     const reason = isAbsent
-      ? `there is no lockfile ${path}; name one that is there, or write it with "toolcrib lock"`
+      ? `lockfile ${path} does not exist; correct the path, or write it with "toolcrib lock"`
       : `${path} cannot be read: ${describeError(cause)}`
     throw new ToolcribError('config-invalid', reason, { cause })
   }
   return readLock(text, path)
 }
 
-/** Writes a lockfile whole or not at all. One that is there keeps its mode, and one that is linked to its place. */
+/** Writes a lockfile atomically. An existing file keeps its mode; a symbolic link stays a link. */
 export function writeLockfile(path: string, lockfile: Lockfile): Promise<void> {
   return alone(path, () => replace(path, lockfile))
 }
 
 /**
- * Replaces a lockfile by what `change` makes of it as it is now; undefined when there is none. Of concurrent updates, by
- * any process, none is lost. Throws `config-invalid` when it is damaged or cannot be written.
+ * Replaces a lockfile with what `change` returns for its current content, undefined when it does not exist.
+ * Concurrent updates, by any process, are not lost. Throws `config-invalid` when it is damaged or cannot be written.
  */
 export function updateLockfile(
   path: string,
@@ -72,11 +75,11 @@ async function alone(path: string, work: () => Promise<void>): Promise<void> {
 async function replace(path: string, lockfile: Lockfile): Promise<void> {
   const there = await placeOf(path)
   await writeWhole(there?.path ?? path, writeLock(lockfile), { mode: there?.mode ?? 0o644 })
-  // A new file has no more than the umask allows.
+  // A new file gets the default mode.
   if (there) await chmod(there.path, there.mode)
 }
 
-/** Where a file lies, links followed, and its mode; undefined when there is none. */
+/** The real path of a file and its mode; undefined when it does not exist. */
 async function placeOf(link: string): Promise<{ readonly path: string; readonly mode: number } | undefined> {
   try {
     const path = await realpath(link)

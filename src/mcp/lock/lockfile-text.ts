@@ -16,15 +16,18 @@ import type { LockedServer, LockedTool, Lockfile } from './lockfile.ts'
 import type { ServerCommand } from './server-command.ts'
 
 const VERSION = 2
-/** It had short digests, names of headers alone, and counted the order of sets; what it says of a tool still holds. */
+/**
+ * Version 1 had short digests, header names without values, and order-sensitive sets; its tool approvals are still
+ * valid.
+ */
 const OLD_VERSION = 1
 
-/** As deep as a definition may be, below its server and its name. */
+/** The maximum depth of a definition, below its server and name. */
 const MAX_DEPTH = 210
 
 /**
- * A lockfile as text, made for review: names in order, one field a line, descriptions line by line, and characters
- * that hide written as escapes. Equal lockfiles give equal text.
+ * Writes a lockfile for review: names in order, one field per line, descriptions line by line, and hidden characters
+ * as escapes. Equal lockfiles give equal text.
  */
 export function writeLock({ servers }: Lockfile): string {
   const data = {
@@ -41,14 +44,14 @@ export function writeLock({ servers }: Lockfile): string {
 }
 
 /**
- * Reads a lockfile's text. Whatever is wrong with it is `config-invalid`: it is never partly believed. Of one in the
- * old form, servers with digests or headers are approved no more: their commands do not compare.
+ * Reads a lockfile's text. Throws `config-invalid` for any error: a lockfile is never partly trusted. In the old
+ * version, servers with digests or headers lose their approval, because their commands cannot be compared.
  */
 export function readLock(text: string, path: string): Lockfile {
   const data = parse(text, path)
   const { version } = data
   if (version !== VERSION && version !== OLD_VERSION)
-    throw damaged(path, `its version is ${JSON.stringify(version)}, and this toolcrib knows ${VERSION}`)
+    throw damaged(path, `its version is ${JSON.stringify(version)}, but this toolcrib supports ${VERSION}`)
   if (!isRecord(data.servers)) throw damaged(path, 'it has no servers')
   const servers = Object.entries(data.servers).map(
     ([name, server]) => [name, readServer(server, { name, path, version })] as const,
@@ -78,7 +81,7 @@ function inOrder(data: unknown): unknown {
   return JSON.parse(canonicalJson(data))
 }
 
-/** Outside of texts JSON has no such characters, so escapes can be put in afterwards. */
+/** JSON has no such characters outside of strings, so escapes can be inserted afterwards. */
 function escapeHidden(json: string): string {
   return json.replace(/[^\n\x20-\x7e]/gu, (character) => {
     if (withoutHidden(character) !== '') return character
@@ -93,16 +96,16 @@ function parse(text: string, path: string): Record<string, unknown> {
     data = JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (cause) {
     const isConflict = /^(<{7}|>{7}) /m.test(text)
-    throw damaged(path, isConflict ? 'it holds a merge conflict' : describeError(cause), cause)
+    throw damaged(path, isConflict ? 'it contains a merge conflict' : describeError(cause), cause)
   }
-  if (!isRecord(data)) throw damaged(path, 'it does not hold a JSON object')
+  if (!isRecord(data)) throw damaged(path, 'it is not a JSON object')
   if (isTooDeep(data, MAX_DEPTH)) throw damaged(path, 'it is nested too deeply')
   const twice = repeatedKey(text)
-  if (twice !== undefined) throw damaged(path, `the key "${twice}" stands twice in one object`)
+  if (twice !== undefined) throw damaged(path, `duplicate key "${twice}"`)
   return data
 }
 
-/** Of two keys with one name only the last would count, whichever of them a reviewer saw. */
+/** Of duplicate keys only the last would count, whichever of them a reviewer saw. */
 function repeatedKey(text: string): string | undefined {
   const open: Set<string>[] = []
   let repeated: string | undefined
@@ -118,7 +121,7 @@ function repeatedKey(text: string): string | undefined {
   return repeated
 }
 
-/** Which server is read, from where. */
+/** The server being read, and its file. */
 interface Reading {
   readonly name: string
   readonly path: string
@@ -128,15 +131,15 @@ interface Reading {
 function readServer(data: unknown, reading: Reading): LockedServer {
   const { name: server, path } = reading
   if (!isRecord(data) || !isRecord(data.command) || !isRecord(data.tools))
-    throw damaged(path, `its server "${server}" has no command or no tools`)
+    throw damaged(path, `server "${server}" has no command or no tools`)
   const { hash, salt, runs } = data
   const command = data.command as unknown as ServerCommand
   if (hash !== sha256(command))
-    throw damaged(path, `the hash of the server "${server}" is not that of its command`)
+    throw damaged(path, `the hash of server "${server}" does not match its command`)
   if (salt !== undefined && typeof salt !== 'string')
-    throw damaged(path, `the salt of the server "${server}" is not a text`)
+    throw damaged(path, `the salt of server "${server}" is not a string`)
   if (runs !== undefined && typeof runs !== 'string')
-    throw damaged(path, `what the server "${server}" runs is not a text`)
+    throw damaged(path, `the "runs" of server "${server}" is not a string`)
   const tools = Object.entries(data.tools).map(
     ([name, tool]) => [name, readTool(tool, name, reading)] as const,
   )
@@ -152,11 +155,10 @@ function readServer(data: unknown, reading: Reading): LockedServer {
 function readTool(data: unknown, name: string, { name: server, path, version }: Reading): LockedTool {
   const label = `${server}.${name}`
   const read = isRecord(data) ? readDefinition(data, name) : undefined
-  if (!isRecord(data) || !read) throw damaged(path, `its tool "${label}" has no definition`)
+  if (!isRecord(data) || !read) throw damaged(path, `tool "${label}" has no definition`)
   const hash = hashDefinition(name, read)
   const stated = version === OLD_VERSION ? sha256({ name, ...read }) : hash
-  if (data.hash !== stated)
-    throw damaged(path, `the hash of the tool "${label}" is not that of its definition`)
+  if (data.hash !== stated) throw damaged(path, `the hash of tool "${label}" does not match its definition`)
   return { hash, definition: definitionOf(read) }
 }
 
@@ -168,6 +170,6 @@ function readDefinition(data: Record<string, unknown>, name: string): LockedDefi
 }
 
 function damaged(path: string, reason: string, cause?: unknown): ToolcribError {
-  const step = 'restore it from version control, or review the servers anew with "toolcrib lock"'
+  const step = 'restore it from version control, or run "toolcrib lock" to review the servers again'
   return new ToolcribError('config-invalid', `${path} is damaged: ${reason}; ${step}`, { cause })
 }

@@ -34,7 +34,7 @@ const anyTool = fc
   .filter((tool): tool is ServerTool => !('reason' in tool))
 
 describe('the text of a lockfile', () => {
-  it('is read back as it was written, whatever servers call and describe things', () => {
+  it('is read back unchanged, whatever the names and descriptions', () => {
     fc.assert(
       fc.property(fc.array(anyTool), (tools) => {
         const lockfile = lockServers(observed(...tools))
@@ -53,7 +53,7 @@ describe('the text of a lockfile', () => {
     expect(writeLock(lockServers(one))).toBe(writeLock(lockServers(two)))
   })
 
-  it('writes descriptions line by line and hidden characters as escapes, for those who review it', () => {
+  it('has descriptions line by line and hidden characters as escapes, for review', () => {
     const text = writeLock(lockServers(observed({ ...echo, description: 'One\nTwo\u200b\u{e0041}' })))
     expect(text).toContain('"One",\n')
     expect(text).toContain('"Two\\u200b\\udb40\\udc41"')
@@ -64,31 +64,31 @@ describe('the text of a lockfile', () => {
   const damages: Record<string, string> = {
     'is empty': '',
     'is cut off': good.slice(0, -40),
-    'is no object': '[]',
+    'is not an object': '[]',
     'is of another version': good.replace('"version": 2', '"version": 3'),
     'has no servers': '{ "version": 2 }',
-    'has servers that are none': '{ "version": 2, "servers": { "a": 1 } }',
-    'runs something that is not a text': good.replace('"command": {', '"runs": 1, "command": {'),
+    'has an invalid server': '{ "version": 2, "servers": { "a": 1 } }',
+    'has a "runs" that is not a string': good.replace('"command": {', '"runs": 1, "command": {'),
     'is nested too deeply': good.replace(
       '"command": {',
       `"x": ${'['.repeat(20_000)}${']'.repeat(20_000)}, "command": {`,
     ),
-    'has a salt that is no text': good.replace('"command": {', '"salt": 1, "command": {'),
+    'has a salt that is not a string': good.replace('"command": {', '"salt": 1, "command": {'),
     'has a description that was edited by hand': good.replace('Says it again.', 'Says it once.'),
     'has a hash that was edited by hand': good.replace(/sha256-\w{4}/g, 'sha256-0000'),
     'has a command that was edited by hand': good.replace('"command": "node"', '"command": "bad"'),
-    'holds a merge conflict': `<<<<<<< ours\n${good}=======\n${good}>>>>>>> theirs\n`,
-    'says one thing twice': good.replace('"description":', '"description": "Harmless.",\n "description":'),
+    'contains a merge conflict': `<<<<<<< ours\n${good}=======\n${good}>>>>>>> theirs\n`,
+    'has a duplicate key': good.replace('"description":', '"description": "Harmless.",\n "description":'),
   }
 
-  it.each(Object.entries(damages))('is refused when it %s', (_, text) => {
+  it.each(Object.entries(damages))('is rejected when it %s', (_, text) => {
     expect(text).not.toBe(good)
     expect(() => readLock(text, '/p/toolcrib.lock')).toThrow(ToolcribError)
     expect(() => readLock(text, '/p/toolcrib.lock')).toThrow(/\/p\/toolcrib\.lock is damaged/)
   })
 })
 
-describe('a lockfile in the old form', () => {
+describe('a lockfile of the old version', () => {
   const tool = { ...echo, inputSchema: { type: 'object', required: ['b', 'a'] } }
   const old = (command: object) => {
     const { name, ...definition } = tool
@@ -103,7 +103,7 @@ describe('a lockfile in the old form', () => {
     expect(hashDefinition('echo', tool)).not.toBe(sha256(tool))
   })
 
-  it('approves no server by names of headers or short digests', () => {
+  it('does not approve servers by header names or short digests', () => {
     const url = 'https://x.example/mcp'
     const headers = { Authorization: 'Bearer s' }
     expect(
@@ -113,25 +113,25 @@ describe('a lockfile in the old form', () => {
     expect(changesNow(short, { command: 'x', env: { A: 'v' } })).toMatchObject([{ kind: 'command-changed' }])
   })
 
-  it('is refused when it was edited by hand', () => {
+  it('is rejected when it was edited by hand', () => {
     const text = old({ transport: 'stdio', command: 'node' })
     expect(() => readLock(text.replace('Says it again.', 'Says it once.'), 'x.lock')).toThrow(/is damaged/)
   })
 })
 
-describe('the file of a lockfile', () => {
+describe('a lockfile on disk', () => {
   let folder = ''
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'toolcrib-lockfile-'))
   })
   afterEach(() => rm(folder, { recursive: true }))
 
-  it('stands beside the config that counts most', () => {
+  it('is beside the config with the highest precedence', () => {
     expect(lockfilePath({ files: ['/home/u/toolcrib.toml', '/p/.mcp.json'] }, '/p')).toBe('/p/toolcrib.lock')
     expect(lockfilePath({ files: [] }, '/p')).toBe('/p/toolcrib.lock')
   })
 
-  it('is replaced whole, and leaves no drafts behind', async () => {
+  it('is replaced atomically, and leaves no temporary files', async () => {
     const path = join(folder, 'toolcrib.lock')
     const lockfile = lockServers(observed(echo))
     await Promise.all(Array.from({ length: 20 }, () => writeLockfile(path, lockfile)))
@@ -139,7 +139,7 @@ describe('the file of a lockfile', () => {
     expect(await readdir(folder)).toEqual(['toolcrib.lock'])
   })
 
-  it('stays where it is linked to, with the mode it has', async () => {
+  it('stays at the target of its link, and keeps its mode', async () => {
     const [path, link] = [join(folder, 'kept.lock'), join(folder, 'toolcrib.lock')]
     await writeFile(path, '')
     await chmod(path, 0o600)
@@ -151,18 +151,18 @@ describe('the file of a lockfile', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600)
   })
 
-  it('may be absent, unless somebody named it', async () => {
+  it('may be missing, unless its path was given', async () => {
     const path = join(folder, 'typo.lock')
     expect(await readLockfile(path)).toBeUndefined()
     await expect(readLockfile(path, { mustExist: true })).rejects.toMatchObject({
       code: 'config-invalid',
-      message: `there is no lockfile ${path}; name one that is there, or write it with "toolcrib lock"`,
+      message: `lockfile ${path} does not exist; correct the path, or write it with "toolcrib lock"`,
     })
     await writeLockfile(path, lockServers(observed(echo)))
     expect((await readLockfile(path, { mustExist: true })).servers.size).toBe(1)
   })
 
-  it('is told when it cannot be read or written', async () => {
+  it('throws when it cannot be read or written', async () => {
     await expect(readLockfile(folder)).rejects.toMatchObject({ code: 'config-invalid' })
     await expect(writeLockfile(join(folder, 'no', 'x.lock'), lockServers(observed()))).rejects.toMatchObject({
       code: 'config-invalid',
@@ -194,7 +194,7 @@ describe('a command in a lockfile', () => {
     })
   })
 
-  it('has digests that mean nothing in another lockfile', () => {
+  it('has digests that differ between lockfiles', () => {
     const server = new Map([['a', { config: { command: 'x', env: { A: '1' } }, tools: [] }]])
     const [one, two] = [lockServers(server), lockServers(server)]
     expect(one.servers.get('a')?.command).not.toEqual(two.servers.get('a')?.command)
@@ -202,7 +202,7 @@ describe('a command in a lockfile', () => {
     expect(compareWithLock(readLock(writeLock(two), 'x.lock'), server)).toEqual([])
   })
 
-  it('is written the same again while nothing changes', () => {
+  it('is written identically while nothing changes', () => {
     const server = new Map([['a', { config: { command: 'x', env: { A: '1' } }, tools: [echo] }]])
     const before = lockServers(server)
     expect(writeLock(lockServers(server, before))).toBe(writeLock(before))
@@ -211,7 +211,7 @@ describe('a command in a lockfile', () => {
     expect(lockfile.servers.get('a')?.command.env?.A).toBe(before.servers.get('a')?.command.env?.A)
   })
 
-  it('changes with the value of a header, and not with what a variable in it stands for', () => {
+  it('changes with the value of a header, but not with the value of a variable in it', () => {
     const at = (token: string, value: string) => {
       const server = { url: 'https://x.example/mcp', headers: { Authorization: value, 'X-Org': 'mine' } }
       const { servers } = readConfig({ servers: { a: server } }, { env: { TOKEN: token } })
@@ -229,7 +229,7 @@ describe('a command in a lockfile', () => {
     ])
   })
 
-  it('shows no digest of a server that nobody approved', () => {
+  it('shows no digest of an unapproved server', () => {
     const now = new Map([['a', { config: { command: 'x', env: { A: '1' } }, tools: [] }]])
     expect(compareWithLock({ servers: new Map() }, now)).toMatchObject([
       {
@@ -243,7 +243,7 @@ describe('a command in a lockfile', () => {
     ])
   })
 
-  it('never holds what looks like a secret, and changes with it', () => {
+  it('never contains what looks like a secret, and changes with it', () => {
     const secrets = [
       { command: 'x', args: ['--api-key', 'hunter2hunter2'] },
       { command: 'x', args: ['--token=hunter2hunter2'] },
@@ -300,14 +300,14 @@ describe('a command in a lockfile', () => {
     expect(command({ command: 'x', env }).env).toEqual(env)
   })
 
-  it('shows code to run to whoever approves it', () => {
+  it('shows code to the reviewer', () => {
     for (const code of ['x=require("./evil")', 'key=require("./evil")', 'const token=evil.of(key)']) {
       const args = ['-e', code]
       expect(command({ command: 'node', args }).args).toEqual(args)
     }
   })
 
-  it('shows what only resembles a secret', () => {
+  it('shows values that only resemble a secret', () => {
     const args = [
       '-y',
       '@scope/monkey-server@1.2.3',
@@ -323,7 +323,7 @@ describe('a command in a lockfile', () => {
     expect(command({ command: 'npx', args }).args).toEqual(args)
   })
 
-  it('says where a literal looks like a secret, and not what it is', () => {
+  it('reports where a literal looks like a secret, without its value', () => {
     const { servers } = readConfig({
       servers: {
         a: {
@@ -339,7 +339,7 @@ describe('a command in a lockfile', () => {
     expect(literalSecrets(servers.b ?? {})).toEqual(['url', 'headers.Authorization'])
   })
 
-  it('tells a folder or a way to connect from another', () => {
+  it('distinguishes folders and transports', () => {
     expect(command({ command: './x', cwd: '/a' })).not.toEqual(command({ command: './x', cwd: '/b' }))
     const both = { command: 'x', url: 'https://x.example/mcp' }
     expect(command({ ...both, type: 'stdio' })).not.toEqual(command({ ...both, type: 'http' }))
@@ -352,7 +352,7 @@ describe('comparing', () => {
     return change && 'fields' in change ? change.fields : []
   }
 
-  it('tells an argument that was put in or taken out as one change', () => {
+  it('reports an inserted or removed argument as one change', () => {
     const started = (...args: string[]) => ({ config: { command: 'x', args }, tools: [] })
     expect(fieldsOf(started('-y', 'pkg', '/data'), started('-y', 'pkg', '--rw', '/data'))).toEqual([
       { path: 'args.2', after: '--rw' },
@@ -365,7 +365,7 @@ describe('comparing', () => {
     ])
   })
 
-  it('takes another order of lists that are sets for no change', () => {
+  it('ignores the order of lists that are sets', () => {
     const taking = (...cities: string[]) => ({
       config: NODE,
       tools: [
@@ -385,7 +385,7 @@ describe('comparing', () => {
     ])
   })
 
-  it('counts the order where it means something', () => {
+  it('respects the order where it matters', () => {
     const taking = (schema: object) => ({ config: NODE, tools: [{ ...echo, inputSchema: { ...schema } }] })
     const ordered: [object, object][] = [
       [{ prefixItems: [{ type: 'string' }, {}] }, { prefixItems: [{}, { type: 'string' }] }],
@@ -396,7 +396,7 @@ describe('comparing', () => {
     for (const [before, after] of ordered) expect(fieldsOf(taking(before), taking(after))).not.toEqual([])
   })
 
-  it('sees a null that comes in', () => {
+  it('reports an added null', () => {
     const taking = (city: object) => ({
       config: NODE,
       tools: [{ ...echo, inputSchema: { type: 'object', properties: { city } } }],
@@ -413,7 +413,7 @@ describe('approving', () => {
   const changed = { ...echo, title: 'Echo' }
   const extra = { ...echo, name: 'extra' }
 
-  it('takes over what is meant, and leaves the rest waiting', () => {
+  it('approves the named changes, and leaves the rest pending', () => {
     const now = observed(changed, extra)
     for (const pattern of ['mcp__a__echo', 'a.echo', 'mcp__*__ec*']) {
       const { lockfile, approved } = approveChanges(before, now, changeMatcher([pattern]))
@@ -425,7 +425,7 @@ describe('approving', () => {
     expect(approveChanges(before, now, changeMatcher(['b', 'echo'])).approved).toEqual([])
   })
 
-  it('takes over by a digest what was looked at, and nothing that came later', () => {
+  it('approves by digest only the reviewed change, not a later one', () => {
     const now = observed(changed, extra)
     const seen = new Map(compareWithLock(before, now).map((change) => [change.kind, changeDigest(change)]))
     const later = observed(changed, { ...extra, description: 'Asks for keys.' })
@@ -435,7 +435,7 @@ describe('approving', () => {
     expect(approveChanges(before, now, changeMatcher([`a@${'0'.repeat(16)}`])).approved).toEqual([])
   })
 
-  it('takes a server by its digest without tools that nobody saw', () => {
+  it('approves a server by its digest without unreviewed tools', () => {
     const now = new Map([...observed(echo), ['b', { config: NODE, tools: [echo] }] as const])
     const [added] = compareWithLock(before, now)
     const pattern = added ? `b@${changeDigest(added)}` : ''
@@ -446,26 +446,26 @@ describe('approving', () => {
     ])
   })
 
-  it('takes a server that is new together with the tools that are meant', () => {
+  it('approves a new server together with the named tools', () => {
     const now = new Map([...observed(echo), ['b', { config: NODE, tools: [echo, extra] }] as const])
     const { lockfile } = approveChanges(before, now, changeMatcher(['b.echo']))
     expect(compareWithLock(lockfile, now)).toMatchObject([{ kind: 'tool-added', server: 'b', tool: 'extra' }])
   })
 
-  it('approves no server whose tools were not seen', () => {
+  it('does not approve a server whose tools are unknown', () => {
     const now = new Map([...observed(echo), ['b', { config: NODE }] as const])
     const { lockfile, approved } = approveChanges(before, now, () => true)
     expect(approved).toEqual([])
     expect(lockfile.servers.has('b')).toBe(false)
   })
 
-  it('drops what is gone', () => {
+  it('drops removed servers and tools', () => {
     const { lockfile } = approveChanges(before, new Map(), () => true)
     expect(lockfile.servers.size).toBe(0)
     expect(approveChanges(before, observed(), () => true).lockfile.servers.get('a')?.tools.size).toBe(0)
   })
 
-  it('leaves nothing to approve once everything is', () => {
+  it('leaves nothing to approve once everything is approved', () => {
     fc.assert(
       fc.property(fc.array(anyTool), fc.array(anyTool), (first, second) => {
         const { lockfile } = approveChanges(lockServers(observed(...first)), observed(...second), () => true)

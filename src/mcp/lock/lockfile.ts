@@ -10,38 +10,38 @@ export interface LockedTool {
   readonly definition: LockedDefinition
 }
 
-/** A server as it was approved: what starts it, and its tools by the server's own names. */
+/** A server as it was approved: its command, and its tools by the server's own names. */
 export interface LockedServer {
   readonly hash: string
-  /** What the digests in its command were made with; random, and there only with digests. */
+  /** The salt of the digests in its command; random, and present only with digests. */
   readonly salt?: string
   readonly command: ServerCommand
-  /** The package or image that ran when it was approved, such as `some-server@1.4.2`; absent where that was not known. */
+  /** The package or image that ran when it was approved, such as `some-server@1.4.2`; absent if unknown. */
   readonly runs?: string
   readonly tools: ReadonlyMap<string, LockedTool>
 }
 
-/** The approved servers, by name. What is not in it is not approved. */
+/** The approved servers, by name. Anything else is not approved. */
 export interface Lockfile {
   readonly servers: ReadonlyMap<string, LockedServer>
-  /** Servers that are held to nothing all the same: those of a config file without a lockfile beside it. */
+  /** Servers that are not checked: those of a config file without a lockfile. */
   readonly exempt?: ReadonlySet<string>
-  /** Servers whose lockfile is required and not there, with its path: none of them may start. */
+  /** Servers whose required lockfile is missing, with its path: none of them may start. */
   readonly missing?: ReadonlyMap<string, string>
 }
 
-/** A server as it is now: its config, and what it lists. */
+/** A server's current config and tools. */
 export interface ObservedServer {
   readonly config: ServerConfig
-  /** undefined when they are not known, since it could not or may not be asked. */
+  /** undefined when unknown, because the server could not or must not be asked. */
   readonly tools?: readonly ServerTool[] | undefined
-  /** The package or image that it runs, as `whatRuns()` returned it; undefined when that is not known. */
+  /** The package or image that it runs, as `whatRuns()` returned it; undefined if unknown. */
   readonly runs?: string | undefined
 }
 
 /**
- * Approves servers as they are now. Those whose tools are not known are left out. What stayed the same is written the
- * same when the lockfile `before` is known.
+ * Approves servers as they are now. Servers whose tools are unknown are left out. With the lockfile `before`,
+ * unchanged entries are written identically.
  */
 export function lockServers(observed: ReadonlyMap<string, ObservedServer>, before?: Lockfile): Lockfile {
   const servers = new Map<string, LockedServer>()
@@ -51,7 +51,7 @@ export function lockServers(observed: ReadonlyMap<string, ObservedServer>, befor
   return { servers }
 }
 
-/** Approves one server with these tools; digests are made with the salt it had, if it had one. */
+/** Approves one server with these tools, reusing the salt of its previous approval, if any. */
 export function lockServer(
   { config, runs }: Pick<ObservedServer, 'config' | 'runs'>,
   tools: ReadonlyMap<string, LockedTool>,
@@ -74,8 +74,8 @@ export function lockServer(
 }
 
 /**
- * The definitions of a list by name. Of two with one name the first counts, since only that one is registered. A tool
- * whose definition is nested too deeply to be hashed is left out.
+ * The definitions of a list by name. Of duplicates the first counts, since only that one is registered. A tool whose
+ * definition is too deep to hash is left out.
  */
 export function toolsByName(tools: readonly ServerTool[]): Map<string, LockedTool> {
   const byName = new Map<string, LockedTool>()

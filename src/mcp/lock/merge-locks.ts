@@ -1,8 +1,8 @@
 import type { LockedServer, Lockfile } from './lockfile.ts'
 
 /**
- * Applies to `current` what differs between `before` and `after`, server by server and tool by tool, so that approvals
- * that were given at the same time are all kept. Where both changed the same tool, `after` wins.
+ * Applies the differences between `before` and `after` to `current`, server by server and tool by tool, so that
+ * concurrent approvals are all kept. Where both changed the same tool, `after` wins.
  */
 export function applyDifference(before: Lockfile, after: Lockfile, current: Lockfile): Lockfile {
   const servers = new Map(current.servers)
@@ -27,7 +27,7 @@ function mergeServer(
     if (tool) tools.set(name, tool)
     else tools.delete(name)
   }
-  // What starts it is one decision, salt and digests included.
+  // The command is approved as a whole, including salt and digests.
   const isSameCommand = before?.hash === after.hash && before.runs === after.runs
   return { ...(isSameCommand && current ? current : after), tools }
 }

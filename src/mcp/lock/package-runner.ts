@@ -1,17 +1,17 @@
 import type { ServerConfig } from '../config/server-config.ts'
 
-/** A command that fetches what it runs: which package or image, and where in its arguments that stands. */
+/** A command that fetches the package or image it runs, and where its arguments name it. */
 export interface RunnerCall {
   readonly runner: 'npx' | 'uvx' | 'docker'
   /** As written: `some-server`, `@scope/server@latest`, `ghcr.io/me/server:1`. */
   readonly spec: string
-  /** Where the spec stands in `args`, after `prefix`. */
+  /** The index of the spec in `args`; it follows `prefix`. */
   readonly at: number
-  /** What stands before it in the same argument, such as `--package=`. */
+  /** The text before it in the same argument, such as `--package=`. */
   readonly prefix: string
 }
 
-/** What `npx`, `uvx` or `docker run` is asked to run; undefined for every other command, and where that is not clear. */
+/** Returns what `npx`, `uvx` or `docker run` would run; undefined for any other command, and when that is ambiguous. */
 export function runnerCallOf({ command, args = [] }: ServerConfig): RunnerCall | undefined {
   const runner = RUNNERS[nameOf(command)]
   if (runner === undefined) return undefined
@@ -19,7 +19,7 @@ export function runnerCallOf({ command, args = [] }: ServerConfig): RunnerCall |
   return found && { runner, ...found }
 }
 
-/** The same config with its package or image replaced by exactly the one that was approved. */
+/** Returns the config with its package or image replaced by the approved one. */
 export function pinTo(config: ServerConfig, runs: string): ServerConfig {
   const call = runnerCallOf(config)
   if (!call) return config
@@ -28,7 +28,7 @@ export function pinTo(config: ServerConfig, runs: string): ServerConfig {
   return { ...config, args }
 }
 
-/** The name of a package and the version that is asked for: `@scope/a@1.2` → `@scope/a`, `1.2`. */
+/** Splits a spec into name and version: `@scope/a@1.2` → `@scope/a`, `1.2`. */
 export function splitSpec(spec: string): { readonly name: string; readonly version?: string } {
   const at = spec.indexOf('@', 1)
   return at < 0 ? { name: spec } : { name: spec.slice(0, at), version: spec.slice(at + 1) }
@@ -48,7 +48,7 @@ function nameOf(command = ''): string {
   return (command.split(/[/\\]/).at(-1) ?? '').replace(/\.(cmd|exe)$/i, '')
 }
 
-/** Options of each runner that name the package, and those that take a value of another kind. */
+/** The options of each runner that name the package, and those that take some other value. */
 const OPTIONS = {
   npx: { names: ['--package', '-p'], values: ['--registry', '--cache', '--prefix', '-w', '--workspace'] },
   uvx: {
@@ -80,7 +80,7 @@ function findPackage(args: readonly string[], options: (typeof OPTIONS)['npx' | 
         value === undefined
           ? { spec: next ?? '', at: at + 1, prefix: '' }
           : { spec: value, at, prefix: `${name}=` }
-      // With two packages it is not clear which of them is the server.
+      // With two packages it is unclear which of them is the server.
       if (first) return undefined
       first = found
       if (value === undefined) at++
@@ -91,7 +91,7 @@ function findPackage(args: readonly string[], options: (typeof OPTIONS)['npx' | 
   return first && named(first)
 }
 
-/** A folder, an address or a variable is not a package whose version could be pinned. */
+/** A folder, a URL or a variable is not a package whose version can be pinned. */
 function named(found: Found): Found | undefined {
   return /^(@[\w.-]+\/)?[\w-][\w.-]*(@[\w.^~<>=*-]+|==[\w.]+)?$/.test(found.spec) ? found : undefined
 }

@@ -3,35 +3,35 @@ import { maskSecrets } from '../../secrets/mask-secrets.ts'
 import { isSecretName } from '../../secrets/secret-signs.ts'
 import { asWritten, type ServerConfig } from '../config/server-config.ts'
 
-/** What decides which program or address a server is. Values that may be secrets are there by their digest only. */
+/** What determines which program or address a server is. Possible secrets appear only as digests. */
 export interface ServerCommand {
   readonly transport: 'stdio' | 'http' | 'sse'
   readonly command?: string
   readonly args?: readonly string[]
   readonly cwd?: string
   readonly url?: string
-  /** By name: a `${VARIABLE}` as it is written, else a digest. A variable like `NODE_OPTIONS` decides what is run. */
+  /** By name: a `${VARIABLE}` as written, otherwise a digest. A variable like `NODE_OPTIONS` can decide what is run. */
   readonly env?: Readonly<Record<string, string>>
-  /** By name, likewise: a header may decide whose data a server gives. */
+  /** By name, as for `env`: a header may decide whose data a server returns. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Present for a server that is trusted: what it says is then not marked as untrusted. */
+  /** Present for a trusted server: its results are not marked as untrusted. */
   readonly trust?: true
 }
 
-/** Stands for a value that may be a secret. */
+/** Replaces a value that may be a secret. */
 export type Digest = (value: string) => string
 
 /**
- * A SHA-256 digest under a salt. Whoever reads two lockfiles cannot tell that a value stands in both, and a list of
- * digests made in advance is of no use. Short literals can still be guessed one by one: secrets belong in variables.
+ * Returns a salted SHA-256 digest. The salt prevents comparing values across lockfiles and the use of precomputed
+ * digests. Short literals can still be guessed one by one, so secrets belong in variables.
  */
 export function saltedDigest(salt: string): Digest {
   return (value) => `(secret ${createHmac('sha256', salt).update(value).digest('hex')})`
 }
 
 /**
- * A server's command as an approval covers it: as it was written, so that a lockfile means the same on another
- * machine. What looks like a secret all the same is replaced by a digest; it may still not change unnoticed.
+ * A server's command as an approval covers it: as written, so that a lockfile is the same on every machine. Anything
+ * that looks like a secret is replaced by a digest, so that a change is still noticed.
  */
 export function commandOf(config: ServerConfig, digest: Digest): ServerCommand {
   const { type, command, args = [], cwd, url, env = {}, headers = {} } = asWritten(config)
@@ -57,7 +57,7 @@ export function commandOf(config: ServerConfig, digest: Digest): ServerCommand {
 }
 
 /**
- * Where a config holds what looks like a secret and is no variable: `args.2`, `env.TOKEN`, `url`. Never the values.
+ * Returns where a config contains a literal that looks like a secret: `args.2`, `env.TOKEN`, `url`. Never the values.
  */
 export function literalSecrets(config: ServerConfig): string[] {
   const MARK = '\0'
@@ -88,7 +88,7 @@ const CODE_FLAG = /^(-e|-c|-p|--eval|--print|--command)$/
 const CONTAINER_COMMAND = /(^|[/\\])(docker|podman|nerdctl)(\.exe)?$/
 
 function maskArguments(args: readonly string[], mask: Digest): string[] {
-  // Elsewhere -e is code to run, which whoever approves it must see.
+  // Elsewhere -e is code to run, which the reviewer must see.
   const container = args.findIndex((arg) => CONTAINER_COMMAND.test(arg))
   return args.map((arg, index) => {
     const before = args[index - 1] ?? ''
@@ -105,7 +105,7 @@ function isNoFlag(arg: string): boolean {
   return !arg.startsWith('-')
 }
 
-/** A secret may begin with a dash; after an option that takes one, only what is clearly an option is none. */
+/** A secret may start with a dash; after an option that takes a secret, only what is clearly an option is not one. */
 function isHardlyFlag(arg: string): boolean {
   return !/^(-\w{0,2}|--[a-z][a-z-]*)$/.test(arg)
 }
@@ -115,7 +115,7 @@ function isSecretFlag(flag: string): boolean {
 }
 
 interface Argument {
-  /** The option it is the value of; '' when it is none's. */
+  /** The option that it is the value of; '' if none. */
   readonly flag: string
   readonly value: string
   readonly isInContainer: boolean
@@ -134,13 +134,13 @@ function maskArgument({ flag, value, isInContainer }: Argument, mask: Digest): s
   return maskSecrets(value, mask, { isCode: !isInContainer && CODE_FLAG.test(flag) })
 }
 
-/** How deep variables may be nested in defaults to be taken for variables. */
+/** How deep defaults may nest variables to still be recognised. */
 const MAX_DEPTH = 16
 
-/** Whether a text is made of variables alone, without a literal default that could be a secret. */
+/** Whether a text consists only of variables, without a literal default that could be a secret. */
 function isReference(text: string): boolean {
   let rest = text.replace(/^(bearer|basic|token) /i, '')
-  // From the inside out: a default may be a variable.
+  // From the inside out, because a default may be a variable.
   for (let depth = 0; rest !== '' && depth < MAX_DEPTH; depth++) {
     rest = rest.replace(/\$\{[\w.:]+(:-)?\}/g, '')
   }

@@ -12,7 +12,7 @@ import { whatRuns } from './what-runs.ts'
 
 const DIGEST = `ghcr.io/me/server@sha256:${'a'.repeat(64)}`
 
-describe('what a command fetches and runs', () => {
+describe('the package that a command runs', () => {
   it.each([
     ['npx', ['-y', 'server'], ['-y', 'PINNED']],
     ['npx.cmd', ['--yes', '@scope/server@latest', '--port', '1'], ['--yes', 'PINNED', '--port', '1']],
@@ -69,7 +69,7 @@ describe('what ran', () => {
     expect(await runs('npx', '-y', '@scope/server')).toBeUndefined()
   })
 
-  it('is read from what the project has installed', async () => {
+  it('is read from the installed packages of the project', async () => {
     await write('project/node_modules/server/package.json', '{"version":"3.0.0"}')
     expect(await runs('npx', 'server')).toBe('server@3.0.0')
   })
@@ -81,7 +81,7 @@ describe('what ran', () => {
     expect(await runs('uvx', 'my-server')).toBeUndefined()
   })
 
-  it('is asked of Docker', async () => {
+  it('is queried from Docker', async () => {
     await write('docker', `#!/bin/sh\n[ "$5" = me/server:1 ] && echo '["${DIGEST}"]' || exit 1\n`, 0o755)
     const docker = join(folder, 'docker')
     expect(await runs(docker, 'run', '-i', '--rm', 'me/server:1')).toBe(DIGEST)
@@ -89,7 +89,7 @@ describe('what ran', () => {
     expect(await runs(join(folder, 'none', 'docker'), 'run', 'me/server:1')).toBeUndefined()
   })
 
-  it('is not recorded where the config says it exactly, or the file is strange', async () => {
+  it('is not recorded when the config names it exactly, or the file is invalid', async () => {
     await write('project/node_modules/server/package.json', '{"version":"1.0.0"}')
     await write('project/node_modules/odd/package.json', '{"version":"1.0.0 --registry=x"}')
     await write('project/node_modules/bad/package.json', '{')
@@ -105,7 +105,7 @@ describe('a package in a lockfile', () => {
   const observed = (runs?: string) => new Map([['a', { config, tools: [], runs }]])
   const locked = readLock(writeLock(lockServers(observed('server@1.0.0'))), 'toolcrib.lock')
 
-  it('that is another now must be approved', () => {
+  it('that changed must be approved again', () => {
     expect(compareWithLock(locked, observed('server@1.0.0'))).toEqual([])
     expect(compareWithLock(locked, observed())).toEqual([])
     const changes = compareWithLock(locked, observed('server@1.1.0'))

@@ -11,14 +11,14 @@ const DOCKER_TIMEOUT_MS = 5_000
 
 export interface RunsOptions {
   readonly env: Environment
-  /** The folder that a server without a `cwd` runs in. */
+  /** The working directory of a server without a `cwd`. */
   readonly cwd: string
 }
 
 /**
- * The package or image that a server's command last ran, so that an approval covers just that: `some-server@1.4.2` as npx
- * or uvx fetched it, `server@sha256:…` as Docker has it. Undefined for a command that fetches nothing, for one that names
- * an exact version itself, and where it cannot be known. Never throws.
+ * Returns the package or image that a server's command last ran, so that an approval covers exactly that:
+ * `some-server@1.4.2` as fetched by npx or uvx, `server@sha256:…` for Docker. Undefined for a command that fetches
+ * nothing, for one that names an exact version itself, and when it is unknown. Never throws.
  */
 export async function whatRuns(config: ServerConfig, options: RunsOptions): Promise<string | undefined> {
   const call = runnerCallOf(config)
@@ -37,7 +37,7 @@ function isExact({ runner, spec }: RunnerCall): boolean {
   return /^\d+\.\d+\.\d+/.test(splitSpec(spec).version ?? '') || spec.includes('==')
 }
 
-/** npx prefers what the project has installed; else it keeps each request in a folder named by its hash. */
+/** npx prefers the version installed in the project; otherwise it caches each request in a folder named by its hash. */
 async function npxVersion(
   spec: string,
   name: string,
@@ -64,7 +64,7 @@ async function packageVersion(path: string): Promise<string | undefined> {
   }
 }
 
-/** uv unpacks wheels into its cache. When several versions lie there, it is not known which of them ran. */
+/** uv unpacks wheels into its cache. With several versions there, it is unknown which of them ran. */
 async function uvxVersion(name: string, env: Environment): Promise<string | undefined> {
   const home = env.XDG_CACHE_HOME ?? (env.HOME && join(env.HOME, '.cache'))
   const cache = env.UV_CACHE_DIR ?? (home && join(home, 'uv'))

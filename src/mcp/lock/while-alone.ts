@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const WAIT_MS = 10_000
 const LONGEST_PAUSE_MS = 50
-/** Nobody takes longer to write a lockfile; whoever did so has died. */
+/** Writing a lockfile never takes longer; a process that takes longer has died. */
 const STALE_AFTER_MS = 5_000
 
 /**
- * Runs `work` while no other process and no other call does so for the same file, by means of a file beside it that
- * only one can create. One that a dead process left is removed after 5 s. Throws when it has waited for 10 s.
+ * Runs `work` while no other process or call does so for the same file, using a marker file beside it that only one
+ * can create. A marker left by a dead process is removed after 5 s. Throws after waiting for 10 s.
  */
 export async function whileAlone<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   const marker = `${path}.writing`
@@ -17,7 +17,7 @@ export async function whileAlone<Result>(path: string, work: () => Promise<Resul
   try {
     return await work()
   } finally {
-    // Not somebody else's, should this have been taken for dead.
+    // Remove the marker only if it is still ours: another process may have considered us dead.
     if ((await readFile(marker, 'utf8').catch(() => undefined)) === token) await rm(marker, { force: true })
   }
 }
@@ -33,7 +33,7 @@ async function createMarker(marker: string): Promise<string> {
       if (!isExisting(error)) throw error
     }
     await removeStale(marker)
-    if (Date.now() > end) throw new Error(`another process is writing it; remove ${marker} if there is none`)
+    if (Date.now() > end) throw new Error(`another process is writing it; if not, remove ${marker}`)
     await sleep(Math.random() * LONGEST_PAUSE_MS)
   }
 }
@@ -44,7 +44,7 @@ async function removeStale(marker: string): Promise<void> {
   const aside = `${marker}.${randomUUID()}`
   await rename(marker, aside).catch(() => {})
   const moved = await stat(aside).catch(() => undefined)
-  // Another waiter may have replaced it in between: that one is put back.
+  // Another waiter may have replaced it in between; put that one back.
   if (moved && moved.mtimeMs !== seen.mtimeMs) await link(aside, marker).catch(() => {})
   await rm(aside, { force: true })
 }

@@ -3,16 +3,16 @@ import { nameSkeletons } from '../../names.ts'
 import type { ServerTool } from '../server/server-tool.ts'
 import { showHidden } from './hidden-characters.ts'
 
-/** Descriptions with so few words are alike by chance. */
+/** Shorter descriptions may be alike by chance. */
 const MIN_WORDS = 6
 
-/** What a tool looks like to a hasty reader. */
+/** How a tool looks to a hasty reader. */
 export interface ToolLook {
   readonly server: string
   readonly tool: ServerTool
-  /** Its name, where case, separators and letters that look alike do not count. */
+  /** Its name, ignoring case, separators and look-alike letters. */
   readonly name: string
-  /** The words of its description; undefined when there are too few to prove anything. */
+  /** The words of its description; undefined when there are too few to compare. */
   readonly words: string | undefined
 }
 
@@ -27,7 +27,7 @@ export function toolLook(server: string, tool: ServerTool): ToolLook {
   }
 }
 
-/** How the tools of one server look beside those of the others: names and definitions made to be taken for theirs. */
+/** Compares the tools of one server with those of the others: finds names and definitions that imitate them. */
 export function compareServers(
   server: string,
   looks: readonly ToolLook[],
@@ -84,12 +84,12 @@ function lookAlikeServers(
 const LOOK_ALIKE_SCRIPTS =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Lisu}]/u
 
-/** A word of Latin letters with a few of another script among them is a word made to deceive. */
+/** A Latin word with a few look-alike letters of another script is meant to deceive. */
 function mixedLetters(look: ToolLook): Finding[] {
   const words = look.tool.name.split(/[\s_.\-/]+/)
   const isMixed = words.some((word) => /\p{Script=Latin}/u.test(word) && LOOK_ALIKE_SCRIPTS.test(word))
   if (!isMixed) return []
-  const message = 'its name mixes Latin letters with ones of another script that look like them'
+  const message = 'its name mixes Latin letters with look-alikes from another script'
   return [finding(look, 'look-alike', 'high', 'name', message, look.tool.name)]
 }
 
@@ -98,23 +98,23 @@ function lookAlikes(look: ToolLook, alike: readonly ToolLook[]): Finding[] {
   const plain = (text: string) => text.toLowerCase().replace(/[\s_.\-/]/g, '')
   const twin = alike.find(({ tool }) => plain(tool.name) !== plain(look.tool.name))
   if (!twin) return []
-  const message = `its name looks like "${showHidden(twin.tool.name)}" of the server "${twin.server}"`
+  const message = `its name looks like "${showHidden(twin.tool.name)}" of server "${twin.server}"`
   return [finding(look, 'look-alike', 'high', 'name', message, look.tool.name)]
 }
 
 function clones(look: ToolLook, original: ToolLook | undefined): Finding[] {
   if (!original) return []
   const name = showHidden(original.tool.name)
-  const message = `it describes itself word for word like "${name}" of the server "${original.server}"`
+  const message = `its description is identical to that of "${name}" of server "${original.server}"`
   const excerpt = look.tool.description.replace(/\s+/g, ' ').slice(0, 80)
   return [finding(look, 'clone', 'low', 'description', message, excerpt)]
 }
 
-/** One that was copied, name and all, and then added to: what was added may be what it was copied for. */
+/** A tool copied with its name and then extended: the addition may be the purpose of the copy. */
 function nearClones(look: ToolLook, namesakes: readonly ToolLook[]): Finding[] {
   const original = namesakes.find(({ words }) => words !== look.words && holds(look.words, words))
   if (!original) return []
-  const message = `it bears the name of a tool of the server "${original.server}", and adds to its description`
+  const message = `it copies the name and description of a tool of server "${original.server}" and adds to the description`
   const excerpt = look.tool.description.replace(/\s+/g, ' ').slice(-80)
   return [finding(look, 'clone', 'medium', 'description', message, excerpt)]
 }

@@ -1,9 +1,9 @@
 import { withoutHidden } from '../../names.ts'
 
-/** A text as it stands, or what it says once an encoding is taken off. */
+/** A text as written, or decoded. */
 export interface Reading {
   readonly text: string
-  /** How it was encoded; undefined for the text as it stands. */
+  /** How it was encoded; undefined for the text as written. */
   readonly encoding?: string
 }
 
@@ -12,8 +12,8 @@ const MAX_READINGS = 12
 const MAX_DECODED = 60_000
 
 /**
- * Everything a text may say: as it stands, and with character references, percent signs, escapes, base64 and letters
- * written apart decoded, several times over. Takes time linear in the text.
+ * Returns every reading of a text: as written, and with character references, percent encoding, escapes, base64 and
+ * spaced-out letters decoded, repeatedly. Runs in linear time.
  */
 export function readingsOf(text: string): Reading[] {
   const readings: Reading[] = [{ text }]
@@ -29,15 +29,37 @@ export function readingsOf(text: string): Reading[] {
   return readings
 }
 
+/** A run of characters encoded one by one without need. */
+const ENCODED_RUN =
+  /(?:&#x?[0-9a-f]{2,6};){12}|(?:%[0-9a-f]{2}){12}|(?:\\u00[0-7][0-9a-f]){12}|(?:\\x[0-7][0-9a-f]){12}/i
+const MIN_HIDDEN_WORDS = 3
+
+/** Returns an encoded text of several words, whatever it says; undefined when there is none. */
+export function encodedText(text: string): Required<Reading> | undefined {
+  const hidden = (text.match(/[A-Za-z0-9+/_-]{16,}={0,2}/g) ?? [])
+    .map(fromBase64)
+    .find((decoded) => decoded !== undefined && isProse(decoded))
+  if (hidden !== undefined) return { text: hidden, encoding: 'base64' }
+  if (!ENCODED_RUN.test(text)) return undefined
+  const [, first] = readingsOf(text)
+  return first && isProse(first.text)
+    ? { text: first.text, encoding: first.encoding ?? 'escapes' }
+    : undefined
+}
+
+function isProse(text: string): boolean {
+  return (text.match(/(?:^|\s)\p{L}{2,}/gu)?.length ?? 0) >= MIN_HIDDEN_WORDS
+}
+
 interface Decoder {
   readonly name: string
-  /** A quick look that rules out most texts. */
-  readonly sign: RegExp
+  /** A quick check that rules out most texts. */
+  isUsed(text: string): boolean
   decode(text: string): string
 }
 
-function decodeBy({ name, sign, decode }: Decoder, { text, encoding }: Reading): Reading[] {
-  if (!sign.test(text)) return []
+function decodeBy({ name, isUsed, decode }: Decoder, { text, encoding }: Reading): Reading[] {
+  if (!isUsed(text)) return []
   const decoded = decode(text).slice(0, MAX_DECODED)
   if (decoded === text) return []
   return [{ text: decoded, encoding: encoding === undefined ? name : `${encoding}, ${name}` }]
@@ -52,10 +74,24 @@ const NAMED: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
+/** Shorter runs are versions, addresses and names. */
+const MIN_DIGITS = 4
+
+const LETTERS: Readonly<Record<string, string>> = {
+  '0': 'o',
+  '1': 'i',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '7': 't',
+  '@': 'a',
+  $: 's',
+}
+
 const DECODERS: readonly Decoder[] = [
   {
     name: 'character references',
-    sign: /&(?:#|lt;|gt;|amp;|quot;|apos;|nbsp;)/i,
+    isUsed: (text) => /&(?:#|lt;|gt;|amp;|quot;|apos;|nbsp;)/i.test(text),
     decode: (text) =>
       text.replace(
         /&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(lt|gt|amp|quot|apos|nbsp));/gi,
@@ -67,7 +103,7 @@ const DECODERS: readonly Decoder[] = [
   },
   {
     name: 'percent signs',
-    sign: /%[0-9a-f]{2}/i,
+    isUsed: (text) => /%[0-9a-f]{2}/i.test(text),
     decode: (text) =>
       text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
         try {
@@ -79,7 +115,7 @@ const DECODERS: readonly Decoder[] = [
   },
   {
     name: 'escapes',
-    sign: /\\(?:u\{?|x)[0-9a-f]{2}/i,
+    isUsed: (text) => /\\(?:u\{?|x)[0-9a-f]{2}/i.test(text),
     decode: (text) =>
       text.replace(
         /\\(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2}))/gi,
@@ -88,8 +124,8 @@ const DECODERS: readonly Decoder[] = [
   },
   {
     name: 'base64',
-    sign: /[A-Za-z0-9+/_-]{16}/,
-    // What is not base64 of a readable text is left out: the rest has been read already.
+    isUsed: (text) => /[A-Za-z0-9+/_-]{16}/.test(text),
+    // Keeps only decoded base64; the rest has already been read.
     decode: (text) =>
       (text.match(/[A-Za-z0-9+/_-]{16,}={0,2}/g) ?? [])
         .map(fromBase64)
@@ -97,8 +133,16 @@ const DECODERS: readonly Decoder[] = [
         .join(' '),
   },
   {
-    name: 'letters written apart',
-    sign: /(?:^|\s)\S \S \S \S \S(?:\s|$)/,
+    name: 'digits for letters',
+    isUsed: (text) => (text.match(/[a-z][013457@$][a-z]/gi)?.length ?? 0) >= MIN_DIGITS,
+    decode: (text) =>
+      text.replace(/[A-Za-z013457@$]{2,}/g, (word) =>
+        /[A-Za-z]/.test(word) ? word.replace(/[013457@$]/g, (sign) => LETTERS[sign] ?? sign) : word,
+      ),
+  },
+  {
+    name: 'spaced-out letters',
+    isUsed: (text) => /(?:^|\s)\S \S \S \S \S(?:\s|$)/.test(text),
     decode: joinLetters,
   },
 ]
@@ -109,7 +153,7 @@ function fromCode(code: number): string | undefined {
     : undefined
 }
 
-/** What base64 says, when that is a text: names of tools and long words look like base64, too. */
+/** Decodes base64 if the result is readable text: tool names and long words look like base64, too. */
 function fromBase64(run: string): string | undefined {
   const binary = atobOrNothing(run.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, ''))
   if (binary === undefined) return undefined
@@ -127,7 +171,7 @@ function atobOrNothing(run: string): string | undefined {
   }
 }
 
-/** `I g n o r e  t h i s` → `Ignore this`: between letters one blank is left out, several are one. */
+/** `I g n o r e  t h i s` → `Ignore this`: removes one space between letters, and reduces several to one. */
 function joinLetters(text: string): string {
   let joined = ''
   let runLength = 0

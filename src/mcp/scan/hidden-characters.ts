@@ -1,10 +1,10 @@
 import type { Trace } from '../../finding.ts'
 import { withoutHidden } from '../../names.ts'
 
-/** Longer texts are read so far: no tool needs that much. */
+/** Longer texts are scanned up to here: no tool needs that much. */
 export const MAX_CHARACTERS = 60_000
 
-/** Characters that nobody sees: the worst of them in a text, with how many there are. */
+/** Finds invisible characters: the worst kind in a text, with the count. */
 export function hiddenCharacters(wholeText: string): Trace[] {
   const text = wholeText.slice(0, MAX_CHARACTERS)
   if (withoutHidden(text) === text) return []
@@ -26,7 +26,7 @@ export function hiddenCharacters(wholeText: string): Trace[] {
   const message =
     smuggled === ''
       ? `holds ${names}`
-      : `holds ${names}, which spell ${JSON.stringify(smuggled.slice(0, 200))}`
+      : `contains ${names}, which spell ${JSON.stringify(smuggled.slice(0, 200))}`
   return [
     {
       kind: 'hidden-characters',
@@ -48,7 +48,7 @@ const RANK = { low: 0, medium: 1, high: 2 } as const
 const FAMILIES: readonly Family[] = [
   { name: 'tag characters', severity: 'high', pattern: /[\u{E0000}-\u{E0FFF}]/u },
   {
-    name: 'characters that turn the direction of text',
+    name: 'characters that change the text direction',
     severity: 'high',
     pattern: /[\u202A-\u202E\u2066-\u2069]/,
   },
@@ -75,7 +75,7 @@ interface Place {
   readonly isRightToLeft: boolean
 }
 
-/** Line ends of Windows, a mark at the very start, and what emoji and some scripts are written with. */
+/** Windows line ends, a byte order mark at the very start, and characters that emoji and some scripts require. */
 function isInnocent(character: string, { text, at, isRightToLeft }: Place): boolean {
   if (character === '\r') return text[at + 1] === '\n'
   if (character === '\uFEFF') return at === 0
@@ -96,7 +96,7 @@ function isInnocent(character: string, { text, at, isRightToLeft }: Place): bool
   )
 }
 
-/** What a run of tag characters says, each of them standing for a letter of ASCII. */
+/** Decodes a run of tag characters, each of which stands for an ASCII letter. */
 function tagText(text: string): string {
   let spelled = ''
   for (const character of text) {
@@ -108,7 +108,7 @@ function tagText(text: string): string {
 
 const AROUND = 40
 
-/** A passage with what is hidden in it written as `\u{200b}`. */
+/** An excerpt with its hidden characters written as `\u{200b}`. */
 export function excerptAt(text: string, at: number, length = 1): string {
   const from = Math.max(0, at - AROUND)
   const to = Math.min(text.length, at + length + AROUND)
@@ -116,7 +116,7 @@ export function excerptAt(text: string, at: number, length = 1): string {
   return `${from > 0 ? '…' : ''}${passage}${to < text.length ? '…' : ''}`
 }
 
-/** A text with its hidden characters written out, so that it can be shown as it is. */
+/** Writes out hidden characters, so that the text can be shown safely. */
 export function showHidden(text: string): string {
   let shown = ''
   for (const character of text) {

@@ -1,15 +1,15 @@
 import type { FindingKind, Severity, Trace } from '../../finding.ts'
 import { nameSkeletons, withoutHidden } from '../../names.ts'
-import { readingsOf } from './decode-text.ts'
+import { encodedText, readingsOf } from './decode-text.ts'
 import { findShapes } from './find-shapes.ts'
 import { excerptAt, MAX_CHARACTERS } from './hidden-characters.ts'
 
-/** No rule fits a text this short; most texts of a schema are. */
+/** No rule matches a text this short, and most texts of a schema are. */
 const MIN_CHARACTERS = 8
 
 /**
- * Passages that speak to the model rather than about the tool, one for each rule and shape that fits. The text is read as
- * it stands and with whatever encodings it holds taken off. Takes time linear in the text.
+ * Finds passages that speak to the model rather than about the tool, one per matching rule and shape. The text is
+ * read as written and with encodings decoded. Runs in linear time.
  */
 export function findInstructions(text: string): Trace[] {
   if (text.length < MIN_CHARACTERS) return []
@@ -22,8 +22,16 @@ export function findInstructions(text: string): Trace[] {
       traces.set(trace.message, { ...trace, message })
     }
   }
+  const hidden = encodedText(read)
+  if (hidden !== undefined && traces.size === 0)
+    traces.set('encoded', {
+      kind: 'concealment',
+      severity: 'medium',
+      message: `hides text in ${hidden.encoding}`,
+      excerpt: excerptAt(hidden.text, 0, 60),
+    })
   if (text.length <= MAX_CHARACTERS) return [...traces.values()]
-  const message = `is ${text.length} characters long; only the first ${MAX_CHARACTERS} were looked at`
+  const message = `is ${text.length} characters long; only the first ${MAX_CHARACTERS} were scanned`
   return [
     ...traces.values(),
     { kind: 'concealment', severity: 'medium', message, excerpt: excerptAt(text, 0, 40) },
@@ -32,8 +40,8 @@ export function findInstructions(text: string): Trace[] {
 
 function findIn(text: string): Trace[] {
   const visible = withoutHidden(text.replace(LINE_ENDS, '\n')).replaceAll('’', "'")
-  // Letters of other scripts, hidden characters between letters and blanks between words must not help anyone past
-  // the rules; but a text in such a script is read in its own letters, too.
+  // Letters of other scripts, hidden characters between letters and extra whitespace must not evade the rules; text
+  // in such a script is also read in its own letters.
   const lines = nameSkeletons(visible).at(-1) ?? ''
   const plain = visible.normalize('NFKC').toLowerCase()
   const words = lines.replace(/\s+/g, ' ')
@@ -46,16 +54,16 @@ function findIn(text: string): Trace[] {
   return [...byRules, ...findShapes(lines), ...(plain === lines ? [] : findShapes(plain))]
 }
 
-/** Some of them count as hidden characters, and would leave the words around them as one. */
+/** Some line ends count as hidden characters; removing them would join the words around them. */
 const LINE_ENDS = /\r\n?|[\v\f\u0085\u2028\u2029]/g
 
 interface Rule {
   readonly kind: FindingKind
   readonly severity: Severity
-  /** Over lower-case text. Repetitions are bounded, so that no text can make it slow. */
+  /** Matched against lower-case text. Repetitions are bounded, so that no text can make it slow. */
   readonly pattern: RegExp
   readonly message: string
-  /** Whether it goes by lines and blanks as they stand; otherwise every run of blanks is one. */
+  /** `lines` matches the original line breaks and spaces; otherwise each run of whitespace is one space. */
   readonly reads?: 'lines'
 }
 
@@ -63,14 +71,14 @@ const RULES: readonly Rule[] = [
   {
     kind: 'override',
     severity: 'high',
-    message: 'tells the model to disregard what it was told',
+    message: 'tells the model to ignore its instructions',
     pattern:
       /\b(?:ignore|disregard|forget|override|bypass)\b(?: \w+){0,3}? (?:previous|prior|above|earlier|preceding|foregoing|system|safety|other|your)(?: \w+){0,2}? (?:instructions?|prompts?|rules?|guidelines?|directives?|polic(?:y|ies)|messages)\b/,
   },
   {
     kind: 'override',
     severity: 'high',
-    message: 'tells the model to forget what came before',
+    message: 'tells the model to forget earlier instructions',
     pattern:
       /\b(?:ignore|disregard|forget) (?:all|everything|anything|whatever|the)(?: \w+){0,3}? ?(?:above|before this|previously|were told|have been told)\b|\b(?:this|these|the following) (?:rules?|instructions?|polic(?:y|ies)) (?:overrides?|supersedes?)\b/,
   },
@@ -84,7 +92,7 @@ const RULES: readonly Rule[] = [
   {
     kind: 'secrecy',
     severity: 'high',
-    message: 'tells the model to keep something from the user',
+    message: 'tells the model to hide something from the user',
     pattern:
       /\b(?:do not|don't|never|must not|should not|not to|without)(?: \w+){0,2}? (?:tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|mention(?:ing)?|alert(?:ing)?|reveal(?:ing)?|disclos(?:e|ing))\b[^.\n]{0,50}?\b(?:users?|humans?|anyone|operator|customer)\b/,
   },
@@ -105,28 +113,28 @@ const RULES: readonly Rule[] = [
   {
     kind: 'fake-markup',
     severity: 'high',
-    message: 'passes itself off as the words of the host',
+    message: 'pretends to be a message of the host',
     pattern:
       /<\|?\/?(?:im_start|im_end|system|assistant|system[-_ ](?:prompt|message|reminder|instructions?)|sys|admin)\|?>|```system\b|\[\/?inst\]|<<\/?sys>>|\[system\]/,
   },
   {
     kind: 'fake-markup',
     severity: 'high',
-    message: 'passes lines off as a turn of the conversation',
+    message: 'pretends to be a turn of the conversation',
     reads: 'lines',
     pattern: /\n\n(?:human|assistant): |^#{1,4} ?system(?: prompt| message)?:?$/m,
   },
   {
     kind: 'fake-markup',
     severity: 'medium',
-    message: 'marks a passage as an order to the model',
+    message: 'marks a passage as an instruction to the model',
     pattern:
       /<\/?(?:important|critical|override|priority|mandatory|instructions?(?:_to_(?:ai|model|assistant))?)\s?>|<\/(?:secret|hidden)>/,
   },
   {
     kind: 'exfiltration',
     severity: 'high',
-    message: 'asks for files that hold keys or passwords',
+    message: 'asks for files that contain keys or passwords',
     pattern:
       /\b(?:read|open|cat|get|fetch|load|include|pass|send|attach|upload|provide|contents? of|copy)\b[^.\n]{0,60}?(?:~\/\.|\.ssh\/|\bid_(?:rsa|ed25519|ecdsa)\b|\.aws\/credentials|\/etc\/(?:passwd|shadow)|\.netrc\b|\.cursor\/mcp\.json|claude_desktop_config|\bwallet\.dat\b|\.kube\/config\b)/,
   },
@@ -140,14 +148,14 @@ const RULES: readonly Rule[] = [
   {
     kind: 'exfiltration',
     severity: 'medium',
-    message: 'names files that hold keys or passwords',
+    message: 'names files that contain keys or passwords',
     pattern:
       /\bid_(?:rsa|ed25519|ecdsa)\b(?!\.pub)|\.ssh\/(?![\w-]{1,40}\.pub)|\.aws\/credentials|\/etc\/shadow\b|\.bash_history\b|\.gnupg\/|\bwallet\.dat\b|\.cursor\/mcp\.json|claude_desktop_config/,
   },
   {
     kind: 'exfiltration',
     severity: 'medium',
-    message: 'has a script fetched and run',
+    message: 'asks to download and run a script',
     pattern: /\b(?:curl|wget) [^\n|]{0,200}\| ?(?:sudo )?(?:ba|z)?sh\b/,
   },
   {
@@ -160,27 +168,27 @@ const RULES: readonly Rule[] = [
   {
     kind: 'exfiltration',
     severity: 'medium',
-    message: 'shows an image whose address carries data away',
+    message: 'shows an image whose URL sends data elsewhere',
     pattern: /!\[[^\]\n]{0,80}\]\(https?:\/\/[^)\s]{0,200}[?&][\w-]{1,40}=/,
   },
   {
     kind: 'precedence',
     severity: 'medium',
-    message: 'wants to come before every other tool',
+    message: 'asks to be called before every other tool',
     pattern:
       /\b(?:before|prior to) (?:using|calling|invoking|running|executing|making|you (?:use|call|invoke)) (?:any|all|every)(?: of the)? (?:other )?(?:tools?|functions?|mcp)\b|\b(?:always|must)(?: \w+){0,2}? (?:call|use|invoke|run|execute) this (?:tool|function)(?: \w+){0,2}? (?:first|before (?:any|all|every))/,
   },
   {
     kind: 'precedence',
     severity: 'medium',
-    message: 'says what to do with other tools',
+    message: 'gives instructions for other tools',
     pattern:
       /\bwhen(?:ever)? (?:this tool is available|you (?:\([^)\n]{0,20}\) )?see this tool)\b|\bthe [\w`'"-]{2,60} tool (?:must|shall) (?:change|use|set|add|include|send|always|first|never)\b/,
   },
   {
     kind: 'precedence',
     severity: 'medium',
-    message: 'talks the model out of other tools',
+    message: 'tells the model not to use other tools',
     pattern:
       /\bprefer this (?:tool|function) (?:over|to) (?:any|all|every)\b|\bmust be used instead of (?:any|all|every)\b|\b(?:always )?use this (?:tool|function|one) (?:instead of|in place of|rather than)\b|\b(?:do not|don't|never) (?:use|call|invoke|trust) (?:any )?other (?:tools?|functions?|servers?)\b|\b(?:all )?other (?:tools?|functions?|servers?) (?:are|is) (?:deprecated|broken|unsafe|outdated|insecure|obsolete|malicious)\b/,
   },
@@ -189,13 +197,13 @@ const RULES: readonly Rule[] = [
     severity: 'medium',
     message: 'pushes text out of sight',
     reads: 'lines',
-    // Looking back from what is pushed away, rather than on from every blank, is quick in a text of blanks.
+    // Looking back from the visible character is fast even in a text that is all whitespace.
     pattern: /\S(?<=\n{20}\s{0,40}\S)|\S(?<=[ \t]{200}\S)|<!--[^>]{20}/,
   },
   {
     kind: 'concealment',
     severity: 'low',
-    message: 'holds a long passage that nobody can read',
+    message: 'contains a long unreadable passage',
     pattern: /\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9+/]{240,}={0,2}/,
   },
 ]

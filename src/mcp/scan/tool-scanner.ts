@@ -1,4 +1,4 @@
-import type { Finding } from '../../finding.ts'
+import type { Finding, Trace } from '../../finding.ts'
 import { canonicalJson } from '../../json.ts'
 import type { ServerTool } from '../server/server-tool.ts'
 import { compareServers, type ToolLook, toolLook } from './compare-servers.ts'
@@ -6,12 +6,12 @@ import { OtherTools } from './other-tools.ts'
 import { scanTool } from './scan-tool.ts'
 import { toolTexts } from './tool-texts.ts'
 
-/** Looks at the tools of servers as they come, each by itself and beside those of the others. */
+/** Scans the tools of servers as they are listed, individually and compared with those of the others. */
 export class ToolScanner {
   readonly #looks = new Map<string, readonly ToolLook[]>()
   readonly #findings = new Map<string, readonly Finding[]>()
 
-  /** Takes a server's tools in place of those it had; answers what was not told of those. */
+  /** Replaces a server's tools; returns the findings that are new. */
   see(server: string, tools: readonly ServerTool[]): readonly Finding[] {
     this.#looks.delete(server)
     const looks = tools.map((tool) => toolLook(server, tool))
@@ -19,11 +19,13 @@ export class ToolScanner {
       new Map([...this.#looks].map(([other, theirs]) => [other, theirs.map(({ tool }) => tool.name)])),
       tools.map(({ name }) => name),
     )
+    const known = new Map<string, readonly Trace[]>()
     const findings = [
-      ...tools.flatMap((tool) => scanTool(server, tool)),
-      ...tools.flatMap((tool) =>
-        others.find(toolTexts(tool).texts).map((found): Finding => ({ ...found, server, tool: tool.name })),
-      ),
+      ...tools.flatMap((tool) => {
+        const read = toolTexts(tool)
+        const meant = others.find(read.texts).map((found): Finding => ({ ...found, server, tool: tool.name }))
+        return [...scanTool(server, tool, read, known), ...meant]
+      }),
       ...compareServers(server, looks, this.#looks),
     ]
     const told = new Set(this.#findings.get(server)?.map(canonicalJson))
@@ -37,13 +39,13 @@ export class ToolScanner {
     })
   }
 
-  /** Takes a server's tools away. Should it come back, what there is to say about it is told anew. */
+  /** Forgets a server's tools. If it comes back, its findings are reported again. */
   forget(server: string): void {
     this.#looks.delete(server)
     this.#findings.delete(server)
   }
 
-  /** What there is to say about the tools as they are. */
+  /** All findings about the current tools. */
   findings(): readonly Finding[] {
     return [...this.#findings.values()].flat()
   }

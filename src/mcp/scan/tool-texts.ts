@@ -1,7 +1,7 @@
 import { isRecord } from '../../json.ts'
 import type { ServerTool } from '../server/server-tool.ts'
 
-/** One text of a definition and where it stands. */
+/** One text of a definition, and its place. */
 export interface PlacedText {
   readonly place: string
   readonly text: string
@@ -10,14 +10,17 @@ export interface PlacedText {
 const MAX_DEPTH = 40
 const MAX_TEXTS = 20_000
 
-/** The texts of a definition, as far as they were read. */
+/** The texts of a definition, as far as it was read. */
 export interface ToolTexts {
   readonly texts: readonly PlacedText[]
-  /** Where the definition goes on deeper or longer than anyone needs, and was not read. */
+  /** Where the definition was too deep or too long and was not read further. */
   readonly unread: string | undefined
 }
 
-/** Every text of a tool's definition that a model or a person may read: names of parameters and all in its schemas. */
+/**
+ * Returns every text of a tool's definition that a model or a person may read, including parameter names and
+ * everything in its schemas.
+ */
 export function toolTexts(tool: ServerTool): ToolTexts {
   const { name, title, description, inputSchema, outputSchema, annotations } = tool
   const found: Gathered = { texts: [], unread: undefined }
@@ -43,7 +46,7 @@ function gather(value: unknown, place: string, depth: number, found: Gathered): 
   const entries = Array.isArray(value) ? [...value.entries()] : isRecord(value) ? Object.entries(value) : []
   for (const [key, inner] of entries) {
     const within = place === '' ? String(key) : `${place}.${key}`
-    // Keys are the server's own words below the fields of the definition.
+    // Below the fields of the definition, keys are the server's own words.
     if (typeof key === 'string' && depth > 0 && /[^\w$-]/.test(key)) texts.push({ place: within, text: key })
     gather(inner, within, depth + 1, found)
   }

@@ -7,19 +7,19 @@ const PING_MS = 30_000
 const PING_TIMEOUT_MS = 10_000
 const DOUBT_TIMEOUT_MS = 1_000
 
-/** Who keeps a connection, and learns from its watch when to let it go. */
+/** The owner of a connection, notified by its watch when to close it. */
 export interface ConnectionKeeper {
-  /** True while somebody is about to use the connection. */
+  /** True while someone is about to use the connection. */
   readonly isHeld: boolean
-  /** How long it may be unused before it is let go; 0 = for ever. */
+  /** How long it may be unused before it is closed; 0 = forever. */
   readonly idleMs: number
   /** Called once, when the connection has been unused for `idleMs`. */
   onIdle(connection: Connection): void
-  /** Called once, when the server no longer answers. */
+  /** Called once, when the server no longer responds. */
   onSilent(connection: Connection, reason: string): void
 }
 
-/** Watches over one live connection: whether it still answers, and whether anybody uses it. */
+/** Watches one open connection: whether it still responds, and whether it is used. */
 export class ConnectionWatch {
   readonly #connection: Connection
   readonly #keeper: ConnectionKeeper
@@ -40,7 +40,7 @@ export class ConnectionWatch {
     this.#stopWhenIdle()
   }
 
-  /** Settles once it is known whether a server in doubt still answers; undefined when there is no doubt. */
+  /** Resolves once it is known whether a suspect server still responds; undefined when it is not suspect. */
   get doubts(): Promise<void> | undefined {
     return this.#doubts
   }
@@ -50,7 +50,7 @@ export class ConnectionWatch {
     this.#lastUseAt = this.#now()
   }
 
-  /** Asks a server that left a call unanswered for a sign of life, before it gets the next one. */
+  /** Pings a server that left a call unanswered before it gets the next one. */
   doubt(): void {
     if (this.#isOver || this.#connection.isInUse) return
     this.#doubts ??= this.#checkAlive(DOUBT_TIMEOUT_MS).finally(() => {
@@ -74,14 +74,14 @@ export class ConnectionWatch {
     try {
       await this.#connection.ping(timeoutMs)
     } catch (error) {
-      // One that is busy with calls may be too busy to answer; those have deadlines of their own.
+      // A server busy with calls may be too busy for a ping; the calls have their own deadlines.
       if (this.#isOver || this.#connection.isInUse) return
       this.stop()
-      this.#keeper.onSilent(this.#connection, `it does not answer: ${describeError(error)}`)
+      this.#keeper.onSilent(this.#connection, `it does not respond: ${describeError(error)}`)
     }
   }
 
-  // One timer for many calls: it looks when the last one was, rather than being set again by each.
+  // One timer for many calls: it checks when the last one was, instead of being reset by each.
   #stopWhenIdle(): void {
     const { idleMs, isHeld } = this.#keeper
     if (idleMs === 0) return

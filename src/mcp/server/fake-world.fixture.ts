@@ -10,7 +10,7 @@ import type { OpenConnection } from '../connection/open-connection.ts'
 import type { GuardedTransport, SendOptions } from '../connection/requests.ts'
 import type { Lockfile } from '../lock/lockfile.ts'
 
-/** What is so from the start. */
+/** The initial state. */
 export interface WorldOptions {
   readonly isRemembered?: boolean
   readonly failures?: number
@@ -20,7 +20,7 @@ export interface WorldOptions {
   readonly tools?: readonly object[]
 }
 
-/** A registry connected to one server, `a`, that is as far as it gets by itself. */
+/** Returns a registry connected to one server, `a`, once it has settled. */
 export async function begin(options: WorldOptions) {
   const world = new World(options)
   const registry = new ToolRegistry()
@@ -33,7 +33,7 @@ export async function begin(options: WorldOptions) {
   return { world, registry, servers }
 }
 
-/** Calls its tool `echo`. */
+/** Calls the tool `echo`. */
 export async function call(registry: ToolRegistry) {
   const [answer] = await registry.executeParallel([{ toolCallId: '1', name: 'mcp__a__echo', args: {} }], {
     sessionId: 's',
@@ -50,20 +50,20 @@ const INFO = {
   serverInfo: { name: 'fake', version: '1' },
 } as const
 
-/** A world with a clock of its own and servers that do as told. */
+/** A world with its own clock and scripted servers. */
 export class World {
   opened = 0
   isDeaf = false
   isHanging = false
   wasGivenUp = false
-  /** What opening a connection waits for. */
+  /** Opening a connection waits for this. */
   opening: Promise<void> | undefined
-  /** Methods that are never answered. */
+  /** Methods that never get a response. */
   readonly unanswered = new Set<string>()
   calls = 0
   callError: string | undefined
   tools: unknown
-  /** Lists that are answered before `tools`, each once. */
+  /** Lists to return before `tools`, each once. */
   readonly listsBefore: unknown[] = []
   result: object = { content: [{ type: 'text', text: 'done' }] }
   readonly warnings: string[] = []
@@ -100,7 +100,7 @@ export class World {
     }
   }
 
-  /** Lets time pass, and whatever is due happen. */
+  /** Advances the clock and runs whatever is due. */
   async pass(ms: number): Promise<void> {
     const end = this.#now + ms
     for (;;) {
@@ -115,7 +115,7 @@ export class World {
     await this.settle()
   }
 
-  /** Keeps the answers to a method back until they may go on. */
+  /** Holds back responses to a method until `goOn()` is called. */
   holdBack(method: string): { goOn(): void } {
     this.unanswered.add(method)
     return {
@@ -137,7 +137,7 @@ export class World {
     void this.#transport.close()
   }
 
-  /** Fails whoever connects from now on. */
+  /** Makes every further connection attempt fail. */
   fail(failure: string): void {
     this.#failure = failure
     this.#failures = Number.POSITIVE_INFINITY

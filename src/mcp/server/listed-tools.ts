@@ -6,7 +6,7 @@ import type { ServerContext } from './server-context.ts'
 import type { ServerState } from './server-state.ts'
 import type { ServerTool } from './server-tool.ts'
 
-/** What one server lists, and its place in the registry. */
+/** One server's tools, and their registration. */
 export class ListedTools {
   readonly #state: ServerState
   readonly #context: ServerContext
@@ -22,12 +22,12 @@ export class ListedTools {
     this.#isDenied = matcher(state.config.deny)
   }
 
-  /** All it lists, before anything is left out; undefined until that is known. */
+  /** All tools that it lists, before `allow` and `deny` apply; undefined until they are known. */
   get all(): readonly ServerTool[] | undefined {
     return this.#tools
   }
 
-  /** Swaps its tools in the registry; false when they are what they were. */
+  /** Replaces its tools in the registry; returns false when nothing changed. */
   sync(tools: readonly ServerTool[]): boolean {
     const hash = hashText(canonicalJson(tools.map(definitionOf)))
     if (hash === this.#hash) return false
@@ -40,12 +40,12 @@ export class ListedTools {
     return true
   }
 
-  /** Holds what is registered to a lockfile that has just come into force. */
+  /** Checks the registered tools against a new lockfile. */
   recheck(): void {
     if (this.#tools) this.#register(this.#tools)
   }
 
-  /** Takes its tools out of the registry, and forgets them. */
+  /** Removes its tools from the registry and forgets them. */
   drop(): void {
     this.#tools = undefined
     this.#hash = undefined
@@ -53,7 +53,7 @@ export class ListedTools {
     this.#context.guard.forget(this.#state.name)
   }
 
-  /** False for a tool that `allow` or `deny` leaves out. */
+  /** False for a tool that `allow` or `deny` excludes. */
   takes(tool: string): boolean {
     return this.#isAllowed?.(tool) !== false && this.#isDenied?.(tool) !== true
   }
@@ -62,12 +62,12 @@ export class ListedTools {
     return this.#tools?.find(({ name }) => name === tool)
   }
 
-  /** True while the lockfile holds a tool back. */
+  /** True while the lockfile quarantines a tool. */
   get isHeld(): boolean {
     return (this.#tools ?? []).some(({ name }) => this.#heldBecause(name) !== undefined)
   }
 
-  /** True when a list lacks or changes a tool that is in use now, as a server in trouble may. */
+  /** True when a list lacks or changes a tool in current use, as the list of a failing server may. */
   isLessThanBefore(tools: readonly ServerTool[]): boolean {
     const next = new Map(tools.map((tool) => [tool.name, tool]))
     const inUse = this.#tools?.filter(({ name }) => this.takes(name) && this.#heldBecause(name) === undefined)
@@ -77,9 +77,9 @@ export class ListedTools {
     })
   }
 
-  /** Why a tool must not be called, according to the lockfile and the list as it was read last. */
+  /** Why a tool must not be called, according to the lockfile and the last list. */
   refusalOf(tool: string): string | undefined {
-    const reason = this.find(tool) ? this.#heldBecause(tool) : 'the server does not list it any more'
+    const reason = this.find(tool) ? this.#heldBecause(tool) : 'the server no longer lists it'
     return reason && `calling "${tool}" of server "${this.#state.name}" is not permitted: ${reason}`
   }
 
@@ -87,7 +87,7 @@ export class ListedTools {
     return this.#context.guard.heldBecause(this.#state.name, tool)
   }
 
-  /** Returns what could not be registered: names that are invalid, or taken. */
+  /** Returns the tools that could not be registered: names that are invalid or taken. */
   #register(tools: readonly ServerTool[]): SyncReport['skipped'] {
     const { guard, registry } = this.#context
     const { name: server, config } = this.#state
@@ -97,6 +97,7 @@ export class ListedTools {
       ...(lazy === undefined ? {} : { lazy }),
       ...(pinned === undefined ? {} : { pinned }),
       ...(trust === undefined ? {} : { trust }),
+      approved: guard.isApproved(server),
     }
     return guard.sync(server, taken, (ordered) => {
       const callable = ordered.map((tool) => this.#toCallable(tool))
@@ -110,7 +111,7 @@ export class ListedTools {
     return {
       ...definitionOf(tool),
       execute: async (input: unknown, ctx: ToolContext) => {
-        // Another config may have taken this server's place meanwhile.
+        // Another config may have replaced this server in the meantime.
         const current = servers.get(server)
         if (current) return current.call(tool, input, ctx)
         return {
@@ -119,7 +120,7 @@ export class ListedTools {
           error: `server "${server}" is disconnected: it was closed`,
         }
       },
-      // Only the server's own deadline counts: it leaves out the time a cold server takes to start, and progress
+      // Only the server's own deadline applies: it excludes the time a cold server takes to start, and progress
       // extends it.
       timeoutMs: 0,
     }

@@ -12,8 +12,8 @@ import { ServerState } from './server-state.ts'
 import type { ServerTool } from './server-tool.ts'
 
 /**
- * One configured server through its life: cold, connecting, ready, failed and back. Its tools stay registered while it
- * is away, so that a call starts it again, or says why it cannot.
+ * One configured server through its life cycle: cold, connecting, ready, failed and back. Its tools stay registered
+ * while it is not running, so that a call restarts it or reports why it cannot.
  */
 export class ManagedServer {
   readonly #state: ServerState
@@ -43,60 +43,60 @@ export class ManagedServer {
     return this.#state.status
   }
 
-  /** What it lists, before anything is left out; undefined until that is known. */
+  /** All tools that it lists, before `allow` and `deny` apply; undefined until they are known. */
   get tools(): readonly ServerTool[] | undefined {
     return this.#catalogue.tools
   }
 
-  /** What it said of itself, now or the last time it ran; undefined until that is known. */
+  /** What it reported about itself, now or the last time it ran; undefined until known. */
   get info(): ServerInfo | undefined {
     return this.#catalogue.info
   }
 
-  /** How it is doing for a search: one whose tools are known already keeps nobody waiting while its process starts. */
+  /** Its status for searches: a server whose tools are known does not delay them while its process starts. */
   get statusForSearch(): ServerStatus {
     const { status, tools, name } = this
     return status.state === 'connecting' && tools !== undefined ? { server: name, state: 'cold' } : status
   }
 
-  /** Registers what is remembered of it, or connects to learn what it offers, once its predecessor has ended. */
+  /** Registers its cached tools, or connects to list them, once its predecessor has ended. */
   start(predecessor: Promise<void> = Promise.resolve()): void {
     this.#state.set('connecting')
     this.#starting = predecessor.catch(ignore).then(() => this.#start())
   }
 
-  /** Resolves once it is not connecting. */
+  /** Resolves once it is no longer connecting. */
   async settled(): Promise<void> {
     await this.#starting
     if (this.status.state === 'connecting') await this.#link.settled()
   }
 
-  /** Runs one call of a tool, starting the server if need be. Never rejects. */
+  /** Runs one tool call, starting the server if necessary. Never rejects. */
   call(tool: ServerTool, input: unknown, ctx: ToolContext): Promise<ToolResult> {
     return this.#calls.call(tool, input, ctx)
   }
 
-  /** Sends any request, starting the server if need be; the result is as the server sent it. */
+  /** Sends any request, starting the server if necessary; returns the result as the server sent it. */
   request(request: RawRequest, options: RawRequestOptions): Promise<Record<string, unknown>> {
     return this.#requests.send(request, options)
   }
 
-  /** Sends a notification over the connection there is; nothing is sent when there is none. */
+  /** Sends a notification over the existing connection; does nothing when there is none. */
   notify(notification: RawRequest, options: { readonly sessionKey?: string | undefined }): Promise<void> {
     return this.#requests.notify(notification, options)
   }
 
-  /** Closes the connection of one session's own, where there is one. */
+  /** Closes a session's private connection, if there is one. */
   closeSession(sessionKey: string): Promise<void> {
     return this.#requests.closeSession(sessionKey)
   }
 
-  /** The SDK's client of the shared connection; connects if need be. What it is used for counts as use. */
+  /** Returns the SDK client of the shared connection, connecting if necessary. Its requests count as use. */
   async client(): Promise<Client> {
     return (await this.#link.connected()).client
   }
 
-  /** Holds it to a lockfile that has just come into force. */
+  /** Checks the server against a new lockfile. */
   async recheck(): Promise<void> {
     const { refusal } = this.#state
     if (refusal !== undefined) return this.#link.refuse(refusal)
@@ -104,7 +104,7 @@ export class ManagedServer {
     else if (this.status.state === 'failed') this.start()
   }
 
-  /** Ends it for good. Its tools stay registered: that is the owner's to decide. */
+  /** Stops it permanently. Its tools stay registered; the owner removes them. */
   async close(): Promise<void> {
     await Promise.all([this.#catalogue.close(), this.#requests.close(), this.#link.close()])
   }

@@ -9,9 +9,9 @@ import { IDLE_MS } from './server-link.ts'
 import type { ServerState } from './server-state.ts'
 
 /**
- * One session's own connection to a server: a process or an HTTP session that nobody else uses. It is made with the
- * session's first request, closed when it is idle, and made again with the next request. What becomes of it says nothing
- * about the server as a whole.
+ * One session's private connection to a server: a process or an HTTP session that is not shared. Opens with the
+ * session's first request, closes when idle, and reopens with the next request. Its failures do not affect the
+ * server's status.
  */
 export class PrivateLink implements ConnectionKeeper {
   readonly idleMs: number
@@ -41,12 +41,12 @@ export class PrivateLink implements ConnectionKeeper {
     return false
   }
 
-  /** The connection there is, if there is one. */
+  /** The open connection, if any. */
   get current(): Connection | undefined {
     return this.#live?.connection
   }
 
-  /** The connection, made if there is none; one attempt for all who wait. Rejects with the reason. */
+  /** Returns the connection, opening it if necessary; concurrent callers share one attempt. Rejects with the reason. */
   connected(): Promise<Connection> {
     if (this.#live) {
       this.#live.watch.touch()
@@ -60,7 +60,7 @@ export class PrivateLink implements ConnectionKeeper {
     return this.#connecting
   }
 
-  /** Lets a connection go; the next request makes another. */
+  /** Closes a connection; the next request opens another. */
   drop(connection: Connection): Promise<void> {
     if (this.#live?.connection === connection) {
       this.#live.watch.stop()
@@ -77,7 +77,7 @@ export class PrivateLink implements ConnectionKeeper {
     void this.drop(connection)
   }
 
-  /** Ends the connection, and any attempt at one, for good. */
+  /** Closes the connection, and any attempt at one, permanently. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('its session was closed'))
     const opening = this.#connecting
@@ -107,7 +107,7 @@ export class PrivateLink implements ConnectionKeeper {
       connection.onClose(() => void this.drop(connection))
       return connection
     } catch (cause) {
-      const tooLate = `it was not connected within ${connectMs} ms`
+      const tooLate = `it did not connect within ${connectMs} ms`
       throw new Error(this.#state.presentable(isTooLate(cause) ? tooLate : describeError(cause)), { cause })
     }
   }

@@ -15,7 +15,7 @@ describe('RestartPolicy', () => {
     expect(early.pauseMs).toBe(100)
   })
 
-  it('starts counting anew after a server that stayed up', () => {
+  it('resets the count after a stable run', () => {
     const policy = new RestartPolicy({ now: () => 0, random: () => 1 })
     for (let failures = 0; failures < 4; failures++) policy.noteFailure({ upMs: 0 })
     policy.noteFailure({ upMs: 10_000 })
@@ -23,7 +23,7 @@ describe('RestartPolicy', () => {
     expect(policy.pauseMs).toBe(200)
   })
 
-  it('lets one attempt pass when the pause is over', () => {
+  it('allows one attempt when the delay is over', () => {
     let now = 0
     const policy = new RestartPolicy({ now: () => now, random: () => 1 })
     for (let failures = 0; failures < 5; failures++) policy.noteFailure({ upMs: 0 })

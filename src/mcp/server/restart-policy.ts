@@ -1,12 +1,12 @@
-/** A server that stayed up this long was no crash loop. */
+/** A server that ran for this long was not in a crash loop. */
 const STABLE_MS = 10_000
 const FIRST_DELAY_MS = 200
 const MAX_FAILURES = 5
 const COOL_DOWN_MS = 30_000
 
 /**
- * When a server that failed may be started again: after a pause that doubles each time, jittered so that thirty
- * servers do not come back at once; and after five failures in a row only every half minute.
+ * Decides when a failed server may restart: after a delay that doubles each time, with jitter so that many servers do
+ * not return at once. After five consecutive failures, only every half minute.
  */
 export class RestartPolicy {
   readonly #now: () => number
@@ -19,7 +19,7 @@ export class RestartPolicy {
     this.#random = random
   }
 
-  /** Notes that it did not start, or went away after so long. */
+  /** Records that it failed to start, or ended after `upMs`. */
   noteFailure({ upMs }: { readonly upMs: number }): void {
     if (upMs >= STABLE_MS) this.#failures = 0
     this.#failures++
@@ -28,7 +28,7 @@ export class RestartPolicy {
     this.#notBefore = this.#now() + pauseMs
   }
 
-  /** True in a crash loop: then nothing waits for the pause to end. */
+  /** True in a crash loop; callers then fail instead of waiting for the delay. */
   get isTripped(): boolean {
     return this.#failures >= MAX_FAILURES
   }

@@ -7,7 +7,7 @@ import type { Connection } from '../connection/connection.ts'
 import { isTooLate, TooLateError } from '../connection/deadline.ts'
 import { describeHttpError, isHttpFailure } from '../connection/http/describe-http-error.ts'
 import { ServerError } from '../connection/requests.ts'
-import { answerInputs } from './answer-inputs.ts'
+import type { ClientOptions } from '../connection/server-messages.ts'
 import type { ServerCatalogue } from './server-catalogue.ts'
 import type { ServerContext } from './server-context.ts'
 import type { ServerLink } from './server-link.ts'
@@ -16,7 +16,7 @@ import type { ServerTool } from './server-tool.ts'
 import { type OutputCheck, toToolResult } from './to-tool-result.ts'
 
 export const TIMEOUT_MS = 60_000
-/** A server that keeps reporting progress gets this many times as long. */
+/** A server that keeps reporting progress gets this multiple of the timeout. */
 export const PROGRESS_FACTOR = 10
 
 /** One call of a server's tool. */
@@ -43,12 +43,12 @@ export class ServerCalls {
     this.#timeoutMs = state.config.timeoutMs ?? TIMEOUT_MS
   }
 
-  /** Runs one call, starting the server if need be. Never rejects. */
+  /** Runs one call, starting the server if necessary. Never rejects. */
   async call(tool: ServerTool, input: unknown, ctx: ToolContext): Promise<ToolResult> {
-    // Tools found under another config stay registered until this one's are known.
+    // Tools found under an earlier config stay registered until the new list is known.
     if (!this.#catalogue.takes(tool.name))
       return unavailable(
-        `calling "${tool.name}" of server "${this.#state.name}" is not permitted: its config leaves it out`,
+        `calling "${tool.name}" of server "${this.#state.name}" is not permitted: its config excludes it`,
       )
     const release = this.#link.hold()
     try {
@@ -64,14 +64,14 @@ export class ServerCalls {
       connection = await this.#link.connected()
     } catch (error) {
       const reason = `server "${this.#state.name}" is disconnected: ${describeError(error)}`
-      return unavailable(`${reason}. Use another tool, or try later`)
+      return unavailable(`${reason}. Use another tool, or try again later`)
     }
     try {
       const refusal = await this.#catalogue.refusalOf(call.tool.name, connection)
       if (refusal !== undefined) return unavailable(refusal)
       return await this.#send(connection, call)
     } catch (error) {
-      // A server that no longer knows the session cannot have looked at the call.
+      // A server that no longer knows the session cannot have processed the call.
       const isSessionLost = isHttpFailure(error) && error.status === 404
       if (!isSessionLost || isAgain) return this.#failed(error, call, connection)
       await this.#link.drop(connection)
@@ -110,7 +110,7 @@ export class ServerCalls {
     return result
   }
 
-  /** Compares structured content with the schema that the server declared, as far as that can be done in bounded time. */
+  /** Validates structured content against the declared schema, as far as that is possible in bounded time. */
   #checkOutput(
     { outputSchema }: ServerTool,
     structured: unknown,
@@ -136,7 +136,7 @@ export class ServerCalls {
     return { ok: false, code, error: this.#state.presentable(reason) }
   }
 
-  /** What the model reads when a call got no answer. */
+  /** The error that the model reads when a call got no response. */
   #describeFailure(
     error: unknown,
     { tool, ctx }: ServerCall,
@@ -146,16 +146,16 @@ export class ServerCalls {
     if (ctx.signal.aborted) return { code: 'cancelled', reason: `the call of "${tool.name}" was cancelled` }
     if (isTooLate(error)) {
       const waitedMs = (error instanceof TooLateError ? error.afterMs : undefined) ?? this.#timeoutMs
-      const reason = `"${tool.name}" of server "${server}" did not answer within ${waitedMs} ms; ask it for less, or try later`
+      const reason = `"${tool.name}" of server "${server}" did not respond within ${waitedMs} ms; request less data, or try again later`
       return { code: 'timeout', reason }
     }
     if (closedBecause !== undefined) {
-      const reason = `server "${server}" went away during the call: ${closedBecause}. Whether "${tool.name}" took effect is not known; check before calling it again`
+      const reason = `server "${server}" disconnected during the call: ${closedBecause}. "${tool.name}" may or may not have taken effect; check before calling it again`
       return { code: 'execution_failed', reason }
     }
     if (error instanceof ServerError) {
       const code = error.code === INVALID_PARAMS ? 'input_invalid' : 'execution_failed'
-      return { code, reason: `server "${server}" did not answer "${tool.name}": ${describeError(error)}` }
+      return { code, reason: `server "${server}" did not respond to "${tool.name}": ${describeError(error)}` }
     }
     const cause = isHttpFailure(error) ? describeHttpError(error) : describeError(error)
     return {
@@ -166,8 +166,47 @@ export class ServerCalls {
 }
 
 const INVALID_PARAMS = -32_602
-const NOTHING_STRUCTURED = 'there is no structured content, though its output schema promises some'
+const NOTHING_STRUCTURED = 'structured content is missing, but its output schema requires it'
 
 function unavailable(error: string): ToolResult {
   return { ok: false, code: 'not_available', error }
+}
+
+type Result = Readonly<Record<string, unknown>>
+
+const MAX_ROUNDS = 10
+
+/**
+ * Returns the final result of a call. A modern server that needs input from the host first returns `input_required`:
+ * `onRequest` answers each question, and the call is sent again with the answers. Throws what `onRequest` throws, and
+ * when there is no `onRequest`.
+ */
+async function answerInputs(
+  first: Result,
+  call: {
+    readonly server: string
+    readonly client: ClientOptions
+    readonly signal: AbortSignal
+    readonly retry: (answers: Result) => Promise<Result>
+  },
+): Promise<Result> {
+  const { server, client, signal, retry } = call
+  let result = first
+  for (let round = 0; result.resultType === 'input_required'; round++) {
+    const { onRequest } = client
+    if (!onRequest) throw new Error('it needs input from the user, and the host has no handler for it')
+    if (round === MAX_ROUNDS) throw new Error(`it asked for input ${MAX_ROUNDS} times and still needs more`)
+    const questions = Object.entries(isRecord(result.inputRequests) ? result.inputRequests : {})
+    const answers = await Promise.all(
+      questions.map(async ([key, question]) => {
+        const { method, params } = isRecord(question) ? question : {}
+        const asked = { server, method: String(method), signal, ...(isRecord(params) ? { params } : {}) }
+        return [key, await onRequest(asked)] as const
+      }),
+    )
+    const { requestState } = result
+    const state = requestState === undefined ? {} : { requestState }
+    result = await retry({ inputResponses: Object.fromEntries(answers), ...state })
+  }
+  return result
 }

@@ -3,20 +3,23 @@ import { canonicalJson } from '../../json.ts'
 import { Timers, waitAtMost } from '../../time.ts'
 import { type CachedCatalogue, type CatalogueCache, fingerprintOf } from '../cache/catalogue-cache.ts'
 import type { Connection, ServerInfo } from '../connection/connection.ts'
-import { Deadline, TooLateError } from '../connection/deadline.ts'
+import { Deadline, TooLateError, within } from '../connection/deadline.ts'
 import { ListedTools } from './listed-tools.ts'
 import type { ServerContext } from './server-context.ts'
 import type { ServerState } from './server-state.ts'
 import { listTools, type ServerTool } from './server-tool.ts'
 
-/** How long changes of a list are gathered before it is read. */
+/** How long list changes are collected before the list is read again. */
 const REFRESH_MS = 300
-/** How often a list of which something is held back is read again. */
+/** How often a list with quarantined tools is read again. */
 const RECHECK_MS = 30_000
-/** How long saving the list may delay the end. */
+/** How long startup waits for the cache; after that the server is asked. */
+const RECALL_MS = 1_000
+const SAVE_MS = 10_000
+/** How long saving the list may delay closing. */
 const REMEMBER_MS = 1_000
 
-/** What one server offers: recalled, read from it, kept up to date, and remembered. */
+/** One server's catalogue: loaded from the cache, read from the server, kept up to date, and cached. */
 export class ServerCatalogue {
   readonly #state: ServerState
   readonly #context: ServerContext
@@ -24,14 +27,14 @@ export class ServerCatalogue {
   readonly #listed: ListedTools
   readonly #timers: Timers<'refresh' | 'recheck'>
   #info: ServerInfo | undefined
-  /** The connection to read the list over, once changes have been gathered. */
+  /** The connection to read the list from, once changes have been collected. */
   #stale: Connection | undefined
   #reading: Promise<void> | undefined
   #checking: Promise<void> | undefined
-  /** The newest list that has not been written. */
+  /** The newest list that has not been saved. */
   #unwritten: CachedCatalogue | undefined
   #remembering: Promise<void> | undefined
-  /** What was wrong with the list as it was read last; it is not reported again with each reading. */
+  /** The problems of the last list read, so that they are not reported again with each reading. */
   #reported: ReadonlySet<string> = new Set()
   #isClosed = false
 
@@ -43,12 +46,12 @@ export class ServerCatalogue {
     this.#timers = new Timers(context.schedule)
   }
 
-  /** All the server lists, before anything is left out; undefined until that is known. */
+  /** All tools that the server lists, before `allow` and `deny` apply; undefined until they are known. */
   get tools(): readonly ServerTool[] | undefined {
     return this.#listed.all
   }
 
-  /** What the server said of itself, now or the last time it ran; undefined until that is known. */
+  /** What the server reported about itself, now or the last time it ran; undefined until known. */
   get info(): ServerInfo | undefined {
     return this.#info
   }
@@ -57,12 +60,12 @@ export class ServerCatalogue {
     return this.#listed.find(tool)
   }
 
-  /** False for a tool that `allow` or `deny` leaves out. */
+  /** False for a tool that `allow` or `deny` excludes. */
   takes(tool: string): boolean {
     return this.#listed.takes(tool)
   }
 
-  /** Registers what is remembered of the server; false when nothing is. */
+  /** Registers the cached tools of the server; returns false when there are none. */
   async recall(): Promise<boolean> {
     const cached = await this.#load()
     if (!cached || this.#isClosed || this.#state.refusal !== undefined) return false
@@ -71,26 +74,26 @@ export class ServerCatalogue {
     return true
   }
 
-  /** Reads the list to its end, and swaps the registered tools for it. Rejects when it cannot be read or used. */
+  /** Reads the whole list and replaces the registered tools with it. Rejects when it cannot be read or used. */
   read(connection: Connection, deadline: Deadline = this.#deadline()): Promise<void> {
     this.#reading = this.#read(connection, deadline)
     return this.#reading
   }
 
-  /** Reads the list in a moment, once for all that changes until then. */
+  /** Reads the list after a short delay, once for all changes until then. */
   refreshSoon(connection: Connection): void {
     this.#stale = connection
     if (this.#timers.isRunning('refresh') || this.#isClosed) return
     this.#timers.start('refresh', REFRESH_MS, async () => {
-      // What changed while the list was being read is not in it.
+      // A list being read does not include changes made in the meantime.
       await this.#reading?.catch(ignore)
       if (this.#stale) await this.#refresh(this.#stale)
     })
   }
 
   /**
-   * Why a tool must not be called. A lockfile covers what a tool is when it is called, not when it was found, so the
-   * list is read again; calls made at once share one reading.
+   * Returns why a tool must not be called. A lockfile covers the definition at the time of the call, not of the
+   * search, so the list is read again; concurrent calls share one reading.
    */
   async refusalOf(tool: string, connection: Connection): Promise<string | undefined> {
     if (!this.#context.guard.isOn) return undefined
@@ -101,17 +104,17 @@ export class ServerCatalogue {
     return this.#listed.refusalOf(tool)
   }
 
-  /** Holds what is registered to a lockfile that has just come into force. */
+  /** Checks the registered tools against a new lockfile. */
   recheck(): void {
     this.#listed.recheck()
   }
 
-  /** Takes the server's tools out of the registry, and forgets them. */
+  /** Removes the server's tools from the registry and forgets them. */
   drop(): void {
     this.#listed.drop()
   }
 
-  /** Leaves the registry alone from now on; resolves once its list is remembered, or that takes too long. */
+  /** Stops updating the registry; resolves once the list is saved, or saving takes too long. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timers.stopAll()
@@ -120,16 +123,19 @@ export class ServerCatalogue {
 
   async #load(): Promise<CachedCatalogue | undefined> {
     try {
-      return await this.#context.cache?.load(this.#state.name, this.#fingerprint)
+      const { cache, schedule } = this.#context
+      return cache && (await within(RECALL_MS, cache.load(this.#state.name, this.#fingerprint), schedule))
     } catch (error) {
-      this.#state.warn(`its tools could not be recalled, so it is asked for them: ${describeError(error)}`)
+      this.#state.warn(
+        `its cached tools could not be loaded, so the server is asked for them: ${describeError(error)}`,
+      )
       return undefined
     }
   }
 
   async #read(connection: Connection, deadline: Deadline): Promise<void> {
     let tools = await this.#list(connection, deadline)
-    // One bad list is not the last word: what it takes away, a second one must confirm.
+    // A single bad list does not count: a second one must confirm that tools are missing or changed.
     if (this.#context.guard.isOn && this.#listed.isLessThanBefore(tools))
       tools = await this.#list(connection, deadline)
     this.#state.throwIfRefused()
@@ -141,7 +147,9 @@ export class ServerCatalogue {
     if (this.#listed.isHeld) this.#recheckLater(connection)
   }
 
-  /** What is held back cannot be called, so no call would notice that the server lists what was approved again. */
+  /**
+   * Quarantined tools cannot be called, so no call would notice that the server lists the approved definition again.
+   */
   #recheckLater(connection: Connection): void {
     if (this.#isClosed) return
     this.#timers.start('recheck', RECHECK_MS, () => void this.#refresh(connection))
@@ -150,7 +158,7 @@ export class ServerCatalogue {
   async #list(connection: Connection, deadline: Deadline): Promise<ServerTool[]> {
     if (connection.info.capabilities.tools === undefined) return []
     const { tools, unusable, warning } = await listTools((cursor) => {
-      // A server that answers at once could go on for ever, a millisecond at a time.
+      // Checked explicitly, because a server that responds instantly could go on forever.
       if (deadline.isOver) throw new TooLateError('its tools/list does not end in time')
       const limits = { timeoutMs: deadline.remainingMs, isUpkeep: true }
       return connection.request('tools/list', cursor === undefined ? {} : { cursor }, limits)
@@ -165,7 +173,7 @@ export class ServerCatalogue {
     return tools
   }
 
-  /** In the background: nobody waits for a disk to use tools that are known. */
+  /** Saves in the background: known tools can be used without waiting for the disk. */
   #remember(catalogue: CachedCatalogue): void {
     const { cache } = this.#context
     if (!cache) return
@@ -175,15 +183,16 @@ export class ServerCatalogue {
     })
   }
 
-  /** One list after the other, so that the newest is what stays. */
+  /** One list at a time, so that the newest one is kept. */
   async #write(cache: CatalogueCache): Promise<void> {
     while (this.#unwritten) {
       const catalogue = this.#unwritten
       this.#unwritten = undefined
       try {
-        await cache.save(this.#state.name, this.#fingerprint, catalogue)
+        const saving = cache.save(this.#state.name, this.#fingerprint, catalogue)
+        await within(SAVE_MS, saving, this.#context.schedule)
       } catch (error) {
-        this.#state.warn(`its tools could not be remembered: ${describeError(error)}`)
+        this.#state.warn(`its tools could not be cached: ${describeError(error)}`)
       }
     }
   }
@@ -194,7 +203,9 @@ export class ServerCatalogue {
       await this.read(connection)
     } catch (error) {
       if (connection.isOpen)
-        this.#state.warn(`its tools could not be listed, so the last list stays: ${describeError(error)}`)
+        this.#state.warn(
+          `its tools could not be listed, so the last list stays in use: ${describeError(error)}`,
+        )
     }
   }
 

@@ -1,8 +1,11 @@
 import { version } from '../../../package.json'
+import { ToolcribError } from '../../errors.ts'
 import { readClock, type Schedule, scheduleInBackground } from '../../time.ts'
 import type { CatalogueCache } from '../cache/catalogue-cache.ts'
+import { tokenStoreIn } from '../cache/token-store.ts'
 import type { ConnectOptions, ServersRegistry } from '../connect-options.ts'
 import type { Connection } from '../connection/connection.ts'
+import type { OAuthSettings } from '../connection/http/oauth-session.ts'
 import type { OpenRequest } from '../connection/open-connection.ts'
 import type { ClientOptions } from '../connection/server-messages.ts'
 import { LockGuard } from '../lock/lock-guard.ts'
@@ -15,16 +18,16 @@ const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 /** What all servers of a registry share. */
 export class ServerContext {
   readonly registry: ServersRegistry
-  /** The servers there are, each under its name. */
+  /** The current servers, by name. */
   readonly servers = new Map<string, ManagedServer>()
-  /** The sessions with connections of their own, and who those belong to. */
+  /** The sessions with private connections, and the client of each. */
   readonly sessions = new Map<string, ClientOptions>()
   readonly guard: LockGuard
   readonly scanner = new ToolScanner()
   readonly cache: CatalogueCache | undefined
-  /** Who listens to the connections that everybody shares. */
+  /** Listens to the shared connections. */
   readonly listeners: ServerListeners
-  /** Who the connections that everybody shares belong to. */
+  /** The client of the shared connections. */
   readonly client: ClientOptions
   readonly now: () => number
   readonly random: () => number
@@ -43,25 +46,34 @@ export class ServerContext {
     this.#options = options
   }
 
-  /** Who a connection belongs to: toolcrib, but for what is given. */
+  /** Fills in the defaults of a client. */
   asClient(given: Partial<ClientOptions>): ClientOptions {
     return { name: 'toolcrib', version, ...given }
   }
 
   /** Connects to one server; rejects with the reason. */
   async open(request: OpenRequest): Promise<Connection> {
-    const { open, oauth, maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options
+    const { open, maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options
     if (open) return open(request)
-    // Loaded with the first connection: the SDK takes longer to load than a search of what is remembered.
+    // Loaded with the first connection: loading the SDK takes longer than a search of cached tools.
     const { openConnection } = await import('../connection/open-connection.ts')
     return openConnection(request, {
       env: this.#options.env ?? process.env,
       maxMessageBytes,
       fetch: this.#options.fetch ?? fetch,
-      oauth,
+      oauth: this.#oauth(),
       now: this.now,
       schedule: this.schedule,
       platform: process.platform,
     })
+  }
+
+  #oauth(): OAuthSettings | undefined {
+    const { oauth, store } = this.#options
+    if (!oauth) return undefined
+    const tokens = oauth.store ?? (store && tokenStoreIn(store))
+    if (!tokens)
+      throw new ToolcribError('config-invalid', 'oauth needs a token store; pass store, or oauth.store')
+    return { ...oauth, store: tokens }
   }
 }

@@ -1,13 +1,14 @@
 import type { Client } from '@modelcontextprotocol/client'
+import { checkOptions } from '../../check-options.ts'
 import { describeError, ToolcribError } from '../../errors.ts'
 import type { Finding } from '../../finding.ts'
 import { canonicalJson } from '../../json.ts'
 import type { ServerDirectory, ServerStatus } from '../../registry/server-directory.ts'
 import { waitAtMost } from '../../time.ts'
-import { fileCatalogueCache } from '../cache/catalogue-cache.ts'
+import { type CatalogueCache, catalogueCacheIn, fileCatalogueCache } from '../cache/catalogue-cache.ts'
 import { type KeptVectors, keepVectors } from '../cache/kept-vectors.ts'
 import type { ServerConfig } from '../config/server-config.ts'
-import type { ConnectOptions, ServersRegistry } from '../connect-options.ts'
+import { CLIENT_RULES, type ConnectOptions, REQUEST_RULES, type ServersRegistry } from '../connect-options.ts'
 import type { ServerInfo } from '../connection/connection.ts'
 import type { ClientOptions, ServerListener } from '../connection/server-messages.ts'
 import type { Lockfile } from '../lock/lockfile.ts'
@@ -16,7 +17,7 @@ import { ServerContext } from './server-context.ts'
 import type { RawRequest, RawRequestOptions } from './server-requests.ts'
 import type { ServerTool } from './server-tool.ts'
 
-/** The servers of a registry, each under its name. */
+/** The servers of a registry, by name. */
 export class ServerHub implements ServerDirectory {
   readonly #context: ServerContext
   readonly #vectors: KeptVectors | undefined
@@ -25,23 +26,23 @@ export class ServerHub implements ServerDirectory {
   #turn: Promise<void> = Promise.resolve()
   #isClosed = false
 
-  constructor(registry: ServersRegistry, options: ConnectOptions) {
-    const cache =
-      options.cache ?? (options.cacheDirectory ? fileCatalogueCache(options.cacheDirectory) : undefined)
+  constructor(registry: ServersRegistry, options: ConnectOptions, servers: readonly string[]) {
+    const cache = cacheOf(options, servers)
     this.#context = new ServerContext(registry, options, cache)
-    this.#vectors = keepVectors(registry.searcher, cache, this.#context.schedule)
+    const { schedule } = this.#context
+    this.#vectors = keepVectors(registry.searcher, cache, { schedule, emit: registry.emit })
     this.#detach = registry.attachServers(this)
     const { onEvent } = options
     this.#unsubscribe =
       onEvent && registry.subscribe((event) => ('server' in event ? onEvent(event) : undefined))
   }
 
-  /** How each server is doing. */
+  /** Every server's status. */
   all(): readonly ServerStatus[] {
     return this.#servers().map(({ status }) => status)
   }
 
-  /** How each server is doing, for searches. */
+  /** Every server's status, for searches. */
   statuses(): readonly ServerStatus[] {
     return this.#servers().map(({ statusForSearch }) => statusForSearch)
   }
@@ -72,7 +73,7 @@ export class ServerHub implements ServerDirectory {
     )
   }
 
-  /** Starts what is new or changed; resolves once what it replaced has ended. */
+  /** Starts new and changed servers; resolves once those they replaced have ended. */
   replace(servers: ReadonlyMap<string, ServerConfig>): Promise<void> {
     const wanted = new Map(servers)
     const ended = new Map<string, Promise<void>>()
@@ -103,6 +104,7 @@ export class ServerHub implements ServerDirectory {
     request: RawRequest,
     options: RawRequestOptions,
   ): Promise<Record<string, unknown>> {
+    checkOptions('request()', options, REQUEST_RULES)
     return this.#find(server).request(request, options)
   }
 
@@ -119,9 +121,10 @@ export class ServerHub implements ServerDirectory {
   }
 
   openSession(sessionKey: string, client: Partial<ClientOptions>): void {
+    checkOptions('openSession()', client, CLIENT_RULES)
     const { sessions } = this.#context
     if (sessions.has(sessionKey))
-      throw new ToolcribError('config-invalid', `session "${sessionKey}" is open already`)
+      throw new ToolcribError('config-invalid', `session "${sessionKey}" is already open`)
     sessions.set(sessionKey, this.#context.asClient(client))
   }
 
@@ -144,7 +147,7 @@ export class ServerHub implements ServerDirectory {
     this.#isClosed = true
     await this.#turn
     this.#detach()
-    // Before the tools are removed: of what is not there nothing is written.
+    // Before removing the tools: vectors of removed tools are not saved.
     const written = this.#vectors?.close()
     const servers = this.#servers()
     this.#context.servers.clear()
@@ -161,7 +164,7 @@ export class ServerHub implements ServerDirectory {
   #find(name: string): ManagedServer {
     const server = this.#context.servers.get(name)
     if (server) return server
-    throw new ToolcribError('source-unavailable', `there is no server "${name}"; see status()`)
+    throw new ToolcribError('source-unavailable', `unknown server "${name}"; status() lists the servers`)
   }
 
   #remove(name: string): void {
@@ -173,9 +176,18 @@ export class ServerHub implements ServerDirectory {
   #start(name: string, config: ServerConfig, predecessor: Promise<void> | undefined): void {
     const server = new ManagedServer(name, config, this.#context)
     this.#context.servers.set(name, server)
-    // Vectors first, or the tools would be embedded before it is known that they need not be.
+    // Load the vectors first, or the tools would be embedded needlessly.
     server.start(this.#vectors ? Promise.all([predecessor, this.#vectors.loaded]).then(ignore) : predecessor)
   }
+}
+
+function cacheOf(
+  { cache, store, cacheDirectory, catalogueTtlMs }: ConnectOptions,
+  servers: readonly string[],
+): CatalogueCache | undefined {
+  if (cache) return cache
+  if (store) return catalogueCacheIn(store, { ttlMs: catalogueTtlMs, servers })
+  return cacheDirectory === undefined ? undefined : fileCatalogueCache(cacheDirectory)
 }
 
 function ignore(): void {}

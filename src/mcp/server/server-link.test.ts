@@ -8,8 +8,8 @@ const CONFIG = { servers: { a: { command: 'x' } } }
 const NOTHING_APPROVED = lockServers(new Map())
 const REFUSED = { state: 'failed', reason: expect.stringContaining('not in toolcrib.lock') }
 
-describe('a server that a lockfile refuses while it connects', () => {
-  it('is not taken, though it opened under the one before', async () => {
+describe('a server that a lockfile rejects while it connects', () => {
+  it('is not used, although the previous lockfile approved it', async () => {
     const world = new World({})
     const registry = new ToolRegistry()
     let open = () => {}
@@ -30,7 +30,7 @@ describe('a server that a lockfile refuses while it connects', () => {
     expect(await call(registry)).toMatchObject({ ok: true })
   })
 
-  it('is not started, though it was allowed when its pause began', async () => {
+  it('is not started, although it was approved when its delay began', async () => {
     const { world, servers } = await begin({ failures: 1 })
     const client = expect(servers.client('a')).rejects.toMatchObject({
       message: expect.stringContaining('not in toolcrib.lock'),
@@ -42,7 +42,7 @@ describe('a server that a lockfile refuses while it connects', () => {
     expect(servers.status()).toMatchObject([REFUSED])
   })
 
-  it('does not register what it lists meanwhile', async () => {
+  it('does not register tools listed in the meantime', async () => {
     const world = new World({})
     const registry = new ToolRegistry()
     const list = world.holdBack('tools/list')
@@ -58,7 +58,7 @@ describe('a server that a lockfile refuses while it connects', () => {
     expect(world.opened).toBe(1)
   })
 
-  it('does not register what is recalled meanwhile', async () => {
+  it('does not register tools loaded from the cache in the meantime', async () => {
     const world = new World({})
     const registry = new ToolRegistry()
     let recall = () => {}
@@ -78,26 +78,26 @@ describe('a server that a lockfile refuses while it connects', () => {
 })
 
 describe('a server that died', () => {
-  it('and cannot be started again is reported with both reasons', async () => {
+  it('and cannot be restarted is reported with both reasons', async () => {
     const { registry, world } = await begin({})
-    world.die('it was ended by SIGKILL')
+    world.die('it was killed by SIGKILL')
     world.fail('no such thing')
     const answer = call(registry)
     await world.pass(200)
     expect(await answer).toMatchObject({
       ok: false,
       code: 'not_available',
-      error: expect.stringContaining('no such thing (before that: it was ended by SIGKILL)'),
+      error: expect.stringContaining('no such thing (before that: it was killed by SIGKILL)'),
     })
-    // The same reason again is given once.
+    // The same reason is not repeated.
     const next = call(registry)
     await world.pass(400)
     expect(await next).toMatchObject({ error: expect.not.stringContaining('before that') })
   })
 })
 
-describe('a server nobody calls', () => {
-  it('is kept up by what its client is used for', async () => {
+describe('an idle server', () => {
+  it('is kept running by requests of its client', async () => {
     const { world, servers } = await begin({ config: { idleMs: 1_000 } })
     const client = await servers.client('a')
     await world.pass(999)
@@ -108,7 +108,7 @@ describe('a server nobody calls', () => {
     expect(servers.status()).toMatchObject([{ state: 'cold' }])
   })
 
-  it('is kept up by asking for its client', async () => {
+  it('is kept running by requests for its client', async () => {
     const { world, servers } = await begin({ config: { idleMs: 1_000 } })
     await world.pass(999)
     await servers.client('a')
@@ -116,7 +116,7 @@ describe('a server nobody calls', () => {
     expect(servers.status()).toMatchObject([{ state: 'ready' }])
   })
 
-  it('is not stopped while its client waits for an answer', async () => {
+  it('is not stopped while its client waits for a response', async () => {
     const { world, servers } = await begin({ config: { idleMs: 1_000 } })
     const client = await servers.client('a')
     world.unanswered.add('resources/list')
@@ -127,7 +127,7 @@ describe('a server nobody calls', () => {
     await waiting
   })
 
-  it('is not kept up by signs of life, nor by lists that are read anew', async () => {
+  it('is not kept running by pings or list refreshes', async () => {
     const { world, servers } = await begin({ config: { idleMs: 61_000 } })
     await world.pass(60_000)
     world.notify('notifications/tools/list_changed')
@@ -137,7 +137,7 @@ describe('a server nobody calls', () => {
 })
 
 describe('a list that changes', () => {
-  it('while its server is away is read from the next connection', async () => {
+  it('while its server is down is read from the next connection', async () => {
     const { registry, world } = await begin({ config: { idleMs: 1_000 } })
     await world.pass(900)
     world.notify('notifications/tools/list_changed')

@@ -10,7 +10,7 @@ import type { ServerState } from './server-state.ts'
 
 export const IDLE_MS = 300_000
 
-/** The connection to one server: made when it is wanted, watched while it lasts, made again after a failure. */
+/** The shared connection to one server: opened on demand, watched, and reopened after a failure. */
 export class ServerLink implements ConnectionKeeper {
   readonly idleMs: number
   readonly #state: ServerState
@@ -42,12 +42,12 @@ export class ServerLink implements ConnectionKeeper {
     return this.#holders > 0
   }
 
-  /** The connection there is, if there is one. */
+  /** The open connection, if any. */
   get current(): Connection | undefined {
     return this.#live?.connection
   }
 
-  /** The connection, made if there is none; one attempt for all who wait. Rejects with the reason. */
+  /** Returns the connection, opening it if necessary; concurrent callers share one attempt. Rejects with the reason. */
   connected(): Promise<Connection> {
     const doubts = this.#live?.watch.doubts
     if (doubts) return doubts.then(() => this.connected())
@@ -63,12 +63,12 @@ export class ServerLink implements ConnectionKeeper {
     return this.#connecting
   }
 
-  /** Settles once no attempt to connect is under way. */
+  /** Resolves once no connection attempt is in progress. */
   async settled(): Promise<void> {
     await this.#connecting?.catch(ignore)
   }
 
-  /** Keeps the server from being stopped as idle, until the returned function is called. */
+  /** Keeps the server from being stopped as idle until the returned function is called. */
   hold(): () => void {
     this.#holders++
     return () => {
@@ -77,12 +77,12 @@ export class ServerLink implements ConnectionKeeper {
     }
   }
 
-  /** Makes sure that a server which left a call unanswered still lives, before it gets another. */
+  /** Pings a server that left a call unanswered before it gets another. */
   doubt(connection: Connection): void {
     if (this.#live?.connection === connection) this.#live.watch.doubt()
   }
 
-  /** Lets a connection go without counting it as a failure. */
+  /** Closes a connection without counting it as a failure. */
   async drop(connection: Connection): Promise<void> {
     if (this.#live?.connection !== connection) return
     this.#release()
@@ -98,7 +98,7 @@ export class ServerLink implements ConnectionKeeper {
     this.#lost(connection, reason)
   }
 
-  /** Neither runs the server nor keeps its tools: its config is invalid, or nobody approved it. */
+  /** Stops the server and removes its tools, because its config is invalid or it is not approved. */
   async refuse(refusal: string): Promise<void> {
     this.#catalogue.drop()
     this.#timers.stop('retry')
@@ -107,7 +107,7 @@ export class ServerLink implements ConnectionKeeper {
     if (connection) await this.#end(connection)
   }
 
-  /** Ends the connection, and any attempt at one, for good. */
+  /** Closes the connection, and any attempt at one, permanently. */
   async close(): Promise<void> {
     this.#timers.stopAll()
     this.#closing.abort(new Error('it was closed'))
@@ -122,7 +122,7 @@ export class ServerLink implements ConnectionKeeper {
     await this.#waitForTurn()
     const state = this.#state
     const { status } = state
-    // One that failed counts as failed until it is back: nobody waits for it again and again.
+    // A failed server stays `failed` until it recovers, so that callers do not wait for it again and again.
     if (status.state !== 'failed') state.set('connecting')
     const startedAt = this.#context.now()
     const deadline = new Deadline(this.#context.now, state.connectMs)
@@ -133,11 +133,11 @@ export class ServerLink implements ConnectionKeeper {
       await this.#prepare(opened, deadline)
       state.throwIfRefused()
     } catch (error) {
-      // That the connection closed says less than why it did.
+      // Why the connection closed says more than that it closed.
       const cause = opened?.isClosed ? new Error(opened.closedBecause, { cause: error }) : error
       await opened?.close().catch(ignore)
       const reason = this.#noteFailure(cause)
-      // Why it cannot be started again may say little; why it died says more.
+      // Why it died may say more than why it cannot be restarted.
       const before = status.state === 'failed' && status.reason !== reason ? status.reason : undefined
       throw new Error(before === undefined ? reason : `${reason} (before that: ${before})`, { cause })
     }
@@ -145,7 +145,7 @@ export class ServerLink implements ConnectionKeeper {
     return opened
   }
 
-  /** Waits out the pause after a failure, but not the long one after many. */
+  /** Waits for the delay after a failure, but not for the long one after many. */
   async #waitForTurn(): Promise<void> {
     const { signal } = this.#closing
     signal.throwIfAborted()
@@ -154,7 +154,7 @@ export class ServerLink implements ConnectionKeeper {
     if (isTripped) {
       const { status } = this.#state
       const reason = status.state === 'failed' ? status.reason : 'it failed'
-      throw new Error(`${reason}; it failed too often, and is tried again in ${Math.ceil(pauseMs / 1000)} s`)
+      throw new Error(`${reason}; it failed too often, next attempt in ${Math.ceil(pauseMs / 1000)} s`)
     }
     await new Promise<void>((resolve) => {
       this.#timers.start('pause', pauseMs, resolve)
@@ -175,7 +175,7 @@ export class ServerLink implements ConnectionKeeper {
     })
   }
 
-  /** The first list must be there before anyone finds a tool; a later one may follow. */
+  /** The first list must be complete before anyone can find a tool; later ones may follow in the background. */
   async #prepare(connection: Connection, deadline: Deadline): Promise<void> {
     const catalogue = this.#catalogue
     this.#closing.signal.throwIfAborted()
@@ -192,7 +192,7 @@ export class ServerLink implements ConnectionKeeper {
       void this.refuse(refusal)
       return refusal
     }
-    const tooLate = `it was not connected within ${this.#state.connectMs} ms; see what it waits for, or raise connect_timeout_ms`
+    const tooLate = `it did not connect within ${this.#state.connectMs} ms; check what it is waiting for, or increase connect_timeout_ms`
     const reason = this.#state.presentable(isTooLate(error) ? tooLate : describeError(error))
     this.#failed(reason, { upMs: 0 })
     return reason
@@ -217,12 +217,12 @@ export class ServerLink implements ConnectionKeeper {
     if (this.isClosed) return
     this.#restarts.noteFailure({ upMs })
     this.#state.set('failed', reason)
-    // A server whose tools are known is started again by the next call.
+    // A server whose tools are known is restarted by the next call.
     if (this.#catalogue.tools !== undefined && this.#state.config.start !== 'eager') return
     this.#timers.start('retry', this.#restarts.pauseMs, () => void this.connected().catch(ignore))
   }
 
-  /** Has no connection from now on; returns the one there was. */
+  /** Forgets the connection and returns it. */
   #release(): Connection | undefined {
     const live = this.#live
     this.#live = undefined
@@ -230,7 +230,7 @@ export class ServerLink implements ConnectionKeeper {
     return live?.connection
   }
 
-  /** Closes a connection; whoever closes the link waits for it too. */
+  /** Closes a connection; closing the link waits for it too. */
   #end(connection: Connection): Promise<void> {
     const ended = connection
       .close()

@@ -11,28 +11,30 @@ import type { ServerContext } from './server-context.ts'
 import type { ServerLink } from './server-link.ts'
 import type { ServerState } from './server-state.ts'
 
-/** A request or notification of the protocol, as it is sent. */
+/** A protocol request or notification, as it is sent. */
 export interface RawRequest {
   readonly method: string
   readonly params?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** The limits of one request, and the connection it goes over. */
+/** Limits of one request, and the connection to use. */
 export interface RawRequestOptions {
-  /** Cancels the request, on the server too; it rejects with the reason of the signal. */
+  /** Cancels the request, on the server too; it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
-  /** Asks the server to report progress. All of it is reported before the result; exceptions are ignored. */
+  /** Requests progress reports. All of them arrive before the result; exceptions are ignored. */
   readonly onProgress?: ((progress: ProgressNote) => void) | undefined
   /**
-   * How long the server may stay silent; `timeout_ms` of its config by default, 0 = for ever. Progress restarts it, up to
-   * ten times as long in all.
+   * How long the server may be silent; 0 = no limit. Default: `timeout_ms` of its config. Progress restarts it, up to
+   * ten times as long in total.
    */
   readonly timeoutMs?: number | undefined
-  /** The session whose own connection is used; see `openSession()`. The shared connection when absent. */
+  /** The session whose private connection to use; see `openSession()`. Default: the shared connection. */
   readonly sessionKey?: string | undefined
 }
 
-/** Requests to one server that pass its answers on untouched, over the shared connection or one of a session's own. */
+/**
+ * Raw requests to one server, over the shared connection or a session's private one. Results are returned unchanged.
+ */
 export class ServerRequests {
   readonly #state: ServerState
   readonly #catalogue: ServerCatalogue
@@ -102,7 +104,7 @@ export class ServerRequests {
       if (signal?.aborted) throw signal.reason
       const isSessionLost = isHttpFailure(error) && error.status === 404
       if (!connection || !isSessionLost || isAgain) throw this.#unavailable(error, connection, request)
-      // The server cannot have looked at the request.
+      // The server cannot have processed the request.
       await link.drop(connection)
       return this.#send(request, options, link, { isAgain: true })
     }
@@ -124,12 +126,12 @@ export class ServerRequests {
     return connection.callTool(params, { ...limits, inputSchema: this.#catalogue.find(name)?.inputSchema })
   }
 
-  /** What the config leaves out, and what the lockfile holds back, cannot be called in this way either. */
+  /** Tools that the config excludes or the lockfile quarantines cannot be called this way either. */
   async #permit(tool: string, connection: Connection): Promise<void> {
     if (!this.#catalogue.takes(tool))
       throw new ToolcribError(
         'source-unavailable',
-        `calling "${tool}" of server "${this.#state.name}" is not permitted: its config leaves it out`,
+        `calling "${tool}" of server "${this.#state.name}" is not permitted: its config excludes it`,
       )
     const refusal = await this.#catalogue.refusalOf(tool, connection)
     if (refusal !== undefined) throw new ToolcribError('definition-changed', refusal)
@@ -140,7 +142,7 @@ export class ServerRequests {
     if (known) return known
     const client = this.#context.sessions.get(key)
     if (!client || this.#isClosed)
-      throw new ToolcribError('config-invalid', `there is no session "${key}"; open it with openSession()`)
+      throw new ToolcribError('config-invalid', `unknown session "${key}"; open it with openSession()`)
     const server = { state: this.#state, catalogue: this.#catalogue }
     const link = new PrivateLink({ key, client }, server, this.#context)
     this.#private.set(key, link)
@@ -152,11 +154,11 @@ export class ServerRequests {
     const reason = isHttpFailure(cause) ? describeHttpError(cause) : describeError(cause)
     const text = () => {
       if (!connection) return `server "${name}" is disconnected: ${reason}`
-      if (connection.isClosed) return `server "${name}" went away: ${connection.closedBecause}`
+      if (connection.isClosed) return `server "${name}" disconnected: ${connection.closedBecause}`
       if (!isTooLate(cause)) return `server "${name}" cannot be reached: ${reason}`
       const waited =
         cause instanceof TooLateError && cause.afterMs ? ` within ${cause.afterMs} ms` : ' in time'
-      return `server "${name}" did not answer "${request?.method}"${waited}`
+      return `server "${name}" did not respond to "${request?.method}"${waited}`
     }
     return new ToolcribError('source-unavailable', this.#state.presentable(text()), { cause })
   }

@@ -7,19 +7,19 @@ import type { ServerConfig } from '../config/server-config.ts'
 import type { ServerContext } from './server-context.ts'
 
 const CONNECT_MS = 30_000
-/** This many warnings are reported one by one; of the rest only those whose number is a power of two. */
+/** Up to this many warnings are reported individually; after that, only those whose number is a power of two. */
 const MAX_WARNINGS = 50
 
 type WithoutServer<Event> = Event extends unknown ? Omit<Event, 'server'> : never
 
-/** An event of one server, before it is named. */
+/** An event of one server, without the server's name. */
 export type ServerEvent = WithoutServer<ServerEventBody>
 
-/** One server: what it is called and configured as, how it is doing, and what is reported of it. */
+/** One server's name, config and status, and the events about it. */
 export class ServerState {
   readonly name: string
   readonly config: ServerConfig
-  /** How long connecting may take, and reading a list with all its pages. */
+  /** Time limit for connecting, and for reading a list with all its pages. */
   readonly connectMs: number
   readonly #context: ServerContext
   readonly #conceal: (text: string) => string
@@ -39,18 +39,21 @@ export class ServerState {
     return this.#status
   }
 
-  /** Why the server must not run at this moment: its config is invalid, or nobody approved it. */
+  /** Why the server must not run right now: its config is invalid, or it is not approved. */
   get refusal(): string | undefined {
     return this.config.problem ?? this.#context.guard.refusal(this.name, this.config)
   }
 
-  /** Throws the refusal, where there is one. Checked again after every wait: a lockfile may have come into force. */
+  /**
+   * Throws the refusal, if there is one. Must be checked again after every wait, because the lockfile may have
+   * changed.
+   */
   throwIfRefused(): void {
     const { refusal } = this
     if (refusal !== undefined) throw new Error(refusal)
   }
 
-  /** Records how it is doing from now on, and reports a change. */
+  /** Records the new state and reports a change. */
   set(state: ServerStatus['state'], because = ''): void {
     const reason = this.presentable(because)
     const status = state === 'failed' ? { server: this.name, state, reason } : { server: this.name, state }
@@ -60,7 +63,7 @@ export class ServerState {
       this.emit({ type: 'server-state', state, ...(state === 'failed' ? { reason } : {}) })
   }
 
-  /** Reports a recoverable fault; the more there are, the fewer are reported. */
+  /** Reports a recoverable error; the more there are, the fewer are reported. */
   warn(warning: string): void {
     this.#warnings++
     if (this.#warnings > MAX_WARNINGS && !Number.isInteger(Math.log2(this.#warnings))) return
@@ -71,7 +74,7 @@ export class ServerState {
     this.#context.registry.emit({ ...event, server: this.name })
   }
 
-  /** What a server said, as people and models may read it: without configured values and hidden characters. */
+  /** Makes server text safe to show to people and models: removes configured values and hidden characters. */
   presentable(text: string): string {
     return this.#conceal(withoutHidden(text))
   }

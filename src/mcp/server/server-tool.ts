@@ -1,7 +1,7 @@
 import { isRecord } from '../../json.ts'
 import type { JsonSchema, ToolAnnotations } from '../../tool.ts'
 
-/** A tool as a server lists it, with invalid fields corrected or left out. */
+/** A tool as a server lists it, with invalid fields corrected or omitted. */
 export interface ServerTool {
   readonly name: string
   readonly title?: string
@@ -10,7 +10,7 @@ export interface ServerTool {
   readonly outputSchema?: JsonSchema
   readonly annotations?: ToolAnnotations
   readonly _meta?: Readonly<Record<string, unknown>>
-  /** The definition exactly as the server sent it, unknown fields included. */
+  /** The definition exactly as the server sent it, including unknown fields. */
   readonly listed?: Readonly<Record<string, unknown>>
 }
 
@@ -20,15 +20,15 @@ export interface UnusableTool {
   readonly reason: string
 }
 
-/** One server offers no more tools than this; a server that goes on is making them up. */
+/** The maximum number of tools per server; a server that lists more is generating them. */
 const MAX_TOOLS = 50_000
 /** Some servers list one tool per page. */
 const MAX_PAGES = 20_000
 const MAX_CHARACTERS = 32 * 1024 * 1024
 
 /**
- * Every tool of a server, page by page. Tools that cannot be used are left out and returned apart. A cursor that comes
- * again ends the list with what there is. Throws when a page is not a page: then the list is not known.
+ * Lists every tool of a server, page by page. Unusable tools are returned separately. A repeated cursor ends the list
+ * with the pages so far. Throws when a page is invalid, because the list is then unknown.
  */
 export async function listTools(
   requestPage: (cursor: string | undefined) => Promise<unknown>,
@@ -40,7 +40,7 @@ export async function listTools(
   for (let cursor: string | undefined; ; ) {
     const page = await requestPage(cursor)
     if (!isRecord(page) || !Array.isArray(page.tools))
-      throw new Error('its answer to tools/list has no list of tools')
+      throw new Error('its tools/list response has no list of tools')
     characters += JSON.stringify(page).length
     if (characters > MAX_CHARACTERS)
       throw new Error(`its tools/list is longer than ${MAX_CHARACTERS} characters`)
@@ -61,7 +61,7 @@ export async function listTools(
 const CIRCLE = 'its tools/list repeats a cursor; the pages before it are used'
 const MAX_NAME_CHARACTERS = 200
 
-/** Reads one tool of a list leniently: only one that cannot be called at all is refused, with the reason. */
+/** Reads one listed tool leniently: rejects, with the reason, only a tool that cannot be called at all. */
 export function readServerTool(listed: unknown): ServerTool | UnusableTool {
   if (!isRecord(listed)) return { tool: '(no name)', reason: 'it is not an object' }
   const { name, title, description, inputSchema, outputSchema, annotations, _meta } = listed

@@ -4,7 +4,7 @@ import { toToolResult } from './to-tool-result.ts'
 const fine = () => ({ kind: 'fine' }) as const
 
 describe('toToolResult', () => {
-  it('joins texts and text resources, and hands every block on as it came', () => {
+  it('joins texts and text resources, and returns every block unchanged', () => {
     const content = [
       { type: 'text', text: 'one', annotations: { priority: 1 } },
       { type: 'image', data: 'AA==', mimeType: 'image/png' },
@@ -14,7 +14,7 @@ describe('toToolResult', () => {
     expect(toToolResult({ content }, fine)).toEqual({ ok: true, value: 'one\ntwo', content })
   })
 
-  it('says what there is to look at when there is nothing to read', () => {
+  it('lists the other blocks when there is no text', () => {
     const content = [
       { type: 'image', data: 'AA==', mimeType: 'image/png' },
       { type: 'resource_link', uri: 'file:///b', name: 'b' },
@@ -29,7 +29,7 @@ describe('toToolResult', () => {
     expect(result).toEqual({ ok: true, value: '{"a":1}', structured: { a: 1 } })
   })
 
-  it('makes isError a failure with the text, and loses no block', () => {
+  it('turns isError into a failure with the text, and loses no block', () => {
     const image = { type: 'image', data: 'AA==', mimeType: 'image/png' }
     const content = [{ type: 'text', text: 'no' }, image]
     expect(toToolResult({ content, isError: true }, fine)).toEqual({
@@ -51,7 +51,7 @@ describe('toToolResult', () => {
     expect(failure([1])).toMatchObject({ structured: { structuredContent: [1], content } })
   })
 
-  it('keeps hidden characters from the model, wherever they stand, and leaves bytes alone', () => {
+  it('removes hidden characters everywhere, and leaves bytes unchanged', () => {
     const hidden = '\u200B\u{E0041}\u202E\u001B'
     const content = [
       { type: 'text', text: `one${hidden}\n\ttwo` },
@@ -75,7 +75,7 @@ describe('toToolResult', () => {
     expect(toToolResult(failure, fine)).toMatchObject({ ok: false, error: 'no' })
   })
 
-  it('reports structured content that breaks its schema, beside all there is', () => {
+  it('reports structured content that violates its schema, and returns everything', () => {
     const answer = { content: [{ type: 'text', text: 'x' }], structuredContent: 1 }
     expect(toToolResult(answer, () => ({ kind: 'faulty', faults: 'wrong' }))).toEqual({
       ok: true,
@@ -88,7 +88,7 @@ describe('toToolResult', () => {
     })
   })
 
-  it('keeps what stands beside the text of a failure', () => {
+  it('keeps the other fields of a failure', () => {
     const plain = { type: 'text', text: 'no' }
     const annotated = { ...plain, annotations: { audience: ['user'] }, _meta: { 'x/line': 3 } }
     expect(toToolResult({ content: [plain], isError: true }, fine)).toEqual({
@@ -102,7 +102,7 @@ describe('toToolResult', () => {
     })
   })
 
-  it('hands on what is said beside a result, good or bad, without hidden characters', () => {
+  it('returns _meta of success and failure, without hidden characters', () => {
     const _meta = { 'x/cost': { 'to\u200Bkens': 12, unit: 'to\u202Ekens' } }
     const whole = { ..._meta, 'io.modelcontextprotocol/serverInfo': { name: 'a' } }
     const meta = { 'x/cost': { tokens: 12, unit: 'tokens' } }
@@ -113,7 +113,7 @@ describe('toToolResult', () => {
       expect(toToolResult({ content, _meta: nothing }, fine)).not.toHaveProperty('meta')
   })
 
-  it.each([[null], [7], ['text'], [[]]])('takes %j for a failure', (answer) => {
+  it.each([[null], [7], ['text'], [[]]])('treats %j as a failure', (answer) => {
     expect(toToolResult(answer, fine).ok).toBe(false)
   })
 })

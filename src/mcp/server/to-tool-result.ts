@@ -2,19 +2,21 @@ import { isRecord } from '../../json.ts'
 import { withoutHidden } from '../../names.ts'
 import type { ContentBlock, ToolResult } from '../../tool.ts'
 
-/** What became of comparing structured content with its schema. What could not be checked counts as fine. */
+/**
+ * The outcome of validating structured content against its schema. Content that could not be checked counts as valid.
+ */
 export type OutputCheck = { readonly kind: 'fine' } | { readonly kind: 'faulty'; readonly faults: string }
 
 /**
- * A server's answer as a tool result: `value` is its text, `content` its blocks, `structured` its structured content,
- * `meta` its `_meta`, all of it as it came but for hidden characters, which never reach the model. An answer with
- * `isError` is a failure with that text.
+ * Converts a server's response to a tool result: `value` is its text, `content` its blocks, `structured` its
+ * structured content, `meta` its `_meta`, all unchanged except that hidden characters are removed before they reach
+ * the model. A response with `isError` becomes a failure with that text.
  */
 export function toToolResult(answer: unknown, checkOutput: (structured: unknown) => OutputCheck): ToolResult {
-  if (!isRecord(answer)) return failed('it answered with something that is not a result')
+  if (!isRecord(answer)) return failed('its response is not a tool result')
   const blocks = Array.isArray(answer.content) ? answer.content.filter(isBlock).map(cleanBlock) : []
   const meta = metaOf(answer)
-  // The first protocol revision called the whole result toolResult.
+  // The first protocol revision called the whole result `toolResult`.
   const structured = cleanData(answer.structuredContent ?? answer.toolResult)
   const text = textOf(blocks, structured)
   if (answer.isError === true) return { ...toFailure(text, blocks, structured), ...meta }
@@ -33,7 +35,7 @@ export function toToolResult(answer: unknown, checkOutput: (structured: unknown)
 
 const FINE: OutputCheck = { kind: 'fine' }
 
-/** The protocol's own mark of who answered: the same on every result of a server, and known of it anyway. */
+/** The protocol's own server mark: the same on every result of a server, and known already. */
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
 
 function metaOf({ _meta }: Record<string, unknown>): Pick<ToolResult, 'meta'> {
@@ -47,17 +49,17 @@ function metaOf({ _meta }: Record<string, unknown>): Pick<ToolResult, 'meta'> {
 function toFailure(text: string, blocks: readonly ContentBlock[], structured: unknown): ToolResult {
   const kept = blocks.every(isPlainText) ? structured : withBlocks(structured, blocks)
   return {
-    ...failed(text || 'it failed and did not say why'),
+    ...failed(text || 'it failed without a message'),
     ...(kept === undefined ? {} : { structured: kept }),
   }
 }
 
-/** True for a block of which nothing is lost when only its text is kept. */
+/** True for a block that loses nothing when only its text is kept. */
 function isPlainText(block: ContentBlock): boolean {
   return block.type === 'text' && Object.keys(block).every((key) => key === 'type' || key === 'text')
 }
 
-/** A failure has no place for blocks, so they are kept beside its structured content. */
+/** A failure has no field for blocks, so they are kept beside its structured content. */
 function withBlocks(structured: unknown, content: readonly ContentBlock[]): Record<string, unknown> {
   if (structured === undefined) return { content }
   return isRecord(structured) && !('content' in structured)
@@ -73,7 +75,7 @@ function isBlock(block: unknown): block is ContentBlock {
   return isRecord(block) && typeof block.type === 'string'
 }
 
-/** Bytes are left alone: nothing hides in Base64, and there may be megabytes of it. */
+/** Bytes are left unchanged: Base64 cannot hide characters, and there may be megabytes of it. */
 const BYTES: ReadonlySet<string> = new Set(['data', 'blob'])
 
 function cleanBlock(block: ContentBlock): ContentBlock {
@@ -88,7 +90,7 @@ function cleanBlock(block: ContentBlock): ContentBlock {
   return Object.fromEntries(fields)
 }
 
-/** Data without hidden characters in its texts and keys. */
+/** Removes hidden characters from strings and keys. */
 function cleanData(data: unknown): unknown {
   if (typeof data === 'string') return withoutHidden(data)
   if (Array.isArray(data)) return data.map(cleanData)
@@ -98,7 +100,10 @@ function cleanData(data: unknown): unknown {
   )
 }
 
-/** What a model can read: texts and text resources; else the structured content; else what there is to look at. */
+/**
+ * The text for the model: text blocks and text resources; otherwise the structured content; otherwise a summary of
+ * the other blocks.
+ */
 function textOf(blocks: readonly ContentBlock[], structured: unknown): string {
   const texts = blocks.map(blockText).filter((text) => text !== undefined)
   if (texts.length > 0) return texts.join('\n')

@@ -10,8 +10,8 @@ import {
 } from './schema-node.ts'
 
 /**
- * Cuts definitions that must contain themselves. A reference back stays where it is below an optional property (the
- * provider unrolls it there); anywhere else it becomes a plain value of the right type.
+ * Breaks cycles of required references. A recursive reference below an optional property stays (the provider expands
+ * it there); elsewhere it becomes a plain value of the right type.
  */
 export function cutCycles(root: SchemaNode, tellLoss: TellLoss): SchemaNode {
   if (!isRecord(root.$defs)) return root
@@ -31,7 +31,7 @@ export function cutCycles(root: SchemaNode, tellLoss: TellLoss): SchemaNode {
     if (!isRecord(schema)) return schema
     const target = keyOf(schema.$ref)
     if (target !== undefined && !place.isOptional && reaches(target, place.from, new Set())) {
-      tellLoss(place.path, '$ref', 'it recurs where a value is required')
+      tellLoss(place.path, '$ref', 'recursion through a required value is not supported')
       const [type] = typesOf(isRecord(definitions[target]) ? definitions[target] : {})
       return { ...without(schema, '$ref'), ...(type === undefined ? {} : plain(type)) }
     }
@@ -43,11 +43,11 @@ export function cutCycles(root: SchemaNode, tellLoss: TellLoss): SchemaNode {
       const isOptional = place.isOptional || !required.includes(name)
       return visit(nested, { ...place, path: `${place.path}/properties/${name}`, isOptional })
     })
-    // Every keyword stays where it stood.
+    // Keeps the keyword order.
     return mapValues(schema, (_, keyword) => (keyword === 'properties' ? kept : visited[keyword]))
   }
 
-  /** Whether following references that must be followed leads from one definition to another. */
+  /** Whether required references lead from one definition to another. */
   function reaches(from: string, to: string, seen: Set<string>): boolean {
     if (from === to) return true
     if (seen.has(from)) return false

@@ -1,6 +1,6 @@
 import { isRecord } from '../../json.ts'
 
-/** What a local reference (`#`, `#/a/b`, `#anchor`) points to; undefined for anything else. Nothing is ever fetched. */
+/** The target of a local reference (`#`, `#/a/b`, `#anchor`); undefined for any other. Nothing is ever fetched. */
 export function findTarget(root: Record<string, unknown>, reference: string): unknown {
   const fragment = fragmentOf(root, reference)
   if (fragment === undefined) return undefined

@@ -2,8 +2,8 @@ import { canonicalJson, isRecord } from '../../json.ts'
 import { propertiesOf, type SchemaNode, stringsOf, type TellLoss, typesOf } from './schema-node.ts'
 
 /**
- * One schema that accepts what both accept. Properties named by both become an `allOf`; where two keywords cannot be
- * joined the first stays, and the other is told as lost.
+ * Merges two schemas into one that accepts what both accept. Properties in both become an `allOf`; if two keywords
+ * cannot be merged, the first stays and the other is reported as lost.
  */
 export function mergeSchemas(
   first: SchemaNode,
@@ -19,12 +19,13 @@ export function mergeSchemas(
     }
     const joined = join(keyword, merged.get(keyword), value)
     if (joined !== undefined) merged.set(keyword, joined)
-    else if (!ANNOTATIONS.has(keyword)) tellLoss(path, keyword, 'two parts of an allOf disagree; one stays')
+    else if (!ANNOTATIONS.has(keyword))
+      tellLoss(path, keyword, 'two parts of an allOf conflict; the first is kept')
   }
   return Object.fromEntries(merged)
 }
 
-/** One schema that accepts what any of them accepts, as far as properties can say it. */
+/** Merges schemas into one that accepts what any of them accepts, as far as properties can express that. */
 export function uniteObjects(branches: readonly SchemaNode[]): {
   properties: SchemaNode
   required: string[]

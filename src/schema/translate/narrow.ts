@@ -12,14 +12,14 @@ import {
 import type { SchemaRules } from './schema-rules.ts'
 import { splitTypes } from './split-types.ts'
 
-/** A normalised schema in the words a provider knows. A constraint it cannot state is told in the description. */
+/** Rewrites a normalised schema in a provider's subset. Unsupported constraints are added to the description. */
 export function narrowSchema(root: SchemaNode, rules: SchemaRules, tellLoss: TellLoss): SchemaNode {
   const definitions = isRecord(root.$defs) ? root.$defs : {}
   let inlinings = 0
   const { $defs, ...rest } = narrow(root, '', new Set())
   return $defs === undefined ? rest : { ...rest, $defs }
 
-  /** `inlined`: the definitions that were put in place of a reference above; none is put inside itself. */
+  /** `inlined`: definitions already inlined above this point; none is inlined into itself. */
   function narrow(schema: unknown, path: string, inlined: ReadonlySet<string>): SchemaNode {
     let node: SchemaNode = isRecord(schema) ? schema : {}
     const inlining = new Set(inlined)
@@ -49,7 +49,7 @@ export function narrowSchema(root: SchemaNode, rules: SchemaRules, tellLoss: Tel
     const { allOf, ...rest } = node
     const parts = allOf.filter(isRecord)
     const [only] = parts
-    // `allOf: [{ $ref }]` with a description is how a described reference is written before 2019.
+    // Before 2019-09, `allOf: [{ $ref }]` was the way to add a description to a reference.
     const isJustReference = parts.length === 1 && only?.$ref !== undefined && rest.$ref === undefined
     if (isJustReference) return { ...only, ...rest }
     let joined: SchemaNode = rest
@@ -57,7 +57,10 @@ export function narrowSchema(root: SchemaNode, rules: SchemaRules, tellLoss: Tel
     return joinAllOf(joined, path, inlining)
   }
 
-  /** The part itself, or what it refers to. A definition inside itself, or one too many, constrains nothing more. */
+  /**
+   * The part itself or the target of its reference. A recursive definition, or one over the limit, becomes
+   * unconstrained.
+   */
   function resolved(part: SchemaNode, path: string, inlining: Set<string>): SchemaNode {
     if (typeof part.$ref !== 'string') return part
     const { $ref, ...siblings } = part
@@ -65,7 +68,7 @@ export function narrowSchema(root: SchemaNode, rules: SchemaRules, tellLoss: Tel
     const target = definitions[key]
     if (!isRecord(target)) return siblings
     if (inlining.has(key) || ++inlinings > MAX_INLININGS) {
-      tellLoss(path, '$ref', 'it recurs inside an allOf')
+      tellLoss(path, '$ref', 'recursion inside an allOf is not supported')
       return siblings
     }
     inlining.add(key)
@@ -73,7 +76,7 @@ export function narrowSchema(root: SchemaNode, rules: SchemaRules, tellLoss: Tel
   }
 }
 
-/** More than any real schema needs; definitions that each name the next twice would double with every step. */
+/** More than any real schema needs; definitions that each refer to the next one twice would grow exponentially. */
 const MAX_INLININGS = 300
 
 type Tell = (keyword: string, reason: string) => void
@@ -81,11 +84,11 @@ type Tell = (keyword: string, reason: string) => void
 function oneOfAsAnyOf(node: SchemaNode, tell: Tell): SchemaNode {
   const { oneOf, ...rest } = node
   if ('anyOf' in rest) {
-    tell('oneOf', 'it stands beside an anyOf, and only one of them can be said')
+    tell('oneOf', 'only one of oneOf and anyOf can be expressed; anyOf is kept')
     return rest
   }
-  // A union whose branches differ by a constant is exclusive anyway, so nothing is lost by saying anyOf.
-  if (!isTagged(oneOf)) tell('oneOf', 'more than one branch may fit, as with anyOf')
+  // Branches that differ by a constant are mutually exclusive, so anyOf loses nothing.
+  if (!isTagged(oneOf)) tell('oneOf', 'becomes anyOf, so more than one branch may match')
   return { ...rest, anyOf: oneOf }
 }
 
@@ -115,7 +118,7 @@ function constAsEnum(node: SchemaNode): SchemaNode {
 
 function tupleAsItems(node: SchemaNode, tell: Tell): SchemaNode {
   const { prefixItems, items, ...rest } = node
-  tell('prefixItems', 'which item stands where cannot be said, only what the items are')
+  tell('prefixItems', 'item positions cannot be expressed, only the item types')
   const kinds: unknown[] = []
   for (const schema of [
     ...(Array.isArray(prefixItems) ? prefixItems : []),
@@ -132,7 +135,7 @@ function tupleAsItems(node: SchemaNode, tell: Tell): SchemaNode {
   }
 }
 
-/** Whether a schema accepts anything at all; `false` was normalised to `{ not: {} }`. */
+/** Whether a schema accepts anything; `false` was normalised to `{ not: {} }`. */
 function isOpen(schema: unknown): boolean {
   return isRecord(schema) && !isImpossible(schema)
 }
@@ -149,7 +152,7 @@ function keepEnum(node: SchemaNode, rules: SchemaRules, tell: Tell, hints: strin
       ? values
       : values.filter((value) => typeof value === 'string' || typeof value === 'number')
   if (values.length > rules.maxEnumValues) {
-    tell('enum', `${values.length} values are more than the ${rules.maxEnumValues} that fit`)
+    tell('enum', `${values.length} values exceed the maximum of ${rules.maxEnumValues}`)
     hints.push(`one of ${values.length} values such as ${values.slice(0, 5).map(show).join(', ')}`)
     return without(node, 'enum')
   }
@@ -161,15 +164,15 @@ function keepEnum(node: SchemaNode, rules: SchemaRules, tell: Tell, hints: strin
     return { ...node, enum: allowed }
   if (allowed.length > 0 && isJustNull && !('anyOf' in node) && !('$ref' in node))
     return { ...without(node, 'enum', 'type'), anyOf: [toEnum({}, allowed), { type: 'null' }] }
-  tell('enum', 'only strings and numbers can be its values')
+  tell('enum', 'only strings and numbers are supported')
   hints.push(`one of ${values.slice(0, 10).map(show).join(', ')}`)
   return without(node, 'enum')
 }
 
-/** What already says of which type a value is. */
+/** Keywords that already determine a value's type. */
 const TYPED_BY = ['type', '$ref', 'anyOf', 'oneOf', 'allOf']
 
-/** Some servers refuse an enum without a type; values of one kind say what it is. */
+/** Some servers reject an enum without a type; it is inferred if all values have the same one. */
 function typedEnum(node: SchemaNode, values: readonly unknown[]): SchemaNode {
   const type = TYPED_BY.some((keyword) => keyword in node) ? undefined : typeOfValues(values)
   return withEnum(type === undefined ? node : { ...node, type }, values)
@@ -190,19 +193,19 @@ function typeOfValues(values: readonly unknown[]): string | undefined {
 function keepKeywords(node: SchemaNode, rules: SchemaRules, tell: Tell, hints: string[]): SchemaNode {
   const kept = Object.entries(node).filter(([keyword, value]) => {
     if (keyword === 'format' && typeof value === 'string' && rules.formats && !rules.formats.has(value)) {
-      tell('format', `the format ${value} is not known`)
+      tell('format', `the format ${value} is not supported`)
       hints.push(`format ${value}`)
       return false
     }
     if (!rules.keywords || rules.keywords.has(keyword)) return true
-    tell(keyword, 'the keyword is not known')
+    tell(keyword, 'the keyword is not supported')
     if (TOLD.has(keyword)) hints.push(`${TOLD.get(keyword)} ${show(value)}`)
     return false
   })
   return Object.fromEntries(kept)
 }
 
-/** Constraints short enough to be told in words. */
+/** Constraints that are short enough for the description. */
 const TOLD: ReadonlyMap<string, string> = new Map([
   ['pattern', 'pattern'],
   ['minLength', 'min length'],
@@ -244,13 +247,13 @@ function withRequired(node: SchemaNode): SchemaNode {
   return required.length > 0 ? { ...node, required } : without(node, 'required')
 }
 
-/** A described reference becomes a union of one, which may be described. */
+/** Wraps a reference with siblings in a one-branch union, which may have a description. */
 function refAlone(node: SchemaNode, tell: Tell): SchemaNode {
   const { $ref, $defs, ...siblings } = node
   const definitions = $defs === undefined ? {} : { $defs }
   if (Object.keys(siblings).length === 0) return node
   const { title, description, ...others } = siblings
-  for (const keyword of Object.keys(others)) tell(keyword, 'nothing may stand beside a $ref')
+  for (const keyword of Object.keys(others)) tell(keyword, 'siblings of a $ref are not supported')
   return {
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
@@ -259,14 +262,14 @@ function refAlone(node: SchemaNode, tell: Tell): SchemaNode {
   }
 }
 
-/** Properties and branches that accept nothing are left out where `not` cannot be said. */
+/** Removes properties and branches that accept nothing, where `not` is not supported. */
 function dropImpossible(node: SchemaNode, rules: SchemaRules, tell: Tell): SchemaNode {
   if (!rules.keywords || rules.keywords.has('not')) return node
   let kept = isImpossible(node) ? without(node, 'not') : node
   if (isRecord(kept.properties)) {
     const possible = Object.entries(kept.properties).filter(([, schema]) => !isImpossible(schema))
     if (possible.length < Object.keys(kept.properties).length) {
-      tell('properties', 'a property that accepts nothing is left out')
+      tell('properties', 'a property that accepts nothing was removed')
       const names = new Set(possible.map(([name]) => name))
       const required = stringsOf(kept.required).filter((name) => names.has(name))
       kept = { ...kept, properties: Object.fromEntries(possible), required }
@@ -279,7 +282,7 @@ function dropImpossible(node: SchemaNode, rules: SchemaRules, tell: Tell): Schem
   }
   if (isImpossible(kept.additionalProperties)) kept = { ...kept, additionalProperties: false }
   if (isImpossible(kept.items)) {
-    // No items beyond those of the tuple, if there is one.
+    // No items beyond those of a tuple.
     const length = Array.isArray(kept.prefixItems) ? kept.prefixItems.length : 0
     kept = { ...kept, items: {}, maxItems: Math.min(Number(kept.maxItems ?? length), length) }
   }

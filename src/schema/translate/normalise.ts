@@ -12,18 +12,19 @@ import {
   typesOf,
 } from './schema-node.ts'
 
-/** The largest real schema, with all that it refers to, has about 10,000. */
+/** The largest real schema, with everything it refers to, has about 10,000. */
 const MAX_NODES = 200_000
 
 const TYPES = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'])
 
 /**
- * A schema of any draft as plain 2020-12: object schemas throughout, every `$ref` pointing into `$defs`, tuples as
- * `prefixItems`, `nullable` as a type, and nothing of a wrong shape. `$defs` holds only what is referred to.
+ * Converts a schema of any draft to plain 2020-12: object schemas throughout, every `$ref` pointing into `$defs`,
+ * tuples as `prefixItems`, `nullable` as a type, and no malformed keywords. `$defs` contains only referenced
+ * definitions.
  */
 export function normaliseSchema(schema: JsonSchema, tellLoss: TellLoss): SchemaNode {
   const root = isRecord(schema) ? schema : {}
-  /** The key of each target that is referred to, however the reference is written. */
+  /** The key of each referenced target, however the reference is written. */
   const keys = new Map<unknown, string>()
   let nodes = 0
   const definitions = new Map<string, SchemaNode>()
@@ -35,7 +36,7 @@ export function normaliseSchema(schema: JsonSchema, tellLoss: TellLoss): SchemaN
     if (value === true) return {}
     if (value === false) return { not: {} }
     if (!isRecord(value)) {
-      tellLoss(path, '', 'it is no schema')
+      tellLoss(path, '', 'not a schema')
       return {}
     }
     const modern = modernise(value)
@@ -44,13 +45,13 @@ export function normaliseSchema(schema: JsonSchema, tellLoss: TellLoss): SchemaN
       if (keyword === '$ref' || keyword === '$dynamicRef' || keyword === '$recursiveRef') {
         const reference = refer(given, path)
         if (reference === undefined)
-          tellLoss(path, keyword, `${JSON.stringify(given)} points to nothing here`)
+          tellLoss(path, keyword, `${JSON.stringify(given)} has no target in this schema`)
         else entries.push(['$ref', reference])
         continue
       }
       const kept = normaliseKeyword(keyword, given, `${path}/${escapePointer(keyword)}`)
       if (kept !== undefined) entries.push([keyword, kept])
-      else if (!SILENTLY_DROPPED.has(keyword)) tellLoss(path, keyword, 'its value has no meaning')
+      else if (!SILENTLY_DROPPED.has(keyword)) tellLoss(path, keyword, 'its value is invalid')
     }
     return Object.fromEntries(entries)
   }
@@ -70,17 +71,17 @@ export function normaliseSchema(schema: JsonSchema, tellLoss: TellLoss): SchemaN
     return hasRightShape(keyword, value) ? value : undefined
   }
 
-  /** `#/$defs/<key>` for what a reference points to; its target is normalised once, so recursion ends. */
+  /** Returns `#/$defs/<key>` for a reference. Each target is normalised once, so recursion terminates. */
   function refer(reference: unknown, path: string): string | undefined {
     const target = typeof reference === 'string' ? findTarget(root, reference) : undefined
     if (typeof reference !== 'string' || target === undefined) return undefined
     const known = isRecord(target) ? keys.get(target) : undefined
     if (known !== undefined) return `#/$defs/${known}`
-    // References into one another's insides would copy them again and again.
+    // References into each other's parts would copy them over and over.
     if (nodes > MAX_NODES) return undefined
     const key = freeKey(reference)
     keys.set(isRecord(target) ? target : reference, key)
-    // Holds the place, so that definitions stand in the order they are first referred to.
+    // Reserves the position, so that definitions keep the order of their first reference.
     definitions.set(key, {})
     definitions.set(key, normalise(target, pointerOf(reference) ?? path))
     return `#/$defs/${key}`
@@ -115,7 +116,7 @@ const SILENTLY_DROPPED = new Set([
 
 const KEEP_BOOLEAN = new Set(['additionalProperties', 'unevaluatedProperties', 'unevaluatedItems'])
 
-/** Keywords of older drafts and of OpenAPI as 2020-12 has them. */
+/** Rewrites keywords of older drafts and of OpenAPI in 2020-12. */
 function modernise(schema: Record<string, unknown>): Record<string, unknown> {
   let modern = schema
   if (Array.isArray(schema.items)) {
@@ -187,11 +188,11 @@ const SHAPES: ReadonlyMap<string, (value: unknown) => boolean> = new Map<string,
           ? TYPES.has(value)
           : Array.isArray(value) && value.length > 0 && value.every((type) => TYPES.has(type)),
     ],
-    // An empty enum accepts nothing at all; whoever wrote it meant something else.
+    // An empty enum accepts nothing, which is never intended.
     ['enum', (value) => Array.isArray(value) && value.length > 0],
     ['required', (value) => Array.isArray(value) && value.every(isText)],
     ['dependentRequired', isRecord],
-    // What modernise() could make nothing of.
+    // Keywords that modernise() could not convert.
     ['nullable', () => false],
     ['dependencies', () => false],
     ['description', isText],

@@ -3,20 +3,20 @@ import { mergeSchemas, uniteObjects } from './merge-schemas.ts'
 import { propertiesOf, type SchemaNode, stringsOf, type TellLoss, typesOf, without } from './schema-node.ts'
 
 /**
- * A root that every provider takes: `type: object`, with no union, intersection, enum or reference beside it. What
- * the branches of a union say is united into optional properties; the description tells which belong together.
+ * Converts the root to a form that every provider accepts: `type: object`, without union, intersection, enum or
+ * reference. The branches of a union become optional properties; the description says which belong together.
  */
 export function toRootObject(schema: SchemaNode, tellLoss: TellLoss): SchemaNode {
   const definitions = isRecord(schema.$defs) ? schema.$defs : {}
   const root = flatten(schema, { definitions, tellLoss, steps: 0 }, new Set())
   const types = typesOf(root)
   if (types.length > 0 && !types.includes('object')) {
-    tellLoss('', 'type', `arguments are an object; the schema wants ${types.join(' or ')}`)
+    tellLoss('', 'type', `arguments must be an object; the schema expects ${types.join(' or ')}`)
     const description = root.description === undefined ? {} : { description: root.description }
     return { type: 'object', ...description, properties: {} }
   }
   for (const keyword of ['enum', 'const', 'not']) {
-    if (keyword in root) tellLoss('', keyword, 'it cannot stand at the root')
+    if (keyword in root) tellLoss('', keyword, 'not supported at the root')
   }
   const { $defs, ...rest } = without(root, 'enum', 'const', 'not', 'type', 'properties')
   return {
@@ -33,7 +33,7 @@ interface Walk {
   steps: number
 }
 
-/** More than any real root needs; definitions that each name the next twice would double with every step. */
+/** More than any real root needs; definitions that each refer to the next one twice would grow exponentially. */
 const MAX_STEPS = 200
 
 /** The root without `$ref`, `allOf`, `anyOf` and `oneOf`. */
@@ -41,7 +41,7 @@ function flatten(node: SchemaNode, walk: Walk, followed: ReadonlySet<string>): S
   const { tellLoss, definitions } = walk
   const { $ref, allOf, anyOf, oneOf, ...plain } = node
   if (++walk.steps > MAX_STEPS) {
-    tellLoss('', 'allOf', 'the root is made of too many parts')
+    tellLoss('', 'allOf', 'the root has too many parts')
     return plain
   }
   const branch = (schema: unknown, seen = followed) => flatten(isRecord(schema) ? schema : {}, walk, seen)
@@ -79,7 +79,7 @@ function uniteInto(
   }
   const [only, ...others] = objects
   if (only !== undefined && others.length === 0) return mergeSchemas(root, only, '', tellLoss)
-  tellLoss('', keyword, 'a union cannot stand at the root; its properties are united')
+  tellLoss('', keyword, 'a union is not supported at the root; the properties of its branches are merged')
   const { properties, required } = uniteObjects(objects)
   const united = mergeSchemas(
     root,
@@ -95,11 +95,11 @@ function uniteInto(
 
 const MAX_CHOICE_CHARS = 400
 
-/** `Give either a, b or c.`: which properties belong together, once the branches are gone. */
+/** A sentence such as `Provide either a, b or c.` that says which properties belong together. */
 function describeChoice(branches: readonly SchemaNode[], always: readonly string[]): string {
   const needs = branches.map((branch) => stringsOf(branch.required).filter((name) => !always.includes(name)))
   const distinct = [...new Set(needs.map((names) => names.join(' and ')))].filter((names) => names !== '')
   if (distinct.length < 2) return ''
-  const choice = `Give either ${distinct.join(', or ')}.`
+  const choice = `Provide either ${distinct.join(', or ')}.`
   return choice.length <= MAX_CHOICE_CHARS ? choice : ''
 }

@@ -3,7 +3,7 @@ import { isRecord } from '../../json.ts'
 /** An object schema under construction. */
 export type SchemaNode = Record<string, unknown>
 
-/** What a translation could not carry over: where it stood, which keyword, and why. */
+/** Something a translation could not express: its path, the keyword, and the reason. */
 export interface SchemaLoss {
   /** A JSON pointer into the original schema; `''` is the root. */
   readonly path: string
@@ -13,7 +13,7 @@ export interface SchemaLoss {
 
 export type TellLoss = (path: string, keyword: string, reason: string) => void
 
-/** Keywords that hold one schema. */
+/** Keywords whose value is a schema. */
 export const ONE_SCHEMA: ReadonlySet<string> = new Set([
   'additionalProperties',
   'unevaluatedProperties',
@@ -27,10 +27,10 @@ export const ONE_SCHEMA: ReadonlySet<string> = new Set([
   'else',
 ])
 
-/** Keywords that hold a list of schemas. */
+/** Keywords whose value is a list of schemas. */
 export const MANY_SCHEMAS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 
-/** Keywords that hold schemas by name. */
+/** Keywords whose value maps names to schemas. */
 export const NAMED_SCHEMAS: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
@@ -38,7 +38,7 @@ export const NAMED_SCHEMAS: ReadonlySet<string> = new Set([
   '$defs',
 ])
 
-/** The node with every schema directly inside it replaced. */
+/** Replaces every schema directly inside the node. */
 export function mapSchemas(
   node: SchemaNode,
   path: string,
@@ -58,7 +58,7 @@ export function mapSchemas(
   return Object.fromEntries(entries)
 }
 
-/** The record with each value replaced; a key named `__proto__` stays a key. */
+/** Replaces each value of a record; a key named `__proto__` stays an ordinary key. */
 export function mapValues(
   record: Record<string, unknown>,
   map: (value: unknown, key: string) => unknown,
@@ -66,12 +66,12 @@ export function mapValues(
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value, key)]))
 }
 
-/** The node without some of its keywords. */
+/** The node without the given keywords. */
 export function without(node: SchemaNode, ...keywords: readonly string[]): SchemaNode {
   return Object.fromEntries(Object.entries(node).filter(([keyword]) => !keywords.includes(keyword)))
 }
 
-/** The node's `type` as a list; empty when it names none. */
+/** The node's `type` as a list; empty if absent. */
 export function typesOf(node: SchemaNode): readonly string[] {
   if (typeof node.type === 'string') return [node.type]
   return Array.isArray(node.type) ? node.type.filter((type) => typeof type === 'string') : []

@@ -1,33 +1,33 @@
-/** What a provider accepts in a tool's schema. The root is always a plain object. */
+/** The subset of JSON Schema that a provider accepts. The root is always a plain object. */
 export interface SchemaRules {
-  /** Keywords that pass; absent: all. */
+  /** Supported keywords; all if absent. */
   readonly keywords?: ReadonlySet<string>
-  /** Formats that pass; absent: all. */
+  /** Supported formats; all if absent. */
   readonly formats?: ReadonlySet<string>
   /** Whether `type` may be a list. */
   readonly typeLists: boolean
   readonly oneOf: boolean
   readonly allOf: boolean
   readonly const: boolean
-  /** Which values an enum may hold. */
+  /** Supported enum values. */
   readonly enumValues: 'all' | 'strings-and-numbers'
-  /** The longest enum. */
+  /** Maximum number of enum values. */
   readonly maxEnumValues: number
-  /** Whether tuples (`prefixItems`) pass. */
+  /** Whether tuples (`prefixItems`) are supported. */
   readonly tuples: boolean
-  /** Whether an array must say what its items are. */
+  /** Whether an array must declare its items. */
   readonly needsItems: boolean
-  /** Whether other keywords may stand beside `$ref`. */
+  /** Whether `$ref` may have sibling keywords. */
   readonly refSiblings: boolean
   /** Whether a definition may refer to itself anywhere, or only below an optional property. */
   readonly recursion: 'anywhere' | 'below-optional'
-  /** Whether every required property must be among the properties. */
+  /** Whether every required property must be declared in `properties`. */
   readonly declaresRequired: boolean
-  /** What the keys of the arguments must look like; others are renamed, and renamed back in calls. */
+  /** Pattern for argument keys; other keys are renamed, and renamed back in calls. */
   readonly propertyKeys?: RegExp
 }
 
-/** Anthropic validates against 2020-12 and takes all of it, below the root. */
+/** Anthropic validates against 2020-12 and supports all of it below the root. */
 export const ANTHROPIC_RULES: SchemaRules = {
   typeLists: true,
   oneOf: true,
@@ -43,7 +43,7 @@ export const ANTHROPIC_RULES: SchemaRules = {
   propertyKeys: /^[a-zA-Z0-9_.-]{1,64}$/,
 }
 
-/** OpenAI's own API without strict mode: nearly everything, but arrays must have items and enums an end. */
+/** OpenAI's own API without strict mode: nearly everything, but arrays need items and enums have a maximum size. */
 export const OPENAI_RULES: SchemaRules = {
   typeLists: true,
   oneOf: true,
@@ -77,7 +77,7 @@ const PLAIN_KEYWORDS = [
   '$defs',
 ] as const
 
-/** What every server that speaks OpenAI's or Anthropic's dialect understands. */
+/** The subset that every server with an OpenAI- or Anthropic-compatible API supports. */
 export const COMPATIBLE_RULES: SchemaRules = {
   keywords: new Set([
     ...PLAIN_KEYWORDS,

@@ -1,7 +1,7 @@
 import { isRecord } from '../../json.ts'
 import { type SchemaNode, typesOf, without } from './schema-node.ts'
 
-/** Which keywords speak of which type; all others speak of every value. */
+/** The keywords specific to each type; all others apply to every value. */
 const KEYWORDS_OF: ReadonlyMap<string, readonly string[]> = new Map([
   [
     'object',
@@ -26,15 +26,15 @@ const KEYWORDS_OF: ReadonlyMap<string, readonly string[]> = new Map([
 
 const OF_ALL_VALUES = new Set(['title', 'description', 'default', 'deprecated', 'examples', '$defs'])
 
-/** A schema with a list of types as a union of schemas with one type each, every keyword where it belongs. */
+/** Converts a list of types to a union with one type per branch, with each keyword in its branch. */
 export function splitTypes(node: SchemaNode, tell: (keyword: string, reason: string) => void): SchemaNode {
   if (!Array.isArray(node.type)) return node
   const types = [...new Set(typesOf(node))]
   const [only, ...others] = types
   if (only !== undefined && others.length === 0) return { ...node, type: only }
   if ('anyOf' in node || 'oneOf' in node || '$ref' in node) {
-    // The union beside it says what values there are; at worst it accepts a little more.
-    tell('type', 'a list of types cannot stand beside a union')
+    // The union beside it determines the values; at worst the result accepts a little more.
+    tell('type', 'a list of types beside a union is not supported')
     return without(node, 'type')
   }
   const shared = Object.entries(node).filter(([keyword]) => OF_ALL_VALUES.has(keyword))
@@ -47,7 +47,7 @@ function branchOf(node: SchemaNode, type: string): SchemaNode | undefined {
   const entries = Object.entries(node).filter(([keyword]) => own.has(keyword))
   if (!Array.isArray(node.enum)) return { type, ...Object.fromEntries(entries) }
   const values = node.enum.filter((value) => isOfType(value, type))
-  // `null` stands for itself; no branch is needed for a type none of the values has.
+  // `null` needs no branch here, nor does a type that none of the values has.
   if (values.length === 0) return undefined
   return { type, ...Object.fromEntries(entries), ...(type === 'null' ? {} : { enum: values }) }
 }

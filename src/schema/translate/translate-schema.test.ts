@@ -106,7 +106,7 @@ describe('what a translation keeps', () => {
       GEMINI_RULES,
     )
     expect(checkGeminiSchema(schema)).toBeUndefined()
-    expect(lost.map(({ reason }) => reason)).toContain('it recurs where a value is required')
+    expect(lost.map(({ reason }) => reason)).toContain('recursion through a required value is not supported')
   })
 
   it('unites the branches of a root union and says which belong together', () => {
@@ -114,7 +114,7 @@ describe('what a translation keeps', () => {
     expect(schema).toEqual({
       type: 'object',
       properties: { id: { anyOf: [{ type: 'string' }, { type: 'integer' }] }, name: { type: 'string' } },
-      description: 'Give either id, or name.',
+      description: 'Provide either id, or name.',
     })
     expect(lost.map(({ path, keyword }) => ({ path, keyword }))).toEqual([{ path: '', keyword: 'anyOf' }])
   })
@@ -173,7 +173,7 @@ describe('what a translation keeps', () => {
     expect(lost).toContainEqual({
       path: '/properties/code',
       keyword: 'pattern',
-      reason: 'the keyword is not known',
+      reason: 'the keyword is not supported',
     })
   })
 

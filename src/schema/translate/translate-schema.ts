@@ -15,7 +15,7 @@ import {
 } from './schema-node.ts'
 import type { SchemaRules } from './schema-rules.ts'
 
-/** An object schema as a provider takes it. */
+/** An object schema in a provider's format. */
 export interface ObjectSchema {
   type: 'object'
   properties: Record<string, unknown>
@@ -23,16 +23,16 @@ export interface ObjectSchema {
   [keyword: string]: unknown
 }
 
-/** A schema in a provider's words, what they could not say, and the keys that had to be renamed. */
+/** A translated schema, what it could not express, and the renamed keys. */
 export interface TranslatedSchema {
   readonly schema: ObjectSchema
-  /** What the provider cannot be told. The registry still checks arguments against the original. */
+  /** Constraints that the provider does not see. The registry still validates arguments against the original. */
   readonly lost: readonly SchemaLoss[]
-  /** Argument keys that had to change: the key the provider sees → the tool's own. */
+  /** Renamed argument keys: the key that the provider sees → the tool's own. */
   readonly renamedKeys: ReadonlyMap<string, string>
 }
 
-/** A tool's schema in the words a provider knows. Equal schemas give equal bytes. */
+/** Translates a tool's schema to a provider's subset. Equal schemas give equal bytes. */
 export function translateSchema(schema: JsonSchema, rules: SchemaRules): TranslatedSchema {
   const losses = new Map<string, SchemaLoss>()
   const tellLoss: TellLoss = (path, keyword, reason) => {
@@ -41,13 +41,13 @@ export function translateSchema(schema: JsonSchema, rules: SchemaRules): Transla
   }
   const root = toRootObject(normaliseSchema(schema, tellLoss), tellLoss)
   const narrowed = narrowSchema(root, rules, tellLoss)
-  // Last, since joining an allOf may make a property required that was not.
+  // Last, since merging an allOf may make an optional property required.
   const acyclic = rules.recursion === 'anywhere' ? narrowed : cutCycles(narrowed, tellLoss)
   const { node, renamedKeys } = renameKeys(withoutUnused(acyclic), rules.propertyKeys)
   return { schema: asObject(node), lost: [...losses.values()], renamedKeys }
 }
 
-/** The definitions that something refers to, in the order of the first reference. */
+/** Removes unused definitions; the rest keep the order of their first reference. */
 function withoutUnused(root: SchemaNode): SchemaNode {
   const { $defs, ...rest } = root
   if (!isRecord($defs)) return root

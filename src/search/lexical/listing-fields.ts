@@ -1,32 +1,35 @@
 import type { Listing } from '../../tool.ts'
 import { parameterTexts } from './parameter-texts.ts'
 
-/** How the lexical index weighs one field of a listing. */
+/** How the lexical index weights one field of a listing. */
 export interface Field {
-  /** What a reason calls it. */
+  /** The field's name in reasons. */
   readonly label: string
-  /** How much one occurrence counts, against one in a description. */
+  /** The weight of one occurrence, relative to one in a description. */
   readonly weight: number
-  /** How much a long field dilutes its words: 0 not at all, 1 in full proportion. */
+  /** How much a long field dilutes its words: 0 not at all, 1 proportionally. */
   readonly dilution: number
-  /** The length at which an occurrence counts its weight. Fixed, so that no tool's score hangs on others' lengths. */
+  /**
+   * The length at which an occurrence has its full weight. Constant, so that no tool's score depends on others'
+   * lengths.
+   */
   readonly usualWords: number
-  /** What lies beyond is not indexed: nobody gains by a longer text. */
+  /** Further words are not indexed, so that longer texts gain nothing. */
   readonly maxWords: number
   readonly keepsStopWords: boolean
 }
 
 /**
  * The fields, in the order of `fieldTexts`. The values were tuned together on labelled sets (bench/recall.ts); recall
- * is flat around them, so they are kept round.
+ * is flat around them, so they are round numbers.
  */
 export const FIELDS: readonly Field[] = [
-  // A name is what its author found most telling.
+  // Authors put the most telling words in the name.
   { label: 'name', weight: 2.5, dilution: 0.4, usualWords: 3, maxWords: 40, keepsStopWords: true },
-  // Curated for search by the host: worth as much as a name.
+  // Curated for search by the host, so it weighs as much as a name.
   { label: 'hint', weight: 2.5, dilution: 0.4, usualWords: 5, maxWords: 40, keepsStopWords: true },
   { label: 'description', weight: 1, dilution: 0.5, usualWords: 15, maxWords: 200, keepsStopWords: false },
-  // Short, and repeated all over a server (`id`, `query`): they only tip the balance.
+  // Short and repeated all over a server (`id`, `query`), so they only break near-ties.
   {
     label: 'parameter names',
     weight: 0.5,
@@ -36,11 +39,11 @@ export const FIELDS: readonly Field[] = [
     keepsStopWords: false,
   },
   { label: 'parameters', weight: 0.3, dilution: 0.5, usualWords: 20, maxWords: 200, keepsStopWords: false },
-  // Shared by all tools of a server: strong enough to pick the server, equal within it.
+  // Shared by all tools of a server: enough to select the server, and equal within it.
   { label: 'server', weight: 1.5, dilution: 0.3, usualWords: 2, maxWords: 20, keepsStopWords: true },
 ]
 
-/** The texts of a listing, one for each of `FIELDS`. */
+/** The texts of a listing, one per entry of `FIELDS`. */
 export function fieldTexts(listing: Listing): string[] {
   const parameters = parameterTexts(listing.inputSchema)
   return [

@@ -3,15 +3,15 @@ import { FIELDS, fieldTexts } from './listing-fields.ts'
 import { STOP_WORDS } from './stop-words.ts'
 import { charactersOf, eachWord } from './text-words.ts'
 
-/** A word repeated in one field counts this often at most, whatever its author hoped for. */
+/** Maximum times that a repeated word counts per field, so that stuffing gains little. */
 const MAX_REPEATS = 5
 
-/** How the words of one listing weigh: by word, the sum over the fields, and a bit for each field it stands in. */
+/** The weighted words of one listing: each word's sum over the fields, and a bit per field that contains it. */
 export type ListingTerms = ReadonlyMap<string, { frequency: number; fields: number }>
 
 /**
- * Reads a listing into weighted words: each occurrence counts the weight of its field, less in a field longer than
- * usual. The same listing always gives the same words, so that what was added can be removed again.
+ * Reads a listing into weighted words: each occurrence counts its field's weight, less in an unusually long field.
+ * Equal listings give equal words, so that what was added can be removed again.
  */
 export function listingTerms(listing: Listing): ListingTerms {
   const terms = new Map<string, { frequency: number; fields: number }>()

@@ -1,18 +1,18 @@
 import type { JsonSchema } from '../../tool.ts'
 
-/** Bounds of the walk: real schemas run to 84,000 characters, and a schema object may contain itself. */
+/** Limits of the walk: real schemas have up to 84,000 characters, and a schema object may contain itself. */
 const MAX_DEPTH = 6
 const MAX_NODES = 400
 
-/** What a schema says of its parameters: their names, and the texts that explain them. */
+/** A schema's parameter names and the texts that explain them. */
 export interface ParameterTexts {
   readonly names: readonly string[]
   readonly texts: readonly string[]
 }
 
 /**
- * Collects parameter names, their descriptions and the values they may take, nested ones included. The walk is
- * bounded, and tolerates any shape: schemas of servers are not always valid.
+ * Collects parameter names, descriptions and allowed values, including nested ones. The walk is bounded and tolerates
+ * any shape, since servers' schemas are not always valid.
  */
 export function parameterTexts(schema: JsonSchema): ParameterTexts {
   const names: string[] = []

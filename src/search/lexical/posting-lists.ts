@@ -1,14 +1,14 @@
 /**
- * Many growing lists of 32-bit values in one typed array. Blocks have sizes of powers of two; a list that outgrows its
- * block moves to one twice as large, and the old block waits for the next list of its size. So ten thousand small
+ * Many growing lists of 32-bit values in one typed array. Block sizes are powers of two; a list that outgrows its
+ * block moves to one twice as large, and the old block is reused by the next list of its size. So ten thousand small
  * lists cost little more than their values, and endless updates do not grow the memory.
  */
 export class PostingLists {
-  /** The values of list `id` are `values[starts[id] .. starts[id] + lengths[id]]`. Read only; replaced on growth. */
+  /** The values of list `id` are `values[starts[id] .. starts[id] + lengths[id]]`. Read-only; replaced on growth. */
   values = new Uint32Array(1024)
   starts = new Uint32Array(256)
   lengths = new Uint32Array(256)
-  /** Power of two of each list's block. */
+  /** Log2 of each list's block size. */
   #sizes = new Uint32Array(256)
   #lists = 0
   #end = 0
@@ -16,7 +16,7 @@ export class PostingLists {
   readonly #freeLists: number[] = []
   #freeBlocks: number[][] = []
 
-  /** A new, empty list. Ids of lists that were emptied are used again. */
+  /** Creates an empty list. Ids of released lists are reused. */
   create(): number {
     const id = this.#freeLists.pop() ?? this.#lists++
     this.starts = resizedTo(this.starts, id)
@@ -37,7 +37,7 @@ export class PostingLists {
     this.#live++
   }
 
-  /** Removes the one value that equals `value` above its lowest `shift` bits; says whether there was one. */
+  /** Removes the one value that equals `value` above its lowest `shift` bits; returns whether it existed. */
   remove(id: number, value: number, shift: number): boolean {
     const start = this.starts[id] ?? 0
     const last = start + (this.lengths[id] ?? 0) - 1
@@ -51,14 +51,14 @@ export class PostingLists {
     return false
   }
 
-  /** Gives an empty list back. */
+  /** Releases an empty list. */
   release(id: number): void {
     this.#freeBlock(this.starts[id] ?? 0, this.#sizes[id] ?? 0)
     this.lengths[id] = 0
     this.#freeLists.push(id)
   }
 
-  /** Moves everything together when most of the array lies empty. */
+  /** Compacts the array when most of it is empty. */
   compactIfSparse(): void {
     if (this.#end < 4096 || this.#live * 4 > this.#end) return
     const isFree = new Set(this.#freeLists)
@@ -109,7 +109,7 @@ export class PostingLists {
   }
 }
 
-/** The array itself, or a copy with room for `index` and a quarter more: growth stays rare, little lies idle. */
+/** The array itself, or a copy with room for `index` plus a quarter: growth is rare and little space is wasted. */
 export function resizedTo(array: Uint32Array<ArrayBuffer>, index: number): Uint32Array<ArrayBuffer> {
   if (index < array.length) return array
   const larger = new Uint32Array(index + (index >>> 2) + 256)

@@ -3,11 +3,11 @@ import type { PostingLists } from './posting-lists.ts'
 
 /** One stem of a query. */
 export interface Term {
-  /** What a listing gains by holding it to saturation. */
+  /** A listing's gain from containing it to saturation. */
   readonly weight: number
   /** How much of the query it covers. */
   readonly cover: number
-  /** Its words in the index, with what a listing gains on top by holding the very word of the query. */
+  /** Its words in the index, each with the extra gain for the exact word of the query. */
   readonly forms: readonly Form[]
 }
 
@@ -19,21 +19,21 @@ export interface Form {
 const LAST_TURN = 0xffffffff
 
 /**
- * The sums of one query, by number of listing. The arrays serve one query after the other: each term gets a turn of
- * its own, and what an earlier query left is told by its older turn, so that nothing needs wiping.
+ * The scores of one query, by listing number. The arrays are reused between queries: each term gets a new turn
+ * number, and older values have older turns, so nothing needs clearing.
  */
 export class Scoreboard {
   scores = new Float64Array(0)
   /** How much of the query each listing covers. */
   covers = new Float64Array(0)
-  /** Listings with a score, `touchedCount` of them. */
+  /** Listings with a score; the first `touchedCount` entries. */
   touched = new Uint32Array(0)
   touchedCount = 0
-  /** By listing: the turn of the last term that met it. */
+  /** By listing: the turn of the last term that matched it. */
   #turns = new Uint32Array(0)
-  /** By listing: 1 / (1 - saturation) of the last term, which adds up where saturations do not. */
+  /** By listing: 1 / (1 - saturation) of the last term, which is additive where saturations are not. */
   #openness = new Float64Array(0)
-  /** By listing: its place among those asked about, counted from 1. */
+  /** By listing: its position among the requested ones, counted from 1. */
   #places = new Uint16Array(0)
   #firstTurn = 1
   #turn = 0
@@ -57,7 +57,7 @@ export class Scoreboard {
     this.#places = new Uint16Array(room)
   }
 
-  /** Adds a term. Several words of one stem saturate together. */
+  /** Adds a term. Words with the same stem saturate together. */
   add({ weight, cover, forms }: Term, { values, starts, lengths }: PostingLists): void {
     const turn = ++this.#turn
     const firstTurn = this.#firstTurn
@@ -96,12 +96,12 @@ export class Scoreboard {
     this.touchedCount = touchedCount
   }
 
-  /** Takes a listing out again. */
+  /** Removes a listing. */
   refuse(listing: number): void {
     this.#turns[listing] = 0
   }
 
-  /** Whether a listing that was not refused holds the term. */
+  /** Whether any listing that was not removed contains the term. */
   isHeld({ forms }: Term, { values, starts, lengths }: PostingLists): boolean {
     return forms.some(({ list }) => {
       const start = starts[list] as number
@@ -113,7 +113,7 @@ export class Scoreboard {
     })
   }
 
-  /** For each term, the fields in which each of some listings holds it, as bits. */
+  /** For each term, the fields of each given listing that contain it, as bits. */
   fieldsOf(
     terms: readonly Term[],
     listings: readonly number[],

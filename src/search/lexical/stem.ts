@@ -1,6 +1,6 @@
 /**
- * The stem of an English word, after Porter's algorithm: `connected`, `connecting` and `connections` share one. Words
- * of other scripts, with digits, or of fewer than three letters are their own stem. Expects lower case.
+ * The stem of an English word, by Porter's algorithm: `connected`, `connecting` and `connections` share one. Words in
+ * other scripts, with digits, or of fewer than three letters are their own stem. Expects lower case.
  */
 export function stem(word: string): string {
   if (word.length < 3 || !/^[a-z]+$/.test(word)) return word
@@ -29,7 +29,7 @@ function withoutPastOrGerund(word: string): string {
   return measure(rest) === 1 && endsShort(rest) ? `${rest}e` : rest
 }
 
-// `relational` → `relate`: endings built of two suffixes lose the outer one.
+// `relational` → `relate`: endings of two suffixes lose the outer one.
 const DOUBLE_SUFFIXES: readonly (readonly [string, string])[] = [
   ['ational', 'ate'],
   ['tional', 'tion'],
@@ -97,7 +97,7 @@ const LAST_SUFFIXES = [
 function withoutLastSuffix(word: string): string {
   const suffix = LAST_SUFFIXES.find((candidate) => word.endsWith(candidate))
   if (suffix === undefined) return word
-  // Of `-sion` and `-tion` only `ion` goes: `adoption` → `adopt`.
+  // Of `-sion` and `-tion` only `ion` is removed: `adoption` → `adopt`.
   const rest = word.slice(0, suffix.endsWith('ion') ? -3 : -suffix.length)
   return measure(rest) > 1 ? rest : word
 }
@@ -112,7 +112,7 @@ function tidied(word: string): string {
   return tidy.endsWith('ll') && measure(tidy) > 1 ? tidy.slice(0, -1) : tidy
 }
 
-/** How often a vowel is followed by a consonant: a rough count of syllables. */
+/** Counts how often a consonant follows a vowel: a rough number of syllables. */
 function measure(word: string): number {
   let count = 0
   let afterVowel = false
@@ -136,7 +136,7 @@ function isVowel(word: string, at: number): boolean {
   return at > 0 && !isVowel(word, at - 1)
 }
 
-/** Consonant, vowel, consonant at the end, as in `hop`: such a word keeps its `e`. */
+/** Ends in consonant, vowel, consonant, as in `hop`: such a word keeps its `e`. */
 function endsShort(word: string): boolean {
   const last = word.length - 1
   if (last < 2 || isVowel(word, last) || !isVowel(word, last - 1) || isVowel(word, last - 2)) return false

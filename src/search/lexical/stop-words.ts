@@ -1,6 +1,6 @@
 /**
- * Words that say nothing about what a tool does: grammar, and the courtesies of people who ask for help. They are
- * left out of long texts and of queries; in names and hints they stay, since somebody chose them there.
+ * Words that say nothing about what a tool does: grammar and polite phrases. They are removed from long texts and
+ * queries, but not from names and hints, where someone chose them.
  */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   [

@@ -1,10 +1,10 @@
-/** Takes a word; false ends the reading. */
+/** Receives a word; returns false to stop. */
 type Visit = (word: string) => boolean
 
 /**
- * Reads the words of a text, lower case, one call each. A word is a run of letters and digits. `searchIssues` gives
- * `searchissues`, `search` and `issues`, so that every spelling is found; scripts written without spaces give pairs of
- * neighbouring characters. Returns false when `visit` ended it.
+ * Calls `visit` for each word of a text, in lower case. A word is a run of letters and digits. `searchIssues` gives
+ * `searchissues`, `search` and `issues`, so that every spelling matches; scripts without spaces give pairs of
+ * adjacent characters. Returns false if `visit` stopped it.
  */
 export function eachWord(text: string, visit: Visit): boolean {
   let start = -1
@@ -12,7 +12,7 @@ export function eachWord(text: string, visit: Visit): boolean {
   let hasHumps = false
   for (let at = 0; at <= text.length; at++) {
     const code = at < text.length ? text.charCodeAt(at) : SPACE
-    // Rare in tool texts: from the start of this word on, the rest takes the slower way.
+    // Rare in tool texts: the rest, from the start of this word, takes the slower path.
     if (code >= ASCII_END) return eachUnicodeWord(text.slice(start < 0 ? at : start), visit)
     const kind = ASCII_KINDS[code] ?? OTHER
     if (kind === OTHER) {
@@ -52,7 +52,7 @@ function visitRun(run: string, hasHumps: boolean, visit: Visit): boolean {
   return humps.length < 2 || humps.every((hump) => visit(folded(hump)))
 }
 
-// `URLs`, `IDs`: one word in the plural.
+// `URLs`, `IDs`: one plural word.
 const ACRONYMS = /^\p{Lu}+s$/u
 // `HTTPServer2Go` → `HTTP`, `Server2`, `Go`
 const HUMP = /\p{Lu}+(?!\p{Ll})|\p{Lu}?[^\p{Lu}]+/gu
@@ -75,14 +75,14 @@ function eachUnicodeWord(text: string, visit: Visit): boolean {
   return true
 }
 
-/** Neighbouring characters stand in for the words of a script that does not part them. */
+/** Pairs of adjacent characters replace words in scripts without spaces. */
 function eachPair(piece: string, visit: Visit): boolean {
   const characters = [...piece]
   if (characters.length === 1) return visit(piece)
   return characters.every((character, at) => at === 0 || visit(`${characters[at - 1]}${character}`))
 }
 
-/** The characters of such a pair, which may be words as well; none for any other word. */
+/** The characters of such a pair, which may be words themselves; none for any other word. */
 export function charactersOf(word: string): readonly string[] {
   if (word.charCodeAt(0) < ASCII_END) return []
   const characters = [...word]
@@ -91,7 +91,7 @@ export function charactersOf(word: string): readonly string[] {
     : []
 }
 
-/** Lower case without accents, so that `Café` and `cafe` are one word. */
+/** Lower case without accents, so that `Café` and `cafe` are the same word. */
 function folded(word: string): string {
   const lower = word.toLowerCase()
   if (/^[a-z0-9]*$/.test(lower)) return lower

@@ -4,8 +4,8 @@ import { stem } from './stem.ts'
 const NONE = 0xffffffff
 
 /**
- * The words of an index. Each word has a posting list; words with one stem are chained, so that a query for `issue`
- * walks the lists of `issue` and `issues` without a second copy of either.
+ * The words of an index. Each word has a posting list; words with the same stem are chained, so that a query for
+ * `issue` walks the lists of `issue` and `issues` without a second copy of either.
  */
 export class Vocabulary {
   readonly postings = new PostingLists()
@@ -13,10 +13,10 @@ export class Vocabulary {
   readonly #stems = new Map<string, number>()
   readonly #freeStems: number[] = []
   #stemCount = 0
-  /** By word: its stem, and the next word of that stem. */
+  /** By word: its stem, and the next word with that stem. */
   #stemOf = new Uint32Array(256)
   #nextForm = new Uint32Array(256)
-  /** By stem: its first word, and how many listings hold any of its words. */
+  /** By stem: its first word, and how many listings contain any of its words. */
   #firstForm = new Uint32Array(256)
   #listings = new Uint32Array(256)
 
@@ -47,7 +47,7 @@ export class Vocabulary {
     return id
   }
 
-  /** Forgets a word that no listing holds any more. */
+  /** Removes a word that no listing contains any more. */
   forget(word: string): void {
     const id = this.#words.get(word)
     if (id === undefined) return
@@ -65,7 +65,7 @@ export class Vocabulary {
     return this.#stemOf[word] ?? NONE
   }
 
-  /** The words of a stem, one after the other; undefined after the last. */
+  /** Iterates over the words of a stem; undefined after the last. */
   firstForm(stemId: number): number | undefined {
     return present(this.#firstForm[stemId])
   }
@@ -74,7 +74,7 @@ export class Vocabulary {
     return present(this.#nextForm[word])
   }
 
-  /** How many listings hold a word of this stem. */
+  /** How many listings contain a word with this stem. */
   listingsWith(stemId: number): number {
     return this.#listings[stemId] ?? 0
   }

@@ -3,11 +3,11 @@ import { HASH_SEED, hashed } from '../vectors/text-hash.ts'
 import { type Query, readPart } from './query.ts'
 
 /**
- * Finds listings by name, however it is written: `mcp__github__search`, `github.search`, `GitHub search`, or `search`
- * when only one listing is called so.
+ * Finds listings by name in any spelling: `mcp__github__search`, `github.search`, `GitHub search`, or `search` if
+ * only one listing has that name.
  */
 export class ExactNames {
-  // Keyed by hash, which takes a third of the memory; those that share one by chance are told apart when found.
+  // Keyed by hash, which takes a third of the memory; collisions are resolved on lookup.
   readonly #byHash = new Map<number, Listing | Set<Listing>>()
 
   add(listing: Listing): void {
@@ -30,8 +30,8 @@ export class ExactNames {
   }
 
   /**
-   * The accepted listings that have this name. One written in full may fit several only where names repeat; a bare name
-   * fits when exactly one listing has it.
+   * The accepted listings with this name. A full name gives several only if names repeat; a bare name matches only if
+   * exactly one listing has it.
    */
   find(written: string, accepts: (listing: Listing) => boolean): readonly Listing[] {
     const key = keyOf(written)
@@ -46,9 +46,9 @@ export class ExactNames {
     return bare.length === 1 ? bare : NOTHING
   }
 
-  /** Listings that a query names: as a whole, as a list with commas, or by a word that can only be a name. */
+  /** Listings that a query names: as a whole, in a comma-separated list, or by a word that can only be a name. */
   namedBy(query: Query, accepts: (listing: Listing) => boolean): ReadonlySet<Listing> {
-    // A pattern says itself what fits.
+    // A pattern itself says what matches.
     if (query.kind === 'regex') return new Set()
     const named = new Set(this.find(query.words.join(' '), accepts))
     const text = readPart(query.text)
@@ -72,7 +72,7 @@ function hashesOf(listing: Listing): number[] {
   return [hashOf(keyOf(listing.name)), hashOf(keyOf(listing.ownName)), hashOf(qualifiedKey(listing))]
 }
 
-/** The letters and digits of a name: what is left when separators and case no longer count. */
+/** The letters and digits of a name, without separators and case. */
 function keyOf(name: string): string {
   return name
     .replace(/^mcp[\s_.\-/:]+/i, '')
@@ -88,6 +88,6 @@ function qualifiedKey({ source, ownName }: Listing): string {
 function hashOf(key: string): number {
   let hash = HASH_SEED
   for (let at = 0; at < key.length; at++) hash = hashed(hash, key.charCodeAt(at))
-  // 31 bits stay small integers, which a map holds without boxing.
+  // 31 bits stay small integers, which a map stores unboxed.
   return hash >>> 1
 }

@@ -4,7 +4,7 @@ import type { Query } from './query.ts'
 /** Whether a listing may be found. */
 export type Accepts = (listing: Listing) => boolean
 
-/** Adds the filters of a query to `accepts`; returns `accepts` itself when there are none. */
+/** Adds the filters of a query to `accepts`; returns `accepts` itself if there are none. */
 export function filtered(query: Query, accepts: Accepts, server?: string): Accepts {
   const filters: Accepts[] = []
   if (server !== undefined) filters.push(isOfServer([server]))
@@ -15,7 +15,7 @@ export function filtered(query: Query, accepts: Accepts, server?: string): Accep
     filters.push((listing) => !isHeld(listing))
   }
   if (filters.length === 0) return accepts
-  // The caller's own check last: it may cost more.
+  // The caller's check runs last, since it may be expensive.
   return (listing) => filters.every((filter) => filter(listing)) && accepts(listing)
 }
 
@@ -24,7 +24,7 @@ export function isOfServer(servers: readonly string[]): Accepts {
   return ({ source }) => source.kind === 'mcp' && wanted.has(source.server.toLowerCase())
 }
 
-/** Whether name, description or hint contain a text, ignoring case; `pull request` is found in `pull_request`. */
+/** Whether name, description or hint contain a text, ignoring case; `pull request` matches `pull_request`. */
 export function holds(text: string): Accepts {
   const source = text
     .normalize('NFC')

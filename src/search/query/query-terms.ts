@@ -3,21 +3,24 @@ import { STOP_WORDS } from '../lexical/stop-words.ts'
 import { eachWord } from '../lexical/text-words.ts'
 import type { Vocabulary } from '../lexical/vocabulary.ts'
 
-/** Words of a query that are read; what follows in a pasted novel changes nothing any more. */
+/** Maximum words read of a query; later words of a very long text make no difference. */
 const MAX_WORDS = 256
 
-/** What the very word of the query adds to its stem: `listing` and `list` share a stem and often not a meaning. */
+/** The bonus for the exact word of the query: `listing` and `list` share a stem but often not a meaning. */
 const SAME_WORD = 0.5
 
-/** Said twice is meant more, but far from twice as much: long requests repeat their subject by the way. */
+/**
+ * The gain of a repeated word: more than one occurrence, but far from twice, since long requests repeat their
+ * subject.
+ */
 const REPEATED = 0.5
 
-/** A term of the query and the places of its words among the written ones. */
+/** A term of the query and the positions of its words. */
 export interface QueryTerm extends Term {
   readonly written: readonly number[]
 }
 
-/** Turns written words into the terms of an index; stop words count only when there is nothing else. */
+/** Converts written words to index terms; stop words count only if there is nothing else. */
 export function queryTerms(words: readonly string[], vocabulary: Vocabulary, listings: number): QueryTerm[] {
   const terms = readTerms(words, vocabulary, listings, (word) => !STOP_WORDS.has(word))
   return terms.length > 0 ? terms : readTerms(words, vocabulary, listings, () => true)
@@ -49,7 +52,7 @@ function readTerms(
   return terms
 }
 
-/** The words of a query that share a stem; without one when the index holds none of its words. */
+/** The query's words that share a stem; no stem if the index contains none of them. */
 interface Draft {
   readonly stem: number | undefined
   readonly words: string[]
@@ -69,7 +72,7 @@ function toTerm({ stem, words, written }: Draft, vocabulary: Vocabulary, listing
   return { weight: emphasis * cover, cover, forms, written }
 }
 
-/** Inverse document frequency: what a word held by `held` of `all` listings tells. */
+/** Inverse document frequency of a word that `held` of `all` listings contain. */
 function rarity(held: number, all: number): number {
   return Math.log(1 + (all - held + 0.5) / (held + 0.5))
 }

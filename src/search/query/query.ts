@@ -4,14 +4,14 @@ import { cutText } from '../../text.ts'
 
 /** A parsed query. */
 export interface Query {
-  /** The query as it was written. */
+  /** The query as written. */
   readonly text: string
   readonly kind: 'select' | 'keyword' | 'regex'
-  /** Names asked for by `select:A,B`. */
+  /** Names in `select:A,B`. */
   readonly names: readonly string[]
-  /** Free words that are ranked, as written. */
+  /** Free words to rank, as written. */
   readonly words: readonly string[]
-  /** `+word`: must occur in name, description or hint; filters only. */
+  /** `+word`: must occur in name, description or hint; a filter only. */
   readonly required: readonly string[]
   /** `-word`: must not occur. */
   readonly excluded: readonly string[]
@@ -23,40 +23,40 @@ export interface Query {
   readonly pattern?: string
 }
 
-/** Characters of a query that are read; nobody asks for a tool in more. */
+/** Maximum characters read of a query; no real request is longer. */
 const MAX_LENGTH = 4_000
 
-/** Words that are ranked, and filters of each kind that are applied; those that follow are ignored. */
+/** Maximum words to rank and filters of each kind to apply; further ones are ignored. */
 const MAX_WORDS = 256
 const MAX_FILTERS = 16
 
 /**
- * Beyond this many words outside the quotes a query is a sentence, and quotes in a sentence quote: "send a message
- * saying "hello" to Ann" asks for no tool that says hello.
+ * With more words than this outside the quotes, the query is a sentence, and its quotes are quotations: "send a
+ * message saying "hello" to Ann" does not look for a tool that says hello.
  */
 const MAX_WORDS_BESIDE_PHRASE = 4
 
-/** Beyond this many words a quoted text is a sentence in quotes, not a phrase to look for. */
+/** A quoted text with more words than this is a sentence, not a phrase to match. */
 const MAX_PHRASE_WORDS = 6
 
 /**
- * Reads the query language: `select:A,B`, words, `+word`, `-word`, `server:github`, `"a phrase"`, `/regex/`. Text that
- * merely contains punctuation stays words: `-` and `+` count only at the start of a word and before a letter.
+ * Parses the query language: `select:A,B`, words, `+word`, `-word`, `server:github`, `"a phrase"`, `/regex/`. Text
+ * that merely contains punctuation stays words: `-` and `+` count only at the start of a word and before a letter.
  *
- * With `as: 'pattern'` text without slashes is a pattern too; filters at its ends stay filters.
+ * With `as: 'pattern'`, text without slashes is a pattern too; filters at its ends stay filters.
  *
  * Reads the first 4,000 characters and 256 words, and 16 filters of each kind. A filter without a letter or digit
  * (`-_`, `+"-"`) is ignored.
  *
- * Throws `query-invalid` when nothing is left to search for: an empty query, or `-word` alone.
+ * Throws `query-invalid` if nothing is left to search for: an empty query, or only `-word`.
  */
 export function parseQuery(text: string, options?: { as?: 'words' | 'pattern' }): Query {
-  if (typeof text !== 'string') throw invalid('The query is not a text')
+  if (typeof text !== 'string') throw invalid('the query is not a string')
   if (options?.as !== 'pattern' && text.length <= MAX_LENGTH && PLAIN_WORDS.test(text)) {
     return { ...EMPTY, text, kind: 'keyword', words: text.trim().split(/\s+/, MAX_WORDS) }
   }
   const readable = readPart(withoutHidden(text)).replace(/[“”„]/g, '"').trim()
-  if (readable === '') throw invalid('The query is empty')
+  if (readable === '') throw invalid('the query is empty')
 
   const names = selectedNames(readable)
   if (names !== undefined) return { ...EMPTY, text, kind: 'select', names }
@@ -69,15 +69,17 @@ export function parseQuery(text: string, options?: { as?: 'words' | 'pattern' })
 
   const query: Query = { ...EMPTY, ...readWords(readable), text, kind: 'keyword' }
   if (query.words.length + query.servers.length + query.required.length > 0) return query
-  throw invalid(query.excluded.length > 0 ? 'The query only excludes (-word)' : 'The query holds no word')
+  throw invalid(
+    query.excluded.length > 0 ? 'the query only excludes words (-word)' : 'the query contains no word',
+  )
 }
 
-/** The part of a query that is read: its beginning. */
+/** The part of a query that is read: its start. */
 export function readPart(text: string): string {
   return cutText(text, MAX_LENGTH)
 }
 
-// Most queries are nothing but words; they need not go through the rest.
+// Most queries contain only words and need no further parsing.
 const PLAIN_WORDS = /^\s*[A-Za-z0-9][A-Za-z0-9\s]*$/
 
 const EMPTY = { names: [], words: [], required: [], excluded: [], servers: [], phrases: [] } as const
@@ -105,7 +107,7 @@ function isPattern(body: string): boolean {
 // `-5` and `+1` are numbers; `+2fa` is a word.
 const FILTER = /^(?:server:[^\s"]|[+-]\p{N}*[\p{L}_])\S*$/iu
 
-/** Splits the filters at both ends of a text from what stands between them. */
+/** Separates the filters at both ends of a text from the part between them. */
 function peelFilters(text: string): { filters: string; body: string } {
   if (isPattern(text)) return { filters: '', body: text }
   const tokens = text.split(/\s+/)
@@ -118,7 +120,7 @@ function peelFilters(text: string): { filters: string; body: string } {
   return { filters, body: between(text, tokens, start, end) }
 }
 
-/** The text of `tokens[start..end)` with its own spaces, which may matter to a pattern. */
+/** The text of `tokens[start..end)` with its original spaces, which may matter to a pattern. */
 function between(text: string, tokens: readonly string[], start: number, end: number): string {
   let from = 0
   for (const token of tokens.slice(0, start)) from = text.indexOf(token, from) + token.length
@@ -127,7 +129,7 @@ function between(text: string, tokens: readonly string[], start: number, end: nu
   return text.slice(from, to).trim()
 }
 
-// A quoted text with its operator, or whatever stands between two spaces.
+// A quoted text with its operator, or any text between two spaces.
 const TOKEN = /(server:|[+-])?"([^"]+)"|\S+/giu
 
 function readWords(text: string): Pick<Query, 'words' | 'required' | 'excluded' | 'servers' | 'phrases'> {
@@ -172,7 +174,7 @@ function readWords(text: string): Pick<Query, 'words' | 'required' | 'excluded' 
   }
 }
 
-/** A word without the punctuation of the sentence around it. */
+/** A word without surrounding punctuation. */
 function trimWord(token: string): string {
   return token.replace(/^[^\p{L}\p{N}\p{M}\p{S}_/.]+|[^\p{L}\p{N}\p{M}\p{S}_#*]+$/gu, '')
 }

@@ -1,21 +1,21 @@
 import { STOP_WORDS } from '../lexical/stop-words.ts'
 
-/** A part says something of its own when it has this many words that are no grammar. */
+/** Minimum words, besides stop words, for a part to have a meaning of its own. */
 const MIN_TELLING_WORDS = 3
 
-/** Parts beyond these are read as part of the whole only. */
+/** Further parts are read only as part of the whole. */
 const MAX_PARTS = 6
 
-/** What follows in a pasted novel is not parted any more; it also keeps the pattern below from long work. */
+/** Further text is not split, which also limits the work of the pattern below. */
 const MAX_CHARACTERS = 2_000
 
-// Where one request ends and the next begins: sentences, clauses, and words that join them.
+// Boundaries between requests: sentences, clauses and conjunctions.
 const BORDER =
   /(?:[.?!;\n]+(?:\s+|$)|,\s+|\s+(?=(?:and|then|also|as well as|plus)\s))(?:(?:and|then|also|as well as|plus)\s+)*/i
 
 /**
- * The parts of a request that asks for several things ("find the cheapest flight to Rome, then book it and mail me the
- * ticket"); none when it asks for one.
+ * Splits a request for several things into parts ("find the cheapest flight to Rome, then book it and mail me the
+ * ticket"). Returns an empty list if it asks for one thing.
  */
 export function requestParts(text: string): string[] {
   const parts = text

@@ -1,23 +1,97 @@
+import { ToolcribError } from '../../errors.ts'
 import type { Query } from '../query/query.ts'
 
+/** A vector from an embedder; hosted models return plain numbers. */
+export type Vector = Float32Array | readonly number[]
+
 /**
- * Turns texts into vectors whose cosine says how alike their meanings are. `toolcrib/embedders` has two; a hosted
- * model is one function more.
+ * Converts texts to vectors whose cosine expresses how similar their meanings are. `toolcrib/embedders` has two; a
+ * hosted model takes one more function.
+ *
+ * Vectors are checked: a wrong count, wrong dimensions and values that are not finite count as a failure, like an
+ * exception. `hybrid` then ranks by words alone; `semantic` rejects. The next search retries.
  */
 export interface Embedder {
-  /** Names the model and its version. Saved vectors are only taken back under the name they were made with. */
+  /** The model and its version. Saved vectors are only reused under the name they were made with. */
   readonly name: string
   readonly dimensions: number
-  /** The cosine from which two texts have something to do with each other; 0.2 unless told. */
+  /** The cosine from which two texts are related. 0.2 by default. */
   readonly relatedFrom?: number
-  /** One vector a text, in order, of length 1 (or all zero, for a text without a known word). */
-  embed(texts: readonly string[]): readonly Float32Array[] | Promise<readonly Float32Array[]>
+  /** Returns one vector per text, in order, of length 1 (or all zeros, for a text without a known word). */
+  embed(texts: readonly string[]): readonly Vector[] | PromiseLike<readonly Vector[]>
 }
 
-/** How much of a query an embedder reads: enough for any request, and no pasted novel. */
+/** Maximum characters that an embedder reads of a query: enough for any request. */
 const MAX_QUERY_CHARACTERS = 2_000
 
-/** What an embedder reads of a query: its free words, not its filters. */
+/** The part of a query that an embedder reads: its free words, without filters. */
 export function queryText({ words }: Query): string {
   return words.join(' ').slice(0, MAX_QUERY_CHARACTERS)
+}
+
+/**
+ * Wraps an embedder, checks its vectors and converts them to one type. A synchronous embedder stays synchronous.
+ * Throws `config-invalid` for an object that is not an embedder.
+ */
+export class CheckedEmbedder {
+  readonly name: string
+  readonly dimensions: number
+  readonly relatedFrom: number
+  readonly #embedder: Embedder
+
+  constructor(embedder: Embedder) {
+    const { name, dimensions, relatedFrom = DEFAULT_RELATED_FROM } = embedder
+    if (typeof name !== 'string' || name === '') throw invalid('a name')
+    if (!Number.isInteger(dimensions) || dimensions < 1 || dimensions > MAX_DIMENSIONS)
+      throw invalid(`dimensions, an integer from 1 to ${MAX_DIMENSIONS}`)
+    if (!(relatedFrom >= -1 && relatedFrom <= 1)) throw invalid('a relatedFrom between -1 and 1')
+    if (typeof embedder.embed !== 'function') throw invalid('a method embed(texts)')
+    this.name = name
+    this.dimensions = dimensions
+    this.relatedFrom = relatedFrom
+    this.#embedder = embedder
+  }
+
+  /** Throws or rejects with the embedder's own error, or with `source-unavailable` for unusable vectors. */
+  embed(texts: readonly string[]): readonly Float32Array[] | Promise<readonly Float32Array[]> {
+    const given: unknown = this.#embedder.embed(texts)
+    if (isPromiseLike(given))
+      return Promise.resolve(given).then((vectors) => this.#checked(vectors, texts.length))
+    return this.#checked(given, texts.length)
+  }
+
+  #checked(vectors: unknown, count: number): readonly Float32Array[] {
+    if (!Array.isArray(vectors)) throw this.#unusable('did not return an array of vectors')
+    if (vectors.length !== count)
+      throw this.#unusable(`returned ${vectors.length} vectors for ${count} texts`)
+    return vectors.map((vector: unknown) => this.#toVector(vector))
+  }
+
+  #toVector(vector: unknown): Float32Array {
+    if (!(vector instanceof Float32Array) && !Array.isArray(vector))
+      throw this.#unusable('returned a vector that is neither a Float32Array nor an array of numbers')
+    if (vector.length !== this.dimensions)
+      throw this.#unusable(`returned ${vector.length} dimensions instead of ${this.dimensions}`)
+    const areFinite = vector.every((value: unknown) => typeof value === 'number' && Number.isFinite(value))
+    if (!areFinite) throw this.#unusable('returned a vector with values that are not finite numbers')
+    return vector instanceof Float32Array ? vector : Float32Array.from(vector)
+  }
+
+  #unusable(reason: string): ToolcribError {
+    return new ToolcribError('source-unavailable', `the embedder "${this.name}" ${reason}`)
+  }
+}
+
+/** The default cosine from which two texts are related. */
+const DEFAULT_RELATED_FROM = 0.2
+
+/** Far more than any model has. */
+const MAX_DIMENSIONS = 16_384
+
+function invalid(missing: string): ToolcribError {
+  return new ToolcribError('config-invalid', `an embedder needs ${missing}; see the Embedder type`)
+}
+
+function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

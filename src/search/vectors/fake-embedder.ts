@@ -4,8 +4,8 @@ import type { Embedder } from './embedder.ts'
 const DIMENSIONS = 256
 
 /**
- * An embedder for tests: every word has a direction of its own, but for those of one `meanings` entry, which share
- * theirs. A text points where its words do.
+ * An embedder for tests: every word has its own direction, except that the words of one `meanings` entry share one. A
+ * text's vector is the sum of its words'.
  */
 export function fakeEmbedder(meanings: readonly (readonly string[])[] = []): Embedder {
   const leaders = new Map(meanings.flatMap((words) => words.map((word) => [word, words[0] ?? word] as const)))
@@ -17,7 +17,7 @@ export function fakeEmbedder(meanings: readonly (readonly string[])[] = []): Emb
   }
 }
 
-/** The same, answering later, as a model on another machine does. */
+/** The same, but asynchronous, like a remote model. */
 export function slowEmbedder(embedder: Embedder): Embedder {
   return { ...embedder, embed: async (texts) => embedder.embed(texts) }
 }
@@ -32,7 +32,7 @@ function sumOf(words: readonly string[]): Float32Array {
   return length === 0 ? sum : sum.map((value) => value / length)
 }
 
-/** Signs drawn from a hash of the word: two words are all but perpendicular. */
+/** Random signs from a hash of the word, so two words are almost perpendicular. */
 function directionOf(word: string): number[] {
   let state = 0x811c9dc5
   for (const character of word) state = Math.imul(state ^ (character.codePointAt(0) ?? 0), 0x01000193)

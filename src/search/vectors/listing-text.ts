@@ -2,21 +2,21 @@ import { splitName, withoutHidden } from '../../names.ts'
 import type { Listing } from '../../tool.ts'
 import { parameterTexts } from '../lexical/parameter-texts.ts'
 
-/** What lies beyond is not read: nobody gains by a longer text, and the gist of a description is at its start. */
+/** Further characters are ignored: longer texts gain nothing, and a description starts with its main point. */
 const MAX_NAME_CHARACTERS = 256
 const MAX_DESCRIPTION_CHARACTERS = 300
 const MAX_HINT_CHARACTERS = 200
 const MAX_PARAMETERS = 5
 
 /**
- * What an embedder reads of a listing: name, title, hint, the start of the description, and the names of its first
- * parameters. The same listing always gives the same text.
+ * The part of a listing that an embedder reads: name, title, hint, the start of the description, and the names of its
+ * first parameters. Equal listings give equal texts.
  */
 export function listingText(listing: Listing): string {
   const name = nameText(listing).slice(0, MAX_NAME_CHARACTERS)
   const parameters = parameterTexts(listing.inputSchema).names.slice(0, MAX_PARAMETERS)
   const parts = [
-    // Twice, since it would drown in a long description.
+    // Twice, since a long description would drown it out.
     name,
     name,
     (listing.searchHint ?? '').slice(0, MAX_HINT_CHARACTERS),
@@ -26,7 +26,7 @@ export function listingText(listing: Listing): string {
   return withoutHidden(parts.filter((part) => part !== '').join('. '))
 }
 
-/** The words of a listing's name and title, after those of its server that are not in them anyway. */
+/** The words of a listing's name and title, preceded by those words of its server that they lack. */
 function nameText({ ownName, title, source }: Listing): string {
   const words = splitName(ownName)
   const origin = source.kind === 'mcp' ? splitName(source.server) : []

@@ -1,22 +1,22 @@
 import type { Listing } from '../../tool.ts'
-import type { Embedder } from './embedder.ts'
+import type { CheckedEmbedder } from './embedder.ts'
 import { listingText } from './listing-text.ts'
 import { type SavedVector, type TextKey, textKey } from './saved-vectors.ts'
 import { VectorIndex } from './vector-index.ts'
 
-/** Texts given to an embedder at once. */
+/** Maximum texts per call of an embedder. */
 const BATCH_SIZE = 256
 
-/** A listing and how alike it is to what was asked: a cosine. */
+/** A listing and its cosine similarity to the query. */
 export interface Likeness {
   readonly listing: Listing
   readonly similarity: number
 }
 
 export interface ListingVectorsOptions {
-  /** Vectors by the text they stand for: what is among them is not embedded. */
+  /** Saved vectors by text; these texts are not embedded again. */
   readonly saved: ReadonlyMap<TextKey, SavedVector>
-  /** Called when vectors were made. */
+  /** Called after new vectors were made. */
   onEmbedded(): void
 }
 
@@ -27,30 +27,30 @@ interface Waiting {
 }
 
 /**
- * The vectors of listings that come and go by source. An embedder that answers at once is done when `update` returns;
- * one that answers later is waited for with `ready`.
+ * The vectors of listings that are added and removed by source. With a synchronous embedder, `update` finishes the
+ * work; otherwise wait for `ready`.
  */
 export class ListingVectors {
-  readonly #embedder: Embedder
+  readonly #embedder: CheckedEmbedder
   readonly #options: ListingVectorsOptions
   readonly #vectors: VectorIndex
   readonly #listings: (Listing | undefined)[] = []
   readonly #keys: TextKey[] = []
   readonly #numbers = new Map<Listing, number>()
-  /** By number: how many sources hold the listing. */
+  /** By number: how many sources have the listing. */
   readonly #holders: number[] = []
   readonly #freeNumbers: number[] = []
   readonly #sources = new Map<string, ReadonlySet<Listing>>()
   readonly #waiting: Waiting[] = []
   #running: Promise<void> | undefined
 
-  constructor(embedder: Embedder, options: ListingVectorsOptions) {
+  constructor(embedder: CheckedEmbedder, options: ListingVectorsOptions) {
     this.#embedder = embedder
     this.#options = options
     this.#vectors = new VectorIndex(embedder.dimensions)
   }
 
-  /** Replaces all listings of one source; those already held (the same objects) cost nothing. */
+  /** Replaces all listings of one source; those already present (the same objects) cost nothing. */
   update(source: string, listings: readonly Listing[]): void {
     const before = this.#sources.get(source) ?? NONE
     const wanted = new Set(listings)
@@ -58,16 +58,20 @@ export class ListingVectors {
     for (const listing of before) if (!wanted.has(listing)) this.#release(listing)
     if (wanted.size === 0) this.#sources.delete(source)
     else this.#sources.set(source, wanted)
-    // Who asks next is told of a failure, and it is tried again then.
-    this.#work()?.catch(() => {})
+    // The next caller retries and receives the failure.
+    this.ready()?.catch(() => {})
   }
 
-  /** Undefined when every vector is there; else a promise of it, rejected when the embedder fails. */
+  /** Undefined if every vector is there; otherwise a promise that rejects if the embedder fails. */
   ready(): Promise<void> | undefined {
-    return this.#work()
+    try {
+      return this.#work()
+    } catch (failure) {
+      return Promise.reject(failure)
+    }
   }
 
-  /** At least the `count` accepted listings most alike to a vector, as far as there are so many; in no order. */
+  /** At least the `count` accepted listings nearest to a vector, or all if there are fewer; unordered. */
   nearest(vector: Float32Array, count: number, accepts?: (listing: Listing) => boolean): Likeness[] {
     const isAccepted = accepts && ((number: number) => this.#isAccepted(number, accepts))
     const likenesses: Likeness[] = []
@@ -84,7 +88,7 @@ export class ListingVectors {
     return number === undefined ? 0 : this.#vectors.similarity(vector, number)
   }
 
-  /** Adds the vectors held here to a collection. */
+  /** Adds these vectors to a collection. */
   save(into: Map<TextKey, SavedVector>): void {
     for (const number of this.#numbers.values()) {
       const vector = this.#vectors.get(number)
@@ -129,7 +133,7 @@ export class ListingVectors {
     this.#freeNumbers.push(number)
   }
 
-  /** Embeds what waits: at once when the embedder does, else one batch after the other. */
+  /** Embeds waiting texts: immediately if the embedder is synchronous, otherwise batch by batch. */
   #work(): Promise<void> | undefined {
     if (this.#running !== undefined) return this.#running
     while (this.#waiting.length > 0) {
@@ -174,7 +178,7 @@ export class ListingVectors {
     this.#options.onEmbedded()
   }
 
-  /** Whether a number still belongs to the listing that it was given to. */
+  /** Whether a number still belongs to the listing that it was assigned to. */
   #isHeld({ number, listing }: Waiting): boolean {
     return this.#listings[number] === listing
   }

@@ -1,13 +1,13 @@
 import { ToolcribError } from '../../errors.ts'
 import { HASH_SEED, hashed } from './text-hash.ts'
 
-/** A vector in bytes, and what one byte is worth. */
+/** A vector in bytes, and the scale of a byte. */
 export interface SavedVector {
   readonly values: Int8Array
   readonly scale: number
 }
 
-/** Names the text that a vector stands for. */
+/** Identifies the text of a vector. */
 export type TextKey = number
 
 const OTHER_SEED = 0x9747b28c
@@ -19,7 +19,7 @@ interface Header {
   readonly count: number
 }
 
-/** A key of 52 bits: two texts out of a million share one with a chance of one in ten thousand. */
+/** A 52-bit key: among a million texts, the chance of a collision is one in ten thousand. */
 export function textKey(text: string): TextKey {
   let first = HASH_SEED
   let second = OTHER_SEED
@@ -31,7 +31,7 @@ export function textKey(text: string): TextKey {
   return (first >>> 0) * 2 ** 20 + (second >>> 12)
 }
 
-/** Vectors as bytes that a file or a cache can keep. */
+/** Serialises vectors for a file or a cache. */
 export function packVectors(
   embedder: string,
   dimensions: number,
@@ -55,8 +55,8 @@ export function packVectors(
 }
 
 /**
- * Reads what `packVectors` wrote. Vectors of another embedder are left alone: the answer is empty. `config-invalid`
- * for bytes that are no saved vectors.
+ * Parses the output of `packVectors`. Returns undefined for vectors of another embedder. Throws `config-invalid` for
+ * other bytes.
  */
 export function unpackVectors(
   bytes: Uint8Array,
@@ -92,9 +92,7 @@ function readHeader(bytes: Uint8Array): { header: Header; start: number } {
 }
 
 function notVectors(cause?: unknown): ToolcribError {
-  return new ToolcribError(
-    'config-invalid',
-    'these bytes are no saved vectors; delete the file, it is made anew',
-    { cause },
-  )
+  return new ToolcribError('config-invalid', 'not saved vectors; delete the file to have it created again', {
+    cause,
+  })
 }

@@ -1,12 +1,11 @@
 /**
- * Makes sketches of vectors: the signs of their coordinates, 32 to a number, after a fixed rotation. The angle between
- * two vectors shows in how many signs differ; the rotation spreads what a vector says evenly, so that each sign tells
- * as much as any other.
+ * Makes sketches of vectors: the signs of their coordinates, 32 per number, after a fixed rotation. The number of
+ * differing signs approximates the angle between two vectors; the rotation spreads information evenly over the signs.
  */
 export class Sketcher {
-  /** Numbers in a sketch. */
+  /** Numbers per sketch. */
   readonly words: number
-  /** The vector on its way; one serves all, since making a sketch is not interrupted. */
+  /** Scratch buffer; one is enough, since sketching is synchronous. */
   readonly #values: Float32Array
   /** By round: which coordinates change their sign. */
   readonly #flips: readonly Float32Array[]
@@ -21,7 +20,7 @@ export class Sketcher {
     )
   }
 
-  /** Writes the sketch of a vector, whatever its length, into some numbers from `start` on. */
+  /** Writes the sketch of a vector of any length into `into`, from `start` on. */
   sketch(vector: Float32Array | Int8Array, into: Int32Array, start: number): void {
     const values = this.#values
     values.fill(0)
@@ -41,7 +40,7 @@ const WORD = 32
 const SMALLEST = 8 * WORD
 const SEEDS = [0x9e3779b1, 0x85ebca6b]
 
-/** Flips some signs, then a Walsh–Hadamard transform in place: n·log n steps instead of n² for a rotation. */
+/** Flips some signs, then applies a Walsh–Hadamard transform in place: n·log n steps instead of n² for a rotation. */
 function spread(values: Float32Array, flips: Float32Array): void {
   const size = values.length
   for (let at = 0; at < size; at++) values[at] = (values[at] as number) * (flips[at] as number)

@@ -1,4 +1,4 @@
-/** Where a hash starts; feed it characters with `hashed`. (FNV-1a) */
+/** The seed of an FNV-1a hash; add characters with `hashed`. */
 export const HASH_SEED = 0x811c9dc5
 
 export function hashed(hash: number, code: number): number {

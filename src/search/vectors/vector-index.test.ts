@@ -95,7 +95,7 @@ describe('saved vectors', () => {
     shifted.set(bytes, 1)
     expect(unpackVectors(shifted.subarray(1), 'model', 4)).toEqual(new Map([[textKey('a text'), entry]]))
     expect(unpackVectors(bytes, 'model', 5).size).toBe(0)
-    expect(() => unpackVectors(bytes.subarray(0, bytes.length - 1), 'model', 4)).toThrow('no saved vectors')
+    expect(() => unpackVectors(bytes.subarray(0, bytes.length - 1), 'model', 4)).toThrow('not saved vectors')
   })
 
   it('are keyed so that texts that differ in order differ', () => {

@@ -4,15 +4,15 @@ import { Sketcher } from './sign-bits.ts'
 const STEPS = 127
 
 /**
- * Vectors by number, in bytes, with a sketch of signs for each. A search compares sketches first, which takes
- * microseconds for thousands, and scores exactly only what came closest. Vectors come and go in place.
+ * Vectors by number, in bytes, with a sign sketch for each. A search compares sketches first, which takes
+ * microseconds for thousands, and scores only the closest exactly. Vectors are added and removed in place.
  */
 export class VectorIndex {
   readonly dimensions: number
   readonly #sketcher: Sketcher
   #values: Int8Array
   #sketches: Int32Array
-  /** By number: what a byte is worth; 0 where there is no vector. */
+  /** By number: the scale of a byte; 0 if there is no vector. */
   #scales: Float32Array
   #end = 0
   #distances = new Uint16Array(0)
@@ -25,12 +25,12 @@ export class VectorIndex {
     this.#scales = new Float32Array(0)
   }
 
-  /** Bytes held, for whoever counts memory. */
+  /** Size in bytes, for memory accounting. */
   get bytes(): number {
     return this.#values.byteLength + this.#sketches.byteLength + this.#scales.byteLength
   }
 
-  /** Sets the vector of a number; one of zeros is not kept. */
+  /** Sets the vector of a number; a zero vector is not stored. */
   set(number: number, vector: Float32Array): void {
     let largest = 0
     for (let at = 0; at < vector.length; at++) largest = Math.max(largest, Math.abs(vector[at] as number))
@@ -46,11 +46,11 @@ export class VectorIndex {
     this.#place(number, vector, scale)
   }
 
-  /** Sets the vector of a number as `get` gave it. */
+  /** Sets the vector of a number as returned by `get`. */
   restore(number: number, { values, scale }: { readonly values: Int8Array; readonly scale: number }): void {
     this.#reserve(number)
     this.#values.set(values, number * this.dimensions)
-    // The signs of a vector do not hang on its scale.
+    // A vector's signs do not depend on its scale.
     this.#place(number, values, scale)
   }
 
@@ -60,7 +60,7 @@ export class VectorIndex {
     while (this.#end > 0 && this.#scales[this.#end - 1] === 0) this.#end--
   }
 
-  /** The vector of a number as it is held: bytes, and what one is worth. */
+  /** The stored vector of a number: bytes and their scale. */
   get(number: number): { readonly values: Int8Array; readonly scale: number } | undefined {
     const scale = this.#scales[number] ?? 0
     if (scale === 0) return undefined
@@ -68,7 +68,7 @@ export class VectorIndex {
     return { values: this.#values.subarray(start, start + this.dimensions), scale }
   }
 
-  /** How alike a vector and the one of a number are; 0 when it has none. */
+  /** The similarity of a vector to that of a number; 0 if it has none. */
   similarity(vector: Float32Array, number: number): number {
     const values = this.#values
     const start = number * this.dimensions
@@ -87,14 +87,14 @@ export class VectorIndex {
   }
 
   /**
-   * At least `count` numbers whose sketches are closest to a vector's, in no order: more where sketches tie, all when
-   * there are no more. A number that `accepts` refuses is not counted; it is asked only of those that come close.
+   * At least `count` numbers whose sketches are closest to a vector's, unordered: more if sketches tie, all if there
+   * are fewer. Numbers that `accepts` rejects are not counted; it is called only for close ones.
    */
   nearest(vector: Float32Array, count: number, accepts?: (number: number) => boolean): number[] {
     const distances = this.#measure(vector)
     const byDistance = countedByDistance(distances, this.#end, this.#sketcher.words * 32)
     const found: number[] = []
-    // Rings around the vector, each with several times as many as were looked at: most often the first is enough.
+    // Searches outwards in rings, each several times as large as the last: usually the first is enough.
     let inner = 0
     for (let wanted = count; found.length < count && inner < byDistance.length; wanted *= 4) {
       const outer = Math.max(inner + 1, distanceOf(wanted, byDistance))
@@ -105,7 +105,7 @@ export class VectorIndex {
     return found
   }
 
-  /** How far each sketch is from a vector's, by number. */
+  /** The distance of each sketch from a vector's, by number. */
   #measure(vector: Float32Array): Uint16Array {
     const { words } = this.#sketcher
     if (this.#distances.length < this.#end) this.#distances = new Uint16Array(this.#scales.length)
@@ -134,7 +134,9 @@ export class VectorIndex {
 
 const WORDS_AT_A_TIME = 8
 
-/** How many numbers there are at each distance. On its own, as are the loops below: they compile better for it. */
+/**
+ * How many numbers there are at each distance. A separate function, like the loops below, since it compiles better.
+ */
 function countedByDistance(distances: Uint16Array, end: number, farthest: number): Uint32Array {
   const counts = new Uint32Array(farthest + 1)
   for (let number = 0; number < end; number++) {
@@ -144,7 +146,7 @@ function countedByDistance(distances: Uint16Array, end: number, farthest: number
   return counts
 }
 
-/** The numbers at a distance of `inner` or more, but less than `outer`. */
+/** The numbers at a distance of at least `inner` and less than `outer`. */
 function numbersWithin(distances: Uint16Array, end: number, inner: number, outer: number): number[] {
   const numbers: number[] = []
   for (let number = 0; number < end; number++) {
@@ -154,7 +156,7 @@ function numbersWithin(distances: Uint16Array, end: number, inner: number, outer
   return numbers
 }
 
-/** The distance below which there are so many; past the last when there are not. */
+/** The distance below which there are `wanted` numbers; past the last if there are fewer. */
 function distanceOf(wanted: number, byDistance: Uint32Array): number {
   let distance = 0
   for (let seen = 0; seen < wanted && distance < byDistance.length; distance++)
@@ -163,9 +165,9 @@ function distanceOf(wanted: number, byDistance: Uint32Array): number {
 }
 
 /**
- * Counts for each sketch the signs in which eight of its numbers differ from those of another. Each number becomes eight
- * counts of four bits; as many are summed as have room, then they are summed across. Written out, since a loop within
- * the loop takes half as long again.
+ * Counts, for each sketch, the signs in which eight of its numbers differ from those of another. Each number becomes
+ * eight 4-bit counts, which are summed as long as they have room and then summed across. Unrolled, since a nested
+ * loop takes half as long again.
  */
 function addDistances(
   sketches: Int32Array,
@@ -194,7 +196,7 @@ function addDistances(
   }
 }
 
-/** How many bits are set in each four. */
+/** The number of set bits in each group of four. */
 function bitsByFour(bits: number): number {
   const byTwo = bits - ((bits >>> 1) & 0x55555555)
   return ((byTwo & 0x33333333) + ((byTwo >>> 2) & 0x33333333)) | 0

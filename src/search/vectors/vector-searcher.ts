@@ -1,23 +1,23 @@
 import type { Searcher, SearchIndex } from '../searcher.ts'
-import type { Embedder } from './embedder.ts'
+import type { CheckedEmbedder } from './embedder.ts'
 import { ListingVectors } from './listing-vectors.ts'
 import { packVectors, type SavedVector, type TextKey, unpackVectors } from './saved-vectors.ts'
 
-/** A searcher whose vectors can be kept, so that a known catalogue need not be embedded again. */
+/** A searcher whose vectors can be saved, so that a known catalogue need not be embedded again. */
 export interface VectorSearcher extends Searcher {
-  /** The model that its vectors are of. */
+  /** The model that made its vectors. */
   readonly embedderName: string
   /**
-   * The vectors of all listings in its indexes, keyed by a hash of their text, and of what was imported as much as is
-   * worth keeping.
+   * The vectors of all listings in its indexes, keyed by a hash of their text, plus a limited number of imported
+   * ones.
    */
   exportVectors(): Uint8Array
   /**
-   * Takes back what `exportVectors` gave, for listings that come from now on; how many there were. Those of another
-   * embedder are ignored. Throws `config-invalid` for other bytes.
+   * Imports the output of `exportVectors` for listings added from now on; returns how many vectors it had. Vectors of
+   * another embedder are ignored. Throws `config-invalid` for other bytes.
    */
   importVectors(bytes: Uint8Array): number
-  /** Calls a listener whenever listings were embedded, which imported ones are not. Answers how to stop it. */
+  /** Calls the listener whenever listings were embedded, not imported. Returns a function that removes it. */
   onEmbedded(listener: () => void): () => void
 }
 
@@ -25,18 +25,18 @@ export function isVectorSearcher(searcher: Searcher): searcher is VectorSearcher
   return 'exportVectors' in searcher && 'importVectors' in searcher && 'onEmbedded' in searcher
 }
 
-/** Vectors of listings that went are kept for their return, but not for ever. */
+/** Vectors of removed listings are kept in case they return, up to this limit. */
 const MAX_EXPORTED = 50_000
 
-/** Makes a searcher on vectors; `openIndex` says how its indexes rank. */
+/** Creates a searcher on vectors; `openIndex` defines how its indexes rank. */
 export function vectorSearcher(
   name: string,
-  embedder: Embedder,
+  embedder: CheckedEmbedder,
   openIndex: (vectors: ListingVectors) => SearchIndex,
 ): VectorSearcher {
   const saved = new Map<TextKey, SavedVector>()
   const listeners = new Set<() => void>()
-  // Indexes belong to whoever opened them: they are not kept alive for an export.
+  // Weak references, so that an export does not keep closed indexes alive.
   let opened: WeakRef<ListingVectors>[] = []
   return {
     name,
@@ -54,7 +54,7 @@ export function vectorSearcher(
     exportVectors() {
       const held = new Map<TextKey, SavedVector>()
       for (const reference of opened) reference.deref()?.save(held)
-      // What is in use goes last, so that the longest unused is the first to be dropped.
+      // Vectors in use come last, so that the longest unused are dropped first.
       const unused = [...saved].filter(([key]) => !held.has(key))
       const kept = [...unused, ...held].slice(-Math.max(MAX_EXPORTED, held.size))
       return packVectors(embedder.name, embedder.dimensions, new Map(kept))

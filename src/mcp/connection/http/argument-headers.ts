@@ -2,9 +2,8 @@ import { isRecord } from '../../../json.ts'
 import type { JsonSchema } from '../../../tool.ts'
 
 /**
- * The headers in which a modern server wants arguments repeated: one for each property that its schema marks with
- * `x-mcp-header`. Undefined when there are none, or when the schema marks them wrongly, with a name that is not a token or
- * is used twice.
+ * The headers in which a modern server requires arguments to be repeated: one per property that its schema marks with
+ * `x-mcp-header`. Undefined when there are none, or when a header name is not a valid token or is used twice.
  */
 export function argumentHeaders(
   inputSchema: JsonSchema | undefined,
@@ -46,7 +45,7 @@ function valueAt(args: unknown, path: readonly string[]): unknown {
   return value
 }
 
-/** Only texts, booleans and numbers that survive the journey have a form as a header. */
+/** Only strings, booleans and safe numbers have a header form. */
 function toText(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'boolean') return String(value)
@@ -57,7 +56,7 @@ function toText(value: unknown): string | undefined {
 const PLAIN = /^[\t\x20-\x7e]+$/
 const ENCODED = /^=\?base64\?.*\?=$/
 
-/** Whatever a header cannot carry as it is goes as Base64, in the form the protocol gives it. */
+/** Encodes text that a header cannot carry as Base64, in the form that the protocol defines. */
 function encode(text: string): string {
   const isPlain = PLAIN.test(text) && text.trim() === text && !ENCODED.test(text)
   return isPlain ? text : `=?base64?${Buffer.from(text, 'utf8').toString('base64')}?=`

@@ -2,60 +2,60 @@ import { describeError } from '../../../errors.ts'
 
 const MAX_CHARACTERS = 200
 
-/** What the SDK throws when a server answers with a status instead of a message. */
+/** What the SDK throws when a server responds with an HTTP error status. */
 export interface HttpFailure extends Error {
   readonly status: number
   readonly data: { readonly [field: string]: unknown }
 }
 
-/** By its fields: to load the SDK for its class takes longer than a search. */
+/** Checks fields instead of the class: loading the SDK takes longer than a search. */
 export function isHttpFailure(error: unknown): error is HttpFailure {
   return error instanceof Error && error.name === 'SdkHttpError' && 'status' in error && 'data' in error
 }
 
-/** What a server answered instead of a message, in one line. A page for people is left out. */
+/** Describes an HTTP error response in one line. HTML pages are left out. */
 export function describeHttpError({ status, message, data }: HttpFailure): string {
-  // The SDK says where it would have gone, and why it did not.
+  // The SDK's message says where the redirect led and why it was not followed.
   if (status >= 300 && status < 400) return message.replace(/^[^:]*: |\s*\(redirectPolicy.*\)$/g, '')
   const text =
     String(data.text ?? '')
       .trim()
       .split('\n', 1)[0] ?? ''
   const said = text === '' || text.startsWith('<') ? '' : `: ${text.slice(0, MAX_CHARACTERS)}`
-  return `it answered with HTTP ${status}${said}`
+  return `it responded with HTTP ${status}${said}`
 }
 
-/** The same, with the next step where there is one, for a server that cannot be connected. */
+/** Describes an HTTP error during connecting, with the next step where there is one. */
 export function describeHttpRefusal(error: HttpFailure): string {
   const step = STATUS_STEPS[error.status]
   return step === undefined ? describeHttpError(error) : `${step} (${describeHttpError(error)})`
 }
 
 const STATUS_STEPS: Readonly<Record<number, string>> = {
-  401: 'it asks for authorization; set an Authorization header, or pass oauth',
-  403: 'it refuses access; check that its token is valid and allows this',
-  404: 'there is no MCP server at this address; correct its url',
-  405: 'there is no MCP server at this address; correct its url',
-  429: 'it gets too many requests; try later',
+  401: 'it requires authorization; set an Authorization header, or pass oauth',
+  403: 'it denied access; check that the token is valid and has the required permissions',
+  404: 'there is no MCP server at this address; check its url',
+  405: 'there is no MCP server at this address; check its url',
+  429: 'it is rate limited; try again later',
 }
 /**
- * Why an address cannot be reached, in one line with the next step; undefined when the failure is of another kind.
- * Whatever follows the path is left out, because it may hold a key.
+ * Describes in one line why an address cannot be reached, with the next step; undefined for any other error. The
+ * query is left out, because it may contain a key.
  */
 export function describeUnreachable(url: URL, error: unknown): string | undefined {
   const causes = causesOf(error)
-  // What fetch throws when it got no answer; why stands in its cause.
+  // What fetch throws when there was no response; the reason is in its cause.
   const failed = causes.findIndex((cause) => cause instanceof TypeError && cause.message === 'fetch failed')
   if (failed < 0) return undefined
   const reason = causes[failed + 1] ?? causes[failed]
   const code = reason !== undefined && 'code' in reason ? String(reason.code) : describeError(reason)
   const step = NETWORK_STEPS[code] ?? 'check its url, and that the server is running'
-  return `nothing answers at ${url.origin}${url.pathname} (${code}); ${step}`
+  return `no response from ${url.origin}${url.pathname} (${code}); ${step}`
 }
 
 const NETWORK_STEPS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'start the server, or correct its url',
-  ENOTFOUND: 'there is no such host: correct its url',
+  ECONNREFUSED: 'start the server, or check its url',
+  ENOTFOUND: 'the host does not exist; check its url',
 }
 
 const MAX_CAUSES = 8

@@ -9,7 +9,7 @@ import {
 import { handOn, MessageGuard, type Verdict } from '../message-guard.ts'
 import type { GuardedTransport, SendOptions } from '../requests.ts'
 
-/** Another transport, with a guard between it and the protocol code. */
+/** Wraps another transport with a guard between it and the protocol code. */
 export class HttpTransport implements GuardedTransport {
   onclose?: () => void
   onerror?: (error: Error) => void
@@ -18,7 +18,7 @@ export class HttpTransport implements GuardedTransport {
   readonly guard = new MessageGuard()
   readonly #inner: Transport
   readonly #onWarning: (warning: string) => void
-  /** Lets go of the stream on which a request waits for its answer. */
+  /** Aborts the stream on which a request waits for its response. */
   readonly #streams = new Map<unknown, AbortController>()
   #closing: Promise<void> | undefined
   #closedBecause: string | undefined
@@ -36,13 +36,13 @@ export class HttpTransport implements GuardedTransport {
     }
     inner.onclose = () => {
       const { onclose } = this
-      // Once only: what listens may close the transport again.
+      // Only once: the listener may close the transport again.
       delete this.onclose
       onclose?.()
     }
   }
 
-  /** Why it closed, where it did so by itself. */
+  /** Why it closed, if the server closed it. */
   get closedBecause(): string | undefined {
     return this.#closedBecause
   }
@@ -91,10 +91,10 @@ export class HttpTransport implements GuardedTransport {
     const onRequestStreamEnd = () => {
       options.onRequestStreamEnd?.()
       this.#streams.delete(id)
-      // Nobody sends on another stream what belongs on this one.
+      // A response that belongs on this stream will not arrive on another.
       if (!this.guard.isWaiting(id)) return
-      const { message, warning } = this.guard.fail(id, 'its answer broke off')
-      // A subscription may end at any time; that is not a fault.
+      const { message, warning } = this.guard.fail(id, 'its response was cut off')
+      // A subscription may end at any time; that is not an error.
       this.#deliver(options.isUpkeep ? { message } : { message, warning })
     }
     const requestSignal = options.requestSignal
@@ -103,13 +103,13 @@ export class HttpTransport implements GuardedTransport {
     try {
       await this.#inner.send(message, { ...options, requestSignal, onRequestStreamEnd })
     } catch (error) {
-      // What was not sent is answered by nobody.
+      // A request that was not sent gets no response.
       forget()
       throw error
     }
   }
 
-  /** An older server may go on with a call that was cancelled; its stream is not waited for. */
+  /** An older server may continue a cancelled call; do not wait for its stream. */
   #letGo(id: unknown): void {
     this.#streams.get(id)?.abort()
     this.#streams.delete(id)
@@ -120,13 +120,13 @@ export class HttpTransport implements GuardedTransport {
     if (message !== undefined) handOn(message, this)
   }
 
-  /** Old servers answer everything on one stream. A new one would be of a session that knows nothing of this one. */
+  /** Old servers send every response on one stream. A new stream would belong to another session. */
   #lost(error: SseError): void {
-    this.#closedBecause ??= `its stream of events broke off: ${error.message}`
+    this.#closedBecause ??= `its event stream was cut off: ${error.message}`
     void this.close().catch(() => {})
   }
 
-  /** A session that nobody will use again is given back, if the server takes it quickly. */
+  /** Ends the server's session, without waiting long for the server to confirm. */
   async #end(): Promise<void> {
     const inner = this.#inner
     if (inner instanceof StreamableHTTPClientTransport && inner.sessionId !== undefined) {

@@ -6,42 +6,60 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
+import { describeError } from '../../../errors.ts'
+import type { Schedule } from '../../../time.ts'
 import type { Authorization, TokenStore } from '../../cache/token-store.ts'
 import type { ServerConfig } from '../../config/server-config.ts'
+import { within } from '../deadline.ts'
 
-/** How servers that ask for authorization get it. */
+/** How to authorize with servers that require it. */
 export interface OAuthOptions {
-  /** Where tokens rest; see `fileTokenStore()`. */
-  readonly store: TokenStore
-  /** Where the authorization server sends the user back to; needed with `authorize`. */
+  /** Stores tokens. Default: `store` of `connectServers()`. See also `fileTokenStore()`. */
+  readonly store?: TokenStore
+  /** Where the authorization server redirects the user; required with `authorize`. */
   readonly redirectUrl?: string
   /**
-   * Lets the user consent at `url` and resolves with the parameters of the address they come back to. Without it only
-   * tokens that are stored already, and can be refreshed, are used.
+   * Sends the user to `url` for consent and resolves with the query parameters of the redirect. Without it, only
+   * stored tokens are used and refreshed.
    */
   readonly authorize?: (request: { readonly server: string; readonly url: URL }) => Promise<URLSearchParams>
 }
 
-/** One server's authorization, as the SDK's flows ask for it. All of it rests in the store. */
+/** The options, with the token store decided. */
+export interface OAuthSettings extends OAuthOptions {
+  readonly store: TokenStore
+}
+
+interface SessionPowers {
+  readonly schedule: Schedule
+  /** Called when the store fails. */
+  readonly onWarning: (warning: string) => void
+}
+
+/** Time limit for reading or writing tokens; a store that hangs must not block a server's start. */
+const STORE_MS = 2_000
+
+/** One server's authorization, in the form that the SDK's OAuth flows use. Everything is kept in the store. */
 export class OAuthSession implements OAuthClientProvider {
   readonly #key: string
   readonly #config: ServerConfig
-  readonly #options: OAuthOptions
+  readonly #options: OAuthSettings & SessionPowers
   readonly #state: string = randomUUID()
   #authorizationUrl: URL | undefined
+  #known: Authorization = {}
 
-  constructor(server: string, config: ServerConfig, options: OAuthOptions) {
+  constructor(server: string, config: ServerConfig, options: OAuthSettings & SessionPowers) {
     this.#key = `${server} ${config.url}`
     this.#config = config
     this.#options = options
   }
 
-  /** Where the user has to consent, once a flow has come that far. */
+  /** Where the user must consent; undefined until the flow gets there. */
   get authorizationUrl(): URL | undefined {
     return this.#authorizationUrl
   }
 
-  /** True for the parameters of this flow's own way back. */
+  /** True when the callback parameters belong to this flow. */
   isOwn(callback: URLSearchParams): boolean {
     return callback.get('state') === this.#state
   }
@@ -105,15 +123,31 @@ export class OAuthSession implements OAuthClientProvider {
   }
 
   invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): Promise<void> {
-    if (scope !== 'all') return this.#save({ [scope]: undefined })
-    return this.#options.store.save(this.#key, {})
+    return scope === 'all' ? this.#write({}) : this.#save({ [scope]: undefined })
   }
 
+  // Read the store first: another process may have refreshed the tokens. If it fails, use the tokens in memory.
   async #load(): Promise<Authorization> {
-    return (await this.#options.store.load(this.#key)) ?? {}
+    const { store, schedule, onWarning } = this.#options
+    try {
+      return (await within(STORE_MS, store.load(this.#key), schedule)) ?? this.#known
+    } catch (error) {
+      onWarning(`its tokens could not be read: ${describeError(error)}`)
+      return this.#known
+    }
   }
 
   async #save(part: Authorization): Promise<void> {
-    await this.#options.store.save(this.#key, { ...(await this.#load()), ...part })
+    await this.#write({ ...(await this.#load()), ...part })
+  }
+
+  async #write(authorization: Authorization): Promise<void> {
+    const { store, schedule, onWarning } = this.#options
+    this.#known = authorization
+    try {
+      await within(STORE_MS, store.save(this.#key, authorization), schedule)
+    } catch (error) {
+      onWarning(`its tokens could not be stored: ${describeError(error)}`)
+    }
   }
 }

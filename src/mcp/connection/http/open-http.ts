@@ -10,10 +10,12 @@ import { describeHttpRefusal, describeUnreachable, isHttpFailure } from './descr
 import { HttpTransport } from './http-transport.ts'
 import { type OAuthOptions, OAuthSession } from './oauth-session.ts'
 
-/** Connects over streamable HTTP, or over SSE to a server that expects that. */
+/** Connects over streamable HTTP, or falls back to SSE for a server that expects it. */
 export async function openHttp(request: OpenRequest, options: OpenOptions): Promise<Connection> {
   const { server, config, onWarning } = request
-  const session = options.oauth && new OAuthSession(server, config, options.oauth)
+  const session =
+    options.oauth &&
+    new OAuthSession(server, config, { ...options.oauth, schedule: options.schedule, onWarning })
   const url = new URL(config.url ?? '')
   const settings = {
     requestInit: { headers: { ...config.headers } },
@@ -31,7 +33,12 @@ export async function openHttp(request: OpenRequest, options: OpenOptions): Prom
       if (!isUnauthorized(error)) throw error
       await authorize(server, session, options.oauth, inner)
       request.deadline.restart()
-      return connect(new HttpTransport(create(), onWarning), request, options, 'auto')
+      return connect(new HttpTransport(create(), onWarning), request, options, 'auto').catch(
+        (second: unknown) => {
+          if (!isUnauthorized(second)) throw second
+          throw new Error('it rejected the authorization that it has just issued', { cause: second })
+        },
+      )
     }
   }
   const named = (error: unknown) => {
@@ -45,7 +52,7 @@ export async function openHttp(request: OpenRequest, options: OpenOptions): Prom
   try {
     return await open(streamable)
   } catch (error) {
-    // What an old server says to a POST it does not expect.
+    // How an old server rejects an unexpected POST.
     if (!isHttpFailure(error) || ![400, 404, 405, 406].includes(error.status)) throw named(error)
     if (request.deadline.isOver) throw named(error)
     return await open(sse).catch(() => {
@@ -54,7 +61,7 @@ export async function openHttp(request: OpenRequest, options: OpenOptions): Prom
   }
 }
 
-/** How an answer that broke off is requested again: soon and not for long, because somebody waits for it. */
+/** How an interrupted response is requested again: soon, and not for long, because a caller is waiting. */
 const RECONNECTION = {
   initialReconnectionDelay: 250,
   reconnectionDelayGrowFactor: 2,
@@ -72,24 +79,24 @@ async function authorize(
   oauth: OAuthOptions | undefined,
   transport: StreamableHTTPClientTransport | SSEClientTransport,
 ): Promise<void> {
-  if (!session) throw new Error('it asks for authorization; set an Authorization header, or pass oauth')
+  if (!session) throw new Error('it requires authorization; set an Authorization header, or pass oauth')
   const url = session.authorizationUrl
-  if (!url || !oauth?.authorize) throw new Error('it asks for authorization, and there is nobody to give it')
+  if (!url || !oauth?.authorize) throw new Error('it requires authorization by a user; pass oauth.authorize')
   let callback: URLSearchParams
   try {
     callback = await oauth.authorize({ server, url })
   } catch (cause) {
-    throw new Error(`it was not authorized: ${describeError(cause)}`, { cause })
+    throw new Error(`authorization failed: ${describeError(cause)}`, { cause })
   }
-  if (!session.isOwn(callback)) throw new Error('the authorization that came back is not the one asked for')
+  if (!session.isOwn(callback)) throw new Error('the OAuth callback does not match the request')
   await transport.finishAuth(callback)
 }
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 /**
- * A fetch whose responses hold no message longer than allowed: a body of JSON is one message, a stream of events has one
- * per event. A longer one is cut off with an error.
+ * Wraps fetch so that no message exceeds the limit: a JSON body is one message, an event stream has one per event. A
+ * longer message ends in an error.
  */
 function limitResponses(fetch: Fetch, maxMessageBytes: number): Fetch {
   return async (url, init) => {
@@ -118,7 +125,7 @@ function limitBytes(maxBytes: number, isEventStream: boolean): TransformStream<U
       }
       if (!isEventStream) bytes += chunk.length
       if (bytes > maxBytes)
-        controller.error(new Error(`its answer is longer than ${maxBytes} bytes; ask it for less`))
+        controller.error(new Error(`its response is longer than ${maxBytes} bytes; request less data`))
       else controller.enqueue(chunk)
     },
   })

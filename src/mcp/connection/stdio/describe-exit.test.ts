@@ -4,7 +4,7 @@ import { describeExit } from './describe-exit.ts'
 const exited = { code: 1, signal: null }
 
 describe('describeExit', () => {
-  it('repeats the reason of npm, not where its log is', () => {
+  it("reports npm's reason, not the path of its log", () => {
     const words = [
       'npm error code E404',
       'npm error 404 Not Found - GET https://registry.npmjs.org/nowhere - Not found',
@@ -13,24 +13,26 @@ describe('describeExit', () => {
       'npm error A complete log of this run can be found in: /root/.npm/_logs/debug-0.log',
     ].join('\n')
     expect(describeExit(exited, 'npx', words)).toBe(
-      'it exited with code 1; it said: npm error 404 Not Found - GET https://registry.npmjs.org/nowhere - Not found',
+      'it exited with code 1; last output: npm error 404 Not Found - GET https://registry.npmjs.org/nowhere - Not found',
     )
   })
 
-  it('repeats the error above a stack', () => {
+  it('reports the error above a stack trace', () => {
     const words = [
       "Error: Cannot find module './server.js'",
       '    at Function.throwError (node:internal/modules/loader:1:1)',
       '',
       'Node.js v22.0.0',
     ].join('\n')
-    expect(describeExit(exited, 'node', words)).toContain("it said: Error: Cannot find module './server.js'")
+    expect(describeExit(exited, 'node', words)).toContain(
+      "last output: Error: Cannot find module './server.js'",
+    )
   })
 
-  it('repeats the last line where none speaks of an error', () => {
+  it('reports the last line when no line mentions an error', () => {
     expect(describeExit(exited, 'x', 'starting\nAPI_KEY is not set\n\n')).toBe(
-      'it exited with code 1; it said: API_KEY is not set',
+      'it exited with code 1; last output: API_KEY is not set',
     )
-    expect(describeExit({ code: null, signal: 'SIGKILL' }, 'x', '')).toBe('it was ended by SIGKILL')
+    expect(describeExit({ code: null, signal: 'SIGKILL' }, 'x', '')).toBe('it was killed by SIGKILL')
   })
 })

@@ -1,15 +1,18 @@
 import type { ServerExit } from './server-process.ts'
 
-/** Why a server is gone, in a line: how it ended and what it said of it. */
+/** Describes in one line how a server ended and what it last said. */
 export function describeExit({ code, signal }: ServerExit, command: string, lastWords: string): string {
   const said = tellingLine(lastWords)
-  if (code === 127) return `the command "${command}" was not found; is it installed and on the PATH?`
-  if (code === 126) return `the command "${command}" cannot be executed`
-  const how = signal ? `it was ended by ${signal}` : `it exited with code ${code}`
-  return said === '' ? how : `${how}; it said: ${said}`
+  if (code === 127) return `command "${command}" not found; install it, or add it to the PATH`
+  if (code === 126) return `command "${command}" cannot be executed; check its file permissions`
+  const how = signal ? `it was killed by ${signal}` : `it exited with code ${code}`
+  return said === '' ? how : `${how}; last output: ${said}`
 }
 
-/** npm tells its reason first and where its log is last; others tell their error last, but for a stack. */
+/**
+ * npm prints its reason first and the path of its log last; other programs print the error last, apart from a stack
+ * trace.
+ */
 function tellingLine(text: string): string {
   const lines = text
     .split('\n')

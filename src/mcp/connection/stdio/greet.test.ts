@@ -10,23 +10,26 @@ const DISCOVERED = { supportedVersions: ['2026-07-28'], capabilities: { tools: {
 const INITIALIZED = { protocolVersion: '2025-11-25', capabilities: {} }
 
 describe('greet', () => {
-  it('takes a server for a modern one that answers in the new way', async () => {
+  it('detects a modern server by its response to the modern greeting', async () => {
     const server = new ScriptedServer({ 'server/discover': { result: DISCOVERED } })
     expect(await server.greet()).toEqual({ kind: 'modern', discover: DISCOVERED })
     expect(server.asked).toEqual(['server/discover'])
   })
 
   it.each([
-    ['refuses the question', { error: { code: -32_601, message: 'Method not found' } }],
-    ['speaks no revision that we do', { result: { supportedVersions: ['2031-01-01'], capabilities: {} } }],
-    ['answers with something else', { result: {} }],
-  ])('takes a server for an old one that %s', async (_what, answer) => {
+    ['rejects the greeting', { error: { code: -32_601, message: 'Method not found' } }],
+    [
+      'supports no revision that we support',
+      { result: { supportedVersions: ['2031-01-01'], capabilities: {} } },
+    ],
+    ['responds with something else', { result: {} }],
+  ])('treats a server as old when it %s', async (_what, answer) => {
     const server = new ScriptedServer({ 'server/discover': answer })
     expect(await server.greet()).toEqual({ kind: 'legacy' })
     expect(server.asked).toEqual(['server/discover'])
   })
 
-  it('greets a server that ignores the question in the old way after a second, and not again later', async () => {
+  it('greets a silent server in the old way after a second, and only once', async () => {
     const server = new ScriptedServer({ initialize: { result: INITIALIZED } })
     const greeting = server.greet()
     await server.pass(999)
@@ -38,7 +41,7 @@ describe('greet', () => {
     expect(server.guard.isInUse).toBe(false)
   })
 
-  it('waits for a modern server that was slow and refuses the old greeting', async () => {
+  it('waits for a slow modern server that rejects the old greeting', async () => {
     const server = new ScriptedServer({})
     const greeting = server.greet()
     await server.pass(5_000)
@@ -48,7 +51,7 @@ describe('greet', () => {
     expect(await greeting).toMatchObject({ kind: 'modern' })
   })
 
-  it('takes a modern server for one that ignores the old greeting', async () => {
+  it('detects a modern server that ignores the old greeting', async () => {
     const server = new ScriptedServer({})
     const greeting = server.greet()
     await server.pass(2_000)
@@ -57,7 +60,7 @@ describe('greet', () => {
     expect(await greeting).toMatchObject({ kind: 'modern' })
   })
 
-  it('has a server that was slow and speaks both started again, while there is time', async () => {
+  it('restarts a slow server that supports both eras, while there is time', async () => {
     const slow = async (bootMs: number) => {
       const server = new ScriptedServer({})
       const greeting = server.greet()
@@ -71,7 +74,7 @@ describe('greet', () => {
     expect(await slow(20_000)).toEqual({ kind: 'legacy' })
   })
 
-  it('gives a server that was modern the last time as long as it needs', async () => {
+  it('gives a server that was modern last time as long as it needs', async () => {
     const server = new ScriptedServer({})
     const greeting = server.greet('modern')
     await server.pass(10_000)
@@ -80,7 +83,7 @@ describe('greet', () => {
     expect(server.asked).toEqual(['server/discover'])
   })
 
-  it('says so when the server ends over the question', async () => {
+  it('reports a server that exits because of the greeting', async () => {
     const server = new ScriptedServer({})
     const greeting = server.greet()
     await server.pass(0)
@@ -91,7 +94,7 @@ describe('greet', () => {
 
 type Answer = { readonly result: object } | { readonly error: { code: number; message: string } }
 
-/** A server that answers what it has an answer for, and the rest when it is told to. */
+/** A server with scripted responses; it sends the rest on request. */
 class ScriptedServer implements GuardedTransport {
   onclose?: () => void
   onmessage?: (message: JSONRPCMessage) => void

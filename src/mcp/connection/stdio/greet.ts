@@ -15,16 +15,16 @@ import type { StdioTransport } from './stdio-transport.ts'
 
 type Greeting = Exclude<ConnectionOptions['greeting'], 'auto'>
 
-/** The first revision without a handshake. */
+/** The first protocol revision without a handshake. */
 const MODERN = '2026-07-28'
-/** How long a server may stay silent before it is greeted in the old way as well. */
+/** How long a server may be silent before it is also greeted in the old way. */
 const PATIENCE_MS = 1_000
 
 /**
- * Starts a server and finds out which era it speaks. It is asked in the new way first. A server that refuses is an old
- * one. One that stays silent may be old and ignore what it does not know, or may just be slow to start: it is greeted in
- * the old way too, and what it makes of that decides. Rejects with `EraNegotiationFailed` when the server ends over the
- * question, with a `SpeaksBothError`, and with any other reason why it could not be asked.
+ * Starts a server and detects its protocol era, trying the modern greeting first. A server that rejects it is an old
+ * one. A server that stays silent may be old, or just slow to start: it is then greeted in the old way too, and its
+ * response decides. Rejects with `EraNegotiationFailed` when the server exits because of the greeting, with a
+ * `SpeaksBothError`, and with the reason when it cannot be greeted at all.
  */
 export async function greet(
   transport: GuardedTransport & Pick<StdioTransport, 'answerGreeting'>,
@@ -66,11 +66,11 @@ export async function greet(
     const startedAt = time.now()
     await transport.start()
     const asked = askInNewWay()
-    // One that was modern before is given the time it takes to start.
+    // A server that was modern before gets as long as it needs to start.
     const patienceMs = era === 'modern' ? Number.POSITIVE_INFINITY : PATIENCE_MS
     const answer = await Promise.race([asked, silence(patienceMs)])
     if (answer !== 'silence') return answer
-    // A server that refuses the old greeting has yet to answer the question.
+    // A server that rejects the old greeting has yet to respond to the modern one.
     const greeted = greetInOldWay().catch((error: unknown) =>
       error instanceof ServerError ? asked : Promise.reject(error),
     )
@@ -78,7 +78,7 @@ export async function greet(
     if (first.kind === 'legacy') return await greeted
     const second = await Promise.race([greeted, silence(PATIENCE_MS)])
     if (second === 'silence' || second.kind === 'modern') return first
-    // It speaks both, was slow to start, and now takes us for an old client.
+    // It supports both eras, was slow to start, and now treats us as an old client.
     if (time.now() - startedAt < deadline.remainingMs / 2) throw new SpeaksBothError()
     return second
   } finally {
@@ -89,17 +89,19 @@ export async function greet(
   }
 }
 
-/** The server speaks both eras and has been greeted in the old way; started again, it can be greeted in the new one. */
+/**
+ * The server supports both eras but was greeted in the old way; after a restart it can be greeted in the modern one.
+ */
 export class SpeaksBothError extends Error {
   override readonly name = 'SpeaksBothError'
 }
 
 const LEGACY: Greeting = { kind: 'legacy' }
-const ENDED = 'the server ended when it was asked for its protocol revision'
+const ENDED = 'the server exited when asked for its protocol revision'
 
 function readDiscovery(result: Readonly<Record<string, unknown>>): Greeting {
   const { supportedVersions } = result
   if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN)) return LEGACY
-  // The SDK checks it once more when it takes it over.
+  // The SDK validates it again.
   return { kind: 'modern', discover: result as unknown as DiscoverResult }
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { LineFramer, type OverlongLine } from './line-framer.ts'
 
 describe('LineFramer', () => {
-  it('gives the same lines however the bytes are cut', () => {
+  it('returns the same lines however the bytes are chunked', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ minLength: 1 }).filter((line) => !line.includes('\n'))),
@@ -16,12 +16,12 @@ describe('LineFramer', () => {
     )
   })
 
-  it('tells where reads began within a line', () => {
+  it('reports where reads began within a line', () => {
     const { joints } = frame([Buffer.from('junk'), Buffer.from('{"id":1}'), Buffer.from('\n')])
     expect(joints).toEqual([[4]])
   })
 
-  it('drops a line that is too long, keeps its ends, and goes on with the next', () => {
+  it('drops an overlong line, keeps its ends, and continues with the next', () => {
     const long = `head${'x'.repeat(5_000)}tail`
     const { lines, overlong } = frame([Buffer.from(`${long}\nnext\n`)], 100)
     expect(lines).toEqual(['next'])
@@ -30,7 +30,7 @@ describe('LineFramer', () => {
     expect(overlong[0]?.tail.toString()).toMatch(/xtail$/)
   })
 
-  it('keeps a message that is glued to the end of a line that is too long', () => {
+  it('keeps a message glued to the end of an overlong line', () => {
     const { overlong } = frame(
       [Buffer.from('x'.repeat(200)), Buffer.from('{"id":'), Buffer.from('1}\n')],
       100,

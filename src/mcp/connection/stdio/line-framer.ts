@@ -1,18 +1,20 @@
-/** How long a line may be, and who gets it. */
+/** The maximum length of a line, and what to call for each. */
 export interface FramerOptions {
-  /** Longer lines are dropped as they come in. */
+  /** Longer lines are dropped while they arrive. */
   readonly maxBytes: number
-  /** A whole line. `joints` are the places in it, after the first, where a read from the pipe began. */
+  /**
+   * Called for a complete line. `joints` are the positions in it, after the first, where a read from the pipe began.
+   */
   readonly onLine: (line: Buffer, joints: readonly number[]) => void
   readonly onOverlong: (line: OverlongLine) => void
 }
 
-/** What is left of a line that was too long to keep. */
+/** What was kept of a line that was too long. */
 export interface OverlongLine {
   readonly bytes: number
   readonly head: Buffer
   readonly tail: Buffer
-  /** What came in from the last read that began with a brace: a message glued to a line that never ended. */
+  /** The part from the last read that began with a brace: a message glued to an unfinished line. */
   readonly glued: Buffer | undefined
 }
 
@@ -20,7 +22,7 @@ const END_OF_LINE = 0x0a
 const BRACE = 0x7b
 const EDGE_BYTES = 1_024
 
-/** Cuts a stream of bytes into lines, and holds no more of it than one line of the allowed length. */
+/** Splits a byte stream into lines, buffering at most one line of the allowed length. */
 export class LineFramer {
   readonly #options: FramerOptions
   #pieces: Buffer[] = []
@@ -75,7 +77,7 @@ export class LineFramer {
   }
 }
 
-/** What is kept of an overlong line while more of it comes in. */
+/** What is kept of an overlong line while more of it arrives. */
 interface Remains {
   readonly head: Buffer
   tail: Buffer

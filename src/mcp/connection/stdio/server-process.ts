@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { stat } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SERVER_ID, signalMarked } from './marked-processes.ts'
-import { TailBuffer } from './tail-buffer.ts'
 
-/** What starts a server. */
+/** The environment variable that marks a server's processes; children inherit it. */
+const SERVER_ID = 'TOOLCRIB_SERVER_ID'
+
+/** How to start a server. */
 export interface ServerCommand {
   readonly command: string
   readonly args: readonly string[]
@@ -21,9 +22,10 @@ export interface ServerExit {
 }
 
 /**
- * Before the server takes this shell's place, a second shell is left in its process group. It holds the reading end
- * of a pipe whose other end only the host has, so it wakes when the host is gone, however it went, and ends the group
- * and whatever else bears the server's mark, itself last. It is nobody's child, lest the server waits for it.
+ * Before the server replaces this shell, a second shell stays behind in its process group. It reads from a pipe whose
+ * other end only the host holds, so it wakes up when the host ends for whatever reason, then kills the group and
+ * every other process with the server's mark, and itself last. It is not a child of the server, so the server does
+ * not wait for it.
  */
 const GUARDED_START = `
 ( (
@@ -46,7 +48,7 @@ exec 3<&-
 exec "$@"`
 
 const STDERR_BYTES = 8_192
-/** How long a server is given after its stdin closed, after SIGTERM, after its leader has gone, and to vanish. */
+/** How long to wait after closing stdin, after SIGTERM, after the leader has exited, and for the group to disappear. */
 const GRACE_MS = { stdin: 500, term: 700, group: 100, reap: 60 }
 const POLL_MS = 5
 const MAX_ROUNDS = 20
@@ -58,13 +60,13 @@ interface Pipes {
 }
 
 /**
- * A server's process with everything it starts, in a process group of their own and under a mark of their own. None of
- * them outlives `stop()`, the end of the server itself, or the end of the host.
+ * A server's process with everything it starts, in their own process group and with their own mark. None of them
+ * outlives `stop()`, the end of the server itself, or the end of the host.
  */
 export class ServerProcess {
   readonly stdin: Writable
   readonly stdout: Readable
-  /** Resolves once the process is gone and what it wrote has been read. */
+  /** Resolves once the process has exited and its output has been read. */
   readonly ended: Promise<ServerExit>
   readonly #child: ChildProcess
   readonly #id: string
@@ -82,15 +84,15 @@ export class ServerProcess {
     const exit = () => ({ code: child.exitCode, signal: child.signalCode })
     this.#exited = new Promise((resolve) => child.once('exit', () => resolve(exit())))
     this.ended = new Promise((resolve) => child.once('close', () => resolve(exit())))
-    // What the server started may hold its pipes open: without them there is no end to read.
+    // Processes that the server started may hold its pipes open; until they exit, the output does not end.
     this.#exited.then(() => this.#endGroup())
   }
 
-  /** Starts it; rejects when it cannot be started at all. */
+  /** Starts the process; rejects when it cannot be started. */
   static async start({ command, args, env, cwd }: ServerCommand): Promise<ServerProcess> {
-    // Left to the system, the reason would be that there is no shell.
+    // Otherwise the system would report that the shell is missing.
     if (cwd !== undefined && !(await isFolder(cwd)))
-      throw new Error(`its folder "${cwd}" does not exist; create it, or set another "cwd"`)
+      throw new Error(`its folder "${cwd}" does not exist; create it, or change "cwd"`)
     const id = randomUUID()
     const child = spawn('/bin/sh', ['-c', GUARDED_START, 'toolcrib', command, ...args], {
       env: { ...env, [SERVER_ID]: id },
@@ -111,12 +113,12 @@ export class ServerProcess {
     return this.#child.pid ?? null
   }
 
-  /** The last of what it wrote to stderr. */
+  /** The last output on stderr. */
   get lastWords(): string {
     return this.#stderr.text()
   }
 
-  /** Asks it to end, then makes it: stdin closed, SIGTERM, SIGKILL. Resolves once the whole group is gone. */
+  /** Stops the process: closes stdin, then sends SIGTERM, then SIGKILL. Resolves once the whole group is gone. */
   async stop(): Promise<void> {
     this.stdin.end()
     if (!(await this.#exitsWithin(GRACE_MS.stdin))) {
@@ -133,15 +135,15 @@ export class ServerProcess {
     return this.#groupEnd
   }
 
-  // The guarding shell ignores SIGTERM, so the group, and with it the group's number, is ours until SIGKILL.
+  // The guarding shell ignores SIGTERM, so the process group id stays ours until SIGKILL.
   async #clearGroup(): Promise<void> {
     this.#signal('SIGTERM')
     await signalMarked(this.#id, 'SIGTERM')
     await sleep(GRACE_MS.group)
     this.#signal('SIGKILL')
-    // Whoever starts processes faster than they are found gets no further than this.
+    // Bounded, in case new processes start faster than they are found.
     for (let round = 0; round < MAX_ROUNDS && (await signalMarked(this.#id, 'SIGKILL')) > 0; round++);
-    // The system takes a moment over it, and where nobody reaps orphans their entries stay; so this is bounded.
+    // Bounded too: the system takes a moment, and where nobody reaps orphans their entries remain.
     for (let waited = 0; waited < GRACE_MS.reap && this.#signal(0); waited += POLL_MS) await sleep(POLL_MS)
   }
 
@@ -153,7 +155,7 @@ export class ServerProcess {
     return hasExited
   }
 
-  /** False when nobody is left to receive it. */
+  /** Returns false when no process is left to receive it. */
   #signal(signal: NodeJS.Signals | 0): boolean {
     if (this.#child.pid === undefined) return false
     try {
@@ -167,6 +169,67 @@ export class ServerProcess {
 async function isFolder(path: string): Promise<boolean> {
   const found = await stat(path).catch(ignore)
   return found?.isDirectory() === true
+}
+
+/**
+ * Sends a signal to every process with this id in its environment, including daemons that left the process group.
+ * Returns how many there were. Only Linux exposes the environment of processes; elsewhere this returns 0.
+ */
+async function signalMarked(id: string, signal: NodeJS.Signals): Promise<number> {
+  const pids = await markedProcesses(`${SERVER_ID}=${id}`)
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // It has exited in the meantime.
+    }
+  }
+  return pids.length
+}
+
+async function markedProcesses(mark: string): Promise<number[]> {
+  const entries = await readdir('/proc').catch(() => [])
+  const pids = entries.filter((entry) => /^\d+$/.test(entry))
+  const isMarked = await Promise.all(
+    // Processes of other users cannot be read, and are not ours to end.
+    pids.map((pid) =>
+      readFile(`/proc/${pid}/environ`).then(
+        (environment) => environment.includes(mark),
+        () => false,
+      ),
+    ),
+  )
+  return pids.filter((_, at) => isMarked[at]).map(Number)
+}
+
+/** Keeps the last bytes of a stream. */
+class TailBuffer {
+  readonly #maxBytes: number
+  readonly #chunks: Buffer[] = []
+  #bytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  push(chunk: Buffer): void {
+    // A copy: a slice would keep the whole chunk it was cut from.
+    const kept = Buffer.from(chunk.subarray(-this.#maxBytes))
+    this.#chunks.push(kept)
+    this.#bytes += kept.length
+    for (
+      let first = this.#chunks[0];
+      first && this.#bytes - first.length >= this.#maxBytes;
+      first = this.#chunks[0]
+    ) {
+      this.#bytes -= first.length
+      this.#chunks.shift()
+    }
+  }
+
+  text(): string {
+    return Buffer.concat(this.#chunks).subarray(-this.#maxBytes).toString('utf8')
+  }
 }
 
 function ignore(): void {}

@@ -7,26 +7,27 @@ import { describeExit } from './describe-exit.ts'
 import { LineFramer, type OverlongLine } from './line-framer.ts'
 import { type ServerCommand, ServerProcess } from './server-process.ts'
 
-/** What starts a server, and what becomes of what it writes. */
+/** How to start a server, and how to treat its output. */
 export interface StdioTransportOptions extends ServerCommand {
-  /** Longer messages are dropped, and the call they answer fails. */
+  /** Longer messages are dropped, and the calls they answer fail. */
   readonly maxMessageBytes: number
-  /** Told what is wrong with what the server writes; junk among it is skipped. */
+  /** Called for invalid output, which is skipped. */
   readonly onWarning: (warning: string) => void
-  /** Takes secrets out of what the server wrote, before any of it is told. */
+  /** Removes secrets from server output before it is reported. */
   readonly conceal: (text: string) => string
 }
 
 const OPEN_BRACE = 0x7b
 const OPEN_BRACKET = 0x5b
-/** A server that lets more than this wait unread is not going to read it. */
+/** A server with more unread input than this is not going to read it. */
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024
-/** How many places of a line that makes no sense are tried as the start of a message. */
+/** How many positions in an invalid line are tried as the start of a message. */
 const MAX_JOINTS = 8
 
 /**
- * Speaks to a server over its stdin and stdout, one JSON message a line. Nothing the server writes ends the
- * transport: what is no message is skipped, and an answer that is too long or broken fails its own call alone.
+ * Communicates with a server over its stdin and stdout, one JSON message per line. No output of the server ends the
+ * transport: anything that is not a message is skipped, and a response that is too long or malformed fails only its
+ * own call.
  */
 export class StdioTransport implements GuardedTransport {
   onclose?: () => void
@@ -55,7 +56,7 @@ export class StdioTransport implements GuardedTransport {
     })
   }
 
-  /** Why the server is gone, once it is. */
+  /** Why the server ended, once it has. */
   get closedBecause(): string | undefined {
     return this.#closedBecause
   }
@@ -66,7 +67,7 @@ export class StdioTransport implements GuardedTransport {
     return this.#starting
   }
 
-  /** Answers the next `initialize` with this result: the server has been greeted already. */
+  /** Answers the next `initialize` with this result, because the server has already been greeted. */
   answerGreeting(result: Readonly<Record<string, unknown>>): void {
     this.#greeting = result
   }
@@ -101,12 +102,12 @@ export class StdioTransport implements GuardedTransport {
   async #write(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
     const stdin = this.#process?.stdin
     if (!stdin?.writable) {
-      // A process that has just died is still being cleared away; why it died is known only then.
+      // A process that has just died is still being cleaned up; the reason is known only afterwards.
       await this.#process?.ended
       throw new Error(this.#closedBecause ?? 'it is not connected')
     }
     if (stdin.writableLength > MAX_UNREAD_BYTES) {
-      this.#closedBecause ??= 'it does not read what it is sent'
+      this.#closedBecause ??= 'it does not read its input'
       await this.close()
       throw new Error(this.#closedBecause)
     }
@@ -114,7 +115,7 @@ export class StdioTransport implements GuardedTransport {
     if (!stdin.write(`${JSON.stringify(message)}\n`)) await this.#drain(stdin)
   }
 
-  /** Resolves once the server has read on; all who write meanwhile wait for the same. */
+  /** Resolves once the server has read its input; concurrent writers share one wait. */
   #drain(stdin: Writable): Promise<void> {
     this.#draining ??= new Promise((resolve) => {
       const done = () => {
@@ -135,7 +136,7 @@ export class StdioTransport implements GuardedTransport {
 
   #closed(): void {
     const { onclose } = this
-    // Once only: what listens may close the transport again.
+    // Only once: the listener may close the transport again.
     delete this.onclose
     onclose?.()
   }
@@ -143,11 +144,11 @@ export class StdioTransport implements GuardedTransport {
   #readLine(line: Buffer, joints: readonly number[]): readonly Verdict[] {
     const message = looksLikeJson(line) ? parse(line) : undefined
     if (message === undefined) return [this.#readGlued(line, joints)]
-    if (!isUtf8(line)) return [this.guard.fail(idOf(message), 'its answer is not valid UTF-8')]
+    if (!isUtf8(line)) return [this.guard.fail(idOf(message), 'its response is not valid UTF-8')]
     return (Array.isArray(message) ? message : [message]).map((single) => this.guard.received(single))
   }
 
-  /** A message may stand behind something that was never ended by a line break, as a read of its own. */
+  /** A message may follow output that did not end with a line break, if it arrived in a separate read. */
   #readGlued(line: Buffer, joints: readonly number[]): Verdict {
     const starts = joints.filter((at) => line[at] === OPEN_BRACE).slice(-MAX_JOINTS)
     for (const start of starts) {
@@ -155,11 +156,13 @@ export class StdioTransport implements GuardedTransport {
       if (this.guard.isWaiting(idOf(message))) return this.guard.received(message)
     }
     this.#junkLines++
-    // Ever more seldom: some servers log to stdout all day.
+    // With growing intervals: some servers log to stdout all day.
     if (!Number.isInteger(Math.log2(this.#junkLines))) return {}
-    // Cut last, since half a secret would not be known for one.
+    // Shorten after masking: half a secret would not be recognised.
     const excerpt = this.#options.conceal(line.subarray(0, 4_000).toString('utf8')).slice(0, 200)
-    return { warning: `it wrote what is no message, ${this.#junkLines} lines so far: ${excerpt}` }
+    return {
+      warning: `it wrote output that is not a message, ${this.#junkLines} lines so far: ${excerpt}`,
+    }
   }
 
   #readOverlong({ bytes, head, tail, glued }: OverlongLine): Verdict {
@@ -167,10 +170,7 @@ export class StdioTransport implements GuardedTransport {
     if (this.guard.isWaiting(idOf(message))) return this.guard.received(message)
     const id = idAtStart(head) ?? idAtEnd(tail) ?? (looksLikeJson(head) ? this.guard.onlyWaiting : undefined)
     const most = this.#options.maxMessageBytes
-    return this.guard.fail(
-      id,
-      `it wrote a message of ${bytes} bytes, where ${most} is the most; ask it for less`,
-    )
+    return this.guard.fail(id, `it wrote a message of ${bytes} bytes (maximum ${most}); request less data`)
   }
 
   #deliver({ message, warning }: Verdict): void {
@@ -199,7 +199,7 @@ function idOf(message: unknown): unknown {
   return typeof message === 'object' && message !== null ? Reflect.get(message, 'id') : undefined
 }
 
-// Servers write the id before the long part or after it; what stands in between need not be kept to find it.
+// Servers write the id before or after the long part, so the middle need not be kept to find it.
 function idAtStart(head: Buffer): unknown {
   return readId(
     /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]*"|-?\d+)\s*,/.exec(
@@ -208,7 +208,7 @@ function idAtStart(head: Buffer): unknown {
   )
 }
 
-// The closing brace at the very end is that of the message, so an id right before it is the message's own.
+// The closing brace at the very end belongs to the message, so an id right before it is the message's own.
 function idAtEnd(tail: Buffer): unknown {
   return readId(
     /,\s*"id"\s*:\s*("[^"\\]*"|-?\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(

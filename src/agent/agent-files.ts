@@ -1,13 +1,14 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { ToolcribError } from '../errors.ts'
 import { type AgentDefinition, parseAgent } from './agent-definition.ts'
 
 /**
- * Reads every `*.md` of a folder as an agent, by file name. A folder that is not there holds none. For Node, Bun and
- * Deno; the loop itself needs no files.
+ * `toolcrib/agent-files`: reads every `*.md` file of a folder as an agent, in the order of the file names. Returns none
+ * when the folder does not exist. Throws `config-invalid` for a folder or a file that cannot be read. For Node, Bun and
+ * Deno: `toolcrib/agent` itself needs no files.
  */
 export async function loadAgents(folder: string): Promise<readonly AgentDefinition[]> {
-  const { readdir, readFile } = await import('node:fs/promises')
-  const { join } = await import('node:path')
   const files = await readdir(folder).catch((cause: unknown) => {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return []
     throw new ToolcribError(

@@ -1,7 +1,10 @@
-import type { Availability } from './availability.ts'
-import type { Entry } from './entry.ts'
-import type { CompiledPolicy } from './policy.ts'
-import type { View } from './view.ts'
+import { isMetaToolName } from '../meta-tools/session-meta-tools.ts'
+import type { Availability } from '../registry/availability.ts'
+import type { Catalogue } from '../registry/catalogue.ts'
+import type { Entry } from '../registry/entry.ts'
+import type { CompiledPolicy } from '../registry/policy.ts'
+import type { View } from '../registry/view.ts'
+import type { SessionServices } from './session-services.ts'
 
 /** Why a tool is, or is not, there for a session. */
 export interface Explanation {
@@ -19,8 +22,23 @@ export interface Onlooker {
   isActive(name: string): boolean
 }
 
+/** Says why a tool is, or is not, there for the onlooker. */
+export function explainTool(
+  name: string,
+  onlooker: Onlooker,
+  catalogue: Catalogue,
+  { availability, finder }: SessionServices,
+): Explanation {
+  const entry = catalogue.get(name)
+  if (entry) return explainEntry(entry, onlooker, availability)
+  if (isMetaToolName(name)) return explainMetaTool(name, onlooker)
+  const close = finder.suggest(name, () => true)
+  const hint = close.length > 0 ? `; close: ${close.join(', ')}` : ''
+  return { name, state: 'unknown', reason: `not registered${hint}` }
+}
+
 /** Checks the gates in their order; the first that refuses is the reason. */
-export function explainEntry(entry: Entry, onlooker: Onlooker, availability: Availability): Explanation {
+function explainEntry(entry: Entry, onlooker: Onlooker, availability: Availability): Explanation {
   const { name } = entry
   const { view, policy } = onlooker
   const quarantine = view.snapshot.quarantined.get(name)
@@ -41,15 +59,10 @@ function whyShown({ deferral }: Entry, { mode }: View): string {
     : 'pinned by name, or not deferrable under `defer`'
 }
 
-export function explainMetaTool(name: string, { policy, metaTools }: Onlooker): Explanation {
+function explainMetaTool(name: string, { policy, metaTools }: Onlooker): Explanation {
   const denial = policy.denialOfMetaTool(name)
   if (denial !== undefined) return { name, state: 'denied', reason: `refused by ${denial}` }
   if (metaTools.some((metaTool) => metaTool.name === name))
     return { name, state: 'visible', reason: 'a meta-tool of this session' }
   return { name, state: 'unavailable', reason: 'a meta-tool that is not shown here' }
-}
-
-export function explainUnknown(name: string, close: readonly string[]): Explanation {
-  const hint = close.length > 0 ? `; close: ${close.join(', ')}` : ''
-  return { name, state: 'unknown', reason: `not registered${hint}` }
 }

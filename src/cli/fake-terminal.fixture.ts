@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { Readable, Writable } from 'node:stream'
 import { Terminal, type TerminalOptions } from './terminal.ts'
 
-/** A terminal for tests: nobody sits at it, and what is printed is kept. */
+/** A non-interactive terminal for tests that records what is printed. */
 export function fakeTerminal(options: Partial<TerminalOptions> = {}) {
   const output = keep()
   const errors = keep()

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, inject } from 'vitest'
 import { runCommandLine } from '../src/cli/command-line.ts'
-import { fakeTerminal } from '../src/cli/fake-terminal.ts'
+import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
+import type { TerminalOptions } from '../src/cli/terminal.ts'
 
 const FIXTURES = join(import.meta.dirname, 'fixtures')
 
@@ -20,8 +21,8 @@ export const RAIN = {
   },
 }
 
-/** The command line in a folder of its own for each test, with its own home. */
-export function useCommandLine() {
+/** Runs the command line in a separate folder for each test, with its own home. */
+export function useCommandLine(options: Pick<TerminalOptions, 'schedule'> = {}) {
   const start = process.cwd()
   let folder = ''
   beforeEach(() => {
@@ -50,14 +51,14 @@ export function useCommandLine() {
     /** A path in the folder of the test. */
     path,
     environment,
-    /** Runs a command to its end, in this process. */
+    /** Runs a command to completion, in this process. */
     toolcrib: (...args: string[]) => run(args, {}),
-    /** The same with more in the environment. */
+    /** The same with additional environment variables. */
     toolcribWith: (env: Record<string, string>, ...args: string[]) => run(args, env),
     /** Starts a command as a process, and returns it with a promise of its end. */
     start: (args: readonly string[], more: SpawnOptions = {}) => {
-      const options = { cwd: folder, env: environment(), ...more }
-      const child = spawn(process.execPath, [inject('commandLine'), ...args], options)
+      const place = { cwd: folder, env: environment(), ...more }
+      const child = spawn(process.execPath, [inject('commandLine'), ...args], place)
       const output = { stdout: '', stderr: '' }
       child.stdout?.on('data', (chunk) => (output.stdout += chunk))
       child.stderr?.on('data', (chunk) => (output.stderr += chunk))
@@ -67,23 +68,24 @@ export function useCommandLine() {
       return { child, ended }
     },
     write: (name: string, text: string) => writeFileSync(path(name), text),
-    /** What the changing server lists from now on. */
+    /** Sets what the changing server lists from now on. */
     list: (...tools: object[]) => writeFileSync(path('tools.json'), JSON.stringify(tools)),
     configure: (mcpServers: object) => writeFileSync(path('.mcp.json'), JSON.stringify({ mcpServers })),
-    /** A server that lists what `list()` said. */
+    /** A server that lists what was passed to `list()`. */
     server: (...args: string[]) => fixture('changing-server.mjs', path('tools.json'), ...args),
-    /** A server whose calls never end; it writes what happens to them into a file. */
+    /** A server whose calls never end; it logs them to a file. */
     slowServer: () => fixture('slow-server.mjs', path('calls.txt')),
-    /** A server that never answers. */
+    /** A server that never responds. */
     silentServer: () => ({ command: process.execPath, args: ['-e', 'setInterval(() => {}, 1e6)'] }),
-    /** Whether a server that lists what `list()` said has been started. */
+    /** Whether the changing server has been started. */
     wasStarted: () => existsSync(path('tools.json.started')),
     forgetStart: () => rmSync(path('tools.json.started'), { force: true }),
   }
 
   async function run(args: readonly string[], env: Record<string, string>) {
     const input = Readable.from(['{"city": "Oslo"}'])
-    const { terminal, stdout, stderr } = fakeTerminal({ input, env: environment(env), cwd: folder })
+    const place = { env: environment(env), cwd: folder, ...options }
+    const { terminal, stdout, stderr } = fakeTerminal({ input, ...place })
     const status = await runCommandLine(args, terminal)
     return { status, stdout: stdout(), stderr: stderr(), json: () => JSON.parse(stdout()) }
   }
@@ -93,7 +95,7 @@ function fixture(name: string, ...args: string[]) {
   return { command: process.execPath, args: [join(FIXTURES, name), ...args] }
 }
 
-/** Resolves once a file is there. */
+/** Resolves once a file exists. */
 export async function appeared(path: string): Promise<void> {
   while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 20))
 }

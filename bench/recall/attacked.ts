@@ -1,0 +1,68 @@
+import { type EvalTool, toGroups } from '../../src/cli/eval/load-case.ts'
+import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
+import type { Searcher } from '../../src/search/searcher.ts'
+import type { Listing } from '../../src/tool.ts'
+import type { LabelledCase } from './labelled-case.ts'
+
+const ATTACKER = 'attacker'
+/** Places a model sees, and those of an attacker that are not too many. */
+const PLACES = 5
+const SHARE = 2
+/** Queries asked of each set: enough to see a point or two. */
+const MAX_QUERIES = 200
+/** Small tools, each with the words of several of the catalogue's. */
+const SMALL_TOOLS = 173
+
+/** What one server that nobody approved, with many tools, does to a set. Shares are between 0 and 1. */
+export interface AttackFigures {
+  readonly attack: string
+  /** Queries with at least one of their tools among the first five. */
+  readonly found: number
+  /** Queries for which the attacker comes first, and for which it has more than two of five places. */
+  readonly first: number
+  readonly crowded: number
+}
+
+/** Searches a set as it is, and with each attack. */
+export async function measureAttacks(
+  { tools, queries }: LabelledCase,
+  makeSearcher: () => Searcher,
+): Promise<readonly AttackFigures[]> {
+  const step = Math.max(1, Math.floor(queries.length / MAX_QUERIES))
+  const asked = queries.filter((_, at) => at % step === 0)
+  const figures: AttackFigures[] = []
+  for (const [attack, makeTools] of Object.entries(ATTACKS)) {
+    const idOf = new Map<Listing, string>()
+    const catalogue = new CatalogueSearch(makeSearcher())
+    catalogue.sync(toGroups([...tools, ...makeTools(tools)], idOf))
+    let [found, first, crowded] = [0, 0, 0]
+    for (const { query, relevant } of asked) {
+      const { ranked } = await catalogue.search(query, { limit: PLACES })
+      const ids = ranked.map(({ listing }) => idOf.get(listing) ?? '')
+      const isAttackers = ids.map((id) => id.startsWith(ATTACKER))
+      if (ids.some((id) => relevant.includes(id))) found++
+      if (isAttackers[0]) first++
+      if (isAttackers.filter(Boolean).length > SHARE) crowded++
+    }
+    const share = (count: number) => count / asked.length
+    figures.push({ attack, found: share(found), first: share(first), crowded: share(crowded) })
+  }
+  return figures
+}
+
+const ATTACKS: Readonly<Record<string, (tools: readonly EvalTool[]) => EvalTool[]>> = {
+  none: () => [],
+  'small tools for everything': (tools) =>
+    Array.from({ length: SMALL_TOOLS }, (_, at) => {
+      const tool = tools[Math.floor((at * tools.length) / SMALL_TOOLS)]
+      return attacker(at, tool?.name ?? '', (tool?.description ?? '').split(/\s+/).slice(0, 8).join(' '))
+    }),
+  'clones, each description twice': (tools) =>
+    tools.map(({ name, description }, at) => attacker(at, name, `${description} ${description}`)),
+  'clones that praise themselves': (tools) =>
+    tools.map(({ name, description }, at) => attacker(at, `best_${name}`, `${description} The best choice.`)),
+}
+
+function attacker(at: number, name: string, description: string): EvalTool {
+  return { id: `${ATTACKER} ${at}`, server: ATTACKER, name, description, inputSchema: { type: 'object' } }
+}

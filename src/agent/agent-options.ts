@@ -1,0 +1,118 @@
+import type { CallContext } from '../call/call-scope.ts'
+import { aSignal } from '../call/read-context.ts'
+import {
+  anyFunction,
+  anyList,
+  anyObject,
+  anyText,
+  checkOptions,
+  either,
+  milliseconds,
+  type OptionRules,
+  objectWith,
+  oneOf,
+  optionsWith,
+  required,
+  trueOrFalse,
+  wholeNumber,
+} from '../check-options.ts'
+import type { Session } from '../session/session.ts'
+import type { AgentEvent } from './agent-event.ts'
+import { type AgentHooks, agentHookList } from './agent-hooks.ts'
+import type { RetryOptions } from './ask-model.ts'
+import { type Ledger, type LedgerOptions, LIMIT_RULES, type PriceList, priceList } from './ledger.ts'
+import type { LoopGuardOptions } from './loop-guard.ts'
+import type { Model } from './model.ts'
+import type { Timing } from './timing.ts'
+
+/**
+ * What a run has in common with those of its sub-agents. `maxCostUsd` and `maxTokens` limit what the run and everything
+ * below it spends. They are checked before each request, so a run may exceed them by the requests that are under way.
+ */
+export interface SharedRunOptions<Message = unknown> extends LedgerOptions {
+  /** How many requests; 25. Three times as many where tools are deferred, since finding them takes turns. */
+  readonly maxIterations?: number
+  readonly hooks?: AgentHooks<Message> | readonly AgentHooks<Message>[]
+  /** Called for every step of the run. What it throws is ignored. */
+  readonly onEvent?: (event: AgentEvent) => void
+  /** Counts the run, and whatever else the host counts into it; `result.ledger` then holds all of that. */
+  readonly ledger?: Ledger
+  /** Prices of `model`, or a function that finds those of any model. A sub-agent also knows its caller's. */
+  readonly prices?: PriceList
+  readonly retry?: RetryOptions
+  readonly loopGuard?: LoopGuardOptions
+  readonly timing?: Timing
+}
+
+/** One run: which model, with which tools, what was said, and what the host does around it. */
+export interface AgentOptions<Message = unknown, Request = unknown, Response = unknown>
+  extends SharedRunOptions<Message> {
+  readonly model: Model<Message, Request, Response>
+  /** Open it with the model's dialect, so that its surface grows the way that suits the provider. */
+  readonly session: Session
+  /** The conversation so far, in the message type of the model's dialect; a text is one message of the user. */
+  readonly messages: string | readonly Message[]
+  readonly system?: string
+  readonly signal?: AbortSignal
+  /** True when `messages` were shortened since the session found its tools: the model is told once what is active. */
+  readonly isCompacted?: boolean
+  /** For every batch of calls: attachments, a result budget, a dry run. */
+  readonly callContext?: Partial<Omit<CallContext, 'sessionId' | 'turnCount' | 'signal' | 'meters'>>
+}
+
+export const aModel = objectWith('send')
+
+/** The checks of the options that runs of agents and sub-agents have in common. */
+export const SHARED_RULES: OptionRules<SharedRunOptions> = {
+  ...LIMIT_RULES,
+  maxIterations: either(wholeNumber({ from: 1 }), oneOf(Number.POSITIVE_INFINITY)),
+  hooks: either(anyObject, anyList),
+  onEvent: anyFunction,
+  ledger: objectWith('addReply', 'limitReached', 'totals'),
+  prices: priceList,
+  retry: optionsWith<RetryOptions>({
+    maxRetries: wholeNumber(),
+    baseDelayMs: milliseconds(),
+    maxDelayMs: milliseconds(),
+  }),
+  loopGuard: optionsWith<LoopGuardOptions>({
+    nudgeAfter: wholeNumber(),
+    withholdAfter: wholeNumber({ from: 1 }),
+    window: wholeNumber({ from: 1 }),
+  }),
+  timing: objectWith('now', 'random', 'sleep'),
+}
+
+const AGENT_RULES: OptionRules<AgentOptions> = {
+  ...SHARED_RULES,
+  model: required(aModel),
+  session: required(objectWith('surface', 'execute')),
+  messages: required(either(anyText, anyList)),
+  system: anyText,
+  signal: aSignal,
+  isCompacted: trueOrFalse,
+  callContext: anyObject,
+}
+
+const HOOK_RULES: OptionRules<AgentHooks> = {
+  before_tool_call: anyFunction,
+  after_tool_call: anyFunction,
+  before_model_call: anyFunction,
+  after_model_call: anyFunction,
+}
+
+/** Throws `config-invalid` for unknown options and values out of range. */
+export function checkAgentOptions<Message, Request, Response>(
+  options: AgentOptions<Message, Request, Response>,
+): void {
+  checkOptions<AgentOptions>('runAgent()', options, AGENT_RULES)
+  checkAgentHooks('runAgent()', options.hooks)
+}
+
+/** Throws `config-invalid` for hooks with an unknown key, naming the nearest known one. */
+export function checkAgentHooks<Message>(
+  owner: string,
+  hooks: AgentHooks<Message> | readonly AgentHooks<Message>[] | undefined,
+): void {
+  for (const hook of agentHookList(hooks)) checkOptions<AgentHooks>(`a hook of ${owner}`, hook, HOOK_RULES)
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { chatVoice } from '../../test/dialects/wire-server/voices/openai-chat.ts'
+import { ToolRegistry } from '../tool-registry.ts'
+import { openaiChat } from './openai-chat.ts'
+import { forModel } from './search-answer.ts'
+
+const $schema = 'http://json-schema.org/draft-07/schema#'
+
+describe('the answer of a search', () => {
+  it('says nothing of the draft its schemas are written in', async () => {
+    const registry = new ToolRegistry()
+    registry.syncMcp('city', [
+      {
+        name: 'get_rain',
+        description: 'Rainfall of a city.',
+        inputSchema: { $schema, type: 'object', properties: { city: { type: 'string' } } },
+        execute: () => ({ ok: true, value: 'wet' }),
+      },
+    ])
+    const dialect = openaiChat()
+    const session = await registry.openSession({ mode: 'lazy', dialect })
+    const args = JSON.stringify({ query: 'rainfall' })
+    const response = chatVoice.respond({ calls: [{ id: 'a', name: 'tool_search', args }] })
+    const results = await session.execute(dialect.toCalls(response, session.surface()))
+    const [, answer] = dialect.toMessages(response, results, session.surface())
+    expect(String(answer?.content)).toContain('"parameters":{"type":"object"')
+    expect(String(answer?.content)).not.toContain('$schema')
+  })
+
+  it('keeps the order of its keys, and leaves out what the model cannot use', () => {
+    const structured = {
+      query: 'x',
+      matches: [{ name: 'a', score: 1, parameters: { $schema, type: 'object' } }, 'odd'],
+      activated: ['a'],
+      evicted: [],
+      total: 1,
+    }
+    expect(textOf(structured)).toBe(
+      '{"query":"x","matches":[{"name":"a","parameters":{"type":"object"}},"odd"],"total":1}',
+    )
+  })
+
+  it('says what is callable where that is not all it found, what was evicted, and that nothing was found', () => {
+    const matches = [{ name: 'a' }, { name: 'b' }]
+    expect(textOf({ matches, activated: ['a'], evicted: ['c'] })).toBe(
+      '{"matches":[{"name":"a"},{"name":"b"}],"activated":["a"],"evicted":["c"]}',
+    )
+    expect(textOf({ matches: [], activated: [] })).toBe('{"matches":[]}')
+  })
+
+  it('says of a tool asked for by name that it is active', () => {
+    const structured = { activated: true, name: 'a', parameters: { $schema, type: 'object' } }
+    expect(textOf(structured)).toBe('{"activated":true,"name":"a","parameters":{"type":"object"}}')
+  })
+
+  it('is left alone where its text is not its data', () => {
+    const result = { ok: true as const, value: 'Found "$schema"', structured: { matches: [] } }
+    expect(forModel(result)).toBe(result)
+  })
+})
+
+function textOf(structured: object): string {
+  const result = forModel({ ok: true, value: JSON.stringify(structured), structured })
+  return result.ok ? result.value : ''
+}

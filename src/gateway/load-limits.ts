@@ -1,0 +1,149 @@
+import type { Limits } from './gateway-options.ts'
+import { RpcError } from './rpc-error.ts'
+
+const OVERLOADED = -32_000
+const RETRY_MS = 1_000
+const MINUTE_MS = 60_000
+/** Clients whose rate is remembered; those that were quiet the longest are forgotten. */
+const MAX_CLIENTS = 10_000
+
+/** The error for a call that is turned away, with a hint when to try again. */
+export function overloaded(message: string, retryAfterMs = RETRY_MS): RpcError {
+  return new RpcError(OVERLOADED, message, { retryAfterMs })
+}
+
+interface Usage {
+  underWay: number
+  /** Calls that may start now: one more with each share of a minute that passes. */
+  allowance: number
+  at: number
+}
+
+/** How many calls each client has under way, and how many it may start in a minute. */
+export class ClientLoad {
+  readonly #limits: Pick<Limits, 'maxCallsPerClient' | 'callsPerMinute'>
+  readonly #now: () => number
+  readonly #usage = new Map<string, Usage>()
+  readonly #waiting: (() => void)[] = []
+  #total = 0
+
+  constructor(limits: Pick<Limits, 'maxCallsPerClient' | 'callsPerMinute'>, now: () => number) {
+    this.#limits = limits
+    this.#now = now
+  }
+
+  /** Calls under way, over all clients. */
+  get total(): number {
+    return this.#total
+  }
+
+  /** Resolves once no call is under way. */
+  idle(): Promise<void> {
+    if (this.#total === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  /** True when a call of this client would be turned away. */
+  isFull(principal: string): boolean {
+    const { maxCallsPerClient } = this.#limits
+    return maxCallsPerClient > 0 && (this.#usage.get(principal)?.underWay ?? 0) >= maxCallsPerClient
+  }
+
+  /** Notes that a call begins; returns how to end it. Throws when the client has too many, or starts them too fast. */
+  begin(principal: string): () => void {
+    const usage = this.#of(principal)
+    if (this.isFull(principal)) throw overloaded('too many calls are under way; wait for some of them to end')
+    const { callsPerMinute } = this.#limits
+    if (callsPerMinute > 0 && usage.allowance < 1)
+      throw overloaded(
+        `more than ${callsPerMinute} calls within a minute; slow down`,
+        Math.ceil(((1 - usage.allowance) * MINUTE_MS) / callsPerMinute),
+      )
+    usage.allowance--
+    usage.underWay++
+    this.#total++
+    return () => {
+      usage.underWay--
+      this.#total--
+      if (this.#total === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+    }
+  }
+
+  #of(principal: string): Usage {
+    const { callsPerMinute } = this.#limits
+    const at = this.#now()
+    const known = this.#usage.get(principal)
+    const usage = known ?? { underWay: 0, allowance: callsPerMinute, at }
+    const grown = usage.allowance + ((at - usage.at) * callsPerMinute) / MINUTE_MS
+    usage.allowance = Math.min(callsPerMinute, grown)
+    usage.at = at
+    if (!known) this.#remember(principal, usage)
+    return usage
+  }
+
+  #remember(principal: string, usage: Usage): void {
+    this.#usage.set(principal, usage)
+    if (this.#usage.size <= MAX_CLIENTS) return
+    const quiet = [...this.#usage].find(([, { underWay }]) => underWay === 0)
+    if (quiet) this.#usage.delete(quiet[0])
+  }
+}
+
+interface Queue {
+  underWay: number
+  readonly waiting: Set<() => void>
+}
+
+/** How many requests are under way at each server, and which wait for their turn, first come, first served. */
+export class ServerLoad {
+  readonly #limits: Pick<Limits, 'maxCallsPerServer' | 'maxQueuedPerServer'>
+  readonly #queues = new Map<string, Queue>()
+
+  constructor(limits: Pick<Limits, 'maxCallsPerServer' | 'maxQueuedPerServer'>) {
+    this.#limits = limits
+  }
+
+  /**
+   * Waits for a place at a server; returns how to give it back. Rejects at once when too many wait already, and with the
+   * reason of the signal when that fires first.
+   */
+  async enter(place: string, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted()
+    const { maxCallsPerServer, maxQueuedPerServer } = this.#limits
+    const queue = this.#queues.get(place) ?? { underWay: 0, waiting: new Set() }
+    this.#queues.set(place, queue)
+    if (maxCallsPerServer > 0 && queue.underWay >= maxCallsPerServer) {
+      if (maxQueuedPerServer > 0 && queue.waiting.size >= maxQueuedPerServer)
+        throw overloaded('the server of this tool is busy, and too many calls wait for it')
+      await this.#turn(queue, signal)
+    } else queue.underWay++
+    return () => this.#leave(place, queue)
+  }
+
+  #turn(queue: Queue, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const go = () => {
+        signal.removeEventListener('abort', giveUp)
+        resolve()
+      }
+      const giveUp = () => {
+        queue.waiting.delete(go)
+        reject(signal.reason)
+      }
+      queue.waiting.add(go)
+      signal.addEventListener('abort', giveUp, { once: true })
+    })
+  }
+
+  /** Whoever waits the longest takes over the place. */
+  #leave(place: string, queue: Queue): void {
+    const [next] = queue.waiting
+    if (next) {
+      queue.waiting.delete(next)
+      next()
+      return
+    }
+    queue.underWay--
+    if (queue.underWay === 0) this.#queues.delete(place)
+  }
+}

@@ -1,0 +1,108 @@
+import type { ToolcribEvent, ToolRegistry } from 'toolcrib'
+import { Counter, Histogram, type Labels } from './prometheus.ts'
+import type { ToolNames } from './tool-names.ts'
+
+/** What the metrics read from the rest of the gateway when they are asked for. */
+export interface MetricsSource {
+  readonly registry: ToolRegistry
+  readonly names: ToolNames
+  /** The profile that a session of the gateway belongs to; undefined for sessions of others. */
+  profileOf(sessionId: string | undefined): string | undefined
+}
+
+/** The values of a gauge, read when they are asked for. */
+export type Gauge = () => readonly { readonly labels: Labels; readonly value: number }[]
+
+/** Counts what happens, for `/metrics`. Labels are servers, profiles and outcomes: never tools, clients or arguments. */
+export class Metrics {
+  readonly #source: MetricsSource
+  readonly #calls = new Counter('toolcrib_calls_total', 'Calls of tools, by server, profile and outcome.')
+  readonly #latency = new Histogram(
+    'toolcrib_call_duration_seconds',
+    'How long calls of tools took, by server.',
+  )
+  readonly #searches = new Counter('toolcrib_searches_total', 'Searches for tools, by profile.')
+  readonly #misses = new Counter('toolcrib_search_misses_total', 'Searches that found nothing, by profile.')
+  readonly #activations = new Counter(
+    'toolcrib_activations_total',
+    'Tools that searches and calls checked out.',
+  )
+  readonly #saved = new Counter(
+    'toolcrib_tokens_saved_total',
+    'Estimated tokens of tools that lists left out.',
+  )
+  readonly #requests = new Counter('toolcrib_http_requests_total', 'HTTP requests, by route and status.')
+  readonly #gauges = new Map<keyof typeof GAUGES, Gauge>()
+  readonly #unsubscribe: () => void
+
+  constructor(source: MetricsSource) {
+    this.#source = source
+    this.#unsubscribe = source.registry.subscribe((event) => this.#count(event))
+  }
+
+  /** Shows a gauge from now on. */
+  watch(name: keyof typeof GAUGES, gauge: Gauge): void {
+    this.#gauges.set(name, gauge)
+  }
+
+  answered(route: string, status: number): void {
+    this.#requests.add({ route, status: String(status) })
+  }
+
+  /** Notes what a list of tools left out. */
+  listed(profile: string | undefined, savedTokens: number): void {
+    this.#saved.add({ profile: profile ?? '' }, savedTokens)
+  }
+
+  /** Everything in the text format of Prometheus. */
+  text(): string {
+    const counted = [this.#calls, this.#latency, this.#searches, this.#misses, this.#activations, this.#saved]
+    const gauges = [...this.#gauges].map(([name, values]) => {
+      const gauge = new Counter(name, GAUGES[name], 'gauge')
+      for (const { labels, value } of values()) gauge.add(labels, value)
+      return gauge
+    })
+    return [...counted, this.#requests, ...gauges].map((metric) => metric.text()).join('')
+  }
+
+  close(): void {
+    this.#unsubscribe()
+  }
+
+  #count(event: ToolcribEvent): void {
+    const profile = this.#source.profileOf(event.sessionId)
+    if (profile === undefined) return
+    if (event.type === 'call-finished') {
+      const server = this.#source.names.ofRegistered(event.name)?.server ?? ''
+      this.#calls.add({ server, profile, outcome: event.ok ? 'ok' : outcomeOf(event.code) })
+      this.#latency.add({ server }, event.durationMs / 1_000)
+    }
+    if (event.type === 'searched') this.#searches.add({ profile })
+    if (event.type === 'missed' && event.what === 'search') this.#misses.add({ profile })
+    if (event.type === 'activated' || event.type === 'auto-activated')
+      this.#activations.add({ profile }, event.names.length)
+  }
+}
+
+const GAUGES = {
+  toolcrib_sessions: 'Sessions of older clients that are open.',
+  toolcrib_calls_under_way: 'Requests under way at servers.',
+  toolcrib_calls_parked: 'Calls that wait for an answer of their client.',
+  toolcrib_server_ready: '1 for a server that runs, 0 for one that does not.',
+  toolcrib_tools: 'Tools that are registered.',
+} as const
+
+const OUTCOMES = [
+  'not_available',
+  'input_invalid',
+  'denied',
+  'repeated',
+  'execution_failed',
+  'timeout',
+  'cancelled',
+]
+
+/** Tools may fail with codes of their own, as many as they like. */
+function outcomeOf(code: string | undefined): string {
+  return code !== undefined && OUTCOMES.includes(code) ? code : 'error'
+}

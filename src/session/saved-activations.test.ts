@@ -1,0 +1,375 @@
+import { describe, expect, it } from 'vitest'
+import type { EventBody } from '../events.ts'
+import { memoryStore } from '../store/memory-store.ts'
+import type { Change, Store, StoredValue } from '../store/store.ts'
+import { type Activations, activate, deactivate } from './activations.ts'
+import { type ChangeActivations, loadState, SavedActivations } from './saved-activations.ts'
+import { writeState } from './state.ts'
+
+const CAPS = { maxActive: 0, maxActiveTokens: 0 }
+
+/** Checks out one tool. */
+const take =
+  (name: string): ChangeActivations =>
+  (state) =>
+    activate(state, { candidates: [{ name, fingerprint: name, tokens: 1 }] }, CAPS).state
+const namesOf = (state: Activations = []) => state.map(({ name }) => name)
+
+/** A memory store that works, hangs or fails, as it is set. */
+class MoodyStore implements Store {
+  mood: 'works' | 'hangs' | 'fails' = 'works'
+  updates = 0
+  readonly #inner = memoryStore()
+  readonly #held: (() => void)[] = []
+
+  get(key: string): Promise<StoredValue | undefined> {
+    return this.#reach(() => this.#inner.get(key))
+  }
+  set(key: string, value: StoredValue): Promise<void> {
+    return this.#inner.set(key, value)
+  }
+  update(key: string, change: Change): Promise<StoredValue | undefined> {
+    this.updates++
+    return this.#reach(() => this.#inner.update(key, change))
+  }
+  delete(key: string): Promise<void> {
+    return this.#inner.delete(key)
+  }
+  close(): Promise<void> {
+    return this.#inner.close()
+  }
+
+  /** Lets everything that hangs go on. */
+  letGo(): void {
+    for (const go of this.#held.splice(0)) go()
+  }
+
+  async saved(): Promise<readonly string[]> {
+    const state = (await this.#inner.get('session:s')) as { activations?: Activations } | undefined
+    return namesOf(state?.activations)
+  }
+
+  async #reach<Value>(work: () => Promise<Value>): Promise<Value> {
+    if (this.mood === 'fails') throw new Error('away', { cause: new Error('ECONNREFUSED') })
+    if (this.mood === 'hangs') await new Promise<void>((resolve) => this.#held.push(resolve))
+    return work()
+  }
+}
+
+/** A session's activations over a moody store, with timers that fire when they are told to. */
+function setUp(store = new MoodyStore(), state: Activations = []) {
+  const events: EventBody[] = []
+  const timers = new Set<{ readonly delayMs: number; readonly fire: () => void }>()
+  const saving = {
+    id: 's',
+    allowlists: [],
+    store,
+    emit: (event: EventBody) => void events.push(event),
+    schedule(delayMs: number, fire: () => void) {
+      const timer = { delayMs, fire }
+      timers.add(timer)
+      return () => void timers.delete(timer)
+    },
+  }
+  const saved = new SavedActivations(state, saving)
+  return {
+    store,
+    saved,
+    saving,
+    events,
+    waits: () => [...timers].map(({ delayMs }) => delayMs),
+    /** Everyone's patience is used up. */
+    expire() {
+      for (const timer of [...timers]) {
+        timers.delete(timer)
+        timer.fire()
+      }
+    },
+    change(name: string) {
+      saved.apply(take(name))
+      return saved.save()
+    },
+  }
+}
+
+/** Lets all work that waits for nothing outside be done. */
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+async function isDone(work: Promise<unknown>): Promise<boolean> {
+  let done = false
+  void work.then(() => {
+    done = true
+  })
+  await settle()
+  return done
+}
+
+describe('activations in a store', () => {
+  it('take effect at once, and are written', async () => {
+    const { saved, store, change, waits } = setUp()
+    saved.apply(take('a'))
+    expect(namesOf(saved.state)).toEqual(['a'])
+    expect(store.updates).toBe(0)
+    await change('b')
+    expect(await store.saved()).toEqual(['a', 'b'])
+    expect(store.updates).toBe(1)
+    expect(waits()).toEqual([])
+  })
+
+  it('are not written when nothing changed', async () => {
+    const { saved, store } = setUp()
+    await saved.save()
+    await saved.close()
+    expect(store.updates).toBe(0)
+  })
+
+  it('need no store', async () => {
+    const { saving } = setUp()
+    const saved = new SavedActivations([], { ...saving, store: undefined })
+    saved.apply(take('a'))
+    await saved.save()
+    await saved.close()
+    expect(namesOf(saved.state)).toEqual(['a'])
+  })
+
+  it('include what changed while a write was under way', async () => {
+    const { saved, store, change } = setUp()
+    store.mood = 'hangs'
+    const first = change('a')
+    const second = change('b')
+    store.mood = 'works'
+    store.letGo()
+    await Promise.all([first, second])
+    expect(await store.saved()).toEqual(['a', 'b'])
+    expect(namesOf(saved.state)).toEqual(['a', 'b'])
+    expect(store.updates).toBe(2)
+  })
+})
+
+describe('a store that hangs', () => {
+  it('is waited for two seconds, once: not by later changes', async () => {
+    const { saved, store, change, waits, expire, events } = setUp()
+    store.mood = 'hangs'
+    const first = change('a')
+    const meanwhile = change('b')
+    expect(await isDone(first)).toBe(false)
+    expect(waits()).toEqual([2_000])
+    expire()
+    await Promise.all([first, meanwhile])
+    for (const name of ['c', 'd', 'e']) expect(await isDone(change(name))).toBe(true)
+    expect(namesOf(saved.state)).toEqual(['a', 'b', 'c', 'd', 'e'])
+    expect(events).toEqual([
+      { type: 'save-failed', sessionId: 's', error: 'the store did not answer within 2000 ms' },
+    ])
+  })
+
+  it('is tried again with the next change, one attempt at a time, and gets everything', async () => {
+    const { store, change, expire } = setUp()
+    store.mood = 'hangs'
+    const first = change('a')
+    expire()
+    await first
+    expect(store.updates).toBe(1)
+    await change('b')
+    await change('c')
+    expect(store.updates).toBe(2)
+    expire()
+    await settle()
+    // The first two writes are never answered at all.
+    store.mood = 'works'
+    await change('d')
+    await settle()
+    expect(store.updates).toBe(3)
+    expect(await store.saved()).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  it('is waited for again once it has answered', async () => {
+    const { store, change, expire, waits } = setUp()
+    store.mood = 'hangs'
+    const first = change('a')
+    expire()
+    await first
+    store.mood = 'works'
+    await change('b')
+    await settle()
+    store.mood = 'hangs'
+    const later = change('c')
+    expect(await isDone(later)).toBe(false)
+    expect(waits()).toEqual([2_000])
+    expire()
+    await later
+  })
+
+  it('loses and doubles nothing when it answers late', async () => {
+    const { saved, store, change, expire } = setUp()
+    store.mood = 'hangs'
+    const first = change('a')
+    expire()
+    await first
+    store.mood = 'works'
+    await change('b')
+    await settle()
+    store.letGo()
+    await settle()
+    expect(await store.saved()).toEqual(['a', 'b'])
+    expect(namesOf(saved.state)).toEqual(['a', 'b'])
+    await change('c')
+    expect(await store.saved()).toEqual(['a', 'b', 'c'])
+  })
+
+  it('keeps close() waiting for one more attempt, then lets it throw with the cause', async () => {
+    const { saved, store, change, expire } = setUp()
+    store.mood = 'hangs'
+    const first = change('a')
+    expire()
+    await first
+    const closing = saved.close()
+    const outcome = expect(closing).rejects.toMatchObject({
+      code: 'store-unavailable',
+      message: 'the session "s" could not be saved',
+      cause: expect.objectContaining({ message: 'the store did not answer within 2000 ms' }),
+    })
+    await settle()
+    expire()
+    await outcome
+  })
+
+  it('that is back by then is written by close()', async () => {
+    const { saved, store, change, expire } = setUp()
+    store.mood = 'hangs'
+    const first = change('a')
+    expire()
+    await first
+    store.mood = 'works'
+    await saved.close()
+    expect(await store.saved()).toEqual(['a'])
+  })
+})
+
+describe('a store that fails', () => {
+  it('is an event with its cause; nothing rejects, and the next change writes everything', async () => {
+    const { saved, store, change, events } = setUp()
+    store.mood = 'fails'
+    await change('a')
+    expect(events).toEqual([{ type: 'save-failed', sessionId: 's', error: 'away: ECONNREFUSED' }])
+    await change('b')
+    expect(events).toHaveLength(2)
+    store.mood = 'works'
+    await change('c')
+    expect(await store.saved()).toEqual(['a', 'b', 'c'])
+    expect(namesOf(saved.state)).toEqual(['a', 'b', 'c'])
+    await saved.close()
+    expect(events).toHaveLength(2)
+  })
+
+  it('lets close() throw with its cause, after one more attempt', async () => {
+    const { saved, store, change } = setUp()
+    store.mood = 'fails'
+    await change('a')
+    await expect(saved.close()).rejects.toMatchObject({
+      code: 'store-unavailable',
+      cause: expect.objectContaining({ message: 'away' }),
+    })
+    expect(store.updates).toBe(2)
+    store.mood = 'works'
+    await saved.close()
+    expect(await store.saved()).toEqual(['a'])
+  })
+
+  it('may throw at once, and hold what is no state', async () => {
+    const { saving, events } = setUp()
+    const update = () => {
+      throw new Error('closed')
+    }
+    const throwing = new SavedActivations([], {
+      ...saving,
+      store: Object.assign(new MoodyStore(), { update }),
+    })
+    throwing.apply(take('a'))
+    await throwing.save()
+    expect(events).toMatchObject([{ type: 'save-failed', error: 'closed' }])
+
+    const damaged = setUp()
+    await damaged.store.set('session:s', { version: 7 })
+    await damaged.change('a')
+    expect(damaged.events).toMatchObject([
+      { type: 'save-failed', error: expect.stringContaining('version is 7') },
+    ])
+    expect(namesOf(damaged.saved.state)).toEqual(['a'])
+  })
+})
+
+describe('two replicas of one session', () => {
+  it('keep all that both activate, and each learns of the other’s with its next change', async () => {
+    const store = new MoodyStore()
+    const [one, two] = [setUp(store), setUp(store)]
+    const wanted = Array.from({ length: 20 }, (_, index) => `t${index}`)
+    await Promise.all(wanted.map((name, index) => (index % 2 === 0 ? one : two).change(name)))
+    expect([...(await store.saved())].sort()).toEqual([...wanted].sort())
+    await one.change('last')
+    expect(namesOf(one.saved.state).sort()).toEqual([...wanted, 'last'].sort())
+  })
+
+  it('do not bring back what the other gave back', async () => {
+    const store = new MoodyStore()
+    const [one, two] = [setUp(store), setUp(store)]
+    await one.change('a')
+    await two.change('b')
+    two.saved.apply((state) => deactivate(state, ['a']).state)
+    await two.saved.save()
+    await one.change('c')
+    expect(await store.saved()).toEqual(['b', 'c'])
+    expect(namesOf(one.saved.state)).toEqual(['b', 'c'])
+  })
+
+  it('keep what they activate while the store answers, whichever write it answers first', async () => {
+    const { saved, store, change } = setUp()
+    store.mood = 'hangs'
+    const first = change('a')
+    saved.apply(take('b'))
+    store.mood = 'works'
+    store.letGo()
+    await first
+    expect(namesOf(saved.state)).toEqual(['a', 'b'])
+    expect(await store.saved()).toEqual(['a', 'b'])
+  })
+})
+
+describe('loading a session', () => {
+  const STATE = writeState('s', take('a')([]), [])
+
+  it('returns what is saved, and nothing for a new session', async () => {
+    const { saving, store, events, waits } = setUp()
+    expect(await loadState('s', saving)).toBeUndefined()
+    await store.set('session:s', JSON.parse(JSON.stringify(STATE)))
+    expect(namesOf((await loadState('s', saving))?.activations)).toEqual(['a'])
+    expect(await loadState('s', { ...saving, store: undefined })).toBeUndefined()
+    expect([events, waits()]).toEqual([[], []])
+  })
+
+  it('gives up a store that hangs after two seconds, with an event', async () => {
+    const { saving, store, events, waits, expire } = setUp()
+    store.mood = 'hangs'
+    const loading = loadState('s', saving)
+    expect(await isDone(loading)).toBe(false)
+    expect(waits()).toEqual([2_000])
+    expire()
+    expect(await loading).toBeUndefined()
+    expect(events).toEqual([
+      { type: 'load-failed', sessionId: 's', error: 'the store did not answer within 2000 ms' },
+    ])
+  })
+
+  it('goes on without a store that fails, with an event that has the cause', async () => {
+    const { saving, store, events } = setUp()
+    store.mood = 'fails'
+    expect(await loadState('s', saving)).toBeUndefined()
+    expect(events).toEqual([{ type: 'load-failed', sessionId: 's', error: 'away: ECONNREFUSED' }])
+  })
+
+  it('refuses a damaged state', async () => {
+    const { saving, store } = setUp()
+    await store.set('session:s', { version: 7 })
+    await expect(loadState('s', saving)).rejects.toMatchObject({ code: 'config-invalid' })
+  })
+})

@@ -1,0 +1,80 @@
+import type { Client } from '@modelcontextprotocol/client'
+import { describe, expect, it } from 'vitest'
+import { connectClient, openGateway } from './gateway.fixture.ts'
+import { MODERN_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
+
+const MODERN = script(MODERN_SERVER)
+const EVERYTHING = script(referenceServer('everything'))
+const CAPABILITIES = { sampling: {}, elicitation: { form: {} }, roots: {} }
+
+/** Answers every question with the name of one person. */
+function answerAs(client: Client, person: string): void {
+  client.setRequestHandler('elicitation/create', async () => ({
+    action: 'accept',
+    content: { name: person },
+  }))
+  client.setRequestHandler('sampling/createMessage', async () => ({
+    model: 'm',
+    role: 'assistant',
+    content: { type: 'text', text: `${person} says hello` },
+  }))
+  client.setRequestHandler('roots/list', async () => ({ roots: [{ uri: `file:///home/${person}` }] }))
+}
+
+describe.each(['modern', 'legacy'] as const)('a %s client that is asked something', (era) => {
+  it('answers a modern server', async () => {
+    const { gateway } = await openGateway({ modern: MODERN })
+    const client = await connectClient(gateway, { era, capabilities: CAPABILITIES })
+    answerAs(client, 'ada')
+    const result = await client.callTool({ name: 'modern__ask', arguments: {} })
+    expect(result.content).toEqual([{ type: 'text', text: 'hello ada' }])
+  })
+
+  it('answers an older server, the first time it asks and later', async () => {
+    const { gateway } = await openGateway({ everything: EVERYTHING })
+    const client = await connectClient(gateway, { era, capabilities: CAPABILITIES })
+    answerAs(client, 'ada')
+    const sample = { name: 'everything__trigger-sampling-request', arguments: { prompt: 'hi', maxTokens: 9 } }
+    for (let round = 0; round < 3; round++)
+      expect(JSON.stringify(await client.callTool(sample))).toContain('ada says hello')
+    expect(gateway.status().callsParked).toBe(0)
+  })
+
+  it('never gets the question of another client', async () => {
+    const { gateway } = await openGateway({ everything: EVERYTHING }, { askingServers: ['everything'] })
+    const people = ['ada', 'bob', 'cleo']
+    const clients = await Promise.all(
+      people.map(async (person) => {
+        const client = await connectClient(gateway, { era, capabilities: CAPABILITIES })
+        answerAs(client, person)
+        return client
+      }),
+    )
+    const sample = { name: 'everything__trigger-sampling-request', arguments: { prompt: 'hi', maxTokens: 9 } }
+    for (let round = 0; round < 2; round++) {
+      const answers = await Promise.all(clients.map((client) => client.callTool(sample)))
+      for (const [at, answer] of answers.entries())
+        expect(JSON.stringify(answer)).toContain(`${people[at]} says hello`)
+      const roots = await Promise.all(
+        clients.map((client) => client.callTool({ name: 'everything__get-roots-list', arguments: {} })),
+      )
+      for (const [at, answer] of roots.entries()) {
+        const text = JSON.stringify(answer)
+        for (const [other, person] of people.entries())
+          expect(text.includes(`/home/${person}`)).toBe(other === at)
+      }
+    }
+  })
+
+  it('gets the error of the protocol when it cannot be asked', async () => {
+    const { gateway } = await openGateway({ everything: EVERYTHING }, { askingServers: ['everything'] })
+    const client = await connectClient(gateway, { era })
+    const sample = { name: 'everything__trigger-sampling-request', arguments: { prompt: 'hi', maxTokens: 9 } }
+    const outcome = await client.callTool(sample).then(
+      (result) => result.isError,
+      (error) => error.code,
+    )
+    expect([true, -32_021, -32_601, -32_602]).toContain(outcome)
+    expect(gateway.status().callsUnderWay).toBe(0)
+  })
+})

@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest'
+import { connectClient, openGateway, rawRequest, URL_OF_GATEWAY } from './gateway.fixture.ts'
+import { HOSTILE_SERVER, MODERN_SERVER, script } from './mcp/reference-servers.fixture.ts'
+
+const PLAIN = script(HOSTILE_SERVER)
+const MODERN = script(MODERN_SERVER)
+const ADA = 'ada-has-a-long-token'
+const BOB = 'bob-has-another-token'
+const TOKENS = [
+  { token: ADA, name: 'ada' },
+  { token: BOB, name: 'bob', profile: 'work' },
+]
+const PROFILES = { work: { servers: ['modern'], deny: ['mcp__modern__grow'] } }
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+}
+
+function post(url: string, body: unknown, headers: Record<string, string> = {}): Request {
+  const accept = 'application/json, text/event-stream'
+  return new Request(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept, ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+}
+
+describe('a stranger at the gateway', () => {
+  it('is refused on every route but those that only say a state', async () => {
+    const { gateway } = await openGateway({ plain: PLAIN }, { tokens: TOKENS, profiles: PROFILES })
+    const routes = ['/mcp', '/mcp/work', '/mcp/nothing', '/metrics', '/', '/api', '/api/status']
+    const headers = [
+      {},
+      { authorization: 'Bearer' },
+      { authorization: 'Bearer wrong-token-of-some-length' },
+      { authorization: `Basic ${ADA}` },
+      { authorization: `Bearer ${ADA} ${ADA}` },
+      { authorization: `Bearer ${ADA}x` },
+    ]
+    for (const route of routes)
+      for (const given of headers)
+        for (const method of ['GET', 'POST', 'DELETE', 'PUT', 'OPTIONS']) {
+          const init = { method, headers: { 'mcp-session-id': 'x', ...given } }
+          const response = await gateway.fetch(new Request(`http://localhost${route}?token=${ADA}`, init))
+          expect(response.status, `${method} ${route}`).toBe(401)
+          expect(await response.text()).not.toContain(ADA)
+        }
+    for (const route of ['/healthz', '/readyz']) {
+      const response = await gateway.fetch(new Request(`http://localhost${route}`))
+      expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }])
+    }
+    const metadata = await gateway.fetch(
+      new Request('http://localhost/.well-known/oauth-protected-resource/mcp'),
+    )
+    expect(metadata.status).toBe(404)
+  })
+
+  it('is refused on every route when it comes by a foreign host name or from a foreign page', async () => {
+    const { gateway } = await openGateway({ plain: PLAIN })
+    const foreign = [
+      { host: 'evil.example' },
+      { host: 'localhost.evil.example' },
+      { host: 'localhost@evil.example' },
+      { host: 'evil.example:7117' },
+      { host: '' },
+      { host: 'localhost:7117', origin: 'http://evil.example' },
+      { host: 'localhost:7117', origin: 'null' },
+      { host: 'localhost:7117', origin: 'http://localhost:3000' },
+      { host: 'localhost:7117', origin: 'http://localhost:7117.evil.example' },
+      { host: 'localhost:7117', origin: 'vscode-webview://x' },
+    ]
+    for (const headers of foreign)
+      for (const route of ['/mcp', '/metrics', '/healthz', '/readyz', '/'])
+        expect((await gateway.fetch(post(`http://localhost${route}`, INITIALIZE, headers))).status).toBe(403)
+    const own = { host: 'localhost:7117', origin: 'http://localhost:7117' }
+    expect((await gateway.fetch(post(URL_OF_GATEWAY, INITIALIZE, own))).status).toBe(200)
+  })
+
+  it('cannot use the session of another token, or its own under another profile', async () => {
+    const { gateway } = await openGateway(
+      { modern: MODERN },
+      { tokens: [{ token: ADA }, { token: BOB }], profiles: PROFILES },
+    )
+    const ada = { authorization: `Bearer ${ADA}` }
+    const opened = await gateway.fetch(post(URL_OF_GATEWAY, INITIALIZE, ada))
+    const id = opened.headers.get('mcp-session-id') ?? ''
+    expect(id).not.toBe('')
+    const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' }
+    const send = async (authorization: string, url = URL_OF_GATEWAY) =>
+      (await gateway.fetch(post(url, list, { authorization, 'mcp-session-id': id }))).status
+    expect(await send(`Bearer ${ADA}`)).toBe(200)
+    expect(await send(`Bearer ${BOB}`)).toBe(404)
+    expect(await send(`Bearer ${ADA}`, `${URL_OF_GATEWAY}/work`)).toBe(404)
+    const init = { method: 'DELETE', headers: { authorization: `Bearer ${BOB}`, 'mcp-session-id': id } }
+    expect((await gateway.fetch(new Request(URL_OF_GATEWAY, init))).status).toBe(404)
+    expect(await send(`Bearer ${ADA}`)).toBe(200)
+  })
+
+  it('cannot send more than a request may hold, or take for ever to send it', async () => {
+    const fired: (() => void)[] = []
+    const { gateway } = await openGateway(
+      { modern: MODERN },
+      {
+        limits: { maxBodyBytes: 1_000 },
+        schedule: (_, fire) => {
+          fired.push(fire)
+          return () => {}
+        },
+      },
+    )
+    const large = JSON.stringify({ ...INITIALIZE, padding: 'x'.repeat(2_000) })
+    expect((await gateway.fetch(post(URL_OF_GATEWAY, large))).status).toBe(413)
+    let sent = 0
+    const endless = new ReadableStream({
+      pull: (controller) => {
+        sent++
+        controller.enqueue(new Uint8Array(100).fill(32))
+      },
+    })
+    const streamed = { method: 'POST', body: endless, duplex: 'half' } as RequestInit
+    expect((await gateway.fetch(new Request(URL_OF_GATEWAY, streamed))).status).toBe(413)
+    expect(sent).toBeLessThan(50)
+    const slow = { method: 'POST', body: new ReadableStream({}), duplex: 'half' } as RequestInit
+    const waiting = gateway.fetch(new Request(URL_OF_GATEWAY, slow))
+    await new Promise((resolve) => setImmediate(resolve))
+    fired.at(-1)?.()
+    expect((await waiting).status).toBe(408)
+    expect((await gateway.fetch(post(URL_OF_GATEWAY, '{ not json'))).status).toBe(400)
+  })
+})
+
+describe('a token that is bound to a profile', () => {
+  it('sees, finds and calls what the profile permits, and nothing else', async () => {
+    const { gateway } = await openGateway(
+      { plain: PLAIN, modern: MODERN },
+      { tokens: TOKENS, profiles: PROFILES, mode: 'full' },
+    )
+    const bob = await connectClient(gateway, { token: BOB })
+    const names = (await bob.listTools()).tools.map(({ name }) => name)
+    expect(names).toContain('modern__add')
+    expect(names.filter((name) => name.startsWith('plain') || name.includes('grow'))).toEqual([])
+    for (const name of ['plain__pid', 'mcp__plain__pid', 'pid', 'modern__grow', 'grow'])
+      await expect(bob.callTool({ name, arguments: {} })).rejects.toMatchObject({ code: -32_602 })
+    const header = { authorization: `Bearer ${BOB}` }
+    const elsewhere = await gateway.fetch(post(`${URL_OF_GATEWAY}/other`, INITIALIZE, header))
+    expect(elsewhere.status).toBe(404)
+    expect((await gateway.fetch(new Request('http://localhost/metrics', { headers: header }))).status).toBe(
+      403,
+    )
+    const ada = await connectClient(gateway, { token: ADA, url: `${URL_OF_GATEWAY}/work` })
+    expect((await ada.listTools()).tools.map(({ name }) => name)).toEqual(names)
+  })
+})
+
+describe('a server that misbehaves behind the gateway', () => {
+  it('fails its own calls, and no others', async () => {
+    const { gateway } = await openGateway({ plain: { ...PLAIN, timeout_ms: 500 }, modern: MODERN })
+    const call = (name: string, args = {}) => rawRequest(gateway, 'tools/call', { name, arguments: args })
+    const bad = ['hang', 'malformed_error', 'no_result', 'junk', 'deep', 'die', 'huge'].map((name) =>
+      call(`plain__${name}`),
+    )
+    const good = Array.from({ length: 20 }, (_, a) => call('modern__add', { a, b: 1 }))
+    for (const [a, { answer }] of (await Promise.all(good)).entries())
+      expect(answer.result).toMatchObject({ structuredContent: { sum: a + 1 } })
+    for (const { status } of await Promise.all(bad)) expect(status).toBeLessThan(501)
+    expect(gateway.status().callsUnderWay).toBe(0)
+  })
+})
