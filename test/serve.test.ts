@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
-import { RAIN, useCommandLine } from './cli-folder.ts'
+import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 import { referenceServer } from './mcp/reference-servers.fixture.ts'
 
 // Every gateway is a process of its own, with servers as processes behind it.

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { printTable } from '../../bench/report.ts'
-import { startFixture, startGateway, UPSTREAMS, type UpstreamName } from './processes.ts'
+import { startFixture, startGateway, UPSTREAMS, type UpstreamName, warmUp } from './processes.ts'
 import { installSuite } from './suite.ts'
 
 const REVISIONS = ['2025-11-25', '2026-07-28'] as const
@@ -26,13 +26,15 @@ try {
     await using fixture = await startFixture(name)
     await using gateway = await startGateway(join(folder, name), fixture.config)
     for (const revision of REVISIONS) {
+      await warmUp(gateway.url)
       const report = await suite.testServer({
         url: gateway.url,
         revision,
         folder: join(folder, name, revision),
         expectedFailures: expectedFailures(name),
       })
-      if (isVerbose || !report.isExpected) console.log(report.output)
+      if (isVerbose) console.log(report.output)
+      for (const fault of report.faults) console.log(`${name} ${revision}  ${fault}`)
       isGood &&= report.isExpected
       const { passed, total, unscored } = report
       rows.push({ upstream: name, revision, scored: `${passed}/${total}`, 'not scored': unscored })

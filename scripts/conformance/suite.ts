@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -25,6 +25,8 @@ export interface SuiteReport {
   readonly unscored: string
   /** Whether exactly those failed that are known to. */
   readonly isExpected: boolean
+  /** What failed in scenarios that are required, with the reasons. */
+  readonly faults: readonly string[]
   readonly output: string
 }
 
@@ -49,7 +51,8 @@ export async function installSuite() {
         '--expected-failures',
         expectedFailures,
       )
-      return { ...readScores(output, required), isExpected: status === 0, output }
+      const faults = await readFaults(folder, required)
+      return { ...readScores(output, required), isExpected: status === 0, faults, output }
     },
   }
 }
@@ -83,4 +86,19 @@ function readScores(
   const others = scenarios.filter(({ name }) => !required.has(name))
   const passed = (some: typeof scenarios) => some.filter(({ isPassed }) => isPassed).length
   return { passed: passed(scored), total: required.size, unscored: `${passed(others)} of ${others.length}` }
+}
+
+/** The checks that failed, from the folders `server-<scenario>-<time>` that the suite writes. */
+async function readFaults(folder: string, required: ReadonlySet<string>): Promise<string[]> {
+  const faults = (await readdir(folder)).map(async (name) => {
+    const scenario = name.replace(/^server-(.*)-\d{4}-\d\d-\d\dT.*$/, '$1')
+    if (!required.has(scenario)) return []
+    const checks: { id: string; status: string; errorMessage?: string }[] = JSON.parse(
+      await readFile(join(folder, name, 'checks.json'), 'utf8'),
+    )
+    return checks
+      .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+      .map(({ id, errorMessage = 'no reason given' }) => `${scenario} ${id}: ${errorMessage}`)
+  })
+  return (await Promise.all(faults)).flat()
 }

@@ -74,6 +74,7 @@ async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): P
   const opened = await openFromConfig({
     found: serving.found,
     env: terminal.env,
+    connect: { client: { capabilities: CAPABILITIES } },
     ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
   })
   opened.registry.subscribe((event) => logs.note(event))
@@ -101,6 +102,12 @@ async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): P
     await opened.close()
   }
 }
+
+/**
+ * What servers are told that their client can do. Without it they would not try to ask; the gateway then gives each client
+ * a connection of its own, with what that client can do.
+ */
+const CAPABILITIES = { sampling: {}, elicitation: { form: {}, url: {} }, roots: { listChanged: true } }
 
 /** How long calls in flight may take after a signal to stop. */
 const DRAIN_MS = 10_000
