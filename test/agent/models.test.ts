@@ -222,7 +222,10 @@ it('names the conversation to OpenAI’s cache by its session, the same in every
   const first = await runAgent({ model, session, messages: 'Hi' })
   await runAgent({ model, session, messages: [...first.messages, model.dialect.userMessage('Bye')] })
   expect(server.refusals).toEqual([])
-  expect(server.requests.slice(-2).map(({ prompt_cache_key }) => prompt_cache_key)).toEqual(['chat-7', 'chat-7'])
+  expect(server.requests.slice(-2).map(({ prompt_cache_key }) => prompt_cache_key)).toEqual([
+    'chat-7',
+    'chat-7',
+  ])
 })
 
 function namespaceOf(body: Record<string, unknown>): string {
