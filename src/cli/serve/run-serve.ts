@@ -3,7 +3,7 @@ import { networkInterfaces, hostname as ownName } from 'node:os'
 import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
-import { createGateway, type Gateway } from 'toolcrib/gateway'
+import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
 import { fileStore, type Store } from 'toolcrib/stores'
 import type { ServerFlags } from '../flags.ts'
@@ -74,7 +74,7 @@ async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): P
   const opened = await openFromConfig({
     found: serving.found,
     env: terminal.env,
-    connect: { client: { capabilities: CAPABILITIES } },
+    connect: { client: { capabilities: GATEWAY_CAPABILITIES } },
     ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
   })
   opened.registry.subscribe((event) => logs.note(event))
@@ -102,12 +102,6 @@ async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): P
     await opened.close()
   }
 }
-
-/**
- * What servers are told that their client can do. Without it they would not try to ask; the gateway then gives each client
- * a connection of its own, with what that client can do.
- */
-const CAPABILITIES = { sampling: {}, elicitation: { form: {}, url: {} }, roots: { listChanged: true } }
 
 /** How long calls in flight may take after a signal to stop. */
 const DRAIN_MS = 10_000
