@@ -18,8 +18,23 @@ export interface Connection {
 /** Opens a session of the 2025-11-25 revision, which every contender supports. */
 export async function connect(endpoint: Endpoint): Promise<Connection> {
   const open = endpoint.transport === 'sse' ? openEvents : openStreamable
-  const connection = await open(endpoint)
-  return connection
+  const connection = await inTime(open(endpoint))
+  return { ...connection, request: (method, params) => inTime(connection.request(method, params)) }
+}
+
+/** A contender that does not answer must not hold up the others. */
+const PATIENCE_MS = 20_000
+
+async function inTime<Value>(promise: Promise<Value>): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS / 1_000} s`)), PATIENCE_MS)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 const INITIALIZE = {

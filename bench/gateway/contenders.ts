@@ -45,7 +45,12 @@ export function contenders(
 ): Readonly<Record<string, () => Promise<Contender>>> {
   const own = {
     'bare server': startBareServer,
-    toolcrib: () => startToolcrib({ folder: join(folder, 'calls'), servers: { everything: EVERYTHING } }),
+    toolcrib: async () => {
+      const own = { folder: join(folder, 'calls'), servers: { everything: EVERYTHING } }
+      const contender = await startToolcrib(own)
+      await answers(contender.endpoint, contender.tool)
+      return contender
+    },
   }
   if (peers === undefined) return own
   const bin = (name: string) => join(peers, 'node_modules', '.bin', name)

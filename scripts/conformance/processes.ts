@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 const ROOT = join(import.meta.dirname, '..', '..')
 const FIXTURE = join(ROOT, 'test', 'fixtures', 'conformance-server.mjs')
 
-/** The ways to reach the server behind the gateway. */
+/** The ways in which the server behind the gateway can be reached. */
 export const UPSTREAMS = {
   'stdio-modern': { transport: 'stdio', era: 'modern' },
   'http-modern': { transport: 'http', era: 'modern' },
@@ -17,7 +17,7 @@ export const UPSTREAMS = {
 
 export type UpstreamName = keyof typeof UPSTREAMS
 
-/** The conformance server's config; over HTTP, the server runs until it is disposed. */
+/** The conformance server, as a config names it; over HTTP it runs until it is disposed of. */
 export async function startFixture(name: UpstreamName): Promise<AsyncDisposable & { config: object }> {
   const { transport, era } = UPSTREAMS[name]
   const args = [FIXTURE, '--era', era]
@@ -28,7 +28,7 @@ export async function startFixture(name: UpstreamName): Promise<AsyncDisposable 
   return { config: { type: 'http', url }, [Symbol.asyncDispose]: () => ended(child) }
 }
 
-/** `toolcrib serve` with only this server, and every tool under its own name. */
+/** `toolcrib serve` with this one server, every tool under its own name. */
 export async function startGateway(
   folder: string,
   server: object,
@@ -59,6 +59,45 @@ export async function startGateway(
   )
   const { url } = JSON.parse(await firstLine(child))
   return { url, [Symbol.asyncDispose]: () => ended(child) }
+}
+
+/**
+ * Waits until a tool can be called, so that the server runs: the suite waits 600 ms for some answers, which is less than a
+ * server takes to start.
+ */
+export async function warmUp(url: string): Promise<void> {
+  let answer = ''
+  for (let tries = 0; tries < 60; tries++) {
+    answer = await callSimpleText(url)
+    if (answer.includes('simple text')) return
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+  throw new Error(`the gateway is not ready: ${answer}`)
+}
+
+async function callSimpleText(url: string): Promise<string> {
+  const name = 'test_simple_text'
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+  }
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': name,
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name, arguments: {}, _meta },
+    }),
+  })
+  return response.text()
 }
 
 async function firstLine(child: ChildProcess): Promise<string> {
