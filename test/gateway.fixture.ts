@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { ToolRegistry } from 'toolcrib'
-import { createGateway, type Gateway, type GatewayOptions } from 'toolcrib/gateway'
+import { createGateway, GATEWAY_CAPABILITIES, type Gateway, type GatewayOptions } from 'toolcrib/gateway'
 import { type ConnectedServers, type ConnectOptions, connectServers } from 'toolcrib/mcp'
 import { onTestFinished } from 'vitest'
 
@@ -16,7 +16,7 @@ export async function openGateway(
   const servers = connectServers(
     registry,
     { mcpServers },
-    { client: { capabilities: { sampling: {}, elicitation: { form: {} }, roots: {} } }, ...connect },
+    { client: { capabilities: GATEWAY_CAPABILITIES }, ...connect },
   )
   await servers.ready()
   const gateway = createGateway({ servers, ...options, registry })

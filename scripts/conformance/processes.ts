@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 const ROOT = join(import.meta.dirname, '..', '..')
 const FIXTURE = join(ROOT, 'test', 'fixtures', 'conformance-server.mjs')
 
-/** The ways in which the server behind the gateway can be reached. */
+/** The ways to reach the server behind the gateway. */
 export const UPSTREAMS = {
   'stdio-modern': { transport: 'stdio', era: 'modern' },
   'http-modern': { transport: 'http', era: 'modern' },
@@ -17,7 +17,7 @@ export const UPSTREAMS = {
 
 export type UpstreamName = keyof typeof UPSTREAMS
 
-/** The conformance server, as a config names it; over HTTP it runs until it is disposed of. */
+/** The conformance server's config; over HTTP, the server runs until it is disposed. */
 export async function startFixture(name: UpstreamName): Promise<AsyncDisposable & { config: object }> {
   const { transport, era } = UPSTREAMS[name]
   const args = [FIXTURE, '--era', era]
@@ -28,7 +28,7 @@ export async function startFixture(name: UpstreamName): Promise<AsyncDisposable 
   return { config: { type: 'http', url }, [Symbol.asyncDispose]: () => ended(child) }
 }
 
-/** `toolcrib serve` with this one server, every tool under its own name. */
+/** `toolcrib serve` with only this server, and every tool under its own name. */
 export async function startGateway(
   folder: string,
   server: object,

@@ -1,5 +1,6 @@
-// The official conformance suite, run against a gateway before our own conformance server: both revisions, with the
-// server over stdio and HTTP, of the newer and the older era. `npm run conformance [-- stdio-modern …] [-- --verbose]`
+// Runs the official conformance suite against a gateway in front of our own conformance server: both revisions, with
+// the server over stdio and HTTP, of the newer and the older era. `npm run conformance [-- stdio-modern …] [--
+// --verbose]`
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +13,7 @@ const isVerbose = process.argv.includes('--verbose')
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const unknown = named.find((name) => !Object.hasOwn(UPSTREAMS, name))
 if (unknown !== undefined) {
-  console.error(`there is no upstream ${unknown}; there are ${Object.keys(UPSTREAMS).join(', ')}`)
+  console.error(`unknown upstream ${unknown}; use one of ${Object.keys(UPSTREAMS).join(', ')}`)
   process.exit(2)
 }
 
@@ -46,7 +47,7 @@ printTable(rows)
 if (!isGood) console.error('\nconformance differs from scripts/conformance/expected-*.yml')
 process.exitCode = isGood ? 0 : 1
 
-/** What cannot pass, with the reasons, by the era of the server. */
+/** The scenarios that cannot pass, with the reasons, by the era of the server. */
 function expectedFailures(name: UpstreamName): string {
   return join(import.meta.dirname, `expected-${UPSTREAMS[name].era}.yml`)
 }

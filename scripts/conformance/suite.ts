@@ -4,14 +4,14 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** The suite needs a newer Node.js than toolcrib does. */
+/** The suite needs a newer Node.js than toolcrib. */
 const PACKAGES = ['@modelcontextprotocol/conformance@0.2.0-alpha.12', 'node@22']
 const FOLDER = join(import.meta.dirname, '..', '..', '.bench', 'conformance')
 
 export interface ServerTest {
   readonly url: string
   readonly revision: string
-  /** Where the suite writes what it saw. */
+  /** Where the suite writes its results. */
   readonly folder: string
   /** A file of scenarios that are known to fail. */
   readonly expectedFailures: string
@@ -23,12 +23,12 @@ export interface SuiteReport {
   readonly total: number
   /** Scenarios beyond those, such as `14 of 16`. */
   readonly unscored: string
-  /** Whether exactly those failed that are known to. */
+  /** Whether exactly the known scenarios failed. */
   readonly isExpected: boolean
   readonly output: string
 }
 
-/** The official suite, installed into a side folder with its own Node.js when it is not there yet. */
+/** Installs the official suite into a separate folder with its own Node.js, if missing. */
 export async function installSuite() {
   const bin = join(FOLDER, 'node_modules', '.bin')
   if (!existsSync(join(bin, 'conformance'))) {

@@ -55,7 +55,7 @@ describe('before anything is sent', () => {
     ])
   })
 
-  it('what is cut of the search tool moves to the system prompt, since it says what there is to find', () => {
+  it('the rest of the search tool’s description moves to the system prompt', () => {
     const dialect = openaiChat()
     const surface = described('tool_search')
     const { tools, messages } = dialect.toRequest({ surface, messages: [], system: 'Be brief.' })

@@ -180,6 +180,8 @@ export class GatewayCore {
     })
     await Promise.race([this.load.idle(), timeUp])
     stop()
+    // The last results are known, and written in the steps that follow.
+    for (let step = 0; step < 3; step++) await new Promise((resolve) => setImmediate(resolve))
   }
 
   async close(): Promise<void> {

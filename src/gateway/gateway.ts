@@ -1,3 +1,4 @@
+import type { ClientOptions } from 'toolcrib/mcp'
 import { GatewayCore } from './core.ts'
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts'
 import { HttpGateway } from './http-gateway.ts'
@@ -33,6 +34,16 @@ export interface GatewayStatus {
   readonly callsUnderWay: number
   /** Calls that wait for an answer of their client. */
   readonly callsParked: number
+}
+
+/**
+ * What the shared connections to servers offer, for `client.capabilities` of `connectServers()`: servers show tools that
+ * ask something only to clients that can be asked. The gateway passes questions on to the client that caused them.
+ */
+export const GATEWAY_CAPABILITIES: NonNullable<ClientOptions['capabilities']> = {
+  sampling: {},
+  elicitation: { form: {}, url: {} },
+  roots: { listChanged: true },
 }
 
 /** Creates a gateway. Throws `config-invalid` for an unknown option or a value out of range. */

@@ -175,7 +175,7 @@ describe.each(PROVIDERS)('a model of $name', ({ model: makeModel, search, call }
   it('can be kept from calling, with the tools still in the request', async () => {
     const model = makeModel(server.url)
     const stuck = (body: Record<string, unknown>): ScriptedWords =>
-      JSON.stringify(body).includes('without tools')
+      JSON.stringify(body).includes('cannot call tools in this turn')
         ? { text: 'I am stuck.' }
         : { thinking: 'Hm.', calls: [{ id: `c${server.requests.length}`, name: 'echo', args: '{}' }] }
     const registry = new ToolRegistry()

@@ -3,7 +3,7 @@ import { networkInterfaces, hostname as ownName } from 'node:os'
 import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
-import { createGateway, type Gateway } from 'toolcrib/gateway'
+import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
 import { fileStore, type Store } from 'toolcrib/stores'
 import type { ServerFlags } from '../flags.ts'
@@ -74,6 +74,7 @@ async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): P
   const opened = await openFromConfig({
     found: serving.found,
     env: terminal.env,
+    connect: { client: { capabilities: GATEWAY_CAPABILITIES } },
     ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
   })
   opened.registry.subscribe((event) => logs.note(event))

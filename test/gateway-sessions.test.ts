@@ -1,0 +1,166 @@
+import { memoryStore } from 'toolcrib/stores'
+import { describe, expect, it } from 'vitest'
+import { connectClient, openGateway, rawRequest, URL_OF_GATEWAY } from './gateway.fixture.ts'
+import { HOSTILE_SERVER, MODERN_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
+
+const PLAIN = script(HOSTILE_SERVER)
+const MODERN = script(MODERN_SERVER)
+const EVERYTHING = script(referenceServer('everything'))
+
+describe('a session of an older client', () => {
+  it('goes on after a restart, with what it had checked out', async () => {
+    const store = memoryStore()
+    const first = await openGateway({ modern: MODERN }, { store, mode: 'lazy' })
+    let { gateway } = first
+    // The client does not notice which gateway answers it.
+    const client = await connectClient(
+      { fetch: (request) => gateway.fetch(request) },
+      { era: 'legacy', url: `${URL_OF_GATEWAY}?activate=list` },
+    )
+    await client.callTool({ name: 'tool_search', arguments: { query: 'add two numbers' } })
+    const before = (await client.listTools()).tools.map(({ name }) => name)
+    expect(before).toEqual(expect.arrayContaining(['tool_search', 'modern__add']))
+    await first.gateway.close()
+    gateway = (await openGateway({ modern: MODERN }, { store, mode: 'lazy' })).gateway
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(before)
+    expect(gateway.status().sessions).toBe(1)
+  })
+
+  it('is not opened again for another token', async () => {
+    const store = memoryStore()
+    const [ada, bob] = ['ada-has-a-long-token', 'bob-has-another-token']
+    const tokens = [{ token: ada }, { token: bob }]
+    const first = await openGateway({ modern: MODERN }, { store, tokens })
+    const client = await connectClient(first.gateway, { era: 'legacy', token: ada })
+    const id = (client.transport as { sessionId?: string }).sessionId ?? ''
+    await first.gateway.close()
+    const { gateway } = await openGateway({ modern: MODERN }, { store, tokens })
+    const list = async (token: string) => {
+      const headers = {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        authorization: `Bearer ${token}`,
+        'mcp-session-id': id,
+        'mcp-protocol-version': '2025-11-25',
+      }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+      return (await gateway.fetch(new Request(URL_OF_GATEWAY, { method: 'POST', headers, body }))).status
+    }
+    expect(await list(bob)).toBe(404)
+    expect(await list(ada)).toBe(200)
+  })
+
+  it('is told when its list of tools grows, if it asked for that', async () => {
+    const { gateway } = await openGateway({ modern: MODERN }, { mode: 'lazy' })
+    const url = `${URL_OF_GATEWAY}?activate=list`
+    const client = await connectClient(gateway, { era: 'legacy', url })
+    let changes = 0
+    client.setNotificationHandler('notifications/tools/list_changed', () => void changes++)
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['tool_search'])
+    const found = await client.callTool({ name: 'tool_search', arguments: { query: 'add two numbers' } })
+    expect(JSON.stringify(found)).not.toContain('call_with')
+    await expect.poll(() => changes).toBe(1)
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('modern__add')
+  })
+
+  it('makes room for another when there are too many', async () => {
+    let now = 0
+    const { gateway } = await openGateway(
+      { modern: MODERN },
+      { limits: { maxSessions: 2 }, now: () => ++now },
+    )
+    const clients = [
+      await connectClient(gateway, { era: 'legacy' }),
+      await connectClient(gateway, { era: 'legacy' }),
+    ]
+    await clients[0]?.listTools()
+    clients.push(await connectClient(gateway, { era: 'legacy' }))
+    expect(gateway.status().sessions).toBe(2)
+    await clients[0]?.listTools()
+    await expect(clients[1]?.listTools()).rejects.toThrow()
+  })
+})
+
+describe.each(['modern', 'legacy'] as const)('a %s client that listens', (era) => {
+  it('is told when the tools of a server change', async () => {
+    const { gateway } = await openGateway({ plain: PLAIN }, { mode: 'full' })
+    const client = await connectClient(gateway, { era })
+    let changes = 0
+    client.setNotificationHandler('notifications/tools/list_changed', () => void changes++)
+    await client.listTools()
+    if (era === 'modern') await client.listen({ toolsListChanged: true })
+    await client.callTool({ name: 'plain__change_tools', arguments: {} })
+    await expect.poll(() => changes, { timeout: 5_000 }).toBe(1)
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('plain__newcomer')
+  })
+
+  it('is told when a resource changes that it subscribed to', async () => {
+    const { gateway } = await openGateway({ everything: EVERYTHING })
+    const client = await connectClient(gateway, { era })
+    const updated: string[] = []
+    client.setNotificationHandler(
+      'notifications/resources/updated',
+      ({ params }) => void updated.push(params.uri),
+    )
+    const [first] = (await client.listResources()).resources
+    const uri = first?.uri ?? ''
+    if (era === 'modern') await client.listen({ resourceSubscriptions: [uri] })
+    else await client.subscribeResource({ uri })
+    await client.callTool({ name: 'everything__toggle-subscriber-updates', arguments: {} })
+    await expect.poll(() => updated, { timeout: 15_000 }).toContain(uri)
+  })
+})
+
+describe('an overloaded gateway', () => {
+  it('turns calls away with a hint when to try again', async () => {
+    const { gateway } = await openGateway({ plain: PLAIN }, { limits: { maxCallsPerClient: 1 } })
+    const abort = new AbortController()
+    const client = await connectClient(gateway)
+    const hanging = client.callTool({ name: 'plain__hang', arguments: {} }, { signal: abort.signal })
+    await expect.poll(() => gateway.status().callsUnderWay).toBe(1)
+    const headers = { 'content-type': 'application/json' }
+    const request = new Request(URL_OF_GATEWAY, { method: 'POST', headers, body: '{}' })
+    const response = await gateway.fetch(request)
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '1'])
+    abort.abort()
+    await expect(hanging).rejects.toThrow()
+    await expect.poll(() => gateway.status().callsUnderWay).toBe(0)
+    expect((await rawRequest(gateway, 'tools/list')).status).toBe(200)
+  })
+
+  it('lets calls under way end before it closes, and takes no others', async () => {
+    const { gateway } = await openGateway({ plain: PLAIN })
+    const client = await connectClient(gateway)
+    const slow = client.callTool({ name: 'plain__echo', arguments: { text: 'late', afterMs: 300 } })
+    await expect.poll(() => gateway.status().callsUnderWay).toBe(1)
+    const closing = gateway.close()
+    expect(gateway.status().state).toBe('draining')
+    expect((await rawRequest(gateway, 'tools/list')).status).toBe(503)
+    expect((await gateway.fetch(new Request('http://localhost/readyz'))).status).toBe(503)
+    expect(await slow).toMatchObject({ content: [{ text: 'late' }] })
+    await closing
+    expect(gateway.status()).toEqual({ state: 'closed', sessions: 0, callsUnderWay: 0, callsParked: 0 })
+  })
+})
+
+describe('the metrics of the gateway', () => {
+  it('count calls, searches and what lists left out, by server and profile', async () => {
+    const { gateway } = await openGateway(
+      { modern: MODERN },
+      { mode: 'lazy', profiles: { work: { servers: ['modern'] } } },
+    )
+    const client = await connectClient(gateway, { url: `${URL_OF_GATEWAY}/work` })
+    await client.listTools()
+    await client.callTool({ name: 'tool_search', arguments: { query: 'add two numbers' } })
+    await client.callTool({ name: 'modern__add', arguments: { a: 1, b: 2 } })
+    const response = await gateway.fetch(new Request('http://localhost/metrics'))
+    expect(response.headers.get('content-type')).toContain('text/plain; version=0.0.4')
+    const text = await response.text()
+    expect(text).toContain('toolcrib_calls_total{server="modern",profile="work",outcome="ok"} 1\n')
+    expect(text).toContain('toolcrib_call_duration_seconds_count{server="modern"} 1\n')
+    expect(text).toContain('toolcrib_searches_total{profile="work"} 1\n')
+    expect(text).toMatch(/toolcrib_tokens_saved_total\{profile="work"\} [1-9]/)
+    expect(text).toContain('toolcrib_server_ready{server="modern"} 1\n')
+    expect(text).not.toContain('modern__add')
+  })
+})
