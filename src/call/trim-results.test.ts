@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { Tool, ToolResult } from '../tool.ts'
-import { callOf, type FakeOverrides, fakeRunner, fakeScope, fakeTime, fakeTool } from './fake-scope.ts'
+import {
+  callOf,
+  entryOf,
+  type FakeOverrides,
+  fakeRunner,
+  fakeScope,
+  fakeTime,
+  fakeTool,
+} from './fake-scope.ts'
 import type { Spill } from './spill.ts'
 
 /** A spill that keeps what it is given under h1, h2, … */
@@ -112,6 +120,32 @@ describe('a result that is cut', () => {
     expect(tight.kept).toEqual([])
   })
 
+  test('says how to read the rest: at length, in short, or not at all, as there is room', async () => {
+    const marker = '\n[truncated — 5000 chars total]'
+    const wordy = `${marker} Read the rest with read_result, handle "h1".`
+    const short = `${marker} read_result "h1"`
+    for (const [budget, ending] of [
+      [wordy.length + 5, wordy],
+      [wordy.length, wordy],
+      [wordy.length - 1, short],
+      [short.length, short],
+      [short.length - 1, marker],
+    ] as const) {
+      const { text } = await run(long(5_000), budget, { spill: keeping().spill })
+      expect(text).toBe('x'.repeat(budget - ending.length) + ending)
+    }
+  })
+
+  test('is never one of a meta-tool, and may be one of no tool at all', async () => {
+    const tool = long(500)
+    const entry = entryOf(tool, { isSelfLimiting: true })
+    expect((await run(tool, 100, { resolve: () => ({ entry, args: {} }) })).text).toHaveLength(500)
+    const { text, events } = await run(long(5), 20, { resolve: () => undefined })
+    expect(text).toBe('Unknown tool: echo.'.slice(0, 20))
+    expect(events).toEqual([])
+    expect((await run(long(5), 10, { resolve: () => undefined })).text).toBe('Unknown to')
+  })
+
   test('points to what is kept only where it can be read', async () => {
     const { spill, kept } = keeping()
     const { text } = await run(long(5_000), 300, { spill, canReadResults: false })
@@ -156,6 +190,14 @@ describe('what a reducer left out', () => {
       expect(text.length > 100).toBe(isKept)
       expect(kept).toHaveLength(isKept ? 1 : 0)
     }
+  })
+
+  test('is named by a handle that just fits', async () => {
+    const room = 80 - '\n[all 5000 chars: read_result ""]'.length
+    const fitting = keeping(() => 'h'.repeat(room))
+    expect((await run(reduced(5_000, 100), 180, { spill: fitting.spill })).text).toHaveLength(180)
+    const tooLong = keeping(() => 'h'.repeat(room + 1))
+    expect((await run(reduced(5_000, 100), 180, { spill: tooLong.spill })).text).toHaveLength(100)
   })
 
   test('is not named by a handle that has no room', async () => {
