@@ -238,7 +238,8 @@ export class EventStream {
     for (const { listener, sessionId } of [...this.#subscribers]) {
       if (sessionId !== undefined && sessionId !== stamped.sessionId) continue
       try {
-        listener(stamped)
+        const returned: unknown = listener(stamped)
+        if (returned instanceof Promise) returned.catch(() => {})
       } catch {
         // A failing listener must not affect a call, a server or another listener.
       }

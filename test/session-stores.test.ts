@@ -78,3 +78,25 @@ describe('closing', () => {
     expect(shown(await registry.openSession({ id: 'a', store }))).toContain('mcp__s__slow')
   })
 })
+
+describe('what a session is limited to', () => {
+  it('is never lost to a store that was away when it was opened', async () => {
+    const store = memoryStore()
+    const registry = new ToolRegistry({ mode: 'lazy' })
+    registry.syncMcp('s', [tool('a'), tool('b')])
+    const first = await registry.openSession({ id: 'x', store, tools: ['mcp__s__a'] })
+    await first.activate(['mcp__s__a'])
+    const away = new Error('away')
+    const blind: Store = {
+      get: () => Promise.reject(away),
+      set: (key, value) => store.set(key, value),
+      update: (key, change) => store.update(key, change),
+      delete: (key) => store.delete(key),
+      close: () => store.close(),
+    }
+    const second = await registry.openSession({ id: 'x', store: blind })
+    await second.activate(['mcp__s__b'])
+    const third = await registry.openSession({ id: 'x', store })
+    expect((await third.activate(['mcp__s__b'])).missing).toEqual(['mcp__s__b'])
+  })
+})

@@ -33,7 +33,7 @@ describe('before anything is sent', () => {
     const request = (count: number) => dialect.toRequest({ surface: surfaceOf(count), messages: [] })
     expect(request(most).tools).toHaveLength(most)
     expect(() => request(most + 1)).toThrow(
-      `the request has ${most + 1} tools, but ${api} allows ${most}; open the session with mode "lazy", or pin fewer tools`,
+      `the request has ${most + 1} tools, but ${api} allows ${most}; open the session with mode "lazy" or strategy "dispatch", or pin fewer tools`,
     )
   })
 

@@ -111,7 +111,7 @@ describe('the reasons of a policy', () => {
     [{ filter: { excludeTools: ['read'] }, deny: ['read'] }, builtin, 'excludeTools'],
     [{ deny: ['read'], allow: [] }, builtin, 'the deny list'],
     [{ allow: ['x'] }, builtin, 'the allow list'],
-    [{ allowlists: [['read'], ['x']] }, builtin, "this sub-agent's allow list"],
+    [{ allowlists: [['read'], ['x']] }, builtin, "the session's own list of tools"],
     [{ allowedTools: ['x'] }, builtin, 'the toolset (allowedTools)'],
     [{ filter: { allowedPlugins: ['x'] } }, plugin, 'allowedPlugins'],
     [{ filter: { allowedMcpServers: ['x'], allowedMcpTools: [] } }, mcp, 'allowedMcpServers'],

@@ -29,7 +29,7 @@ import type { SessionServices } from './session-services.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
 import { type SessionState, writeState } from './state.ts'
 import { type Stats, statsOf } from './stats.ts'
-import { type Surface, surfaceTokens } from './surface.ts'
+import { buildSurface, type Surface, surfaceTokens } from './surface.ts'
 import { Turn } from './turn.ts'
 
 /** How a child session differs from its parent. */
@@ -132,13 +132,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   /** Returns the tools of this turn: frozen, and the same bytes until the catalogue or the activations change. */
   surface(): Surface {
-    const turn = this.#current()
-    const surface = turn.surface()
+    const parts = this.#current().surfaceParts()
+    const surface = buildSurface(parts)
+    if (!this.#services.events.isHeard) return surface
     const { deferredCount, fingerprint, tools } = surface
     this.emit({
       type: 'surfaced',
       tools: tools.length,
-      tokens: surfaceTokens(turn.surfaceParts()),
+      tokens: surfaceTokens(parts),
       deferredCount,
       fingerprint,
     })
@@ -158,7 +159,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   }
 
   /** Checks tools out, best first. Names that are unknown, denied or unavailable come back as `missing`. */
-  activate(names: readonly string[]): Promise<ActivationReport> {
+  async activate(names: readonly string[]): Promise<ActivationReport> {
     return this.#track(this.#current().activate(listOf(names, 'activate')))
   }
 
