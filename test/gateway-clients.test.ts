@@ -114,6 +114,7 @@ describe('a call that waits for its client', () => {
   it('is given up at its deadline', async () => {
     const timers: { readonly delayMs: number; readonly fire: () => void }[] = []
     const schedule = (delayMs: number, fire: () => void) => {
+      if (delayMs < 50) setImmediate(fire)
       timers.push({ delayMs, fire })
       return () => {}
     }
