@@ -8,6 +8,7 @@ import { RpcError } from './rpc-error.ts'
 
 const INVALID_PARAMS = -32_602
 const OVERLOADED = -32_000
+const GATHER_MS = 10
 
 /** Runs the requests of modern clients that servers may ask something about, and keeps those that wait for an answer. */
 export class ModernCalls {
@@ -51,7 +52,7 @@ export class ModernCalls {
       const answers = Object.keys(responses).length > 0 ? { inputResponses: responses } : {}
       call.start((line) => work({ ...params, ...sent, ...answers }, line))
     }
-    const progressed = await call.next()
+    const progressed = await call.next(() => this.#gather())
     await call.flushed()
     if (progressed.kind === 'asking') {
       const { inputRequests } = progressed
@@ -70,6 +71,11 @@ export class ModernCalls {
       this.#take(id)
       call.abandon('the gateway is stopping')
     }
+  }
+
+  /** Questions that a server asks at once arrive one after another, and are put to the client together. */
+  #gather(): Promise<void> {
+    return new Promise((resolve) => this.#schedule(GATHER_MS, resolve))
   }
 
   /** What the client brings back: a parked call, or the state of a modern server. */

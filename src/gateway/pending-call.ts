@@ -82,12 +82,17 @@ export class PendingCall implements ClientLine {
     this.#work.catch(() => {})
   }
 
-  /** Waits until the work is done or needs an answer. Rejects as the work does. */
-  async next(): Promise<Progressed> {
+  /**
+   * Waits until the work is done or needs an answer; in that case `gather` gives further questions time to arrive.
+   * Rejects as the work does.
+   */
+  async next(gather: () => Promise<void>): Promise<Progressed> {
     while (!this.#isSettled && this.#questions.length === 0 && !this.#failure)
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
+    if (this.#failure) throw this.#failure
+    if (!this.#isSettled && !this.#failure) await gather()
     if (this.#failure) throw this.#failure
     if (this.#isSettled) return { kind: 'done', result: (await this.#work) ?? {} }
     this.#isParked = true
