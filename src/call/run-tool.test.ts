@@ -415,3 +415,42 @@ describe('a dry run', () => {
     expect(await runOne(tool, {}, { context: { dryRun: true } })).toMatchObject({ code: 'input_invalid' })
   })
 })
+
+describe('a context that executes calls itself', () => {
+  test('gets those that passed every gate, with valid arguments, and leaves others to the tool', async () => {
+    const scope = fakeScope([fakeTool(), fakeTool({ name: 'other' }), fakeTool({ name: 'denied' })], {
+      denial: ({ entry }) => (entry.name === 'denied' ? 'the deny list' : undefined),
+    })
+    const seen: unknown[] = []
+    const results = await fakeTime().runner.execute(
+      [callOf('echo', { a: 1 }), callOf('other', { b: 2 }), callOf('denied')],
+      {
+        ...context,
+        execute: (call) => {
+          seen.push(call)
+          return call.name === 'echo' ? Promise.resolve(done) : undefined
+        },
+      },
+      scope,
+    )
+    expect(results.map(({ result }) => (result.ok ? result.value : result.code))).toEqual([
+      'done',
+      '{"b":2}',
+      'not_available',
+    ])
+    const source = { kind: 'builtin' }
+    expect(seen).toEqual([
+      { name: 'echo', ownName: 'echo', source, args: { a: 1 } },
+      { name: 'other', ownName: 'other', source, args: { b: 2 } },
+    ])
+  })
+
+  test('may lift the limit on the same call in a row', async () => {
+    const { runner } = fakeTime()
+    const scope = fakeScope([fakeTool()], { maxIdenticalCalls: 1 })
+    const again = (more: object) => runner.execute([callOf('echo')], { ...context, ...more }, scope)
+    await again({})
+    expect((await again({ maxIdenticalCalls: 0 }))[0]?.result.ok).toBe(true)
+    expect((await again({}))[0]?.result).toMatchObject({ code: 'repeated' })
+  })
+})

@@ -1,12 +1,12 @@
-import type { ToolRegistry } from 'toolcrib'
+import type { Surface, ToolRegistry } from 'toolcrib'
 import type { Schedule, ServerNotification } from 'toolcrib/mcp'
 import type { View } from './view.ts'
 
 /** Someone who is told when lists change. */
 export interface Attendee {
   readonly view: View
-  /** Equal for equal lists of tools. */
-  toolsFingerprint(): string
+  /** The tools it is shown: the fingerprint is equal for equal lists. */
+  surface(): Pick<Surface, 'fingerprint' | 'deferredCount'>
   /** Sends one of the notifications about a changed list. */
   changed(method: string): void
 }
@@ -25,13 +25,22 @@ const CHANGES = [
 ]
 /** Changes come in bursts, a server's whole list at once. */
 const SETTLE_MS = 100
+/** Long enough for a server's list to be read again. */
+const ANNOUNCED_MS = 700
+
+interface Seen {
+  /** What was on the list that the client fetched; undefined when it never did. */
+  fingerprint: string | undefined
+  toldAt: number
+}
 
 /** Tells clients about changed lists, once for each burst, and only those whose list did change. */
 export class Audience {
   readonly #schedule: Schedule
   readonly #unsubscribe: () => void
-  readonly #attendees = new Map<Attendee, { fingerprint: string | undefined }>()
+  readonly #attendees = new Map<Attendee, Seen>()
   readonly #pending = new Map<string, () => void>()
+  #sequence = 0
 
   constructor(registry: ToolRegistry, schedule: Schedule) {
     this.#schedule = schedule
@@ -42,14 +51,14 @@ export class Audience {
 
   /** Tells this one from now on; returns how to stop. */
   add(attendee: Attendee): () => void {
-    this.#attendees.set(attendee, { fingerprint: undefined })
+    this.#attendees.set(attendee, { fingerprint: undefined, toldAt: 0 })
     return () => void this.#attendees.delete(attendee)
   }
 
   /** Notes what a client has seen, so that it is told when that changes. */
   listed(attendee: Attendee): void {
     const seen = this.#attendees.get(attendee)
-    if (seen) seen.fingerprint = attendee.toolsFingerprint()
+    if (seen) seen.fingerprint = attendee.surface().fingerprint
   }
 
   /** Tells one client, if it sees other tools than when it last listed them. */
@@ -57,14 +66,16 @@ export class Audience {
     const seen = this.#attendees.get(attendee)
     // Whoever never listed tools has nothing that could be out of date.
     if (!seen || seen.fingerprint === undefined) return
-    const fingerprint = attendee.toolsFingerprint()
+    const fingerprint = attendee.surface().fingerprint
     if (fingerprint === seen.fingerprint) return
     seen.fingerprint = fingerprint
+    seen.toldAt = ++this.#sequence
     attendee.changed(TOOLS_CHANGED)
   }
 
-  /** Passes on that prompts or resources of a server changed. */
+  /** Passes on that a server announced another list. */
   notified({ server, method }: ServerNotification): void {
+    if (method === TOOLS_CHANGED) this.#announced(server)
     if (!PASSED_ON.includes(method)) return
     this.#soon(`${server} ${method}`, () => {
       for (const attendee of this.#attendees.keys())
@@ -78,13 +89,32 @@ export class Audience {
     this.#pending.clear()
   }
 
+  /**
+   * A change is noticed once the server's list has been read again. Clients that are shown all of it are told in any
+   * case, since the server said so.
+   */
+  #announced(server: string): void {
+    const since = this.#sequence
+    this.#after(ANNOUNCED_MS, `${server} ${TOOLS_CHANGED}`, () => {
+      for (const [attendee, seen] of this.#attendees) {
+        const isTold = seen.toldAt > since || seen.fingerprint === undefined
+        if (isTold || !attendee.view.permitsServer(server) || attendee.surface().deferredCount > 0) continue
+        attendee.changed(TOOLS_CHANGED)
+      }
+    })
+  }
+
   #toolsChanged(): void {
     for (const attendee of [...this.#attendees.keys()]) this.recheck(attendee)
   }
 
   #soon(what: string, tell: () => void): void {
+    this.#after(SETTLE_MS, what, tell)
+  }
+
+  #after(delayMs: number, what: string, tell: () => void): void {
     if (this.#pending.has(what)) return
-    const stop = this.#schedule(SETTLE_MS, () => {
+    const stop = this.#schedule(delayMs, () => {
       this.#pending.delete(what)
       tell()
     })

@@ -34,6 +34,11 @@ export function canAnswer(capabilities: Json, method: string): boolean {
   return capabilities[capabilityFor(method)] !== undefined
 }
 
+/** Whether a client with these capabilities can be asked anything at all. */
+export function canBeAsked(capabilities: Json): boolean {
+  return ['sampling', 'elicitation', 'roots'].some((capability) => capabilities[capability] !== undefined)
+}
+
 /** The capability that a client needs to be asked this. */
 export function capabilityFor(method: string): string {
   return method.split('/')[0] ?? method

@@ -1,5 +1,5 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
-import type { Session } from 'toolcrib'
+import type { Session, Surface } from 'toolcrib'
 import type { Principal } from './access.ts'
 import type { Attendee } from './audience.ts'
 import type { Json } from './client-line.ts'
@@ -55,8 +55,8 @@ export class LegacyClient implements Attendee {
     return this.#core.limits.askTimeoutMs
   }
 
-  toolsFingerprint(): string {
-    return this.#session.surface().fingerprint
+  surface(): Surface {
+    return this.#session.surface()
   }
 
   changed(method: string): void {

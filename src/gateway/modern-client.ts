@@ -1,5 +1,5 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
-import type { Session } from 'toolcrib'
+import type { Session, Surface } from 'toolcrib'
 import type { Principal } from './access.ts'
 import type { Attendee } from './audience.ts'
 import type { Json } from './client-line.ts'
@@ -43,8 +43,8 @@ export class ModernClient implements Attendee {
     return new RawServer(description, (method, params, ctx) => this.#answer(method, params, ctx))
   }
 
-  toolsFingerprint(): string {
-    return this.#session.surface().fingerprint
+  surface(): Surface {
+    return this.#session.surface()
   }
 
   changed(method: string): void {

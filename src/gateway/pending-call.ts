@@ -89,6 +89,9 @@ export class PendingCall implements ClientLine {
         this.#wake = resolve
       })
     if (this.#failure) throw this.#failure
+    // Questions that were asked at once arrive together, one message after another.
+    if (!this.#isSettled) await new Promise((resolve) => setImmediate(resolve))
+    if (this.#failure) throw this.#failure
     if (this.#isSettled) return { kind: 'done', result: (await this.#work) ?? {} }
     this.#isParked = true
     const asked = this.#questions.map(({ key, method, params }) => [key, { method, params: params ?? {} }])

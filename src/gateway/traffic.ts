@@ -1,6 +1,6 @@
 import type { ConnectedServers, ServerNotification, ServerRequest } from 'toolcrib/mcp'
 import type { AskingServers } from './asking-servers.ts'
-import type { ClientLine, Json } from './client-line.ts'
+import { type ClientLine, canBeAsked, type Json } from './client-line.ts'
 import type { ServerLoad } from './load-limits.ts'
 import type { PrivateConnections } from './private-connections.ts'
 
@@ -53,8 +53,7 @@ export class Traffic {
 
   /** Notes that a request begins, and decides which connection it takes. */
   async begin(server: string, line: ClientLine): Promise<Flight> {
-    const isApart = this.#servers.info(server)?.era !== 'modern' && (await this.#asking.has(server))
-    const lease = isApart ? this.#connections.lease(server, line) : undefined
+    const lease = (await this.#needsOwn(server, line)) ? this.#connections.lease(server, line) : undefined
     const key = placeOf(server, lease?.sessionKey)
     const leave = await this.#load.enter(key, line.signal).catch((error) => {
       lease?.release()
@@ -72,6 +71,12 @@ export class Traffic {
         lease?.release()
       },
     }
+  }
+
+  /** A client that can be asked nothing gets no questions of others, whichever connection it shares. */
+  async #needsOwn(server: string, { capabilities }: ClientLine): Promise<boolean> {
+    if (this.#servers.info(server)?.era === 'modern' || !canBeAsked(capabilities)) return false
+    return this.#asking.has(server)
   }
 
   /** Puts a server's question to the client whose request it must belong to. */
