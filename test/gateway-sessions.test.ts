@@ -26,6 +26,16 @@ describe('a session of an older client', () => {
     expect(gateway.status().sessions).toBe(1)
   })
 
+  it('ends for good when its client ends it', async () => {
+    const store = memoryStore()
+    const { gateway } = await openGateway({ modern: MODERN }, { store })
+    const client = await connectClient(gateway, { era: 'legacy' })
+    await client.listTools()
+    await (client.transport as { terminateSession?: () => Promise<void> }).terminateSession?.()
+    expect(gateway.status().sessions).toBe(0)
+    await expect(client.listTools()).rejects.toThrow()
+  })
+
   it('is not opened again for another token', async () => {
     const store = memoryStore()
     const [ada, bob] = ['ada-has-a-long-token', 'bob-has-another-token']

@@ -63,6 +63,7 @@ export async function rawRequest(
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
     'io.modelcontextprotocol/clientCapabilities': {},
+    ...(params._meta as object | undefined),
   }
   const name = params.name ?? params.uri
   const response = await gateway.fetch(

@@ -36,6 +36,8 @@ export class ToolCalls {
     const door = this.#throughDoor(name, args, scene)
     if (door && 'refusal' in door) return failed(door.refusal)
     const call = door ?? { name: this.#resolve(name, scene) ?? name, args: args ?? {} }
+    if (this.#registry.has(call.name) && this.#registry.explain(call.name, scene.session).state === 'denied')
+      throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name.slice(0, 200)}`)
     const sent = new SentCall(this.#upstream, rest, line)
     const toolCallId = String(++this.#nextId)
     const [answer] = await scene.session.execute([{ toolCallId, ...call }], {
@@ -73,10 +75,11 @@ export class ToolCalls {
     return { name: 'call_tool', args: meant }
   }
 
-  /** The registered name that a name means, however it is written. */
+  /** The registered name that a name means, however it is written; a tool that is not permitted is as good as none. */
   #resolve(name: string, { session, names }: CallScene): string | undefined {
-    if (this.#registry.has(name)) return name
-    return names.ofShown(name)?.registered ?? session.currentTurn().describe(name)?.name
+    const exact = this.#registry.has(name) ? name : names.ofShown(name)?.registered
+    if (exact === undefined) return session.currentTurn().describe(name)?.name
+    return this.#registry.explain(exact, session).state === 'denied' ? undefined : exact
   }
 
   /** The door that a tool is called through; undefined where tools are called by their names. */

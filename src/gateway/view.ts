@@ -51,19 +51,21 @@ export class View {
       ...(store ? { store } : {}),
       ...(this.#mode === undefined ? {} : { mode: this.#mode }),
       ...(pinned === undefined ? {} : { pinned }),
-      ...(allow === undefined ? {} : { tools: allow }),
+      // The registry's own list holds too.
+      ...(allow !== undefined && this.#registry.policy.allow !== undefined ? { tools: allow } : {}),
     })
   }
 
   /** The registry's policy, narrowed by the profile. */
   #policy(): Policy {
     const { policy } = this.#registry
-    const { servers, deny = [] } = this.#settings
+    const { servers, allow, deny = [] } = this.#settings
     const allowed = policy.filter?.allowedMcpServers
     const permitted =
       servers && allowed ? servers.filter((server) => matches(allowed, server)) : (servers ?? allowed)
     return {
       ...policy,
+      ...(allow === undefined || policy.allow !== undefined ? {} : { allow }),
       deny: [...(policy.deny ?? []), ...deny, ...HIDDEN_META_TOOLS],
       filter: { ...policy.filter, ...(permitted === undefined ? {} : { allowedMcpServers: permitted }) },
     }
