@@ -63,6 +63,8 @@ async function compareCalls(folder: string, smoke: boolean): Promise<void> {
 const MEASURE_MS = 8_000
 
 async function measureCalls(contender: Contender, smoke: boolean): Promise<CallFigures> {
+  // First, while the heap is as small as it gets.
+  const sessionsMegabytes = await measureSessions(contender, smoke ? 20 : 500)
   const connection = await connect(contender.endpoint)
   const call = () =>
     connection.request('tools/call', { name: contender.tool, arguments: { message: 'hello' } })
@@ -77,7 +79,6 @@ async function measureCalls(contender: Contender, smoke: boolean): Promise<CallF
     { times: smoke ? 20 : 1_000, atOnce: 1, limitMs: MEASURE_MS },
   )
   const rate = await repeat(call, { times: smoke ? 50 : 4_000, atOnce: 50, limitMs: MEASURE_MS })
-  const sessionsMegabytes = await measureSessions(contender, smoke ? 20 : 500)
   await connection.close()
   return { p50: percentile(times, 50), p95: percentile(times, 95), perSecond: rate, sessionsMegabytes }
 }
@@ -154,6 +155,12 @@ async function timeFirstList(folder: string, count: number): Promise<void> {
     50,
   )
   const tools = Math.min(...runs.map((each) => each.tools.length))
+  if (tools < expected) {
+    console.log(
+      `gateway: only ${tools} of ${expected} tools are remembered, so the first tools/list was not timed`,
+    )
+    return
+  }
   const missed = ms < FIRST_LIST_GOAL_MS ? '' : '  MISSED'
   console.log(`gateway: from start to the first tools/list, ${count} cached servers, ${tools} tools`)
   console.log(`  ${ms.toFixed(0)} ms (goal: under ${FIRST_LIST_GOAL_MS})${missed}`)

@@ -13,12 +13,10 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const { path, environment, toolcrib, start, write, list, server, configure } = useCommandLine()
 
-const PID_TOOL = { name: 'pid', description: 'Tells the process id.', inputSchema: { type: 'object' } }
-
 describe('toolcrib serve', () => {
   const gateways: ChildProcess[] = []
   beforeEach(() => {
-    list(RAIN, PID_TOOL)
+    list(RAIN)
     configure({
       weather: server(),
       files: { command: process.execPath, args: [referenceServer('filesystem'), path()] },
@@ -132,8 +130,8 @@ describe('toolcrib serve', () => {
   })
 
   it('is a door to the running gateway over stdio, and starts no server twice', async () => {
+    await toolcrib('list')
     const { pid } = await serve('--mode', 'full')
-    await toolcrib('status')
     const [one, other] = [await connectStdio(), await connectStdio()]
     for (const client of [one, other]) {
       const called = await client.callTool({ name: 'weather__get_rain', arguments: { city: 'Oslo' } })
@@ -141,7 +139,8 @@ describe('toolcrib serve', () => {
     }
     for (const client of [one, other])
       expect(await childrenOf((client.transport as StdioClientTransport).pid ?? 0)).toEqual([])
-    expect((await childrenOf(pid)).length).toBe(2)
+    // Both called the same server, and the other one is remembered.
+    expect((await childrenOf(pid)).length).toBe(1)
     await Promise.all([one.close(), other.close()])
     expect((await toolcrib('status')).status).toBe(0)
   })
@@ -158,7 +157,7 @@ describe('toolcrib serve', () => {
     )
     const token = readFileSync(path('token'), 'utf8').trim()
     expect(statSync(path('token')).mode & 0o777).toBe(0o600)
-    const [snippet = ''] = /\{\n {4}"mcpServers"[\s\S]*?\n {2}\}\n/.exec(output) ?? []
+    const [, snippet = ''] = /For Claude Code:\n\n([\s\S]*?\n {2}\}\n)/.exec(output) ?? []
     const { toolcrib: entry } = JSON.parse(snippet).mcpServers
     expect(entry.headers).toEqual({ Authorization: `Bearer ${token}` })
     expect(output).toContain(entry.url)

@@ -27,12 +27,4 @@ export const EXPECTED_FAILURES: readonly ExpectedFailure[] = [
       'the first may be passed on before the others arrive.',
     isUnstable: true,
   },
-  {
-    revision: '2026-07-28',
-    scenario: 'server-stateless',
-    era: 'legacy',
-    reason:
-      'One check expects error -32021 when a tool needs what the client does not offer. A server of an older era learns ' +
-      'when it is opened what its client offers, asks for nothing else, and reports that in its own result.',
-  },
 ]
