@@ -3,12 +3,12 @@ import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { CallErrorCode, ToolResult } from '../tool.ts'
 
-/** The answer of a call that failed. */
+/** The result of a call that failed. */
 export function failure(code: CallErrorCode, error: string): ToolResult {
   return { ok: false, code, error }
 }
 
-/** The answer of a call whose tool, or whose surroundings, threw. What a capability refused keeps its code. */
+/** The result of a call whose tool, or something around it, threw. An error of a capability keeps its code. */
 export function failedWith(thrown: unknown): ToolResult {
   const code = isCapabilityError(thrown) ? thrown.code : 'execution_failed'
   return failure(code, describeError(thrown))
@@ -24,15 +24,15 @@ function isCapabilityError(thrown: unknown): thrown is CapabilityError {
 }
 
 /**
- * What a tool or a hook returned, read once and copied into a plain result. Anything else than a `ToolResult` is
- * answered as `execution_failed`, with what is wrong about it.
+ * Reads what a tool or a hook returned once, and copies it into a plain result. Anything but a `ToolResult` becomes
+ * `execution_failed`, with what is wrong about it.
  */
 export function toResult(returned: unknown): ToolResult {
   const read = readResult(returned)
   return typeof read === 'string' ? failure('execution_failed', `not a tool result: ${read}`) : read
 }
 
-/** A plain copy of a result, or what is wrong about something that should have been one. Never throws. */
+/** Returns a plain copy of a result, or what is wrong with it as text. Never throws. */
 export function readResult(returned: unknown): ToolResult | string {
   try {
     if (typeof returned !== 'object' || returned === null) return `it is ${nameOf(returned)}`
@@ -48,8 +48,8 @@ export function readResult(returned: unknown): ToolResult | string {
 function readSuccess(returned: object): ToolResult | string {
   const { value, content, structured, costUsd, meta } = returned as { [key: string]: unknown }
   if (typeof value !== 'string') return `"value" is ${nameOf(value)} instead of a text`
-  if (content !== undefined && !Array.isArray(content)) return '"content" is no array'
-  if (costUsd !== undefined && typeof costUsd !== 'number') return '"costUsd" is no number'
+  if (content !== undefined && !Array.isArray(content)) return '"content" is not an array'
+  if (costUsd !== undefined && typeof costUsd !== 'number') return '"costUsd" is not a number'
   const result: ToolResult = { ok: true, value }
   if (content !== undefined) result.content = [...content]
   if (structured !== undefined) result.structured = structured
@@ -61,7 +61,7 @@ function readSuccess(returned: object): ToolResult | string {
 function readFailure(returned: object): ToolResult | string {
   const { error, code, structured, meta } = returned as { [key: string]: unknown }
   if (typeof error !== 'string') return `"error" is ${nameOf(error)} instead of a text`
-  // The reason is what the model needs; a code of the wrong kind must not cost it.
+  // The model needs the reason: an invalid code must not lose it.
   const known = typeof code === 'string' && code !== '' ? code : 'execution_failed'
   const result: ToolResult = { ok: false, error, code: known }
   if (structured !== undefined) result.structured = structured

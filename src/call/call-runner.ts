@@ -119,7 +119,7 @@ export class CallRunner {
     }
   }
 
-  // Nothing is masked here any more, and what failed may have been the masking: then only the kind of failure is shown.
+  // The masking itself may have failed: then only the kind of failure is shown.
   #failBatch(code: 'denied' | 'execution_failed', thrown: unknown): ToolResult {
     try {
       const error = describeError(thrown)
@@ -139,7 +139,7 @@ function marked(result: CallResult, [server, ...more]: readonly string[]): CallR
   return { ...result, untrusted: more.length === 0 ? { server } : { server, servers: [server, ...more] } }
 }
 
-/** A clock that never throws: one that fails stands still. */
+/** A clock that never throws: one that fails repeats its last time. */
 function steady(now: () => number): () => number {
   let last = 0
   return () => {

@@ -38,7 +38,7 @@ export function hookList(
   ]
 }
 
-/** Asks each `before_tool_call` in order; the first that answers or denies ends it. */
+/** Runs each `before_tool_call` in order, until one answers or denies the call. */
 export async function runBeforeHooks(
   hooks: HookList,
   call: HookedCall,
@@ -76,10 +76,12 @@ function readBeforeAnswer(
     }
   } catch (thrown) {
     return {
-      refusal: failure('denied', `a hook gave an answer that cannot be read: ${describeError(thrown)}`),
+      refusal: failure('denied', `a hook returned something that cannot be read: ${describeError(thrown)}`),
     }
   }
-  return { refusal: failure('denied', 'a hook gave an answer that is none of args, result and deny') }
+  return {
+    refusal: failure('denied', 'a hook returned something other than { args }, { result } or { deny }'),
+  }
 }
 
 function denialText(deny: unknown): string {

@@ -7,17 +7,17 @@ interface LastCall {
   readonly times: number
 }
 
-/** Counts how often in a row each session asked the same. Remembers the sessions that called last. */
+/** Counts how often in a row each session made the same call. Bounded: the sessions that called longest ago are forgotten. */
 export class IdenticalCalls {
   readonly #sessions = new Map<string, LastCall>()
   #latest: string | undefined
 
-  /** Notes a call and answers how many times in a row it has now been made; another call starts anew. */
+  /** Counts a call; returns how many times in a row it has been made. A different call restarts the count. */
   note(sessionId: string, name: string, args: unknown): number {
     const hash = hashData(args)
     const last = this.#sessions.get(sessionId)
     const times = last?.name === name && last.hash === hash ? last.times + 1 : 1
-    // Set anew, to stand last: those that called long ago are forgotten first.
+    // Moved to the end: those that called longest ago are forgotten first.
     if (sessionId !== this.#latest) this.#sessions.delete(sessionId)
     this.#latest = sessionId
     this.#sessions.set(sessionId, { name, hash, times })

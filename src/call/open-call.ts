@@ -55,7 +55,7 @@ function openTarget(target: CallTarget, call: ToolCall, batch: Batch): Pick<Open
     return { isUse: false, step: { answer: refusal } }
   }
   const checked = checkCall(target, target.args, call, batch)
-  // Meta-tools are about finding and reading on: asking the same again is no loop.
+  // Repeating a search or reading on is not a loop.
   const times = target.entry.isSelfLimiting
     ? 0
     : noteCall(target.entry.name, checked.ok ? checked.args : readArguments(target.args), batch)
@@ -99,7 +99,7 @@ function notAvailable(error: string): ToolResult {
   return failure('not_available', error)
 }
 
-// A dry run counts nothing. Arguments that cannot be compared make a call of its own.
+// A dry run counts nothing. A call whose arguments cannot be compared counts as different.
 function noteCall(name: string, args: unknown, { isDryRun, state, sessionId }: Batch): number {
   if (isDryRun) return 0
   try {

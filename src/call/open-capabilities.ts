@@ -6,7 +6,7 @@ import type {
   CapabilityScope,
 } from '../capability.ts'
 
-/** The capabilities a tool declares and the host grants to nobody. */
+/** The capabilities a tool declares and no backend grants. */
 export function missingCapabilities(
   request: CapabilityRequest | undefined,
   backends: CapabilityBackends,
@@ -31,7 +31,7 @@ export async function openCapabilities(
   }
 }
 
-// Unknown names count too: a tool that asks for what nobody knows must not run without it.
+// Unknown names count too: a tool must not run without what it declares.
 function declaredNames(request: CapabilityRequest | undefined): CapabilityName[] {
   if (request === undefined) return []
   return (Object.keys(request) as CapabilityName[]).filter((name) => request[name] !== undefined)

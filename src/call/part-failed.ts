@@ -1,6 +1,6 @@
 import type { Batch } from './batch.ts'
 
-/** Raises the event that something around a call failed; the call goes on as documented. */
+/** Raises the event that something around a call failed; the call continues as documented. */
 export function partFailed(
   part: 'hook' | 'reducer' | 'schema' | 'spill' | 'cache',
   error: string,

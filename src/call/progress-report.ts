@@ -1,7 +1,7 @@
 import type { Mask } from '../secrets/mask.ts'
 import type { CallProgress, ProgressNote } from '../tool.ts'
 
-/** Carries what a tool tells of its progress to the host, until its call is answered. */
+/** Passes a tool's progress to the host until its call ends. */
 export class ProgressReport {
   readonly #toolCallId: string
   readonly #listener: (note: CallProgress) => void
@@ -14,7 +14,7 @@ export class ProgressReport {
     this.#mask = mask
   }
 
-  /** Hands a note on, without the secrets of backends. What makes no sense is dropped. Never throws. */
+  /** Passes a note on with secrets masked. Drops invalid notes. Never throws. */
   readonly tell = (note: ProgressNote): void => {
     if (this.#isOver) return
     try {
@@ -27,7 +27,7 @@ export class ProgressReport {
         ...(typeof message === 'string' ? { message: this.#mask?.(message) ?? message } : undefined),
       })
     } catch {
-      // A listener that fails, or a mask, is no reason for a call to.
+      // A failing listener or mask must not fail the call.
     }
   }
 

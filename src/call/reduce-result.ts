@@ -6,8 +6,8 @@ import { readResult } from './answers.ts'
 
 /**
  * The result as the tool's reducer leaves it: the host's for that name, else the tool's own. One that throws, returns
- * nothing or something that is no result leaves the original, also when it has changed what it was given. `meta` stays,
- * unless the reducer gives another: no model reads it, so there is nothing to shorten.
+ * nothing, or returns something other than a result leaves the original, even if it changed its argument. `meta` is kept
+ * unless the reducer returns another: models do not read it, so it need not be shorter.
  */
 export function reduceResult(
   tool: Tool,

@@ -11,7 +11,7 @@ export class ResultCache {
   #nextId = 0
   #chars = 0
 
-  /** The key of a call. The registration is part of it, so what is registered anew starts empty. */
+  /** The key of a call. The registration is part of it, so a tool that is registered again starts without results. */
   key(registration: object, sessionId: string, canonicalArgs: string): string {
     let id = this.#ids.get(registration)
     if (id === undefined) {
@@ -30,7 +30,7 @@ export class ResultCache {
     return copyJson(kept.result) as ToolResult
   }
 
-  /** Keeps a copy of the result. Errors, and what is no plain data, are not kept. */
+  /** Keeps a copy of the result. Errors are not kept, nor is anything but plain data. */
   set(key: string, result: ToolResult, expiresAt: number): void {
     if (!result.ok) return
     const chars = key.length + JSON.stringify(result).length

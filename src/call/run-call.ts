@@ -58,7 +58,7 @@ class RunningCall {
     this.#batch = batch
   }
 
-  // Whatever a result came from (a tool, a hook, a reducer, an error about the arguments), it is masked last of all.
+  // Every result is masked last, whether it came from a tool, a hook, a reducer or an error about the arguments.
   async run(): Promise<ToolResult> {
     try {
       return this.#masked(await this.#answer())

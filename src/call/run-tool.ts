@@ -12,7 +12,7 @@ import { Slots } from './slots.ts'
 
 /**
  * Executes the tool with what it was granted, within its deadline and once it has a slot. Waiting for a turn does
- * not count against the deadline. A call that is over gives its place back, also when its work ignores the signal and
+ * not count against the deadline. A call that is over releases its slot, even if its work ignores the signal and
  * carries on: holding the place for work that may never end would block the tool for good.
  */
 export function runTool(

@@ -54,7 +54,7 @@ export interface Limits {
 }
 
 /**
- * Runs foreign work and answers how it ended: by itself, by its deadline or by cancellation, whichever is first. The
+ * Runs foreign work and returns how it ended: by itself, by its deadline or by cancellation, whichever is first. The
  * work learns of the latter two by its signal; if it carries on regardless, what becomes of it is ignored. Work that is
  * done at once is answered at once.
  */
@@ -73,7 +73,7 @@ export function runWithin<Value>(
   }
 }
 
-/** How work learns that nobody waits for it any more. Most never asks, and a signal costs more than a small call. */
+/** Tells work that it was given up. The signal is created on first use: it costs more than a small call. */
 export class Stop {
   #controller: AbortController | undefined
 
@@ -123,7 +123,7 @@ function settled<Value>(
   })
 }
 
-// Whatever is no plain object may be a promise of some kind.
+// Anything but a plain object may be a promise or a thenable.
 function isPromising<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
   return Object.getPrototypeOf(value) !== Object.prototype || 'then' in value

@@ -1,6 +1,6 @@
 import type { BatchAbort } from './run-within.ts'
 
-/** Lets so many in at once; the rest wait in order. */
+/** A limited number of slots; those who find none wait in order. */
 export class Slots {
   readonly #waiting: (() => void)[] = []
   readonly #places: number
@@ -10,7 +10,7 @@ export class Slots {
     this.#places = places
   }
 
-  /** Waits for a place and answers how to give it back; undefined when the batch was cancelled meanwhile. */
+  /** Waits for a slot and returns how to release it; undefined when the batch was cancelled meanwhile. */
   async enter(abort: BatchAbort): Promise<(() => void) | undefined> {
     if (abort.isAborted) return undefined
     if (this.#taken < this.#places) this.#taken++
@@ -32,7 +32,7 @@ export class Slots {
     })
   }
 
-  // The place goes straight to whoever waited longest, so nobody can slip in between.
+  // The slot goes straight to whoever waited longest: a newcomer cannot take it.
   #leave(): void {
     const next = this.#waiting.shift()
     if (next) next()

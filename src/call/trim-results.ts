@@ -7,12 +7,12 @@ import type { AnsweredCall } from './run-call.ts'
 import { runWithin } from './run-within.ts'
 import { type Claim, shareBudget } from './share-budget.ts'
 
-/** What a reducer leaves out is kept aside from so many characters on. */
+/** A reducer must leave out this many characters before the full text is spilled. */
 const MIN_REDUCED_CHARS = 1_000
 /** Room for where it is kept. */
 const POINTER_CHARS = 80
 
-/** The answers of a batch, each cut to what the budget grants it. Only the text is cut: the rest of a result survives. */
+/** Cuts each result of a batch to its share of the budget. Only the text is cut: the rest of a result survives. */
 export function trimResults(
   answered: readonly AnsweredCall[],
   budgetChars: number,

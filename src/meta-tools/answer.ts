@@ -2,7 +2,7 @@ import { ToolcribError } from '../errors.ts'
 import { clipText } from '../text.ts'
 import type { ToolResult } from '../tool.ts'
 
-/** A meta-tool's answer: JSON for the model to read, and the same object for whoever runs it. */
+/** A meta-tool's answer: JSON for the model, and the same object for the host. */
 export function answer(structured: object): ToolResult {
   return { ok: true, value: JSON.stringify(structured), structured }
 }

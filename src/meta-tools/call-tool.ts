@@ -41,8 +41,8 @@ export function callTool(session: Pick<SearchSession, 'suggest'>, searchTool: st
 }
 
 /**
- * The tool and arguments that a call of `call_tool` means; undefined when it names no other tool, or when anything
- * stands beside `name` and `arguments`: nothing ever runs with other arguments than those that were meant.
+ * Returns the tool and arguments that a call of `call_tool` names; undefined when it names no other tool, or has keys
+ * besides `name` and `arguments`: nothing ever runs with other arguments than those that were meant.
  */
 export function dispatchedCall(args: unknown): { readonly name: string; readonly args: unknown } | undefined {
   const read = readArguments(args)

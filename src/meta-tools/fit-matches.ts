@@ -90,7 +90,7 @@ function typeOf(property: unknown): JsonSchema {
   return isRecord(property) && property.type !== undefined ? { type: property.type } : {}
 }
 
-/** The beginning of a text, within so many tokens; scripts without spaces have about one character a token. */
+/** The beginning of a text, within a token limit; scripts without spaces have about one character per token. */
 function cutWords(text: string, maxTokens: number): string {
   if (estimateTokens(text) <= maxTokens) return text
   const cut = clipText(text, maxTokens * 3)

@@ -1,6 +1,6 @@
 import type { Tool } from '../tool.ts'
 
-/** Lets at most so many searches through a minute; 0 = no limit. Belongs to one session. */
+/** Limits the searches per minute of one session; 0 = no limit. */
 export class SearchLimit {
   readonly #perMinute: number
   readonly #now: () => number

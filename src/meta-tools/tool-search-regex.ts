@@ -88,7 +88,7 @@ function visible({ alreadyVisible }: DeferredResult): object {
 function noMatches(pattern: string, found: DeferredResult): ToolResult {
   return answer({
     status: 'no_matches',
-    message: `No tool that is hidden matches /${pattern}/.`,
+    message: `No deferred tool matches /${pattern}/.`,
     ...visible(found),
     suggestion: 'Try a shorter pattern, or alternatives such as "file|document".',
     ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),

@@ -117,7 +117,7 @@ function list(found: DeferredResult, page: Page): ToolResult {
 }
 
 function footer(found: DeferredResult, shown: number, { limit, offset }: Page): object {
-  // A page that is not full was the last one, whatever clones and unavailable tools the total still counts.
+  // A page that is not full was the last one, even if the total counts clones and unavailable tools.
   const isLast = shown === found.matches.length && shown < limit
   const next = offset + shown
   const { alreadyVisible } = found

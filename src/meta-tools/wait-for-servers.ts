@@ -8,7 +8,7 @@ interface Input {
   readonly timeout_ms?: number
 }
 
-/** `wait_for_servers`: waits until MCP servers have connected, and tells how each is doing. */
+/** `wait_for_servers`: waits until MCP servers have connected, and returns the state of each. */
 export function waitForServers(directory: ServerDirectory): Tool<Input> {
   return {
     name: 'wait_for_servers',

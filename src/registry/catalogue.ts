@@ -90,7 +90,7 @@ export class Catalogue {
     return entry
   }
 
-  /** Swaps all tools of one source at once. Tools whose names are taken are skipped and told. */
+  /** Swaps all tools of one source at once. Tools whose names are taken are skipped and reported. */
   replaceSource(key: string, entries: readonly Entry[]): SyncReport {
     const before = new Map(this.#sources.get(key))
     for (const entry of before.values()) this.#drop(entry)

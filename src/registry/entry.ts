@@ -15,7 +15,7 @@ export interface EntryOptions {
   readonly deferral: Deferral
   readonly searchHint?: string | undefined
   readonly trust: number
-  /** True for a tool of a server that nobody vouches for. */
+  /** True for a tool of a server without `trust`. */
   readonly isUntrusted?: boolean
   /** Keeps its own answers short, so they are never trimmed. For meta-tools only: no tool can claim it. */
   readonly isSelfLimiting?: boolean
@@ -31,7 +31,7 @@ export class Entry {
   readonly source: ToolSource
   readonly deferral: Deferral
   readonly isSelfLimiting: boolean
-  /** The server whose words its description and results are, when nobody vouches for that server. */
+  /** The server that wrote its description and results, when that server has no `trust`. */
   readonly untrustedServer: string | undefined
   readonly listing: Listing
   readonly definition: ToolDefinition
@@ -105,7 +105,7 @@ function renamed(tool: Tool, name: string): Tool {
     description: tool.description,
     inputSchema: tool.inputSchema,
     execute: (input, ctx) => tool.execute(input, ctx),
-    // As it is: whoever asks accepts nothing but true, and reports what is no boolean.
+    // Passed on as it is: the caller accepts only true, and reports anything but a boolean.
     ...(tool.isAvailable === undefined ? {} : { isAvailable: () => tool.isAvailable?.() as boolean }),
     ...(tool.reduce === undefined ? {} : { reduce: (result, context) => tool.reduce?.(result, context) }),
   }

@@ -59,7 +59,7 @@ export function checkSyncOptions(options: SyncOptions): void {
   checkOptions<SyncOptions>('syncMcp()', options, SYNC_RULES)
 }
 
-// Whom to believe when two tools claim the same thing.
+// How far a source is trusted: the higher one wins when two tools match equally.
 const TRUST = { builtin: 4, plugin: 3, trustedServer: 2, approvedServer: 1, server: 0 } as const
 
 /** The entry of a built-in or a plugin's tool, or a `ToolcribError` for one that cannot be registered. */
@@ -123,7 +123,7 @@ function deferralOf(deferred: boolean | undefined): Deferral {
   return deferred ? 'deferred' : 'pinned'
 }
 
-/** MCP's `_meta` keys are namespaced; whoever's namespace it is, `alwaysLoad: true` means the same. */
+/** MCP's `_meta` keys are namespaced; `alwaysLoad: true` means the same in any namespace. */
 function asksToBeLoaded(tool: Tool): boolean {
   const meta: unknown = Reflect.get(tool, '_meta')
   return (

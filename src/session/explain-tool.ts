@@ -13,7 +13,7 @@ export interface Explanation {
   readonly reason: string
 }
 
-/** With whose eyes to look: a session's, or the registry's own. */
+/** Who asks: a session, or the registry itself. */
 export interface Onlooker {
   readonly view: View
   readonly policy: CompiledPolicy

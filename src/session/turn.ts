@@ -107,7 +107,7 @@ export class Turn implements CallScope, SearchSession {
     return this.#metaTool('read_result') !== undefined
   }
 
-  /** A call through `call_tool` resolves to the tool it names; what it does not name rightly, `call_tool` explains. */
+  /** A call through `call_tool` resolves to the tool it names; a call it cannot resolve is explained by `call_tool`. */
   resolve({ name, args }: ToolCall): CallTarget | undefined {
     const metaTool = this.#metaTool(name)
     if (metaTool?.name === 'call_tool') return this.#resolveDispatched(args) ?? { entry: metaTool, args }
