@@ -6,7 +6,7 @@ const { compilerOptions } = JSON.parse(readFileSync('./tsconfig.json', 'utf8'))
 // Every public name of tsconfig's paths is an entry; so is the command line. Output mirrors the sources.
 const entries = Object.values<string[]>(compilerOptions.paths).flat()
 const entry = Object.fromEntries(
-  [...entries, './src/cli/main.ts'].map((path) => [path.replace('./src', '').replace(/\.ts$/, ''), path]),
+  [...entries, './src/cli/main.ts'].map((path) => [path.replace('./src/', '').replace(/\.ts$/, ''), path]),
 )
 
 export default defineConfig({

@@ -1,5 +1,5 @@
 /**
- * What does a conversation cost in tools? Thirty turns over 500 and over all tools, replayed through the cache rules
+ * How much do tools cost in a conversation? Replays thirty turns over 500 and over all tools through the cache rules
  * of each provider: full mode, and the three strategies. Once with twelve activations, once with five times as many.
  */
 import { pathToFileURL } from 'node:url'
@@ -98,7 +98,7 @@ async function measure(
     const total = sum(segments, countTokens)
     const shared = sum(segments.slice(0, commonLength(before, segments)), countTokens)
     const cached = shared < prices.minTokens ? 0 : shared - (shared % prices.block)
-    // A conversation only grows, so whatever of the last request is not shared was lost.
+    // A conversation only grows, so anything of the last request that is not shared was lost.
     if (shared < sum(before, countTokens)) lostTurns++
     toolTokens += sum(
       segments.filter(({ isTool }) => isTool),
@@ -115,7 +115,7 @@ async function measure(
 function report(rows: readonly Row[], smoke: boolean): void {
   const fulls = rows.filter(({ way }) => way === 'full')
   const saved = ({ provider, toolTokens }: Row) => {
-    // Chat and Gemini take no request with all tools; they are held against the first provider that does.
+    // Chat and Gemini accept no request with all tools; they are compared with the first provider that does.
     const full = fulls.find((row) => row.provider === provider) ?? fulls[0]
     return 100 - (100 * toolTokens) / (full?.toolTokens ?? Number.NaN)
   }
@@ -134,7 +134,7 @@ function report(rows: readonly Row[], smoke: boolean): void {
   const constant = rows.filter(({ way }) => way === 'dispatch' || way === 'native')
   const least = Math.min(...constant.map(saved))
   const lost = constant.reduce((count, { lostTurns }) => count + lostTurns, 0)
-  // A handful of tools is not what the goal speaks of.
+  // The goal applies only to a large catalogue.
   const isMet = (smoke || least >= GOAL_PERCENT) && lost === 0
   console.log(
     `  dispatch and native: at least ${least.toFixed(1)}% fewer (goal: ${GOAL_PERCENT}%), ${lost} turns lost (goal: 0)${isMet ? '' : '  MISSED'}`,

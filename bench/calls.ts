@@ -1,6 +1,6 @@
 /**
- * What does the registry add to a call? A thousand calls of a tool that does nothing through `executeParallel`, against
- * the least one could write by hand: validate with the same validator, execute, `Promise.allSettled`.
+ * How much does the registry add to a call? A thousand calls of a no-op tool through `executeParallel`, against the
+ * minimum that one could write by hand: validate with the same validator, execute, `Promise.allSettled`.
  */
 import { pathToFileURL } from 'node:url'
 import { Validator } from '@cfworker/json-schema'
@@ -74,7 +74,7 @@ async function compare({ what, schema, args }: Subject, rounds: number): Promise
     name: tool.name,
     args: args(index),
   }))
-  // Short-circuiting is the validator's default: what anyone would write.
+  // Short-circuiting is the validator's default, so a hand-written version would use it.
   const validator = new Validator(structuredClone(schema) as object, '2020-12')
   const [bare, piped] = await measure(rounds, [
     () => runBare(calls, tool, validator),
@@ -83,7 +83,7 @@ async function compare({ what, schema, args }: Subject, rounds: number): Promise
       if (results.some(({ result }) => !result.ok)) throw new Error('a call failed')
     },
   ])
-  const perCall = (ms: number) => `${((ms / CALLS) * 1_000).toFixed(2)} µs a call`
+  const perCall = (ms: number) => `${((ms / CALLS) * 1_000).toFixed(2)} µs per call`
   const ratio = piped / bare
   console.log(`  ${what}`)
   console.log(`    validate + execute + allSettled  ${perCall(bare)}`)
@@ -109,7 +109,10 @@ function runBare(calls: readonly ToolCall[], tool: Tool, validator: Validator): 
   )
 }
 
-/** The median time of each, in turns, so that a busy machine slows both alike. The first half of the rounds warms up. */
+/**
+ * The median time of each. They alternate, so that a busy machine slows both equally. The first half of the rounds is
+ * warm-up.
+ */
 async function measure(rounds: number, [first, second]: [Work, Work]): Promise<[number, number]> {
   const times: [number[], number[]] = [[], []]
   for (let round = 0; round < 2 * rounds; round++) {

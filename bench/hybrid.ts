@@ -1,9 +1,8 @@
 /**
- * What does meaning cost? `hybrid` beside `lexical` and MiniSearch in the same run, on ten thousand and 27,000 tools:
- * building the index, short queries, what people asked, and requests for several things; then a second start with the
- * vectors of the first. bench/recall.ts measures what it finds.
- *
- * The tools lie outside the repository, in ../shared/data; without them a made-up catalogue is used.
+ * What does semantic search cost? `hybrid` beside `lexical` and MiniSearch in the same run, on 10,000 and 27,000
+ * tools: building the index, short queries, real requests, and requests for several things; then a second start with
+ * the vectors of the first. bench/recall.ts measures what it finds. The tools are outside the repository, in
+ * ../shared/data; without them a made-up catalogue is used.
  */
 import { pathToFileURL } from 'node:url'
 import type { EvalTool } from '../src/cli/eval/load-case.ts'
@@ -34,7 +33,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   if (cases.length === 0) console.log('hybrid: no public sets; a made-up catalogue and our own queries')
   const small = await compareSpeed(cases, smoke ? 500 : SMALL, smoke)
   await tellKeptVectors(catalogueOf(cases, smoke ? 500 : SMALL))
-  // The goals speak of many tools.
+  // The goals apply to many tools.
   if (smoke) return
   judge('index built', small.hybrid.buildMs, GOALS.buildMs, 'ms')
   judge('3 to 5 words, p50', small.hybrid.short, GOALS.shortMicros, 'µs')
@@ -45,7 +44,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     judge(`${LARGE} tools, ${LABELS[kind]}, p50`, large[kind], GOALS.manyToolsMicros, 'µs')
 }
 
-const LABELS = { short: '3 to 5 words', real: 'what people asked', long: 'several requests in one' } as const
+const LABELS = { short: '3 to 5 words', real: 'real requests', long: 'several requests in one' } as const
 
 interface Speed {
   readonly buildMs: number
@@ -102,7 +101,7 @@ async function measure(
   }
 }
 
-/** The last pass counts, those before it warm up: few where a query takes long. */
+/** Only the last pass counts, the others are warm-up; slow queries get few passes. */
 async function medianMicros(rank: Ranker, queries: readonly string[], passes: number): Promise<number> {
   let times: number[] = []
   for (let pass = 0; pass < passes; pass++) {
@@ -124,7 +123,7 @@ function judge(what: string, value: number, goal: number, unit: string): void {
 async function tellKeptVectors(tools: readonly EvalTool[]): Promise<void> {
   const { embeddedMs, importedMs, bytes, embeddedAgain } = await measureKeptVectors(tools)
   console.log(
-    `hybrid: vectors of ${tools.length} tools embedded in ${embeddedMs.toFixed(0)} ms, taken back in ${importedMs.toFixed(0)} ms ` +
+    `hybrid: vectors of ${tools.length} tools embedded in ${embeddedMs.toFixed(0)} ms, loaded in ${importedMs.toFixed(0)} ms ` +
       `(${(bytes / 1e6).toFixed(1)} MB, ${embeddedAgain} embedded again)`,
   )
 }

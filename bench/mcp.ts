@@ -1,5 +1,5 @@
-// What MCP servers cost: the time to the first search, with servers remembered and with servers connected, and what a
-// call through the registry adds to one by the bare SDK. `npm run bench -- mcp`
+// What do MCP servers cost? The time to the first search, with cached and with connected servers, and how much a call
+// through the registry adds to one with the bare SDK. `npm run bench -- mcp`
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
     const rememberedMs = await timeFirstSearch(servers, cacheDirectory)
     console.log(`mcp: from start to the first search, ${servers} servers`)
     console.log(`  connected   ${connectedMs.toFixed(0)} ms`)
-    console.log(`  remembered  ${rememberedMs.toFixed(1)} ms`)
+    console.log(`  cached      ${rememberedMs.toFixed(1)} ms`)
     console.log(`  ratio ${(connectedMs / rememberedMs).toFixed(0)}`)
   } finally {
     await rm(cacheDirectory, { recursive: true })
@@ -57,7 +57,7 @@ async function timeFirstSearch(count: number, cacheDirectory: string): Promise<n
   return elapsedMs
 }
 
-/** Alternates between the two ways, so that whatever else the machine does weighs on both. */
+/** Alternates between the two, so that other load on the machine affects both. */
 async function timeCalls({ rounds, callsARound }: { rounds: number; callsARound: number }) {
   const server = { command: process.execPath, args: [serverScript('everything')] }
   const bare = new Client({ name: 'bench', version: '1' })
@@ -86,7 +86,7 @@ async function timeCalls({ rounds, callsARound }: { rounds: number; callsARound:
       for (let nth = 0; nth < callsARound; nth++) {
         const startedAt = performance.now()
         await call(`${round}/${nth}`)
-        // The first half warms both up.
+        // The first half is warm-up.
         if (round >= rounds / 2) micros[way].push((performance.now() - startedAt) * 1_000)
       }
     }

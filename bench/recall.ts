@@ -1,14 +1,15 @@
 /**
- * Does search find the right tool? Recall@1, 3, 5 and 10 and nDCG@10 of our searchers beside MiniSearch, as it comes and
- * boosted, in the same run; on the tools of published MCP servers, asked for at run time, with queries of our own, and
- * on public labelled sets.
+ * Does search find the right tool? Recall@1, 3, 5 and 10 and nDCG@10 of our searchers beside MiniSearch, with its
+ * defaults and boosted, in the same run; on the tools of published MCP servers, listed at run time, with our own
+ * queries, and on public labelled sets.
  *
- * The embedder of `hybrid` learned from a part of the public sets' queries (models/README.md), so there it has three rows:
- * - `hybrid`: every query, four in five of which it has seen;
- * - `kept aside`: those it has not;
- * - `left out`: every query, with an embedder that saw neither its queries nor its tools, as on anyone's own catalogue.
- *   Made by `npm run train -- --without <set> --out .bench/without-<set>.bin`; skipped where there is none.
- * Our own queries it never saw; of the harvested tools it may have read names and descriptions.
+ * The embedder of `hybrid` was trained on a part of the public sets' queries (models/README.md), so it has three rows
+ * there:
+ * - `hybrid`: every query, four in five of which it was trained on;
+ * - `kept aside`: only the held-out queries;
+ * - `left out`: every query, with an embedder trained on neither the queries nor the tools, as on a user's own
+ *   catalogue. Create it with `npm run train -- --without <set> --out .bench/without-<set>.bin`; skipped without it.
+ * The embedder never saw our own queries; it may have seen names and descriptions of the harvested tools.
  *
  * `--plot` draws docs/recall.svg from the result.
  */
@@ -68,7 +69,7 @@ async function tellDoubts({ tools }: LabelledCase): Promise<void> {
   )
 }
 
-/** One server that nobody approved, with many tools, beside those of the set. */
+/** Adds one unapproved server with many tools to those of the set. */
 async function tellAttacks(labelled: LabelledCase): Promise<void> {
   const figures = await measureAttacks(labelled, () => hybrid({ embedder: staticEmbedder() }))
   console.log(`recall: ${labelled.name} with an attacker, hybrid, % of the queries`)
@@ -82,7 +83,7 @@ async function tellAttacks(labelled: LabelledCase): Promise<void> {
   )
 }
 
-/** Queries kept aside matter to `hybrid` only: the other searchers learned from none. */
+/** Held-out queries matter only to `hybrid`: the other searchers were not trained. */
 function isTold({ searcher }: Figures): boolean {
   return searcher.startsWith('hybrid') || !searcher.endsWith(keptAside(''))
 }
@@ -109,7 +110,7 @@ function printSummary(results: readonly CaseResult[]): void {
     Object.fromEntries(names.map((name) => [name, percent(cell(name))]))
   const meanOf = (name: string) => {
     const shares = results.flatMap((result) => recall5(result, name) ?? [])
-    // Means over different sets would tell nothing.
+    // Means over different sets are not comparable.
     return shares.length === results.length ? mean(shares) : undefined
   }
   console.log('recall: R@5 in %')

@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url'
 import { type Tool, ToolRegistry } from 'toolcrib'
 import { median, printTable, ratio } from './report.ts'
 
-/** How cost grows with the catalogue: registering, and the surface of a turn. */
+/** How does the cost of registering, and of a turn's surface, grow with the catalogue? */
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   console.log('\nRegistry: how cost grows')
   const sizes = smoke ? [1_000, 4_000] : [10_000, 40_000]
@@ -14,7 +14,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     registering.map(({ size, ms }) => ({
       'tools registered one by one': size,
       ms: ms.toFixed(1),
-      'µs a tool': ((1000 * ms) / size).toFixed(2),
+      'µs per tool': ((1000 * ms) / size).toFixed(2),
     })),
   )
   const [small, large] = registering.map(({ size, ms }) => ms / size)
@@ -39,7 +39,7 @@ function register(size: number): ToolRegistry {
   return registry
 }
 
-/** The same ten tools are active; what differs is how many wait behind the search. */
+/** The same ten tools are active; only the number of deferred tools differs. */
 async function surfaceMicros(size: number, smoke: boolean): Promise<number> {
   const registry = register(size)
   const session = await registry.openSession({ mode: 'lazy' })

@@ -1,15 +1,15 @@
-/** The middle of several runs: times here are noisy, and one slow run should not decide. */
+/** The median of several runs: timings here are noisy, and one slow run should not decide. */
 export function median(runs: number, measure: () => number): number {
   const values = Array.from({ length: runs }, measure).sort((a, b) => a - b)
   return values[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
-/** How many times the other one. */
+/** A value as a multiple of another. */
 export function ratio(value: number | undefined, other: number | undefined): string {
   return `${((value ?? Number.NaN) / (other ?? Number.NaN)).toFixed(2)}×`
 }
 
-/** Rows in aligned columns, numbers to the right. */
+/** Prints rows in aligned columns, numbers right-aligned. */
 export function printTable(rows: readonly Readonly<Record<string, string | number>>[]): void {
   const columns = Object.keys(rows[0] ?? {})
   const cells = rows.map((row) => columns.map((column) => format(row[column])))

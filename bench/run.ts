@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 
-// One file a question; all of them when none is named.
+// One file per question; runs all of them when none is named.
 const USAGE = 'npm run bench [-- names…] [-- --smoke] [-- --plot]'
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const smoke = process.argv.includes('--smoke')
@@ -15,14 +15,14 @@ const questions = readdirSync(import.meta.dirname)
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
 if (flags.some((flag) => flag !== '--smoke' && flag !== '--plot')) {
   console.log(`${USAGE}\n\nbenchmarks: ${questions.join(', ')}; all of them when none is named`)
-  console.log('--smoke: briefly, to see that they run; its figures mean nothing')
+  console.log('--smoke: run briefly, to check that they work; ignore the figures')
   console.log('--plot: draws docs/recall.svg from the results of recall')
   process.exit(flags.includes('--help') ? 0 : 2)
 }
 
 const unknown = names.filter((name) => !questions.includes(name))
 if (unknown.length > 0) {
-  console.error(`there is no benchmark ${unknown.join(', ')}; there are ${questions.join(', ')}`)
+  console.error(`unknown benchmark ${unknown.join(', ')}; use one of ${questions.join(', ')}`)
   process.exit(2)
 }
 

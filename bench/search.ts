@@ -1,8 +1,7 @@
 /**
- * How fast is search, and what does its index cost? Ten thousand real tools, queries of three to five words, the best
- * five: our lexical index and the whole search path around it, beside MiniSearch and Orama in the same run.
- *
- * The tools lie outside the repository, in ../shared/data; without them a catalogue of the same size is generated.
+ * How fast is search, and what does its index cost? 10,000 real tools, queries of three to five words, the top five:
+ * our lexical index and the whole search path around it, beside MiniSearch and Orama in the same run. The tools are
+ * outside the repository, in ../shared/data; without them a catalogue of the same size is generated.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -78,7 +77,7 @@ function loadTools(count: number): RawTool[] {
   return generateTools(count)
 }
 
-/** Tools of invented words, common ones far more often than rare ones, as in real texts. */
+/** Tools with invented words, common ones far more often than rare ones, as in real texts. */
 function generateTools(count: number): RawTool[] {
   const random = seeded(11)
   const syllables = ['ba', 'do', 'ki', 'lem', 'nor', 'pa', 'ra', 'sut', 'ti', 'vel']
@@ -203,7 +202,7 @@ async function measure<Query>(
   const search = await build()
   const buildMs = performance.now() - start
   const bytes = heapBytes() - bytesBefore
-  // The first pass warms up; the second one counts.
+  // The first pass is warm-up; the second one counts.
   let times: number[] = []
   for (let pass = 0; pass < 2; pass++) {
     times = []
@@ -217,7 +216,7 @@ async function measure<Query>(
   return { name, p50: quantile(times, 0.5), p95: quantile(times, 0.95), buildMs, bytes }
 }
 
-/** Replaces the tools of one server after the other by new objects, as a refresh does. In microseconds. */
+/** Replaces the tools of each server in turn with new objects, as a refresh does. In microseconds. */
 function measureUpdates(groups: ReadonlyMap<string, Listing[]>): { p50: number; p95: number } {
   const index = lexical().open()
   for (const [source, listings] of groups) index.update(source, listings)
@@ -244,7 +243,7 @@ function percent(share: number): string {
   return `${(100 * share).toFixed(share < 0.1 ? 2 : 0)} %`
 }
 
-/** Bytes in use once garbage is gone, typed arrays included. */
+/** Bytes in use after garbage collection, including typed arrays. */
 function heapBytes(): number {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')

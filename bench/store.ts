@@ -1,9 +1,8 @@
 /**
- * What should `fileStore` rest on? The same work through each candidate: the latency of small and large values, two
- * processes at one counter, a process killed while it writes, the start, the size of the install. Candidates that are
- * not used by Toolcrib are compared where they are installed:
- * `npm install --prefix /tmp/candidates lmdb better-sqlite3 proper-lockfile write-file-atomic` and then
- * `CANDIDATES=/tmp/candidates npm run bench -- store`.
+ * Which storage should `fileStore` use? Runs the same work through each candidate: latency of small and large values,
+ * two processes updating one counter, a process killed while it writes, startup time, install size. Candidates that
+ * Toolcrib does not use are compared if they are installed: `npm install --prefix /tmp/candidates lmdb better-sqlite3
+ * proper-lockfile write-file-atomic` and then `CANDIDATES=/tmp/candidates npm run bench -- store`.
  */
 import { execFile, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -17,7 +16,7 @@ import { printTable } from './report.ts'
 import { CANDIDATES, type CandidateKind, KINDS } from './store/candidates.ts'
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
-  console.log(`store: what a store in files may rest on, Node.js ${process.version}`)
+  console.log(`store: candidates for the file store, Node.js ${process.version}`)
   const folder = mkdtempSync(join(tmpdir(), 'toolcrib-bench-store-'))
   try {
     const bench = new StoreBench(folder, await bundleWorker(folder), smoke)
@@ -34,7 +33,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
 }
 
 const COUNTERS = 6
-/** When the lock of a process that was killed counts as stale for those that use locks. */
+/** When the lock of a killed process counts as stale, for candidates that use locks. */
 const STALE_AFTER_MS = 2_100
 
 interface CountOptions {
@@ -86,7 +85,7 @@ class StoreBench {
     }
   }
 
-  /** Several processes at one counter, perhaps after another was killed while it wrote there. */
+  /** Several processes update one counter, optionally after another was killed while writing to it. */
   async #countLost(kind: CandidateKind, { rounds, each, killFirst }: CountOptions): Promise<string> {
     const place = killFirst ? 'count-after-kill' : 'count'
     for (let round = 0; round < rounds; round++) {
@@ -110,7 +109,7 @@ class StoreBench {
     await ended
   }
 
-  /** A process is killed in the middle of its writes; another reads what is there, and writes. */
+  /** Kills a process in the middle of its writes; another reads the value, and writes. */
   async #kill(kind: CandidateKind): Promise<{ torn: string; longestMs: number }> {
     const rounds = this.#smoke ? 1 : 8
     const bytes = 2 * 1_024 * 1_024
@@ -162,7 +161,7 @@ class StoreBench {
   }
 }
 
-/** As it is shipped: one file of JavaScript, so that the start is not that of a compiler. */
+/** Bundled as shipped, into one JavaScript file, so that the startup time does not include a compiler. */
 async function bundleWorker(folder: string): Promise<string> {
   const file = join(folder, 'worker.mjs')
   const bundle = await rolldown({ input: join(import.meta.dirname, 'store/worker.ts'), platform: 'node' })
@@ -181,7 +180,7 @@ function isInstalled({ name, packages }: CandidateKind): boolean {
   }
 }
 
-/** The size of packages with all that they depend on, as npm put them side by side. */
+/** The size of packages with all their dependencies, as npm installed them. */
 function installedBytes(packages: readonly string[]): number {
   const wanted = new Set(packages)
   let bytes = 0

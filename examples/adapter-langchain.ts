@@ -1,38 +1,70 @@
 // LangChain over a session: its tools are the session's surface, and each call goes through the session.
 import assert from 'node:assert/strict'
-import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messages'
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { DynamicStructuredTool, type ToolRunnableConfig } from '@langchain/core/tools'
 import { FakeStreamingChatModel } from '@langchain/core/utils/testing'
-import { type Session, ToolRegistry } from 'toolcrib'
-import { aiSdk } from 'toolcrib/ai-sdk'
+import { type Session, ToolRegistry, type ToolResult } from 'toolcrib'
+import { aiSdk, type TargetCall } from 'toolcrib/ai-sdk'
 
 /** The adapter: tools that run themselves, with plain JSON Schemas, in the framework's own shape. */
 const neutral = aiSdk({ jsonSchema: (schema) => schema })
 
+// A person is asked before anything runs that does not call itself read-only, also when it comes through call_tool.
+const unlessReadOnly = ({ annotations }: TargetCall) => annotations?.readOnlyHint !== true
+
 function toLangChainTools(session: Session): DynamicStructuredTool[] {
-  return Object.entries(neutral.toExecutableTools(session)).map(
-    ([name, { description, inputSchema, execute }]) =>
+  const tools = neutral.toExecutableTools(session, { needsApproval: unlessReadOnly })
+  return Object.entries(tools).map(
+    ([name, { description, inputSchema, execute, needsApproval }]) =>
       new DynamicStructuredTool({
         name,
         description,
         schema: inputSchema,
+        // What the model reads, and beside it what only your code sees.
+        responseFormat: 'content_and_artifact',
+        metadata: { needsApproval },
         async func(input: unknown, _manager, config?: ToolRunnableConfig) {
           const toolCallId = config?.toolCall?.id ?? name
           const result = await execute(input, { toolCallId, abortSignal: config?.signal })
-          return result.ok ? result.value : `Error (${result.code}): ${result.error}`
+          return [toContent(result), result.structured]
         },
       }),
   )
 }
 
+/** Text and images, as LangChain's standard content blocks. */
+function toContent(result: ToolResult) {
+  if (!result.ok) return `Error (${result.code}): ${result.error}`
+  const images = (result.content ?? []).filter((block) => block.type === 'image')
+  if (images.length === 0) return result.value
+  return [
+    { type: 'text', text: result.value },
+    ...images.map(({ data, mimeType }) => ({ type: 'image', mimeType, data })),
+  ]
+}
+
 // A registry of one server, lazily: the model sees a search and call_tool, whatever is behind them.
+const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
+const sent: unknown[] = []
 const registry = new ToolRegistry({ mode: 'lazy' })
 registry.syncMcp('weather', [
   {
     name: 'get_forecast',
-    description: 'The weather forecast of a city.',
-    inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-    execute: (input) => ({ ok: true, value: `Rain in ${(input as { city: string }).city}` }),
+    description: 'The weather forecast of a city, with a map.',
+    inputSchema: city,
+    annotations: { readOnlyHint: true },
+    execute: (input) => ({
+      ok: true,
+      value: `Rain in ${(input as { city: string }).city}`,
+      content: [{ type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgo=' }],
+      structured: { rain: 0.8 },
+    }),
+  },
+  {
+    name: 'send_alert',
+    description: 'Sends a weather alert to everyone in a city.',
+    inputSchema: city,
+    execute: (input) => ({ ok: true, value: `sent ${sent.push(input)}` }),
   },
 ])
 const session = await registry.openSession({ dialect: neutral })
@@ -43,23 +75,40 @@ const calling = (id: string, name: string, args: Record<string, unknown>) =>
 const answers = [
   calling('1', 'tool_search', { query: 'weather forecast' }),
   calling('2', 'call_tool', { name: 'mcp__weather__get_forecast', arguments: { city: 'Bern' } }),
+  calling('3', 'call_tool', { name: 'mcp__weather__send_alert', arguments: { city: 'Bern' } }),
   new AIMessage('Take an umbrella.'),
 ]
 
+// Where your loop asks a person: an interrupt of LangGraph, a question in a terminal. Here nobody agrees.
+const approve = async (_call: { name: string; args: object }) => false
+
 const tools = toLangChainTools(session)
-const messages: BaseMessage[] = [new HumanMessage('What is the weather in Bern?')]
+const messages: BaseMessage[] = [new HumanMessage('Do I need an umbrella in Bern? Warn people.')]
 for (const answer of answers) {
   const model = new FakeStreamingChatModel({ responses: [answer] }).bindTools(tools)
   const reply = (await model.invoke(messages)) as AIMessage
   messages.push(reply)
   for (const call of answer.tool_calls ?? []) {
     const chosen = tools.find(({ name }) => name === call.name)
-    messages.push(await chosen?.invoke({ ...call, type: 'tool_call' }))
+    const needsApproval = chosen?.metadata?.needsApproval as ((input: unknown) => boolean) | undefined
+    const mayRun = !needsApproval?.(call.args) || (await approve(call))
+    messages.push(
+      mayRun
+        ? await chosen?.invoke({ ...call, type: 'tool_call' })
+        : new ToolMessage({ tool_call_id: call.id ?? '', content: 'Error (denied): the user said no' }),
+    )
   }
 }
 
+const results = messages.filter((message) => ToolMessage.isInstance(message))
 assert.equal(messages.at(-1)?.content, 'Take an umbrella.')
-assert.ok(messages.some((message) => message.getType() === 'tool' && message.content === 'Rain in Bern'))
+assert.deepEqual(results[1]?.content, [
+  { type: 'text', text: 'Rain in Bern' },
+  { type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgo=' },
+])
+assert.deepEqual(results[1]?.artifact, { rain: 0.8 })
+assert.match(String(results[2]?.content), /denied/)
+assert.deepEqual(sent, [])
 assert.ok(session.isActive('mcp__weather__get_forecast'))
 
 // What goes wrong comes back as words for the model, not as an exception.

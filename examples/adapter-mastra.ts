@@ -1,17 +1,31 @@
 // Mastra over a session. It takes tools of the AI SDK, which it knows by their "parameters".
-// Mastra is large, so it is no dependency here: `npm install --no-save @mastra/core` runs the second half.
+// Mastra is large, so it is not a dependency here: `npm install --no-save @mastra/core@1` runs the second half.
 import assert from 'node:assert/strict'
 import { jsonSchema } from 'ai-v6'
-import { type Session, ToolRegistry } from 'toolcrib'
-import { aiSdk } from 'toolcrib/ai-sdk'
+import { type Session, ToolRegistry, type ToolResult } from 'toolcrib'
+import { aiSdk, type TargetCall } from 'toolcrib/ai-sdk'
 
+const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
+const sent: unknown[] = []
 const registry = new ToolRegistry({ mode: 'lazy' })
 registry.syncMcp('weather', [
   {
     name: 'get_forecast',
-    description: 'The weather forecast of a city.',
-    inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-    execute: (input) => ({ ok: true, value: `Rain in ${(input as { city: string }).city}` }),
+    description: 'The weather forecast of a city, with a map.',
+    inputSchema: city,
+    annotations: { readOnlyHint: true },
+    execute: (input) => ({
+      ok: true,
+      value: `Rain in ${(input as { city: string }).city}`,
+      content: [{ type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgo=' }],
+      structured: { rain: 0.8 },
+    }),
+  },
+  {
+    name: 'send_alert',
+    description: 'Sends a weather alert to everyone in a city.',
+    inputSchema: city,
+    execute: (input) => ({ ok: true, value: `sent ${sent.push(input)}` }),
   },
 ])
 
@@ -19,19 +33,22 @@ const dialect = aiSdk({ jsonSchema: (schema) => jsonSchema(schema as object) })
 const session = await registry.openSession({ dialect })
 const tools = toMastraTools(session)
 
-/** The adapter. */
+/** The adapter. A person is asked before anything runs that does not call itself read-only. */
 function toMastraTools(session: Session) {
-  const entries = Object.entries(dialect.toExecutableTools(session))
+  const needsApproval = ({ annotations }: TargetCall) => annotations?.readOnlyHint !== true
+  const entries = Object.entries(dialect.toExecutableTools(session, { needsApproval }))
   return Object.fromEntries(
-    entries.map(([name, { description, inputSchema, execute }]) => [
+    entries.map(([name, { description, inputSchema, needsApproval, execute, toModelOutput }]) => [
       name,
       {
         description,
         parameters: inputSchema,
-        async execute(input: unknown, options: { toolCallId: string; abortSignal?: AbortSignal }) {
-          const result = await execute(input, options)
-          return result.ok ? result.value : `Error (${result.code}): ${result.error}`
-        },
+        // Decided for each call, by the tool that it reaches: Mastra 1 takes a function.
+        requireApproval: (input: unknown) => needsApproval?.(input) ?? false,
+        // Your code gets the whole result, structured content included; the model gets text and images.
+        execute: (input: unknown, options: { toolCallId: string; abortSignal?: AbortSignal }) =>
+          execute(input, options),
+        toModelOutput: (output: unknown) => toModelOutput({ output: output as ToolResult }),
       },
     ]),
   )
@@ -40,20 +57,38 @@ function toMastraTools(session: Session) {
 // What Mastra asks of a tool: a description, a schema and an executor.
 assert.deepEqual(Object.keys(tools), ['tool_search', 'call_tool'])
 const found = await tools.tool_search?.execute({ query: 'weather forecast' }, { toolCallId: '0' })
-assert.match(found ?? '', /get_forecast/)
+assert.match(found?.ok ? found.value : '', /get_forecast/)
+const forecast = { name: 'mcp__weather__get_forecast', arguments: { city: 'Bern' } }
+const alert = { name: 'mcp__weather__send_alert', arguments: { city: 'Bern' } }
+assert.equal(tools.call_tool?.requireApproval(forecast), false)
+assert.equal(tools.call_tool?.requireApproval(alert), true)
+const result = await tools.call_tool?.execute(forecast, { toolCallId: '1' })
+assert.deepEqual(result?.structured, { rain: 0.8 })
+assert.match(JSON.stringify(tools.call_tool?.toModelOutput(result)), /Rain in Bern.*image-data/)
 
 const Agent = await loadAgent()
 if (Agent) {
   const instructions = session.promptNote()
-  const agent = new Agent({ id: 'weather', name: 'weather', instructions, model: model(), tools })
-  const result = await agent.generate('What is the weather in Bern?', { maxSteps: 5 })
+  const search = { toolName: 'tool_search', input: { query: 'weather forecast' } }
+  const calling = (input: object) => model([search, { toolName: 'call_tool', input }])
+  const reader = new Agent({ id: 'weather', name: 'weather', instructions, model: calling(forecast), tools })
+  const result = await reader.generate('Do I need an umbrella in Bern?', { maxSteps: 5 })
   assert.equal(result.text, 'Take an umbrella.')
   assert.match(JSON.stringify(result.toolResults), /Rain in Bern/)
   assert.ok(session.isActive('mcp__weather__get_forecast'))
+
+  // The alert waits for a person: approve it with agent.approveToolCallGenerate().
+  const writer = new Agent({ id: 'alerts', name: 'alerts', instructions, model: calling(alert), tools })
+  const asked = await writer.generate('Warn people in Bern.', { maxSteps: 5 })
+  assert.equal(asked.finishReason, 'suspended')
+  assert.deepEqual(sent, [])
 }
 
 interface MastraAgent {
-  generate(prompt: string, options: { maxSteps: number }): Promise<{ text: string; toolResults: unknown }>
+  generate(
+    prompt: string,
+    options: { maxSteps: number },
+  ): Promise<{ text: string; toolResults: unknown; finishReason?: string }>
 }
 
 async function loadAgent(): Promise<(new (options: object) => MastraAgent) | undefined> {
@@ -63,12 +98,8 @@ async function loadAgent(): Promise<(new (options: object) => MastraAgent) | und
   return module?.Agent
 }
 
-/** A model that needs no network: it searches, calls what it found, and answers. */
-function model(): object {
-  const calls = [
-    { toolName: 'tool_search', input: { query: 'weather forecast' } },
-    { toolName: 'call_tool', input: { name: 'mcp__weather__get_forecast', arguments: { city: 'Bern' } } },
-  ]
+/** A model that needs no network: it makes these calls, one in each turn, and then answers. */
+function model(calls: readonly { toolName: string; input: object }[]): object {
   let turn = 0
   return {
     specificationVersion: 'v2',

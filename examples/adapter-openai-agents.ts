@@ -1,43 +1,71 @@
 // OpenAI's Agents SDK over a session: it runs the loop, the session finds and runs the tools.
 import assert from 'node:assert/strict'
 import { Agent, type Model, type ModelResponse, run, setTracingDisabled, tool, Usage } from '@openai/agents'
-import { type Session, ToolRegistry } from 'toolcrib'
-import { aiSdk } from 'toolcrib/ai-sdk'
+import { type Session, ToolRegistry, type ToolResult } from 'toolcrib'
+import { aiSdk, type TargetCall } from 'toolcrib/ai-sdk'
 
 /** The adapter: tools that run themselves, with plain JSON Schemas, in the framework's own shape. */
 const neutral = aiSdk({ jsonSchema: (schema) => schema })
 
+// A person is asked before anything runs that does not call itself read-only, also when it comes through call_tool.
+const unlessReadOnly = ({ annotations }: TargetCall) => annotations?.readOnlyHint !== true
+
 function toAgentsTools(session: Session) {
-  return Object.entries(neutral.toExecutableTools(session)).map(
-    ([name, { description, inputSchema, execute }]) =>
-      tool({
-        name,
-        description,
-        strict: false,
-        // Open, as the SDK wants it: the session checks arguments against the tool's own schema.
-        parameters: {
-          ...inputSchema,
-          properties: inputSchema.properties as Record<string, object>,
-          required: inputSchema.required ?? [],
-          additionalProperties: true,
-        },
-        async execute(input, _context, details) {
-          const toolCallId = details?.toolCall?.callId ?? name
-          const result = await execute(input, { toolCallId, abortSignal: details?.signal })
-          return result.ok ? result.value : `Error (${result.code}): ${result.error}`
-        },
-      }),
+  const tools = neutral.toExecutableTools(session, { needsApproval: unlessReadOnly })
+  return Object.entries(tools).map(([name, { description, inputSchema, execute, needsApproval }]) =>
+    tool({
+      name,
+      description,
+      strict: false,
+      // Open, as the SDK wants it: the session checks arguments against the tool's own schema.
+      parameters: {
+        ...inputSchema,
+        properties: inputSchema.properties as Record<string, object>,
+        required: inputSchema.required ?? [],
+        additionalProperties: true,
+      },
+      needsApproval: async (_context, input) => needsApproval?.(input) ?? false,
+      async execute(input, _context, details) {
+        const toolCallId = details?.toolCall?.callId ?? name
+        return toOutput(await execute(input, { toolCallId, abortSignal: details?.signal }))
+      },
+    }),
   )
 }
 
+/** Text and images for the model. */
+function toOutput(result: ToolResult) {
+  if (!result.ok) return `Error (${result.code}): ${result.error}`
+  const images = (result.content ?? []).filter((block) => block.type === 'image')
+  if (images.length === 0) return result.value
+  return [
+    { type: 'text' as const, text: result.value },
+    ...images.map(({ data, mimeType }) => ({ type: 'image' as const, image: { data, mediaType: mimeType } })),
+  ]
+}
+
 // A registry of one server, lazily: the model sees a search and call_tool, whatever is behind them.
+const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
+const sent: unknown[] = []
 const registry = new ToolRegistry({ mode: 'lazy' })
 registry.syncMcp('weather', [
   {
     name: 'get_forecast',
-    description: 'The weather forecast of a city.',
-    inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-    execute: (input) => ({ ok: true, value: `Rain in ${(input as { city: string }).city}` }),
+    description: 'The weather forecast of a city, with a map.',
+    inputSchema: city,
+    annotations: { readOnlyHint: true },
+    execute: (input) => ({
+      ok: true,
+      value: `Rain in ${(input as { city: string }).city}`,
+      content: [{ type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgo=' }],
+      structured: { rain: 0.8 },
+    }),
+  },
+  {
+    name: 'send_alert',
+    description: 'Sends a weather alert to everyone in a city.',
+    inputSchema: city,
+    execute: (input) => ({ ok: true, value: `sent ${sent.push(input)}` }),
   },
 ])
 const session = await registry.openSession({ dialect: neutral })
@@ -53,6 +81,7 @@ const call = (callId: string, name: string, args: object): ModelResponse['output
 const outputs: ModelResponse['output'][] = [
   [call('1', 'tool_search', { query: 'weather forecast' })],
   [call('2', 'call_tool', { name: 'mcp__weather__get_forecast', arguments: { city: 'Bern' } })],
+  [call('3', 'call_tool', { name: 'mcp__weather__send_alert', arguments: { city: 'Bern' } })],
 ]
 const seen: string[] = []
 const model: Model = {
@@ -78,8 +107,15 @@ const agent = new Agent({
   model,
   tools: toAgentsTools(session),
 })
-const result = await run(agent, 'What is the weather in Bern?')
+const asked = await run(agent, 'Do I need an umbrella in Bern? Warn people.')
+
+// The forecast has run, with its map; the alert waits for a person.
+assert.match(seen[1] ?? '', /Rain in Bern.*image/)
+assert.deepEqual(sent, [])
+assert.equal(asked.interruptions.length, 1)
+for (const interruption of asked.interruptions) asked.state.approve(interruption)
+const result = await run(agent, asked.state)
 
 assert.equal(result.finalOutput, 'Take an umbrella.')
-assert.match(seen[1] ?? '', /Rain in Bern/)
+assert.deepEqual(sent, [{ city: 'Bern' }])
 assert.ok(session.isActive('mcp__weather__get_forecast'))

@@ -1,4 +1,5 @@
-// The loop: a model searches for a tool, calls it and answers. Swap scriptedModel for anthropicModel, openaiChatModel …
+// The agent loop: a model searches for a tool, calls it and answers. Replace scriptedModel with anthropicModel,
+// openaiChatModel …
 import assert from 'node:assert/strict'
 import { defineTool, ToolRegistry } from 'toolcrib'
 import { runAgent, scriptedModel } from 'toolcrib/agent'
@@ -49,7 +50,7 @@ assert.equal(result.iterations, 3)
 assert.equal(result.ledger.cachedInputTokens, 680)
 assert.ok((result.ledger.costUsd ?? 0) > 0)
 
-// The history is yours: go on with it.
+// You own the history: continue with it.
 const next = await runAgent({
   model,
   session,

@@ -1,7 +1,7 @@
 // Sub-agents: the model hands a task to one, which works in a fork of the session, within its allowlist.
 import assert from 'node:assert/strict'
 import { type Tool, ToolRegistry } from 'toolcrib'
-import { agentTool, Ledger, parseAgent, runAgent, scriptedModel } from 'toolcrib/agent'
+import { agentTool, parseAgent, runAgent, scriptedModel } from 'toolcrib/agent'
 
 const tool = (name: string, description: string): Tool => ({
   name,
@@ -15,7 +15,7 @@ registry.syncMcp('github', [tool('search_issues', 'Search issues.'), tool('close
 registry.syncMcp('mail', [tool('send', 'Send an email.')])
 const session = await registry.openSession()
 
-// As in a file of its own; loadAgents('agents') reads a folder of them.
+// As in a file of its own; loadAgents('agents') of toolcrib/agent-files reads a folder of them.
 const triage = parseAgent(`---
 name: triage
 description: Looks through issues and says which can be closed.
@@ -29,16 +29,23 @@ const model = scriptedModel([
   { calls: [{ name: 'agent', args: { agent: 'triage', task: 'Find stale issues.' } }] },
   // From here on the sub-agent speaks.
   { calls: [{ name: 'mcp__github__search_issues' }, { name: 'mcp__mail__send' }] },
-  { text: 'Issue 7 is stale.' },
+  { text: 'Issue 7 is stale.', inputTokens: 2000, outputTokens: 100 },
   // And here its caller again.
   { text: 'You could close issue 7.' },
 ])
-const ledger = new Ledger()
-registry.register(agentTool({ agents: [triage], model, session, ledger, maxDepth: 1 }))
-const result = await runAgent({ model, session, ledger, messages: 'What can be closed?' })
+registry.register(agentTool({ agents: [triage], model, session, maxDepth: 1 }))
+const result = await runAgent({
+  model,
+  session,
+  messages: 'What can be closed?',
+  // For the run and its sub-agents together.
+  prices: { input: 3, cachedInput: 0.3, output: 15 },
+  maxCostUsd: 0.5,
+})
 
 assert.equal(result.text, 'You could close issue 7.')
 assert.equal(result.ledger.requests, 4)
+assert.equal(result.ledger.costUsd, 0.0075)
 const told = model.requests[2]?.messages.flatMap(({ role, content }) =>
   role === 'tool' ? [String(content)] : [],
 )

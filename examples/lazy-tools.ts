@@ -1,4 +1,4 @@
-// Thirty tools, and a model that sees one: it searches, what it finds is checked out, and it calls that.
+// Thirty tools, of which the model sees one: it searches, the match is activated, and it calls that.
 import assert from 'node:assert/strict'
 import { defineTool, ToolRegistry } from 'toolcrib'
 
@@ -22,12 +22,12 @@ assert.deepEqual(
   ['tool_search'],
 )
 
-// Turn 1: the model asks for what it needs.
+// Turn 1: the model searches for what it needs.
 await session.execute([
   { toolCallId: '1', name: 'tool_search', args: { query: 'create a calendar record', limit: 1 } },
 ])
 
-// Turn 2: it is on the surface, and is called.
+// Turn 2: the tool is on the surface, and the model calls it.
 assert.deepEqual(
   session.surface().tools.map(({ name }) => name),
   ['tool_search', 'calendar_create'],

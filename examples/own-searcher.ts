@@ -1,4 +1,4 @@
-// A searcher of your own: open an index, rank what it holds. Here: the shortest name that contains every word.
+// A custom searcher: open an index, rank its listings. Here: the shortest name that contains every word.
 import assert from 'node:assert/strict'
 import { type Listing, type Searcher, type Tool, ToolRegistry } from 'toolcrib'
 

@@ -1,4 +1,4 @@
-// A conversation that goes on after a restart, with the same tools and the same bytes.
+// A conversation that continues after a restart, with the same tools and the same bytes.
 import assert from 'node:assert/strict'
 import { type Tool, ToolRegistry } from 'toolcrib'
 

@@ -1,4 +1,4 @@
-// Tools from zod, valibot and arktype schemas: the model is shown JSON Schema, execute gets what the library parsed.
+// Tools from zod, valibot and arktype schemas: the model sees JSON Schema, execute receives what the library parsed.
 import assert from 'node:assert/strict'
 import { type } from 'arktype'
 import { defineTool, ToolRegistry } from 'toolcrib'

@@ -1,4 +1,4 @@
-// A sub-agent gets a fork: its parent's tools within an allowlist, and a search of its own.
+// A sub-agent gets a fork: its parent's tools within an allowlist, and its own search.
 import assert from 'node:assert/strict'
 import { type Tool, ToolRegistry } from 'toolcrib'
 
@@ -22,12 +22,12 @@ assert.deepEqual(
   ['tool_search', 'mcp__github__search_issues'],
 )
 
-// What the child finds is the child's.
+// Tools that the child finds are active only in the child.
 await child.execute([{ toolCallId: '1', name: 'tool_search', args: { query: 'close issue' } }])
 assert.ok(child.surface().tools.some(({ name }) => name === 'mcp__github__close_issue'))
 assert.ok(!parent.surface().tools.some(({ name }) => name === 'mcp__github__close_issue'))
 
-// What it may not use, it cannot reach, by search or by name.
+// It cannot reach a tool that it may not use, by search or by name.
 const [refused] = await child.execute([{ toolCallId: '2', name: 'mcp__mail__send', args: {} }])
 assert.equal(refused?.result.ok, false)
 assert.deepEqual((await child.search('send email')).matches, [])

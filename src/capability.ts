@@ -15,7 +15,7 @@ export interface CapabilityRequest {
   attachments?: true
 }
 
-/** The name of a capability, as a tool declares it and as its handle is called in the context. */
+/** The name of a capability, as a tool declares it and as its handle is named in the context. */
 export type CapabilityName = keyof CapabilityRequest
 
 /**
@@ -32,7 +32,7 @@ export class CapabilityError extends Error {
   }
 }
 
-/** A file that came with the user's message. */
+/** A file attached to the user's message. */
 export interface Attachment {
   readonly name: string
   readonly mimeType: string
@@ -145,5 +145,5 @@ export interface CapabilityBackend<Name extends CapabilityName> {
   mask?(text: string): string
 }
 
-/** The host's backends; a capability without one is refused. */
+/** The host's backends. A capability without a backend is denied. */
 export type CapabilityBackends = { readonly [Name in CapabilityName]?: CapabilityBackend<Name> }

@@ -11,7 +11,7 @@ import type { LedgerTotals, SpendLimit } from './usage.ts'
 export type ToolcribEvent = { readonly at: number; readonly sessionId?: string } & (
   | CoreEventBody
   | ServerEventBody
-  /** A step of an agent's run, in the session it runs in. */
+  /** A step of an agent's run, in the agent's session. */
   | { readonly type: 'agent'; readonly iteration: number; readonly event: AgentEventBody }
 )
 
@@ -27,11 +27,11 @@ type CoreEventBody =
   /** Auto mode switched. */
   | { readonly type: 'mode-changed'; readonly mode: 'full' | 'lazy'; readonly reason: string }
   | { readonly type: 'session-opened'; readonly parentId?: string; readonly restored: number }
-  /** A saved activation whose tool has another definition now. */
+  /** A restored activation whose tool's definition has changed. */
   | { readonly type: 'definition-changed'; readonly name: string }
-  /** The store failed or did not answer; the state stays here and is written with the next change. */
+  /** The store failed or timed out; the state stays in memory and is written with the next change. */
   | { readonly type: 'save-failed'; readonly error: string }
-  /** The store failed or did not answer; the session opened as a new one, or vectors are computed again. */
+  /** The store failed or timed out; the session starts empty, or vectors are computed again. */
   | { readonly type: 'load-failed'; readonly error: string }
   | {
       readonly type: 'surfaced'
@@ -47,16 +47,18 @@ type CoreEventBody =
       readonly total: number
       readonly names: readonly string[]
     }
-  /** The searcher could not do all of its work: its embedder failed, so it ranked by words alone. */
+  /** The searcher did only part of its work: its embedder failed, so it ranked by words alone. */
   | { readonly type: 'search-degraded'; readonly searcher: string; readonly error: string }
-  /** A search that found nothing, or a name that is not there. */
+  /** A search without matches, or an unknown name. */
   | { readonly type: 'missed'; readonly what: 'search' | 'name'; readonly text: string }
   | { readonly type: 'activated'; readonly names: readonly string[]; readonly tokens: number }
-  /** Called without having been shown: checked out on the way. */
+  /** A tool was called without having been shown, and activated for the call. */
   | { readonly type: 'auto-activated'; readonly names: readonly string[]; readonly tokens: number }
   | { readonly type: 'evicted'; readonly names: readonly string[]; readonly tokens: number }
   | { readonly type: 'deactivated'; readonly names: readonly string[]; readonly tokens: number }
-  /** `name` is the tool that runs, also when it was called through `call_tool`; `calledAs` is then what the model wrote. */
+  /**
+   * `name` is the tool that runs, even if called through `call_tool`; `calledAs` is then the name the model wrote.
+   */
   | {
       readonly type: 'call-started'
       readonly toolCallId: string
@@ -82,7 +84,7 @@ type CoreEventBody =
       readonly keptChars: number
       readonly handle?: string
     }
-  /** A hook, reducer or schema of the host's that failed; the call went on as documented. */
+  /** One of the host's hooks, reducers or schemas failed; the call continued as documented. */
   | {
       readonly type: 'call-part-failed'
       readonly toolCallId: string
@@ -98,11 +100,13 @@ export type ServerEventBody = { readonly server: string } & (
       readonly state: 'cold' | 'connecting' | 'ready' | 'failed'
       readonly reason?: string
     }
-  /** A protocol violation the connection recovered from: junk on stdout, a stray answer, a list that failed. */
+  /** A recoverable protocol violation: junk on stdout, an unexpected response, a list that failed. */
   | { readonly type: 'server-warning'; readonly warning: string }
-  /** A listed tool that cannot be used: an invalid definition, or an invalid or taken name. The others are used. */
+  /**
+   * A listed tool is unusable: its definition or name is invalid, or the name is taken. Other tools are not affected.
+   */
   | { readonly type: 'tool-invalid'; readonly tool: string; readonly reason: string }
-  /** Something in a tool's definition that a person should look at; the tool is used all the same. */
+  /** A person should review this tool's definition; the tool is used nevertheless. */
   | { readonly type: 'tool-suspicious'; readonly finding: Finding }
   | {
       readonly type: 'call-progress'
@@ -112,14 +116,14 @@ export type ServerEventBody = { readonly server: string } & (
       readonly total?: number
       readonly message?: string
     }
-  /** Structured content that is missing, or does not match the output schema the server declared. */
+  /** Structured content is missing, or does not match the server's output schema. */
   | {
       readonly type: 'output-mismatch'
       readonly toolCallId: string
       readonly tool: string
       readonly faults: string
     }
-  /** Structured content that was passed on unchecked, because checking it would take too long. */
+  /** Structured content was passed on unchecked, because checking it would take too long. */
   | {
       readonly type: 'output-unchecked'
       readonly toolCallId: string
@@ -145,14 +149,14 @@ export type AgentEventBody =
       readonly deferredCount: number
       readonly mayCall: boolean
     }
-  /** A piece of the answer. After `retrying` the answer starts anew. */
+  /** A piece of the answer. After `retrying`, the answer starts over. */
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'retrying'; readonly reason: string; readonly delayMs: number; readonly attempt: number }
   | { readonly type: 'replied'; readonly reply: Reply }
   | { readonly type: 'calling'; readonly calls: readonly ToolCall[] }
-  /** All calls of the turn are answered, those that could not be run included. */
+  /** Every call of the turn has a result, including calls that could not run. */
   | { readonly type: 'called'; readonly results: readonly CallResult[] }
-  /** The model goes round in circles: it is told, or has no tools for a turn. */
+  /** The model repeats itself: it gets a hint, or no tools for one turn. */
   | {
       readonly type: 'looping'
       readonly answer: 'nudge' | 'withhold'
@@ -234,7 +238,8 @@ export class EventStream {
     for (const { listener, sessionId } of [...this.#subscribers]) {
       if (sessionId !== undefined && sessionId !== stamped.sessionId) continue
       try {
-        listener(stamped)
+        const returned: unknown = listener(stamped)
+        if (returned instanceof Promise) returned.catch(() => {})
       } catch {
         // A failing listener must not affect a call, a server or another listener.
       }

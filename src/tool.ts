@@ -18,7 +18,7 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean
 }
 
-/** A piece of rich output, in MCP's form. */
+/** A piece of rich output, in MCP's format. */
 export type ContentBlock =
   | { type: 'text'; text: string; [extra: string]: unknown }
   | { type: 'image'; data: string; mimeType: string; [extra: string]: unknown }
@@ -140,7 +140,7 @@ export interface ToolDefinition {
   readonly parameters: JsonSchema
 }
 
-/** What search knows of a tool: everything but its executor. */
+/** What search knows about a tool: everything but its executor. */
 export interface Listing {
   readonly name: string
   /** The name within its source: `search` for `mcp__github__search`. */

@@ -46,16 +46,24 @@ export interface CountedReply {
   readonly hiddenTokens: number
 }
 
+/** Limits on what may be spent. Absent = no limit. */
+export interface SpendLimits {
+  /** US dollars for models and tools together. */
+  readonly maxCostUsd?: number
+  /** Tokens of input (cached input included) and output together. */
+  readonly maxTokens?: number
+}
+
 /** A limit on what a run may spend, by the name of its option. */
-export type SpendLimit = 'maxCostUsd' | 'maxTokens'
+export type SpendLimit = keyof SpendLimits
 
 /**
  * Counts what a run spends. A session forked while calls run inherits the meters of these calls, so that a sub-agent
  * counts into the meters of its caller and stops at their limits. Implemented by `Ledger`.
  */
 export interface Meter {
-  /** What may be spent on models and tools together; undefined = no limit. */
-  readonly maxCostUsd: number | undefined
+  /** What may be spent; absent = no limit. */
+  readonly limits: SpendLimits
   addReply(reply: CountedReply): void
   addToolCost(costUsd: number): void
   /** Returns the prices that the run knows for a model. */

@@ -10,7 +10,7 @@ describe('our own queries', () => {
     .split('\n')
   const queries = lines.map((line): { id: string; query: string; relevant: string[] } => JSON.parse(line))
 
-  it('ask each thing once, of servers that are asked for their tools', () => {
+  it('are unique, and name only harvested servers', () => {
     const servers = PUBLISHED_SERVERS.map(({ name }) => name)
     for (const { query, relevant } of queries) {
       expect(relevant, query).not.toHaveLength(0)
@@ -20,14 +20,14 @@ describe('our own queries', () => {
     expect(new Set(queries.map(({ id }) => id)).size).toBe(queries.length)
   })
 
-  it('speak of every server', () => {
+  it('cover every server', () => {
     const asked = new Set(queries.flatMap(({ relevant }) => relevant.map((id) => id.split('/')[0])))
     expect(PUBLISHED_SERVERS.map(({ name }) => name).filter((name) => !asked.has(name))).toEqual([])
   })
 })
 
 describe('the plot of recall', () => {
-  it('draws of hybrid what it reached on a set that it never saw', () => {
+  it('draws hybrid with its result on a set that it never saw', () => {
     const plot = recallPlot([
       { name: 'a & b', figures: [figures('lexical', 0.5), figures('hybrid', 0.9), figures(LEFT_OUT, 0.6)] },
     ])
@@ -36,7 +36,7 @@ describe('the plot of recall', () => {
     expect(plot).toContain('a &amp; b')
   })
 
-  it('compares on the same queries where only some were kept aside', () => {
+  it('compares on the same queries when only some were held out', () => {
     const plot = recallPlot([
       {
         name: 'a',

@@ -17,21 +17,30 @@ const WEB_GLOBALS = {
   performance,
 }
 
-describe('the core outside Node', () => {
-  it('registers, searches and runs with what a browser has, dependencies included', async () => {
+/** Bundles entry points for a browser, dependencies included, and loads each into a page under its name. */
+async function openPage(entries: Readonly<Record<string, string>>) {
+  const page = createContext({ ...WEB_GLOBALS })
+  for (const [name, path] of Object.entries(entries)) {
     const bundle = await rolldown({
-      input: fileURLToPath(new URL('../src/index.ts', import.meta.url)),
+      input: fileURLToPath(new URL(path, import.meta.url)),
       platform: 'browser',
-      // The exact token counter is imported on first use; a page that wants it loads it then.
-      external: ['gpt-tokenizer/encoding/o200k_base'],
+      // Imported on first use: a page that counts tokens exactly, or asks a provider through its SDK, loads it then.
+      external: LOADED_ON_USE,
       logLevel: 'silent',
     })
-    const { output } = await bundle.generate({ format: 'iife', name: 'toolcrib' })
+    const { output } = await bundle.generate({ format: 'iife', name })
     const [{ code, imports }] = output
-    expect(imports.filter((name) => !name.startsWith('gpt-tokenizer'))).toEqual([])
-
-    const page = createContext({ ...WEB_GLOBALS })
+    expect(imports.filter((module) => !LOADED_ON_USE.includes(module))).toEqual([])
     new Script(code).runInContext(page)
+  }
+  return page
+}
+
+const LOADED_ON_USE = ['gpt-tokenizer/encoding/o200k_base', '@anthropic-ai/sdk', '@google/genai', 'openai']
+
+describe('the core outside Node', () => {
+  it('registers, searches and runs with what a browser has, dependencies included', async () => {
+    const page = await openPage({ toolcrib: '../src/index.ts' })
     const answer = await new Script(`(async () => {
       const registry = new toolcrib.ToolRegistry({ mode: 'lazy' })
       registry.syncMcp('weather', [{
@@ -45,5 +54,23 @@ describe('the core outside Node', () => {
       return JSON.stringify([typeof process, call.result])
     })()`).runInContext(page)
     expect(JSON.parse(answer)).toEqual(['undefined', { ok: true, value: 'rain in Oslo' }])
+  })
+
+  it('runs an agent and a sub-agent with what a browser has', async () => {
+    const page = await openPage({ toolcrib: '../src/index.ts', agent: '../src/agent/index.ts' })
+    const answer = await new Script(`(async () => {
+      const registry = new toolcrib.ToolRegistry()
+      const session = await registry.openSession()
+      const model = agent.scriptedModel([
+        { calls: [{ name: 'agent', args: { agent: 'worker', task: 'Work.' } }] },
+        { text: 'Worked.' },
+        { text: 'All done.' },
+      ])
+      const worker = agent.parseAgent('---\\nname: worker\\ndescription: Works.\\n---\\nWork well.')
+      registry.register(agent.agentTool({ agents: [worker], model, session }))
+      const result = await agent.runAgent({ model, session, messages: 'Go.' })
+      return JSON.stringify([typeof process, result.text, result.ledger.requests])
+    })()`).runInContext(page)
+    expect(JSON.parse(answer)).toEqual(['undefined', 'All done.', 3])
   })
 })

@@ -45,7 +45,7 @@ describe('the built-in tools in a registry', () => {
     })
   })
 
-  it('let the host take another reducer', async () => {
+  it('let the host choose another reducer', async () => {
     const reducers = new ReducerRegistry()
     reducers.register({ toolName: 'read_file', reduce: () => ({ ok: true, value: 'short' }) })
     const session = await openRegistry({ reducers }).openSession()
@@ -62,7 +62,7 @@ describe('the built-in tools in a registry', () => {
     expect(JSON.stringify(results)).not.toContain('s3cr3t-value-42')
   })
 
-  it('spill what is cut, to be read on by handle', async () => {
+  it('spill trimmed output, readable by handle', async () => {
     const session = await openRegistry({ resultBudgetChars: 2_000 }).openSession()
     const result = await call(session, 'exec', {
       command: 'node',

@@ -15,8 +15,8 @@ declare module 'vitest' {
 const root = join(import.meta.dirname, '..')
 
 /**
- * Bundles what tests start as processes, once per run. The bundle lies inside node_modules, where it finds its
- * dependencies.
+ * Bundles the programs that tests start as processes, once per run. The bundle is inside node_modules, where it finds
+ * its dependencies.
  */
 export default async function setup({ provide }: TestProject): Promise<() => void> {
   const cache = join(root, 'node_modules', '.cache')

@@ -5,7 +5,7 @@ import { ask, call, eventLog, registerServers, shown, tool } from './helpers.ts'
 const many = (count: number) => Array.from({ length: count }, (_, index) => tool(`t${index}`))
 
 describe('auto mode', () => {
-  it('decides at every change, whoever looks', async () => {
+  it('decides at every change, for every reader', async () => {
     const registry = new ToolRegistry()
     registry.syncMcp('s', many(15))
     registry.syncMcp('s', many(14))
@@ -18,7 +18,7 @@ describe('auto mode', () => {
     expect(shown(session)).toHaveLength(5)
   })
 
-  it('says so when no search is permitted', async () => {
+  it('reports that no search is permitted', async () => {
     const registry = new ToolRegistry({ policy: { deny: ['tool_search'] } })
     registry.syncMcp('s', many(20))
     const session = await registry.openSession()
@@ -66,7 +66,7 @@ describe('quarantine', () => {
 })
 
 describe('sessions', () => {
-  it('never share an id, so never a spilled result', async () => {
+  it('never share an id, so they never share a spilled result', async () => {
     const registry = new ToolRegistry({ spill: memorySpill(), resultBudgetChars: 100 })
     registry.register(tool('long', { execute: () => ({ ok: true, value: 'secret '.repeat(100) }) }))
     const session = await registry.openSession()
@@ -77,7 +77,7 @@ describe('sessions', () => {
     expect(await ask(other, 'read_result', { handle })).toMatchObject({ found: false })
   })
 
-  it('tell what a smaller cap evicted on the way in', async () => {
+  it('report what a smaller cap evicted when they are loaded', async () => {
     const log = eventLog()
     const registry = new ToolRegistry({ onEvent: log.onEvent })
     registerServers(registry)
@@ -107,7 +107,7 @@ describe('sessions', () => {
     expect(JSON.stringify(session.surface())).toBe(before)
   })
 
-  it('are told only of servers they may use', async () => {
+  it('see only servers they may use', async () => {
     const registry = new ToolRegistry()
     registerServers(registry)
     const waited: unknown[] = []
@@ -127,7 +127,7 @@ describe('sessions', () => {
     expect(waited).toEqual([])
   })
 
-  it('wait for a server before they say a name is unknown', async () => {
+  it('wait for a server before they report a name as unknown', async () => {
     const registry = new ToolRegistry({ mode: 'lazy' })
     registerServers(registry)
     let statuses: ServerStatus[] = [{ server: 'late', state: 'connecting' }]
@@ -143,10 +143,10 @@ describe('sessions', () => {
   })
 })
 
-describe('answers of meta-tools', () => {
+describe('results of meta-tools', () => {
   const huge = 'word '.repeat(20_000)
 
-  it('keep within their budget whatever is asked', async () => {
+  it('stay within their budget for any input', async () => {
     const registry = new ToolRegistry({ mode: 'lazy' })
     registerServers(registry)
     registry.syncMcp(
@@ -202,7 +202,7 @@ describe('answers of meta-tools', () => {
     ]).toEqual(seen)
   })
 
-  it('take limits beyond any range', async () => {
+  it('accept limits out of range', async () => {
     const registry = new ToolRegistry()
     registerServers(registry)
     expect(

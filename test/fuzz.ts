@@ -5,8 +5,8 @@ const seconds = Number(process.env.FUZZ_SECONDS ?? 5)
 const seedGiven = process.env.FUZZ_SEED
 
 /**
- * Looks for a value that breaks a property, for as long as `npm run fuzz -- --seconds N` says. Prints its seed:
- * `npm run fuzz -- --seed S` repeats a run. For files called `*.fuzz.ts`.
+ * Searches for a value that breaks a property, for as long as `npm run fuzz -- --seconds N` says. Prints its seed:
+ * `npm run fuzz -- --seed S` repeats a run. For files named `*.fuzz.ts`.
  */
 export function fuzz<Value>(
   name: string,

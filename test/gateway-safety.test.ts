@@ -27,8 +27,8 @@ function post(url: string, body: unknown, headers: Record<string, string> = {}):
   })
 }
 
-describe('a stranger at the gateway', () => {
-  it('is refused on every route but those that only say a state', async () => {
+describe('an unauthorized client of the gateway', () => {
+  it('is rejected on every route except those that only report a state', async () => {
     const { gateway } = await openGateway({ plain: PLAIN }, { tokens: TOKENS, profiles: PROFILES })
     const routes = ['/mcp', '/mcp/work', '/mcp/nothing', '/metrics', '/', '/api', '/api/status']
     const headers = [
@@ -57,7 +57,7 @@ describe('a stranger at the gateway', () => {
     expect(metadata.status).toBe(404)
   })
 
-  it('is refused on every route when it comes by a foreign host name or from a foreign page', async () => {
+  it('is rejected on every route with a foreign host name or origin', async () => {
     const { gateway } = await openGateway({ plain: PLAIN })
     const foreign = [
       { host: 'evil.example' },
@@ -98,7 +98,7 @@ describe('a stranger at the gateway', () => {
     expect(await send(`Bearer ${ADA}`)).toBe(200)
   })
 
-  it('cannot send more than a request may hold, or take for ever to send it', async () => {
+  it('cannot send an oversized request, or send one endlessly', async () => {
     const fired: (() => void)[] = []
     const { gateway } = await openGateway(
       { modern: MODERN },
@@ -158,7 +158,7 @@ describe('a token that is bound to a profile', () => {
 })
 
 describe('a server that misbehaves behind the gateway', () => {
-  it('fails its own calls, and no others', async () => {
+  it('fails only its own calls', async () => {
     const { gateway } = await openGateway({ plain: { ...PLAIN, timeout_ms: 500 }, modern: MODERN })
     const call = (name: string, args = {}) => rawRequest(gateway, 'tools/call', { name, arguments: args })
     const bad = ['hang', 'malformed_error', 'no_result', 'junk', 'deep', 'die', 'huge'].map((name) =>

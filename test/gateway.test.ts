@@ -20,7 +20,7 @@ describe.each(['modern', 'legacy'] as const)('a %s client of the gateway', (era)
     expect(echo).toMatchObject({ content: [{ type: 'text', text: 'Echo: hi' }] })
   })
 
-  it('is shown a search and two doors, and calls what it finds', async () => {
+  it('sees a search tool and two callers, and calls what it finds', async () => {
     const { gateway } = await openGateway({ modern: MODERN, plain: PLAIN }, { mode: 'lazy' })
     const client = await connectClient(gateway, { era })
     const { tools } = await client.listTools()
@@ -52,7 +52,7 @@ describe.each(['modern', 'legacy'] as const)('a %s client of the gateway', (era)
     })
   })
 
-  it('gets the error of a server as it came', async () => {
+  it('gets the error of a server unchanged', async () => {
     const { gateway } = await openGateway({ plain: PLAIN })
     const client = await connectClient(gateway, { era })
     await expect(client.callTool({ name: 'plain__error', arguments: {} })).rejects.toMatchObject({
@@ -119,7 +119,7 @@ describe.each(['modern', 'legacy'] as const)('a %s client of the gateway', (era)
 })
 
 describe('the gateway', () => {
-  it('passes on what nobody knows, field by field', async () => {
+  it('forwards unknown fields unchanged', async () => {
     const { gateway } = await openGateway({ plain: PLAIN })
     const { answer } = await rawRequest(gateway, 'tools/call', { name: 'plain__odd_blocks', arguments: {} })
     expect(answer.result).toMatchObject({

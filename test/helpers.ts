@@ -1,6 +1,6 @@
 import type { Session, Tool, ToolcribEvent, ToolRegistry, ToolResult } from 'toolcrib'
 
-/** A tool that answers with its name and what it was given. */
+/** A tool that returns its name and its input. */
 export function tool(name: string, more: Partial<Tool> = {}): Tool {
   return {
     name,
@@ -47,14 +47,14 @@ const messageInput = {
 }
 const cityInput = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 
-/** Runs one call and gives its result. */
+/** Runs one call and returns its result. */
 export async function call(session: Session, name: string, args: unknown = {}): Promise<ToolResult> {
   const [answer] = await session.execute([{ toolCallId: 'c1', name, args }])
   if (!answer) throw new Error('no answer')
   return answer.result
 }
 
-/** Runs one meta-tool and gives the object it answered with. */
+/** Runs one meta-tool and returns its result object. */
 export async function ask(
   session: Session,
   name: string,
@@ -66,12 +66,12 @@ export async function ask(
   return result.structured as Record<string, unknown>
 }
 
-/** Names on the surface, in their order. */
+/** Names on the surface, in order. */
 export function shown(session: Session): string[] {
   return session.surface().tools.map(({ name }) => name)
 }
 
-/** Collects events of some types. */
+/** Collects events of the given types. */
 export function eventLog(): {
   onEvent: (event: ToolcribEvent) => void
   of(type: ToolcribEvent['type']): ToolcribEvent[]

@@ -61,7 +61,7 @@ const RINGS: readonly (readonly string[])[] = [
 const DOORS = ['cli', 'gateway', 'inspector']
 
 describe('the house', () => {
-  it('is read as it stands', () => {
+  it('is found by the parser', () => {
     expect(sources).toContain('src/registry/catalogue.ts')
     expect(imports).toContainEqual({
       from: 'src/search/tool-finder.ts',
@@ -83,7 +83,7 @@ describe('the house', () => {
     expect(shortcuts).toEqual([])
   })
 
-  it('has a core that pulls in nothing of Node', () => {
+  it('has a core that imports nothing from Node', () => {
     const reached = reachableFrom('src/index.ts')
     const nodeImports = imports.filter(({ from, to }) => reached.has(from) && isNodeModule(to))
     expect(nodeImports).toEqual([])
@@ -93,7 +93,7 @@ describe('the house', () => {
     expect(globals).toEqual([])
   })
 
-  it('loads the MCP SDK with the first connection: that takes longer than a search of what is remembered', () => {
+  it('loads the MCP SDK only with the first connection, because loading takes longer than a search', () => {
     const atOnce = imports.filter(({ isDynamic }) => !isDynamic)
     const reached = reachableFrom('src/mcp/index.ts', atOnce)
     expect(reached).toContain('src/mcp/server/server-link.ts')
@@ -115,7 +115,7 @@ describe('the house', () => {
     expect(compilerOptions.paths).toEqual(Object.fromEntries(sources))
   })
 
-  it('has no file that holds too many ideas', () => {
+  it('has no file that is too long', () => {
     const long = sources.filter((path) => codeOf(path).trimEnd().split('\n').length > 400)
     expect(long).toEqual([])
   })

@@ -10,7 +10,7 @@ const open = async (options = {}) => {
 const namesOf = (matches: unknown) => (matches as { name: string }[]).map(({ name }) => name)
 
 describe('tool_search, one step', () => {
-  it('answers a query with matches, and activates them', async () => {
+  it('returns matches for a query, and activates them', async () => {
     const session = await open()
     const found = await ask(session, 'tool_search', { query: 'weather forecast city' })
     expect(Object.keys(found).slice(0, 5)).toEqual(['query', 'total', 'matches', 'activated', 'evicted'])
@@ -25,7 +25,7 @@ describe('tool_search, one step', () => {
     expect(shown(session)).toEqual(['tool_search', ...namesOf(found.matches)])
   })
 
-  it('pages, clamps its limit, and reports words that fit nothing', async () => {
+  it('pages, clamps its limit, and reports words that match nothing', async () => {
     const session = await open()
     const first = await ask(session, 'tool_search', { query: 'list get search zebra', limit: 2 })
     expect(first.matches).toHaveLength(2)
@@ -37,7 +37,7 @@ describe('tool_search, one step', () => {
     expect((await ask(session, 'tool_search', { query: 'list get', limit: -3 })).matches).toHaveLength(1)
   })
 
-  it('says so when nothing fits', async () => {
+  it('reports that nothing matches', async () => {
     const session = await open()
     const found = await ask(session, 'tool_search', { query: 'zebra unicorn' })
     expect(found).toMatchObject({
@@ -50,7 +50,7 @@ describe('tool_search, one step', () => {
     expect(shown(session)).toEqual(['tool_search'])
   })
 
-  it('loads by name, however it is written; name wins over query', async () => {
+  it('loads by name in any spelling; name takes precedence over query', async () => {
     const session = await open()
     for (const name of ['mcp__slack__send_message', 'slack.send_message', 'send_message']) {
       expect(await ask(session, 'tool_search', { name, query: 'weather' })).toEqual({
@@ -63,7 +63,7 @@ describe('tool_search, one step', () => {
     }
   })
 
-  it('explains a name it does not know', async () => {
+  it('explains an unknown name', async () => {
     const session = await open()
     expect(await ask(session, 'tool_search', { name: 'send_mesage' })).toEqual({
       activated: false,
@@ -82,7 +82,7 @@ describe('tool_search, one step', () => {
     { query: '-only' },
     { query: 7, limit: 'x' },
     { query: '/(/' },
-  ])('answers %j with input_invalid', async (args) => {
+  ])('returns input_invalid for %j', async (args) => {
     expect(await call(await open(), 'tool_search', args)).toMatchObject({ ok: false, code: 'input_invalid' })
   })
 
@@ -97,7 +97,7 @@ describe('tool_search, one step', () => {
     expect(found.evicted).toEqual(['mcp__slack__send_message'])
   })
 
-  it('keeps within its budget, and is never cut', async () => {
+  it('stays within its budget, and is never cut off', async () => {
     const registry = new ToolRegistry({ mode: 'lazy', resultBudgetChars: 100 })
     const properties = Object.fromEntries(
       Array.from({ length: 2_000 }, (_, index) => [
@@ -130,7 +130,7 @@ describe('tool_search, one step', () => {
     })
   })
 
-  it('limits searches a minute when asked to', async () => {
+  it('limits searches per minute when configured', async () => {
     let now = 0
     const session = await open({ searchesPerMinute: 2, clock: () => now })
     await ask(session, 'tool_search', { query: 'weather' })
@@ -182,7 +182,7 @@ describe('tool_search_regex', () => {
     expect((again.tools as { loaded: boolean }[]).map(({ loaded }) => loaded)).toEqual([true, true])
   })
 
-  it('answers no match, a bad pattern and a stalling one', async () => {
+  it('handles no match, an invalid pattern and a slow one', async () => {
     const session = await open({ searchTool: 'tool_search_regex' })
     expect(await ask(session, 'tool_search_regex', { pattern: 'zebra' })).toEqual({
       status: 'no_matches',
@@ -227,7 +227,7 @@ describe('ToolSearch', () => {
 })
 
 describe('call_tool', () => {
-  it("answers with the target's own result, and hooks see the target, once", async () => {
+  it("returns the target's own result, and hooks see the target once", async () => {
     const seen: string[] = []
     const registry = new ToolRegistry({
       strategy: 'dispatch',
@@ -248,7 +248,7 @@ describe('call_tool', () => {
     expect(seen).toEqual(['mcp__weather__get_forecast'])
   })
 
-  it('carries the schema when the arguments do not fit', async () => {
+  it('includes the schema when the arguments are invalid', async () => {
     const session = await open({ strategy: 'dispatch' })
     const result = await call(session, 'call_tool', { name: 'mcp__weather__get_forecast', arguments: {} })
     expect(result).toMatchObject({
@@ -258,7 +258,7 @@ describe('call_tool', () => {
     })
   })
 
-  it('explains what it cannot call', async () => {
+  it('explains why it cannot call a tool', async () => {
     const session = await open({ strategy: 'dispatch' })
     expect(await call(session, 'call_tool', { name: 'get_forcast', arguments: {} })).toMatchObject({
       code: 'not_available',
@@ -270,14 +270,14 @@ describe('call_tool', () => {
     })
   })
 
-  it('is there on dispatch surfaces only', async () => {
+  it('is only on dispatch surfaces', async () => {
     expect(await call(await open(), 'call_tool', { name: 'mcp__weather__get_alerts' })).toMatchObject({
       ok: false,
       code: 'not_available',
     })
   })
 
-  it('is bound by policy', async () => {
+  it('respects policies', async () => {
     const registry = new ToolRegistry({ strategy: 'dispatch' })
     registerServers(registry)
     const session = await registry.openSession({ policy: { deny: ['mcp__weather__*'] } })
@@ -290,7 +290,7 @@ describe('call_tool', () => {
 describe('servers that are still connecting', () => {
   const directory = (statuses: ServerStatus[]) => ({ statuses: () => statuses, settled: async () => {} })
 
-  it('are waited for by a search, and named when they are not there', async () => {
+  it('are waited for by a search, and named when they are missing', async () => {
     const registry = new ToolRegistry()
     registerServers(registry)
     const statuses: ServerStatus[] = [

@@ -7,7 +7,7 @@ const SERVERS = ['alpha', 'beta', 'gamma']
 const VERBS = ['read', 'write', 'list', 'find', 'merge', 'send']
 const META_TOOLS = ['tool_search', 'tool_search_regex', 'ToolSearch', 'call_tool']
 
-/** Built-ins, plugins' and servers' tools; which of them ran is noted. */
+/** Built-in, plugin and server tools; records which of them ran. */
 function house(executed: string[] = [], order: readonly string[] = SERVERS): ToolRegistry {
   const registry = new ToolRegistry()
   const noting = (name: string, full = name) =>
@@ -65,7 +65,7 @@ const settings: fc.Arbitrary<SessionOptions> = fc.record({
   pinned: fc.subarray(ALL, { maxLength: 3 }),
 })
 
-/** What the contract says of a policy, written the slow and plain way. */
+/** The policy rules of the contract, in their simplest form. */
 function isPermitted(name: string, { allow, deny, filter = {} }: Policy): boolean {
   const on = (list: readonly string[], text: string) =>
     list.some((entry) => new RegExp(`^${entry.replaceAll('*', '.*')}$`).test(text))
@@ -80,7 +80,7 @@ function isPermitted(name: string, { allow, deny, filter = {} }: Policy): boolea
 }
 
 describe('over random policies', () => {
-  it('a denied tool never shows in definitions, search, activation or execution', async () => {
+  it('a denied tool never appears in definitions, search, activation or execution', async () => {
     await fc.assert(
       fc.asyncProperty(policies, settings, async (policy, options) => {
         const executed: string[] = []
@@ -148,7 +148,7 @@ describe('over random activations', () => {
     { maxLength: 6 },
   )
 
-  it('a batch never evicts its own, and the cap holds', async () => {
+  it('a batch never evicts its own tools, and the cap holds', async () => {
     await fc.assert(
       fc.asyncProperty(batches, fc.integer({ min: 1, max: 6 }), async (given, maxActive) => {
         const session = await house().openSession({ mode: 'lazy', maxActive })
@@ -164,7 +164,7 @@ describe('over random activations', () => {
     )
   })
 
-  it('equal registries and activations give equal bytes, in whatever order servers came', async () => {
+  it('equal registries and activations give equal bytes, in any order of servers', async () => {
     await fc.assert(
       fc.asyncProperty(
         batches,

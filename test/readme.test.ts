@@ -17,7 +17,7 @@ describe.each(['README.md', 'docs/stores.md'])('%s', (page) => {
   })
 
   it.each(blocks.map((code, index) => [index + 1, code] as const))(
-    'runs program %i as it stands',
+    'runs program %i unchanged',
     (index, code) => {
       const path = join(folder, `${page.replace(/\W/g, '-')}-${index}.ts`)
       writeFileSync(path, code)

@@ -13,7 +13,7 @@ const codeOf = (action: () => unknown) => {
 }
 
 describe('registering', () => {
-  it('knows where each tool is from, whatever its name looks like', () => {
+  it('knows the source of each tool, whatever its name looks like', () => {
     const registry = new ToolRegistry()
     registry.register(tool('mcp__x__y'))
     registry.register(tool('note'), { pluginId: 'notes' })
@@ -29,7 +29,7 @@ describe('registering', () => {
     ])
   })
 
-  it('refuses a second registration of a name, unless it replaces', () => {
+  it('rejects a second registration of a name, unless it replaces', () => {
     const registry = new ToolRegistry()
     registry.register(tool('a'))
     expect(codeOf(() => registry.register(tool('a')))).toBe('tool-duplicate')
@@ -56,14 +56,14 @@ describe('registering', () => {
     ['case', 'Search', 'search'],
     ['a letter of another script', 'seаrch', 'search'],
     ['where the __ falls', 'mcp__a__b_c', 'mcp__a_b__c'],
-  ])('takes names that differ only by %s for the same', (_, first, second) => {
+  ])('treats names that differ only by %s as the same', (_, first, second) => {
     const registry = new ToolRegistry()
     registry.register(tool(first))
     expect(codeOf(() => registry.register(tool(second)))).toBe('tool-duplicate')
     expect(codeOf(() => registry.register(tool(second), { replace: true }))).toBe('tool-duplicate')
   })
 
-  it('takes a__b + c and a + b__c for the same', () => {
+  it('treats a__b + c and a + b__c as the same', () => {
     const registry = new ToolRegistry()
     registry.registerMcp(tool('c'), 'a__b')
     expect(codeOf(() => registry.registerMcp(tool('b__c'), 'a'))).toBe('tool-duplicate')
@@ -85,7 +85,7 @@ describe('registering', () => {
     expect(codeOf(() => new ToolRegistry().register(tool(name)))).toBe('name-invalid')
   })
 
-  it('works with names that objects trip over, and with long ones', async () => {
+  it('works with names of object properties, and with long ones', async () => {
     const registry = new ToolRegistry({ mode: 'lazy', defer: 'all' })
     const odd = ['__proto__', 'constructor', 'toString', 'x'.repeat(200)]
     for (const name of odd) registry.register(tool(name))
@@ -104,7 +104,7 @@ describe('registering', () => {
     ['a schema that is text', { inputSchema: 'string' }],
     ['a cyclic schema', { inputSchema: cyclic() }],
     ['a schema with a function inside', { inputSchema: { type: 'object', default: () => 1 } }],
-  ])('refuses a tool with %s', (_, more) => {
+  ])('rejects a tool with %s', (_, more) => {
     expect(codeOf(() => new ToolRegistry().register(tool('a', more)))).toBe('config-invalid')
   })
 
@@ -113,13 +113,13 @@ describe('registering', () => {
     ['a description of 100 KB', { description: 'word '.repeat(20_000) }],
     ['the schema true', { inputSchema: true }],
     ['a recursive schema', { inputSchema: { type: 'object', properties: { child: { $ref: '#' } } } }],
-  ])('takes a tool with %s, and finds it', async (_, more) => {
+  ])('accepts a tool with %s, and finds it', async (_, more) => {
     const registry = new ToolRegistry()
     registry.register(tool('peculiar', more))
     expect((await registry.search('peculiar')).matches[0]?.name).toBe('peculiar')
   })
 
-  it('is not changed by what happens to a tool object later', () => {
+  it('is not affected by later changes of a tool object', () => {
     const registry = new ToolRegistry()
     const schema = { type: 'object', properties: { a: { type: 'string' } } }
     const mutable = { ...tool('a'), inputSchema: schema }
@@ -131,7 +131,7 @@ describe('registering', () => {
     expect(() => Object.assign(registry.toDefinitions()[0] ?? {}, { name: 'b' })).toThrow(TypeError)
   })
 
-  it('strips hidden characters from what a model reads', () => {
+  it('strips hidden characters from text for the model', () => {
     const registry = new ToolRegistry()
     const hidden = 'Reads\u200b \u202ea\u{e0041} file.'
     registry.registerMcp(
@@ -163,7 +163,7 @@ describe('functions and foreign definitions', () => {
     expect(answer?.result).toEqual({ ok: true, value: '{"sum":5}', structured: { sum: 5 } })
   })
 
-  it('takes an OpenAI definition', async () => {
+  it('accepts an OpenAI definition', async () => {
     const registry = new ToolRegistry()
     registry.register(
       fromOpenAI({ type: 'function', function: { name: 'ping', description: 'Pings.' } }, () => ({
@@ -177,7 +177,7 @@ describe('functions and foreign definitions', () => {
     expect(answer).toMatchObject({ toolCallId: '1', name: 'ping', result: { ok: true, value: 'pong' } })
   })
 
-  it('answers what is no result with execution_failed', async () => {
+  it('returns execution_failed for an invalid result', async () => {
     const registry = new ToolRegistry()
     registry.register({ name: 'odd', description: '', inputSchema: true, execute: () => 'text' as never })
     const [answer] = await registry.executeParallel([{ toolCallId: '1', name: 'odd', args: {} }], {
@@ -188,7 +188,7 @@ describe('functions and foreign definitions', () => {
 })
 
 describe('MCP servers', () => {
-  it('swaps a server at once and tells what changed', () => {
+  it('replaces a server atomically and reports what changed', () => {
     const registry = new ToolRegistry()
     registry.syncMcp('s', [tool('a'), tool('b'), tool('c')])
     const report = registry.syncMcp('s', [tool('b', { description: 'other' }), tool('c'), tool('d')])
@@ -200,7 +200,7 @@ describe('MCP servers', () => {
     })
   })
 
-  it('never shows half a sync to whoever read before it', () => {
+  it('never shows half a sync to an earlier reader', () => {
     const registry = new ToolRegistry()
     registry.syncMcp('s', [tool('a'), tool('b')])
     const before = registry.toDefinitions()
@@ -209,7 +209,7 @@ describe('MCP servers', () => {
     expect(names(registry.toDefinitions())).toEqual(['mcp__s__c'])
   })
 
-  it('skips one bad tool of a list, and tells', () => {
+  it('skips one invalid tool of a list, and reports it', () => {
     const log = eventLog()
     const registry = new ToolRegistry({ onEvent: log.onEvent })
     const report = registry.syncMcp('s', [
@@ -233,7 +233,7 @@ describe('MCP servers', () => {
     expect(names(registry.listSchemas())).toEqual(['local'])
   })
 
-  it('gives an independent copy without MCP', () => {
+  it('returns an independent copy without MCP', () => {
     const registry = new ToolRegistry()
     registerServers(registry)
     registry.register(tool('local'))
@@ -245,13 +245,13 @@ describe('MCP servers', () => {
 })
 
 describe('definitions', () => {
-  it('are byte for byte the same while nothing changes', () => {
+  it('are byte-identical while nothing changes', () => {
     const registry = new ToolRegistry()
     registerServers(registry)
     expect(JSON.stringify(registry.toDefinitions())).toBe(JSON.stringify(registry.toDefinitions()))
   })
 
-  it('pass the gates: availability, toolset, filter', () => {
+  it('are filtered by availability, toolset and filter', () => {
     const registry = new ToolRegistry()
     registry.register(tool('read', { toolset: 'files' }))
     registry.register(tool('write', { toolset: 'files' }))
@@ -269,7 +269,7 @@ describe('definitions', () => {
     expect(registry.getAvailable().map(({ name }) => name)).not.toContain('gone')
   })
 
-  it('leave out a tool whose isAvailable() throws, and nothing else', async () => {
+  it('leave out only the tool whose isAvailable() throws', async () => {
     const log = eventLog()
     const registry = new ToolRegistry({ onEvent: log.onEvent })
     registry.register(tool('a'))
@@ -289,7 +289,7 @@ describe('definitions', () => {
 describe('modes', () => {
   const many = (count: number) => Array.from({ length: count }, (_, index) => tool(`t${index}`))
 
-  it('auto turns lazy at the threshold and back only when clearly below', () => {
+  it('auto turns lazy at the threshold, and back only clearly below it', () => {
     const registry = new ToolRegistry()
     registry.syncMcp('s', many(14))
     expect(registry.stats()).toMatchObject({
@@ -346,7 +346,7 @@ describe('modes', () => {
     expect(session.surface().tools.map(({ name }) => name)).toEqual([...visible, 'tool_search'])
   })
 
-  it('auto below the threshold defers only what is flagged', async () => {
+  it('auto below the threshold defers only flagged tools', async () => {
     const registry = new ToolRegistry()
     registry.register(tool('flagged'), { deferred: true })
     registry.registerMcp(tool('m'), 's')
@@ -355,7 +355,7 @@ describe('modes', () => {
     expect(session.surface().deferredCount).toBe(1)
   })
 
-  it('pins by name, by server, by tool, and by the wish of a trusted server', async () => {
+  it('pins by name, by server, by tool, and on request of a trusted server', async () => {
     const registry = new ToolRegistry({ mode: 'lazy', pinned: ['mcp__a__x', 'mcp__e__*'] })
     const wishing = { ...tool('w'), _meta: { 'anthropic/alwaysLoad': true } }
     registry.syncMcp('a', [tool('x'), tool('y')])
@@ -375,7 +375,7 @@ describe('modes', () => {
     ])
   })
 
-  it('refuses options that make no sense', async () => {
+  it('rejects invalid options', async () => {
     expect(codeOf(() => new ToolRegistry({ mode: 'eager' as never }))).toBe('config-invalid')
     expect(codeOf(() => new ToolRegistry({ maxActive: -1 }))).toBe('config-invalid')
     expect(codeOf(() => new ToolRegistry({ searcher: 'magic' as never }))).toBe('config-invalid')
@@ -386,7 +386,7 @@ describe('modes', () => {
 })
 
 describe('explain', () => {
-  it('says why a tool is there or not', async () => {
+  it('explains why a tool is present or not', async () => {
     const registry = new ToolRegistry({ mode: 'lazy' })
     registry.register(tool('local'))
     registry.register(tool('off', { isAvailable: () => false }))

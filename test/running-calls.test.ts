@@ -31,7 +31,7 @@ function registryOf(tools: readonly Tool[], options: RegistryOptions = {}): Tool
 
 const call = (name: string, args: unknown = {}, toolCallId = 'c1') => ({ toolCallId, name, args })
 
-describe('a batch is answered, never rejected', () => {
+describe('a batch returns results and never rejects', () => {
   const hooks: [string, CallHooks][] = [
     [
       'writes over the result it is shown',
@@ -70,14 +70,14 @@ describe('a batch is answered, never rejected', () => {
     ])
   })
 
-  // A guard that is misspelt must not be a guard that is off: what cannot be trusted denies every call.
+  // A misspelt guard must not be a disabled guard: an invalid one denies every call.
   const contexts: [string, unknown][] = [
     ['a signal that is none', { sessionId: 's', signal: {} }],
     ['a session id that cannot be read', { sessionId: Object.create(null) }],
     ['a misspelt key', { sessionId: 's', dryrun: true }],
     ['misspelt hooks', { sessionId: 's', hooks: { beforeToolCall: () => ({ deny: 'no' }) } }],
     ['a budget below zero', { sessionId: 's', resultBudgetChars: -1 }],
-    ['a budget that is no number', { sessionId: 's', resultBudgetChars: Number.NaN }],
+    ['a budget that is not a number', { sessionId: 's', resultBudgetChars: Number.NaN }],
     ['a budget in words', { sessionId: 's', resultBudgetChars: 'x' }],
     ['a text', 'context'],
     [
@@ -115,7 +115,7 @@ describe('a batch is answered, never rejected', () => {
   })
 })
 
-describe('lists that cannot be read', () => {
+describe('invalid lists', () => {
   const bad: [string, unknown, unknown][] = [
     ['a list that is a text', 'echo', undefined],
     ['a filter with a list that is a text', undefined, { excludeTools: 'echo' }],
@@ -143,7 +143,7 @@ describe('lists that cannot be read', () => {
     })
   }
 
-  test('null is no list, as undefined is', async () => {
+  test('null means no list, like undefined', async () => {
     const registry = registryOf([echo])
     const nothing = null as unknown as undefined
     const [answer] = await registry.executeParallel([call('echo')], { sessionId: 's' }, nothing, nothing)
@@ -164,7 +164,7 @@ describe('secrets are masked', () => {
   }
   const start = SECRET.slice(0, 12)
 
-  test('in what is wrong with arguments, also where the value is shortened', async () => {
+  test('in argument errors, also where the value is shortened', async () => {
     const inputSchema = { type: 'object', properties: { n: { type: 'integer' } } }
     const { result, text } = await run({ inputSchema }, { n: `${SECRET} and more` })
     expect(result).toMatchObject({ code: 'input_invalid', error: expect.stringContaining('***') })
@@ -186,7 +186,7 @@ describe('secrets are masked', () => {
     expect(text).not.toContain(start)
   })
 
-  test('in what a reducer makes of a result', async () => {
+  test('in the output of a reducer', async () => {
     const coloured = `\u001b[31m${SECRET.slice(0, 20)}\u001b[0m${SECRET.slice(20)}`
     const { result } = await run({
       execute: () => ({ ok: true, value: coloured }),
@@ -198,7 +198,7 @@ describe('secrets are masked', () => {
     expect(result).toEqual({ ok: true, value: '***' })
   })
 
-  test('in what a hook adds in place or returns', async () => {
+  test('in what a hook adds or returns', async () => {
     const hooks: CallHooks = {
       after_tool_call: (_call, result) => {
         Object.assign(result, { value: `${SECRET} changed` })
@@ -221,11 +221,11 @@ describe('secrets are masked', () => {
   })
 })
 
-describe('what hangs is answered', () => {
+describe('whatever hangs times out', () => {
   test('a tool and a hook without any deadline have the default one', async () => {
     const delays: number[] = []
     const original = globalThis.setTimeout
-    // Fires at once what would wait for two minutes.
+    // Fires a timer of two minutes immediately.
     globalThis.setTimeout = ((fire: () => void, delayMs = 0) => {
       delays.push(delayMs)
       return original(fire, 0)
@@ -252,7 +252,7 @@ describe('what hangs is answered', () => {
 describe('read_result in executeParallel', () => {
   const long: Tool = { ...echo, execute: () => ({ ok: true, value: 'x'.repeat(9_000) }) }
 
-  test('reads what the same session spilled', async () => {
+  test('reads output that the same session spilled', async () => {
     const registry = registryOf([long], { spill: memorySpill() })
     const context = { sessionId: 's', resultBudgetChars: 1_000 }
     const [cut] = await registry.executeParallel([call('echo')], context)
@@ -263,7 +263,7 @@ describe('read_result in executeParallel', () => {
     expect(other?.result).toMatchObject({ structured: { found: false } })
   })
 
-  test('nobody is pointed to it where it is denied', async () => {
+  test('is not mentioned when it is denied', async () => {
     const policy = { deny: ['read_result'] }
     const registry = registryOf([long], { spill: memorySpill(), policy })
     const context = { sessionId: 's', resultBudgetChars: 1_000 }

@@ -11,7 +11,7 @@ const openLazy = async (options = {}) => {
 }
 
 describe('surfaces', () => {
-  it('show pinned tools by name, meta-tools, then activated ones in their order', async () => {
+  it('show pinned tools by name, meta-tools, then activated ones in order', async () => {
     const { registry, session } = await openLazy()
     registry.register(tool('zz'))
     registry.register(tool('aa'))
@@ -45,7 +45,7 @@ describe('surfaces', () => {
     expect(after.fingerprint).not.toBe(before.fingerprint)
   })
 
-  it('are those of full mode when nothing is deferred', async () => {
+  it('equal those of full mode when nothing is deferred', async () => {
     const registry = new ToolRegistry()
     registry.syncMcp('s', [tool('a'), tool('b')])
     const auto = await registry.openSession()
@@ -55,7 +55,7 @@ describe('surfaces', () => {
     expect(auto.promptNote()).toBe('')
   })
 
-  it('fall back to full when no search tool is permitted', async () => {
+  it('fall back to full mode when no search tool is permitted', async () => {
     const { session } = await openLazy({ policy: { deny: ['tool_search'] } })
     expect(shown(session)).toHaveLength(15)
     expect(session.surface().deferredCount).toBe(0)
@@ -80,7 +80,7 @@ describe('surfaces', () => {
     expect(shown(session)).toEqual(['tool_search', 'mcp__weather__get_alerts'])
   })
 
-  it('take what a dialect does best when told auto', async () => {
+  it('use the best strategy of the dialect with auto', async () => {
     const { session } = await openLazy({ dialect: { strategy: 'native' } })
     const surface = session.surface()
     expect(surface.strategy).toBe('native')
@@ -90,7 +90,7 @@ describe('surfaces', () => {
     expect(session.surface().fingerprint).toBe(surface.fingerprint)
   })
 
-  it('do not show what is unavailable', async () => {
+  it('do not show unavailable tools', async () => {
     let isUp = true
     const registry = new ToolRegistry({ mode: 'lazy' })
     registry.syncMcp('s', [tool('a', { isAvailable: () => isUp }), tool('b')])
@@ -104,7 +104,7 @@ describe('surfaces', () => {
 })
 
 describe('activations', () => {
-  it('are sticky and survive a server that comes back', async () => {
+  it('are sticky and survive a server restart', async () => {
     const { registry, session } = await openLazy()
     await session.activate(['mcp__weather__get_alerts'])
     registry.unregisterMcp('weather')
@@ -127,7 +127,7 @@ describe('activations', () => {
     expect(log.of('evicted')).toMatchObject([{ names: ['mcp__github__create_issue'] }])
   })
 
-  it('name what is unknown or denied', async () => {
+  it('name unknown and denied tools', async () => {
     const { session } = await openLazy({ policy: { deny: ['mcp__slack__*'] } })
     const report = await session.activate(['nope', 'mcp__slack__send_message', 'mcp__github__get_file'])
     expect(report).toEqual({
@@ -146,7 +146,7 @@ describe('activations', () => {
     expect(session.context()).toContain('MCP active: 1/1 (mcp__github__create_issue)')
   })
 
-  it('can be given back', async () => {
+  it('can be released', async () => {
     const { session } = await openLazy()
     await session.activate(['mcp__github__get_file'])
     expect(await session.deactivate(['mcp__github__get_file', 'nope'])).toEqual(['mcp__github__get_file'])
@@ -169,8 +169,8 @@ describe('activations', () => {
   })
 })
 
-describe('calling a tool that was not shown', () => {
-  it('runs it when the arguments fit, and checks it out', async () => {
+describe('a call of a tool that was not shown', () => {
+  it('runs it when the arguments are valid, and activates it', async () => {
     const { session, log } = await openLazy()
     expect(await call(session, 'mcp__weather__get_forecast', { city: 'Oslo' })).toEqual({
       ok: true,
@@ -180,7 +180,7 @@ describe('calling a tool that was not shown', () => {
     expect(log.of('auto-activated')).toMatchObject([{ names: ['mcp__weather__get_forecast'] }])
   })
 
-  it('checks it out and shows its schema when they do not', async () => {
+  it('activates it and shows its schema when they are not', async () => {
     const { session } = await openLazy()
     const result = await call(session, 'mcp__weather__get_forecast', { town: 'Oslo' })
     expect(result).toMatchObject({ ok: false, code: 'input_invalid' })
@@ -200,7 +200,7 @@ describe('calling a tool that was not shown', () => {
     expect(shown(session)).not.toContain('mcp__weather__get_forecast')
   })
 
-  it('names close ones for a name that is not there, and never the whole catalogue', async () => {
+  it('suggests similar names for an unknown one, never the whole catalogue', async () => {
     const { session } = await openLazy()
     const result = await call(session, 'mcp__weather__get_forcast', {})
     expect(result).toMatchObject({
@@ -211,7 +211,7 @@ describe('calling a tool that was not shown', () => {
     expect(result.ok ? '' : result.error).not.toContain('slack')
   })
 
-  it('tells evictions with the next search', async () => {
+  it('reports evictions with the next search', async () => {
     const { session } = await openLazy({ maxActive: 1 })
     await session.activate(['mcp__github__get_file'])
     await call(session, 'mcp__weather__get_forecast', { city: 'Oslo' })
@@ -230,7 +230,7 @@ describe('sessions apart', () => {
     expect(other.id).not.toBe(session.id)
   })
 
-  it('fork into children that start with what their parent has, and change nothing there', async () => {
+  it("fork into children that start with their parent's tools and do not change the parent", async () => {
     const { session } = await openLazy()
     await session.activate(['mcp__github__get_file'])
     const child = session.fork()
@@ -242,7 +242,7 @@ describe('sessions apart', () => {
     expect(shown(child)).not.toContain('mcp__slack__list_channels')
   })
 
-  it('fork without inheritance, and within an allowlist that wins over it', async () => {
+  it('fork without inheritance, and within an allowlist that takes precedence over it', async () => {
     const { session } = await openLazy()
     await session.activate(['mcp__github__get_file', 'mcp__slack__send_message'])
     expect(shown(session.fork({ inheritActive: false }))).toEqual(['tool_search'])
@@ -254,7 +254,7 @@ describe('sessions apart', () => {
     expect((await grandchild.search('weather forecast city')).matches).toEqual([])
   })
 
-  it('fork with a cap of their own', async () => {
+  it('fork with their own cap', async () => {
     const { session } = await openLazy()
     await session.activate(['mcp__github__get_file', 'mcp__slack__send_message'])
     expect(shown(session.fork({ maxActive: 1 }))).toEqual(['tool_search', 'mcp__github__get_file'])
@@ -270,7 +270,7 @@ describe('sessions apart', () => {
 })
 
 describe('saved sessions', () => {
-  it('go on after a restart with the same tools and bytes', async () => {
+  it('continue after a restart with the same tools and bytes', async () => {
     const { session } = await openLazy({ id: 'chat-7' })
     await session.activate(['mcp__github__get_file', 'mcp__slack__send_message'])
     const state: SessionState = JSON.parse(JSON.stringify(session))
@@ -280,7 +280,7 @@ describe('saved sessions', () => {
     expect(JSON.stringify(restored.surface())).toBe(JSON.stringify(session.surface()))
   })
 
-  it('tell a definition that changed meanwhile, and show its schema when a call no longer fits', async () => {
+  it('report a definition that changed in the meantime, and show its schema when a call becomes invalid', async () => {
     const { session } = await openLazy()
     await session.activate(['mcp__weather__get_forecast'])
     const { registry, log } = await openLazy()
@@ -300,7 +300,7 @@ describe('saved sessions', () => {
   })
 
   it.each([null, 'x', {}, { version: 2 }, { version: 1, id: 'a', activations: [{}] }])(
-    'refuse state that is damaged: %j',
+    'reject damaged state: %j',
     async (state) => {
       await expect(new ToolRegistry().openSession({ state: state as never })).rejects.toMatchObject({
         code: 'config-invalid',
@@ -308,7 +308,7 @@ describe('saved sessions', () => {
     },
   )
 
-  it('rest in a store', async () => {
+  it('are saved in a store', async () => {
     const store = memoryStore()
     const { registry, session } = await openLazy({ id: 'kept', store })
     await session.activate(['mcp__github__get_file'])
@@ -317,7 +317,7 @@ describe('saved sessions', () => {
     await expect(registry.openSession({ store })).rejects.toMatchObject({ code: 'config-invalid' })
   })
 
-  it('say when the store is out of reach, and still answer calls and searches', async () => {
+  it('report an unavailable store, and still run calls and searches', async () => {
     const fail = () => Promise.reject(new Error('connection refused'))
     const away = { get: fail, set: fail, update: fail, delete: fail, close: async () => {} }
     const events: ToolcribEvent[] = []
@@ -337,7 +337,7 @@ describe('saved sessions', () => {
     await expect(session.close()).rejects.toMatchObject({ code: 'store-unavailable' })
   })
 
-  it('write what a store missed as soon as it is back', async () => {
+  it('write missed changes as soon as the store recovers', async () => {
     const store = memoryStore()
     let isAway = true
     const flaky: Store = {
@@ -376,7 +376,7 @@ const descriptionOf = (session: Session, name: string) =>
   session.surface().tools.find((tool) => tool.name === name)?.description ?? ''
 
 describe('promptNote', () => {
-  it('says what lies behind the search, and changes with the catalogue, not on activation', async () => {
+  it('summarises the deferred tools, and changes with the catalogue, not on activation', async () => {
     const { registry, session } = await openLazy()
     const said = () => [session.promptNote(), descriptionOf(session, 'tool_search')]
     const before = said()
@@ -390,13 +390,13 @@ describe('promptNote', () => {
     expect(session.promptNote()).not.toBe(note)
   })
 
-  it('names what lies behind the search once: in the description of the search tool', async () => {
+  it('summarises the deferred tools once, in the description of the search tool', async () => {
     const { session } = await openLazy()
     const all = `${session.promptNote()}\n${descriptionOf(session, 'tool_search')}`
     for (const name of ['list_channels', 'get_file', '- github']) expect(all.split(name)).toHaveLength(2)
   })
 
-  it('stays short before a large catalogue', async () => {
+  it('stays short with a large catalogue', async () => {
     const registry = new ToolRegistry()
     for (let server = 0; server < 300; server++) registry.syncMcp(`server-${server}`, [tool('a'), tool('b')])
     const session = await registry.openSession()

@@ -27,7 +27,7 @@ describe('a file store that several processes use', () => {
     return child
   }
 
-  it('loses no update of any of them', async () => {
+  it('loses no update', async () => {
     const counting = await Promise.all(Array.from({ length: 3 }, () => start('count', '25')))
     const store = fileStore({ directory })
     for (let round = 0; round < 25; round++) await store.update('counter', (count) => Number(count ?? 0) + 1)
@@ -36,7 +36,7 @@ describe('a file store that several processes use', () => {
     await store.close()
   })
 
-  it('shows whole values only while writers are killed, and goes on at once', async () => {
+  it('returns only complete values while writers are killed, and continues at once', async () => {
     const writers = await Promise.all(Array.from({ length: 4 }, () => start('scribble')))
     const store = fileStore({ directory, onDamaged: (error) => expect.unreachable(error.message) })
     const readWhole = async () => {

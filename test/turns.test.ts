@@ -9,6 +9,7 @@ import { minimax } from '../src/dialects/minimax.ts'
 import { openaiChat } from '../src/dialects/openai-chat.ts'
 import { openaiResponses } from '../src/dialects/openai-responses.ts'
 import type { Session } from '../src/session/session.ts'
+import { ToolRegistry } from '../src/tool-registry.ts'
 import { sampleRegistry } from './dialects/catalogue.ts'
 import type { Body } from './dialects/wire-server/body.ts'
 import { checkAnthropicRequest } from './dialects/wire-server/check-anthropic.ts'
@@ -22,6 +23,7 @@ import { bedrockVoice } from './dialects/wire-server/voices/bedrock.ts'
 import { geminiVoice } from './dialects/wire-server/voices/gemini.ts'
 import { chatVoice } from './dialects/wire-server/voices/openai-chat.ts'
 import { NATIVE_SEARCH, responsesVoice } from './dialects/wire-server/voices/openai-responses.ts'
+import { tool } from './helpers.ts'
 
 type AnyDialect = Dialect<unknown, object, unknown, unknown>
 type AnyVoice = ProviderVoice<unknown, object, unknown, unknown>
@@ -76,7 +78,13 @@ describe.each(PROVIDERS)('a turn with $name', ({ name, dialect, voice, check }) 
     const { request, surface } = openTurn()
     expect(surface).toEqual(session.surface())
     expect(request).toEqual(
-      dialect.toRequest({ surface, messages, system: 'Be brief.', note: session.promptNote() }),
+      dialect.toRequest({
+        surface,
+        messages,
+        system: 'Be brief.',
+        note: session.promptNote(),
+        cacheKey: session.id,
+      }),
     )
     const text = JSON.stringify(request)
     expect(text).toContain('Be brief.')
@@ -223,3 +231,49 @@ function rainCall(name: string, session: Session<AnyDialect>) {
 function missing(): never {
   throw new Error('no call')
 }
+
+describe('an answer', () => {
+  it('runs the calls of a response once, however often it is asked for', async () => {
+    let runs = 0
+    const registry = new ToolRegistry()
+    registry.register({ ...tool('count'), execute: () => ({ ok: true, value: String(++runs) }) })
+    const session = await registry.openSession({ dialect: anthropic() })
+    const turn = session.turn([{ role: 'user', content: 'go' }])
+    const response = messageWith('tool_use')
+    expect(await turn.answer(response)).toEqual(await turn.answer(response))
+    expect(runs).toBe(1)
+  })
+
+  it('runs no call of a model that declined', async () => {
+    let runs = 0
+    const registry = new ToolRegistry()
+    registry.register({ ...tool('count'), execute: () => ({ ok: true, value: String(++runs) }) })
+    const session = await registry.openSession({ dialect: anthropic() })
+    await session.turn([{ role: 'user', content: 'go' }]).answer(messageWith('refusal'))
+    expect(runs).toBe(0)
+  })
+
+  it('grows by dispatch where native deferral would send more tools than the provider takes', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy' })
+    registry.syncMcp(
+      's',
+      Array.from({ length: 12 }, (_, index) => tool(`t${index}`)),
+    )
+    const small = { ...anthropic(), maxTools: 10 }
+    expect((await registry.openSession({ dialect: small })).surface().strategy).toBe('dispatch')
+    expect((await registry.openSession({ dialect: anthropic() })).surface().strategy).toBe('native')
+  })
+
+  function messageWith(stop: 'tool_use' | 'refusal') {
+    return {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [{ type: 'tool_use', id: 'toolu_1', name: 'count', input: {} }],
+      stop_reason: stop,
+      stop_sequence: null,
+      usage: { input_tokens: 1, output_tokens: 1 },
+    } as never
+  }
+})

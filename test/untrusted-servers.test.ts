@@ -25,9 +25,9 @@ const call = (name: string, toolCallId = 'c') => ({ toolCallId, name, args: { te
 const LAZY: SessionOptions = { mode: 'lazy' }
 const FULL: SessionOptions = { mode: 'full' }
 
-describe('what servers say', () => {
+describe('text from servers', () => {
   it.each(['tool_search', 'tool_search_regex', 'ToolSearch'] as const)(
-    'is called untrusted by %s, always in the same words, and the prompt note does not repeat it',
+    'is called untrusted by %s, always with the same sentence, which the prompt note does not repeat',
     async (searchTool) => {
       const registry = new ToolRegistry({ searchTool })
       registry.syncMcp('a', [echo()])
@@ -41,7 +41,7 @@ describe('what servers say', () => {
     },
   )
 
-  it('keeps the list of what is behind the search within its budget', async () => {
+  it('keeps the summary of deferred tools within its budget', async () => {
     const registry = new ToolRegistry()
     const trusting = new ToolRegistry()
     const many = Array.from({ length: 500 }, (_, index) => echo(`tool_number_${index}`))
@@ -52,7 +52,7 @@ describe('what servers say', () => {
     expect(Math.abs(difference)).toBeLessThan(estimateTokens(UNTRUSTED_NOTE) / 2)
   })
 
-  it('is believed of trusted servers, plugins and the host itself', async () => {
+  it('is trusted from trusted servers, plugins and the host itself', async () => {
     const registry = new ToolRegistry({ defer: 'all' })
     registry.syncMcp('a', [echo()], { trust: true })
     registry.register(echo(), { pluginId: 'p' })
@@ -64,7 +64,7 @@ describe('what servers say', () => {
     for (const result of await session.execute(calls)) expect(result).not.toHaveProperty('untrusted')
   })
 
-  it('is marked on results and left as it is in them, whoever runs the call', async () => {
+  it('is marked on results and unchanged in them, however the call runs', async () => {
     const registry = new ToolRegistry()
     registry.syncMcp('a', [echo()])
     registry.registerMcp(echo(), 'b')
@@ -78,7 +78,7 @@ describe('what servers say', () => {
     }
   })
 
-  it('is marked on what call_tool answers', async () => {
+  it('is marked on results of call_tool', async () => {
     const registry = new ToolRegistry({ strategy: 'dispatch' })
     registry.syncMcp('a', [echo()])
     const session = await registry.openSession(LAZY)
@@ -87,7 +87,7 @@ describe('what servers say', () => {
     expect(result).toMatchObject({ name: 'call_tool', untrusted: { server: 'a' } })
   })
 
-  it('is marked only on calls that were let through to the tool', async () => {
+  it('is marked only on calls that reached the tool', async () => {
     const strict = { type: 'object', properties: { text: { type: 'number' } } } as const
     const registry = new ToolRegistry({ mode: 'full' })
     registry.syncMcp('a', [echo(), { ...echo('strict'), inputSchema: strict }])
@@ -95,7 +95,7 @@ describe('what servers say', () => {
     const calls = [call('mcp__a__echo', '1'), call('mcp__a__strict', '2')]
     const [denied, invalid] = await session.execute(calls)
     expect(denied).not.toHaveProperty('untrusted')
-    // An error about arguments may quote the schema, which is the server's.
+    // An error about arguments may quote the schema, which comes from the server.
     expect(invalid).toMatchObject({ result: { code: 'input_invalid' }, untrusted: { server: 'a' } })
     for (const dry of await registry.executeParallel(calls, { sessionId: 's', dryRun: true }))
       expect(dry).not.toHaveProperty('untrusted')
@@ -107,7 +107,7 @@ describe('what servers say', () => {
     ['tool_search', { query: 'nothing_like_it' }, []],
     ['tool_search_regex', { pattern: 'parcel' }, ['a', 'b']],
     ['ToolSearch', { query: 'select:mcp__a__echo,mcp__c__echo' }, ['a']],
-  ] as const)('is marked on what %s answers to %j', async (searchTool, args, servers) => {
+  ] as const)('is marked on the result of %s for %j', async (searchTool, args, servers) => {
     const registry = new ToolRegistry({ searchTool })
     const named = (description: string) => ({ ...echo(), description })
     registry.syncMcp('b', [named('Weighs a parcel on the scales of a depot.')])
@@ -154,8 +154,8 @@ describe('what servers say', () => {
   })
 })
 
-describe('a tool that hides something where the letter counts', () => {
-  it('is left out and told, and its neighbours are not', () => {
+describe('a tool with hidden characters where they cannot be stripped', () => {
+  it('is left out and reported, and the others are kept', () => {
     const events: ToolcribEvent[] = []
     const registry = new ToolRegistry({ onEvent: (event) => events.push(event) })
     const hiding = {

@@ -5,13 +5,13 @@ import type { Tool } from '../../src/tool.ts'
 const DUMPS = join(import.meta.dirname, '../../../shared/data/mcp-dumps')
 const GENERATED = 2_600
 
-/** A tool and the server it is of. */
+/** A tool and its server. */
 export interface ServerTool {
   readonly server: string
   readonly tool: Tool
 }
 
-/** The tools of real servers; made-up ones where there are none. */
+/** Loads the tools of real servers, or made-up ones if they are not available. */
 export function loadCatalogue(): readonly ServerTool[] {
   return existsSync(DUMPS) ? realTools() : generatedTools(GENERATED)
 }
@@ -48,7 +48,7 @@ function toTool(name: string, description: string, inputSchema: Tool['inputSchem
   return { name, description, inputSchema, execute: () => ({ ok: true, value }) }
 }
 
-/** So many tools, spread over the whole catalogue. */
+/** Takes `size` tools, spread over the whole catalogue. */
 export function sample(tools: readonly ServerTool[], size: number): readonly ServerTool[] {
   if (size >= tools.length) return tools
   return Array.from({ length: size }, (_, index) => tools[Math.floor((index * tools.length) / size)]).filter(

@@ -25,10 +25,10 @@ export interface Prompt {
 /** How tools are shown: all of them, or by a strategy. */
 export type Way = 'full' | Strategy
 
-/** A conversation that calls and searches as the script says. */
+/** Runs a conversation with the calls and searches of the script. */
 export type Converse = (tools: readonly ServerTool[], script: Script) => Promise<readonly Prompt[]>
 
-/** Conversations in a provider's own words, with the tools shown in one way. */
+/** Runs conversations in a provider's own format, with the tools shown in one way. */
 export function converser<Message, Request extends object, Response, StreamEvent>(
   way: Way,
   dialect: Dialect<Message, Request, Response, StreamEvent>,
@@ -63,7 +63,7 @@ export function converser<Message, Request extends object, Response, StreamEvent
   }
 }
 
-/** Searches are spread over the conversation; the turns between use what was found. */
+/** Searches are spread over the conversation; the turns between them use what was found. */
 function isSearchTurn(turn: number, { turns, searches }: Script): boolean {
   return Math.floor((turn * searches) / turns) !== Math.floor(((turn - 1) * searches) / turns)
 }
@@ -81,7 +81,7 @@ async function openSession(tools: readonly ServerTool[], way: Way): Promise<Sess
 function callOf(name: string, way: Way, dialect: string, messages: readonly unknown[]) {
   if (way === 'dispatch') return { name: 'call_tool', args: { name, arguments: {} } }
   if (dialect !== 'openai-responses' || way !== 'native') return { name: toWireName(name), args: {} }
-  // The namespace stands in the answer that loaded the tool.
+  // The namespace is in the response that loaded the tool.
   const spaces = (messages as { tools?: { name: string; tools: { name: string }[] }[] }[]).flatMap(
     ({ tools = [] }) => tools,
   )

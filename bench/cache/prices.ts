@@ -7,7 +7,7 @@ export const PRICES = {
   anthropic: { model: 'Claude Opus 5.5', input: 4, cached: 0.2, cacheWrite: 5, minTokens: 1_024, block: 1 },
   // GPT-6.1 Sol; input costs double above 272,000 tokens.
   openai: { model: 'GPT-6.1 Sol', input: 2, cached: 0.1, cacheWrite: 2.5, minTokens: 1_024, block: 128 },
-  // Gemini 3 Pro; as listed on 18 November 2025. Writing to the cache has no price of its own.
+  // Gemini 3 Pro; as listed on 18 November 2025. Writing to the cache is not billed separately.
   gemini: { model: 'Gemini 3 Pro', input: 2, cached: 0.2, cacheWrite: 2, minTokens: 4_096, block: 1 },
 } as const
 

@@ -1,11 +1,11 @@
-/** A piece of what the model reads. */
+/** A part of what the model reads. */
 export interface Segment {
   readonly text: string
-  /** A tool's definition, wherever it stands: shown, referred to, or in a search's answer. */
+  /** A tool's definition, wherever it is: shown, referenced, or in a search result. */
   readonly isTool: boolean
 }
 
-/** What the model reads of a request, in order: tools, system prompt, messages. Deferred tools are not read. */
+/** Returns what the model reads of a request, in order: tools, system prompt, messages. Deferred tools are not read. */
 export function toSegments(request: object): readonly Segment[] {
   const { tools, config, system, instructions, messages, contents, input } = request as Record<
     string,
@@ -29,7 +29,7 @@ export function toSegments(request: object): readonly Segment[] {
   ]
 }
 
-/** A message; what a search answered counts as tools, and references as the definitions put in their place. */
+/** Splits a message; search results count as tools, and references as the definitions they refer to. */
 function messageSegments(message: unknown, definitions: ReadonlyMap<string, string>): readonly Segment[] {
   const text = render(message)
   const isSearchAnswer = text.includes('tool_search_output') || text.includes('"matches":')
@@ -40,10 +40,10 @@ function messageSegments(message: unknown, definitions: ReadonlyMap<string, stri
   return [{ text, isTool: isSearchAnswer }, ...referred]
 }
 
-/** For the provider alone: whether a tool is held back, and whether its schema is enforced. */
+/** Flags for the provider: whether a tool is deferred, and whether its schema is enforced. */
 const FLAGS: ReadonlySet<string> = new Set(['defer_loading', 'strict'])
 
-/** About what the model reads: a text inside a message is read as it is, not as JSON escapes it. */
+/** Approximates what the model reads: text inside a message counts as plain text, not as escaped JSON. */
 function render(value: unknown): string {
   const read = JSON.stringify(value, (key, inner: unknown) =>
     FLAGS.has(key) && typeof inner === 'boolean' ? undefined : inner,

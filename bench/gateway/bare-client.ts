@@ -1,25 +1,40 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 
-/** Where an MCP server listens, and how it speaks. */
+/** The address of an MCP server, and its transport. */
 export interface Endpoint {
   readonly url: string
-  /** streamable: a POST is answered by its result. sse: results come on one stream that stays open. */
+  /** streamable: a POST returns its result. sse: results arrive on one stream that stays open. */
   readonly transport: 'streamable' | 'sse'
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** One session. It does no more than it must, so that what is measured is the other side. */
+/** One session. It does as little as possible, so that the measurement shows the other side. */
 export interface Connection {
   request(method: string, params: object): Promise<Record<string, unknown>>
   close(): Promise<void>
 }
 
-/** Opens a session of the 2025-11-25 revision, which every contender speaks. */
+/** Opens a session of the 2025-11-25 revision, which every contender supports. */
 export async function connect(endpoint: Endpoint): Promise<Connection> {
   const open = endpoint.transport === 'sse' ? openEvents : openStreamable
-  const connection = await open(endpoint)
-  return connection
+  const connection = await inTime(open(endpoint))
+  return { ...connection, request: (method, params) => inTime(connection.request(method, params)) }
+}
+
+/** A contender that does not answer must not hold up the others. */
+const PATIENCE_MS = 20_000
+
+async function inTime<Value>(promise: Promise<Value>): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS / 1_000} s`)), PATIENCE_MS)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 const INITIALIZE = {

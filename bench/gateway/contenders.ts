@@ -13,11 +13,11 @@ const PEERS = ['mcp-proxy@6.7', 'supergateway@4.0', 'mcp-hub@4.2']
 const EVERYTHING = { command: process.execPath, args: [serverScript('everything')] }
 export const MEMORY = { command: process.execPath, args: [serverScript('memory')] }
 
-/** Something that answers MCP over HTTP, with the reference server behind it. */
+/** An MCP server over HTTP with the reference server behind it. */
 export interface Contender {
   readonly endpoint: Endpoint
   readonly pid: number
-  /** What it calls the tool `echo`. */
+  /** Its name for the tool `echo`. */
   readonly tool: string
   readonly hasProcessPerSession?: boolean
   close(): Promise<void>
@@ -45,7 +45,12 @@ export function contenders(
 ): Readonly<Record<string, () => Promise<Contender>>> {
   const own = {
     'bare server': startBareServer,
-    toolcrib: () => startToolcrib({ folder: join(folder, 'calls'), servers: { everything: EVERYTHING } }),
+    toolcrib: async () => {
+      const own = { folder: join(folder, 'calls'), servers: { everything: EVERYTHING } }
+      const contender = await startToolcrib(own)
+      await answers(contender.endpoint, contender.tool)
+      return contender
+    },
   }
   if (peers === undefined) return own
   const bin = (name: string) => join(peers, 'node_modules', '.bin', name)
@@ -95,7 +100,7 @@ export interface ToolcribOptions {
   readonly flags?: readonly string[]
 }
 
-/** `toolcrib serve` as it is built. What it remembers is kept in the folder. */
+/** `toolcrib serve` as built. Its cache is in the folder. */
 export async function startToolcrib({ folder, servers, flags = [] }: ToolcribOptions): Promise<Contender> {
   await mkdir(folder, { recursive: true })
   const config = join(folder, 'mcp.json')
@@ -146,7 +151,7 @@ async function startPeer(
   return { endpoint, pid: child.pid ?? 0, tool, ...more, close: () => ended(child, { isGroup: true }) }
 }
 
-/** Waits until a call is answered. */
+/** Waits until a call succeeds. */
 async function answers(endpoint: Endpoint, tool: string): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {

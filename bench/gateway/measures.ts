@@ -5,7 +5,7 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
 }
 
-/** The memory of a process; NaN where the system does not say. */
+/** The memory of a process; NaN if the system does not report it. */
 export function residentMegabytes(pid: number): number {
   try {
     const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]

@@ -5,7 +5,7 @@ import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
 import { semantic } from '../../src/search/semantic.ts'
 import type { Embedder } from '../../src/search/vectors/embedder.ts'
 
-/** What a start costs in vectors, in milliseconds, and how many texts were embedded the second time. */
+/** What vectors cost at startup, in milliseconds, and how many texts were embedded the second time. */
 export interface KeptVectorsFigures {
   readonly embeddedMs: number
   readonly importedMs: number
@@ -13,7 +13,7 @@ export interface KeptVectorsFigures {
   readonly embeddedAgain: number
 }
 
-/** Starts twice on the same tools: embedding them, and with the vectors of the first time. */
+/** Starts twice on the same tools: first embedding them, then with the stored vectors. */
 export async function measureKeptVectors(tools: readonly EvalTool[]): Promise<KeptVectorsFigures> {
   const groups = toGroups(tools, new Map())
   let embedded = 0

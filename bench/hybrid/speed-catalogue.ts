@@ -5,7 +5,7 @@ import type { LabelledCase } from '../recall/labelled-case.ts'
 
 const OWN_QUERIES = new URL('../recall/harvested-queries.jsonl', import.meta.url)
 
-/** So many tools: real ones as far as they go, then the same again as a fork of their server. */
+/** Returns `count` tools: real ones as far as they go, then the same again as a fork of their server. */
 export function catalogueOf(cases: readonly LabelledCase[], count: number): EvalTool[] {
   const real = distinct(
     cases.flatMap(({ name, tools }) => tools.map((tool) => ({ ...tool, id: `${name}/${tool.id}` }))),
@@ -20,7 +20,7 @@ export function catalogueOf(cases: readonly LabelledCase[], count: number): Eval
   })
 }
 
-/** The sets overlap: the same tool counts once. */
+/** The sets overlap; the same tool counts once. */
 function distinct(tools: readonly EvalTool[]): EvalTool[] {
   return [...new Map(tools.map((tool) => [`${tool.server}/${tool.name}/${tool.description}`, tool])).values()]
 }
@@ -50,7 +50,7 @@ function madeUp(): EvalTool[] {
   )
 }
 
-/** Words picked from tools' own descriptions, three to five, so that every query finds something. */
+/** Three to five words from tools' own descriptions, so that every query finds something. */
 export function shortQueries(tools: readonly EvalTool[], count: number): string[] {
   return spread(tools, 4 * count)
     .flatMap(({ description }, at) => {
@@ -62,7 +62,7 @@ export function shortQueries(tools: readonly EvalTool[], count: number): string[
     .slice(0, count)
 }
 
-/** What people asked: of each set some, or our own queries when there is no set. */
+/** Real requests: some of each set, or our own queries when there is no set. */
 export async function realQueries(cases: readonly LabelledCase[], count: number): Promise<string[]> {
   if (cases.length > 0)
     return cases.flatMap(({ queries }) => spread(queries, count)).map(({ query }) => query)
@@ -70,7 +70,7 @@ export async function realQueries(cases: readonly LabelledCase[], count: number)
   return lines.map((line): string => JSON.parse(line).query)
 }
 
-/** Of some requests those that ask for several things. */
+/** The requests that ask for several things. */
 export function longQueries(queries: readonly string[]): string[] {
   return queries.filter((query) => requestParts(query).length >= 3)
 }

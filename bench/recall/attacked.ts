@@ -5,25 +5,25 @@ import type { Listing } from '../../src/tool.ts'
 import type { LabelledCase } from './labelled-case.ts'
 
 const ATTACKER = 'attacker'
-/** Places a model sees, and those of an attacker that are not too many. */
+/** How many matches a model sees. */
 const PLACES = 5
 const SHARE = 2
-/** Queries asked of each set: enough to see a point or two. */
+/** Queries per set: enough to see a difference of a point or two. */
 const MAX_QUERIES = 200
-/** Small tools, each with the words of several of the catalogue's. */
+/** Small tools, each with words from several tools of the catalogue. */
 const SMALL_TOOLS = 173
 
-/** What one server that nobody approved, with many tools, does to a set. Shares are between 0 and 1. */
+/** The effect of one unapproved server with many tools on a set. Shares are between 0 and 1. */
 export interface AttackFigures {
   readonly attack: string
-  /** Queries with at least one of their tools among the first five. */
+  /** Queries with at least one of their tools in the top five. */
   readonly found: number
-  /** Queries for which the attacker comes first, and for which it has more than two of five places. */
+  /** Queries for which the attacker ranks first, and for which it takes more than two of five places. */
   readonly first: number
   readonly crowded: number
 }
 
-/** Searches a set as it is, and with each attack. */
+/** Searches a set unchanged, and with each attack. */
 export async function measureAttacks(
   { tools, queries }: LabelledCase,
   makeSearcher: () => Searcher,

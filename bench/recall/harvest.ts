@@ -14,7 +14,7 @@ const START_TIMEOUT_MS = 60_000
 const INSTALL_TIMEOUT_MS = 300_000
 const PING_TIMEOUT_MS = 10_000
 
-/** What the servers offer, and which could not be asked. */
+/** The tools of the servers, and which servers could not be asked. */
 export interface Harvest {
   readonly tools: readonly EvalTool[]
   readonly failures: readonly { readonly server: string; readonly reason: string }[]
@@ -22,15 +22,15 @@ export interface Harvest {
 
 /**
  * Asks published servers for their tools: each is installed into `folder` (without its install scripts), started with
- * made-up credentials and a home of its own, and asked once. What it told is kept there for the next time. A server
- * that cannot be installed or started is left out, with the reason.
+ * made-up credentials and its own home, and asked once. The result is cached there. A server that cannot be installed
+ * or started is left out, with the reason.
  */
 export async function harvest(servers: readonly PublishedServer[], folder: string): Promise<Harvest> {
   await mkdir(folder, { recursive: true })
   const tools: EvalTool[] = []
   const failures: { server: string; reason: string }[] = []
   const registry = once(reachRegistry)
-  // One after the other: two dozen servers that start at once keep each other from starting in time.
+  // One at a time: two dozen servers starting at once would time out.
   for (const server of servers) {
     try {
       tools.push(...(await askOnce(server, folder, registry)))
@@ -62,7 +62,7 @@ function ownFolder(server: PublishedServer): string {
   return dirname(createRequire(import.meta.url).resolve(`${server.package}/package.json`))
 }
 
-/** Puts the package into a folder of its own, so that one that cannot be installed spoils no other. */
+/** Installs the package into its own folder, so that a failing one does not affect the others. */
 async function install(
   { package: name, version }: PublishedServer,
   home: string,
@@ -78,7 +78,7 @@ async function install(
   return folder
 }
 
-/** Rejects when npm's registry cannot be reached: asked once, since npm is slow to give up. */
+/** Rejects when npm's registry cannot be reached. Checked once, since npm is slow to give up. */
 async function reachRegistry(): Promise<void> {
   try {
     await runNpm(['ping', '--fetch-retries=0', `--fetch-timeout=${PING_TIMEOUT_MS}`], {})
@@ -140,7 +140,7 @@ async function listTools(
 function reasonOf(failure: unknown): string {
   const message = failure instanceof Error ? failure.message : String(failure)
   const lines = message.split('\n').filter((line) => line.trim() !== '')
-  // npm tells the cause in a line of its own, below the command.
+  // npm prints the cause on a separate line, below the command.
   const told = lines.find((line) => /^npm error (?!code)/.test(line)) ?? lines[0]
-  return (told ?? 'it says nothing').slice(0, 200)
+  return (told ?? 'it gave no reason').slice(0, 200)
 }

@@ -7,10 +7,10 @@ import { PUBLISHED_SERVERS } from './published-servers.ts'
 
 const FOLDER = '.bench/harvest'
 
-/** Written by hand for the servers of published-servers.ts, in the words of someone who does not know their tools. */
+/** Hand-written queries for the servers of published-servers.ts, by someone who does not know their tools. */
 const QUERIES = join(import.meta.dirname, 'harvested-queries.jsonl')
 
-/** What none of the servers can do. */
+/** Requests that none of the servers can serve. */
 export const UNANSWERABLE: readonly string[] = [
   'order a large pizza with mushrooms',
   'switch off the lights in the living room',
@@ -27,8 +27,8 @@ export const UNANSWERABLE: readonly string[] = [
 ]
 
 /**
- * Real servers' tools, asked for at run time, and our own queries. With `atHandOnly` just the servers that are installed
- * with this project: no network. Undefined, with the reasons told, when no server could be asked.
+ * Real servers' tools, listed at run time, and our own queries. With `atHandOnly`, only the servers installed with
+ * this project, without network. Returns undefined, and prints the reasons, when no server could be asked.
  */
 export async function harvestedCase({
   atHandOnly,
@@ -45,7 +45,7 @@ export async function harvestedCase({
   const ids = new Set(tools.map(({ id }) => id))
   const answerable = queries.filter(({ relevant }) => relevant.every((id) => ids.has(id)))
   if (answerable.length < queries.length)
-    console.log(`  ${queries.length - answerable.length} queries left out: their tools are not there`)
+    console.log(`  ${queries.length - answerable.length} queries left out: their tools are missing`)
   const count = servers.length - failures.length
   return { name: `harvested, ${count} servers`, tools, queries: answerable }
 }

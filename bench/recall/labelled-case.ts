@@ -1,12 +1,12 @@
 import type { EvalQuery, EvalTool } from '../../src/cli/eval/load-case.ts'
 
-/** Tools, and queries whose tools are known. */
+/** Tools, and queries with known relevant tools. */
 export interface LabelledCase {
   readonly name: string
   readonly tools: readonly EvalTool[]
   readonly queries: readonly EvalQuery[]
-  /** Whether a query was kept from the embedder while it learned; all were when absent. */
+  /** Whether a query was held out of the embedder's training. Default: all were. */
   readonly isKeptAside?: (query: string) => boolean
-  /** A table for `staticEmbedder` that learned without this set, if one was made. */
+  /** A table for `staticEmbedder` trained without this set, if there is one. */
   readonly leftOutTable?: string
 }

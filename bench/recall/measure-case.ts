@@ -8,20 +8,20 @@ import { weighted } from '../../src/search/weighted.ts'
 import type { LabelledCase } from './labelled-case.ts'
 import { boostedMiniSearch, miniSearch, ours, type Ranker } from './rankers.ts'
 
-/** What one way of searching reached on a case. Shares are between 0 and 1. */
+/** The results of one searcher on a case. Shares are between 0 and 1. */
 export interface Figures {
   readonly searcher: string
   readonly queries: number
   readonly recall: QueryOutcome['recall']
-  /** Where recall@5 lies with 95 % confidence, had other queries of this kind been asked. */
+  /** The 95 % confidence interval of recall@5. */
   readonly recall5Interval: Interval
   readonly ndcg10: number
 }
 
-/** The figures of `hybrid` with an embedder that learned without the set. */
+/** The figures of `hybrid` with an embedder trained without the set. */
 export const LEFT_OUT = 'hybrid, left out'
 
-/** The figures of a searcher on the queries that were kept from the embedder. */
+/** The figures of a searcher on the queries held out of the embedder's training. */
 export function keptAside(searcher: string): string {
   return `${searcher}, kept aside`
 }
@@ -34,7 +34,7 @@ const CONTENDERS: Readonly<Record<string, (tools: readonly EvalTool[]) => Ranker
   hybrid: (tools) => ours(tools, hybrid({ embedder: staticEmbedder() })),
 }
 
-/** Gives every contender the same queries. */
+/** Runs the same queries on every searcher. */
 export async function measureCase(labelled: LabelledCase): Promise<readonly Figures[]> {
   const { tools, queries, isKeptAside, leftOutTable } = labelled
   const figures: Figures[] = []

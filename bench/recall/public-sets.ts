@@ -4,7 +4,7 @@ import { readDataSets } from '../../scripts/train/datasets.ts'
 import { loadCase } from '../../src/cli/eval/load-case.ts'
 import type { LabelledCase } from './labelled-case.ts'
 
-/** Where the sets lie: outside the repository, which does not have them. */
+/** Where the sets are: outside the repository. */
 export const PUBLIC_DATA = fileURLToPath(new URL('../../../shared/data/', import.meta.url))
 
 interface PublicSet {
@@ -30,7 +30,7 @@ const SETS: readonly PublicSet[] = [
   { name: 'bfcl', folder: 'bfcl', queries: 'dev' },
 ]
 
-/** The public labelled sets, as far as they are there. */
+/** The public labelled sets that are available. */
 export async function publicSets(): Promise<LabelledCase[]> {
   const present = SETS.filter(({ folder }) => existsSync(`${PUBLIC_DATA}${folder}/tools.jsonl`))
   if (present.length === 0) return []
@@ -52,7 +52,7 @@ function path(name: string): string {
   return `${PUBLIC_DATA}${name}.jsonl`
 }
 
-/** Training decides which queries it keeps aside. */
+/** Uses the same held-out queries as training. */
 function keptAside(): (query: string) => boolean {
   const queries = readDataSets(PUBLIC_DATA).flatMap((set) => set.queries)
   const aside = new Set(queries.filter(({ isHeldOut }) => isHeldOut).map(({ text }) => text))

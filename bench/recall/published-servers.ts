@@ -1,18 +1,18 @@
-/** A published MCP server that tells its tools over stdio without an account: what it asks for at its start is made up. */
+/** A published MCP server that lists its tools over stdio without an account; its credentials are made up. */
 export interface PublishedServer {
-  /** What a config would call it. */
+  /** Its name in a config. */
   readonly name: string
   readonly package: string
   readonly version: string
-  /** Which of the package's commands to start, when it has several. */
+  /** Which of the package's commands to start, if it has several. */
   readonly bin?: string
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Where the package is among this project's own, so that nothing is installed. */
+  /** true: the package is a dependency of this project, so nothing is installed. */
   readonly isAtHand?: boolean
 }
 
-/** Servers under MIT, Apache-2.0 or ISC, at the versions that the queries were written for. */
+/** Servers under MIT, Apache-2.0 or ISC, in the versions that the queries were written for. */
 export const PUBLISHED_SERVERS: readonly PublishedServer[] = [
   {
     name: 'files',

@@ -7,13 +7,13 @@ import { STOP_WORDS } from '../../src/search/lexical/stop-words.ts'
 import type { Searcher } from '../../src/search/searcher.ts'
 import type { Listing } from '../../src/tool.ts'
 
-/** How far down a ranking is looked at. */
+/** How many matches are evaluated. */
 const DEPTH = 10
 
-/** Gives the ids of the best tools for a query, best first. */
+/** Returns the ids of the best tools for a query, best first. */
 export type Ranker = (query: string) => readonly string[] | Promise<readonly string[]>
 
-/** One of our searchers, behind the whole path that a search takes. */
+/** One of our searchers, through the whole search path. */
 export function ours(tools: readonly EvalTool[], searcher: Searcher): Ranker {
   const idOf = new Map<Listing, string>()
   const catalogue = new CatalogueSearch(searcher)
@@ -24,12 +24,12 @@ export function ours(tools: readonly EvalTool[], searcher: Searcher): Ranker {
   }
 }
 
-/** MiniSearch as it comes. */
+/** MiniSearch with its defaults. */
 export function miniSearch(tools: readonly EvalTool[]): Ranker {
   return indexed(tools, {}, {})
 }
 
-/** MiniSearch with what its manual offers to do better: stop words, stemming, and weights of fields. */
+/** MiniSearch with the improvements that its manual suggests: stop words, stemming, and field weights. */
 export function boostedMiniSearch(tools: readonly EvalTool[]): Ranker {
   const processTerm = (term: string): string | null => {
     const word = term.toLowerCase()
@@ -59,7 +59,7 @@ function toDocument({ id, server, name, description, inputSchema }: EvalTool): R
   const { names, texts } = parameterTexts(inputSchema)
   return {
     id,
-    // Its tokenizer does not part camelCase.
+    // Its tokenizer does not split camelCase.
     name: name.replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2'),
     description,
     parameterNames: names.join(' '),

@@ -1,7 +1,7 @@
 import { mean } from '../../src/cli/eval/figures.ts'
 import { type Figures, keptAside, LEFT_OUT } from './measure-case.ts'
 
-/** What every searcher reached on one case. */
+/** The results of every searcher on one case. */
 export interface CaseResult {
   readonly name: string
   readonly figures: readonly Figures[]
@@ -24,8 +24,8 @@ const BOTTOM = 74
 const DOT = 6
 
 /**
- * Draws recall@5 by case as an SVG: one row a case, one dot a searcher, and for `hybrid` the range in which it lies with
- * 95 % confidence. Of `hybrid` only figures on queries that its embedder never saw are drawn; the row says of which kind.
+ * Draws recall@5 by case as an SVG: one row per case, one dot per searcher, and for `hybrid` the 95 % confidence
+ * interval. For `hybrid`, only figures on queries that its embedder never saw are drawn; the row says which kind.
  */
 export function recallPlot(results: readonly CaseResult[]): string {
   const rows = results.flatMap(toRow)

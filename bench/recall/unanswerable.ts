@@ -2,7 +2,7 @@ import { type EvalTool, toGroups } from '../../src/cli/eval/load-case.ts'
 import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
 import type { Searcher } from '../../src/search/searcher.ts'
 
-/** For how many of some requests a searcher finds nothing, or calls its best match weak. */
+/** Counts the requests for which a searcher finds nothing, or calls its best match weak. */
 export async function doubted(
   tools: readonly EvalTool[],
   searcher: Searcher,

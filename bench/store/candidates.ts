@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileStore } from '../../src/store/file-store.ts'
 
-/** A way to keep bytes under keys. */
+/** Stores bytes under keys. */
 export interface Candidate {
   get(key: string): Promise<Uint8Array | undefined>
   set(key: string, value: Uint8Array): Promise<void>
@@ -13,7 +13,7 @@ export interface Candidate {
 
 export interface CandidateKind {
   readonly name: string
-  /** The packages it needs; installed in the folder that `CANDIDATES` names. */
+  /** The packages it needs, installed in the folder named by `CANDIDATES`. */
   readonly packages: readonly string[]
   open(directory: string): Candidate
 }
@@ -26,7 +26,7 @@ export const KINDS: readonly CandidateKind[] = [
   { name: 'node:sqlite', packages: [], open: openNodeSqlite },
 ]
 
-/** Where the packages are that are compared and not used. */
+/** Where the packages of the other candidates are installed. */
 export const CANDIDATES = process.env.CANDIDATES ?? process.cwd()
 
 function openFileStore(directory: string): Candidate {
@@ -65,7 +65,7 @@ function openLockedFiles(directory: string): Candidate {
     get: async (key) => read(key),
     set: (key, value) => write(fileOf(key), value),
     async update(key, change) {
-      // 2 seconds is the shortest time it accepts until a lock counts as stale.
+      // 2 seconds is the shortest stale time it accepts.
       const release = await lock(fileOf(key), { realpath: false, stale: 2_000, retries })
       await write(fileOf(key), change(read(key)))
       await release()

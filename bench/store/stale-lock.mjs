@@ -1,5 +1,5 @@
 /**
- * What happens when several processes meet the lock that a killed process left? Six processes, one stale lock of
+ * What happens when several processes find the lock of a killed process? Six processes, one stale lock of
  * proper-lockfile, one update each, sixty times: `CANDIDATES=/tmp/candidates node bench/store/stale-lock.mjs`.
  */
 import { fork } from 'node:child_process'
@@ -48,7 +48,7 @@ async function increment(file) {
   const count = Number(readFileSync(file, 'utf8'))
   await new Promise((resolve) => setTimeout(resolve, 3))
   writeFileSync(file, String(count + 1))
-  // Fails when another process has taken the lock away.
+  // Fails when another process has removed the lock.
   await release().catch(() => {})
   process.send('done')
 }

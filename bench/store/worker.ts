@@ -1,4 +1,4 @@
-/** One process of a candidate: `worker <kind> <directory> <job> [number]`. What it found goes to stdout, as JSON. */
+/** One process of a candidate: `worker <kind> <directory> <job> [number]`. Prints its result on stdout, as JSON. */
 import { type Candidate, KINDS } from './candidates.ts'
 
 const [name, directory = '', job = '', number = '0'] = process.argv.slice(2)
@@ -9,7 +9,7 @@ if (kind === undefined) throw new Error(`unknown candidate ${name}`)
 const candidate = kind.open(directory)
 
 const JOBS: Record<string, (candidate: Candidate) => Promise<unknown>> = {
-  /** How long until the first value is read, loading included. */
+  /** The time until the first value is read, including loading. */
   async start(opened) {
     await opened.get('seed')
     return performance.now() - started
@@ -18,19 +18,19 @@ const JOBS: Record<string, (candidate: Candidate) => Promise<unknown>> = {
     await opened.set('seed', new Uint8Array(1_024))
   },
   latency: measureLatency,
-  /** Starts when its input says so: at the same time as the other processes. */
+  /** Starts on a line of input, at the same time as the other processes. */
   async count(opened) {
     console.log('ready')
     await new Promise((resolve) => process.stdin.once('data', resolve))
     process.stdin.unref()
     for (let round = 0; round < count; round++) await opened.update('counter', increment)
   },
-  /** Until it is killed: values whose bytes are all equal, so that a torn one shows. */
+  /** Until killed: writes values whose bytes are all equal, so that a torn one is visible. */
   async scribble(opened) {
     console.log('ready')
     for (let round = 0; ; round++) await opened.update('page', () => new Uint8Array(count).fill(round % 256))
   },
-  /** Until it is killed: leaves the counter as it is. */
+  /** Until killed: rewrites the counter unchanged. */
   async hold(opened) {
     console.log('ready')
     for (;;) await opened.update('counter', (current) => current ?? new Uint8Array(4))
@@ -39,7 +39,7 @@ const JOBS: Record<string, (candidate: Candidate) => Promise<unknown>> = {
     const bytes = await opened.get('counter')
     return bytes === undefined ? 0 : readNumber(bytes)
   },
-  /** Whether the value is whole, and how long the next update takes. */
+  /** Whether the value is intact, and how long the next update takes. */
   async recover(opened) {
     const page = await opened.get('page')
     const isWhole = page === undefined || (page.length === count && page.every((byte) => byte === page[0]))
@@ -59,7 +59,7 @@ async function measureLatency(opened: Candidate): Promise<Record<string, number>
     ['1 KB', 1_024, count],
     ['2 MB', 2 * 1_024 * 1_024, Math.ceil(count / 10)],
   ] as const) {
-    // Different each time: SQLite writes nothing when a value stays the same.
+    // Different each time, because SQLite skips writing an unchanged value.
     const values = Array.from({ length: rounds }, (_, round) => new Uint8Array(bytes).fill(round))
     const next = () => values.pop() ?? new Uint8Array(bytes)
     const kept = [...values]

@@ -61,6 +61,45 @@ export async function startGateway(
   return { url, [Symbol.asyncDispose]: () => ended(child) }
 }
 
+/**
+ * Waits until a tool can be called, so that the server runs: the suite waits 600 ms for some answers, which is less than a
+ * server takes to start.
+ */
+export async function warmUp(url: string): Promise<void> {
+  let answer = ''
+  for (let tries = 0; tries < 60; tries++) {
+    answer = await callSimpleText(url)
+    if (answer.includes('simple text')) return
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+  throw new Error(`the gateway is not ready: ${answer}`)
+}
+
+async function callSimpleText(url: string): Promise<string> {
+  const name = 'test_simple_text'
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+  }
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': name,
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name, arguments: {}, _meta },
+    }),
+  })
+  return response.text()
+}
+
 async function firstLine(child: ChildProcess): Promise<string> {
   const exited = once(child, 'exit').then(([status]) => {
     throw new Error(`the process exited with ${status} before it was ready`)

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -13,18 +13,16 @@ export interface ServerTest {
   readonly revision: string
   /** Where the suite writes what it saw. */
   readonly folder: string
-  /** A file of scenarios that are known to fail. */
-  readonly expectedFailures: string
 }
 
 export interface SuiteReport {
-  /** Scenarios that the revision requires. */
-  readonly passed: number
-  readonly total: number
-  /** Scenarios beyond those, such as `14 of 16`. */
-  readonly unscored: string
-  /** Whether exactly those failed that are known to. */
-  readonly isExpected: boolean
+  /** The scenarios that the revision requires, and those of them that failed. */
+  readonly required: ReadonlySet<string>
+  readonly failed: ReadonlySet<string>
+  /** What failed in them, with the reasons. */
+  readonly faults: readonly string[]
+  /** Scenarios beyond those that passed, such as `14 of 16`. */
+  readonly others: string
   readonly output: string
 }
 
@@ -40,16 +38,11 @@ export async function installSuite() {
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
   const conformance = (...args: string[]) => run(join(bin, 'conformance'), args, env)
   return {
-    testServer: async ({ url, revision, folder, expectedFailures }: ServerTest): Promise<SuiteReport> => {
+    testServer: async ({ url, revision, folder }: ServerTest): Promise<SuiteReport> => {
       const required = readRequired((await conformance('list', '--requirements', revision)).output)
-      const flags = ['--url', url, '--requirements', revision, '-o', folder]
-      const { status, output } = await conformance(
-        'server',
-        ...flags,
-        '--expected-failures',
-        expectedFailures,
-      )
-      return { ...readScores(output, required), isExpected: status === 0, output }
+      const { output } = await conformance('server', '--url', url, '--requirements', revision, '-o', folder)
+      const faults = await readFaults(folder, required)
+      return { required, ...readScores(output, required), faults, output }
     },
   }
 }
@@ -61,26 +54,39 @@ function readRequired(listed: string): ReadonlySet<string> {
 }
 
 function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv) {
-  return new Promise<{ status: number | null; output: string }>((resolve, reject) => {
+  return new Promise<{ output: string }>((resolve, reject) => {
     const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     child.stdout.on('data', (chunk) => (output += chunk))
     child.stderr.on('data', (chunk) => (output += chunk))
     child.once('error', reject)
-    child.once('close', (status) => resolve({ status, output }))
+    child.once('close', () => resolve({ output }))
   })
 }
 
-/** Reads the summary, which has a line for each scenario. */
-function readScores(
-  output: string,
-  required: ReadonlySet<string>,
-): Pick<SuiteReport, 'passed' | 'total' | 'unscored'> {
+/** Reads the summary, which has a line for each scenario. A required one without a line has failed. */
+function readScores(output: string, required: ReadonlySet<string>): Pick<SuiteReport, 'failed' | 'others'> {
   const summary = output.slice(output.indexOf('=== SUMMARY ==='))
   const lines = [...summary.matchAll(/^([✓✗]) ([\w./-]+): /gm)]
-  const scenarios = lines.map(([, mark, name = '']) => ({ name, isPassed: mark === '✓' }))
-  const scored = scenarios.filter(({ name }) => required.has(name))
-  const others = scenarios.filter(({ name }) => !required.has(name))
-  const passed = (some: typeof scenarios) => some.filter(({ isPassed }) => isPassed).length
-  return { passed: passed(scored), total: required.size, unscored: `${passed(others)} of ${others.length}` }
+  const passed = new Set(lines.filter(([, mark]) => mark === '✓').map(([, , name = '']) => name))
+  const others = lines.map(([, , name = '']) => name).filter((name) => !required.has(name))
+  return {
+    failed: new Set([...required].filter((name) => !passed.has(name))),
+    others: `${others.filter((name) => passed.has(name)).length} of ${others.length}`,
+  }
+}
+
+/** The checks that failed, from the folders `server-<scenario>-<time>` that the suite writes. */
+async function readFaults(folder: string, required: ReadonlySet<string>): Promise<string[]> {
+  const faults = (await readdir(folder)).map(async (name) => {
+    const scenario = name.replace(/^server-(.*)-\d{4}-\d\d-\d\dT.*$/, '$1')
+    if (!required.has(scenario)) return []
+    const checks: { id: string; status: string; errorMessage?: string }[] = JSON.parse(
+      await readFile(join(folder, name, 'checks.json'), 'utf8'),
+    )
+    return checks
+      .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+      .map(({ id, errorMessage = 'no reason given' }) => `${scenario} ${id}: ${errorMessage}`)
+  })
+  return (await Promise.all(faults)).flat()
 }

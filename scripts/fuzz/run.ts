@@ -1,5 +1,5 @@
 // Runs every `*.fuzz.ts` in src: npm run fuzz -- [--seconds 60] [--seed 123] [path…]
-// `--seconds` is how long each property is tried; a failure prints the value and the seed that repeats it.
+// `--seconds` is how long each property is tested; a failure prints the value, and the seed that reproduces it.
 import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 

@@ -1,5 +1,5 @@
 import { mergeConfig } from 'vitest/config'
 import config from '../../vitest.config.ts'
 
-/** The configuration of the tests, for fuzzers: they take as long as they are told. */
+/** The test configuration for fuzzers, which run for as long as requested. */
 export default mergeConfig({ ...config, test: {} }, { test: { include: ['src/**/*.fuzz.ts'] } })

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /**
- * `npm run lockfile`: completes package-lock.json. A registry mirror may lack binaries for platforms other than its own;
- * npm then leaves them out of the lockfile, and `npm ci` refuses it. Their versions are exact and their platforms are in
- * their names, so they can be written down without the registry.
+ * `npm run lockfile`: completes package-lock.json. A registry mirror may lack binaries for other platforms; npm then
+ * omits them from the lockfile, and `npm ci` rejects it. Their versions are exact and their names contain the
+ * platform, so they can be added without the registry.
  */
 interface LockedPackage {
   readonly version?: string
@@ -57,7 +57,7 @@ const sorted = Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)
 writeFileSync(path, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`)
 console.log(added.length === 0 ? 'nothing was missing' : `added ${added.length}:\n${added.join('\n')}`)
 
-/** Whether `place` would find this version, in its own folder or in one above. */
+/** Whether `place` would resolve this version, in its own folder or in a parent folder. */
 function findsVersion(place: string, name: string, version: string): boolean {
   for (let folder = place; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
     const found = lock.packages[`${folder === '' ? '' : `${folder}/`}node_modules/${name}`]

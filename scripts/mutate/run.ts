@@ -1,6 +1,6 @@
-// Breaks one source file in many small ways and runs its tests each time, to see which breaks no test notices:
+// Breaks one source file in many small ways and runs its tests each time, to find changes that no test detects:
 //   npm run mutate -- src/schema/coerce.ts [more tests…]
-// Runs the test beside the file (all tests of its folder when there is none) and those that are named besides.
+// Runs the test beside the file (all tests of its folder when there is none), and any other tests named.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'

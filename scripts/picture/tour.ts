@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** `npm run picture`: the tour as it looks in a terminal, as an SVG for the README. */
+/** `npm run picture`: renders the tour's terminal output as an SVG for the README. */
 const root = join(import.meta.dirname, '..', '..')
 const { stdout, status, stderr } = spawnSync(process.execPath, ['dist/cli/main.js', 'tour'], {
   cwd: root,
@@ -44,7 +44,7 @@ function withoutTemporaryPaths(line: string): string {
   return line.replace(/\/\S*toolcrib-tour-\w+\//g, '/workshop/')
 }
 
-/** Cuts what is visible to the width of the picture; colour codes take no room. */
+/** Cuts the visible text to the width of the picture; colour codes have no width. */
 function cut(line: string): string {
   let left = COLUMNS
   const pieces = line.split(CODE).map((piece) => {

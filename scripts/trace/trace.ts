@@ -1,6 +1,6 @@
 /**
- * `npm run trace`: how many source files a turn runs through, and an MCP server's start, search and call. Counts files
- * with at least one function that V8 saw running during the scenario; loading a module does not count.
+ * `npm run trace`: counts the source files that run during one turn, and during an MCP server's start, search and call. A
+ * file counts if V8 saw at least one of its functions run during the scenario; loading a module does not count.
  *
  *     npm run trace                  the files per room
  *     npm run trace -- --files       every file
@@ -72,10 +72,10 @@ async function lazySession() {
   return registry.openSession()
 }
 
-/** Sets a scenario up, runs it, and prints the files that ran. */
+/** Prepares a scenario, runs it, and prints the files that ran. */
 async function trace(name: string, prepare: () => Promise<() => Promise<unknown>>): Promise<void> {
   const scenario = await prepare()
-  // Taking resets the counters: what ran before does not count.
+  // Taking coverage resets the counters, so that earlier code does not count.
   await inspector.post('Profiler.takePreciseCoverage')
   await scenario()
   const { result } = await inspector.post('Profiler.takePreciseCoverage')

@@ -1,23 +1,25 @@
 import { rowProducts } from './row-products.ts'
 import type { TrainableTable } from './trainable-table.ts'
 
-/** What someone may ask, and the text that answers it. */
+/** A possible question, and the text that answers it. */
 export interface Pair {
   readonly asked: readonly number[]
   readonly answer: readonly number[]
-  /** Pairs that share a key are no negatives of each other: one tool, or tools that are one but for their source. */
+  /**
+   * Pairs that share a key are not negatives of each other: the same tool, or tools that differ only in their source.
+   */
   readonly keys: readonly string[]
 }
 
 /** How sharply the best answer must stand out. */
 const TEMPERATURE = 0.06
 
-/** Questions to answers and answers to questions count the same. */
+/** Both directions, questions to answers and answers to questions, have the same weight. */
 const DIRECTION_WEIGHT = 0.5
 
 /**
- * One batch of contrastive learning: each question is pulled towards its answer and away from the answers of all the
- * others in the batch, and each answer likewise. Returns the mean loss.
+ * One batch of contrastive learning: pulls each question towards its answer and away from all other answers in the
+ * batch, and each answer likewise. Returns the mean loss.
  */
 export function contrast(table: TrainableTable, pairs: readonly Pair[], strength: number): number {
   const size = table.dimensions
@@ -42,7 +44,9 @@ export function contrast(table: TrainableTable, pairs: readonly Pair[], strength
   return loss / count
 }
 
-/** For each pair of rows, how much closer (or, below zero, further) they should be. Both directions are summed. */
+/**
+ * For each pair of rows, how much closer (or, if negative, further apart) they should be. Both directions are summed.
+ */
 function softmaxPulls(scores: Float32Array, pulls: Float32Array, pairs: readonly Pair[]): number {
   const count = pairs.length
   const isMasked = maskOf(pairs)

@@ -4,21 +4,21 @@ import type { Listing } from '../../src/tool.ts'
 import type { DataSet } from './datasets.ts'
 import { seededRandom, shuffled } from './random.ts'
 
-/** Operations taken of one API: a few of many APIs teach more than many of a few. */
+/** Operations per API: a few from many APIs teach more than many from a few. */
 const OPERATIONS_PER_API = 10
 const MAX_OPERATIONS = 16_000
 const MAX_GLOSSES = 30_000
 const MAX_TEXT = 300
-/** API descriptions larger than this are few, and slow to read. */
+/** Larger API descriptions are rare, and slow to read. */
 const MAX_FILE_BYTES = 3_000_000
 
-/** Words that mean the same, and what they mean. */
+/** Words with the same meaning, and that meaning. */
 export interface Gloss {
   readonly words: string
   readonly meaning: string
 }
 
-/** Reads a folder of OpenAPI documents as a catalogue: one listing an operation, its API as the server. */
+/** Reads a folder of OpenAPI documents as a catalogue: one listing per operation, with its API as the server. */
 export function readOperations(folder: string): DataSet {
   const listings = new Map<string, Listing>()
   const random = seededRandom(11)
@@ -98,7 +98,7 @@ function toGloss(line: string): Gloss[] {
   const count = Number.parseInt(fields[3] ?? '', 16)
   if (line.startsWith(' ') || meaning === '' || !(count > 0)) return []
   const words = Array.from({ length: count }, (_, at) => (fields[4 + 2 * at] ?? '').replace(/_/g, ' '))
-  // Proper names (people, places, species) tell nothing of what tools do.
+  // Proper names (people, places, species) say nothing about what tools do.
   if (/^[A-Z]/.test(words[0] ?? '')) return []
   return [{ words: words.join(', '), meaning: meaning.trim().slice(0, MAX_TEXT) }]
 }

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { JsonSchema, Listing } from '../../src/tool.ts'
 
-/** A catalogue, and queries whose tools are known. */
+/** A catalogue, and queries with known relevant tools. */
 export interface DataSet {
   readonly name: string
   readonly listings: readonly Listing[]
@@ -10,23 +10,23 @@ export interface DataSet {
 }
 
 export interface LabelledQuery {
-  /** The file it is from. */
+  /** The file it comes from. */
   readonly file: string
   readonly text: string
   readonly relevant: readonly Listing[]
-  /** Kept aside: never trained on, so that results on it are honest. */
+  /** Held out: never trained on, so that results on it are honest. */
   readonly isHeldOut: boolean
 }
 
-/** One query in this many is kept aside. */
+/** One query in this many is held out. */
 const HELD_OUT_ONE_IN = 5
 
-/** Licences that allow learning from a catalogue's texts. */
+/** Licences that allow training on a catalogue's texts. */
 const OPEN_LICENCES = /^(MIT|Apache-2\.0|ISC|0BSD|BSD-[23]-Clause)\b/
 
 /**
- * Reads every folder of `root`. One with a `tools.jsonl` is a catalogue, its other `.jsonl` files are queries; one of
- * `.json` files holds an answer to `tools/list` in each.
+ * Reads every folder of `root`. A folder with a `tools.jsonl` is a catalogue, and its other `.jsonl` files are
+ * queries; a folder of `.json` files has one `tools/list` result in each.
  */
 export function readDataSets(root: string): DataSet[] {
   const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory())

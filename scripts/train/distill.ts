@@ -6,7 +6,9 @@ import type { Teacher } from './teacher.ts'
 import { teacherText } from './teacher-text.ts'
 import { chooseVocabulary } from './vocabulary.ts'
 
-/** Every row as the teacher sees its token alone, in the strongest dimensions; rare tokens count more. */
+/**
+ * Computes every row as the teacher's vector of its token alone, in the strongest dimensions; rare tokens weigh more.
+ */
 export async function distill(
   sets: readonly DataSet[],
   teacher: Teacher,
@@ -23,7 +25,7 @@ export async function distill(
   )
   const rows = new Float32Array(vectors.length * dimensions)
   for (const [row, vector] of vectors.entries()) {
-    // Vocabularies are ordered by frequency. Added words are as telling as rare ones.
+    // Vocabularies are ordered by frequency. Added words weigh as much as rare ones.
     const rank = Math.min(row, tokens.length)
     const weight = Math.log(1 + rank) / 10
     rows.set(
@@ -34,7 +36,7 @@ export async function distill(
   return { vocabulary: [...tokens, ...words], rows, axes }
 }
 
-/** The texts whose vectors the table imitates: all listings, the queries to train on, and the glosses. */
+/** The texts whose vectors the table imitates: all listings, the training queries, and the glosses. */
 export async function readModels(
   sets: readonly DataSet[],
   glosses: readonly Gloss[],

@@ -1,6 +1,6 @@
 import type { DataSet, LabelledQuery } from './datasets.ts'
 
-/** How good a ranking is, in per cent, averaged over queries. */
+/** The quality of a ranking, in per cent, averaged over queries. */
 export interface Quality {
   readonly queries: number
   readonly recall1: number
@@ -8,10 +8,10 @@ export interface Quality {
   readonly ndcg10: number
 }
 
-/** Gives the places (in the set's listings) of the best for each query, best first. */
+/** Returns the indexes (in the set's listings) of the best matches for each query, best first. */
 export type RankAll = (set: DataSet, queries: readonly LabelledQuery[]) => readonly (readonly number[])[]
 
-/** Quality by query file of each labelled set, on the queries that `isAsked` leaves. */
+/** The quality per query file of each labelled set, on the queries that `isAsked` selects. */
 export function evaluate(
   sets: readonly DataSet[],
   rankAll: RankAll,

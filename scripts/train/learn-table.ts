@@ -11,22 +11,22 @@ import { TrainableTable } from './trainable-table.ts'
 
 export interface LearnOptions {
   readonly dimensions: number
-  /** Epochs of imitation alone, then of contrast with imitation beside it. */
+  /** Epochs of imitation alone, then of contrast together with imitation. */
   readonly imitationEpochs: number
   readonly epochs: number
-  /** How large the first steps are; those of contrast shrink to a tenth. */
+  /** The size of the first steps; contrast steps shrink to a tenth. */
   readonly rate: number
-  /** How much imitation counts beside contrast. Too little, and the table forgets what no pair speaks of. */
+  /** The weight of imitation beside contrast. With too little, the table forgets what no pair covers. */
   readonly imitation: number
-  /** One large set should not drown the others. */
+  /** Limits large sets, so that they do not dominate the others. */
   readonly maxQueriesPerSet: number
-  /** How often labelled queries come in an epoch: each is worth more than a name. */
+  /** How often labelled queries occur per epoch: each is worth more than a name. */
   readonly queryTurns: number
   readonly glossesPerEpoch: number
   readonly seed: number
 }
 
-/** Chosen on sets that were left out of training; `queryTurns` by the queries kept aside. */
+/** Tuned on sets left out of training; `queryTurns` on the held-out queries. */
 export const DEFAULTS: LearnOptions = {
   dimensions: 256,
   imitationEpochs: 4,
@@ -85,7 +85,7 @@ export async function learnTable(
   return { vocabulary, rows }
 }
 
-/** One epoch of imitation; the mean cosine to the models. */
+/** One epoch of imitation; returns the mean cosine to the models. */
 function imitateAll(table: TrainableTable, models: readonly Model[], rate: number): number {
   let likeness = 0
   for (let start = 0; start < models.length; start += BATCH) {
@@ -95,7 +95,7 @@ function imitateAll(table: TrainableTable, models: readonly Model[], rate: numbe
   return likeness / Math.ceil(models.length / BATCH)
 }
 
-/** One epoch of contrast, with a batch of imitation in every step; the mean loss. */
+/** One epoch of contrast, with a batch of imitation in every step; returns the mean loss. */
 function contrastAll(
   table: TrainableTable,
   pairs: readonly Pair[],

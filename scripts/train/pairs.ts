@@ -7,24 +7,24 @@ import type { Gloss } from './corpora.ts'
 import type { DataSet, LabelledQuery } from './datasets.ts'
 import { shuffled } from './random.ts'
 
-/** Pairs of one source that stay together in a batch, where they are each other's hardest negatives. */
+/** Pairs from one source that stay together in a batch, where they are each other's hardest negatives. */
 const NEIGHBOURS = 8
 
-/** Characters read of a description, of its first sentence, and of what is said of the parameters. */
+/** Characters used of a description, of its first sentence, and of the parameters' descriptions. */
 const MAX_ANSWER = 400
 const MAX_FIRST = 200
 const MAX_PARAMETER_TEXT = 200
 const MAX_PARAMETERS = 12
 
-/** What is shorter tells too little to be asked for. */
+/** A shorter rest says too little to be a useful answer. */
 const MIN_REST = 40
 const MIN_PARAMETERS = 12
 const MIN_ANSWER_TOKENS = 3
 
-/** Every other question gets up to this many words from other people's requests. */
+/** Every other question gets up to this many words from other requests. */
 const MAX_NOISE = 6
 
-/** A pair, and what it is a neighbour of. */
+/** A pair, and the group of its neighbours. */
 export interface GroupedPair extends Pair {
   readonly group: string
 }
@@ -32,8 +32,8 @@ export interface GroupedPair extends Pair {
 type Read = (text: string) => number[]
 
 /**
- * What a listing tells about itself, piece by piece: its name asks for its description, the first sentence for the rest,
- * and both for the parameters. Pieces seldom share their words, as requests and listings seldom do.
+ * Pairs from one listing's own texts: its name asks for its description, the first sentence for the rest, and both
+ * for the parameters. These texts seldom share words, just as requests and listings seldom do.
  */
 export function listingPairs(listing: Listing, read: Read): GroupedPair[] {
   const { ownName, source, description, inputSchema } = listing
@@ -61,7 +61,7 @@ function firstSentence(text: string): [first: string, rest: string] {
   return [text.slice(0, Math.min(end, MAX_FIRST)), text.slice(end).trim().slice(0, MAX_ANSWER)]
 }
 
-/** Words ask for what they mean. */
+/** The words ask for their meaning. */
 export function glossPair({ words, meaning }: Gloss, at: number, read: Read): GroupedPair {
   return {
     asked: read(words),
@@ -71,7 +71,7 @@ export function glossPair({ words, meaning }: Gloss, at: number, read: Read): Gr
   }
 }
 
-/** Queries to train on ask for one of their tools, another one each time. */
+/** Training queries ask for one of their tools, a different one each time. */
 export function questionPairs(
   set: DataSet,
   read: Read,
@@ -90,8 +90,8 @@ export function questionPairs(
 }
 
 /**
- * Adds words from requests at random to every other question, which must find its answer all the same: courtesies,
- * places, dates and names come to count little.
+ * Adds random words from requests to every other question, which must still find its answer: courtesies, places,
+ * dates and names then get little weight.
  */
 export function withNoise(pairs: readonly Pair[], noise: readonly number[], random: () => number): Pair[] {
   if (noise.length === 0) return [...pairs]
@@ -111,12 +111,12 @@ function groupOf({ source }: Listing): string {
   return source.kind === 'mcp' ? source.server : 'none'
 }
 
-/** Equal for tools of one name, whichever server offers them. */
+/** Equal for tools with the same name, on any server. */
 function keyOf({ ownName }: Listing): string {
   return `name ${splitName(ownName).join(' ')}`
 }
 
-/** Shuffles pairs, but leaves a few of each source side by side. */
+/** Shuffles pairs, but keeps a few of each source together. */
 export function keepNeighbours(pairs: readonly GroupedPair[], random: () => number): Pair[] {
   const groups = new Map<string, GroupedPair[]>()
   for (const pair of shuffled(pairs, random)) {

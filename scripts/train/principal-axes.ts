@@ -1,6 +1,6 @@
 /**
- * The `count` directions in which vectors differ most, strongest first, each of length 1 (PCA by orthogonal
- * iteration on the covariance). The mean is not taken off: what all texts share lands on the first axis.
+ * The `count` directions in which vectors differ most, strongest first, each of length 1 (PCA by orthogonal iteration
+ * on the covariance). The mean is not subtracted: what all texts share ends up on the first axis.
  */
 export function principalAxes(vectors: readonly Float32Array[], size: number, count: number): Float32Array[] {
   const covariance = covarianceOf(vectors, size)

@@ -1,4 +1,4 @@
-/** Random numbers in [0, 1) that a seed repeats (mulberry32). */
+/** Repeatable random numbers in [0, 1) from a seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

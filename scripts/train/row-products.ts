@@ -2,8 +2,8 @@ const TILE_ROWS = 2
 const TILE_COLUMNS = 4
 
 /**
- * The product of every row of `a` with every row of `b`, rows of `width` values each: as many rows as `a` has, as many
- * columns as `b`. Worked in tiles, in which a value that was read serves several products.
+ * The product of every row of `a` with every row of `b`, with `width` values per row: as many rows as `a`, as many
+ * columns as `b`. Computed in tiles, so that each value read serves several products.
  */
 export function rowProducts(a: Float32Array, b: Float32Array, width: number): Float32Array {
   const rows = a.length / width

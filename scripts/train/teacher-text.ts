@@ -5,7 +5,9 @@ import type { Listing } from '../../src/tool.ts'
 const MAX_DESCRIPTION_CHARACTERS = 400
 const MAX_PARAMETERS = 12
 
-/** What MiniLM reads of a listing. Kept apart from `listingText`, so that its vectors outlive changes of that. */
+/**
+ * The text of a listing for MiniLM. Separate from `listingText`, so that cached vectors stay valid when that changes.
+ */
 export function teacherText({ ownName, source, description, inputSchema }: Listing): string {
   const words = splitName(ownName)
   const origin = source.kind === 'mcp' ? splitName(source.server) : []

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { MiniLm, type OnnxRuntime } from '../../src/embedders/minilm.ts'
 
 const DIMENSIONS = 384
-/** How many texts go between two writes of the cache. */
+/** How many texts are embedded between two writes of the cache. */
 const CHUNK = 2_000
 
-/** MiniLM's vectors, each computed once: they are kept in a folder and read from there the next time. */
+/** MiniLM's vectors, each computed once and cached in a folder. */
 export class Teacher {
   readonly dimensions: number = DIMENSIONS
   readonly model: MiniLm
@@ -20,7 +20,7 @@ export class Teacher {
     this.#read()
   }
 
-  /** `modelFolder` as `minilm()` takes it; `runtimeFolder` is where `onnxruntime-node` is installed. */
+  /** `modelFolder` is that of `minilm()`; `runtimeFolder` is where `onnxruntime-node` is installed. */
   static async open(modelFolder: string, runtimeFolder: string, cacheFolder: string): Promise<Teacher> {
     const runtime: OnnxRuntime = createRequire(join(runtimeFolder, 'package.json'))('onnxruntime-node')
     return new Teacher(await MiniLm.load({ folder: modelFolder, runtime }), cacheFolder)
@@ -31,7 +31,7 @@ export class Teacher {
     return this.#all(texts, (missing) => this.model.embed(missing))
   }
 
-  /** The vectors of single tokens of MiniLM's own vocabulary, `##ing` among them. */
+  /** The vectors of single tokens of MiniLM's own vocabulary, including those like `##ing`. */
   async tokenVectors(tokens: readonly string[]): Promise<Float32Array[]> {
     const { vocabulary } = this.model
     const idOf = (token: string): number => vocabulary.get(token) ?? 0
@@ -84,5 +84,5 @@ export class Teacher {
   }
 }
 
-/** Sets tokens apart from texts that read the same. */
+/** Distinguishes tokens from texts with the same characters. */
 const TOKEN_KEY = 'token '

@@ -4,11 +4,10 @@
  *   npm run train -- --data <sets> --apis <OpenAPI folder> --glosses <WordNet dict folder>
  *                    --minilm <model folder> --runtime <folder> [--out models/tool-table-v2.bin]
  *
- * `--data` holds one folder a set (scripts/train/datasets.ts says how they look); `--apis` and `--glosses` are broader
- * texts, and may be left out; `--minilm` has the all-MiniLM-L6-v2 files as `minilm()` takes them, `--runtime` is a folder
- * where onnxruntime-node is installed. MiniLM's vectors are kept in
- * `--cache`. `--without a,b` leaves whole sets out and reports on them: the honest figure for catalogues and queries
- * never seen. The same inputs and seed give the same file.
+ * `--data` has one folder per set (scripts/train/datasets.ts describes them); `--apis` and `--glosses` add broader texts
+ * and are optional; `--minilm` has the all-MiniLM-L6-v2 files in the layout of `minilm()`; `--runtime` is a folder where
+ * onnxruntime-node is installed. MiniLM's vectors are cached in `--cache`. `--without a,b` leaves whole sets out and
+ * reports on them: the honest figure for unseen catalogues and queries. The same inputs and seed give the same file.
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

@@ -3,8 +3,8 @@ const SECOND_MOMENT = 0.999
 const TINY = 1e-8
 
 /**
- * A token table that learns. A text's vector is the sum of its tokens' rows, scaled to length 1. Steps are Adam's,
- * taken only by the rows that a batch touched.
+ * A trainable token table. A text's vector is the sum of its tokens' rows, scaled to length 1. Steps use Adam, only
+ * for the rows that a batch touched.
  */
 export class TrainableTable {
   readonly dimensions: number
@@ -26,7 +26,7 @@ export class TrainableTable {
     this.#steps = new Uint32Array(rows.length / dimensions)
   }
 
-  /** Writes a text's vector into `into` at `start`; its length before scaling. */
+  /** Writes a text's vector into `into` at `start`; returns its length before scaling. */
   embed(tokens: readonly number[], into: Float32Array, start: number): number {
     const { dimensions: size, rows } = this
     into.fill(0, start, start + size)
@@ -42,7 +42,7 @@ export class TrainableTable {
     return length
   }
 
-  /** Takes in how a text's vector should change (`pull`, against its loss) and spreads it over the text's rows. */
+  /** Receives how a text's vector should change (`pull`, against its loss) and distributes it over the text's rows. */
   learn(
     tokens: readonly number[],
     vectors: Float32Array,

@@ -1,15 +1,15 @@
 import type { Listing } from '../../src/tool.ts'
 import { teacherText } from './teacher-text.ts'
 
-/** How many words of real catalogues get a row of their own, beside MiniLM's vocabulary. */
+/** How many words of real catalogues get their own row, besides MiniLM's vocabulary. */
 const DOMAIN_WORDS = 2_600
 
-/** A word must be used by this many sources: what only one server says is learned from its pieces. */
+/** A word must be used by this many sources; other words are learned from their pieces. */
 const MIN_SOURCES = 3
 
 /**
- * The rows of the table: MiniLM's vocabulary without what never occurs in a text, then the words that tool catalogues
- * use often and that MiniLM would cut to pieces (`github`, `oauth`, `webhook`).
+ * The rows of the table: MiniLM's vocabulary without tokens that never occur in a text, then the words that tool
+ * catalogues use often and that MiniLM would split (`github`, `oauth`, `webhook`).
  */
 export function chooseVocabulary(
   base: ReadonlyMap<string, number>,
@@ -35,5 +35,5 @@ export function chooseVocabulary(
   return { tokens, words }
 }
 
-// Punctuation is not read, and characters of scripts without spaces stand on their own: they continue nothing.
+// Punctuation is not read, and characters of scripts without spaces are separate words, so they never continue one.
 const NEVER_MET = /^(?:##)?[\p{P}\p{S}]$|^##[^\p{Script=Latin}\p{N}]$/u

@@ -3,12 +3,12 @@ import { clipText } from '../text.ts'
 import { estimateTokens } from '../tokens.ts'
 import type { ToolDefinition } from '../tool.ts'
 
-/** What the definitions in a note may take; beyond that only names are told. */
+/** The most tokens that definitions may take in a note; tools beyond that are only named. */
 const MAX_NOTE_TOKENS = 4000
 
 /**
- * What a model should know after its history was shortened: which tools the session still has checked out, and what
- * only the history said of them. `''` when there are none.
+ * Returns a note for a model whose history was shortened: which tools the session still has checked out, and what only
+ * the history said about them. `''` when there are none.
  */
 export function activeToolsNote(session: Session): string {
   const active = activeTools(session)
@@ -18,8 +18,8 @@ export function activeToolsNote(session: Session): string {
 }
 
 /**
- * What a sub-agent should know before its task: which of its caller's tools it starts with. `''` when there are none,
- * or when they are shown to it anyway.
+ * Returns a note for a sub-agent, for before its task: which of its caller's tools it starts with. `''` when there are
+ * none, or when its requests show them anyway.
  */
 export function inheritedToolsNote(session: Session): string {
   const active = activeTools(session)
@@ -36,7 +36,7 @@ function namesOf(definitions: readonly ToolDefinition[]): string {
   return definitions.map(({ name }) => name).join(', ')
 }
 
-/** The opening, and what the surface does not say of the tools itself. */
+/** The opening, followed by what the surface does not show of the tools. */
 function withDefinitions(opening: string, session: Session, active: readonly ToolDefinition[]): string {
   if (areShown(session)) return opening
   const { searchTool } = session.settings
@@ -52,7 +52,7 @@ function withDefinitions(opening: string, session: Session, active: readonly Too
   return [`${opening} Call them through call_tool. Their parameters:`, ...fitting(lines)].join('\n')
 }
 
-/** Whether every request has the definitions: under append it does, and so where nothing could load them. */
+/** Whether every request shows the definitions: under append, and under native without a search tool. */
 function areShown(session: Session): boolean {
   const { strategy, tools } = session.surface()
   if (strategy === 'native') return !tools.some(({ name }) => name === session.settings.searchTool)

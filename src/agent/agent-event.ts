@@ -1,8 +1,8 @@
 import type { AgentEventBody } from '../events.ts'
 
 /**
- * A step of a run, as it happens. Steps of sub-agents come the same way, with the session of the sub-agent. The registry's
- * stream carries each as `{ type: 'agent', event }`.
+ * A step of a run, as it happens. `onEvent` of `runAgent` receives those of the run, `onEvent` of `agentTool` those of
+ * sub-agents, with the id of the sub-agent's session. The registry's stream carries all, as `{ type: 'agent', event }`.
  */
 export type AgentEvent = { readonly sessionId: string; readonly iteration: number } & AgentEventBody
 

@@ -4,7 +4,7 @@ import type { AgentEvent } from './agent-event.ts'
 import type { ScriptedModel } from './scripted-model.ts'
 import type { Timing } from './timing.ts'
 
-/** A tool that answers with its name and what it was given. */
+/** A tool that returns its name and its input. */
 export function tool(name: string, more: Partial<Tool> = {}): Tool {
   return {
     name,
@@ -24,7 +24,7 @@ export async function open(
   return { registry, session: await registry.openSession() }
 }
 
-/** Time that passes at once, and remembers how long it should have taken. */
+/** A clock whose sleeps end at once and are recorded. */
 export function fakeTiming(): Timing & { slept: number[] } {
   const slept: number[] = []
   return {
@@ -46,7 +46,7 @@ export function log() {
   }
 }
 
-/** What the tools answered in the last request, as the model read it. */
+/** The tool results in the last request, as the model read them. */
 export function toldTo(model: ScriptedModel): string[] {
   const messages = model.requests.at(-1)?.messages ?? []
   return messages.flatMap((message) => (message.role === 'tool' ? [String(message.content)] : []))

@@ -17,10 +17,11 @@ import {
   wholeNumber,
 } from '../check-options.ts'
 import type { Session } from '../session/session.ts'
+import type { SpendLimits } from '../usage.ts'
 import type { AgentEvent } from './agent-event.ts'
 import { type AgentHooks, agentHookList } from './agent-hooks.ts'
 import type { RetryOptions } from './ask-model.ts'
-import { type Ledger, type LedgerOptions, LIMIT_RULES, type PriceList, priceList } from './ledger.ts'
+import { type Ledger, LIMIT_RULES, type PriceList, priceList } from './ledger.ts'
 import type { LoopGuardOptions } from './loop-guard.ts'
 import type { Model } from './model.ts'
 import type { Timing } from './timing.ts'
@@ -29,7 +30,7 @@ import type { Timing } from './timing.ts'
  * What a run has in common with those of its sub-agents. `maxCostUsd` and `maxTokens` limit what the run and everything
  * below it spends. They are checked before each request, so a run may exceed them by the requests that are under way.
  */
-export interface SharedRunOptions<Message = unknown> extends LedgerOptions {
+export interface SharedRunOptions<Message = unknown> extends SpendLimits {
   /** How many requests; 25. Three times as many where tools are deferred, since finding them takes turns. */
   readonly maxIterations?: number
   readonly hooks?: AgentHooks<Message> | readonly AgentHooks<Message>[]
@@ -54,7 +55,7 @@ export interface AgentOptions<Message = unknown, Request = unknown, Response = u
   readonly messages: string | readonly Message[]
   readonly system?: string
   readonly signal?: AbortSignal
-  /** True when `messages` were shortened since the session found its tools: the model is told once what is active. */
+  /** True when `messages` were shortened since the session found its tools: a note says once which are active. */
   readonly isCompacted?: boolean
   /** For every batch of calls: attachments, a result budget, a dry run. */
   readonly callContext?: Partial<Omit<CallContext, 'sessionId' | 'turnCount' | 'signal' | 'meters'>>

@@ -222,7 +222,7 @@ function systemPrompt({ prompt }: AgentDefinition, limitChars: number): string {
 interface Counted {
   /** The ledger is the host's, and holds more than this run. */
   readonly isShared: boolean
-  /** What the run cost is counted elsewhere, so the result must not bring it up again. */
+  /** The cost is counted by a run above or by the host's ledger, so the result must not repeat it. */
   readonly isCounted: boolean
 }
 
@@ -255,7 +255,7 @@ function toResult(agent: string, result: AgentResult, { isShared, isCounted }: C
       return { ...failure('cancelled', `${agent} was cancelled.${told}`), structured }
     case 'failed':
       return {
-        ...failure('execution_failed', `${agent} could not go on: ${describeError(error)}.${told}`),
+        ...failure('execution_failed', `${agent} failed: ${describeError(error)}.${told}`),
         structured,
       }
   }

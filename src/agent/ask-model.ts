@@ -38,8 +38,8 @@ export type Asked<Response> =
   | { readonly kind: 'limit'; readonly limit: SpendLimit }
 
 /**
- * Asks until there is a whole answer, a failure that waiting does not mend, a cancellation, or a limit that is used up.
- * An answer that was cut off is asked for again as a whole: none of its calls has run, so nothing happens twice.
+ * Asks until there is a whole answer, a failure that a retry cannot mend, a cancellation, or a limit that is used up. An
+ * answer that was cut off is requested again as a whole: none of its calls has run, so nothing happens twice.
  */
 export async function askModel<Message, Request, Response>(
   model: Model<Message, Request, Response>,
@@ -84,7 +84,7 @@ async function send<Message, Request, Response>(
   return { ...answer, reply }
 }
 
-/** A body of a shape that its API does not have, as proxies answer at times, is a failure like others. */
+/** A body that does not have the API's shape, as some proxies send, is a failure like others. */
 function readReply<Message, Request, Response>(
   { id, dialect }: Model<Message, Request, Response>,
   response: Response,
@@ -93,18 +93,18 @@ function readReply<Message, Request, Response>(
   try {
     return dialect.toReply(response, surface)
   } catch (cause) {
-    const problem = `the response of ${id} is not one that ${dialect.name} can be read from`
-    return new ToolcribError('config-invalid', `${problem}; check the address it comes from`, { cause })
+    const problem = `the response of ${id} cannot be read as ${dialect.name}`
+    return new ToolcribError('config-invalid', `${problem}; check the address of the server`, { cause })
   }
 }
 
 function failureOf(sent: Sent<unknown>, now: number): Failure | undefined {
   if ('thrown' in sent) return readFailure(sent.thrown, now)
-  // The provider says itself what went wrong, and so whether it passes.
+  // The provider's own error says whether a retry may help.
   if (sent.reply.error) return readFailure(providerError(sent.reply.error), now)
   if (sent.brokenBy === undefined && sent.reply.stop !== 'cut') return undefined
   const { reason, ...failure } = readFailure(sent.brokenBy ?? CUT, now)
-  // Whatever broke it, the provider had taken the request.
+  // Whatever broke it, the provider had accepted the request.
   return { ...failure, reason, isPassing: true }
 }
 
@@ -116,7 +116,7 @@ function errorOf(sent: Sent<unknown>): unknown {
 }
 
 function providerError({ message, code }: NonNullable<Reply['error']>): Error {
-  // Some servers give the status of the upstream they asked as the code.
+  // Some servers give the status of their upstream as the code.
   return Object.assign(new Error(message), typeof code === 'number' ? { status: code } : { code })
 }
 
@@ -126,6 +126,6 @@ function backoffMs(
   { baseDelayMs = 1000, maxDelayMs = 120_000 }: RetryOptions,
 ): number {
   const longest = Math.min(maxDelayMs, baseDelayMs * 2 ** (attempt - 1))
-  // Half of it by chance, so that many clients do not come back at once.
+  // Half of it is random, so that many clients do not retry at once.
   return Math.round(longest * (0.5 + random / 2))
 }

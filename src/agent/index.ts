@@ -4,7 +4,7 @@
  */
 
 export type { AgentLimit, AgentStop } from '../events.ts'
-export type { LedgerTotals, Prices } from '../usage.ts'
+export type { LedgerTotals, Prices, SpendLimits } from '../usage.ts'
 export { activeToolsNote } from './active-tools-note.ts'
 export { type AgentDefinition, parseAgent } from './agent-definition.ts'
 export type { AgentEvent } from './agent-event.ts'
@@ -12,7 +12,7 @@ export type { AgentHooks, ModelCall } from './agent-hooks.ts'
 export type { AgentOptions } from './agent-options.ts'
 export { type AgentToolOptions, agentTool } from './agent-tool.ts'
 export type { RetryOptions } from './ask-model.ts'
-export { Ledger, type LedgerOptions, type PriceList } from './ledger.ts'
+export { Ledger, type PriceList } from './ledger.ts'
 export type { LoopGuardOptions } from './loop-guard.ts'
 export { type Answer, type Model, readAnswer, type SendOptions } from './model.ts'
 export { type AnthropicModelOptions, anthropicModel } from './models/anthropic.ts'

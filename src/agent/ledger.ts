@@ -1,19 +1,11 @@
 import { checkOptions, numberFrom, type OptionRules, type ValueCheck, wholeNumber } from '../check-options.ts'
-import type { CountedReply, LedgerTotals, Meter, Prices, SpendLimit, Usage } from '../usage.ts'
+import type { CountedReply, LedgerTotals, Meter, Prices, SpendLimit, SpendLimits, Usage } from '../usage.ts'
 
 /** Prices of the one model that a run asks, or a function that finds them by the model's id. */
 export type PriceList = Prices | ((modelId: string) => Prices | undefined)
 
-/** Limits on everything that is counted into a ledger. Absent = no limit. */
-export interface LedgerOptions {
-  /** US dollars for models and tools together. */
-  readonly maxCostUsd?: number
-  /** Tokens of input (cached input included) and output together. */
-  readonly maxTokens?: number
-}
-
 /** The checks of these limits, for every options object that has them. */
-export const LIMIT_RULES: OptionRules<LedgerOptions> = { maxCostUsd: numberFrom(0), maxTokens: wholeNumber() }
+export const LIMIT_RULES: OptionRules<SpendLimits> = { maxCostUsd: numberFrom(0), maxTokens: wholeNumber() }
 
 /** Prices as an object with known keys, or a function. */
 export const priceList: ValueCheck = {
@@ -26,8 +18,7 @@ export const priceList: ValueCheck = {
  * every run that counts into it ends with `limit` once one is used up.
  */
 export class Ledger implements Meter {
-  readonly maxCostUsd: number | undefined
-  readonly #maxTokens: number
+  readonly limits: SpendLimits
   readonly #usage = { inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0 }
   readonly #prices: ((modelId: string) => Prices | undefined) | undefined
   #requests = 0
@@ -37,11 +28,10 @@ export class Ledger implements Meter {
   #fullModeCostUsd = 0
   #hiddenTokens = 0
 
-  /** Throws `config-invalid` for unknown options. `prices` are the ones that runs below may use as well. */
-  constructor(options: LedgerOptions = {}, prices?: (modelId: string) => Prices | undefined) {
-    checkOptions<LedgerOptions>('a ledger', options, LIMIT_RULES)
-    this.maxCostUsd = options.maxCostUsd
-    this.#maxTokens = options.maxTokens ?? Number.POSITIVE_INFINITY
+  /** Throws `config-invalid` for unknown limits. `prices` are the ones that runs below may use as well. */
+  constructor(limits: SpendLimits = {}, prices?: (modelId: string) => Prices | undefined) {
+    checkOptions<SpendLimits>('a ledger', limits, LIMIT_RULES)
+    this.limits = { ...limits }
     this.#prices = prices
   }
 
@@ -70,9 +60,9 @@ export class Ledger implements Meter {
   }
 
   limitReached(): SpendLimit | undefined {
-    const { maxCostUsd = Number.POSITIVE_INFINITY } = this
+    const { maxCostUsd = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = this.limits
     if (this.#costUsd + this.#toolCostUsd >= maxCostUsd) return 'maxCostUsd'
-    return this.#inputTokens() + this.#usage.outputTokens >= this.#maxTokens ? 'maxTokens' : undefined
+    return this.#inputTokens() + this.#usage.outputTokens >= maxTokens ? 'maxTokens' : undefined
   }
 
   totals(): LedgerTotals {

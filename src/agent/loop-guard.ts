@@ -1,24 +1,24 @@
 import { canonicalJson, hashText } from '../json.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
 
-/** When a model that repeats itself is told so, and when it goes a turn without tools. */
+/** When a model that repeats itself is warned, and when it loses its tools for a turn. */
 export interface LoopGuardOptions {
-  /** So many times the same call with the same answer, and the model is told; 3. 0 = no guard. */
+  /** After how many equal calls with equal answers the model is warned; 3. 0 = no guard. */
   readonly nudgeAfter?: number
-  /** So many times, and the next turn has no tools; 5. */
+  /** After how many the next turn has no tools; 5. */
   readonly withholdAfter?: number
-  /** How many turns back it looks; 12. */
+  /** How many turns it looks back; 12. */
   readonly window?: number
 }
 
-/** What the guard has to say after a turn. */
+/** What the guard found after a turn. */
 export interface LoopFinding {
   readonly answer: 'nudge' | 'withhold'
   readonly name: string
   readonly times: number
 }
 
-/** Tools that look for tools or wait for them. Asking for more is no sign of being stuck. */
+/** Tools that find tools or wait for them. Searching again does not mean that the model is stuck. */
 const DISCOVERY: ReadonlySet<string> = new Set([
   'tool_search',
   'tool_search_regex',
@@ -27,9 +27,8 @@ const DISCOVERY: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Notices a model that goes round in circles: the same call with the same answer, or the same error of the same tool,
- * again and again, also with other calls in between. Asking again until the answer changes is no circle, and neither
- * is searching.
+ * Detects a model that is stuck in a loop: the same call with the same answer, or the same error of the same tool, again
+ * and again, also with other calls in between. Polling until an answer changes does not count, and neither does searching.
  */
 export class LoopGuard {
   readonly #nudgeAfter: number
@@ -44,14 +43,14 @@ export class LoopGuard {
     this.#window = window
   }
 
-  /** Takes one turn's calls, by the names of the tools they reach, and what they were answered. */
+  /** Takes one turn's calls, under the names of the tools they reach, and their results. */
   note(calls: readonly ToolCall[], results: readonly CallResult[]): LoopFinding | undefined {
     if (this.#nudgeAfter === 0) return undefined
     const answers = new Map(results.map((result) => [result.toolCallId, result]))
     const steps = calls
       .filter(({ name }) => !DISCOVERY.has(name))
       .map((call) => ({ name: call.name, key: keyOf(call, answers.get(call.toolCallId)) }))
-    // A turn counts a step once: three files read side by side in one turn are no circle.
+    // A turn counts a step once: equal calls in one turn are parallel work, not a loop.
     this.#turns = [...this.#turns, [...new Set(steps.map(({ key }) => key))]].slice(-this.#window)
     const worst = steps
       .map((step) => ({ ...step, times: this.#timesOf(step.key) }))
@@ -73,18 +72,18 @@ export class LoopGuard {
   }
 }
 
-/** What the model is told. */
+/** The message to the model. */
 export function loopMessage({ answer, name, times }: LoopFinding): string {
   const fact = `${name} has now given the same answer ${times} times`
   return answer === 'nudge'
-    ? `Note: ${fact}. Calling it again will not change that. Try something else, or say what stands in the way.`
-    : `Note: ${fact}, so this turn is without tools. Answer with what you know, and say what is missing.`
+    ? `Note: ${fact}. Calling it again will not change that. Try something else, or say what is blocking you.`
+    : `Note: ${fact}, so you cannot call tools in this turn. Answer with what you know, and say what is missing.`
 }
 
 function keyOf({ name, args }: ToolCall, answer: CallResult | undefined): string {
   const result = answer?.result
   if (!result) return hashText(`${name}\n${canonicalJson(args)}`)
-  // The same error counts whatever the arguments: trying variants of a call that cannot work is a circle too.
+  // The same error counts whatever the arguments: trying variants of a call that cannot work is a loop too.
   if (!result.ok) return hashText(`${name}\n${result.code}\n${result.error}`)
   return hashText(`${name}\n${canonicalJson(args)}\n${result.value}`)
 }

@@ -1,29 +1,29 @@
 import type { Dialect, StreamReader } from '../dialects/dialect.ts'
 
 /**
- * A model that can be asked: a dialect, and a way to send what the dialect makes. It keeps nothing between requests
- * and does not try again by itself; `runAgent` does both.
+ * A model: a dialect, and a way to send the dialect's requests. It keeps no state between requests and does not retry;
+ * `runAgent` does both.
  */
 export interface Model<Message = unknown, Request = unknown, Response = unknown> {
-  /** What the provider calls the model. */
+  /** The provider's name for the model. Prices are found by it. */
   readonly id: string
   readonly dialect: Dialect<Message, Request, Response>
   /**
-   * Sends one request. Rejects when the provider did not take it; once an answer has begun it resolves, with what
-   * has arrived and with what broke it off.
+   * Sends one request. Rejects when the provider did not accept it. Once an answer has begun it resolves, with what has
+   * arrived and the error that ended it early.
    */
   send(request: Request, options: SendOptions): Promise<Answer<Response>>
 }
 
-/** What goes with one request: how it is cancelled, whether tools may be called, and who reads along. */
+/** What accompanies one request: how it is cancelled, whether tools may be called, and who receives the text. */
 export interface SendOptions {
   readonly signal: AbortSignal
-  /** False for a turn without tools: they stay in the request, so that its prefix does, but may not be called. */
+  /** False for a turn without tools: they stay in the request, which keeps its cached prefix, but may not be called. */
   readonly mayCall: boolean
   onText(text: string): void
 }
 
-/** What came back: whole, or as far as it came. */
+/** The response, whole or as far as it arrived. */
 export interface Answer<Response> {
   readonly response: Response
   /** Why the answer ended early. */

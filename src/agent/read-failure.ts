@@ -1,7 +1,7 @@
 import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 
-/** What a provider's error says about trying again. */
+/** What a provider's error says about retrying. */
 export interface Failure {
   readonly reason: string
   /** Whether the same request may succeed later: overload, rate limits, a lost connection. */
@@ -11,8 +11,8 @@ export interface Failure {
 }
 
 /**
- * Reads an error of any provider's SDK by its shape, since none of them need be installed: `status` and `headers`
- * where there was an answer, a type in the body where the stream itself told of an error.
+ * Reads an error of any provider's SDK by its shape, since none of them need be installed: `status` and `headers` where
+ * the server responded, a type in the body where the stream itself reported the error.
  */
 export function readFailure(error: unknown, now: number): Failure {
   const reason = describeError(error)
@@ -35,7 +35,7 @@ function isErrorLike(error: unknown): error is ErrorLike {
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 409, 429])
 const PASSING_TYPES = /overloaded|rate_limit|server_error|api_error|timeout|unavailable/i
 const CONNECTION_NAMES = /^(APIConnection(Timeout)?Error|FetchError|SocketError)$/
-/** What `fetch` rejects with when it reached nobody. Any other TypeError is a mistake in somebody's code. */
+/** What `fetch` rejects with when it reached no server. Any other TypeError is a bug in someone's code. */
 const FETCH_FAILED = /^(fetch failed|failed to fetch|network ?error|load failed|terminated)/i
 const CONNECTION_CODES = /^(ECONN|EPIPE|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR)/
 
@@ -48,13 +48,13 @@ function isPassing(error: ErrorLike): boolean {
   return PASSING_TYPES.test(typesOf(error)) || isConnectionError(error) || isCutShort(error)
 }
 
-/** A stream that ended inside its first event: the SDKs fail to parse what came of it. */
+/** A stream that ended inside its first event: the SDKs fail to parse the part that arrived. */
 function isCutShort(error: ErrorLike): boolean {
   if (error instanceof SyntaxError && /JSON/.test(error.message)) return true
   return /^(Incomplete JSON segment|exception parsing stream chunk)/.test(String(error.message))
 }
 
-/** An account without credit is answered like a rate limit, and waiting does not help it. */
+/** An account without credit gets the status of a rate limit, but waiting does not help. */
 function isOutOfCredit(error: ErrorLike): boolean {
   return /insufficient_quota|credit_balance|billing/.test(`${String(error.code)} ${typesOf(error)}`)
 }

@@ -32,7 +32,7 @@ export interface AgentResult<Message = unknown> {
   readonly ledger: LedgerTotals
   /** Why the model refused, when it says so. */
   readonly refusal?: string
-  /** What the provider answered, when the run failed. */
+  /** The provider's error, when the run failed. */
   readonly error?: unknown
 }
 
@@ -72,7 +72,7 @@ export async function runAgent<Message, Request, Response>(
   const say = (note: string) => {
     if (note !== '') messages = [...messages, dialect.userMessage(note)]
   }
-  /** Goes on from a shortened history; what is active is told in it, unless it still stands there. */
+  /** Continues from a shortened history, with a note about the active tools unless it still holds that note. */
   const tellActive = (shortened: readonly Message[]) => {
     messages = shortened
     const note = activeToolsNote(session)
@@ -112,7 +112,7 @@ export async function runAgent<Message, Request, Response>(
       timing,
       emit,
       retry: options.retry ?? {},
-      onReply: ({ usage }) => spending.addReply(usage, surface),
+      onReply: (reply) => spending.addReply(reply, request, surface),
       limitReached: () => spending.limitReached(),
     })
     if (asked.kind === 'limit') return end('limit', { limit: asked.limit })
@@ -149,7 +149,7 @@ export async function runAgent<Message, Request, Response>(
   }
   return end('limit', { limit: 'maxIterations' })
 
-  /** A surface that the provider cannot take is a failure like others: what was said is kept. */
+  /** A surface that the provider cannot take is a failure like others: the history is kept. */
   function makeRequest(surface: Surface): Request | ToolcribError {
     try {
       const note = session.promptNote()
@@ -160,7 +160,7 @@ export async function runAgent<Message, Request, Response>(
     }
   }
 
-  /** Runs what may run; calls that get no result here are told so by the dialect. */
+  /** Runs the calls that may run; the dialect answers the others with the reason. */
   async function answerCalls({ calls, unrunnable, stop }: Reply): Promise<readonly CallResult[]> {
     if (calls.length + unrunnable.length === 0 || !mayCall || stop === 'refused') return []
     emit({ type: 'calling', calls })
@@ -190,7 +190,7 @@ function openingMessages<Message, Request, Response>({
   return typeof messages === 'string' ? [model.dialect.userMessage(messages)] : messages
 }
 
-/** Computed each time: servers come and go while the run goes on. */
+/** Computed each time: servers come and go during a run. */
 function iterationLimit(session: Session, maxIterations: number): number {
   return session.currentTurn().view.deferred.size > 0 ? maxIterations * 3 : maxIterations
 }
@@ -233,7 +233,7 @@ function isSame(message: unknown, other: unknown): boolean {
   return message === other || JSON.stringify(message) === JSON.stringify(other)
 }
 
-/** What a cancelled answer had said is kept: the user has read it. */
+/** The text of a cancelled answer is kept: the user has read it. */
 function saidBefore<Message, Request, Response>(
   asked: Extract<Asked<Response>, { kind: 'cancelled' }>,
   surface: Surface,

@@ -18,7 +18,7 @@ export interface ScriptedTurn {
   readonly outputTokens?: number
 }
 
-/** One call of a scripted model; an id is made up where there is none. */
+/** One call of a scripted model; without an id it gets one. */
 export interface ScriptedCall {
   readonly id?: string
   readonly name: string
@@ -26,9 +26,9 @@ export interface ScriptedCall {
   readonly args?: object | string
 }
 
-/** A model that answers from a script, and remembers what it was asked. */
+/** A model that answers from a script and records its requests. */
 export interface ScriptedModel extends Model<ChatMessage, ChatRequest, ChatResponse> {
-  /** What it was asked, in order. */
+  /** Its requests, in order. */
   readonly requests: readonly ChatRequest[]
 }
 
@@ -41,8 +41,8 @@ type Script =
     ) => ScriptedTurn | Error | Promise<ScriptedTurn | Error>)
 
 /**
- * A model that answers from a script, in the words of Chat Completions: for trying an agent and its tools without a
- * provider. An `Error` is thrown as the provider's; past its end the script answers `done`.
+ * A model that answers from a script, in the form of Chat Completions: for trying an agent and its tools without a
+ * provider. An `Error` in the script is thrown as the provider's. After its end, every answer is the text `done`.
  */
 export function scriptedModel(script: Script): ScriptedModel {
   const requests: ChatRequest[] = []
@@ -55,7 +55,7 @@ export function scriptedModel(script: Script): ScriptedModel {
       const turn = typeof script === 'function' ? await script(request, options, index) : script[index]
       if (turn instanceof Error) throw turn
       const { text = turn ? '' : 'done' } = turn ?? {}
-      // Word by word, as a stream would bring it.
+      // Word by word, as a stream would.
       for (const piece of text.match(/\S+\s*/g) ?? []) options.onText(piece)
       return { response: toResponse({ ...turn, text }, index) }
     },
@@ -97,7 +97,7 @@ function toResponse(turn: ScriptedTurn, index: number): ChatResponse {
 type FinishReason = ChatResponse['choices'][number]['finish_reason']
 
 function finishReason({ calls, stop }: ScriptedTurn): FinishReason {
-  // A cut stream brings no reason, whatever the types say.
+  // A cut stream has no reason, whatever the types say.
   if (stop === 'cut') return null as unknown as FinishReason
   if (stop === 'length') return 'length'
   return calls && calls.length > 0 ? 'tool_calls' : 'stop'

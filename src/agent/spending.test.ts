@@ -186,14 +186,14 @@ describe('limits on spending', () => {
   it('hold for everything below a run: the agents stop, and then the run', async () => {
     const model = scriptedModel((_request, _options, index) =>
       index < 2
-        ? { calls: [delegate] }
+        ? { calls: [delegate], inputTokens: 1 }
         : { text: `${index}`, calls: [{ name: 'paid', args: { index } }], inputTokens: 100 },
     )
     const session = await openWithAgent(model)
     const { onEvent, of } = log()
     const result = await runAgent({ model, session, messages: 'go', maxTokens: 500, onEvent })
     expect(result).toMatchObject({ stop: 'limit', limit: 'maxTokens', iterations: 1 })
-    expect(result.ledger.inputTokens).toBe(500)
+    expect(result.ledger.inputTokens).toBe(502)
     const [report] = of('called')[0]?.results ?? []
     expect(report?.result).toMatchObject({
       ok: false,
@@ -237,6 +237,19 @@ describe('limits on spending', () => {
     })
     expect(result).toMatchObject({ stop: 'limit', limit: 'maxTokens' })
     expect(model.requests).toHaveLength(2)
+  })
+
+  it('hold by an estimate where a server reports no usage', async () => {
+    const { session } = await open([tool('echo')], { mode: 'full' })
+    const result = await runAgent({
+      model: busy({}),
+      session,
+      messages: 'word '.repeat(1000),
+      maxTokens: 2500,
+    })
+    expect(result).toMatchObject({ stop: 'limit', limit: 'maxTokens', iterations: 3 })
+    const free = await runAgent({ model: busy({}), session, messages: 'go', maxIterations: 1 })
+    expect(free.ledger.inputTokens).toBe(0)
   })
 
   it('on money need a price, for the run and for each agent below it', async () => {

@@ -1,12 +1,22 @@
 import { ToolcribError } from '../errors.ts'
+import type { Reply } from '../reply.ts'
 import type { Session } from '../session/session.ts'
 import type { Surface } from '../session/surface.ts'
+import { estimateTokens } from '../tokens.ts'
 import type { CallResult } from '../tool.ts'
-import type { LedgerTotals, Meter, Prices, SpendLimit, Usage } from '../usage.ts'
+import {
+  type LedgerTotals,
+  type Meter,
+  NO_USAGE,
+  type Prices,
+  type SpendLimit,
+  type SpendLimits,
+  type Usage,
+} from '../usage.ts'
 import { HiddenTokens } from './hidden-tokens.ts'
-import { Ledger, type LedgerOptions, type PriceList } from './ledger.ts'
+import { Ledger, type PriceList } from './ledger.ts'
 
-export interface SpendingOptions extends LedgerOptions {
+export interface SpendingOptions extends SpendLimits {
   readonly session: Session
   readonly modelId: string
   /** The host's ledger. */
@@ -21,6 +31,7 @@ export class Spending {
   readonly #session: Session
   readonly #ledger: Ledger
   readonly #prices: Prices | undefined
+  readonly #isLimited: boolean
   readonly #hidden = new HiddenTokens()
 
   /** Throws `config-invalid` when the cost is limited and no price is known for the model. */
@@ -29,15 +40,18 @@ export class Spending {
     this.meters = [...new Set([...session.meters, ...(ledger ? [ledger] : []), own])]
     this.#session = session
     this.#ledger = ledger ?? own
+    this.#isLimited = this.meters.some(({ limits }) => (limits.maxCostUsd ?? limits.maxTokens) !== undefined)
     // The run's own prices first, then those of its nearest caller.
     this.#prices = this.meters.toReversed().flatMap((meter) => meter.pricesOf(modelId) ?? [])[0]
-    if (this.#prices === undefined && this.meters.some(({ maxCostUsd }) => maxCostUsd !== undefined)) {
+    if (this.#prices === undefined && this.meters.some(({ limits }) => limits.maxCostUsd !== undefined)) {
       const problem = `maxCostUsd cannot be kept: no price is known for the model "${modelId}"`
       throw new ToolcribError('config-invalid', `${problem}; give it in prices`)
     }
   }
 
-  addReply(usage: Usage, surface: Surface): void {
+  /** Counts an answer. While a limit holds, one without reported usage is counted by an estimate. */
+  addReply(reply: Reply, request: unknown, surface: Surface): void {
+    const usage = this.#isLimited && isUnreported(reply.usage) ? estimateUsage(reply, request) : reply.usage
     const hiddenTokens = this.#hidden.of(this.#session, surface)
     for (const meter of this.meters) meter.addReply({ usage, prices: this.#prices, hiddenTokens })
   }
@@ -61,6 +75,17 @@ export class Spending {
   totals(): LedgerTotals {
     return this.#ledger.totals()
   }
+}
+
+function isUnreported({ inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens }: Usage): boolean {
+  return inputTokens + cachedInputTokens + cacheWriteTokens + outputTokens === 0
+}
+
+/** Some servers report nothing, and most report nothing for an answer that was cut off. */
+function estimateUsage({ text, calls }: Reply, request: unknown): Usage {
+  const input = estimateTokens(JSON.stringify(request))
+  const output = estimateTokens(text) + (calls.length > 0 ? estimateTokens(JSON.stringify(calls)) : 0)
+  return { ...NO_USAGE, inputTokens: input, outputTokens: output }
 }
 
 /** Plain prices are those of the model that the run asks: a sub-agent on another model has a price of its own. */

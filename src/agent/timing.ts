@@ -1,13 +1,13 @@
-/** Where the loop takes time and chance from. */
+/** The clock, timers and random numbers of the loop. */
 export interface Timing {
   now(): number
   /** From 0 to 1, as `Math.random`. */
   random(): number
-  /** Resolves after so many milliseconds, or as soon as the signal fires. */
+  /** Resolves after the delay, or as soon as the signal fires. */
   sleep(delayMs: number, signal: AbortSignal): Promise<void>
 }
 
-/** The platform's clock, timers and chance. */
+/** The platform's clock, timers and random numbers. */
 export const platformTiming: Timing = {
   now: () => Date.now(),
   random: () => Math.random(),

@@ -97,7 +97,7 @@ describe('defineTool', () => {
     expect(await run(' h ')).toMatchObject({ ok: false, code: 'input_invalid' })
   })
 
-  it('says what to do about a schema that cannot describe itself', () => {
+  it('names the next step for a schema that cannot be converted', () => {
     const mute = {
       '~standard': { version: 1 as const, vendor: 'mute', validate: (value: unknown) => ({ value }) },
     }
@@ -147,7 +147,7 @@ describe('defineTool', () => {
   })
 })
 
-/** What callers without types may write. */
+/** Input that untyped callers may pass. */
 const untyped = (value: unknown) => value as never
 const plain = { name: 'x', description: '', inputSchema: true as const }
 
@@ -208,7 +208,7 @@ describe('what a tool returns', () => {
 describe('a draft', () => {
   const define = (more: object) => () => defineTool(untyped({ ...plain, execute: () => '', ...more }))
 
-  it('with an unknown key is refused, with the one that was likely meant', () => {
+  it('with an unknown key throws, with the closest known key', () => {
     expect(define({ defered: true })).toThrow(
       'the tool "x" has no option "defered"; did you mean "deferred"?',
     )
@@ -266,7 +266,7 @@ describe('a draft', () => {
     expect(tool.isAvailable?.()).toBe(false)
   })
 
-  it('says of isAvailable what it returned: a promise is not true', () => {
+  it('returns the value of isAvailable: a promise is not true', () => {
     const tool = defineTool(untyped({ ...plain, execute: () => '', isAvailable: async () => true })) as {
       isAvailable(): unknown
     }
@@ -297,7 +297,7 @@ describe('a plain function', () => {
     expect(await tool.execute({ n: 1 }, ctx)).toEqual({ ok: true, value: '2', structured: 2 })
   })
 
-  it('without a name, a description or known options is refused', () => {
+  it('without a name, a description or known options throws', () => {
     expect(() => functionTool(() => 1, { description: '' })).toThrow('the function has no name')
     expect(() => functionTool(function f() {}, untyped({}))).toThrow(
       'the tool "f" needs the option "description"',

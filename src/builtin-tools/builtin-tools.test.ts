@@ -103,7 +103,7 @@ describe('builtinTools', () => {
 })
 
 describe('exec', () => {
-  it('answers with output, then errors, then an exit code that is not 0', async () => {
+  it('returns stdout, then stderr, then an exit code that is not 0', async () => {
     expect(await run('exec', { command: 'echo', args: ['a', '$HOME'] })).toMatchObject({
       ok: true,
       value: 'a $HOME\n',
@@ -116,7 +116,7 @@ describe('exec', () => {
     expect(value(await run('exec', { command: 'node', args: killed }))).toBe('[ended by SIGKILL]')
   })
 
-  it('names the next step when it refuses', async () => {
+  it('names the next step when it denies a command', async () => {
     expect(await run('exec', { command: 'rm' })).toMatchObject({
       code: 'denied',
       error: expect.stringContaining('echo'),
@@ -125,7 +125,7 @@ describe('exec', () => {
     expect(await run('exec', { command: 'echo', cwd: '/' })).toMatchObject({ code: 'denied' })
   })
 
-  it('stops with its time or its call', async () => {
+  it('stops on a timeout or when the call is cancelled', async () => {
     const forever = { command: 'node', args: ['-e', 'setInterval(() => {}, 1000)'] }
     expect(await run('exec', { ...forever, timeoutMs: 300 })).toMatchObject({ ok: false, code: 'timeout' })
     expect(await run('exec', forever, AbortSignal.timeout(300))).toMatchObject({
@@ -155,7 +155,7 @@ describe('files', () => {
     })
   })
 
-  it('say what is wrong with a range', async () => {
+  it('report an invalid range', async () => {
     await writeFile(join(home, 'f'), 'one\ntwo')
     expect(await run('read_file', { path: 'f', lineStart: 3 })).toMatchObject({
       code: 'input_invalid',
@@ -167,7 +167,7 @@ describe('files', () => {
     expect(await run('read_file', { path: 'empty', lineStart: 1 })).toMatchObject({ ok: true, value: '' })
   })
 
-  it('are edited only where the place is clear', async () => {
+  it('are edited only where the match is unambiguous', async () => {
     await writeFile(join(home, 'f'), 'a b a')
     const edit = (changes: object) => run('edit_file', { path: 'f', oldText: 'a', newText: 'x', ...changes })
     expect(value(await edit({}))).toContain('occurs 2 times')
@@ -190,7 +190,7 @@ describe('files', () => {
     expect(await readFile(join(home, 'bom'), 'utf8')).toBe('\uFEFFmore')
   })
 
-  it('outside of the roots are refused by every tool', async () => {
+  it('outside the roots are denied by every tool', async () => {
     await symlink('/etc', join(home, 'door'))
     for (const path of ['/etc/passwd', '../x', 'door/passwd']) {
       expect(await run('read_file', { path })).toMatchObject({ code: 'denied' })
@@ -215,7 +215,7 @@ describe('searching files', () => {
     await symlink(home, join(home, 'src/loop'))
   })
 
-  it('finds by name, skips what nobody means, and follows no loop', async () => {
+  it('finds by name, skips ignored directories, and follows no links', async () => {
     expect(await run('find_files', { pattern: '*.ts' })).toMatchObject({
       structured: ['src/a.ts', 'src/deep/b.ts'],
     })
@@ -250,14 +250,14 @@ describe('searching files', () => {
     expect(await search({ pattern: '(?=a)' })).toContain('/(?=a)/ cannot be used')
   })
 
-  it('is stalled by no pattern', async () => {
+  it('is not blocked by any pattern', async () => {
     await writeFile(join(home, 'long'), 'a'.repeat(20_000))
     expect(value(await run('search_files', { pattern: '(a+)+$x', path: 'long' }))).toContain(
       'No line matches',
     )
   })
 
-  it('says which files a pattern is too costly for, and ends when there are too many', async () => {
+  it('reports files a pattern is too expensive for, and stops when there are too many', async () => {
     const text = noise(60_000)
     const pattern = 'a(a|b){300}c'
     await writeFile(join(home, 'src/big.txt'), text)
@@ -273,7 +273,7 @@ describe('searching files', () => {
     )
   })
 
-  it('passes over what it cannot read', async () => {
+  it('skips unreadable files', async () => {
     await chmod(join(home, 'src/deep'), 0)
     await writeFile(join(home, 'large'), 'alpha\n'.repeat(400_000))
     expect(value(await run('search_files', { pattern: 'beta|alpha$' }))).toBe(
@@ -294,7 +294,7 @@ describe('web_fetch', () => {
     expect(await fetched('/empty')).toContain('returned an empty body')
   })
 
-  it('says what it cannot read or reach', async () => {
+  it('reports what it cannot read or reach', async () => {
     expect(value(await run('web_fetch', { url: `${site}/pdf` }))).toContain(
       'application/pdf (4 bytes), not text',
     )
@@ -312,7 +312,7 @@ describe('memory', () => {
   const texts = (result: ToolResult) =>
     result.ok ? (JSON.parse(result.value) as { text: string }[]).map((memory) => memory.text) : result.error
 
-  it('finds what was saved, the best first', async () => {
+  it('finds saved memories, best first', async () => {
     await run('memory_save', { text: 'Deployments happen on Tuesdays', tags: ['release'] })
     await run('memory_save', { text: 'The user prefers tabs' })
     expect(value(await run('memory_save', { text: 'The user lives in Köln' }))).toBe('Remembered as M3.')
@@ -360,7 +360,7 @@ describe('kanban', () => {
     expect(await run('kanban_move', { id: 'T1', status: 'gone' })).toMatchObject({ code: 'input_invalid' })
   })
 
-  it('gives every ticket its own id, also when they are added at once', async () => {
+  it('gives every ticket a unique id, even when added concurrently', async () => {
     await Promise.all(
       Array.from({ length: 20 }, (_unused, index) => run('kanban_add', { title: `t${index}` })),
     )
@@ -379,7 +379,7 @@ describe('what models do', () => {
     expect(await readFile(join(home, 'a.txt'), 'utf8')).toBe('ONE TWO THREE FOUR FIVE')
   })
 
-  it('is told of a slip as of wrong input', async () => {
+  it('gets input_invalid for a mistake', async () => {
     await writeFile(join(home, 'a.txt'), 'one one')
     const slips: [string, object][] = [
       ['search_files', { pattern: '(' }],
@@ -390,13 +390,13 @@ describe('what models do', () => {
     for (const [name, args] of slips) expect(await run(name, args)).toMatchObject({ code: 'input_invalid' })
   })
 
-  it('finds lines that end as Windows ends them', async () => {
+  it('finds lines with Windows line endings', async () => {
     await writeFile(join(home, 'w.txt'), 'a\r\nb\r\nc\r\n')
     expect(value(await run('search_files', { pattern: 'c$' }))).toBe('w.txt:3: c')
     expect(value(await run('search_files', { pattern: '^b$' }))).toBe('w.txt:2: b')
   })
 
-  it('finds a memory by a word that no space sets apart', async () => {
+  it('finds a memory by a word in a script without spaces', async () => {
     await run('memory_save', { text: '東京の天気' })
     await run('memory_save', { text: '大阪の食べ物' })
     const { structured } = await run('memory_search', { query: '天気' })
@@ -406,7 +406,7 @@ describe('what models do', () => {
     })
   })
 
-  it('gets many long memories as JSON that is whole', async () => {
+  it('gets many long memories as complete JSON', async () => {
     for (let index = 0; index < 60; index++)
       await run('memory_save', { text: `note ${index} ${'x'.repeat(3_000)}` })
     const notes = JSON.parse(value(await run('memory_search', { limit: 60 })))
@@ -427,7 +427,7 @@ describe('what models do', () => {
   })
 })
 
-/** A text of two letters in no order, the same every time. */
+/** A deterministic random text of two letters. */
 function noise(length: number): string {
   let state = 1
   return Array.from({ length }, () => {

@@ -11,7 +11,7 @@ describe('htmlToMarkdown', () => {
     )
   })
 
-  it('makes links absolute and drops those that are no addresses', () => {
+  it('makes links absolute and drops invalid ones', () => {
     expect(convert('<a href="../a b">x</a> <a href="//o.test">y</a>')).toBe(
       '[x](https://example.com/a%20b) [y](https://o.test/)',
     )
@@ -23,7 +23,7 @@ describe('htmlToMarkdown', () => {
     )
   })
 
-  it('shows pictures by their description', () => {
+  it('shows images by their alt text', () => {
     expect(convert('<img alt="A cat" src="cat.png"><img src="spacer.gif"><img alt="B" src="data:x">')).toBe(
       '![A cat](https://example.com/docs/cat.png)B',
     )
@@ -35,7 +35,7 @@ describe('htmlToMarkdown', () => {
     )
   })
 
-  it('keeps code as it is, fenced by more ticks than it holds', () => {
+  it('keeps code unchanged, fenced by more ticks than it contains', () => {
     expect(convert('<pre><code class="language-ts">a  b\n  &lt;c&gt;<br>d\n</code></pre>')).toBe(
       '```ts\na  b\n  <c>\nd\n```',
     )
@@ -46,7 +46,7 @@ describe('htmlToMarkdown', () => {
     expect(convert('<blockquote><p>a</p><ul><li>b</ul></blockquote>c')).toBe('> a\n>\n> - b\n\nc')
   })
 
-  it('draws tables, and reads those that only arrange the page', () => {
+  it('writes tables, and reads layout tables as text', () => {
     expect(convert('<table><tr><th>A<th>B|C<tr><td><p>1</p><p>2</p><td></table>x')).toBe(
       '| A | B\\|C |\n| --- | --- |\n| 1 2 |  |\n\nx',
     )
@@ -56,7 +56,7 @@ describe('htmlToMarkdown', () => {
     )
   })
 
-  it('leaves out what a visitor would not see', () => {
+  it('leaves out hidden elements', () => {
     const hidden = [
       '<script>x</script>',
       '<style>x</style>',
@@ -70,7 +70,7 @@ describe('htmlToMarkdown', () => {
     expect(convert(`<p>a${hidden.join('')}</p>\u200b\u{E0041}b`)).toBe('a\n\nb')
   })
 
-  it('reads through elements nobody has heard of', () => {
+  it('reads unknown elements', () => {
     expect(convert('<constructor>a <x-y>b</x-y></constructor> <x-z hidden>c')).toBe('a b')
   })
 
@@ -129,7 +129,7 @@ describe('htmlToMarkdown', () => {
     )
   })
 
-  it('leaves no gap where only hidden characters stood', () => {
+  it('leaves no gap in place of hidden characters', () => {
     expect(convert('\0<p>one<p>\u200b<p>two')).toBe('one\n\ntwo')
   })
 })

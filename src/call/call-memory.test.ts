@@ -194,12 +194,49 @@ describe('the result cache', () => {
     expect(cache.get('a', 0)).toBeDefined()
   })
 
-  test('leaves out what is no plain data, without failing the call', async () => {
+  test('leaves out what is no plain data: the call does not fail, runs again, and an event says so', async () => {
     const { runner } = fakeTime()
     const cyclic: Record<string, unknown> = {}
     cyclic.self = cyclic
-    const tool = counted({ execute: () => ({ ok: true, value: 'v', structured: cyclic }) })
-    expect(await value(runner, tool)).toBe('v')
+    let runs = 0
+    const tool = counted({ execute: () => ({ ok: true, value: `run ${++runs}`, structured: cyclic }) })
+    const environment = fakeScope([tool])
+    const values: unknown[] = []
+    for (let n = 0; n < 2; n++) {
+      const [answer] = await runner.execute([callOf('echo')], { sessionId: 's' }, environment)
+      values.push(answer?.result.ok && answer.result.value)
+    }
+    expect(values).toEqual(['run 1', 'run 2'])
+    const failures = environment.events.filter(({ type }) => type === 'call-part-failed')
+    expect(failures).toMatchObject([
+      { part: 'cache', name: 'echo', toolCallId: 'call-1', error: expect.stringContaining('circular') },
+      { part: 'cache' },
+    ])
+  })
+
+  test('leaves out what alone would take a tenth of it', () => {
+    const cache = new ResultCache()
+    const result = (chars: number) => ({ ok: true as const, value: 'x'.repeat(chars) })
+    cache.set('large', result(499_000), 100)
+    cache.set('too large', result(501_000), 100)
+    expect(cache.get('large', 0)).toEqual(result(499_000))
+    expect(cache.get('too large', 0)).toBeUndefined()
+  })
+
+  test('is bounded in characters too: the least recently used go', () => {
+    const cache = new ResultCache()
+    const put = (key: string) => cache.set(key, { ok: true, value: 'x'.repeat(450_000) }, 100)
+    for (let n = 0; n < 11; n++) put(`k${n}`)
+    expect(cache.get('k0', 0)).toBeDefined()
+    put('one more')
+    expect([cache.get('k1', 0), cache.get('k0', 0)?.ok, cache.get('one more', 0)?.ok]).toEqual([
+      undefined,
+      true,
+      true,
+    ])
+    // A result that takes the place of an older one under its key counts once.
+    for (let n = 0; n < 20; n++) put('one more')
+    expect(cache.get('k0', 0)).toBeDefined()
   })
 })
 

@@ -3,7 +3,7 @@ import { attachmentsBackend } from './attachments.ts'
 import { testScope } from './testing-scope.ts'
 
 describe('attachments', () => {
-  it('are copies for each call: what one changes, no other sees', async () => {
+  it('are copies for each call: changes are not visible to others', async () => {
     const data = Buffer.from('picture')
     const scope = testScope({ attachments: [{ name: 'a.png', mimeType: 'image/png', data }] })
     const [first] = await attachmentsBackend().open(true, scope)

@@ -61,7 +61,7 @@ describe('reading', () => {
     expect(text(await files.readFile('notes/../a.txt'))).toBe('inside')
   })
 
-  it('refuses what leads out: dots, absolute paths, NUL bytes and a sibling whose name begins alike', async () => {
+  it('denies paths that leave the root: dots, absolute paths, NUL bytes and a sibling with the same prefix', async () => {
     const files = await reach()
     await mkdir(`${root}-twin`)
     await writeFile(`${root}-twin/x`, 'secret')
@@ -75,7 +75,7 @@ describe('reading', () => {
     await expect(files.readFile('a.txt\0.png')).rejects.toMatchObject(denied)
   })
 
-  it('tells nothing about what exists outside', async () => {
+  it('reveals nothing about what exists outside', async () => {
     const files = await reach()
     for (const path of ['../outside/secret.txt', '../outside/missing.txt', '../outside/missing/too.txt']) {
       await expect(files.readFile(path)).rejects.toMatchObject(denied)
@@ -83,7 +83,7 @@ describe('reading', () => {
     }
   })
 
-  it('never reads outside, whatever path is asked for', async () => {
+  it('never reads outside, whatever the path', async () => {
     const files = await reach()
     await symlink(outside, join(root, 'door'))
     const step = fc.constantFrom('..', '.', '', 'root', 'outside', 'door', 'notes', 'secret.txt', '/', home)
@@ -96,7 +96,7 @@ describe('reading', () => {
     )
   })
 
-  it('follows links that stay inside and refuses those that leave', async () => {
+  it('follows links that stay inside and denies those that leave', async () => {
     const files = await reach()
     await symlink(join(root, 'a.txt'), join(root, 'near'))
     await symlink(join(outside, 'secret.txt'), join(root, 'far'))
@@ -109,14 +109,14 @@ describe('reading', () => {
     await expect(files.readFile('circle')).rejects.toThrow('circle')
   })
 
-  it('takes a root that is a link itself', async () => {
+  it('accepts a root that is itself a link', async () => {
     await symlink(root, join(home, 'alias'))
     const files = await reach({ read: [join(home, 'alias')] })
     expect(text(await files.readFile('a.txt'))).toBe('inside')
     expect(text(await files.readFile(join(home, 'alias', 'a.txt')))).toBe('inside')
   })
 
-  it('refuses devices, pipes and directories, without waiting for them', async () => {
+  it('denies devices, pipes and directories, without waiting for them', async () => {
     const files = await reach({ read: [root, '/dev'] })
     makePipe(join(root, 'pipe'))
     await expect(files.readFile('pipe')).rejects.toMatchObject(denied)
@@ -124,7 +124,7 @@ describe('reading', () => {
     await expect(files.readFile('notes')).rejects.toThrow('is a directory')
   })
 
-  it('keeps to the size limit, also where the size is not told beforehand', async () => {
+  it('enforces the size limit, even if the size is not known beforehand', async () => {
     await writeFile(join(root, 'ten'), '0123456789')
     const files = await reach({ read: [root, '/proc/self'], base: root, maxReadBytes: 10 })
     expect(text(await files.readFile('ten'))).toBe('0123456789')
@@ -136,7 +136,7 @@ describe('reading', () => {
     }
   })
 
-  it('names the next step when there is nothing', async () => {
+  it('names the next step when a file does not exist', async () => {
     const files = await reach()
     await expect(files.readFile('missing.txt')).rejects.toMatchObject({
       code: 'execution_failed',
@@ -167,7 +167,7 @@ describe('listing', () => {
 })
 
 describe('writing', () => {
-  it('makes missing directories and leaves nothing else behind', async () => {
+  it('creates missing directories and leaves nothing else behind', async () => {
     const files = await reach()
     await files.writeFile('new/deep/c.txt', 'text')
     expect(await readFile(join(root, 'new/deep/c.txt'), 'utf8')).toBe('text')
@@ -181,7 +181,7 @@ describe('writing', () => {
     expect((await stat(join(root, 'a.txt'))).mode & 0o777).toBe(0o740)
   })
 
-  it('writes through a link inside, and refuses one that leaves', async () => {
+  it('writes through a link inside, and denies one that leaves', async () => {
     await symlink(join(root, 'notes', 'b.txt'), join(root, 'near'))
     await symlink(join(outside, 'secret.txt'), join(root, 'far'))
     await symlink(outside, join(root, 'door'))
@@ -204,14 +204,14 @@ describe('writing', () => {
     expect(await readFile(join(root, 'dangling'), 'utf8')).toBe('text')
   })
 
-  it('leaves the other name of a hard-linked file alone', async () => {
+  it('leaves the other name of a hard-linked file unchanged', async () => {
     await link(join(outside, 'secret.txt'), join(root, 'twin'))
     const files = await reach()
     await files.writeFile('twin', 'changed')
     expect(await readFile(join(outside, 'secret.txt'), 'utf8')).toBe('secret')
   })
 
-  it('refuses directories, pipes and what is too large, and leaves no temporary file', async () => {
+  it('denies directories, pipes and oversized files, and leaves no temporary file', async () => {
     makePipe(join(root, 'pipe'))
     const files = await reach({ write: [root], maxWriteBytes: 3 })
     await expect(files.writeFile('notes', 'x')).rejects.toThrow('is a directory')
@@ -231,7 +231,7 @@ describe('grants', () => {
     await expect(undeclared.writeFile('a.txt', 'x')).rejects.toMatchObject(denied)
   })
 
-  it('gives a tool the narrower of what it declared and what the host granted', async () => {
+  it('gives a tool the intersection of what it declared and what the host granted', async () => {
     const narrower = await reach({ read: [root] }, { read: [join(root, 'notes')] })
     expect(text(await narrower.readFile('notes/b.txt'))).toBe('deeper')
     await expect(narrower.readFile('a.txt')).rejects.toMatchObject(denied)
@@ -239,7 +239,7 @@ describe('grants', () => {
     await expect(wider.readFile(join(root, 'a.txt'))).rejects.toMatchObject(denied)
   })
 
-  it('refuses a tool that declared only what was not granted', async () => {
+  it('denies a tool that declared only what was not granted', async () => {
     await expect(reach({ read: [root] }, { read: [outside] })).rejects.toMatchObject(denied)
     await expect(reach({ read: [root] }, { write: ['*'] })).rejects.toMatchObject(denied)
     await expect(reach({ read: [join(root, 'missing')] }, { read: ['*'] })).rejects.toMatchObject(denied)
@@ -251,7 +251,7 @@ describe('grants', () => {
 })
 
 describe('races', () => {
-  // Another process keeps swapping a directory of the root for a link to the outside while we work in it.
+  // Another process keeps swapping a directory in the root for a link to the outside during the test.
   it.runIf(process.platform === 'linux')(
     'never reads or writes outside while a directory is swapped for a link',
     async () => {
@@ -299,7 +299,7 @@ describe('races', () => {
 })
 
 describe('changing a file', () => {
-  it('loses nothing of changes that are made at once, by several calls and by links', async () => {
+  it('loses no concurrent changes, by several calls and through links', async () => {
     const backend = fsReachBackend({ read: [root], write: [root] })
     await symlink(join(root, 'a.txt'), join(root, 'link.txt'))
     await writeFile(join(root, 'a.txt'), '')
@@ -315,7 +315,7 @@ describe('changing a file', () => {
     )
   })
 
-  it('needs leave to read and to write, and writes nothing when there is nothing to change', async () => {
+  it('needs read and write grants, and writes nothing when nothing changes', async () => {
     const writer = await reach({ write: [root] })
     await expect(writer.update('a.txt', () => 'x')).rejects.toMatchObject(denied)
     const reader = await reach({ read: [root] })

@@ -16,7 +16,7 @@ afterEach(() => {
   }
 })
 
-/** A server on loopback that notes what it is asked. */
+/** A loopback server that records its requests. */
 async function serve(handler: Handler = (_request, response) => response.end('hello')) {
   const requests: { url: string; method: string; headers: IncomingMessage['headers']; body: string }[] = []
   const server = createServer(async (request, response) => {
@@ -43,7 +43,7 @@ async function network(options: NetworkOptions, declared = ['*'], signal = new A
 const denied = { code: 'denied' }
 
 describe('which hosts', () => {
-  it('reaches what the host lists and allows', async () => {
+  it('reaches the hosts that the host lists and allows', async () => {
     const site = await serve()
     const access = await network({ hosts: ['127.0.0.1'], allowPrivate: [site.at] })
     const response = await access.fetch(site.url)
@@ -51,7 +51,7 @@ describe('which hosts', () => {
     expect(response).toMatchObject({ status: 200, ok: true, redirected: false, url: `${site.url}/` })
   })
 
-  it('refuses hosts that are not listed, without looking them up', async () => {
+  it('denies hosts that are not listed, without resolving them', async () => {
     const asked: string[] = []
     const lookup = async (host: string) => {
       asked.push(host)
@@ -80,7 +80,7 @@ describe('which hosts', () => {
     expect(() => networkBackend({ hosts: [] }).open(['*'], testScope())).toThrow('no network')
   })
 
-  it('speaks http and https only', async () => {
+  it('supports only http and https', async () => {
     const access = await network({ hosts: ['*'] })
     for (const url of ['file:///etc/passwd', 'ftp://example.com/', 'data:text/plain,x', 'ws://example.com'])
       await expect(access.fetch(url)).rejects.toMatchObject(denied)
@@ -98,7 +98,7 @@ describe('which hosts', () => {
 })
 
 describe('host lists', () => {
-  it('know names, names below, addresses, ports and everything', () => {
+  it('support names, subdomains, addresses, ports and *', () => {
     const test = hostTest([
       'example.com',
       '*.example.org',
@@ -119,7 +119,7 @@ describe('host lists', () => {
     expect(hostTest(['*'])('anything', 1)).toBe(true)
   })
 
-  it('refuse entries that mean nothing', () => {
+  it('reject invalid entries', () => {
     for (const entry of ['', 'http://example.com', 'a/b', 'ex*mple.com', 'user@example.com', '*.', 'a b'])
       expect(() => hostTest([entry]), entry).toThrow('is not a valid host')
     expect(() => networkBackend({ hosts: ['*'], allowPrivate: ['*'] })).toThrow('whole private network')
@@ -127,7 +127,7 @@ describe('host lists', () => {
 })
 
 describe('private addresses', () => {
-  it('are refused however they are written', async () => {
+  it('are denied however they are written', async () => {
     const access = await network({ hosts: ['*'] })
     for (const host of [
       '127.0.0.1',
@@ -145,7 +145,7 @@ describe('private addresses', () => {
     await expect(access.fetch('http://localhost/')).rejects.toMatchObject(denied)
   })
 
-  it('are refused when a name leads to one, even beside public ones', async () => {
+  it('are denied when a name resolves to one, even beside public ones', async () => {
     for (const addresses of [
       ['127.0.0.1'],
       ['93.184.216.34', '10.0.0.1'],
@@ -159,7 +159,7 @@ describe('private addresses', () => {
     }
   })
 
-  it('are allowed by address and port, not by neighbouring ones', async () => {
+  it('are allowed by exact address and port', async () => {
     const site = await serve()
     const other = await serve()
     const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
@@ -171,7 +171,7 @@ describe('private addresses', () => {
   it('cannot be slipped in between the check and the connection', async () => {
     const site = await serve()
     const answers = ['127.0.0.1', '10.0.0.1']
-    // The name means something only here, so a second look-up on the way to the connection would fail.
+    // The name resolves only here, so a second lookup while connecting would fail.
     const lookup = async () => [{ address: answers.shift() ?? '10.0.0.2', family: 4 }]
     const access = await network({ hosts: ['rebind.test'], allowPrivate: [site.at], lookup })
     expect((await access.fetch(`http://rebind.test:${site.port}/`)).status).toBe(200)
@@ -182,7 +182,7 @@ describe('private addresses', () => {
 })
 
 describe('redirects', () => {
-  it('are checked like a first request', async () => {
+  it('are checked like a new request', async () => {
     const inner = await serve()
     const lookup = async () => [{ address: '127.0.0.1', family: 4 }]
     for (const location of [
@@ -202,7 +202,7 @@ describe('redirects', () => {
     expect(inner.requests).toEqual([])
   })
 
-  it('hide no address, not even a public one', async () => {
+  it('cannot obfuscate an address, not even a public one', async () => {
     const site = await serve(redirectTo('http://134744072/'))
     const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
     await expect(access.fetch(site.url)).rejects.toThrow('is an obfuscated form of 8.8.8.8')
@@ -229,7 +229,7 @@ describe('redirects', () => {
       expect(other.requests[0]?.headers).not.toHaveProperty(name)
   })
 
-  it('turn a post into a get, unless they say otherwise', async () => {
+  it('turn a POST into a GET, unless the status says otherwise', async () => {
     const methods: string[] = []
     for (const status of [301, 302, 303, 307, 308]) {
       const site = await serve((request, response) =>
@@ -242,7 +242,7 @@ describe('redirects', () => {
     expect(methods).toEqual(['GET ', 'GET ', 'GET ', 'POST data', 'POST data'])
   })
 
-  it('end after a few, or at once when asked', async () => {
+  it('stop after a few, or at once when requested', async () => {
     const site = await serve(redirectTo('/'))
     const access = await network({ hosts: ['*'], allowPrivate: [site.at], maxRedirects: 2 })
     await expect(access.fetch(site.url)).rejects.toThrow('redirects to')
@@ -256,7 +256,7 @@ describe('redirects', () => {
     expect(site.requests).toHaveLength(1)
   })
 
-  it('are followed five times unless the host says otherwise, or never', async () => {
+  it('are followed five times by default, or never', async () => {
     const site = await serve(redirectTo('/'))
     const five = await network({ hosts: ['*'], allowPrivate: [site.at] })
     await expect(five.fetch(site.url)).rejects.toThrow('redirects to')
@@ -267,7 +267,7 @@ describe('redirects', () => {
     expect(site.requests).toHaveLength(1)
   })
 
-  it('without an address, or with one that cannot be read, end there', async () => {
+  it('without a location, or with an invalid one, stop there', async () => {
     const mute = await serve((_request, response) => response.writeHead(302).end('stay'))
     const broken = await serve(redirectTo('http://[oops'))
     const access = await network({ hosts: ['*'], allowPrivate: [mute.at, broken.at] })
@@ -277,7 +277,7 @@ describe('redirects', () => {
     )
   })
 
-  it('keep the part of the page that was asked for, and the method of a HEAD', async () => {
+  it('keep the range header, and the method of a HEAD', async () => {
     const site = await serve((request, response) =>
       request.url === '/' ? redirectTo('/next', 303)(request, response) : response.end(),
     )
@@ -287,7 +287,7 @@ describe('redirects', () => {
     expect(site.requests[1]?.method).toBe('HEAD')
   })
 
-  it('turn a put into a get only when they say so, and drop what described its body', async () => {
+  it('turn a PUT into a GET only when the status says so, and drop the body headers', async () => {
     const seen: string[] = []
     for (const status of [302, 303]) {
       const site = await serve((request, response) =>
@@ -303,7 +303,7 @@ describe('redirects', () => {
 })
 
 describe('limits', () => {
-  it('hold for what is announced, for what is not, and for what unfolds', async () => {
+  it('apply to announced, unannounced and decompressed sizes', async () => {
     const long = 'x'.repeat(5_000)
     const announced = await serve((_request, response) => response.end(long))
     const streamed = await serve((_request, response) => {
@@ -321,7 +321,7 @@ describe('limits', () => {
     }
   })
 
-  it('end a request that takes too long, before the answer or within it', async () => {
+  it('stop a request that takes too long, before or during the response', async () => {
     const silent = await serve(() => undefined)
     const slow = await serve((_request, response) => response.write('first'))
     for (const site of [silent, slow]) {
@@ -333,7 +333,7 @@ describe('limits', () => {
     await expect(access.fetch('http://nowhere.test')).rejects.toMatchObject({ code: 'timeout' })
   })
 
-  it('end with the call, or with the signal of the request', async () => {
+  it('stop with the call, or with the signal of the request', async () => {
     const site = await serve(() => controller.abort())
     let controller = new AbortController()
     const options = { hosts: ['*'], allowPrivate: [site.at] }
@@ -366,7 +366,7 @@ describe('requests', () => {
     )
   })
 
-  it('cannot name another site or break the framing by headers', async () => {
+  it('cannot select another site or break the framing with headers', async () => {
     const site = await serve()
     const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
     const headers = {
@@ -380,7 +380,7 @@ describe('requests', () => {
     expect(site.requests[0]?.headers).not.toHaveProperty('transfer-encoding')
   })
 
-  it('ask no proxy of the environment', async () => {
+  it('ignore proxy settings in the environment', async () => {
     const proxy = await serve()
     const site = await serve()
     const variables = { HTTP_PROXY: proxy.url, http_proxy: proxy.url, NODE_USE_ENV_PROXY: '1' }
@@ -408,7 +408,7 @@ describe('requests', () => {
 })
 
 describe('what servers and hosts get wrong', () => {
-  it('refuses a password in a URL before anything else, and never prints it', async () => {
+  it('denies a password in a URL before anything else, and never prints it', async () => {
     const access = await network({ hosts: ['example.com'] })
     const refusal = await access.fetch('https://bob:pa55word@example.com/x').catch((thrown) => thrown)
     expect(refusal).toMatchObject(denied)
@@ -435,7 +435,7 @@ describe('what servers and hosts get wrong', () => {
     }
   })
 
-  it('still counts what deflate unfolds to', async () => {
+  it('counts the decompressed size of deflate', async () => {
     const site = await serve((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'deflate' }).end(deflateRawSync('x'.repeat(500_000)))
     })
@@ -443,7 +443,7 @@ describe('what servers and hosts get wrong', () => {
     await expect(access.fetch(site.url)).rejects.toMatchObject({ code: 'execution_failed' })
   })
 
-  it('refuses options that it does not know', () => {
+  it('rejects unknown options', () => {
     expect(() => networkBackend({ hosts: [], allowprivate: ['x'] } as never)).toThrow(
       'did you mean "allowPrivate"?',
     )
@@ -451,7 +451,7 @@ describe('what servers and hosts get wrong', () => {
     expect(() => networkBackend({ hosts: '*' } as never)).toThrow('hosts is "*"; it must be a list of texts')
   })
 
-  it('refuses limits that no timer keeps', () => {
+  it('rejects limits beyond the range of a timer', () => {
     for (const timeoutMs of [Number.POSITIVE_INFINITY, Number.NaN, 0, -1, 2 ** 40]) {
       expect(() => networkBackend({ hosts: ['*'], timeoutMs })).toThrow(
         expect.objectContaining({ code: 'config-invalid' }),

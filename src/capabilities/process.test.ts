@@ -32,11 +32,11 @@ async function commands(
 
 const denied = { code: 'denied' }
 
-/** Starts a child of its own, which outlives it, and writes its id into a file. */
+/** Starts a child that outlives it, and writes the child's id to a file. */
 const FAMILY = `
   const { spawn } = require('node:child_process')
   const child = spawn(process.execPath, ['-e', process.argv[1] + 'setInterval(() => {}, 1000)'], { stdio: 'inherit' })
-  // Renamed into place, so that the file is never seen empty.
+  // Renamed into place, so that the file is never empty.
   require('node:fs').writeFileSync('pid', String(child.pid))
   require('node:fs').renameSync('pid', 'grandchild')`
 const IGNORE_TERM = 'process.on("SIGTERM", () => {});'
@@ -57,7 +57,7 @@ async function grandchildIsGone(): Promise<boolean> {
 async function isRunning(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0)
-    // An orphan that has ended but was not yet collected still has an id.
+    // A zombie still has an id.
     return !/^State:\s+Z/m.test(await readFile(`/proc/${pid}/status`, 'utf8').catch(() => ''))
   } catch {
     return false
@@ -65,7 +65,7 @@ async function isRunning(pid: number): Promise<boolean> {
 }
 
 describe('running', () => {
-  it('answers with output, errors and exit code', async () => {
+  it('returns stdout, stderr and exit code', async () => {
     const access = await commands()
     const script = 'console.log("out"); console.error("err"); process.exit(3)'
     expect(await access.run('node', ['-e', script])).toEqual({
@@ -77,7 +77,7 @@ describe('running', () => {
     })
   })
 
-  it('passes arguments as they are, through no shell', async () => {
+  it('passes arguments literally, without a shell', async () => {
     const access = await commands()
     const args = ['$HOME', '`id`', '; rm -rf /', '"quoted"', '*', '']
     const { stdout } = await access.run('node', [
@@ -98,7 +98,7 @@ describe('running', () => {
     expect((await access.run('echo', [], { input: 'x'.repeat(1_000_000) })).exitCode).toBe(0)
   })
 
-  it('hands on a small environment only', async () => {
+  it('passes on only a small environment', async () => {
     process.env.TOOLCRIB_TEST_TOKEN = 'token-of-the-host'
     try {
       const bare = await (await commands()).run('env')
@@ -111,7 +111,7 @@ describe('running', () => {
     }
   })
 
-  it('says so when a command cannot be started', async () => {
+  it('reports a command that cannot be started', async () => {
     await writeFile(join(home, 'broken'), '#!/no/such/interpreter')
     await chmod(join(home, 'broken'), 0o755)
     const access = await commands({ commands: [join(home, 'broken')] })
@@ -135,7 +135,7 @@ describe('which commands', () => {
     await expect(access.run('echo hello')).rejects.toThrow('arguments as a list')
   })
 
-  it('never takes a command from the working directory', async () => {
+  it('never runs a command from the working directory', async () => {
     for (const name of ['echo', 'own']) {
       await writeFile(join(home, name), '#!/bin/sh\nprintf planted')
       await chmod(join(home, name), 0o755)
@@ -146,7 +146,7 @@ describe('which commands', () => {
       await expect(access.run(name)).rejects.toBeInstanceOf(Error)
   })
 
-  it('gives a tool what it declared and the host lists, and refuses it when that is nothing', async () => {
+  it('gives a tool what it declared and the host lists, and denies it when that is nothing', async () => {
     const access = await commands({ commands: ['echo', 'pwd'] }, ['echo', 'node'])
     expect((await access.run('echo')).exitCode).toBe(0)
     await expect(access.run('pwd')).rejects.toMatchObject(denied)
@@ -155,7 +155,7 @@ describe('which commands', () => {
     await expect(commands({ commands: [] }, ['*'])).rejects.toMatchObject(denied)
   })
 
-  it('tells a missing command from a refused one', async () => {
+  it('distinguishes a missing command from a denied one', async () => {
     const access = await commands({ commands: ['*'] })
     await expect(access.run('no-such-command')).rejects.toMatchObject({ code: 'not_available' })
   })
@@ -175,7 +175,7 @@ describe('where', () => {
 })
 
 describe('ending', () => {
-  it('ends grandchildren on a timeout, also those that ignore the polite request', async () => {
+  it('kills grandchildren on a timeout, even those that ignore SIGTERM', async () => {
     const access = await commands({ graceMs: 200 })
     const family = `${FAMILY}; setInterval(() => {}, 1000)`
     const run = access.run('node', ['-e', family, '--', IGNORE_TERM], { timeoutMs: 3_000 })
@@ -183,7 +183,7 @@ describe('ending', () => {
     expect(await grandchildIsGone()).toBe(true)
   })
 
-  it('ends grandchildren when the call is cancelled', async () => {
+  it('kills grandchildren when the call is cancelled', async () => {
     const controller = new AbortController()
     const access = await commands({}, ['*'], controller.signal)
     const script = `${FAMILY}; console.log('up'); setInterval(() => {}, 1000)`
@@ -195,7 +195,7 @@ describe('ending', () => {
     await expect(access.run('echo')).rejects.toMatchObject({ code: 'cancelled' })
   })
 
-  it('ends what a command leaves behind, and does not wait for its output', async () => {
+  it('kills what a command leaves behind, and does not wait for its output', async () => {
     const access = await commands()
     const outcome = await access.run('node', [
       '-e',
@@ -207,7 +207,7 @@ describe('ending', () => {
     expect(await grandchildIsGone()).toBe(true)
   })
 
-  it('does not wait for one who left the group and holds its output open', async () => {
+  it('does not wait for a process that left the group and holds its output open', async () => {
     const access = await commands()
     const script = `${FAMILY.replace("stdio: 'inherit'", "stdio: 'inherit', detached: true")}; child.unref(); console.log('done')`
     const outcome = await access.run('node', ['-e', script, '--', ''])
@@ -215,7 +215,7 @@ describe('ending', () => {
     process.kill(Number(await readFile(join(home, 'grandchild'), 'utf8')), 'SIGKILL')
   })
 
-  it('ends running groups when the host process exits', async () => {
+  it('kills running groups when the host process exits', async () => {
     const script = `
       import { processBackend } from ${JSON.stringify(new URL('./process.ts', import.meta.url).href)}
       const backend = processBackend({ commands: ['node'], directories: [${JSON.stringify(home)}] })
@@ -231,7 +231,7 @@ describe('ending', () => {
     expect(await grandchildIsGone()).toBe(true)
   })
 
-  it('tells what a command had written when its time ran out', async () => {
+  it('returns the output so far when a command times out', async () => {
     const access = await commands()
     const run = access.run('sh', ['-c', 'echo halfway; sleep 30'], { timeoutMs: 1_000 })
     await expect(run).rejects.toThrow('halfway')
@@ -270,12 +270,12 @@ describe('OutputWindow', () => {
     )
   })
 
-  it('cuts no character in half', () => {
+  it('splits no character', () => {
     expect(fill('ää€€€€ää', 9, 1).text()).not.toContain('\uFFFD')
   })
 })
 
-it('refuses limits that no timer keeps', () => {
+it('rejects limits beyond the range of a timer', () => {
   for (const options of [{ timeoutMs: Number.POSITIVE_INFINITY }, { maxOutputBytes: 0 }, { graceMs: -1 }]) {
     expect(() => processBackend({ commands: ['*'], ...options })).toThrow(
       expect.objectContaining({ code: 'config-invalid' }),
@@ -283,7 +283,7 @@ it('refuses limits that no timer keeps', () => {
   }
 })
 
-it('says of a command that it was stopped for flooding', async () => {
+it('reports that a command was stopped for flooding', async () => {
   const { run } = await commands({ maxOutputBytes: 1_000 })
   const outcome = await run('node', ['-e', "for (;;) console.log('x'.repeat(1000))"])
   expect(outcome).toMatchObject({ isFlooded: true, isCut: true })

@@ -26,7 +26,7 @@ describe('secrets', () => {
     expect((await secrets({ env: ['API_KEY', 'OTHER'] })).get('OTHER')).toBe('other-secret')
   })
 
-  it('that were not declared or not granted throw, with the name', async () => {
+  it('throw, with the name, if not declared or not granted', async () => {
     const access = await secrets({ env: ['API_KEY', 'OTHER'] }, ['API_KEY', 'UNLISTED'])
     expect(() => `Bearer ${access.get('UNLISTED')}`).toThrow(
       'secret "UNLISTED" is not available: the host does not grant it; add it to secretsBackend',
@@ -44,12 +44,12 @@ describe('secrets', () => {
     expect(() => secretsBackend({ env: 'A' } as never)).toThrow('env is "A"; it must be a list of texts')
   })
 
-  it('are refused when none that is declared is there', async () => {
+  it('are denied when none of the declared ones exists', async () => {
     await expect(secrets({ env: ['API_KEY'] }, ['OTHER'])).rejects.toMatchObject({ code: 'denied' })
     await expect(secrets({ env: ['EMPTY', 'constructor'] }, ['*'])).rejects.toMatchObject({ code: 'denied' })
   })
 
-  it('come from JSON and from NAME=value files; the environment wins', async () => {
+  it('come from JSON and from NAME=value files; the environment takes precedence', async () => {
     const json = join(home, 'secrets.json')
     await writeFile(json, JSON.stringify({ API_KEY: 'from-the-file', FILE_ONLY: 'file-only' }))
     const both = await secrets({ env: ['API_KEY'], file: json })
@@ -60,7 +60,7 @@ describe('secrets', () => {
     expect([fromDotenv.get('TOKEN'), fromDotenv.get('PLAIN')]).toEqual(['with spaces', 'plain-value'])
   })
 
-  it('do not leak through complaints about their file', async () => {
+  it('do not leak through errors about their file', async () => {
     const bad = join(home, 'bad.json')
     await writeFile(bad, '{"API_KEY": "key-12345678",,}')
     expect(() => secretsBackend({ file: bad })).toThrow(/^(?!.*key-123).*not valid JSON/)
@@ -71,7 +71,7 @@ describe('secrets', () => {
     expect(() => secretsBackend({ file: join(home, 'missing') })).toThrow('cannot be read')
   })
 
-  it('too short to be masked are told, by name only', () => {
+  it('too short to mask cause a warning, with the name only', () => {
     const warnings: string[] = []
     const backend = secretsBackend({
       env: ['PIN', 'API_KEY'],
@@ -85,7 +85,7 @@ describe('secrets', () => {
 })
 
 describe('masking', () => {
-  it('finds what is left of a secret where a text was cut, and nothing else that begins alike', () => {
+  it('finds truncated secrets, and nothing else that starts alike', () => {
     const key = 'k3yAbCdEfGhIjKlMnOpQrStUvWxYz0123456789'
     const mask = maskValues([key])
     expect(mask(`token=${key.slice(0, 30)}…`)).toBe('token=***…')
@@ -102,7 +102,7 @@ describe('masking', () => {
     .filter((text) => !text.includes('*'))
   const around = fc.string({ maxLength: 12 })
 
-  it('leaves no value in any text, whatever stands around it', () => {
+  it('leaves no value in any text, whatever surrounds it', () => {
     fc.assert(
       fc.property(
         fc.array(value, { minLength: 1, maxLength: 3 }),
@@ -117,7 +117,7 @@ describe('masking', () => {
     )
   })
 
-  it('finds base64, also of a longer text that holds the value', () => {
+  it('finds base64, also of a longer text that contains the value', () => {
     fc.assert(
       fc.property(value, around, around, (secret, before, after) => {
         const bytes = Buffer.from(before + secret + after)
@@ -176,12 +176,12 @@ describe('masking', () => {
     expect(maskValues([secret])(text)).not.toMatch(/ss|rd|7373|w/)
   })
 
-  it('leaves nothing over where values overlap', () => {
+  it('leaves nothing where values overlap', () => {
     expect(maskValues(['abcdefgh', 'efghijkl'])('-abcdefghijkl-')).toBe('-***-')
     expect(maskValues(['secret', 'secret-longer'])('secret-longer secret')).toBe('*** ***')
   })
 
-  it('finds each line of a key on its own, but not its frame', () => {
+  it('finds each line of a key, but not its header and footer', () => {
     const key =
       '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG\nAoIBAQC7VJTUt9Us8cKj\n-----END PRIVATE KEY-----'
     const mask = maskValues([key])
@@ -190,7 +190,7 @@ describe('masking', () => {
     expect(mask(key)).toBe('***')
   })
 
-  it('leaves other text as it is', () => {
+  it('leaves other text unchanged', () => {
     fc.assert(fc.property(fc.string(), (text) => maskValues(['zzz-unlikely-zzz'])(text) === text))
     expect(maskValues([])('text')).toBe('text')
   })

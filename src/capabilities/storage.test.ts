@@ -63,7 +63,7 @@ for (const kind of ['memory', 'directory'] as const) {
       )
     })
 
-    it('shows no tool the values of another', async () => {
+    it('hides a tool’s values from the others', async () => {
       const storage = backend()
       const names = ['a', 'A', 'a/b', '../a', 'memory', 'shared memory', 'memory_save']
       for (const tool of names) await (await storage.open(true, testScope({ tool }))).set('key', tool)
@@ -71,7 +71,7 @@ for (const kind of ['memory', 'directory'] as const) {
         expect(await (await storage.open(true, testScope({ tool }))).get('key')).toBe(tool)
     })
 
-    it('lets the tools share that the host, or the set they belong to, joins', async () => {
+    it('shares a space between the tools that the host, or their set, joins', async () => {
       const open = (storage: ReturnType<typeof backend>, tool: string) =>
         storage.open(true, testScope({ tool }))
       const standard = backend()
@@ -85,14 +85,14 @@ for (const kind of ['memory', 'directory'] as const) {
       expect(await (await open(own, 'kanban_add')).get('k')).toBeUndefined()
     })
 
-    it('separates sessions when told to', async () => {
+    it('separates sessions when configured to', async () => {
       const storage = backend({ perSession: true })
       await (await storage.open(true, testScope({ sessionId: 'one' }))).set('key', 'value')
       expect(await (await storage.open(true, testScope({ sessionId: 'two' }))).get('key')).toBeUndefined()
       expect(await (await storage.open(true, testScope({ sessionId: 'one' }))).get('key')).toBe('value')
     })
 
-    it('loses no update among calls that run side by side', async () => {
+    it('loses no update among concurrent calls', async () => {
       const storage = backend()
       const add = (value: string | undefined) => String(Number(value ?? 0) + 1)
       const stores = await Promise.all(Array.from({ length: 20 }, () => storage.open(true, testScope())))
@@ -102,7 +102,7 @@ for (const kind of ['memory', 'directory'] as const) {
       expect(await stores[0]?.keys()).toEqual([])
     })
 
-    it('goes on after an update that throws', async () => {
+    it('continues after an update that throws', async () => {
       const store = await backend().open(true, testScope())
       const failing = store.update('key', () => {
         throw new Error('no')
@@ -113,7 +113,7 @@ for (const kind of ['memory', 'directory'] as const) {
       expect(await store.get('key')).toBe('value')
     })
 
-    it('keeps to its limits', async () => {
+    it('enforces its limits', async () => {
       const store = await backend({ maxKeyLength: 3, maxValueBytes: 4, maxKeys: 2 }).open(true, testScope())
       await store.set('abc', 'ääx'.slice(0, 2))
       await expect(store.set('abcd', '')).rejects.toThrow('1 to 3')

@@ -1,4 +1,4 @@
-import type { ToolResult } from '../tool.ts'
+import type { ToolAnnotations, ToolResult, ToolSource } from '../tool.ts'
 
 /** A message of the AI SDK: the part of its `ModelMessage` that a dialect writes, or any the SDK itself made. */
 export type AiSdkMessage =
@@ -47,8 +47,27 @@ export interface AiSdkTool<Schema> {
   inputSchema: Schema
 }
 
+/** A call as an approval sees it: the tool that would run, also when it is called through `call_tool`. */
+export interface TargetCall {
+  readonly name: string
+  readonly args: unknown
+  readonly source: ToolSource
+  /** What the tool says of itself. An MCP server without `trust` may say anything. */
+  readonly annotations?: ToolAnnotations
+}
+
+/** How the tools of a session are handed to a loop that the SDK drives. */
+export interface ExecutableToolsOptions {
+  /** Whether a call must wait for a person. Decided for each call; meta-tools never wait. Absent: no call waits. */
+  readonly needsApproval?: (call: TargetCall) => boolean
+}
+
 /** A tool that runs itself, for loops that the SDK drives. */
 export interface ExecutableAiSdkTool<Schema> extends AiSdkTool<Schema> {
+  /** For `toolSearch()` of AI SDK 7: true for tools that a session opened with `strategy: 'native'` defers. */
+  deferLoading?: true
+  /** There when the host gave `needsApproval`. */
+  needsApproval?(input: unknown): boolean
   execute(
     input: unknown,
     options: { toolCallId: string; abortSignal?: AbortSignal | undefined },

@@ -1,3 +1,4 @@
+import { anyFunction, checkOptions } from '../check-options.ts'
 import { isRecord } from '../json.ts'
 import type { Reply, Stop } from '../reply.ts'
 import { COMPATIBLE_RULES } from '../schema/translate/schema-rules.ts'
@@ -15,6 +16,7 @@ import type {
   AiSdkToolResult,
   AiSdkUsage,
   ExecutableAiSdkTool,
+  ExecutableToolsOptions,
 } from './ai-sdk-types.ts'
 import type { Dialect } from './dialect.ts'
 import { systemText } from './dialect.ts'
@@ -36,6 +38,8 @@ export type {
   AiSdkToolResult,
   AiSdkUsage,
   ExecutableAiSdkTool,
+  ExecutableToolsOptions,
+  TargetCall,
 } from './ai-sdk-types.ts'
 
 /** The dialect of the AI SDK, in the schema and message types of the version the host uses. */
@@ -43,12 +47,20 @@ export interface AiSdkDialect<Schema, Message>
   extends Dialect<Message, AiSdkRequest<Schema, Message>, AiSdkResponse<Message>, AiSdkStreamPart> {
   /**
    * The tools of a session with executors, for loops that the SDK drives. The surface is taken once: open the session
-   * with this dialect, so that it is constant.
+   * with this dialect, so that it is constant. Throws `config-invalid` for an unknown option.
    */
   toExecutableTools(
-    session: Pick<Session, 'surface' | 'execute'>,
+    session: SessionOfTools,
+    options?: ExecutableToolsOptions,
   ): Record<string, ExecutableAiSdkTool<Schema>>
+  /**
+   * The search of a session, for `toolSearch({ search })` of AI SDK 7. Open the session with `strategy: 'native'`: the
+   * SDK then holds back the tools that the session defers, and takes the place of the session's own search tool.
+   */
+  toolSearch(session: Pick<Session, 'surface' | 'search'>): (options: { query: string }) => Promise<string[]>
 }
+
+type SessionOfTools = Pick<Session, 'surface' | 'execute' | 'currentTurn'>
 
 /** What the dialect needs of the host's version of the AI SDK. */
 export interface AiSdkOptions<Schema> {
@@ -67,8 +79,15 @@ export function aiSdk<Schema, Message = AiSdkMessage>({
     description,
     inputSchema: jsonSchema(parameters),
   })
-  const toExecutable = (session: Pick<Session, 'execute'>, tools: WireTools) =>
-    byName(tools, (tool) => ({ ...toTool(tool), ...executor(session, tools, tool.name) }))
+  const toExecutable = (session: SessionOfTools, tools: WireTools, options: ExecutableToolsOptions) => {
+    const deferred = new Set(tools.deferred)
+    return byName(tools, (tool) => ({
+      ...toTool(tool),
+      ...(deferred.has(tool) ? { deferLoading: true as const } : {}),
+      ...approval(session, tools, tool.name, options),
+      ...executor(session, tools, tool.name),
+    }))
+  }
   const limits = { api: 'the AI SDK', maxTools: Number.POSITIVE_INFINITY }
   const wireTools = wireToolsBy(COMPATIBLE_RULES, limits)
   return {
@@ -99,9 +118,20 @@ export function aiSdk<Schema, Message = AiSdkMessage>({
       userMessage,
       openStream: () => new AiSdkStreamReader(),
     }),
-    toExecutableTools: (session) => toExecutable(session, wireTools(session.surface())),
+    toExecutableTools(session, options = {}) {
+      checkOptions<ExecutableToolsOptions>('toExecutableTools()', options, { needsApproval: anyFunction })
+      return toExecutable(session, wireTools(session.surface()), options)
+    },
+    toolSearch: (session) => async (asked) => {
+      const { matches } = await session.search(asked.query, { limit: MAX_FOUND })
+      const tools = wireTools(session.surface())
+      return matches.map(({ name }) => tools.toWireName(name))
+    },
   }
 }
+
+/** More than the SDK keeps: it leaves out what is not deferred. */
+const MAX_FOUND = 25
 
 function userMessage(text: string): AiSdkMessage {
   return { role: 'user', content: text }
@@ -144,6 +174,27 @@ function byName<Tool>(
   toTool: (tool: WireTool) => Tool,
 ): Record<string, Tool> {
   return Object.fromEntries([...shown, ...deferred].map((tool) => [tool.name, toTool(tool)]))
+}
+
+function approval(
+  session: SessionOfTools,
+  tools: WireTools,
+  wireName: string,
+  { needsApproval }: ExecutableToolsOptions,
+) {
+  if (!needsApproval) return {}
+  return {
+    needsApproval(input: unknown): boolean {
+      const { calls } = readCalls([{ id: '', wireName, args: input }], tools)
+      const turn = session.currentTurn()
+      const target = calls[0] && turn.resolve(calls[0])
+      // What cannot be read or found fails without running anything.
+      if (!target || turn.metaTools.includes(target.entry)) return false
+      const { name, source, tool } = target.entry
+      const { annotations } = tool
+      return needsApproval({ name, args: target.args, source, ...(annotations ? { annotations } : {}) })
+    },
+  }
 }
 
 function executor(session: Pick<Session, 'execute'>, tools: WireTools, wireName: string) {

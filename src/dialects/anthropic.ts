@@ -31,7 +31,7 @@ export function anthropic({
     name: 'anthropic',
     strategy: 'native',
     rules: ANTHROPIC_RULES,
-    limits: { api: 'Anthropic', maxTools: 10_000 },
+    limits: { api: 'Anthropic', maxTools: 10_000, countsDeferred: true },
     cache,
     hasRequestMark: true,
     allowedCallers,

@@ -43,8 +43,8 @@ export interface ProviderVoice<Message, Request, Response, StreamEvent> {
 }
 
 /**
- * The contract of every dialect, for any test runner: `for (const { name, run } of dialectContract(makeDialect,
- * voice)) it(name, run)`.
+ * The contract of every dialect, for any test runner:
+ * `for (const { name, run } of dialectContract(makeDialect, voice)) it(name, run)`.
  */
 export function dialectContract<Message, Request, Response, StreamEvent>(
   makeDialect: () => Dialect<Message, Request, Response, StreamEvent>,

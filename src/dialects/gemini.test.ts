@@ -14,7 +14,7 @@ const SURFACE: Surface = {
 }
 
 describe('gemini', () => {
-  it('answers calls without ids by their names, in order', () => {
+  it('matches results to calls without ids by name, in order', () => {
     const response = geminiVoice.respond({
       calls: [
         { name: 'ping', args: '{"n":1}' },
@@ -34,13 +34,13 @@ describe('gemini', () => {
     ])
   })
 
-  it('replays thoughts and their signatures as they came', () => {
+  it('replays thoughts and their signatures unchanged', () => {
     const response = geminiVoice.respond({ thinking: 'Hm.', calls: [{ id: 'a', name: 'ping', args: '{}' }] })
     const [reply] = dialect.toMessages(response, [], SURFACE)
     expect(reply?.parts).toEqual(response.candidates?.[0]?.content?.parts)
   })
 
-  it('lets the model try again after a call it could not form', () => {
+  it('lets the model retry after a malformed call', () => {
     const response = { candidates: [{ finishReason: FinishReason.MALFORMED_FUNCTION_CALL }] }
     expect(dialect.toReply(response, SURFACE)).toMatchObject({
       stop: 'calls',
@@ -50,7 +50,7 @@ describe('gemini', () => {
     expect(dialect.toMessages(response, [], SURFACE).map(({ role }) => role)).toEqual(['model', 'user'])
   })
 
-  it('corrects it also where something else was said or called', () => {
+  it('also corrects it beside other text or calls', () => {
     for (const turn of [
       { text: 'I will now call it.' },
       { calls: [{ id: 'a', name: 'ping', args: '{}' }] },
@@ -82,7 +82,7 @@ describe('gemini', () => {
     expect(dialect.toReply(response, SURFACE).stop).toBe(stop)
   })
 
-  it('tells in words of media that it would refuse', () => {
+  it('mentions unsupported media in the text', () => {
     const response = geminiVoice.respond({ calls: [{ id: 'a', name: 'ping', args: '{}' }] })
     const content = ['image/svg+xml', 'image/gif', 'image/webp'].map((mimeType) => ({
       type: 'image' as const,
@@ -104,7 +104,7 @@ describe('gemini', () => {
     expect(dialect.toMessages(response, [], SURFACE)).toEqual([])
   })
 
-  it('shows media inside the answer, and errors as errors', () => {
+  it('shows media inside the result, and errors as errors', () => {
     const response = geminiVoice.respond({
       calls: [
         { id: 'a', name: 'ping', args: '{}' },

@@ -66,7 +66,7 @@ describe("the host's own tools", () => {
     ])
   })
 
-  it('count towards what a request may hold', () => {
+  it('count towards the tool limit of a request', () => {
     const hostTools = [
       {
         functionDeclarations: Array.from({ length: 510 }, (_, index) => ({ name: `own_${index}` })),
@@ -148,7 +148,7 @@ describe('programs of the model', () => {
     ])
   })
 
-  it('that the provider has paused are continued as they stand, on Anthropic', () => {
+  it('that the provider has paused are continued unchanged, on Anthropic', () => {
     const dialect = anthropic()
     const response = anthropicVoice.respond({ text: 'Let me look.' })
     const paused: Anthropic.Message = {

@@ -33,7 +33,7 @@ describe('before anything is sent', () => {
     const request = (count: number) => dialect.toRequest({ surface: surfaceOf(count), messages: [] })
     expect(request(most).tools).toHaveLength(most)
     expect(() => request(most + 1)).toThrow(
-      `the request has ${most + 1} tools, but ${api} allows ${most}; open the session with mode "lazy", or pin fewer tools`,
+      `the request has ${most + 1} tools, but ${api} allows ${most}; open the session with mode "lazy" or strategy "dispatch", or pin fewer tools`,
     )
   })
 
@@ -55,7 +55,7 @@ describe('before anything is sent', () => {
     ])
   })
 
-  it('what is cut of the search tool moves to the system prompt, since it says what there is to find', () => {
+  it('the rest of the search tool’s description moves to the system prompt', () => {
     const dialect = openaiChat()
     const surface = described('tool_search')
     const { tools, messages } = dialect.toRequest({ surface, messages: [], system: 'Be brief.' })

@@ -26,6 +26,7 @@ export function makeDialect<Message, Request, Response, StreamEvent, HostTool>(
   return {
     name: form.name,
     strategy: form.strategy,
+    ...(form.limits.countsDeferred ? { maxTools: form.limits.maxTools } : {}),
     toRequest: (input) => form.toRequest(input, wireTools(input.surface)),
     toReply: (response, surface) => form.toReply(response, wireTools(surface)),
     toCalls: (response, surface) => form.toReply(response, wireTools(surface)).calls,

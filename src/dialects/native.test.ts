@@ -45,7 +45,7 @@ describe('anthropic', () => {
     expect(long.cache_control).toEqual({ type: 'ephemeral', ttl: '1h' })
   })
 
-  it('answers a search with references, and a miss with words', async () => {
+  it('returns references for a search, and text for a miss', async () => {
     const session = await open(sampleRegistry())
     const found = await searchWith(session, 'city rainfall')
     expect(found).toContainEqual({ type: 'tool_reference', tool_name: RAIN })
@@ -84,7 +84,7 @@ describe('anthropic', () => {
     ])
   })
 
-  it('refers to nothing that a query in two steps only lists', async () => {
+  it('does not reference tools that a two-step query only lists', async () => {
     const session = await sampleRegistry().openSession({ mode: 'lazy', dialect, searchStyle: 'two-step' })
     const surface = session.surface()
     const response = anthropicVoice.respond({
@@ -96,7 +96,7 @@ describe('anthropic', () => {
     expect(bytes).toContain(RAIN)
   })
 
-  it('tells after the references what else the search said', async () => {
+  it('adds the search’s notes after the references', async () => {
     const session = await sampleRegistry().openSession({ mode: 'lazy', dialect, maxActive: 1 })
     await session.activate([session.deferred().find(({ name }) => name !== RAIN)?.name ?? ''])
     const surface = session.surface()
@@ -125,7 +125,7 @@ describe('anthropic', () => {
     expect(checkAnthropicRequest({ ...dialect.toRequest({ surface, messages }) })).toBeUndefined()
   })
 
-  it('under append, lets no mark move as tools are added', async () => {
+  it('under append, never moves a cache breakpoint as tools are added', async () => {
     const session = await sampleRegistry().openSession({ mode: 'lazy', strategy: 'append' })
     const before = ownTools(dialect.toRequest({ surface: session.surface(), messages: [] }))
     await session.activate([RAIN])
@@ -137,7 +137,7 @@ describe('anthropic', () => {
     ])
   })
 
-  it('never defers everything: without a search, all is shown', () => {
+  it('never defers everything: without a search, it shows all tools', () => {
     const definition = { name: 'a', description: '', parameters: {} }
     const surface: Surface = {
       tools: [],
@@ -151,7 +151,7 @@ describe('anthropic', () => {
     ])
   })
 
-  it('drops a reference to a tool that is gone, and says so when none is left', async () => {
+  it('drops a reference to a removed tool, and says so when none is left', async () => {
     const surface = (await open(sampleRegistry())).surface()
     const answered = (...names: string[]) => ({
       role: 'user' as const,
@@ -168,7 +168,7 @@ describe('anthropic', () => {
     expect(JSON.stringify(messages[1])).toContain('No longer available: gone')
   })
 
-  it('gives arguments back under the keys of the tool', () => {
+  it('maps argument keys back to the tool’s own', () => {
     const surface: Surface = {
       tools: [{ name: 'a', description: '', parameters: { properties: { 'From<': { type: 'string' } } } }],
       deferredCount: 0,
@@ -189,14 +189,14 @@ describe('openai-responses', () => {
   const dialect = openaiResponses()
   const open = (registry: ToolRegistry) => registry.openSession({ mode: 'lazy', dialect })
 
-  it('shows its own search instead of a function, and nothing of what is behind it', async () => {
+  it('shows its own search instead of a function, and no deferred tools', async () => {
     const surface = (await open(sampleRegistry())).surface()
     const { tools } = dialect.toRequest({ surface, messages: [] })
     expect(tools.map(({ type }) => type)).toEqual(['function', 'function', 'tool_search'])
     expect(tools.at(-1)).toMatchObject({ execution: 'client' })
   })
 
-  it('answers a search with namespaces of deferred tools, and a miss with words', async () => {
+  it('returns namespaces of deferred tools for a search, and text for a miss', async () => {
     const session = await open(sampleRegistry())
     expect(await searchFor('city rainfall')).toMatchObject([
       { type: 'tool_search_call', call_id: 's' },
@@ -244,7 +244,7 @@ describe('openai-responses', () => {
     expect(checkResponsesRequest({ ...request })).toBeUndefined()
   })
 
-  it('gives no two servers one namespace, however they are named', async () => {
+  it('never gives two servers the same namespace, whatever their names', async () => {
     const registry = new ToolRegistry()
     const things = (count: number) =>
       Array.from({ length: count }, (_, index) => tool(`thing_${index}`, 'A thing.', {}))
@@ -289,7 +289,7 @@ describe('openai-responses', () => {
     expect(dialect.toReply(reader.response(), surface)).toMatchObject({ stop: 'cut', error })
   })
 
-  it('puts a lost namespace back, and declares what a compaction took away', async () => {
+  it('restores a lost namespace, and declares tools lost in a compaction', async () => {
     const surface = (await open(sampleRegistry())).surface()
     const call = { type: 'function_call' as const, call_id: 'c', name: RAIN, arguments: '{}' }
     const output = { type: 'function_call_output' as const, call_id: 'c', output: 'x' }
@@ -358,7 +358,7 @@ describe('an answer of the Responses API that ended between two items', () => {
   })
 })
 
-/** The tools of a request to which the host added none. */
+/** The tools of a request without host tools. */
 function ownTools({ tools }: MessagesRequest): readonly Anthropic.Tool[] {
   return tools.filter((tool): tool is Anthropic.Tool => 'input_schema' in tool)
 }

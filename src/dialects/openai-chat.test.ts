@@ -12,7 +12,7 @@ const SURFACE: Surface = {
   fingerprint: 'x',
 }
 
-describe('servers that speak Chat Completions in their own way', () => {
+describe('servers that deviate from Chat Completions', () => {
   it('may give every streamed call the index 0', () => {
     const reply = read(
       call({ index: 0, id: 'a', function: { name: 'ping', arguments: '{"n":' } }),
@@ -26,7 +26,7 @@ describe('servers that speak Chat Completions in their own way', () => {
     ])
   })
 
-  it('may go on with the second call under the index 0, and without an id', () => {
+  it('may continue the second call with index 0 and without an id', () => {
     const reply = read(
       call({ index: 0, id: 'a', function: { name: 'ping', arguments: '{"n":1}' } }),
       call({ index: 0, id: 'b', function: { name: 'ping', arguments: '{"n":' } }),
@@ -55,7 +55,7 @@ describe('servers that speak Chat Completions in their own way', () => {
     ])
   })
 
-  it('get back what they add to a stream: pieces of reasoning, and marks on calls', () => {
+  it('get back the fields they add to a stream: reasoning, and marks on calls', () => {
     const detail = (entry: object) => chunk({ reasoning_details: [entry] } as Delta)
     const marked = { google: { thought_signature: 'sig' } }
     const message = replay(
@@ -85,7 +85,7 @@ describe('servers that speak Chat Completions in their own way', () => {
     expect(message).toMatchObject({ tool_calls: [{ extra_content: marked }] })
   })
 
-  it('may answer with an error in place of choices, or break off with one', () => {
+  it('may return an error instead of choices, or abort with one', () => {
     const body = { error: { code: 502, message: 'upstream is down' } } as unknown as OpenAI.ChatCompletion
     expect(dialect.toReply(body, SURFACE)).toMatchObject({ stop: 'cut', error: body['error' as never] })
     expect(dialect.toMessages(body, [], SURFACE)).toEqual([])
@@ -143,7 +143,7 @@ describe('servers that speak Chat Completions in their own way', () => {
     expect(message).toMatchObject({ tool_calls: [{ function: { name: 'ping', arguments: replayed } }] })
   })
 
-  it('get back ids of any form, and another where one is used again', () => {
+  it('get back ids of any form, and a new one for a duplicate', () => {
     const response = chatVoice.respond({ calls: [{ id: 'functions.ping:0', name: 'ping', args: '{}' }] })
     const turn = dialect.toMessages(response, [], SURFACE)
     const { messages } = dialect.toRequest({ surface: SURFACE, messages: [...turn, ...turn] })
@@ -159,7 +159,7 @@ describe('servers that speak Chat Completions in their own way', () => {
     })
   })
 
-  it('get a word of the user where the model spoke last, or twice', () => {
+  it('get a user message where the model spoke last, or twice', () => {
     const said = dialect.toMessages(chatVoice.respond({ text: 'I am', stop: 'length' }), [], SURFACE)
     const roles = (messages: typeof said) =>
       dialect.toRequest({ surface: SURFACE, messages }).messages.map(({ role }) => role)
@@ -167,7 +167,7 @@ describe('servers that speak Chat Completions in their own way', () => {
     expect(roles([...said, ...said])).toEqual(['assistant', 'user', 'assistant', 'user'])
   })
 
-  it('may say "stop" although there are calls', () => {
+  it('may report "stop" although there are calls', () => {
     const reply = read(
       call({ index: 0, id: 'a', function: { name: 'ping', arguments: '{}' } }),
       chunk({}, 'stop'),
@@ -183,13 +183,13 @@ describe('servers that speak Chat Completions in their own way', () => {
     expect(dialect.toMessages(reader.response(), [], SURFACE)[0]).toMatchObject({ reasoning_content: 'Hm.' })
   })
 
-  it('may answer with no choice at all', () => {
+  it('may return no choices', () => {
     const response = { ...chatVoice.respond({ text: 'x' }), choices: [] }
     expect(dialect.toReply(response, SURFACE)).toMatchObject({ stop: 'cut', calls: [], text: '' })
     expect(dialect.toMessages(response, [], SURFACE)).toEqual([])
   })
 
-  it('show pictures after the answers, for tool messages hold only text', () => {
+  it('get images after the results, since tool messages contain only text', () => {
     const response = chatVoice.respond({ calls: [{ id: 'a', name: 'ping', args: '{}' }] })
     const content = [{ type: 'image' as const, data: 'AAAA', mimeType: 'image/png' }]
     const result = {
@@ -222,7 +222,7 @@ function read(...chunks: OpenAI.ChatCompletionChunk[]) {
 
 type Call = OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall
 
-/** The answer as it goes back. */
+/** The answer as it is replayed. */
 function replay(...chunks: OpenAI.ChatCompletionChunk[]) {
   const reader = dialect.openStream()
   for (const part of chunks) reader.add(part)

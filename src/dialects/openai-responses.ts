@@ -1,5 +1,5 @@
 import type OpenAI from 'openai'
-import { isRecord } from '../json.ts'
+import { hashText, isRecord } from '../json.ts'
 import { readSearchAnswer } from '../meta-tools/search-answer.ts'
 import type { Reply, Stop } from '../reply.ts'
 import { OPENAI_RULES } from '../schema/translate/schema-rules.ts'
@@ -101,9 +101,16 @@ function toRequest(
       ...mended.missing.map((namespace) => tools.toNamespace(namespace)),
     ],
     ...(instructions === '' ? {} : { instructions }),
-    ...(cacheKey === undefined ? {} : { prompt_cache_key: cacheKey }),
+    ...(cacheKey === undefined ? {} : { prompt_cache_key: boundedKey(cacheKey) }),
     input: mended.input,
   }
+}
+
+/** The longest key that the API takes. */
+const MAX_CACHE_KEY_CHARS = 64
+
+function boundedKey(cacheKey: string): string {
+  return cacheKey.length > MAX_CACHE_KEY_CHARS ? hashText(cacheKey) : cacheKey
 }
 
 function withOwnIds(items: readonly Item[]): Item[] {

@@ -7,7 +7,7 @@ import { forModel } from './search-answer.ts'
 const $schema = 'http://json-schema.org/draft-07/schema#'
 
 describe('the answer of a search', () => {
-  it('says nothing of the draft its schemas are written in', async () => {
+  it('leaves out the draft of its schemas', async () => {
     const registry = new ToolRegistry()
     registry.syncMcp('city', [
       {
@@ -40,7 +40,7 @@ describe('the answer of a search', () => {
     )
   })
 
-  it('says what is callable where that is not all it found, what was evicted, and that nothing was found', () => {
+  it('lists callable tools if they are not all matches, evictions, and misses', () => {
     const matches = [{ name: 'a' }, { name: 'b' }]
     expect(textOf({ matches, activated: ['a'], evicted: ['c'] })).toBe(
       '{"matches":[{"name":"a"},{"name":"b"}],"activated":["a"],"evicted":["c"]}',
@@ -48,12 +48,12 @@ describe('the answer of a search', () => {
     expect(textOf({ matches: [], activated: [] })).toBe('{"matches":[]}')
   })
 
-  it('says of a tool asked for by name that it is active', () => {
+  it('says that a tool requested by name is active', () => {
     const structured = { activated: true, name: 'a', parameters: { $schema, type: 'object' } }
     expect(textOf(structured)).toBe('{"activated":true,"name":"a","parameters":{"type":"object"}}')
   })
 
-  it('is left alone where its text is not its data', () => {
+  it('is unchanged if its text is not its data', () => {
     const result = { ok: true as const, value: 'Found "$schema"', structured: { matches: [] } }
     expect(forModel(result)).toBe(result)
   })

@@ -24,7 +24,7 @@ const SURFACE: Surface = {
   fingerprint: 'x',
 }
 
-/** A dialect and its provider's voice, without the types that garbage does not keep to. */
+/** A dialect and its provider's voice, loosely typed, so that invalid events can be passed. */
 interface Speaker {
   readonly dialect: Dialect<unknown, unknown, unknown, unknown>
   stream(turn: SpokenTurn): readonly unknown[]
@@ -49,7 +49,7 @@ const TURN: SpokenTurn = {
   ],
 }
 
-/** Where to put what: a place is chosen by numbers, so that one seed gives one change in any tree. */
+/** Where to put a change: numbers select a position, so that a seed gives the same change in any tree. */
 const change = fc.record({
   steps: fc.array(fc.nat(50), { minLength: 1, maxLength: 8 }),
   put: fc.oneof(
@@ -59,7 +59,7 @@ const change = fc.record({
 })
 
 describe.each(SPEAKERS)('the reader of %s', (name, { dialect, stream, respond }) => {
-  it('takes any event without an error, and gives a history that pairs calls with results', () => {
+  it('accepts any event, and gives a history that pairs calls with results', () => {
     fc.assert(
       fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), (changes) => {
         const events = changes.reduce<unknown>(
@@ -75,8 +75,8 @@ describe.each(SPEAKERS)('the reader of %s', (name, { dialect, stream, respond })
     )
   })
 
-  // The AI SDK reads a provider's response itself, and hands on only what is well-formed.
-  it.skipIf(name === 'ai-sdk')('and the dialect takes any whole response', () => {
+  // The AI SDK parses a provider's response itself and passes on only well-formed ones.
+  it.skipIf(name === 'ai-sdk')('and the dialect accept any whole response', () => {
     fc.assert(
       fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), (changes) => {
         const response = changes.reduce<unknown>(
@@ -110,7 +110,7 @@ it('the reader of openai-chat passes over calls that are null', () => {
   expect(dialect.toCalls(reader.response(), SURFACE)).toEqual([])
 })
 
-/** What a host does with a response: reads it, and appends what comes of it. */
+/** What a host does with a response: reads it and appends the messages. */
 function use(dialect: Speaker['dialect'], response: unknown): void {
   const { text, calls, unrunnable } = dialect.toReply(response, SURFACE)
   expect(typeof text).toBe('string')

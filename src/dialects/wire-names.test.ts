@@ -6,12 +6,12 @@ import { WireNames } from './wire-names.ts'
 const PATTERN = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
 describe('wire names', () => {
-  it('leave a name that fits as it is', () => {
+  it('leave a valid name unchanged', () => {
     expect(toWireName('mcp__github__search-issues')).toBe('mcp__github__search-issues')
     expect(toWireName('__proto__')).toBe('__proto__')
   })
 
-  it('keep what fits of a name and add a hash of the whole', () => {
+  it('keep a name’s valid characters and add a hash of the whole', () => {
     expect(toWireName('files.read')).toMatch(/^files_read_[0-9a-f]{10}$/)
     expect(toWireName('files.read')).not.toBe(toWireName('files read'))
     expect(toWireName('Übersicht öffnen')).toMatch(/^Ubersicht_offnen_[0-9a-f]{10}$/)
@@ -23,7 +23,7 @@ describe('wire names', () => {
     expect(toWireName('files.read')).toBe('files_read_feef312208')
   })
 
-  it('fit every provider, whatever was registered', () => {
+  it('are valid for every provider, whatever was registered', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 256, unit: 'grapheme' }), (name) => {
         expect(toWireName(name)).toMatch(PATTERN)
@@ -31,11 +31,11 @@ describe('wire names', () => {
     )
   })
 
-  it('never meet, and lead back', () => {
+  it('never collide, and map back', () => {
     const name = fc.oneof(
       fc.string({ minLength: 1, maxLength: 256 }),
       fc.constantFrom('a.b', 'a b', 'a_b', '__proto__', 'constructor', 'x'.repeat(64), 'x'.repeat(65)),
-      // Names made to look like changed ones.
+      // Names that look like shortened ones.
       fc.string({ minLength: 1, maxLength: 12 }).map(toWireName),
     )
     fc.assert(
@@ -55,7 +55,7 @@ describe('wire names', () => {
     expect(wire.toWire(forged)).not.toBe(forged)
   })
 
-  it('return a name they do not know, so that the call can explain it', () => {
+  it('return an unknown name unchanged, so that the call can explain it', () => {
     expect(new WireNames(['a']).fromWire('b')).toBe('b')
     expect(new WireNames([]).fromWire('__proto__')).toBe('__proto__')
   })

@@ -17,7 +17,7 @@ function call(name: string, args: object = {}) {
 }
 
 describe('names as the model was shown them', () => {
-  it('lead back to a tool that has been evicted since', async () => {
+  it('map back to a tool that has been evicted since', async () => {
     const dialect = openaiChat()
     const session = await open('append')
     await session.activate([DOTTED])
@@ -40,7 +40,7 @@ describe('names as the model was shown them', () => {
     expect(await session.execute(calls)).toMatchObject([{ result: { ok: true } }])
   })
 
-  it('stay as they are where no tool was shown under them', async () => {
+  it('are unchanged if no tool was shown under them', async () => {
     const surface = (await open('append')).surface()
     expect(openaiChat().toCalls(call(toWireName(DOTTED)), surface)).toMatchObject([
       { name: toWireName(DOTTED) },

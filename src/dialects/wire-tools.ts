@@ -22,6 +22,8 @@ export interface ToolLimits {
   /** The provider's name in errors. */
   readonly api: string
   readonly maxTools: number
+  /** Whether deferred tools count too: a session with more of them grows by dispatch instead. */
+  readonly countsDeferred?: boolean
   /** Longer descriptions are cut, and `lossesOf` reports it. No limit if absent. */
   readonly maxDescriptionChars?: number | undefined
 }
@@ -126,7 +128,7 @@ export class WireTools {
     if (count <= maxTools) return
     throw new ToolcribError(
       'config-invalid',
-      `the request has ${count} tools, but ${api} allows ${maxTools}; open the session with mode "lazy", or pin fewer tools`,
+      `the request has ${count} tools, but ${api} allows ${maxTools}; open the session with mode "lazy" or strategy "dispatch", or pin fewer tools`,
     )
   }
 

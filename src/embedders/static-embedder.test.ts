@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 describe('a token table', () => {
   const bytes = tableBytes('tiny', ['sun', 'moon', 'é'], Float32Array.from([1, 0, 0, 2, 0.3, 0.4]))
 
-  it('reads back what was written, wherever the bytes lie', () => {
+  it('reads back what was written, at any byte offset', () => {
     const shifted = new Uint8Array(bytes.length + 3)
     shifted.set(bytes, 3)
     for (const table of [TokenTable.read(bytes), TokenTable.read(shifted.subarray(3))]) {
@@ -31,7 +31,7 @@ describe('a token table', () => {
     expect(TokenTable.read(bytes).embed('?!')).toEqual(new Float32Array(2))
   })
 
-  it('refuses bytes that are no table, cut ones among them', () => {
+  it('rejects bytes that are not a table, including truncated ones', () => {
     for (const wrong of [new Uint8Array(0), new Uint8Array(100), bytes.subarray(0, bytes.length - 1)])
       expect(() => TokenTable.read(wrong)).toThrow('not a token table')
   })
@@ -44,7 +44,7 @@ describe('the static embedder', () => {
     return Array.from(x).reduce((sum, value, at) => sum + value * (y[at] ?? 0), 0)
   }
 
-  it('says what it is before it is loaded, and the same after', async () => {
+  it('has the same name and dimensions before and after loading', async () => {
     const before = [embedder.name, embedder.dimensions]
     const [vector] = await embedder.embed(['anything'])
     expect([embedder.name, embedder.dimensions]).toEqual(before)
@@ -86,7 +86,7 @@ describe('minilm', () => {
         model: { vocab: { '[PAD]': 0, '[CLS]': 1, '[SEP]': 2, '[UNK]': 3, sun: 4, moon: 5 } },
       }),
     )
-    // A model whose every token points into the direction of its own number.
+    // A model in which every token points in the direction of its own number.
     class Tensor {
       readonly data: BigInt64Array
       constructor(_type: 'int64', data: BigInt64Array) {

@@ -26,12 +26,12 @@ const vocabulary = new Map(WORDS.map((word, at) => [word, at]))
 const idsOf = (...words: string[]): number[] => words.map((word) => vocabulary.get(word) ?? -1)
 
 describe('word pieces', () => {
-  it('are the longest that the vocabulary holds', () => {
+  it('are the longest in the vocabulary', () => {
     expect(wordPieces('playing', vocabulary)).toEqual(idsOf('play', '##ing'))
     expect(wordPieces('github', vocabulary)).toEqual(idsOf('github'))
   })
 
-  it('are none for a word that cannot be split', () => {
+  it('are empty for a word that cannot be split', () => {
     expect(wordPieces('playzz', vocabulary)).toEqual([])
     expect(wordPieces('x'.repeat(1000), vocabulary)).toEqual([])
   })
@@ -40,7 +40,7 @@ describe('word pieces', () => {
 describe('text tokens', () => {
   const tokens = new TextTokens(vocabulary)
 
-  it('part names at underscores and humps, but not a word the vocabulary knows', () => {
+  it('split names at underscores and capitals, but not a known word', () => {
     const expected = idsOf('list', 'pull', 'request', '##s')
     expect(tokens.read('list_pull_requests', 99)).toEqual(expected)
     expect(tokens.read('listPullRequests', 99)).toEqual(expected)

@@ -13,7 +13,7 @@ const SIZE = 16
 describe('training', () => {
   it('brings questions to their answers, and away from those of others', () => {
     const table = randomTable(40)
-    // Question 2n and answer 2n + 1, which have nothing in common at first.
+    // Question 2n and answer 2n + 1, which are unrelated at first.
     const pairs: Pair[] = Array.from({ length: 20 }, (_, at) => ({
       asked: [2 * at],
       answer: [2 * at + 1],
@@ -27,7 +27,7 @@ describe('training', () => {
     expect(contrast(table, pairs, 1)).toBeLessThan(before / 10)
   })
 
-  it('does not part pairs that share a key', () => {
+  it('does not separate pairs that share a key', () => {
     const table = randomTable(4)
     const pairs: Pair[] = [
       { asked: [0], answer: [1], keys: ['one'] },

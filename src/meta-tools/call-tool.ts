@@ -1,3 +1,5 @@
+import { isRecord } from '../json.ts'
+import { readArguments } from '../schema/check-arguments.ts'
 import { clipText } from '../text.ts'
 import type { Tool } from '../tool.ts'
 import { inputInvalid } from './answer.ts'
@@ -43,15 +45,17 @@ export function callTool(session: Pick<SearchSession, 'suggest'>, searchTool: st
  * stands beside `name` and `arguments`: nothing ever runs with other arguments than those that were meant.
  */
 export function dispatchedCall(args: unknown): { readonly name: string; readonly args: unknown } | undefined {
-  if (typeof args !== 'object' || args === null || Array.isArray(args)) return undefined
-  const { name, arguments: given } = args as { name?: unknown; arguments?: unknown }
-  if (typeof name !== 'string' || name === 'call_tool' || misplacedArguments(args).length > 0)
+  const read = readArguments(args)
+  if (!isRecord(read)) return undefined
+  const { name, arguments: given } = read
+  if (typeof name !== 'string' || name.trim() === 'call_tool' || misplacedArguments(read).length > 0)
     return undefined
-  return { name, args: given }
+  return { name: name.trim(), args: given }
 }
 
 function misplacedArguments(input: object): readonly string[] {
-  return Object.keys(input).filter((key) => key !== 'name' && key !== 'arguments')
+  const given = Object.entries(input).filter(([, value]) => value !== undefined)
+  return given.map(([key]) => key).filter((key) => key !== 'name' && key !== 'arguments')
 }
 
 function describeMisplaced(name: string, misplaced: readonly string[]): string {

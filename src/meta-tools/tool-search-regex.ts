@@ -32,14 +32,17 @@ export function toolSearchRegex(session: SearchSession, options: SearchToolOptio
       required: ['pattern'],
     },
     annotations: { readOnlyHint: true, openWorldHint: false },
-    async execute({ pattern, limit }) {
+    async execute({ pattern, limit }, ctx) {
+      const maxAnswerTokens = Math.min(options.maxAnswerTokens, Math.floor(ctx.resultLimitChars / 4))
       if (pattern.trim() === '')
         return inputInvalid('pattern is empty; give a regular expression such as "github.*issue"')
       try {
         const found = await session.searchDeferred(`/${pattern}/`, {
           limit: clamp(limit, { min: 1, max: 50, otherwise: 10 }),
         })
-        return found.total === 0 ? noMatches(pattern, found) : await load(session, pattern, found, options)
+        return found.total === 0
+          ? noMatches(pattern, found)
+          : await load(session, pattern, found, { ...options, maxAnswerTokens })
       } catch (error) {
         if (isBadQuery(error)) return badPattern(pattern, error.message)
         throw error

@@ -28,7 +28,7 @@ describe('ReducerRegistry', () => {
     expect(registry.get('constructor')).toBeUndefined()
   })
 
-  test('refuses what is no reducer, and says how a factory is used', () => {
+  test('rejects anything but a reducer, and says how to use a factory', () => {
     const registry = new ReducerRegistry()
     for (const bad of [{}, null, { toolName: 'x' }, { toolName: '', reduce: () => undefined }, readFile]) {
       expect(() => registry.register(bad as unknown as Reducer)).toThrow(
@@ -38,14 +38,14 @@ describe('ReducerRegistry', () => {
     expect(() => registry.register(readFile as unknown as Reducer)).toThrow('readFile()')
   })
 
-  test('refuses a second one for a name', () => {
+  test('rejects a second one for a name', () => {
     const registry = new ReducerRegistry()
     registry.register(reducer())
     expect(() => registry.register(reducer())).toThrow(ToolcribError)
     expect(() => registry.register(reducer())).toThrow(expect.objectContaining({ code: 'tool-duplicate' }))
   })
 
-  test('takes one back, once', () => {
+  test('removes one, once', () => {
     const registry = new ReducerRegistry()
     const undo = registry.register(reducer())
     undo()
@@ -56,7 +56,7 @@ describe('ReducerRegistry', () => {
     expect(registry.get('exec')).toBe(newer)
   })
 
-  test('an old undo leaves the same reducer alone when it was registered anew', () => {
+  test('an old undo does not remove the same reducer after it was registered again', () => {
     const registry = new ReducerRegistry()
     const mine = reducer()
     const undo = registry.register(mine)
@@ -126,14 +126,14 @@ describe('terminal', () => {
     })
   }
 
-  test('keeps what was installed and what was warned of, and drops the rest of an install', () => {
+  test('keeps installed packages and warnings, and drops the rest of an install', () => {
     const reduced = apply(exec, fixture('pip-install'))
     expect(reduced).toContain('Successfully installed blinker-1.9.0')
     expect(reduced).toContain('WARNING: Running pip as the')
     expect(reduced).not.toContain('Processing /')
   })
 
-  test('leaves an install that failed as it is', () => {
+  test('leaves a failed install unchanged', () => {
     expect(apply(exec, fixture('npm-error'))).toBeUndefined()
   })
 
@@ -147,7 +147,7 @@ describe('terminal', () => {
     expect(reduced.split('\n').length - 1 + Number(left)).toBe(2_001)
   })
 
-  test('leaves short output alone, and takes out colours', () => {
+  test('leaves short output unchanged, and removes colours', () => {
     expect(apply(exec, 'hello\n')).toBeUndefined()
     expect(apply(exec, '\u001b[31mred\u001b[0m \u001b]8;;http://x\u0007link')).toBe('red link')
   })
@@ -175,7 +175,7 @@ describe('terminal', () => {
     expect(bytes(apply(exec, text) ?? text)).toBeLessThanOrEqual(8_192)
   })
 
-  test('keeps trouble, and takes nothing for an install that is none', () => {
+  test('keeps errors, and does not mistake other output for an install', () => {
     const job = [
       'Processing order 1',
       'Processing order 2 FAILED: card declined',
@@ -205,7 +205,7 @@ describe('terminal', () => {
     expect(apply(exec, rebase)).toContain('Untracked files (40):')
   })
 
-  test('never grows a text, never exceeds its limit, never tears a character', () => {
+  test('never lengthens a text, exceeds its limit or splits a character', () => {
     const line = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.constantFrom(
@@ -235,11 +235,11 @@ describe('readFile', () => {
   const reducer = readFile()
   const long = `${Array.from({ length: 3_000 }, (_, n) => `const line${n + 1} = ${n + 1}`).join('\n')}\n`
 
-  test('shows the first 200 lines of a file read as a whole, and how to read on', () => {
+  test('shows the first 200 lines of a file read whole, and how to continue', () => {
     const lines = apply(reducer, long, { path: 'a.ts' })?.split('\n') ?? []
     expect(lines).toHaveLength(201)
     expect(lines[200]).toBe('const line200 = 200')
-    // First: what is cut later is the end.
+    // At the start, since a later cut removes the end.
     expect(lines[0]).toBe(
       `[lines 1–200 of 3000, ${long.length} chars in total; continue with lineStart 201 and a lineEnd]`,
     )
@@ -251,14 +251,14 @@ describe('readFile', () => {
     expect(apply(reducer, 'short', { path: 'a.ts' })).toBeUndefined()
   })
 
-  test('leaves a range that was asked for', () => {
+  test('leaves a requested range unchanged', () => {
     expect(apply(reducer, long, { path: 'a.ts', lineStart: 1, lineEnd: 3_000 })).toBeUndefined()
     expect(apply(reducer, long, { path: 'a.ts', lineStart: 1 })).toBeUndefined()
     expect(apply(reducer, long, { path: 'a.ts', lineEnd: 900 })).toBeUndefined()
     expect(apply(reducer, long, { path: 'a.ts', lineStart: null })).toBeDefined()
   })
 
-  test('leaves a file of 200 lines, with or without a last break', () => {
+  test('leaves a file of 200 lines unchanged, with or without a final line break', () => {
     const text = Array.from({ length: 200 }, () => 'x').join('\n')
     expect(apply(reducer, text)).toBeUndefined()
     expect(apply(reducer, `${text}\n`)).toBeUndefined()
@@ -267,7 +267,7 @@ describe('readFile', () => {
 })
 
 describe('kanbanList', () => {
-  test('knows a board by its columns, inside of another object, and beside other lists', () => {
+  test('recognises a board by its columns, inside another object, and beside other lists', () => {
     const column = (count: number) =>
       Array.from({ length: count }, (_, n) => ({ id: `T${n}`, title: `t${n}` }))
     const columns = apply(kanbanList(), JSON.stringify({ todo: column(8), done: column(7) }))
@@ -278,7 +278,7 @@ describe('kanbanList', () => {
     expect(apply(kanbanList(), JSON.stringify({ board: { tickets } }))).toContain('12 tickets: todo 12')
   })
 
-  test('tears no character of a title', () => {
+  test('does not split a character of a title', () => {
     const tickets = Array.from({ length: 12 }, () => ({ id: 'T', status: 'todo', title: '😀'.repeat(200) }))
     expect(apply(kanbanList(), JSON.stringify(tickets))).not.toMatch(/\p{Surrogate}/u)
   })
@@ -292,7 +292,7 @@ describe('kanbanList', () => {
     ...(priorities[n % 5] === undefined ? {} : { priority: priorities[n % 5] }),
   }))
 
-  test('shows a board of 60 as counts and the five most pressing open tickets', () => {
+  test('shows a board of 60 as counts and the five open tickets with the highest priority', () => {
     expect(apply(kanbanList(), JSON.stringify(tickets))).toBe(
       [
         '60 tickets: todo 20, doing 20, done 20',
@@ -318,7 +318,7 @@ describe('kanbanList', () => {
     expect(reduced).toMatchObject({ value: expect.stringContaining('60 tickets'), structured: tickets })
   })
 
-  test('leaves what is no board', () => {
+  test('leaves other data unchanged', () => {
     expect(apply(kanbanList(), 'no tickets')).toBeUndefined()
     expect(apply(kanbanList(), JSON.stringify(Array.from({ length: 20 }, (_, n) => n)))).toBeUndefined()
   })
@@ -340,7 +340,7 @@ describe('kanbanList', () => {
 })
 
 describe('options of reducers', () => {
-  test('are refused when unknown or out of range', () => {
+  test('throw when unknown or out of range', () => {
     expect(() => terminal({ maxByte: 5 } as never)).toThrow('did you mean "maxBytes"?')
     expect(() => terminal({ maxBytes: 0 })).toThrow('maxBytes is 0; it must be a whole number, 1 or more')
     expect(() => readFile({ maxLines: -1 })).toThrow('readFile(): maxLines is -1')
@@ -349,7 +349,7 @@ describe('options of reducers', () => {
     expect(() => json({ toolName: 'x', maxItems: 1.5 })).toThrow('maxItems is 1.5')
   })
 
-  test('may be left out of terminal(): it serves exec', () => {
+  test('are optional for terminal(): it defaults to exec', () => {
     expect(terminal().toolName).toBe('exec')
     expect(apply(terminal(), 'line\n'.repeat(5_000))).toContain('left out')
   })
@@ -390,7 +390,7 @@ describe('json', () => {
     expect(apply(reducer, '{ "id": 12345678901234567890 }')).toBeUndefined()
   })
 
-  test('leaves short JSON and other text alone', () => {
+  test('leaves short JSON and other text unchanged', () => {
     expect(apply(reducer, '{ "a": [1, 2, 3] }')).toBeUndefined()
     expect(apply(reducer, '{"a":[1,2,3]}')).toBeUndefined()
     expect(apply(reducer, 'plain text')).toBeUndefined()

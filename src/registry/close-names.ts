@@ -25,7 +25,7 @@ export function closeNames(name: string, entries: Iterable<Entry>, limit: number
 
 /** Edits between two words, or `MAX_EDITS + 1` as soon as it must be more; only the diagonal band is looked at. */
 function editDistance(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > MAX_EDITS) return MAX_EDITS + 1
+  if (Math.abs(a.length - b.length) > MAX_EDITS || haveOtherLetters(a, b)) return MAX_EDITS + 1
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column)
   for (let row = 1; row <= a.length; row++) {
     const current = new Array<number>(b.length + 1).fill(MAX_EDITS + 1)
@@ -41,6 +41,20 @@ function editDistance(a: string, b: string): number {
     previous = current
   }
   return Math.min(at(previous, b.length), MAX_EDITS + 1)
+}
+
+/** An edit changes at most two of the letters that occur. This rules out nearly every name of a large catalogue. */
+function haveOtherLetters(a: string, b: string): boolean {
+  let differing = lettersOf(a) ^ lettersOf(b)
+  let count = 0
+  for (; differing !== 0; differing &= differing - 1) count++
+  return count > 2 * MAX_EDITS
+}
+
+function lettersOf(text: string): number {
+  let letters = 0
+  for (let index = 0; index < text.length; index++) letters |= 1 << (text.charCodeAt(index) & 31)
+  return letters
 }
 
 function at(row: readonly number[], column: number): number {

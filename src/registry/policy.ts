@@ -106,7 +106,7 @@ export function compilePolicy(gates: Gates): CompiledPolicy {
       const refused = denialOfMetaTool(name)
       if (refused) return refused
       if (isAllowed && !isAllowed(name)) return 'the allow list'
-      if (allowlists.some((isListed) => isListed?.(name) === false)) return "this sub-agent's allow list"
+      if (allowlists.some((isListed) => isListed?.(name) === false)) return "the session's own list of tools"
       if (source.kind === 'builtin') {
         if (isInToolset && !isInToolset(name) && tool.alwaysInclude !== true)
           return 'the toolset (allowedTools)'

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../tool.ts'
 import { checkArguments, checkOutput } from './check-arguments.ts'
 import { CompiledSchema, checkBudget } from './compiled-schema.ts'
 
-/** Wraps a value in itself so many times. */
+/** Wraps a value in itself the given number of times. */
 const nest = (times: number, wrap: (inner: unknown) => unknown, core: unknown) => {
   let value = core
   for (let time = 0; time < times; time++) value = wrap(value)
@@ -154,7 +154,7 @@ describe('a check of a hostile schema and instance', () => {
     expect(schema.validate(records).kind).toBe('valid')
   })
 
-  test('refuses arguments with what to do about it', () => {
+  test('rejects arguments with the next step', () => {
     const [, schema, args] = shapes[0] ?? []
     expect(checkArguments(new CompiledSchema(schema ?? true), args)).toEqual({
       ok: false,
@@ -163,7 +163,7 @@ describe('a check of a hostile schema and instance', () => {
     })
   })
 
-  test('shares one budget between checking and putting right', () => {
+  test('shares one budget between checking and correcting', () => {
     const compiled = new CompiledSchema({ items: { type: 'integer' } })
     const spent = new WorkBudget(0)
     expect(compiled.validate(['1'], spent)).toMatchObject({ kind: 'unchecked' })
@@ -171,7 +171,7 @@ describe('a check of a hostile schema and instance', () => {
     expect(compiled.accepts(compiled.root, [1], checkBudget())).toBe(true)
   })
 
-  test('says a few faults of very many, and how many more were found', () => {
+  test('reports a few of very many faults, and how many more were found', () => {
     const compiled = new CompiledSchema({ items: { type: 'integer' } })
     const checked = checkOutput(
       compiled,
@@ -208,7 +208,7 @@ describe('output', () => {
     })
   })
 
-  test('that fits is valid; that does not is told by path', () => {
+  test('that matches is valid; other output is reported by path', () => {
     const compiled = new CompiledSchema({ properties: { n: { type: 'number' } }, required: ['n'] })
     expect(checkOutput(compiled, { n: 1 })).toEqual({ kind: 'valid' })
     expect(checkOutput(compiled, { n: 'x' })).toEqual({

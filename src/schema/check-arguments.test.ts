@@ -37,7 +37,7 @@ describe('arguments', () => {
     expect(args.polluted).toBeUndefined()
   })
 
-  test('that are no JSON are refused with the reason', () => {
+  test('that are not JSON are rejected with the reason', () => {
     const cyclic: Record<string, unknown> = {}
     cyclic.self = cyclic
     expect(accepted(true, cyclic)).toBe('arguments: invalid JSON: it is cyclic or more than 200 levels deep')
@@ -59,7 +59,7 @@ describe('arguments', () => {
 })
 
 describe('arguments that cannot be checked in bounded time', () => {
-  test('are refused rather than let through', () => {
+  test('are rejected rather than accepted', () => {
     const items = { items: { $ref: '#/$defs/tree' } }
     const schema = object(
       { a: { $ref: '#/$defs/tree' } },
@@ -71,7 +71,7 @@ describe('arguments that cannot be checked in bounded time', () => {
     expect(check(schema, { a: deep })).toMatchObject({ error: expect.stringContaining('cannot be checked') })
   })
 
-  test('are refused as well when only putting them right made them costly', () => {
+  test('are rejected too if only correcting them made them expensive', () => {
     const kinds = Array.from({ length: 300 }, (_, n) => ({
       properties: { kind: { const: n } },
       required: ['kind'],
@@ -87,17 +87,17 @@ describe('arguments that cannot be checked in bounded time', () => {
     expect(check(schema, { n: '1', rows: rows.slice(0, 5) })).toMatchObject({ ok: true })
   })
 
-  test('are let through when the schema as a whole is beyond use', () => {
+  test('are accepted if the whole schema is unusable', () => {
     expect(check({ allOf: [{ $ref: '#' }] }, { any: 'thing' })).toEqual({ ok: true, args: { any: 'thing' } })
   })
 
-  test('nor may a property name that is no proper text slip past the schema', () => {
+  test('a malformed property name cannot bypass the schema', () => {
     const schema = object({ n: { type: 'number' } }, { additionalProperties: { type: 'number' } })
     expect(check(schema, { '\ud800': 'x' })).toMatchObject({ ok: false })
   })
 })
 
-describe('what a model slips on is put right where nothing is lost', () => {
+describe('mistakes of models are corrected where nothing is lost', () => {
   const cases: [string, unknown, unknown, unknown][] = [
     ['a number in quotes', { type: 'number' }, '3.5', 3.5],
     ['a negative exponent', { type: 'number' }, '-1e-3', -0.001],
@@ -122,7 +122,7 @@ describe('what a model slips on is put right where nothing is lost', () => {
     })
   }
 
-  test('null for an optional property is leaving it out', () => {
+  test('null for an optional property omits it', () => {
     expect(accepted(object({ x: { type: 'number' } }), { x: null })).toEqual({})
     expect(accepted(object({ x: { type: ['number', 'null'] } }), { x: null })).toEqual({ x: null })
     expect(accepted(object({ x: { type: 'number' } }, { required: ['x'] }), { x: null })).toBe(
@@ -136,7 +136,7 @@ describe('what a model slips on is put right where nothing is lost', () => {
   })
 })
 
-describe('a schema made ready', () => {
+describe('a compiled schema', () => {
   const noted = (schema: unknown) => {
     const faults: string[][] = []
     const cache = new SchemaCache()
@@ -144,14 +144,14 @@ describe('a schema made ready', () => {
     return { first: compile(), second: compile(), faults }
   }
 
-  test('is made once, and its faults are told once', () => {
+  test('is compiled once, and its faults are reported once', () => {
     const { first, second, faults } = noted({ properties: { a: { enum: [] } } })
     expect(second).toBe(first)
     expect(faults).toEqual([['#/properties/a/enum has an invalid value']])
     expect(noted({ type: 'object' }).faults).toEqual([])
   })
 
-  test('that is beyond use is told by its reason alone', () => {
+  test('that is unusable is reported by its reason alone', () => {
     const { first, faults } = noted({ allOf: [{ $ref: '#' }], enum: [] })
     expect(faults).toEqual([[first.unusable]])
     expect(first.unusable).toContain('levels deep')
@@ -164,8 +164,8 @@ describe('a schema made ready', () => {
   })
 })
 
-describe('what would lose something is left alone', () => {
-  test('arguments that fit are never touched', () => {
+describe('lossy corrections are not made', () => {
+  test('valid arguments are never changed', () => {
     const schema = object(
       {},
       { patternProperties: { '^x-': { type: 'string' } }, additionalProperties: { type: 'number' } },
@@ -180,7 +180,7 @@ describe('what would lose something is left alone', () => {
     expect(accepted(object({ x: {} }), { x: '3' })).toEqual({ x: '3' })
   })
 
-  test('what is no JSON number is no number', () => {
+  test('only JSON numbers become numbers', () => {
     const schema = object({ x: { type: 'number' } })
     for (const text of [
       '',
@@ -215,7 +215,7 @@ describe('what would lose something is left alone', () => {
     expect(check(object({ x: { type: 'boolean' } }), { x: 1 })).toMatchObject({ ok: false })
   })
 
-  test('a single value that is no such item is not wrapped', () => {
+  test('a single value of the wrong type is not wrapped', () => {
     expect(check(object({ x: { type: 'array', items: { type: 'number' } } }), { x: 'many' })).toMatchObject({
       ok: false,
     })

@@ -68,7 +68,7 @@ describe('the copy of a schema', () => {
     expect(withoutHidden(message)).toBe(message)
   })
 
-  it('takes properties that are called like keywords for what they are', () => {
+  it('treats properties named like keywords as properties', () => {
     const properties = {
       enum: { description: `a${TAG}` },
       const: { title: `b${TAG}`, enum: ['x'] },
@@ -83,14 +83,14 @@ describe('the copy of a schema', () => {
     })
   })
 
-  it('leaves emoji whole where the letter counts', () => {
+  it('keeps emoji intact in exact names and values', () => {
     const schema = { enum: ['✔️', '👩‍💻', '👍🏽‍💻', '1️⃣', 'line\nbreak'] }
     expect(copySchema(schema, 'a')).toEqual(schema)
     expect(() => copySchema({ enum: ['a\u200db'] }, 'a')).toThrow('invisible')
     expect(() => copySchema({ enum: ['✔\u200d'] }, 'a')).toThrow('invisible')
   })
 
-  it('leaves ends of lines and the joiners of scripts where the letter counts, and in defaults', () => {
+  it('keeps line breaks and joiners in exact names and values, and in defaults', () => {
     const texts = ['\n', '\r\n', '\t', 'a\r\nb', 'می\u200Cخواهم', 'क्\u200Dष', '👩‍💻']
     const schema = { enum: texts, default: texts[1], examples: texts, properties: { 'می\u200Cخواهم': {} } }
     expect(copySchema(schema, 'a')).toEqual(schema)
@@ -104,7 +104,7 @@ describe('the copy of a schema', () => {
     expect(() => copySchema({ enum: ['a\rb'] }, 'a')).toThrow('"a\\rb"')
   })
 
-  it('writes hidden characters of patterns out, and they match as before', () => {
+  it('escapes hidden characters in patterns, which match as before', () => {
     const patterns: [string, string, string][] = [
       [`^a${ZERO_WIDTH}b$`, '^a\\u200bb$', `a${ZERO_WIDTH}b`],
       [`^[${ZERO_WIDTH}-${TURNED}]$`, '^[\\u200b-\\u202e]$', TURNED],

@@ -10,7 +10,7 @@ const kinds = (schema: JsonSchema, instances: readonly unknown[]) => {
 describe('unevaluatedProperties', () => {
   const named = (name: string) => ({ properties: { [name]: { type: 'number' } } })
 
-  test('sees what allOf, anyOf, if and $ref looked at', () => {
+  test('sees what allOf, anyOf, if and $ref evaluated', () => {
     const schema: JsonSchema = {
       $defs: { c: named('c') },
       allOf: [named('a')],
@@ -29,7 +29,7 @@ describe('unevaluatedProperties', () => {
     ])
   })
 
-  test('does not see what an alternative that failed looked at', () => {
+  test('does not see what a failed alternative evaluated', () => {
     const schema: JsonSchema = {
       anyOf: [{ ...named('a'), required: ['b'] }, named('c')],
       unevaluatedProperties: { type: 'string' },
@@ -70,7 +70,7 @@ describe('references', () => {
     expect(one('/folder/file')).toEqual(only(4))
   })
 
-  test('of older and newer kinds lead to where they point', () => {
+  test('of older and newer kinds are resolved statically', () => {
     const tree = { type: 'object', additionalProperties: { $recursiveRef: '#' } }
     expect(kinds(tree, [{ a: { b: {} } }, { a: { b: 1 } }])).toEqual([true, false])
     const dynamic = { $dynamicAnchor: 'node', type: 'object', additionalProperties: { $dynamicRef: '#node' } }
@@ -127,7 +127,7 @@ describe('numbers', () => {
 })
 
 describe('texts', () => {
-  test('are measured in characters, not in halves of them', () => {
+  test('are measured in characters, not in surrogates', () => {
     expect(kinds({ maxLength: 2, minLength: 2 }, ['👍👍', '👍', 'ab', '\ud83d\ud83d'])).toEqual([
       true,
       false,
@@ -197,7 +197,7 @@ describe('lists', () => {
     expect(kinds(schema, [['a', 1], ['a', 'b'], [1], []])).toEqual([true, false, false, true])
   })
 
-  test('tell a text from the object that it looks like', () => {
+  test('distinguish a string from the object that it looks like', () => {
     expect(
       kinds({ uniqueItems: true }, [
         ['{"a":1}', { a: 1 }],

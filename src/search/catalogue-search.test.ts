@@ -50,7 +50,7 @@ async function find(
 }
 
 describe('the query language', () => {
-  it('answers select: with the named tools in the order asked, and tells what is missing', async () => {
+  it('returns the tools of select: in the given order, and reports missing ones', async () => {
     const findings = await catalogueOf(CATALOGUE).search('select:read_file, nope, mcp__slack__search', {
       limit: 1,
     })
@@ -58,7 +58,7 @@ describe('the query language', () => {
     expect(findings).toMatchObject({ kind: 'select', total: 2, missing: ['nope'] })
   })
 
-  it('counts a refused or unready tool as missing', async () => {
+  it('counts a rejected or unready tool as missing', async () => {
     const findings = await catalogueOf(CATALOGUE).search('select:read_file,create_issue,send_message', {
       accepts: ({ name }) => name !== 'read_file',
       isReady: ({ ownName }) => ownName !== 'create_issue',
@@ -81,7 +81,7 @@ describe('the query language', () => {
     expect(filtered?.score).toBe(plain?.score)
   })
 
-  it('keeps all that passes +word: what fits no other word comes last, by name', async () => {
+  it('keeps everything that passes +word: tools that match no other word come last, by name', async () => {
     const findings = await catalogueOf(CATALOGUE).search('+slack channel foo')
     expect(names(findings)).toEqual([
       'mcp__slack__delete_message',
@@ -106,7 +106,7 @@ describe('the query language', () => {
     ])
   })
 
-  it('lists by name what passes +words alone', async () => {
+  it('lists what passes only +words, by name', async () => {
     expect(await find('+slack')).toEqual([
       'mcp__slack__delete_message',
       'mcp__slack__search',
@@ -126,7 +126,7 @@ describe('the query language', () => {
     expect(await find(`send ${filter}`)).toEqual(['mcp__slack__send_message'])
   })
 
-  it('reads the beginning of a query that is far too long', async () => {
+  it('reads only the beginning of a query that is far too long', async () => {
     const listings = Array.from({ length: 300 }, (_, at) =>
       sampleListing(`tool_${at}`, 'x, y, z '.repeat(200)),
     )
@@ -144,7 +144,7 @@ describe('the query language', () => {
       }
   })
 
-  it('leaves out what holds -word', async () => {
+  it('leaves out tools that contain -word', async () => {
     expect(await find('message -delete')).toEqual(['mcp__slack__send_message', 'mcp__slack__search'])
   })
 
@@ -166,7 +166,7 @@ describe('the query language', () => {
     expect(await find('"request pull"')).toEqual([])
   })
 
-  it('falls back to words beside a phrase that nothing holds, and says so', async () => {
+  it('falls back to the words of a phrase that no tool contains, and says so', async () => {
     const findings = await catalogueOf(CATALOGUE).search('send message "quarterly figures"')
     expect(names(findings)[0]).toBe('mcp__slack__send_message')
     expect(findings.unmatchedTerms).toEqual(['"quarterly figures"', 'quarterly', 'figures'])
@@ -178,7 +178,7 @@ describe('the query language', () => {
     expect(names(findings)).toEqual(['mcp__github__create_issue', 'read_file'])
   })
 
-  it('takes plain text for the pattern when the searcher is regex', async () => {
+  it('reads plain text as a pattern when the searcher is regex', async () => {
     expect(await find('^mcp__slack__s', { searcher: regex() })).toEqual([
       'mcp__slack__search',
       'mcp__slack__send_message',
@@ -203,7 +203,7 @@ describe('an exact name', () => {
     async (query) => expect((await find(query, {}, crowded))[0]).toBe('mcp__github__search'),
   )
 
-  it('comes first when bare and borne by one tool only', async () => {
+  it('comes first when bare and unique', async () => {
     const listings = [...noise, github('search', 'x'), sampleListing('searchable', 'search search search')]
     const findings = await catalogueOf(listings).search('search')
     expect(names(findings)[0]).toBe('mcp__github__search')
@@ -234,7 +234,7 @@ describe('an exact name', () => {
     ])
   })
 
-  it('is none of a pattern’s business', async () => {
+  it('does not apply to a pattern', async () => {
     const findings = await catalogueOf(CATALOGUE).search('/github.create_issue/')
     expect(findings.total).toBe(0)
   })
@@ -246,7 +246,7 @@ describe('an exact name', () => {
     expect(scores).toEqual(scores.toSorted((a, b) => b - a))
   })
 
-  it('is not what a miss complains of when a filter did it', async () => {
+  it('is not reported as unmatched when a filter caused the miss', async () => {
     const unmatched = async (query: string) => (await catalogueOf(CATALOGUE).search(query)).unmatchedTerms
     expect(await unmatched('+zebra send message')).toEqual(['zebra'])
     expect(await unmatched('unicorn server:nope send')).toEqual(['unicorn', 'server:nope'])
@@ -277,7 +277,7 @@ describe('an exact name', () => {
     expect((await catalogueOf(CATALOGUE).search(`select:${name}`)).missing).toEqual([name])
   })
 
-  it('may repeat: listings are told apart by identity', async () => {
+  it('may repeat: listings are identified by object identity', async () => {
     const twins = [sampleListing('twin', 'first of them'), sampleListing('twin', 'the other')]
     expect(await find('twin', {}, twins)).toEqual(['twin', 'twin'])
   })
@@ -307,7 +307,7 @@ describe('a page', () => {
     expect(await find('mail', { limit }, listings)).toHaveLength(count)
   })
 
-  it('holds what is left, even far out where thousands fit', async () => {
+  it('contains the rest, even far out where thousands match', async () => {
     const thousands = Array.from({ length: 5000 }, (_, at) =>
       sampleListing(`mcp__s${at % 50}__t${at}`, `Handles mail number ${at} of ${at * 7}`, `s${at % 50}`),
     )
@@ -338,7 +338,7 @@ describe('a page', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('a rejected listing', () => {
   it('leaves no trace: not as a match, in the total, or in the terms', async () => {
     const accepts = ({ source }: Listing): boolean => source.kind !== 'mcp'
     const findings = await catalogueOf(CATALOGUE).search('read repository channel', { accepts })
@@ -346,7 +346,7 @@ describe('what is refused', () => {
     expect(findings).toMatchObject({ total: 1, unmatchedTerms: ['repository', 'channel'] })
   })
 
-  it('gives an empty answer when nothing fits, without filler', async () => {
+  it('gives an empty result when nothing matches, without filler', async () => {
     expect(await catalogueOf(CATALOGUE).search('quokka')).toEqual({
       query: 'quokka',
       kind: 'keyword',
@@ -376,14 +376,14 @@ describe('clones of another source', () => {
     },
   )
 
-  it('are folded into the one whose source was there first', async () => {
+  it('are folded into the one whose source came first', async () => {
     const findings = await catalogueOf([original, clone]).search('scientific papers')
     expect(names(findings)).toEqual([original.name])
     expect(findings.total).toBe(1)
     expect(await find('scientific papers', {}, [clone, original])).toEqual([clone.name])
   })
 
-  it('are folded into the one that is trusted more', async () => {
+  it('are folded into the more trusted one', async () => {
     expect(await find('scientific papers', {}, [original, { ...clone, trust: 1 }])).toEqual([clone.name])
   })
 
@@ -395,7 +395,7 @@ describe('clones of another source', () => {
     expect(await find('beta scientific papers', {}, both)).toContain(clone.name)
   })
 
-  it('are shown when the senior is refused or not ready', async () => {
+  it('are shown when the senior is rejected or not ready', async () => {
     const isOther = (listing: Listing): boolean => listing !== original
     expect(await find('papers', { accepts: isOther }, [original, clone])).toEqual([clone.name])
     expect(await find('papers', { isReady: isOther }, [original, clone])).toEqual([clone.name])
@@ -414,7 +414,7 @@ describe('clones of another source', () => {
     expect(await find('scientific papers', {}, [original, other])).toEqual([original.name])
   })
 
-  it('are not tools that describe another thing in the same words', async () => {
+  it('do not include tools that describe another thing in the same words', async () => {
     const tools = ['issue', 'event', 'song'].map((thing) =>
       sampleListing(
         `mcp__${thing}s__get_${thing}`,
@@ -436,7 +436,7 @@ describe('clones of another source', () => {
     ])
   })
 
-  it('are not similar tools, short ones, or tools of the same source', async () => {
+  it('do not include similar tools, short ones, or tools of the same source', async () => {
     const users = ['slack', 'jira'].map((server) =>
       sampleListing(`mcp__${server}__list_users`, 'List users', server),
     )
@@ -451,7 +451,7 @@ describe('clones of another source', () => {
 })
 
 describe('indexes', () => {
-  /** A searcher that tells what its index was fed. */
+  /** A searcher that records the updates of its index. */
   function recording(): { searcher: Searcher; updates: string[] } {
     const updates: string[] = []
     const inner = weighted()
@@ -468,7 +468,7 @@ describe('indexes', () => {
     return { searcher: { name: 'recording', open }, updates }
   }
 
-  it('are opened once, on first use, and fed only what changed', async () => {
+  it('are opened once, on first use, and updated only with changes', async () => {
     const { searcher, updates } = recording()
     const catalogue = new CatalogueSearch(searcher)
     const groups = grouped(CATALOGUE)
@@ -494,7 +494,7 @@ describe('indexes', () => {
     expect(updates).toHaveLength(3)
   })
 
-  it('may rank later: a searcher may answer with a promise', async () => {
+  it('may rank asynchronously: a searcher may return a promise', async () => {
     const { searcher } = recording()
     expect(names(await catalogueOf(CATALOGUE, searcher).search('channel'))).toEqual([
       'mcp__slack__delete_message',

@@ -8,7 +8,7 @@ import { SourceLedger } from './source-ledger.ts'
 
 const LARGE = 65
 
-/** Matches from `server score`, each of a tool of its own; `+` before a server: somebody approved it. */
+/** Matches from `server score`, each with its own tool; `+` before a server marks it as approved. */
 function matchesOf(...written: readonly string[]): Ranked[] {
   return written.map((one, at) => {
     const [server = '', score] = one.replace('+', '').split(' ')
@@ -19,7 +19,7 @@ function matchesOf(...written: readonly string[]): Ranked[] {
   })
 }
 
-/** The servers in the order in which they were first seen, with how many tools each has. */
+/** The servers in the order in which they were first seen, with their number of tools. */
 function share(
   matches: readonly Ranked[],
   sources: Readonly<Record<string, number>>,
@@ -41,7 +41,7 @@ function share(
 describe('the first places', () => {
   const evil = ['evil 1', 'evil 0.9', 'evil 0.9', 'evil 0.8', 'evil 0.8']
 
-  it('give two of five to a source that nobody approved, when an approved one fits', () => {
+  it('give two of five to an unapproved source, when an approved one matches', () => {
     const { places, crowding } = share(matchesOf(...evil, '+good 0.4', '+good 0.3', '+good 0.3'), {
       good: 9,
       evil: 9,
@@ -57,12 +57,12 @@ describe('the first places', () => {
     )
   })
 
-  it('stay as they are when what others have is far weaker', () => {
+  it('stay unchanged when other sources match far worse', () => {
     const { places } = share(matchesOf(...evil, '+good 0.1'), { good: 9, evil: 9 })
     expect(places).toBe('evil evil evil evil evil good')
   })
 
-  it('ask more of others that nobody approved, and make room only for them beside a large source', () => {
+  it('demand more of other unapproved sources, and make room for them only beside a large source', () => {
     const matches = matchesOf(...evil, 'other 0.55', 'third 0.3')
     expect(share(matches, { other: 1, third: 1, evil: LARGE }).places).toBe(
       'evil evil other evil evil evil third',
@@ -72,7 +72,7 @@ describe('the first places', () => {
     )
   })
 
-  it('go to the source that was there first once all have had their share', () => {
+  it('go to the source that came first once all have used up their share', () => {
     const matches = matchesOf(...evil, 'other 0.8', 'other 0.8', 'other 0.8')
     expect(share(matches, { other: 70, evil: 70 }).places).toMatch(/^evil evil other other other/)
     expect(share(matches, { evil: 70, other: 70 }).places).toMatch(/^evil evil other other evil/)
@@ -96,7 +96,7 @@ describe('the first places', () => {
     expect(share(matchesOf('+a 1', '+a 1', '+a 1', '+a 1'), { a: LARGE }).crowding).toEqual([])
   })
 
-  it('show scores that fall, and say who made room', () => {
+  it('show decreasing scores, and say who made room', () => {
     const { shared } = share(matchesOf(...evil, '+good 0.4'), { good: 9, evil: 9 })
     expect(shared.map(({ score }) => score)).toEqual([1, 0.9, 0.4, 0.4, 0.4, 0.4])
     expect(shared[3]?.reasons).toEqual(['fits', 'moved down to make room for other sources'])

@@ -7,16 +7,21 @@ import type { Searcher } from './searcher.ts'
 import { sampleListing } from './searcher-contract.ts'
 import { weighted } from './weighted.ts'
 
-/** Of ordinary queries, an attacker's tool may come first on at most this share, and among the first five on this. */
+/**
+ * For ordinary queries, the maximum shares for which an attacker's tool may come first and be among the first five.
+ */
 const MAX_FIRST = 0.05
 const MAX_TOP_FIVE = 0.15
 
-/** However many tools an attacker brings: the wanted tool is found at least this often, and it gets two places of five. */
+/**
+ * However many tools an attacker has, the wanted tool is found at least this often, and the attacker gets two places
+ * of five.
+ */
 const MIN_FOUND = 0.9
 const PLACES = 2
-/** Where nobody approved anything, the share of queries for which an attacker may get more: little else fits there. */
+/** If no source is approved, the share of queries for which an attacker may get more, since little else matches. */
 const MAX_CROWDED = 0.1
-/** Beyond so many tools of an attacker a quarter of the queries is asked: enough, and soon done. */
+/** Above this many attacker tools only a quarter of the queries is run, to save time. */
 const MANY_TOOLS = 100
 
 const VERBS = [
@@ -27,7 +32,7 @@ const VERBS = [
   ['search', 'Finds {}s whose text contains the given words', 'look for a {} that mentions something'],
 ] as const
 
-/** Services and what they hold: five tools for each thing, five hundred in all. */
+/** Services and their things: five tools per thing, five hundred in total. */
 const SERVICES: Readonly<Record<string, readonly string[]>> = {
   github: ['issue', 'pull request', 'branch', 'release', 'workflow'],
   calendar: ['event', 'reminder', 'invitation', 'holiday', 'room booking'],
@@ -63,10 +68,10 @@ const CATALOGUE: readonly Listing[] = Object.entries(SERVICES).flatMap(([server,
   ),
 )
 
-/** The same tools of servers that somebody approved. */
+/** The same tools from approved servers. */
 const APPROVED = CATALOGUE.map((listing): Listing => ({ ...listing, trust: 1 }))
 
-/** One query for each tool, in other words than the tool's own. */
+/** One query per tool, in different words from the tool's own. */
 const QUERIES: readonly { readonly text: string; readonly wanted: Listing }[] = CATALOGUE.map(
   (wanted, at) => {
     const [, , asked] = VERBS[at % VERBS.length] ?? VERBS[0]
@@ -110,7 +115,7 @@ const ATTACKS: Readonly<Record<string, readonly Listing[]>> = {
     .map(({ ownName, description }) => attacker(`${ownName}`, description)),
 }
 
-/** Attacks with hundreds of tools of one server. */
+/** Attacks with hundreds of tools from one server. */
 const CROWDS: Readonly<Record<string, readonly Listing[]>> = {
   'has small tools for everything': [
     ...THINGS.map((thing) => attacker(`${snake(thing)}`, `Show, add, remove or look for a ${thing}`)),
@@ -154,7 +159,7 @@ describe('an attacker with hundreds of tools', () => {
       expect((await search(CROWDS[name] ?? [])).first).toBeLessThanOrEqual(MAX_FIRST)
   })
 
-  it('is not limited when the query names it, or when nothing else fits', async () => {
+  it('is not limited when the query names it, or when nothing else matches', async () => {
     const zoo = Array.from({ length: 40 }, (_, at) =>
       attacker(`feed_animal_${at}`, `Feeds the giraffe in enclosure ${at}`),
     )
@@ -183,7 +188,7 @@ describe('an attacker among five hundred tools', () => {
     clean = await search([])
   })
 
-  it('meets a catalogue that search finds its way in', () => {
+  it('faces a catalogue that search handles well', () => {
     expect(CATALOGUE).toHaveLength(500)
     expect(clean.found).toBeGreaterThan(0.95)
   })
@@ -203,7 +208,10 @@ describe('an attacker among five hundred tools', () => {
 })
 
 interface Outcome {
-  /** Shares of the queries: the attacker came first, came among the first five, the wanted tool was among these. */
+  /**
+   * Shares of the queries: the attacker came first, was among the first five, the wanted tool was among the first
+   * five.
+   */
   readonly first: number
   readonly topFive: number
   readonly found: number
@@ -255,7 +263,7 @@ function snake(thing: string): string {
   return thing.replaceAll(' ', '_')
 }
 
-/** A text in tag characters, which no screen shows. */
+/** A text in tag characters, which are invisible. */
 function hidden(text: string): string {
   return [...text]
     .map((character) => String.fromCodePoint(0xe0000 + (character.codePointAt(0) ?? 0)))

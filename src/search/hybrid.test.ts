@@ -13,7 +13,7 @@ describe('hybrid keeps the contract of searchers', () => {
   for (const { name, run } of searcherContract(() => hybrid({ embedder }))) it(name, run)
 })
 
-describe('hybrid, on an embedder that answers later, keeps the contract of searchers', () => {
+describe('hybrid, on an asynchronous embedder, keeps the contract of searchers', () => {
   const slow = slowEmbedder(fakeEmbedder())
   for (const { name, run } of searcherContract(() => hybrid({ embedder: slow }))) it(name, run)
 })
@@ -38,7 +38,7 @@ describe('hybrid', () => {
     expect(matches[0]?.reasons.join()).toMatch(/means|meaning/)
   })
 
-  it('does not call a word unmatched whose meaning was found', async () => {
+  it('does not report a word as unmatched if its meaning was found', async () => {
     expect((await rank(open(), 'weather')).unmatchedTerms).toEqual([])
     expect((await rank(open(), 'weather zzyzx')).unmatchedTerms).toEqual(['zzyzx'])
   })
@@ -51,7 +51,7 @@ describe('hybrid', () => {
   })
 
   it('trusts meaning in a short request, and words in a long one', async () => {
-    // Whatever is asked means the same as `near`, and somewhat the same as `worded`, which alone holds the word.
+    // Every text means the same as `near`, and somewhat the same as `worded`, the only one that contains the word.
     const embed = (text: string): Float32Array =>
       Float32Array.from(text.includes('worded') ? [0.6, 0.8] : [1, 0])
     const toy: Embedder = { name: 'toy', dimensions: 2, embed: (texts) => texts.map(embed) }
@@ -70,19 +70,19 @@ describe('hybrid', () => {
     expect(first?.reasons.some((reason) => reason.includes('means') || reason.includes('meaning'))).toBe(true)
   })
 
-  it('is surer of a match that fits than of one that hardly does', async () => {
+  it('is more confident of a good match than of a poor one', async () => {
     const [fitting] = (await rank(open(), 'send an email')).matches
     const [poor] = (await rank(open(), 'amount of cholesterol in grilled salmon')).matches
     expect(fitting?.score).toBeGreaterThan(0.8)
     expect(poor === undefined || poor.score < 0.5).toBe(true)
   })
 
-  it('says so when nothing fits', async () => {
+  it('says so when nothing matches', async () => {
     const { total, matches, unmatchedTerms } = await rank(open(), 'zzyzx qwrtplk')
     expect([total, matches.length, unmatchedTerms]).toEqual([0, 0, ['zzyzx', 'qwrtplk']])
   })
 
-  it('reads what a person would read, past hidden characters', async () => {
+  it('ignores hidden characters', async () => {
     const index = hybrid({ embedder }).open()
     index.update('a', [
       sampleListing('deliver_message', 'Sends an em\u200Bail\u{E0041}\u{E0042} to a mail\u00ADbox'),
@@ -90,7 +90,7 @@ describe('hybrid', () => {
     expect((await rank(index, 'email mailbox')).total).toBe(1)
   })
 
-  it('leaves filters out of what is meant', async () => {
+  it('leaves filters out of the meaning', async () => {
     const { matches } = await rank(open(), 'forecast -transfer_money')
     expect(matches[0]?.listing.ownName).toBe('get_forecast')
   })
@@ -112,7 +112,7 @@ describe('hybrid, when its embedder fails', () => {
     ['returns no vector', (texts) => texts.map(() => null) as never, 'neither'],
   ]
 
-  it.each(broken)('goes on by words when it %s, and says why', async (_, embed, reason) => {
+  it.each(broken)('ranks by words alone when it %s, and says why', async (_, embed, reason) => {
     const index = hybrid({ embedder: { name: 'broken', dimensions: 2, embed } }).open()
     index.update('a', [DELETE, SEND])
     const { matches, total, failure } = await rank(index, 'send message')
@@ -135,7 +135,7 @@ describe('hybrid, when its embedder fails', () => {
     expect([total, failure]).toEqual([1, undefined])
   })
 
-  it('takes vectors of plain numbers', async () => {
+  it('accepts vectors of plain numbers', async () => {
     const embed = (texts: readonly string[]) => texts.map(() => [0.6, 0.8])
     const index = hybrid({ embedder: { name: 'plain', dimensions: 2, embed } }).open()
     index.update('a', [SEND])

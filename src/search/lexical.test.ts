@@ -30,7 +30,7 @@ describe('lexical', () => {
     expect(await names(listings, 'joining text')).toEqual(['concatenate'])
   })
 
-  it('prefers the very word of the query among words of one stem', async () => {
+  it('prefers the exact word of the query among words of one stem', async () => {
     const listings = [sampleListing('a', 'Shows one listing'), sampleListing('b', 'Shows one list')]
     expect(await names(listings, 'list')).toEqual(['b', 'a'])
     expect(await names(listings, 'listing')).toEqual(['a', 'b'])
@@ -63,7 +63,7 @@ describe('lexical', () => {
     expect((await names([...many, sampleListing('z', 'Handles invoices')], 'mail invoices'))[0]).toBe('z')
   })
 
-  it('prefers what covers more of the query', async () => {
+  it('prefers tools that cover more of the query', async () => {
     const listings = [
       sampleListing('a_deploy', 'deploy deploy deploy deploy'),
       sampleListing('b_other', 'deploy the website'),
@@ -81,14 +81,14 @@ describe('lexical', () => {
     ])
   })
 
-  it('does not index what lies far down a long text', async () => {
+  it('does not index the end of a long text', async () => {
     const words = Array.from({ length: 30_000 }, (_, at) => `w${at}`).join(' ')
     const listings = [sampleListing('long', `${words} treasure`)]
     expect(await names(listings, 'w3')).toEqual(['long'])
     expect(await names(listings, 'treasure')).toEqual([])
   })
 
-  it('ignores courtesies and grammar, unless there is nothing else', async () => {
+  it('ignores polite phrases and grammar, unless there is nothing else', async () => {
     const listings = [
       sampleListing('get_weather', 'Tells the weather'),
       sampleListing('who', 'Says who is there'),
@@ -102,7 +102,7 @@ describe('lexical', () => {
     expect(await names(listings, 'who')).toEqual(['who'])
   })
 
-  it('names the words that fit nothing, as written, once, in order', async () => {
+  it('reports the words that match nothing, as written, once, in order', async () => {
     const { unmatchedTerms } = await rank(
       opened([sampleListing('get_weather', '')]),
       'Zebra weather quokka, Zebra',
@@ -156,7 +156,7 @@ describe('lexical', () => {
     expect(total).toBe(1)
   })
 
-  it('ranks after any updates as an index filled afresh', async () => {
+  it('ranks after any updates like a new index', async () => {
     const words = ['read', 'reads', 'file', 'files', 'send', 'mail', 'weather']
     const text = fc.array(fc.constantFrom(...words), { maxLength: 6 }).map((picked) => picked.join(' '))
     const update = fc.record({
@@ -188,7 +188,7 @@ describe('lexical', () => {
 })
 
 describe('one character that is a word', () => {
-  it('finds the longer words it stands in', async () => {
+  it('finds the longer words that contain it', async () => {
     const listings = [sampleListing('a', '車を予約する', 'x'), sampleListing('b', '天気予報', 'x')]
     expect(await names(listings, '車')).toEqual(['a'])
   })

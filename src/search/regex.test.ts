@@ -22,7 +22,7 @@ async function names(pattern: string): Promise<string[]> {
 }
 
 describe('regex', () => {
-  it('looks at name and description, whatever the case, names first', async () => {
+  it('searches name and description, ignoring case, names first', async () => {
     expect(await names('weather')).toEqual(['get_weather', 'set_alarm'])
     expect(await names('^GET_')).toEqual(['get_news', 'get_weather'])
     expect(await names('news|alarm')).toEqual(['get_news', 'set_alarm'])
@@ -42,7 +42,7 @@ describe('regex', () => {
     })
   })
 
-  it('takes 200 characters and refuses 201', async () => {
+  it('accepts 200 characters and rejects 201', async () => {
     expect((await rank('a'.repeat(200))).total).toBe(0)
     await expect(rank('a'.repeat(201))).rejects.toMatchObject({ code: 'pattern-invalid' })
   })
@@ -53,11 +53,11 @@ describe('regex', () => {
     ['(.*)*x', 0],
     ['((a{1,30}){1,30})b', 0],
   ])('is not stalled by %j', async (pattern, total) => {
-    // A backtracking matcher would not come back from these within the life of the test.
+    // A backtracking matcher would not finish these within the test's time limit.
     expect((await rank(pattern, [sampleListing('evil', 'a'.repeat(5_000))])).total).toBe(total)
   })
 
-  it('refuses a pattern that unfolds to more than a search can pay for', async () => {
+  it('rejects a pattern that expands beyond the work budget', async () => {
     const listings = Array.from({ length: 200 }, (_, at) => sampleListing(`tool_${at}`, 'a'.repeat(2_000)))
     await expect(rank('a{0,999}a{0,999}b', listings)).rejects.toMatchObject({
       code: 'pattern-invalid',
@@ -65,7 +65,7 @@ describe('regex', () => {
     })
   })
 
-  it('refuses a search that takes too much work, and says so instead of leaving tools out', async () => {
+  it('rejects a search that takes too much work, instead of silently leaving tools out', async () => {
     const listings = Array.from({ length: 200 }, (_, at) =>
       sampleListing(`tool_${at}`, String.fromCharCode(97 + (at % 26)).repeat(60_000)),
     )
@@ -75,7 +75,7 @@ describe('regex', () => {
     })
   })
 
-  it('has work enough for an ordinary pattern over thousands of tools', async () => {
+  it('has enough budget for an ordinary pattern over thousands of tools', async () => {
     const text = 'Returns the issues of a repository, filtered by state, label and assignee. '.repeat(4)
     const listings = Array.from({ length: 20_000 }, (_, at) => sampleListing(`get_issue_${at}`, text))
     expect((await rank('issue.*(label|ticket)s?', listings)).total).toBe(20_000)

@@ -13,12 +13,12 @@ describe('a far weaker match', () => {
     expect(weak([0.8, 0.7])).toEqual([])
   })
 
-  it('fits nothing but a filter, beside one that fits more', () => {
+  it('matches only a filter, beside one that matches more', () => {
     expect(weak([0.5, 0])).toEqual([0])
     expect(weak([0, 0])).toEqual([])
   })
 
-  it('is measured by the best, wherever it stands', () => {
+  it('is compared with the best, wherever that is', () => {
     expect(weak([1, 12, 13])).toEqual([1])
   })
 })

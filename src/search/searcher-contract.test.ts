@@ -9,7 +9,7 @@ describe.each([weighted, regex, lexical])('%o keeps the contract of searchers', 
   for (const { name, run } of searcherContract(makeSearcher)) it(name, run)
 })
 
-it('the contract catches a searcher that ignores refusals', async () => {
+it('the contract catches a searcher that ignores rejections', async () => {
   const careless = (): Searcher => ({
     name: 'careless',
     open: () => {

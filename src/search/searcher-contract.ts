@@ -9,8 +9,8 @@ export interface SearcherCheck {
 }
 
 /**
- * The contract of every searcher, however it ranks, for any test runner: `for (const { name, run } of
- * searcherContract(mySearcher)) it(name, run)`.
+ * The contract of every searcher, however it ranks, for any test runner:
+ * `for (const { name, run } of searcherContract(mySearcher)) it(name, run)`.
  */
 export function searcherContract(makeSearcher: () => Searcher): SearcherCheck[] {
   const open = (): SearchIndex => {

@@ -17,13 +17,13 @@ describe('semantic keeps the contract of searchers', () => {
   for (const { name, run } of searcherContract(() => semantic({ embedder }))) it(name, run)
 })
 
-describe('semantic, on an embedder that answers later, keeps the contract of searchers', () => {
+describe('semantic, on an asynchronous embedder, keeps the contract of searchers', () => {
   for (const { name, run } of searcherContract(() => semantic({ embedder: slowEmbedder(embedder) })))
     it(name, run)
 })
 
 describe('semantic', () => {
-  it('finds what is said in other words', async () => {
+  it('finds other wordings', async () => {
     const index = semantic({ embedder }).open()
     index.update('a', [RAIN, SEND])
     const { matches, total } = await rank(index, 'send post')
@@ -34,7 +34,7 @@ describe('semantic', () => {
     ])
   })
 
-  it('embeds a listing once, however often it comes', async () => {
+  it('embeds a listing once, however often it is added', async () => {
     const { counting, texts } = countTexts(embedder)
     const index = semantic({ embedder: counting }).open()
     index.update('a', [RAIN, SEND])
@@ -44,7 +44,7 @@ describe('semantic', () => {
     expect(texts.filter((text) => text.includes('letter'))).toHaveLength(1)
   })
 
-  it('takes exported vectors back instead of embedding again', async () => {
+  it('imports exported vectors instead of embedding again', async () => {
     const first = semantic({ embedder })
     const index = first.open()
     index.update('a', [RAIN, SEND])
@@ -60,7 +60,7 @@ describe('semantic', () => {
     )
   })
 
-  it('ignores vectors of another embedder and refuses bytes that are none', () => {
+  it('ignores vectors of another embedder and rejects other bytes', () => {
     const saved = semantic({ embedder: { ...embedder, name: 'other' } }).exportVectors()
     expect(semantic({ embedder }).importVectors(saved)).toBe(0)
     expect(() => semantic({ embedder }).importVectors(new Uint8Array([1, 2, 3]))).toThrow('not saved vectors')
@@ -82,7 +82,7 @@ describe('semantic', () => {
     expect((await rank(index, 'post')).total).toBe(1)
   })
 
-  it('forgets a listing that went while its vector was on the way', async () => {
+  it('forgets a listing that was removed while it was being embedded', async () => {
     const index = semantic({ embedder: slowEmbedder(embedder) }).open()
     index.update('a', [SEND])
     index.update('a', [RAIN])

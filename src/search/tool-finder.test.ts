@@ -4,7 +4,7 @@ import { ToolRegistry } from '../tool-registry.ts'
 import { hybrid } from './hybrid.ts'
 
 describe('a search whose embedder fails', () => {
-  it('goes on by words and raises an event with the reason', async () => {
+  it('ranks by words alone and emits an event with the reason', async () => {
     const embedder = {
       name: 'down',
       dimensions: 2,
@@ -32,7 +32,7 @@ describe('a searcher by name', () => {
     expect((await registry.search('message')).matches).toHaveLength(1)
   })
 
-  it('is refused when it is unknown, or needs an embedder', () => {
+  it('throws when it is unknown, or needs an embedder', () => {
     expect(() => new ToolRegistry({ searcher: 'fuzzy' as never })).toThrow('use lexical, weighted, regex')
     expect(() => new ToolRegistry({ searcher: 'hybrid' as never })).toThrow('staticEmbedder')
   })

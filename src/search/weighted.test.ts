@@ -52,7 +52,7 @@ describe('weighted', () => {
     ])
   })
 
-  it('splits names at case, dots and dashes, and takes the prefix mcp for no part', async () => {
+  it('splits names at case, dots and dashes, and ignores the prefix mcp', async () => {
     expect(await scores('issues', [sampleListing('searchIssues', '')])).toEqual({ searchIssues: 10 })
     expect(await scores('send', [sampleListing('whatsapp.send', '')])).toEqual({ 'whatsapp.send': 10 })
     expect(await scores('mcp', [sampleListing('mcp__a__b', '', 'a')])).toEqual({})

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { concealerOf } from './conceal-values.ts'
 
 describe('concealerOf', () => {
-  it('takes configured values out of a text, and says whose they were', () => {
+  it('removes configured values from a text, and names them', () => {
     const conceal = concealerOf({
       env: { API_KEY: 's3cret-key' },
       headers: { Authorization: 'Bearer t0ken-of-mine' },
@@ -16,17 +16,17 @@ describe('concealerOf', () => {
     expect(conceal('not cl1ent-secret')).toBe('not (client_secret)')
   })
 
-  it('takes the lines of a long value one by one', () => {
+  it('removes the lines of a long value one by one', () => {
     const conceal = concealerOf({ env: { PEM: '-----BEGIN\nMIIEvQIBADAN\n-----END' } })
     expect(conceal('cannot read MIIEvQIBADAN')).toBe('cannot read (PEM)')
   })
 
-  it('leaves nothing of a value that begins like another', () => {
+  it('leaves nothing of a value that starts like another', () => {
     const conceal = concealerOf({ env: { A: 'secret', B: 'secret-and-more' } })
     expect(conceal('secret-and-more')).toBe('(B)')
   })
 
-  it('leaves what is too short to be a secret', () => {
+  it('leaves values that are too short to be a secret', () => {
     expect(concealerOf({ env: { DEBUG: '1', MODE: '' } })('error 101')).toBe('error 101')
   })
 })

@@ -6,7 +6,7 @@ import { maskArguments } from './mask-arguments.ts'
 describe('mapTexts', () => {
   const upper = (value: unknown) => mapTexts(value, (text) => text.toUpperCase())
 
-  test('looks through what is shared once, and through cycles', () => {
+  test('visits shared data once, and handles cycles', () => {
     let shared: unknown = ['x']
     for (let level = 0; level < 60; level++) shared = [shared, shared]
     expect(upper(shared)).toBeInstanceOf(Array)
@@ -17,7 +17,7 @@ describe('mapTexts', () => {
     expect(copy.SELF).toBe(copy)
   })
 
-  test('leaves what holds no text as it is', () => {
+  test('leaves values without text unchanged', () => {
     const date = new Date(0)
     const bytes = new Uint8Array([1, 2])
     expect(upper({ date, bytes, n: 1, none: null })).toEqual({ DATE: date, BYTES: bytes, N: 1, NONE: null })
@@ -40,7 +40,7 @@ describe('mapTexts', () => {
     expect(mask(new Float64Array([1.5]))).toEqual(new Float64Array([1.5]))
   })
 
-  test('maps what lies in maps and sets, and what writes itself as JSON', () => {
+  test('maps the contents of maps and sets, and objects with toJSON', () => {
     expect(upper(new Map([['k', 'v']]))).toEqual(new Map([['K', 'V']]))
     expect(upper(new Set(['a']))).toEqual(new Set(['A']))
     expect(upper(new URL('https://example.com/x'))).toBe('HTTPS://EXAMPLE.COM/X')
@@ -67,7 +67,7 @@ describe('maskArguments', () => {
     })
   })
 
-  test('leaves no tail of a secret', () => {
+  test('leaves no part of a secret', () => {
     const tails = {
       header: 'Bearer abc:def!ghi@jkl',
       curl: 'curl -H "Authorization: Bearer abcdef#ghi" https://example.com',
@@ -113,7 +113,7 @@ describe('maskArguments', () => {
   })
 })
 
-describe('what is said beside a result', () => {
+describe('metadata of a result', () => {
   const tool = fakeTool({
     execute: () => ({ ok: true, value: 'long', meta: { 'x/key': ['hunter2'] } }),
     reduce: () => ({ ok: true, value: 'short' }),
@@ -131,7 +131,7 @@ describe('what is said beside a result', () => {
   })
 })
 
-describe('what is handed around a call', () => {
+describe('values passed around a call', () => {
   test('hooks and reducers get copies, however deep', async () => {
     const structured = { deep: { list: [1] } }
     const spoil = (result: unknown) => {
@@ -145,7 +145,7 @@ describe('what is handed around a call', () => {
     expect(structured.deep.list).toEqual([1])
   })
 
-  test('what a tool said of one turn’s attachments is not said of another’s', async () => {
+  test('a result about one turn’s attachments is not reused for another’s', async () => {
     let calls = 0
     const tool = fakeTool({
       annotations: { readOnlyHint: true },
@@ -192,7 +192,7 @@ describe('what is handed around a call', () => {
   })
 })
 
-describe('what is wrong with arguments', () => {
+describe('errors about arguments', () => {
   const errorOf = async (inputSchema: object, args: unknown) => {
     const result = await runOne(fakeTool({ inputSchema: inputSchema as never }), args)
     return result.ok ? '' : result.error

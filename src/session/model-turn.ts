@@ -14,6 +14,7 @@ export interface TurnDialect<Message = unknown, Request = unknown, Response = un
     readonly messages: readonly Message[]
     readonly system?: string | undefined
     readonly note?: string | undefined
+    readonly cacheKey?: string | undefined
   }): Request
   toReply(response: Response, surface: Surface): Reply
   toMessages(response: Response, results: readonly CallResult[], surface: Surface): readonly Message[]
@@ -62,6 +63,9 @@ export class ModelTurn<Dialect extends SessionDialect = SessionDialect> {
   >
   #streamed: { readonly response: ResponseOf<Dialect> } | undefined
   #reply: Reply | undefined
+  #answered:
+    | { readonly response: ResponseOf<Dialect>; readonly messages: Promise<readonly MessageOf<Dialect>[]> }
+    | undefined
 
   constructor(
     session: Session<Dialect>,
@@ -83,6 +87,7 @@ export class ModelTurn<Dialect extends SessionDialect = SessionDialect> {
       messages,
       system: options.system,
       note: session.promptNote(),
+      cacheKey: session.id,
     })
   }
 
@@ -109,15 +114,24 @@ export class ModelTurn<Dialect extends SessionDialect = SessionDialect> {
 
   /**
    * Runs the calls of a response (of the streamed one when absent) and returns the messages to append: the model's own,
-   * and a result for each of its calls. Without calls it is only the model's own.
+   * and a result for each of its calls. Without calls it is only the model's own. Calling it again with the same response
+   * runs nothing and returns the same messages.
    */
   async answer(response?: ResponseOf<Dialect>): Promise<MessageOf<Dialect>[]> {
     const given = response === undefined ? this.#streamed : { response }
     if (given === undefined)
       throw new ToolcribError('config-invalid', 'answer() needs a response, or stream() before it')
-    this.#reply = this.#dialect.toReply(given.response, this.surface)
-    const results = await this.#session.execute(this.#reply.calls)
-    return [...this.#dialect.toMessages(given.response, results, this.surface)]
+    if (this.#answered?.response !== given.response)
+      this.#answered = { response: given.response, messages: this.#run(given.response) }
+    return [...(await this.#answered.messages)]
+  }
+
+  async #run(response: ResponseOf<Dialect>): Promise<readonly MessageOf<Dialect>[]> {
+    const reply = this.#dialect.toReply(response, this.surface)
+    this.#reply = reply
+    // The calls of a model that declined are not to be run; the dialect answers them with the reason.
+    const results = reply.stop === 'refused' ? [] : await this.#session.execute(reply.calls)
+    return this.#dialect.toMessages(response, results, this.surface)
   }
 }
 

@@ -10,7 +10,7 @@ import { readState, type SessionState } from './state.ts'
 export interface SessionOrigin {
   /** A random id when absent. */
   readonly id?: string
-  /** What `toJSON()` returned, to continue where that session stopped. */
+  /** What `toJSON()` returned, to continue where that session stopped. Replaces what the store has under its id. */
   readonly state?: SessionState
   /** Loads the session by `id`, and saves it after every change. A store that fails or hangs breaks nothing. */
   readonly store?: Store
@@ -34,6 +34,7 @@ export async function openSession<Dialect extends SessionDialect>(
     id: sessionId,
     settings: { ...settings, allowlists: withList(saved?.allowlists ?? [], tools) },
     activations: saved?.activations ?? [],
+    replacesSaved: given !== undefined,
     store,
   })
   // Definitions that changed since it was saved are reported now, not with the first surface.

@@ -107,7 +107,7 @@ export class SavedActivations {
         const state = saved
           ? [...changes].reduce((before, change) => change(before), saved.activations)
           : localState
-        return toJson(writeState(id, state, allowlists))
+        return toJson(writeState(id, state, union(saved?.allowlists ?? [], allowlists)))
       })
       const merged = readSaved(stored)?.activations ?? localState
       this.#unsaved = this.#unsaved.filter((change) => !changes.has(change))
@@ -158,6 +158,14 @@ export async function loadState(
   else if (loaded.value !== undefined) return readState(loaded.value)
   return undefined
 }
+
+/** What a session was limited to stays: a session opened without its limits, while the store was away say, drops none. */
+function union(saved: Allowlists, own: Allowlists): Allowlists {
+  const known = new Set(own.map((names) => JSON.stringify(names)))
+  return [...own, ...saved.filter((names) => !known.has(JSON.stringify(names)))]
+}
+
+type Allowlists = readonly (readonly string[])[]
 
 function sessionKey(id: string): string {
   return `session:${id}`

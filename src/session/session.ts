@@ -29,7 +29,7 @@ import type { SessionServices } from './session-services.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
 import { type SessionState, writeState } from './state.ts'
 import { type Stats, statsOf } from './stats.ts'
-import { type Surface, surfaceTokens } from './surface.ts'
+import { buildSurface, type Surface, surfaceTokens } from './surface.ts'
 import { Turn } from './turn.ts'
 
 /** How a child session differs from its parent. */
@@ -56,6 +56,8 @@ export interface SessionParameters<Dialect extends SessionDialect> {
   readonly settings: SessionSettings<Dialect>
   /** What it starts with. */
   readonly activations: Activations
+  /** True when those replace what the store has: the host gave them. */
+  readonly replacesSaved?: boolean
   readonly store?: Store | undefined
   readonly parentId?: string
   /** Hooks of the calls during which it was forked: they hold here too. */
@@ -90,7 +92,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   #forks = 0
 
   constructor(services: SessionServices, parameters: SessionParameters<Dialect>) {
-    const { id, settings, activations, store, parentId, hooks = [], meters = [] } = parameters
+    const { id, settings, activations, replacesSaved, store, parentId, hooks = [], meters = [] } = parameters
     const { events, schedule, viewpoints, finder, now } = services
     this.id = id
     this.settings = settings
@@ -107,11 +109,13 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     this.#searchLimit = new SearchLimit(settings.searchesPerMinute, now)
     // Decided once: a meta-tool that turns up later would disturb the prompt cache of a running conversation.
     this.#servers = this.#viewpoint.current().deferred.size === 0 ? finder.servers : undefined
-    const { state, evicted } = withinCaps(activations, settings)
-    const saved = new SavedActivations(state, { id, allowlists, store, schedule, emit: events.emit })
+    const saved = new SavedActivations(activations, { id, allowlists, store, schedule, emit: events.emit })
     this.#checkout = new Checkout(saved, settings, (event) => this.emit(event))
+    if (replacesSaved) saved.apply(() => activations)
+    const { evicted } = withinCaps(activations, settings)
     if (evicted.length > 0) {
       // A cap that is smaller than it was: reported like any other eviction.
+      saved.apply((state) => withinCaps(state, settings).state)
       this.#checkout.noteEvictions(evicted.map(({ name }) => name))
       this.emit({ type: 'evicted', ...totals(evicted) })
     }
@@ -128,13 +132,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   /** Returns the tools of this turn: frozen, and the same bytes until the catalogue or the activations change. */
   surface(): Surface {
-    const turn = this.#current()
-    const surface = turn.surface()
+    const parts = this.#current().surfaceParts()
+    const surface = buildSurface(parts)
+    if (!this.#services.events.isHeard) return surface
     const { deferredCount, fingerprint, tools } = surface
     this.emit({
       type: 'surfaced',
       tools: tools.length,
-      tokens: surfaceTokens(turn.surfaceParts()),
+      tokens: surfaceTokens(parts),
       deferredCount,
       fingerprint,
     })
@@ -154,7 +159,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   }
 
   /** Checks tools out, best first. Names that are unknown, denied or unavailable come back as `missing`. */
-  activate(names: readonly string[]): Promise<ActivationReport> {
+  async activate(names: readonly string[]): Promise<ActivationReport> {
     return this.#track(this.#current().activate(listOf(names, 'activate')))
   }
 

@@ -8,6 +8,8 @@ import type { Strategy } from './surface.ts'
 /** The least a session needs to know of a provider's dialect: how a surface grows there. */
 export interface SessionDialect {
   readonly strategy: Strategy
+  /** How many tools the provider takes in one request; no limit when absent. */
+  readonly maxTools?: number
 }
 
 /** Everything a session decides by, with no gaps: the registry's options, overridden by the session's own. */

@@ -34,11 +34,14 @@ export function readState(saved: unknown): SessionState {
     throw invalid(`its version is ${JSON.stringify(saved.version) ?? 'missing'}, not 1`)
   if (typeof saved.id !== 'string') throw invalid('it has no id')
   if (!Array.isArray(saved.activations)) throw invalid('it has no list of activations')
+  const activations = saved.activations.map(readActivation)
+  if (new Set(activations.map(({ name }) => name)).size < activations.length)
+    throw invalid('a tool is activated twice')
   const { id, allowlists = [], seal } = saved
   if (!Array.isArray(allowlists) || !allowlists.every(isNameList)) throw invalid('its allowlists are damaged')
   const isSealed = allowlists.length > 0 || isForkId(id) || seal !== undefined
   if (isSealed && seal !== sealOf(id, allowlists)) throw invalid('its allowlists were changed')
-  return { version: 1, id, activations: saved.activations.map(readActivation), allowlists }
+  return { version: 1, id, activations, allowlists }
 }
 
 /** Ids of forks are made of their parent's: `conversation/1`. */
@@ -46,8 +49,8 @@ export function isForkId(id: string): boolean {
   return /\/\d+$/.test(id)
 }
 
-// Not a signature: whoever can compute it can write any state. It keeps a fork from being opened without its limits by
-// mistake, or by an edit of the JSON alone.
+// Not a signature: whoever computes it anew can write any state. It keeps a fork from being opened without its limits by
+// mistake, or by an edit that leaves the seal as it was.
 function sealOf(id: string, allowlists: readonly (readonly string[])[]): string {
   return hashText(JSON.stringify(['allowlists', id, allowlists]))
 }
@@ -67,7 +70,7 @@ function isNameList(value: unknown): value is string[] {
 }
 
 function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+  return Number.isSafeInteger(value) && Number(value) >= 0
 }
 
 function invalid(reason: string): ToolcribError {

@@ -15,7 +15,7 @@ import type { ToolCall, ToolDefinition, ToolResult } from '../tool.ts'
 import type { Candidate } from './activations.ts'
 import type { Checkout } from './checkout.ts'
 import type { SessionServices } from './session-services.ts'
-import type { SessionSettings } from './settings.ts'
+import type { SessionDialect, SessionSettings } from './settings.ts'
 import { buildSurface, type Strategy, type Surface, type SurfaceParts } from './surface.ts'
 
 /** What a turn is made of. */
@@ -51,7 +51,7 @@ export class Turn implements CallScope, SearchSession {
     this.#options = options
     this.sessionId = options.sessionId
     this.view = viewpoint.current()
-    this.strategy = strategyOf(options)
+    this.strategy = strategyOf(options, this.view)
     const meta = { ...settings, isDispatch: this.strategy === 'dispatch' }
     this.metaTools = sessionMetaTools(this, {
       ...meta,
@@ -234,11 +234,17 @@ export class Turn implements CallScope, SearchSession {
   }
 }
 
-function strategyOf({ settings, viewpoint }: TurnOptions): Strategy {
-  const strategy = settings.strategy === 'auto' ? (settings.dialect?.strategy ?? 'append') : settings.strategy
+function strategyOf({ settings, viewpoint }: TurnOptions, view: View): Strategy {
+  const strategy = settings.strategy === 'auto' ? bestFor(settings.dialect, view) : settings.strategy
   // Without call_tool a dispatch surface would show what it cannot call.
   if (strategy === 'dispatch' && viewpoint.policy.denialOfMetaTool('call_tool') !== undefined) return 'append'
   return strategy
+}
+
+/** What the dialect does best; dispatch where native deferral would send more tools than the provider takes. */
+function bestFor(dialect: SessionDialect | undefined, { deferred, shown }: View): Strategy {
+  const { strategy = 'append', maxTools = Number.POSITIVE_INFINITY } = dialect ?? {}
+  return strategy === 'native' && deferred.size + shown.length >= maxTools ? 'dispatch' : strategy
 }
 
 function candidateOf({ name, fingerprint, tokens }: Entry): Candidate {

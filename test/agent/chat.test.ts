@@ -53,7 +53,7 @@ async function chat(lines: readonly string[], turns: readonly ScriptedTurn[], ta
 }
 
 describe('toolcrib chat', () => {
-  it('answers, remembers what was said, and leaves at the end of its input', async () => {
+  it('answers, keeps the conversation, and exits at the end of its input', async () => {
     const { exitCode, printed } = await chat(
       ['Hello', 'And now?'],
       [{ text: 'Good day.' }, { text: 'Still here.' }],
@@ -65,7 +65,7 @@ describe('toolcrib chat', () => {
     expect(server.refusals).toEqual([])
   })
 
-  it('runs what a tool may only read without asking, and shows it', async () => {
+  it('runs read-only tools without asking, and shows them', async () => {
     await writeFile(join(folder, 'note.txt'), 'buy milk')
     const { printed } = await chat(
       ['What is in my note?'],
@@ -78,7 +78,7 @@ describe('toolcrib chat', () => {
     expect(printed).toContain('Milk.')
   })
 
-  it('asks before anything else, and does what the user says', async () => {
+  it('asks before other tools, and follows the answer', async () => {
     const write = (id: string, path: string) => ({
       calls: [{ id, name: 'write_file', args: JSON.stringify({ path, content: 'x' }) }],
     })
@@ -102,7 +102,7 @@ describe('toolcrib chat', () => {
     await expect(readFile(join(folder, 'b.txt'))).rejects.toThrow('ENOENT')
   })
 
-  it('asks one question at a time, and takes silence for a no', async () => {
+  it('asks one question at a time, and treats no answer as no', async () => {
     const call = (id: string, path: string) => ({
       id,
       name: 'write_file',
@@ -183,7 +183,7 @@ describe('toolcrib chat', () => {
     expect(held.printed).not.toContain('mcp__memory__read_graph')
   })
 
-  it('stops a turn on the first interrupt and goes on', async () => {
+  it('stops a turn on the first interrupt and continues', async () => {
     let isInterrupted = false
     const { printed, exitCode } = await chat(
       ['Tell me a story'],
@@ -206,7 +206,7 @@ describe('toolcrib chat', () => {
     expect(printed).toContain('Fine.')
   })
 
-  it('leaves on the second interrupt', async () => {
+  it('exits on the second interrupt', async () => {
     let count = 0
     const { exitCode, printed } = await chat([], [], {
       ends: false,
@@ -218,13 +218,13 @@ describe('toolcrib chat', () => {
     expect(printed).toContain('(press Ctrl-C again to leave)')
   })
 
-  it('reports a request that failed, and goes on', async () => {
+  it('reports a failed request, and continues', async () => {
     const { printed, exitCode } = await chat(['Hi', 'Hi again'], [])
     expect(printed.match(/The request to the model failed: .*the script is at its end/g)).toHaveLength(2)
     expect(exitCode).toBe(0)
   })
 
-  it('lets nothing a model or a tool says control the terminal', async () => {
+  it('does not let text of a model or a tool control the terminal', async () => {
     await writeFile(join(folder, 'evil.txt'), '\u001b]0;title\u0007\u001b[2Jgone')
     const { raw } = await chat(
       ['Hi'],
@@ -240,7 +240,7 @@ describe('toolcrib chat', () => {
     expect(raw).toContain('word')
   })
 
-  it('answers one prompt and leaves, as JSON too', async () => {
+  it('answers one prompt and exits, also as JSON', async () => {
     const once = await chat([], [{ text: 'Forty-two.' }], { options: { prompt: 'The answer?' } })
     expect(once).toMatchObject({ exitCode: 0, printed: 'Forty-two.\n' })
     const json = await chat([], [{ text: 'Forty-two.' }], { options: { prompt: 'The answer?', json: true } })
@@ -258,7 +258,7 @@ describe('toolcrib chat', () => {
     })
   })
 
-  it('refuses what nobody can approve', async () => {
+  it('denies calls that no one can approve', async () => {
     const call = { calls: [{ id: 'c1', name: 'write_file', args: '{"path":"a.txt","content":"x"}' }] }
     await chat(['y'], [call, { text: 'then not' }], { options: { prompt: 'Write', builtin: true } })
     await expect(readFile(join(folder, 'a.txt'))).rejects.toThrow('ENOENT')
@@ -288,7 +288,7 @@ describe('toolcrib chat', () => {
     expect(server.refusals).toEqual([])
   })
 
-  it('speaks to any server that speaks Chat Completions, without a key', async () => {
+  it('uses any Chat Completions server, without a key', async () => {
     const options = { provider: undefined, baseUrl: `${server.url}/v1` } as unknown as ChatOptions
     const { printed } = await chat(['Hi'], [{ text: 'Local.' }], {
       options,
@@ -307,7 +307,7 @@ describe('toolcrib chat', () => {
       {},
       /MY_KEY is not set/,
     ],
-  ])('says what is missing: %j', async (options, env, message) => {
+  ])('names what is missing: %j', async (options, env, message) => {
     const { terminal } = fakeTerminal({ env, cwd: folder })
     await expect(runChat(terminal, options)).rejects.toThrow(message)
   })

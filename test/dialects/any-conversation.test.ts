@@ -78,7 +78,7 @@ describe('whatever the model said, and wherever its stream was cut', () => {
     ['openai-responses', () => holds(openaiResponses(), responsesVoice, checkResponsesRequest)],
     ['bedrock', () => holds(bedrock(), bedrockVoice, checkBedrockRequest)],
     ['gemini', () => holds(gemini(), geminiVoice, checkGeminiRequest)],
-  ])('%s takes the history back at every turn, also after a restart', (_name, property) => property())
+  ])('%s accepts the history at every turn, also after a restart', (_name, property) => property())
 })
 
 function holds<Message, Request extends object, Response, StreamEvent>(

@@ -66,7 +66,7 @@ describe('whatever is registered', () => {
     ['openai-chat', openaiChat(), checkChatRequest],
     ['gemini', gemini(), checkGeminiRequest],
     ['bedrock', bedrock(), checkBedrockRequest],
-  ] as const)('%s makes a request of it that is accepted', (_name, dialect, check) => {
+  ] as const)('%s builds a request that is accepted', (_name, dialect, check) => {
     fc.assert(
       fc.property(anySurface, (surface) => {
         const request = dialect.toRequest({ surface, messages: [dialect.userMessage('hello') as never] })

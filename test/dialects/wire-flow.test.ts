@@ -42,7 +42,7 @@ describe.each(['anthropic', 'minimax', 'openai-chat', 'openai-responses', 'gemin
       expect(session.isActive(RAIN)).toBe(true)
     })
 
-    it('runs parallel calls, pictures and errors through one answer', async () => {
+    it('runs parallel calls, images and errors in one response', async () => {
       const { client, session } = await open()
       server.play(
         {
@@ -66,7 +66,7 @@ describe.each(['anthropic', 'minimax', 'openai-chat', 'openai-responses', 'gemin
       expect(JSON.stringify(server.requests[1])).toContain('iVBORw0KGgo=')
     })
 
-    it('goes on after malformed arguments, duplicate ids and a refusal', async () => {
+    it('continues after malformed arguments, duplicate ids and a refusal', async () => {
       const { client, session } = await open()
       const malformed: SpokenTurn = {
         thinking: 'Hm.',
@@ -91,7 +91,7 @@ describe.each(['anthropic', 'minimax', 'openai-chat', 'openai-responses', 'gemin
       expect(text).toBe('Here I am.')
     })
 
-    it('goes on after a stream that was cut anywhere', async () => {
+    it('continues after a stream that was cut off anywhere', async () => {
       const { client, session } = await open()
       for (let cutAfter = 1; cutAfter < 12; cutAfter++) {
         server.play(
@@ -112,7 +112,7 @@ describe.each(['anthropic', 'minimax', 'openai-chat', 'openai-responses', 'gemin
       }
     })
 
-    it('goes on when a tool that was found is gone', async () => {
+    it('continues when a found tool is removed', async () => {
       const { client, registry, session } = await open()
       server.play(search('city rainfall'), callRain({ city: 'Bergen' }), {
         thinking: 'Hm.',

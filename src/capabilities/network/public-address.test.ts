@@ -13,7 +13,7 @@ const privateIpv4 = fc.oneof(
 const hex = (high: number, low: number) => ((high << 8) | low).toString(16)
 
 describe('isPublicAddress', () => {
-  it('knows public addresses of both families', () => {
+  it('recognises public addresses of both families', () => {
     for (const address of [
       '8.8.8.8',
       '93.184.216.34',
@@ -27,11 +27,11 @@ describe('isPublicAddress', () => {
       expect(isPublicAddress(address), address).toBe(true)
   })
 
-  it('refuses every private range', () => {
+  it('rejects every private range', () => {
     fc.assert(fc.property(privateIpv4, (bytes) => !isPublicAddress(bytes.join('.'))))
   })
 
-  it('refuses IPv6 that carries an IPv4 address, in every form', () => {
+  it('rejects IPv6 that embeds an IPv4 address, in every form', () => {
     fc.assert(
       fc.property(privateIpv4, ([a, b, c, d]) => {
         const dotted = `${a}.${b}.${c}.${d}`
@@ -52,7 +52,7 @@ describe('isPublicAddress', () => {
     )
   })
 
-  it('refuses local, multicast and reserved IPv6, and what is no address', () => {
+  it('rejects local, multicast and reserved IPv6, and invalid addresses', () => {
     for (const address of [
       '::',
       '::1',

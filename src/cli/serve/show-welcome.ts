@@ -1,8 +1,11 @@
+import { homedir } from 'node:os'
 import pc from 'picocolors'
 import type { FoundConfig } from 'toolcrib/mcp'
+import type { ClientPlace } from '../import/client-files.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural } from '../text.ts'
 import type { AccessToken } from './access-token.ts'
+import { clientSnippets } from './client-snippets.ts'
 
 export interface Welcome {
   readonly url: string
@@ -24,26 +27,20 @@ export function showWelcome(terminal: Terminal, { url, version, token, found, is
     terminal.print(`  Token  ${pc.dim('none: any program on this machine may connect')}`)
   else terminal.print(`  Token  ${token.token}`)
   terminal.print()
-  terminal.say('For a client that takes a URL (Claude Code, Cursor, VS Code, Gemini, …):')
-  terminal.print()
-  printSnippet(terminal, {
-    type: 'http',
-    url,
-    ...(token === undefined ? {} : { headers: { Authorization: `Bearer ${token.token}` } }),
-  })
-  terminal.print()
-  terminal.say('For a client that starts its servers (Claude Desktop, …), which joins this gateway:')
-  terminal.print()
-  printSnippet(terminal, { command: 'toolcrib', args: ['serve', '--stdio', '--config', files.at(-1)] })
-  terminal.print()
+  const address = { url, token: token?.token, config: files.at(-1) ?? '' }
+  for (const { titles, text } of clientSnippets(address, placeOf(terminal))) {
+    terminal.say(`For ${titles.join(', ')}:`)
+    terminal.print()
+    // Lines may be longer than the terminal: what is copied must not be broken.
+    for (const line of text.split('\n')) terminal.print(`  ${line}`)
+    terminal.print()
+  }
   if (token?.isNew)
     terminal.say(pc.dim('The token is shown once. --token-file FILE keeps one over restarts.'))
   const commands = '"toolcrib status", "toolcrib logs --follow" and "toolcrib stop" reach it'
   terminal.say(pc.dim(`Ctrl-C stops it.${isControlled ? ` In another terminal, ${commands}.` : ''}`))
 }
 
-/** Lines may be longer than the terminal where a value is: what is copied must not be broken. */
-function printSnippet(terminal: Terminal, entry: object): void {
-  const lines = JSON.stringify({ mcpServers: { toolcrib: entry } }, null, 2).split('\n')
-  for (const line of lines) terminal.print(`  ${line}`)
+function placeOf({ env, cwd }: Terminal): ClientPlace {
+  return { home: env.HOME || homedir(), platform: process.platform, env, cwd }
 }

@@ -1,6 +1,6 @@
 import type { ClientOptions, ServerListener, ServerNotification } from '../connection/server-messages.ts'
 
-/** Who listens to the shared connections: the `client` of the options, and whoever was attached since. */
+/** The listeners of the shared connections: the `client` of the options, and those attached later. */
 export class ServerListeners {
   readonly #own: ServerListener
   #attached: readonly ServerListener[] = []
@@ -16,7 +16,7 @@ export class ServerListeners {
     }
   }
 
-  /** The same client, whose messages go to everyone who listens. */
+  /** Returns the same client, with its messages forwarded to every listener. */
   asClient(client: ClientOptions): ClientOptions {
     const current = () => this.#answerer
     return {
@@ -38,7 +38,7 @@ export class ServerListeners {
       try {
         onNotification?.(notification)
       } catch {
-        // One listener that fails must not silence the others.
+        // A failing listener must not affect the others.
       }
     }
   }

@@ -34,7 +34,7 @@ describe.each(PROVIDERS)('a schema for $provider', ({ rules, check }) => {
     }
   })
 
-  it('changes nothing of a plain schema', () => {
+  it('leaves a plain schema unchanged', () => {
     const plain = {
       type: 'object',
       properties: { city: { type: 'string', description: 'where' }, days: { type: 'integer', minimum: 1 } },
@@ -109,7 +109,7 @@ describe('what a translation keeps', () => {
     expect(lost.map(({ reason }) => reason)).toContain('recursion through a required value is not supported')
   })
 
-  it('unites the branches of a root union and says which belong together', () => {
+  it('merges the branches of a root union and says which belong together', () => {
     const { schema, lost } = translateSchema(SAMPLE_SCHEMAS['top-level anyOf'] ?? {}, ANTHROPIC_RULES)
     expect(schema).toEqual({
       type: 'object',
@@ -119,7 +119,7 @@ describe('what a translation keeps', () => {
     expect(lost.map(({ path, keyword }) => ({ path, keyword }))).toEqual([{ path: '', keyword: 'anyOf' }])
   })
 
-  it('joins a root allOf without loss', () => {
+  it('merges a root allOf without loss', () => {
     const { schema, lost } = translateSchema(SAMPLE_SCHEMAS['top-level allOf'] ?? {}, ANTHROPIC_RULES)
     expect(schema).toMatchObject({
       properties: { id: { type: 'string' }, size: { type: 'integer', minimum: 1 } },
@@ -129,7 +129,7 @@ describe('what a translation keeps', () => {
     expect(lost).toEqual([])
   })
 
-  it('gives each type of a list the keywords that speak of it', () => {
+  it('gives each type of a list its own keywords', () => {
     const { schema } = translateSchema(SAMPLE_SCHEMAS['types and unions'] ?? {}, COMPATIBLE_RULES)
     expect(schema.properties.id).toEqual({
       description: 'the id',
@@ -164,7 +164,7 @@ describe('what a translation keeps', () => {
     })
   })
 
-  it('tells in words what a provider has no keyword for', () => {
+  it('describes constraints that a provider has no keyword for', () => {
     const { schema, lost } = translateSchema(SAMPLE_SCHEMAS['rich keywords'] ?? {}, GEMINI_RULES)
     expect(schema.properties.code).toEqual({
       type: 'string',
@@ -177,7 +177,7 @@ describe('what a translation keeps', () => {
     })
   })
 
-  it('lets nothing stand beside a reference for Gemini, and keeps its description', () => {
+  it('removes siblings of a reference for Gemini, and keeps its description', () => {
     const { schema } = translateSchema(SAMPLE_SCHEMAS['draft-07 tree'] ?? {}, GEMINI_RULES)
     const node = schema.$defs as { Node: { properties: Record<string, unknown> } }
     expect(node.Node.properties.left).toEqual({ $ref: '#/$defs/Node' })
@@ -187,7 +187,7 @@ describe('what a translation keeps', () => {
     })
   })
 
-  it('renames keys a provider refuses, and knows the way back', () => {
+  it('renames keys a provider rejects, and maps them back', () => {
     const { schema, renamedKeys } = translateSchema(SAMPLE_SCHEMAS['hard keys'] ?? {}, ANTHROPIC_RULES)
     const renamed = [...renamedKeys].find(([, key]) => key === 'StartTime<')?.[0]
     expect(schema.required).toEqual([renamed, 'constructor'])
@@ -195,7 +195,7 @@ describe('what a translation keeps', () => {
     expect([...renamedKeys.values()]).toEqual(['StartTime<', '$filter', 'a b', 'über/~'])
   })
 
-  it('ends for schemas made to double with every step', () => {
+  it('terminates for schemas that double with every step', () => {
     const steps = Array.from({ length: 40 }, (_, index) => index)
     const next = (index: number) => ({ $ref: `#/$defs/d${index + 1}` })
     const doubling = (keyword: string) => ({
@@ -228,7 +228,7 @@ describe('what a translation keeps', () => {
 })
 
 function accepts(schema: JsonSchema, value: unknown): boolean {
-  // A round trip: the validator adds marks to what it reads.
+  // A round trip, since the validator adds marks to its input.
   return new Validator(JSON.parse(JSON.stringify(schema)), '2020-12').validate(value).valid
 }
 
@@ -303,8 +303,8 @@ const anyProperties = fc.record(
 )
 
 /**
- * Schemas with everything nested in everything; what they refer to refers to nothing. No unions at the root: there a
- * property keeps the schema of the one branch that names it, which helps the model more than accepting anything.
+ * Schemas with everything nested in everything, whose definitions refer to nothing. No unions at the root: a property
+ * of a single branch keeps that branch's schema there, which guides the model better than accepting anything.
  */
 const anySchema: fc.Arbitrary<Record<string, unknown>> = fc
   .record({

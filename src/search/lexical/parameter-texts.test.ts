@@ -28,13 +28,13 @@ describe('parameterTexts', () => {
     { anyOf: 'x' },
   ])('tolerates %j', (schema) => expect(parameterTexts(schema).texts).toEqual([]))
 
-  it('ends on a schema that contains itself', () => {
+  it('terminates on a schema that contains itself', () => {
     const schema: Record<string, unknown> = { description: 'again' }
     schema.properties = { self: schema, other: schema }
     expect(parameterTexts(schema).names.length).toBeLessThan(1000)
   })
 
-  it('ends on a schema of thousands of parameters', () => {
+  it('terminates on a schema with thousands of parameters', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 5000 }, (_, at) => [`p${at}`, { properties: { x: {} } }]),
     )

@@ -45,7 +45,7 @@ describe('PostingLists', () => {
     )
   })
 
-  it('uses the room of released lists again', () => {
+  it('reuses the space of released lists', () => {
     const lists = new PostingLists()
     const fillAndRelease = (): void => {
       const ids = Array.from({ length: 200 }, () => lists.create())
@@ -61,7 +61,7 @@ describe('PostingLists', () => {
     expect(lists.byteLength).toBe(byteLength)
   })
 
-  it('gives room back once most of it lies empty', () => {
+  it('releases space once most of it is empty', () => {
     const lists = new PostingLists()
     const ids = Array.from({ length: 1000 }, () => lists.create())
     for (const id of ids) for (let value = 0; value < 30; value++) lists.append(id, value)

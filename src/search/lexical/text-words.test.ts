@@ -29,7 +29,7 @@ describe('wordsOf', () => {
     )
   })
 
-  it('ends when the visitor has enough', () => {
+  it('stops when the visitor says so', () => {
     const seen: string[] = []
     expect(eachWord('one twoThree 天気予報 four', (word) => seen.push(word) < 4)).toBe(false)
     expect(seen).toEqual(['one', 'twothree', 'two', 'three'])

@@ -33,7 +33,7 @@ describe('Vocabulary', () => {
     expect(vocabulary.find(forgotten)).toBeUndefined()
   })
 
-  it('does not grow by ten thousand words that come and go', () => {
+  it('does not grow when ten thousand words are added and removed', () => {
     const vocabulary = new Vocabulary()
     vocabulary.findOrAdd('stays')
     const { byteLength } = vocabulary.postings

@@ -4,7 +4,7 @@ import { CatalogueSearch } from '../catalogue-search.ts'
 import { sampleListing } from '../searcher-contract.ts'
 import { parseQuery } from './query.ts'
 
-// Fixed seeds, so that a failure is the same everywhere; fast-check prints the smallest text that fails.
+// Fixed seeds make failures reproducible; fast-check prints the smallest failing text.
 const RUNS = { seed: 20_260_711, numRuns: 400 }
 
 const LISTINGS = [
@@ -57,7 +57,7 @@ const query = fc
   .map((pieces) => pieces.join(''))
 
 describe('any text as a query', () => {
-  it('is searched for, or refused with query-invalid or pattern-invalid', async () => {
+  it('is searched for, or throws query-invalid or pattern-invalid', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(query, fc.string({ unit: 'grapheme', maxLength: 40 })), async (text) => {
         const code = await codeOf(text)
@@ -67,7 +67,7 @@ describe('any text as a query', () => {
     )
   })
 
-  it('is read into filters that hold a letter, a digit or a picture', () => {
+  it('is read into filters that contain a letter, a digit or an emoji', () => {
     fc.assert(
       fc.property(query, (text) => {
         const parsed = parsedOrNothing(text)
@@ -132,7 +132,7 @@ function parsedOrNothing(
   }
 }
 
-/** Letters and digits alone: filters bridge what stands between words. */
+/** Only letters and digits: filters ignore what separates words. */
 function plain(text: string): string {
   return text
     .normalize('NFC')

@@ -13,18 +13,18 @@ function codeOf(text: string): string | undefined {
 }
 
 describe('parseQuery', () => {
-  it('takes names after select:, trimmed, each once', () => {
+  it('reads names after select:, trimmed and without duplicates', () => {
     expect(parseQuery('select: Read, Edit,,Read')).toMatchObject({ kind: 'select', names: ['Read', 'Edit'] })
     expect(parseQuery('SELECT:mcp__a__b').names).toEqual(['mcp__a__b'])
   })
 
-  it('keeps plain words as they are written, repeated ones too', () => {
+  it('keeps plain words as written, including repeated ones', () => {
     const query = parseQuery('  Find the file, find IT! ')
     expect(query).toMatchObject({ kind: 'keyword', words: ['Find', 'the', 'file', 'find', 'IT'] })
     expect(query.text).toBe('  Find the file, find IT! ')
   })
 
-  it('takes +word as required and -word as excluded, and ranks neither', () => {
+  it('reads +word as required and -word as excluded, and ranks neither', () => {
     expect(parseQuery('+slack send -delete')).toMatchObject({
       words: ['send'],
       required: ['slack'],
@@ -37,7 +37,7 @@ describe('parseQuery', () => {
     })
   })
 
-  it('takes server:name, several of them, and one with a space in quotes', () => {
+  it('reads server:name, several of them, and a quoted one with a space', () => {
     expect(parseQuery('issues server:github').servers).toEqual(['github'])
     expect(parseQuery('server:a,b server:"my files" x')).toMatchObject({
       servers: ['a', 'b', 'my files'],
@@ -57,7 +57,7 @@ describe('parseQuery', () => {
     expect(parseQuery('“pull request”').phrases).toEqual(['pull request'])
   })
 
-  it('takes quotes in a sentence for quotations', () => {
+  it('treats quotes in a sentence as quotations', () => {
     expect(parseQuery('Send an SMS message to Ann saying "Hello"')).toMatchObject({
       words: ['Send', 'an', 'SMS', 'message', 'to', 'Ann', 'saying', 'Hello'],
       phrases: [],
@@ -65,7 +65,7 @@ describe('parseQuery', () => {
     expect(parseQuery('"Can you find out how warm it will be?"').phrases).toEqual([])
   })
 
-  it('takes /pattern/ whole, with filters around it', () => {
+  it('reads /pattern/ as a whole, with filters around it', () => {
     expect(parseQuery('/^get_ (a|b)/')).toMatchObject({ kind: 'regex', pattern: '^get_ (a|b)', words: [] })
     expect(parseQuery('server:x /a b -c/ +d')).toMatchObject({
       kind: 'regex',
@@ -75,7 +75,7 @@ describe('parseQuery', () => {
     })
   })
 
-  it('takes text without slashes for a pattern when asked to', () => {
+  it('reads text without slashes as a pattern when asked to', () => {
     expect(parseQuery('.*', { as: 'pattern' })).toMatchObject({ kind: 'regex', pattern: '.*' })
     expect(parseQuery('server:x get|set', { as: 'pattern' })).toMatchObject({
       pattern: 'get|set',
@@ -122,7 +122,7 @@ describe('parseQuery', () => {
     expect(parseQuery('天気 +気温').required).toEqual(['気温'])
   })
 
-  it('reads any text, or refuses it with query-invalid', () => {
+  it('reads any text, or throws query-invalid', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (text) => {
         expect([undefined, 'query-invalid']).toContain(codeOf(text))

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { requestParts } from './request-parts.ts'
 
 describe('request parts', () => {
-  it('are none for a request for one thing', () => {
+  it('are empty for a request for one thing', () => {
     expect(requestParts('list the open issues of a repository')).toEqual([])
     expect(requestParts('black and white photo')).toEqual([])
   })
@@ -15,7 +15,7 @@ describe('request parts', () => {
     ).toEqual(['Find the cheapest flight to Rome', 'book a hotel nearby', 'convert 300 euros into dollars'])
   })
 
-  it('leave out what says too little on its own', () => {
+  it('leave out parts that say too little on their own', () => {
     expect(requestParts('Hi there. Book a table for two people tonight, thanks a lot.')).toEqual([])
   })
 
@@ -24,7 +24,7 @@ describe('request parts', () => {
       expect(requestParts(`a b c${filler.repeat(100_000)}d e f`).length).toBeLessThanOrEqual(6)
   })
 
-  it('are a handful at most', () => {
+  it('are limited to a handful', () => {
     const long = Array.from({ length: 50 }, (_, at) => `count red apples ${at}`).join('. ')
     expect(requestParts(long).length).toBeLessThanOrEqual(6)
   })

@@ -13,7 +13,7 @@ const vector = fc
   })
 
 describe('a vector index', () => {
-  it('scores almost exactly, though it keeps bytes', () => {
+  it('scores almost exactly, although it stores bytes', () => {
     fc.assert(
       fc.property(vector, vector, (a, b) => {
         const index = new VectorIndex(SIZE)
@@ -35,7 +35,7 @@ describe('a vector index', () => {
     )
   })
 
-  it('gives as many as were asked for, when there are, and only those accepted', () => {
+  it('returns as many accepted numbers as requested, if there are enough', () => {
     fc.assert(
       fc.property(fc.array(vector, { minLength: 3, maxLength: 40 }), fc.nat(50), (vectors, count) => {
         const index = new VectorIndex(SIZE)
@@ -48,7 +48,7 @@ describe('a vector index', () => {
     )
   })
 
-  it('asks whether a number is accepted only where it comes close', () => {
+  it('calls accepts only for close numbers', () => {
     const index = new VectorIndex(SIZE)
     for (let number = 0; number < SIZE; number++) index.set(number, unit(number))
     const asked: number[] = []
@@ -57,7 +57,7 @@ describe('a vector index', () => {
     expect(asked.length).toBeLessThan(SIZE / 2)
   })
 
-  it('gives vectors back as they were held', () => {
+  it('returns vectors as they were stored', () => {
     fc.assert(
       fc.property(vector, vector, (a, b) => {
         const index = new VectorIndex(SIZE)
@@ -72,7 +72,7 @@ describe('a vector index', () => {
     )
   })
 
-  it('forgets what was deleted, and takes its number again', () => {
+  it('forgets deleted vectors, and reuses their numbers', () => {
     const index = new VectorIndex(SIZE)
     const [a, b] = [unit(0), unit(1)]
     index.set(0, a)
@@ -88,7 +88,7 @@ describe('a vector index', () => {
 })
 
 describe('saved vectors', () => {
-  it('come back as they went', () => {
+  it('survive a round trip', () => {
     const entry = { values: Int8Array.from({ length: 4 }, (_, at) => at - 2), scale: 0.5 }
     const bytes = packVectors('model', 4, new Map([[textKey('a text'), entry]]))
     const shifted = new Uint8Array(bytes.length + 1)
@@ -98,7 +98,7 @@ describe('saved vectors', () => {
     expect(() => unpackVectors(bytes.subarray(0, bytes.length - 1), 'model', 4)).toThrow('not saved vectors')
   })
 
-  it('are keyed so that texts that differ in order differ', () => {
+  it('have different keys for texts that differ in order', () => {
     const texts = ['ab', 'ba', 'a', 'b', '', 'aab', 'aba']
     expect(new Set(texts.map(textKey)).size).toBe(texts.length)
   })

@@ -1,0 +1,243 @@
+import { describe, expect, it } from 'vitest'
+import type { ToolcribEvent } from '../events.ts'
+import { memoryStore } from '../store/memory-store.ts'
+import type { Tool } from '../tool.ts'
+import { ToolRegistry } from '../tool-registry.ts'
+import type { Session } from './session.ts'
+
+const tool = (name: string, more: Partial<Tool> = {}): Tool => ({
+  name,
+  description: `Does ${name}.`,
+  inputSchema: { type: 'object', properties: {} },
+  execute: () => ({ ok: true, value: name }),
+  ...more,
+})
+const NAMES = ['mcp__s__a', 'mcp__s__b', 'mcp__s__c']
+
+/** A lazy registry with three tools of a server and one of its own. */
+function house(events: ToolcribEvent[] = []) {
+  const registry = new ToolRegistry({
+    mode: 'lazy',
+    onEvent: (event) => void events.push(event),
+    clock: () => 0,
+  })
+  registry.syncMcp('s', [tool('a'), tool('b'), tool('c')])
+  registry.register(tool('own'))
+  events.length = 0
+  return registry
+}
+const shown = (session: Session) => session.surface().tools.map(({ name }) => name)
+const callOf = (name: string, args: unknown = {}) => ({ toolCallId: '1', name, args })
+
+describe('a session', () => {
+  it('says once that a definition changed, and again when it changes again', async () => {
+    const events: ToolcribEvent[] = []
+    const registry = house(events)
+    const session = await registry.openSession()
+    await session.activate(['mcp__s__a'])
+    const changes = () => events.filter(({ type }) => type === 'definition-changed')
+    const redefine = (description: string) => registry.syncMcp('s', [tool('a', { description }), tool('b')])
+    session.surface()
+    expect(changes()).toEqual([])
+    redefine('one')
+    session.surface()
+    session.promptNote()
+    registry.register(tool('other'))
+    session.surface()
+    expect(changes()).toMatchObject([{ name: 'mcp__s__a', sessionId: session.id }])
+    redefine('two')
+    session.surface()
+    expect(changes()).toHaveLength(2)
+    await session.activate(['mcp__s__a'])
+    registry.register(tool('another'))
+    session.surface()
+    expect(changes()).toHaveLength(2)
+    expect(session.context()).not.toContain('Changed')
+  })
+
+  it('says what a call reaches', async () => {
+    const session = await house().openSession({ strategy: 'dispatch' })
+    expect(session.reached(callOf('call_tool', { name: 'mcp__s__a', arguments: { n: 1 } }))).toEqual({
+      toolCallId: '1',
+      name: 'mcp__s__a',
+      args: { n: 1 },
+    })
+    expect(session.reached(callOf('call_tool', { name: 'mcp__s__a' }))).toMatchObject({ args: {} })
+    expect(session.reached(callOf('own', { n: 2 }))).toEqual(callOf('own', { n: 2 }))
+    expect(session.reached(callOf('nope', 7))).toEqual(callOf('nope', 7))
+  })
+
+  it('numbers its forks, and tells whose they are', async () => {
+    const events: ToolcribEvent[] = []
+    const session = await house(events).openSession({ id: 'chat' })
+    const [first, second] = [session.fork(), session.fork()]
+    expect([first.id, second.id, first.fork().id]).toEqual(['chat/1', 'chat/2', 'chat/1/1'])
+    expect(events.filter(({ type }) => type === 'session-opened')).toMatchObject([
+      { sessionId: 'chat', restored: 0 },
+      { sessionId: 'chat/1', parentId: 'chat' },
+      { sessionId: 'chat/2', parentId: 'chat' },
+      { sessionId: 'chat/1/1', parentId: 'chat/1' },
+    ])
+    expect(events[0]).not.toHaveProperty('parentId')
+  })
+
+  it('forks with its own settings where none are given', async () => {
+    const dialect = { strategy: 'dispatch' } as const
+    const session = await house().openSession({ maxActive: 2, dialect, policy: { deny: ['own'] } })
+    expect(session.fork().settings).toMatchObject({ maxActive: 2, dialect, policy: { deny: ['own'] } })
+    const other = { strategy: 'append' } as const
+    expect(session.fork({ maxActive: 1, dialect: other }).settings).toMatchObject({
+      maxActive: 1,
+      dialect: other,
+    })
+    expect(session.fork({ maxActive: 0 }).settings.maxActive).toBe(0)
+    expect(session.fork().toJSON().allowlists).toEqual([])
+  })
+
+  it('leaves to a fork what it may use, and no place for the rest', async () => {
+    const session = await house().openSession()
+    await session.activate(NAMES)
+    const child = session.fork({ tools: ['mcp__s__b', 'mcp__s__c'], maxActive: 1 })
+    expect(child.toJSON().activations.map(({ name }) => name)).toEqual(['mcp__s__b'])
+    expect(session.fork({ inheritActive: false }).toJSON().activations).toEqual([])
+    const grandchild = child.fork({ tools: ['mcp__s__c', 'own'] })
+    expect(grandchild.toJSON().allowlists).toEqual([
+      ['mcp__s__b', 'mcp__s__c'],
+      ['mcp__s__c', 'own'],
+    ])
+    expect(grandchild.stats().tool_names).toEqual(['mcp__s__c'])
+  })
+
+  it('keeps for a fork what is not registered just now', async () => {
+    const registry = house()
+    const session = await registry.openSession()
+    await session.activate(['mcp__s__a'])
+    registry.unregisterMcp('s')
+    const child = session.fork()
+    registry.syncMcp('s', [tool('a')])
+    expect(child.isActive('mcp__s__a')).toBe(true)
+  })
+
+  it('reports what a smaller cap evicts on the way in, with its tokens', async () => {
+    const events: ToolcribEvent[] = []
+    const registry = house(events)
+    const session = await registry.openSession({ id: 'chat' })
+    await session.activate(NAMES)
+    const tokens = session.toJSON().activations.map((activation) => activation.tokens)
+    events.length = 0
+    await registry.openSession({ state: session.toJSON(), maxActive: 3 })
+    expect(events.filter(({ type }) => type === 'evicted')).toEqual([])
+    const smaller = await registry.openSession({ state: session.toJSON(), maxActive: 2 })
+    expect(events.filter(({ type }) => type === 'evicted')).toEqual([
+      { type: 'evicted', names: ['mcp__s__c'], tokens: tokens[2], sessionId: 'chat', at: 0 },
+    ])
+    expect(shown(smaller)).toEqual(['own', 'tool_search', 'mcp__s__a', 'mcp__s__b'])
+  })
+
+  it('counts its tools: those it shows, those it checked out, those behind the search', async () => {
+    const registry = house()
+    const session = await registry.openSession({ toolThreshold: 9 })
+    await session.activate(['mcp__s__b'])
+    expect(session.stats()).toEqual({
+      total_registered: 4,
+      loaded: 2,
+      deferred: 2,
+      deferred_mode: true,
+      auto_deferred: false,
+      threshold: 9,
+      tool_names: [...NAMES, 'own'],
+    })
+    registry.unregister('mcp__s__b')
+    expect(session.stats()).toMatchObject({ total_registered: 3, loaded: 1, deferred: 2 })
+  })
+
+  it('waits with wait_for_servers only where nothing was deferred when it was opened', async () => {
+    const directory = { statuses: () => [], settled: async () => {} }
+    const empty = new ToolRegistry({ mode: 'lazy' })
+    empty.attachServers(directory)
+    const before = await empty.openSession()
+    expect(shown(before)).toEqual(['wait_for_servers'])
+    const full = house()
+    full.attachServers(directory)
+    const session = await full.openSession()
+    full.unregisterMcp('s')
+    expect(shown(session)).toEqual(['own'])
+  })
+
+  it('searches what it may use, shown or not, by its own searcher', async () => {
+    const session = await house().openSession({ policy: { deny: ['mcp__s__c'] }, searcher: 'regex' })
+    const found = await session.search('^(mcp__s__|own)', { limit: 10 })
+    expect(found).toMatchObject({ kind: 'regex', total: 3 })
+    expect(session.toJSON().activations).toEqual([])
+  })
+
+  it('limits searches a minute by the clock of the registry, forks apart', async () => {
+    let now = 0
+    const registry = new ToolRegistry({ mode: 'lazy', clock: () => now, searchesPerMinute: 1 })
+    registry.syncMcp('s', [tool('a')])
+    const session = await registry.openSession()
+    const search = async (from: Session) =>
+      (await from.execute([callOf('tool_search', { name: 'a' })]))[0]?.result.ok
+    expect([await search(session), await search(session), await search(session.fork())]).toEqual([
+      true,
+      false,
+      true,
+    ])
+    now = 60_000
+    expect(await search(session)).toBe(true)
+  })
+
+  it.each(['activate', 'deactivate', 'preload'] as const)('%s takes names only', async (method) => {
+    const session = await house().openSession()
+    for (const names of [7, null, [7], ['mcp__s__a', null]]) {
+      const action = async () => session[method](names as never)
+      await expect(action()).rejects.toMatchObject({
+        code: 'config-invalid',
+        message: `${method}() takes a list of tool names, such as ["mcp__github__search"]`,
+      })
+    }
+    expect(session.toJSON().activations).toEqual([])
+  })
+
+  it('tells what is checked out and given back, with its tokens', async () => {
+    const events: ToolcribEvent[] = []
+    const session = await house(events).openSession()
+    events.length = 0
+    await session.activate(['mcp__s__a', 'own'])
+    await session.activate(['mcp__s__a'])
+    await session.preload('mcp__s__b')
+    await session.preload('own')
+    await session.execute([callOf('mcp__s__c')])
+    await session.deactivate(['mcp__s__a', 'nope'])
+    await session.deactivate(['nope'])
+    const told = events.filter(({ type }) => /activated$/.test(type))
+    expect(told.map((event) => [event.type, 'names' in event && event.names])).toEqual([
+      ['activated', ['mcp__s__a']],
+      ['activated', ['mcp__s__b']],
+      ['auto-activated', ['mcp__s__c']],
+      ['deactivated', ['mcp__s__a']],
+    ])
+    for (const event of told) expect('tokens' in event && event.tokens).toBeGreaterThan(0)
+  })
+
+  it('closes only once what it began is done, also what failed', async () => {
+    const store = memoryStore()
+    const registry = house()
+    const session = await registry.openSession({ id: 'chat', store })
+    const work = [
+      session.activate(['mcp__s__a']),
+      session.preload('mcp__s__b'),
+      session.execute([callOf('mcp__s__c')]),
+    ]
+    await session.close()
+    expect(
+      shown(await registry.openSession({ id: 'chat', store }))
+        .slice(2)
+        .sort(),
+    ).toEqual(NAMES)
+    await Promise.all(work)
+    await session.deactivate(NAMES)
+    await session.close()
+    expect((await registry.openSession({ id: 'chat', store })).toJSON().activations).toEqual([])
+  })
+})

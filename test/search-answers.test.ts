@@ -1,0 +1,194 @@
+import { type RegistryOptions, ToolRegistry } from 'toolcrib'
+import { describe, expect, it } from 'vitest'
+import { ask, call, registerServers, shown, tool } from './helpers.ts'
+
+const namesOf = (matches: unknown) => (matches as { name: string }[]).map(({ name }) => name)
+
+describe('what the surface shows anyway', () => {
+  const open = async (options: RegistryOptions = {}) => {
+    const registry = new ToolRegistry({ mode: 'lazy', ...options })
+    registerServers(registry)
+    registry.register(tool('send_invoice', { description: 'Send an invoice to a customer.' }))
+    registry.register(tool('ping', { description: 'Says whether the house is there.' }))
+    return registry.openSession()
+  }
+
+  it('takes no place among the matches and is named when it fits: tool_search', async () => {
+    const session = await open()
+    const found = await ask(session, 'tool_search', { query: 'send', limit: 2 })
+    expect(namesOf(found.matches)).not.toContain('send_invoice')
+    expect(namesOf(found.matches)).toContain('mcp__slack__send_message')
+    expect(found.already_visible).toEqual(['send_invoice'])
+  })
+
+  it('takes no place among the matches and is named when it fits: tool_search, two steps', async () => {
+    const session = await open({ searchStyle: 'two-step' })
+    const found = await ask(session, 'tool_search', { query: 'send', limit: 2 })
+    expect(namesOf(found.matches)).not.toContain('send_invoice')
+    expect(found.already_visible).toEqual(['send_invoice'])
+  })
+
+  it('takes no place among the matches and is named when it fits: tool_search_regex', async () => {
+    const session = await open({ searchTool: 'tool_search_regex' })
+    const found = await ask(session, 'tool_search_regex', { pattern: 'send_' })
+    expect(namesOf(found.tools)).toEqual(['mcp__slack__send_message'])
+    expect(found).toMatchObject({ total_matches: 1, already_visible: ['send_invoice'] })
+    expect(await ask(session, 'tool_search_regex', { pattern: '^ping$' })).toMatchObject({
+      status: 'no_matches',
+      already_visible: ['ping'],
+    })
+  })
+
+  it('takes no place among the matches and is named when it fits: ToolSearch', async () => {
+    const session = await open({ searchTool: 'ToolSearch' })
+    const found = await ask(session, 'ToolSearch', { query: 'send', max_results: 2 })
+    expect(namesOf(found.matches)).not.toContain('send_invoice')
+    expect(found.already_visible).toEqual(['send_invoice'])
+  })
+
+  it('is not missing when it is selected', async () => {
+    const session = await open({ searchTool: 'ToolSearch' })
+    const one = await ask(session, 'ToolSearch', { query: 'select:ping' })
+    expect(one).toMatchObject({ matches: [], already_visible: ['ping'] })
+    expect(one).not.toHaveProperty('missing')
+    const mixed = await ask(session, 'ToolSearch', { query: 'select:ping,nope,get_forecast' })
+    expect(mixed).toMatchObject({ missing: ['nope'], already_visible: ['ping'] })
+    expect(namesOf(mixed.matches)).toEqual(['mcp__weather__get_forecast'])
+    const together = await ask(session, 'ToolSearch', { query: 'select:ping,get_forecast' })
+    expect(together).not.toHaveProperty('missing')
+
+    const words = await open()
+    const selected = await ask(words, 'tool_search', { query: 'select:ping' })
+    expect(selected).toMatchObject({ already_visible: ['ping'] })
+    expect(selected).not.toHaveProperty('missing')
+    expect(selected.hint).toContain('already_visible')
+  })
+
+  it('is not missing when more of them are selected than an answer names', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy' })
+    registerServers(registry)
+    const own = Array.from({ length: 9 }, (_, index) => `own_${index}`)
+    for (const name of own) registry.register(tool(name))
+    const session = await registry.openSession({ searchTool: 'ToolSearch' })
+    const found = await ask(session, 'ToolSearch', { query: `select:${own.join(',')}` })
+    expect(found).not.toHaveProperty('missing')
+  })
+
+  it('matches words, so that they are not reported as unmatched', async () => {
+    const session = await open()
+    const found = await ask(session, 'tool_search', { query: 'invoice' })
+    expect(found).toMatchObject({ total: 0, matches: [], already_visible: ['send_invoice'] })
+    expect(found).not.toHaveProperty('unmatched_terms')
+    expect((await ask(session, 'tool_search', { query: 'invoice zebra' })).unmatched_terms).toEqual(['zebra'])
+    expect((await ask(session, 'tool_search', { query: 'invoice weather zebra' })).unmatched_terms).toEqual([
+      'zebra',
+    ])
+  })
+
+  it('is loaded by name like any other, and its place is no activation', async () => {
+    const session = await open({ maxActive: 1 })
+    expect(await ask(session, 'tool_search', { name: 'ping' })).toMatchObject({
+      activated: true,
+      name: 'ping',
+    })
+    expect(session.toJSON().activations).toEqual([])
+  })
+})
+
+describe('what a search activates', () => {
+  it('is said where it is less than it returns', async () => {
+    for (const [searchTool, args] of [
+      ['tool_search', { query: 'get weather' }],
+      ['ToolSearch', { query: 'get weather' }],
+      ['ToolSearch', { query: 'select:get_forecast,get_alerts,get_history' }],
+    ] as const) {
+      const registry = new ToolRegistry({ mode: 'lazy', maxActive: 2, searchTool })
+      registerServers(registry)
+      const session = await registry.openSession()
+      const found = await ask(session, searchTool, args)
+      expect(namesOf(found.matches).length).toBeGreaterThan(2)
+      expect(found.activated).toEqual(namesOf(found.matches).slice(0, 2))
+      expect(shown(session)).toEqual([searchTool, ...(found.activated as string[])])
+    }
+  })
+
+  it('is all of it when nothing else is said', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy', searchTool: 'ToolSearch' })
+    registerServers(registry)
+    const session = await registry.openSession()
+    const found = await ask(session, 'ToolSearch', { query: 'select:get_forecast,get_alerts' })
+    expect(found).not.toHaveProperty('activated')
+    expect(shown(session)).toEqual(['ToolSearch', ...namesOf(found.matches)])
+  })
+
+  it('leaves out far weaker matches, which it still shows', async () => {
+    const ranks: Record<string, number> = { best: 2.198, near: 0.5, far: 0.017 }
+    const searcher = {
+      name: 'fixed',
+      open: () => {
+        let listings: readonly { name: string; ownName: string }[] = []
+        return {
+          update: (_: string, given: typeof listings) => {
+            listings = given
+          },
+          rank: async () => ({
+            matches: listings.map((listing) => ({
+              listing,
+              score: ranks[listing.ownName] ?? 0,
+              reasons: [],
+            })),
+            unmatchedTerms: [],
+          }),
+        }
+      },
+    }
+    for (const [searchTool, query] of [
+      ['tool_search', 'anything'],
+      ['ToolSearch', 'anything'],
+    ] as const) {
+      const registry = new ToolRegistry({ mode: 'lazy', searchTool, searcher: searcher as never })
+      registry.syncMcp('s', [tool('best'), tool('near'), tool('far')])
+      const session = await registry.openSession()
+      const found = await ask(session, searchTool, { query })
+      expect(namesOf(found.matches)).toEqual(['mcp__s__best', 'mcp__s__near', 'mcp__s__far'])
+      expect(found.activated).toEqual(['mcp__s__best', 'mcp__s__near'])
+      expect(shown(session)).toEqual([searchTool, 'mcp__s__best', 'mcp__s__near'])
+      expect(await call(session, 'mcp__s__far')).toMatchObject({ ok: true })
+    }
+  })
+
+  it('never leaves out what was asked for by name', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy', searchTool: 'ToolSearch' })
+    registerServers(registry)
+    const session = await registry.openSession()
+    await ask(session, 'ToolSearch', { query: 'select:get_forecast,send_message,list_branches' })
+    expect(shown(session)).toHaveLength(4)
+  })
+})
+
+describe('what is searched again', () => {
+  it('is no loop, however often; other calls are', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy' })
+    registerServers(registry)
+    const session = await registry.openSession()
+    for (let n = 0; n < 40; n++)
+      expect(await call(session, 'tool_search', { query: 'weather' })).toMatchObject({ ok: true })
+    const codes = []
+    for (let n = 0; n < 26; n++) {
+      const result = await call(session, 'mcp__weather__get_alerts')
+      codes.push(result.ok ? 'ok' : result.code)
+    }
+    expect(codes).toEqual([...Array(25).fill('ok'), 'repeated'])
+  })
+
+  it('is no loop through call_tool either', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy', strategy: 'dispatch', maxIdenticalCalls: 2 })
+    registerServers(registry)
+    const session = await registry.openSession()
+    const through = (name: string) => call(session, 'call_tool', { name, arguments: { query: 'weather' } })
+    for (let n = 0; n < 5; n++) expect(await through('tool_search')).toMatchObject({ ok: true })
+    await through('mcp__weather__get_alerts')
+    await through('mcp__weather__get_alerts')
+    expect(await through('mcp__weather__get_alerts')).toMatchObject({ code: 'repeated' })
+  })
+})

@@ -1,0 +1,207 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, statSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
+import { referenceServer } from './mcp/reference-servers.fixture.ts'
+
+// Every gateway is a process of its own, with servers as processes behind it.
+vi.setConfig({ testTimeout: 60_000 })
+
+const { path, environment, toolcrib, start, write, list, server, configure } = useCommandLine()
+
+describe('toolcrib serve', () => {
+  const gateways: ChildProcess[] = []
+  beforeEach(() => {
+    list(RAIN)
+    configure({
+      weather: server(),
+      files: { command: process.execPath, args: [referenceServer('filesystem'), path()] },
+    })
+  })
+  afterEach(async () => {
+    for (const child of gateways.splice(0)) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
+      child.kill('SIGKILL')
+      await once(child, 'close')
+    }
+  })
+
+  async function serve(...flags: string[]) {
+    const { child, ended } = start(['serve', '--port', '0', '--json', ...flags])
+    gateways.push(child)
+    if (!child.stdout) throw new Error('the gateway has no output')
+    const line = once(createInterface({ input: child.stdout }), 'line').then(([text]) => JSON.parse(text))
+    const failed = ended.then(({ stderr }) => {
+      throw new Error(`the gateway ended: ${stderr}`)
+    })
+    return { child, ended, ...(await Promise.race([line, failed])) }
+  }
+
+  async function connect(url: string, token: string, mode: 'auto' | 'legacy') {
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+    const headers = { Authorization: `Bearer ${token}` }
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
+    return client
+  }
+
+  async function connectStdio(...flags: string[]) {
+    const client = new Client({ name: 'test', version: '1' })
+    const args = [inject('commandLine'), 'serve', '--stdio', ...flags]
+    const env = Object.fromEntries(
+      Object.entries(environment()).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    )
+    await client.connect(
+      new StdioClientTransport({ command: process.execPath, args, env, cwd: path(), stderr: 'ignore' }),
+    )
+    return client
+  }
+
+  it('serves clients of both eras over HTTP, and leaves nothing running after SIGTERM', async () => {
+    await toolcrib('list')
+    const { child, ended, url, token, pid, version, page } = await serve('--mode', 'full')
+    expect({ pid, page }).toEqual({ pid: child.pid, page: null })
+    expect(version).toBe(
+      JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version,
+    )
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/)
+
+    for (const mode of ['auto', 'legacy'] as const) {
+      const client = await connect(url, token, mode)
+      const { tools } = await client.listTools()
+      expect(tools.map(({ name }) => name)).toContain('weather__get_rain')
+      const called = await client.callTool({ name: 'weather__get_rain', arguments: { city: 'Oslo' } })
+      expect(called.content).toEqual([{ type: 'text', text: 'get_rain ran' }])
+      await client.close()
+    }
+    expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401)
+    expect((await fetch(url.replace('/mcp', '/readyz'))).status).toBe(200)
+
+    const children = await childrenOf(pid)
+    expect(children.length).toBeGreaterThan(0)
+    child.kill('SIGTERM')
+    expect((await ended).status).toBe(0)
+    expect(children.filter(isRunning)).toEqual([])
+  })
+
+  it('can be asked for its status and log, and be stopped, by commands on the same config', async () => {
+    const { ended, url, pid } = await serve()
+    const status = await toolcrib('status', '--json')
+    expect(status.status).toBe(0)
+    expect(status.json()).toMatchObject({
+      url,
+      pid,
+      files: [path('.mcp.json')],
+      servers: [{ server: 'weather' }, { server: 'files' }],
+    })
+    expect((await toolcrib('status')).stdout).toContain(url)
+    expect((await toolcrib('logs', 'weather')).stdout).toMatch(/info {2}weather connecting\n/)
+    expect((await toolcrib('logs', 'nowhere')).status).toBe(2)
+    expect(await toolcrib('stop')).toMatchObject({ status: 0, stdout: `stopped the gateway at ${url}\n` })
+    expect((await ended).status).toBe(0)
+    for (const command of ['status', 'logs', 'stop'])
+      expect(await toolcrib(command)).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining('no gateway is running'),
+      })
+  })
+
+  it('says so when a gateway of the config has the port already', async () => {
+    const { url } = await serve()
+    const port = new URL(url).port
+    const second = await toolcrib('serve', '--port', port)
+    expect(second.status).toBe(1)
+    expect(second.stderr).toContain(`a gateway of this config is running at ${url}`)
+  })
+
+  // What is remembered is listed at once, however long servers take to start.
+  it('serves one client over stdio, in its own process when no gateway is running', async () => {
+    await toolcrib('list')
+    const client = await connectStdio('--mode', 'full')
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toContain('weather__get_rain')
+    const pid = (client.transport as StdioClientTransport).pid ?? 0
+    const children = await childrenOf(pid)
+    await client.close()
+    expect([pid, ...children].filter(isRunning)).toEqual([])
+  })
+
+  it('is a door to the running gateway over stdio, and starts no server twice', async () => {
+    await toolcrib('list')
+    const { pid } = await serve('--mode', 'full')
+    const [one, other] = [await connectStdio(), await connectStdio()]
+    for (const client of [one, other]) {
+      const called = await client.callTool({ name: 'weather__get_rain', arguments: { city: 'Oslo' } })
+      expect(called.content).toEqual([{ type: 'text', text: 'get_rain ran' }])
+    }
+    for (const client of [one, other])
+      expect(await childrenOf((client.transport as StdioClientTransport).pid ?? 0)).toEqual([])
+    // Both called the same server, and the other one is remembered.
+    expect((await childrenOf(pid)).length).toBe(1)
+    await Promise.all([one.close(), other.close()])
+    expect((await toolcrib('status')).status).toBe(0)
+  })
+
+  it('keeps a token in a file, and shows people what to do with it', async () => {
+    const { child, ended } = start(['serve', '--port', '0', '--token-file', 'token'])
+    gateways.push(child)
+    let output = ''
+    await new Promise<void>((resolve) =>
+      child.stdout?.on('data', (chunk) => {
+        output += chunk
+        if (output.includes('Ctrl-C stops it')) resolve()
+      }),
+    )
+    const token = readFileSync(path('token'), 'utf8').trim()
+    expect(statSync(path('token')).mode & 0o777).toBe(0o600)
+    const [, snippet = ''] = /For Claude Code:\n\n([\s\S]*?\n {2}\}\n)/.exec(output) ?? []
+    const { toolcrib: entry } = JSON.parse(snippet).mcpServers
+    expect(entry.headers).toEqual({ Authorization: `Bearer ${token}` })
+    expect(output).toContain(entry.url)
+    child.kill('SIGINT')
+    expect((await ended).status).toBe(0)
+  })
+
+  it('refuses settings that would leave a door open, and explains others', async () => {
+    for (const [flags, words] of [
+      [['--no-token', '--host', '0.0.0.0'], '--no-token is for loopback addresses'],
+      [['--token', 'short'], 'at least 16 characters'],
+      [['--profile', 'nobody'], 'there is no profile "nobody"; the config has none'],
+      [['--store', 'disk'], '--store is "disk"; it must be file: and a folder'],
+      [['--port', '70000'], 'from 0 to 65535'],
+    ] as const) {
+      const refused = await toolcrib('serve', '--port', '0', ...flags)
+      expect(refused.status).toBe(2)
+      expect(refused.stderr).toContain(words)
+    }
+    write('toolcrib.toml', '[server.weather]\ncommand = "x"\n[profile.work]\nservers = ["weather"]\n')
+    expect((await toolcrib('serve', '--profile', 'wrok')).stderr).toContain('the config has work')
+  })
+})
+
+/** Every process below one. */
+async function childrenOf(pid: number): Promise<number[]> {
+  const child = spawn('ps', ['-A', '-o', 'pid=,ppid='])
+  let table = ''
+  child.stdout.on('data', (chunk) => (table += chunk))
+  await once(child, 'close')
+  const rows = table
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+  const below = (parent: number): number[] =>
+    rows.flatMap(([own = 0, of]) => (of === parent ? [own, ...below(own)] : []))
+  return below(pid)
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
