@@ -60,7 +60,7 @@ describe('a session of an older client', () => {
     expect(await list(ada)).toBe(200)
   })
 
-  it('is told when its list of tools grows, if it asked for that', async () => {
+  it('is notified when its list of tools grows, if it asked for that', async () => {
     const { gateway } = await openGateway({ modern: MODERN }, { mode: 'lazy' })
     const url = `${URL_OF_GATEWAY}?activate=list`
     const client = await connectClient(gateway, { era: 'legacy', url })
@@ -92,7 +92,7 @@ describe('a session of an older client', () => {
 })
 
 describe.each(['modern', 'legacy'] as const)('a %s client that listens', (era) => {
-  it('is told when the tools of a server change', async () => {
+  it('is notified when the tools of a server change', async () => {
     const { gateway } = await openGateway({ plain: PLAIN }, { mode: 'full' })
     const client = await connectClient(gateway, { era })
     let changes = 0
@@ -104,7 +104,7 @@ describe.each(['modern', 'legacy'] as const)('a %s client that listens', (era) =
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('plain__newcomer')
   })
 
-  it('is told when a resource changes that it subscribed to', async () => {
+  it('is notified when a resource changes that it subscribed to', async () => {
     const { gateway } = await openGateway({ everything: EVERYTHING })
     const client = await connectClient(gateway, { era })
     const updated: string[] = []

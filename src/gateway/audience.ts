@@ -2,7 +2,7 @@ import type { Surface, ToolRegistry } from 'toolcrib'
 import type { Schedule, ServerNotification } from 'toolcrib/mcp'
 import type { View } from './view.ts'
 
-/** Someone who is told when lists change. */
+/** A client that is notified when a list changes. */
 export interface Attendee {
   readonly view: View
   /** The tools it is shown: the fingerprint is equal for equal lists. */
@@ -55,7 +55,7 @@ export class Audience {
     return () => void this.#attendees.delete(attendee)
   }
 
-  /** Notes what a client has seen, so that it is told when that changes. */
+  /** Records what a client has listed, to notify it when that changes. */
   listed(attendee: Attendee): void {
     const seen = this.#attendees.get(attendee)
     if (seen) seen.fingerprint = attendee.surface().fingerprint
@@ -90,8 +90,8 @@ export class Audience {
   }
 
   /**
-   * A change is noticed once the server's list has been read again. Clients that are shown all of it are told in any
-   * case, since the server said so.
+   * A change is noticed once the server's list has been read again. Clients that see the whole list are notified
+   * anyway, because the server announced a change.
    */
   #announced(server: string): void {
     const since = this.#sequence

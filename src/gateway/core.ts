@@ -127,7 +127,7 @@ export class GatewayCore {
     await session.close().catch((error) => this.warn(String(error)))
   }
 
-  /** What clients of a view are told that the gateway can do. */
+  /** The capabilities that clients of a view are offered. */
   capabilities(view: View): Json {
     const { servers } = this.options
     const offered = new Set<string>()
@@ -167,7 +167,7 @@ export class GatewayCore {
     try {
       this.options.onWarning?.(warning)
     } catch {
-      // Whoever is told must not break what it is told about.
+      // A listener that fails must not break the work it reports on.
     }
   }
 

@@ -36,7 +36,7 @@ export interface GatewayOptions {
   readonly askingServers?: readonly string[] | undefined
   /** What clients are shown as the name and version of the server. */
   readonly serverInfo?: { readonly name: string; readonly version: string } | undefined
-  /** Called for failures that no client is told about. Never with a token. Exceptions are ignored. */
+  /** Called for failures that are not reported to any client. Never with a token. Exceptions are ignored. */
   readonly onWarning?: ((warning: string) => void) | undefined
   /** The time in milliseconds; `Date.now`. */
   readonly now?: (() => number) | undefined

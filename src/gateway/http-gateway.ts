@@ -76,7 +76,7 @@ export class HttpGateway {
     return this.#serve(request, { principal, view, activation })
   }
 
-  /** One server that fails is no reason to take the gateway out of service. */
+  /** Unready only when every server has failed: a single bad one does not take the gateway out of service. */
   #readiness(): Response {
     if (this.#isDraining) return Response.json({ status: 'stopping' }, { status: 503 })
     const states = this.#core.options.servers.status().map(({ state }) => state)
@@ -122,7 +122,7 @@ export class HttpGateway {
   }
 }
 
-/** The route for metrics: of what strangers ask for there is no end. */
+/** The route as metrics label it; unknown paths share one label, so that strangers cannot add any. */
 function routeOf({ url }: Request): string {
   const { pathname } = new URL(url)
   if (MCP_PATH.test(pathname)) return '/mcp'

@@ -4,7 +4,7 @@ import type { GatewayCore } from './core.ts'
 import type { ServerDescription } from './mcp-server.ts'
 import type { View } from './view.ts'
 
-/** What clients are told of the gateway when they connect. */
+/** How the gateway presents itself when a client connects. */
 export function serverDescription(core: GatewayCore, view: View, era: Era): ServerDescription {
   return {
     era,

@@ -75,7 +75,7 @@ export class ToolCalls {
     return { name: 'call_tool', args: meant }
   }
 
-  /** The registered name that a name means, however it is written; a tool that is not permitted is as good as none. */
+  /** The registered name that a name means, however it is written; undefined for a tool that is not permitted. */
   #resolve(name: string, { session, names }: CallScene): string | undefined {
     const exact = this.#registry.has(name) ? name : names.ofShown(name)?.registered
     if (exact === undefined) return session.currentTurn().describe(name)?.name
