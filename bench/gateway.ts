@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Connection, connect } from './gateway/bare-client.ts'
+import { connect } from './gateway/bare-client.ts'
 import { type Contender, contenders, installPeers, MEMORY, startToolcrib } from './gateway/contenders.ts'
 import { percentile, residentMegabytes } from './gateway/measures.ts'
 import { printTable, ratio } from './report.ts'
@@ -34,13 +34,15 @@ async function compareCalls(folder: string, smoke: boolean): Promise<void> {
   const peers = smoke ? undefined : await installPeers()
   const figures = new Map<string, CallFigures>()
   for (const [name, start] of Object.entries(contenders(folder, peers))) {
-    const contender = await start()
     try {
-      figures.set(name, await measureCalls(contender, smoke))
+      // In a process of its own, while the heap is as small as it gets; some never recover from so many sessions.
+      const megabytes = await withContender(start, (contender) =>
+        measureSessions(contender, smoke ? 20 : 500),
+      ).catch(() => Number.NaN)
+      const calls = await withContender(start, (contender) => measureCalls(contender, smoke))
+      figures.set(name, { ...calls, sessionsMegabytes: megabytes })
     } catch (error) {
       console.log(`gateway: ${name} could not be measured: ${error instanceof Error ? error.message : error}`)
-    } finally {
-      await contender.close()
     }
   }
   const [bare, own, proxy] = ['bare server', 'toolcrib', 'mcp-proxy'].map((name) => figures.get(name))
@@ -59,12 +61,25 @@ async function compareCalls(folder: string, smoke: boolean): Promise<void> {
   if (proxy) console.log(`  calls/s ${ratio(own?.perSecond, proxy.perSecond)} mcp-proxy's (goal: 1.50×)`)
 }
 
+async function withContender<Figures>(
+  start: () => Promise<Contender>,
+  measure: (contender: Contender) => Promise<Figures>,
+): Promise<Figures> {
+  const contender = await start()
+  try {
+    return await measure(contender)
+  } finally {
+    await contender.close()
+  }
+}
+
 /** A contender that takes half a second per call should not take a minute. */
 const MEASURE_MS = 8_000
 
-async function measureCalls(contender: Contender, smoke: boolean): Promise<CallFigures> {
-  // First, while the heap is as small as it gets.
-  const sessionsMegabytes = await measureSessions(contender, smoke ? 20 : 500)
+async function measureCalls(
+  contender: Contender,
+  smoke: boolean,
+): Promise<Omit<CallFigures, 'sessionsMegabytes'>> {
   const connection = await connect(contender.endpoint)
   const call = () =>
     connection.request('tools/call', { name: contender.tool, arguments: { message: 'hello' } })
@@ -80,22 +95,20 @@ async function measureCalls(contender: Contender, smoke: boolean): Promise<CallF
   )
   const rate = await repeat(call, { times: smoke ? 50 : 4_000, atOnce: 50, limitMs: MEASURE_MS })
   await connection.close()
-  return { p50: percentile(times, 50), p95: percentile(times, 95), perSecond: rate, sessionsMegabytes }
+  return { p50: percentile(times, 50), p95: percentile(times, 95), perSecond: rate }
 }
 
 /** How much `count` sessions add to the memory of the process itself; NaN where each would be a separate process. */
 async function measureSessions(contender: Contender, count: number): Promise<number> {
   if (contender.hasProcessPerSession) return Number.NaN
   const before = residentMegabytes(contender.pid)
-  const connections: Connection[] = []
   const startedAt = performance.now()
   for (let made = 0; made < count; made++) {
     // Some take ever longer.
     if (performance.now() - startedAt > 3 * MEASURE_MS) return Number.NaN
-    connections.push(await connect(contender.endpoint))
+    await connect(contender.endpoint)
   }
   const after = residentMegabytes(contender.pid)
-  await Promise.all(connections.map((connection) => connection.close()))
   return after - before
 }
 
