@@ -26,12 +26,20 @@ You triage issues. Search first; close nothing without a reason.
 `)
 
 const model = scriptedModel([
-  { calls: [{ name: 'agent', args: { agent: 'triage', task: 'Find stale issues.' } }] },
+  {
+    calls: [{ name: 'agent', args: { agent: 'triage', task: 'Find stale issues.' } }],
+    inputTokens: 1000,
+    outputTokens: 10,
+  },
   // From here on the sub-agent speaks.
-  { calls: [{ name: 'mcp__github__search_issues' }, { name: 'mcp__mail__send' }] },
+  {
+    calls: [{ name: 'mcp__github__search_issues' }, { name: 'mcp__mail__send' }],
+    inputTokens: 1000,
+    outputTokens: 10,
+  },
   { text: 'Issue 7 is stale.', inputTokens: 2000, outputTokens: 100 },
   // And here its caller again.
-  { text: 'You could close issue 7.' },
+  { text: 'You could close issue 7.', inputTokens: 1000, outputTokens: 10 },
 ])
 registry.register(agentTool({ agents: [triage], model, session, maxDepth: 1 }))
 const result = await runAgent({
@@ -45,7 +53,8 @@ const result = await runAgent({
 
 assert.equal(result.text, 'You could close issue 7.')
 assert.equal(result.ledger.requests, 4)
-assert.equal(result.ledger.costUsd, 0.0075)
+// Of 5,000 input and 130 output tokens, those of the sub-agent included.
+assert.equal(result.ledger.costUsd?.toFixed(5), '0.01695')
 const told = model.requests[2]?.messages.flatMap(({ role, content }) =>
   role === 'tool' ? [String(content)] : [],
 )
