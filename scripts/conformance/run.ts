@@ -27,12 +27,17 @@ try {
     await using fixture = await startFixture(name)
     await using gateway = await startGateway(join(folder, name), fixture.config)
     for (const revision of REVISIONS) {
-      await warmUp(gateway.url)
-      const report = await suite.testServer({
-        url: gateway.url,
-        revision,
-        folder: join(folder, name, revision),
-      })
+      const test = async (attempt: string) => {
+        await warmUp(gateway.url)
+        return suite.testServer({ url: gateway.url, revision, folder: join(folder, name, revision, attempt) })
+      }
+      let report = await test('first')
+      const [surprise] = surprisesOf(name, revision, report.failed)
+      if (surprise !== undefined) {
+        // Some scenarios have 600 ms for a call that starts a server, which a busy machine can miss.
+        console.log(`${surprise}; ${name} ${revision} is tested once more`)
+        report = await test('second')
+      }
       if (isVerbose) console.log(report.output)
       for (const fault of report.faults) console.log(`${name} ${revision}  ${fault}`)
       const { required, failed, others } = report
