@@ -1,12 +1,12 @@
 import type { InputOf, SchemaInput } from './authoring/define-tool.ts'
 import { type FunctionOptions, functionTool } from './authoring/function-tool.ts'
+import { sessionIdOf } from './call/call-runner.ts'
 import type { CallContext } from './call/call-scope.ts'
-import { sessionIdOf } from './call/read-context.ts'
 import type { Attachment } from './capability.ts'
 import type { Emit, Listener, SyncReport } from './events.ts'
 import { META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
 import { Catalogue } from './registry/catalogue.ts'
-import type { Entry } from './registry/entry.ts'
+import { type Entry, type ToolSchema, toolSchema } from './registry/entry.ts'
 import { ModeTracker } from './registry/mode.ts'
 import {
   type CompiledPolicy,
@@ -21,9 +21,7 @@ import {
 import { Registrar } from './registry/registrar.ts'
 import type { ServerDirectory } from './registry/server-directory.ts'
 import type { RegisterOptions, SyncOptions } from './registry/to-entry.ts'
-import { type ToolSchema, toolSchema } from './registry/tool-schema.ts'
-import { definitionsOf } from './registry/view.ts'
-import { Viewpoint } from './registry/viewpoint.ts'
+import { definitionsOf, Viewpoint } from './registry/view.ts'
 import {
   checkRegistryOptions,
   checkSearchOptions,

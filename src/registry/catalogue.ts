@@ -1,7 +1,7 @@
 import { ToolcribError } from '../errors.ts'
 import type { SyncReport } from '../events.ts'
-import { nameSkeletons } from '../names.ts'
-import { type Listing, sourceKey } from '../tool.ts'
+import { nameSkeletons, sourceKey } from '../names.ts'
+import type { Listing } from '../tool.ts'
 import type { Entry } from './entry.ts'
 
 /** All tools at one moment. It never changes; a change of the catalogue makes another one. */
