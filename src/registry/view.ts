@@ -1,10 +1,9 @@
-import type { Emit } from '../events.ts'
 import { hashText } from '../json.ts'
 import type { Listing, ToolDefinition } from '../tool.ts'
 import type { Availability } from './availability.ts'
 import type { Catalogue, Snapshot } from './catalogue.ts'
 import type { Entry } from './entry.ts'
-import { defersAll, isDeferred, type ModeDecision, type ModeSettings, type ModeTracker } from './mode.ts'
+import { defersAll, isDeferred, type ModeDecision, type ModeHistory, type ModeSettings } from './mode.ts'
 import { type CompiledPolicy, compilePolicy, type Gates, matcher } from './policy.ts'
 
 /** All that is deferred, as a provider that defers by itself receives it. */
@@ -105,8 +104,7 @@ export interface ViewSettings extends ModeSettings {
 /** What a viewpoint looks at. */
 export interface Scene {
   readonly catalogue: Catalogue
-  readonly modes: ModeTracker
-  readonly emit: Emit
+  readonly modes: ModeHistory
 }
 
 const NO_SEARCH: ModeDecision = { isLazy: false, isAuto: false, reason: 'no search tool is permitted' }
@@ -123,7 +121,6 @@ export class Viewpoint {
   readonly #canSearch: boolean
   readonly #isPinned: (name: string) => boolean
   #view: View | undefined
-  #defersAll = false
 
   /** `gate` decides whether the search tool may be shown; the policy itself when absent. */
   constructor(settings: ViewSettings, policy: CompiledPolicy, scene: Scene, gate: CompiledPolicy = policy) {
@@ -132,25 +129,16 @@ export class Viewpoint {
     this.#scene = scene
     this.#canSearch = gate.denialOfMetaTool(settings.searchTool) === undefined
     this.#isPinned = matcher(settings.pinned) ?? (() => false)
-    // Requested now, so that hysteresis counts from here on.
-    scene.modes.decision(settings)
   }
 
   current(): View {
     const snapshot = this.#scene.catalogue.snapshot()
-    if (this.#view?.snapshot !== snapshot) this.#view = this.#look(snapshot, this.#view)
+    if (this.#view?.snapshot !== snapshot) this.#view = this.#look(snapshot)
     return this.#view
   }
 
-  #look(snapshot: Snapshot, before: View | undefined): View {
+  #look(snapshot: Snapshot): View {
     const mode = this.#canSearch ? this.#scene.modes.decision(this.#settings) : NO_SEARCH
-    if (before && before.mode.isLazy !== mode.isLazy) {
-      this.#scene.emit({
-        type: 'mode-changed',
-        mode: mode.isLazy ? 'lazy' : 'full',
-        reason: mode.reason,
-      })
-    }
     const permitted = snapshot.sorted.filter((entry) => denialOf(entry, snapshot, this.policy) === undefined)
     return new View(snapshot, mode, this.policy, this.#divide(permitted, mode.isLazy))
   }
@@ -158,12 +146,9 @@ export class Viewpoint {
   #divide(permitted: readonly Entry[], isLazy: boolean): { shown: Entry[]; deferred: Entry[] } {
     if (!this.#canSearch) return { shown: [...permitted], deferred: [] }
     const deferrable = permitted.filter(({ name }) => !this.#isPinned(name))
-    this.#defersAll = defersAll(deferrable, this.#settings, { isLazy, did: this.#defersAll })
-    const deferral = {
-      ...this.#settings,
-      isLazy,
-      defer: this.#defersAll ? 'all' : this.#settings.defer,
-    } as const
+    const { recentlyGone } = this.#scene.modes
+    const isAll = defersAll(deferrable, this.#settings, { isLazy, recentlyGone })
+    const deferral = { ...this.#settings, isLazy, defer: isAll ? 'all' : this.#settings.defer } as const
     const shown: Entry[] = []
     const deferred: Entry[] = []
     for (const entry of permitted) {
