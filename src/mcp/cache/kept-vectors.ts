@@ -3,8 +3,7 @@ import type { Emit } from '../../events.ts'
 import type { Searcher } from '../../search/searcher.ts'
 import { isVectorSearcher, type VectorSearcher } from '../../search/vectors/vector-searcher.ts'
 import type { Schedule } from '../../time.ts'
-import { waitAtMost } from '../../time.ts'
-import { within } from '../connection/deadline.ts'
+import { waitAtMost, within } from '../../time.ts'
 import type { CatalogueCache } from './catalogue-cache.ts'
 
 /** How long startup waits for vectors; if the store hangs, they are only computed again. */
@@ -80,11 +79,11 @@ export class KeptVectors {
 /** Returns undefined when the searcher has no vectors, or the cache does not store any. */
 export function keepVectors(
   searcher: Searcher | undefined,
-  cache: CatalogueCache | undefined,
+  cache: CatalogueCache,
   around: { readonly schedule: Schedule; readonly emit: Emit },
 ): KeptVectors | undefined {
   if (searcher === undefined || !isVectorSearcher(searcher)) return undefined
-  return cache !== undefined && keepsIndexes(cache) ? new KeptVectors(searcher, cache, around) : undefined
+  return keepsIndexes(cache) ? new KeptVectors(searcher, cache, around) : undefined
 }
 
 type IndexCache = Required<Pick<CatalogueCache, 'loadIndex' | 'saveIndex'>>

@@ -1,13 +1,11 @@
 import { describeError } from '../../errors.ts'
 import { canonicalJson } from '../../json.ts'
-import { Timers, waitAtMost } from '../../time.ts'
+import { Deadline, Timers, TooLateError, waitAtMost, within } from '../../time.ts'
 import { type CachedCatalogue, type CatalogueCache, fingerprintOf } from '../cache/catalogue-cache.ts'
 import type { Connection, ServerInfo } from '../connection/connection.ts'
-import { Deadline, TooLateError, within } from '../connection/deadline.ts'
-import { ListedTools } from './listed-tools.ts'
+import type { ServerState } from './managed-server.ts'
 import type { ServerContext } from './server-context.ts'
-import type { ServerState } from './server-state.ts'
-import { listTools, type ServerTool } from './server-tool.ts'
+import { ListedTools, listTools, type ServerTool } from './server-tool.ts'
 
 /** How long list changes are collected before the list is read again. */
 const REFRESH_MS = 300
@@ -23,7 +21,6 @@ const REMEMBER_MS = 1_000
 export class ServerCatalogue {
   readonly #state: ServerState
   readonly #context: ServerContext
-  readonly #fingerprint: string
   readonly #listed: ListedTools
   readonly #timers: Timers<'refresh' | 'recheck'>
   #info: ServerInfo | undefined
@@ -41,7 +38,6 @@ export class ServerCatalogue {
   constructor(state: ServerState, context: ServerContext) {
     this.#state = state
     this.#context = context
-    this.#fingerprint = fingerprintOf(state.name, state.config)
     this.#listed = new ListedTools(state, context)
     this.#timers = new Timers(context.schedule)
   }
@@ -181,6 +177,10 @@ export class ServerCatalogue {
     this.#remembering ??= this.#write(cache).finally(() => {
       this.#remembering = undefined
     })
+  }
+
+  get #fingerprint(): string {
+    return fingerprintOf(this.#state.name, this.#state.config)
   }
 
   /** One list at a time, so that the newest one is kept. */

@@ -8,10 +8,10 @@ import type { Connection } from '../connection/connection.ts'
 import type { OAuthSettings } from '../connection/http/oauth-session.ts'
 import type { OpenRequest } from '../connection/open-connection.ts'
 import type { ClientOptions } from '../connection/server-messages.ts'
+import { ServerListeners } from '../connection/server-messages.ts'
 import { LockGuard } from '../lock/lock-guard.ts'
 import { ToolScanner } from '../scan/tool-scanner.ts'
 import type { ManagedServer } from './managed-server.ts'
-import { ServerListeners } from './server-listeners.ts'
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 

@@ -8,9 +8,9 @@ import type {
 } from '@modelcontextprotocol/client'
 import { describeError } from '../../../errors.ts'
 import type { Schedule } from '../../../time.ts'
+import { within } from '../../../time.ts'
 import type { Authorization, TokenStore } from '../../cache/token-store.ts'
 import type { ServerConfig } from '../../config/server-config.ts'
-import { within } from '../deadline.ts'
 
 /** How to authorize with servers that require it. */
 export interface OAuthOptions {

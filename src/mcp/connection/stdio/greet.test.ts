@@ -1,7 +1,7 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import type { Schedule } from '../../../time.ts'
-import { Deadline } from '../deadline.ts'
+import { Deadline } from '../../../time.ts'
 import { handOn, MessageGuard } from '../message-guard.ts'
 import type { GuardedTransport, SendOptions } from '../requests.ts'
 import { greet, SpeaksBothError } from './greet.ts'
