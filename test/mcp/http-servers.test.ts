@@ -477,6 +477,56 @@ describe('servers over HTTP', () => {
     expect(greetings).toBe(2)
   })
 
+  it('that ignore the modern greeting are greeted in the old way, and at once the next time', async () => {
+    const asked: string[] = []
+    const handle = speak({ echo: () => 'well' }, { session: 'first' })
+    const url = await listen(
+      breaking(handle, ({ method = '' }, response) => {
+        asked.push(method)
+        // Kept open, never answered.
+        return method === 'server/discover' && response.writable
+      }),
+    )
+    const store = memoryStore()
+    const first = connect({ url, connect_timeout_ms: 8_000 }, { store })
+    expect(await first.ready()).toEqual([{ server: 'web', state: 'ready' }])
+    expect(first.info('web')?.era).toBe('legacy')
+    expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'well' })
+    await first.close()
+    asked.length = 0
+    await connect({ url, connect_timeout_ms: 8_000 }, { store }).ready()
+    expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'well' })
+    expect(asked).toContain('initialize')
+    expect(asked).not.toContain('server/discover')
+  })
+
+  it('that were upgraded since they were greeted in the old way are greeted in the modern one', async () => {
+    let isUpgraded = false
+    const handle = speak({ echo: () => 'well' })
+    const url = await listen(
+      breaking(handle, ({ method, id }, response) => {
+        if (!isUpgraded || (method !== 'initialize' && method !== 'server/discover')) return false
+        const outcome =
+          method === 'initialize'
+            ? { error: { code: -32_601, message: 'Method not found' } }
+            : { result: { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, ...MODERN_RESULT } }
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }))
+        return true
+      }),
+    )
+    const store = memoryStore()
+    const first = connect({ url }, { store })
+    await first.ready()
+    expect(first.info('web')?.era).toBe('legacy')
+    await first.close()
+    isUpgraded = true
+    const second = connect({ url, start: 'eager' }, { store })
+    expect(await second.ready()).toEqual([{ server: 'web', state: 'ready' }])
+    // Until its list has been read again, it is known as it was.
+    await vi.waitFor(() => expect(second.info('web')?.era).toBe('modern'))
+  })
+
   /** A server that knows only the sessions it issued itself. */
   async function startForgetful(port: number): Promise<void> {
     const server = createServer(speak({ echo: ({ message }) => String(message) }, { session: 'second' }))
@@ -496,6 +546,9 @@ async function authorize({ url }: { url: URL }): Promise<URLSearchParams> {
   const response = await fetch(url, { redirect: 'manual' })
   return new URL(response.headers.get('location') ?? '').searchParams
 }
+
+/** What every result of the modern revision has besides its own fields. */
+const MODERN_RESULT = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
 
 type Answers = Record<string, (args: Record<string, unknown>) => string>
 
