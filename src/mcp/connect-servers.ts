@@ -5,7 +5,7 @@ import type { Finding } from '../finding.ts'
 import { canonicalJson } from '../json.ts'
 import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
 import { waitAtMost } from '../time.ts'
-import { type CatalogueCache, catalogueCacheIn, fileCatalogueCache } from './cache/catalogue-cache.ts'
+import { CatalogueCache } from './cache/catalogue-cache.ts'
 import { type KeptVectors, keepVectors } from './cache/kept-vectors.ts'
 import { type Environment, readServers } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
@@ -299,12 +299,10 @@ class ServerHub implements ConnectedServers, ServerDirectory {
 }
 
 function cacheOf(
-  { cache, store, cacheDirectory, catalogueTtlMs }: ConnectOptions,
+  { store, catalogueTtlMs, remembered }: ConnectOptions,
   servers: readonly string[],
 ): CatalogueCache | undefined {
-  if (cache) return cache
-  if (store) return catalogueCacheIn(store, { ttlMs: catalogueTtlMs, servers })
-  return cacheDirectory === undefined ? undefined : fileCatalogueCache(cacheDirectory)
+  return store && new CatalogueCache(store, { ttlMs: catalogueTtlMs, servers, isRead: remembered })
 }
 
 function ignore(): void {}

@@ -2,12 +2,6 @@
 
 export type { Finding, FindingKind, Severity } from '../finding.ts'
 export type { Deadline, Schedule } from '../time.ts'
-export {
-  type CachedCatalogue,
-  type CatalogueCache,
-  fileCatalogueCache,
-} from './cache/catalogue-cache.ts'
-export { type Authorization, fileTokenStore, type TokenStore } from './cache/token-store.ts'
 export { type FindOptions, type FoundConfig, findConfig } from './config/find-config.ts'
 export {
   type Config,

@@ -13,10 +13,11 @@ import {
   type ConnectedServers,
   type ConnectOptions,
   connectServers,
-  fileTokenStore,
   type McpEvent,
 } from '../../src/mcp/index.ts'
+import { fileStore } from '../../src/store/file-store.ts'
 import { memoryStore } from '../../src/store/memory-store.ts'
+import type { StoredValue } from '../../src/store/store.ts'
 import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 import { referenceServer } from './reference-servers.fixture.ts'
@@ -158,7 +159,7 @@ describe('servers over HTTP', () => {
     cleanUps.push(() => rm(directory, { recursive: true }))
     const url = await listen(authorized(speak({ echo: () => 'authorized' })))
     const asked: string[] = []
-    const store = fileTokenStore(join(directory, 'tokens'))
+    const store = fileStore({ directory: join(directory, 'tokens') })
     const authorize = async ({ server, url }: { server: string; url: URL }) => {
       asked.push(server)
       const response = await fetch(url, { redirect: 'manual' })
@@ -170,8 +171,11 @@ describe('servers over HTTP', () => {
     expect(await first.ready()).toEqual([{ server: 'web', state: 'ready' }])
     expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'authorized' })
     await first.close()
-    const [file = ''] = await readdir(join(directory, 'tokens'))
-    expect((await stat(join(directory, 'tokens', file))).mode & 0o777).toBe(0o600)
+    const kept = await readdir(join(directory, 'tokens'), { recursive: true, withFileTypes: true })
+    const files = kept.filter((entry) => entry.isFile())
+    expect(files.length).toBeGreaterThan(0)
+    for (const { parentPath, name } of files)
+      expect((await stat(join(parentPath, name))).mode & 0o777).toBe(0o600)
 
     expect(await connect({ url: `${url}/mcp` }, { oauth: { store } }).ready()).toMatchObject([
       { state: 'ready' },
@@ -193,7 +197,8 @@ describe('servers over HTTP', () => {
     const url = await listen(authorized(speak({ echo: () => 'authorized' })))
     const events: McpEvent[] = []
     const fail = () => Promise.reject(new Error('disk full'))
-    const oauth = { store: { load: fail, save: fail }, redirectUrl: REDIRECT, authorize }
+    const store = Object.assign(memoryStore(), { get: fail, set: fail })
+    const oauth = { store, redirectUrl: REDIRECT, authorize }
     const servers = connect({ url: `${url}/mcp` }, { oauth, onEvent: (event) => events.push(event) })
     expect(await servers.ready()).toEqual([{ server: 'web', state: 'ready' }])
     expect(events).toContainEqual(
@@ -227,11 +232,11 @@ describe('servers over HTTP', () => {
     const silenced = vi.spyOn(console, 'warn').mockImplementation(() => {})
     cleanUps.push(() => silenced.mockRestore())
     const url = await listen(authorized(speak({ echo: () => 'never' })))
-    const kept: Record<string, unknown>[] = []
-    const store = {
-      load: async () => kept.at(-1),
-      save: async (_key: string, authorization: Record<string, unknown>) => void kept.push(authorization),
-    }
+    const kept: StoredValue[] = []
+    const store = Object.assign(memoryStore(), {
+      get: async () => kept.at(-1),
+      set: async (_key: string, authorization: StoredValue) => void kept.push(authorization),
+    })
     const refusing = async ({ url: asked }: { url: URL }) => {
       const answer: Record<string, string> = comeBack()
       const own = asked.searchParams.get('state') ?? ''
@@ -240,7 +245,8 @@ describe('servers over HTTP', () => {
     const oauth = { store, redirectUrl: REDIRECT, authorize: refusing }
     const [status] = await connect({ url: `${url}/mcp` }, { oauth }).ready()
     expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining(reason) })
-    expect(kept.every(({ tokens }) => tokens === undefined)).toBe(true)
+    expect(kept.length).toBeGreaterThan(0)
+    expect(kept.every((authorization) => !JSON.stringify(authorization).includes('"tokens"'))).toBe(true)
     expect(registry.size).toBe(0)
   })
 
@@ -252,7 +258,7 @@ describe('servers over HTTP', () => {
         return response.writeHead(401).end()
       }),
     )
-    const oauth = { store: fileTokenStore(await temporary()), redirectUrl: REDIRECT, authorize }
+    const oauth = { store: memoryStore(), redirectUrl: REDIRECT, authorize }
     const [status] = await connect({ url: `${url}/mcp` }, { oauth }).ready()
     expect(status).toMatchObject({
       state: 'failed',

@@ -120,7 +120,7 @@ export class ServerCatalogue {
   async #load(): Promise<CachedCatalogue | undefined> {
     try {
       const { cache, schedule } = this.#context
-      return cache && (await within(RECALL_MS, cache.load(this.#state.name, this.#fingerprint), schedule))
+      return cache && (await within(RECALL_MS, cache.load(this.#fingerprint), schedule))
     } catch (error) {
       this.#state.warn(
         `its cached tools could not be loaded, so the server is asked for them: ${describeError(error)}`,
@@ -189,7 +189,7 @@ export class ServerCatalogue {
       const catalogue = this.#unwritten
       this.#unwritten = undefined
       try {
-        const saving = cache.save(this.#state.name, this.#fingerprint, catalogue)
+        const saving = cache.save(this.#fingerprint, catalogue)
         await within(SAVE_MS, saving, this.#context.schedule)
       } catch (error) {
         this.#state.warn(`its tools could not be cached: ${describeError(error)}`)

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { memoryStore } from '../../store/memory-store.ts'
 import { ToolRegistry } from '../../tool-registry.ts'
 import { connectServers } from '../connect-servers.ts'
 import { lockServers } from '../lock/lockfile.ts'
-import { begin, call, World } from './fake-world.fixture.ts'
+import { begin, call, storeWith, World } from './fake-world.fixture.ts'
 import { RestartPolicy } from './server-link.ts'
 
 const CONFIG = { servers: { a: { command: 'x' } } }
@@ -67,8 +68,11 @@ describe('a server that a lockfile rejects while it connects', () => {
       recall = resolve
     })
     const tools = [{ name: 'echo', description: '', inputSchema: true }]
-    const cache = { load: () => recalled.then(() => ({ tools })), save: async () => {} }
-    const servers = connectServers(registry, CONFIG, { ...world.options, cache })
+    const catalogue = { version: 2, tools }
+    const store = storeWith(memoryStore(), {
+      get: (key) => recalled.then(() => (key.startsWith('catalogue:') ? catalogue : undefined)),
+    })
+    const servers = connectServers(registry, CONFIG, { ...world.options, store })
     await world.settle()
     await servers.relock(NOTHING_APPROVED)
     recall()

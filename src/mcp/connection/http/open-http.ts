@@ -10,7 +10,7 @@ import type { Connection } from '../connection.ts'
 import { connect, LEGACY, type OpenOptions, type OpenRequest, PATIENCE_MS } from '../open-connection.ts'
 import { describeHttpRefusal, describeUnreachable, isHttpFailure } from './describe-http-error.ts'
 import { HttpTransport } from './http-transport.ts'
-import { type OAuthOptions, OAuthSession } from './oauth-session.ts'
+import { OAuthSession, type OAuthSettings } from './oauth-session.ts'
 
 /** Connects over streamable HTTP, or falls back to SSE for a server that expects it. */
 export async function openHttp(request: OpenRequest, options: OpenOptions): Promise<Connection> {
@@ -110,7 +110,7 @@ function isUnauthorized(error: unknown): boolean {
 async function authorize(
   server: string,
   session: OAuthSession | undefined,
-  oauth: OAuthOptions | undefined,
+  oauth: OAuthSettings | undefined,
   transport: SdkTransport,
 ): Promise<void> {
   if (!session) throw new Error('it requires authorization; set an Authorization header, or pass oauth')
