@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { applyEdits, modify, type ParseError, parse as parseJson, printParseErrorCode } from 'jsonc-parser'
 import { parse as parseToml, stringify, TomlError } from 'smol-toml'
 import { ToolcribError } from 'toolcrib'
 import { readConfig } from 'toolcrib/mcp'
+import { writeWhole } from 'toolcrib/stores'
 import { type ImportedServer, serversUnder } from './read-servers.ts'
 
 /** The file that servers are added to. */
@@ -37,7 +37,7 @@ export async function openTarget(path: string, { isReplaced }: { isReplaced: boo
         const step = 'import to another file with --to, and merge them by hand'
         throw new ToolcribError('config-invalid', `servers cannot be added to ${path}; ${step}`, { cause })
       }
-      await replaceFile(path, text, { isNew: found === undefined })
+      await replaceFile(path, text)
     },
   }
 }
@@ -107,20 +107,15 @@ function parsed(text: string, path: string, format: Format): unknown {
 
 const presentServers = serversUnder('server', 'servers', 'mcpServers')
 
-async function replaceFile(path: string, text: string, { isNew }: { isNew: boolean }): Promise<void> {
-  const draft = `${path}.${randomUUID()}`
+async function replaceFile(path: string, text: string): Promise<void> {
   try {
-    // Values of variables may be secrets, so a new file is readable only by its owner.
-    const mode = isNew ? 0o600 : (await stat(path)).mode & 0o777
     await mkdir(dirname(path), { recursive: true })
-    await writeFile(draft, text, { mode })
-    await rename(draft, path)
+    // Values of variables may be secrets, so a new file is readable only by its owner.
+    await writeWhole(path, text, { mode: 0o600 })
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const step = 'pass another file with --to'
     throw new ToolcribError('config-invalid', `${path} cannot be written: ${reason}; ${step}`, { cause })
-  } finally {
-    await rm(draft, { force: true }).catch(() => {})
   }
 }
 

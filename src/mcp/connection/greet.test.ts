@@ -1,10 +1,10 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
-import type { Schedule } from '../../../time.ts'
-import { Deadline } from '../deadline.ts'
-import { handOn, MessageGuard } from '../message-guard.ts'
-import type { GuardedTransport, SendOptions } from '../requests.ts'
-import { greet, SpeaksBothError } from './greet.ts'
+import type { Schedule } from '../../time.ts'
+import { Deadline } from '../../time.ts'
+import { handOn, MessageGuard } from './message-guard.ts'
+import { greet, SpeaksBothError } from './open-connection.ts'
+import type { GuardedTransport, SendOptions } from './requests.ts'
 
 const DISCOVERED = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
 const INITIALIZED = { protocolVersion: '2025-11-25', capabilities: {} }
