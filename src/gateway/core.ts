@@ -5,6 +5,7 @@ import { AskingServers } from './asking-servers.ts'
 import { Audience } from './audience.ts'
 import type { ClientLine, Json } from './client-line.ts'
 import { ClientRequests, type ClientScene } from './client-requests.ts'
+import { ConnectedClients } from './connected-clients.ts'
 import { DEFAULT_LIMITS, type GatewayOptions, type Limits } from './gateway-options.ts'
 import { ClientLoad, ServerLoad } from './load-limits.ts'
 import { Metrics } from './metrics.ts'
@@ -28,6 +29,7 @@ export class GatewayCore {
   readonly now: () => number
   readonly schedule: Schedule
   readonly newId: () => string
+  readonly clients: ConnectedClients
   readonly requests: ClientRequests
   readonly modernCalls: ModernCalls
   readonly connections: PrivateConnections
@@ -49,6 +51,7 @@ export class GatewayCore {
     this.now = options.now ?? Date.now
     this.schedule = options.schedule ?? inBackground
     this.newId = options.newId ?? (() => crypto.randomUUID())
+    this.clients = new ConnectedClients(this.now)
     this.connections = new PrivateConnections(servers, () => this.#listener())
     const asking = new AskingServers(askingServers, store)
     this.traffic = new Traffic(servers, asking, this.connections, new ServerLoad(this.limits))

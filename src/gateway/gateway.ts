@@ -1,7 +1,10 @@
 import type { ClientOptions } from 'toolcrib/mcp'
+import { Access } from './access.ts'
+import type { ConnectedClient } from './connected-clients.ts'
 import { GatewayCore } from './core.ts'
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts'
 import { HttpGateway } from './http-gateway.ts'
+import type { MetricValues } from './prometheus.ts'
 import { StdioDoor, type StdioOptions } from './stdio-door.ts'
 
 /** One endpoint before all servers of a registry. */
@@ -17,8 +20,14 @@ export interface Gateway {
    * goes away; the caller ends the process then. Whoever starts the process is trusted: no token is asked for.
    */
   serveStdio(options?: StdioOptions): StdioDoor
+  /** Checks the Host, Origin and token of a request, for handlers that are mounted beside the gateway. */
+  readonly access: Access
   /** How the gateway is doing. */
   status(): GatewayStatus
+  /** Who uses the gateway: sessions of older clients, clients over stdio, and modern clients of the last ten minutes. */
+  clients(): readonly ConnectedClient[]
+  /** What `/metrics` shows, as values. */
+  metrics(): readonly MetricValues[]
   /**
    * Takes no more requests, waits for calls that are under way, and ends every session. The registry and the servers stay
    * open.
@@ -53,6 +62,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 class OpenGateway implements Gateway {
+  readonly access: Access
   readonly #core: GatewayCore
   readonly #http: HttpGateway
   readonly #stdio = new Set<StdioDoor>()
@@ -61,7 +71,8 @@ class OpenGateway implements Gateway {
 
   constructor(core: GatewayCore) {
     this.#core = core
-    this.#http = new HttpGateway(core)
+    this.access = new Access(core.options)
+    this.#http = new HttpGateway(core, this.access)
     core.metrics.watch('toolcrib_sessions', () => [{ labels: {}, value: this.#http.sessions }])
   }
 
@@ -84,6 +95,14 @@ class OpenGateway implements Gateway {
       callsUnderWay: this.#core.traffic.size,
       callsParked: this.#core.modernCalls.parked,
     }
+  }
+
+  clients(): readonly ConnectedClient[] {
+    return this.#core.clients.list()
+  }
+
+  metrics(): readonly MetricValues[] {
+    return this.#core.metrics.values()
   }
 
   close(): Promise<void> {

@@ -1,10 +1,11 @@
 import { isLegacyRequest } from '@modelcontextprotocol/server'
-import { Access, type Principal } from './access.ts'
+import type { Access, Principal } from './access.ts'
 import type { GatewayCore } from './core.ts'
 import { refusal, rpcResponse } from './http-answers.ts'
+import type { ClientIdentity } from './legacy-client.ts'
 import { LegacyDoor } from './legacy-door.ts'
 import { ModernDoor } from './modern-door.ts'
-import { RequestGuard, readBody } from './request-guard.ts'
+import { readBody } from './request-body.ts'
 import type { View } from './view.ts'
 
 const MCP_PATH = /^\/mcp(?:\/(?<profile>[A-Za-z0-9][\w.-]{0,63}))?\/?$/
@@ -19,17 +20,15 @@ const BODY_FAULTS = {
 /** The gateway over HTTP: who may come in, and through which door. */
 export class HttpGateway {
   readonly #core: GatewayCore
-  readonly #guard: RequestGuard
   readonly #access: Access
   readonly #legacy: LegacyDoor
   readonly #modern = new Map<string, Promise<ModernDoor>>()
   #arriving = 0
   #isDraining = false
 
-  constructor(core: GatewayCore) {
+  constructor(core: GatewayCore, access: Access) {
     this.#core = core
-    this.#guard = new RequestGuard(core.options)
-    this.#access = new Access(core.options.tokens ?? [])
+    this.#access = access
     this.#legacy = new LegacyDoor(core)
   }
 
@@ -58,22 +57,22 @@ export class HttpGateway {
 
   // Every check comes before whatever it protects: the host and origin before the token, the token before the rest.
   async #route(request: Request): Promise<Response> {
-    const refused = this.#guard.refusal(request)
-    if (refused !== undefined) return refusal(403, refused)
+    const refused = this.#access.checkAddress(request)
+    if (refused) return refused
     const { pathname, searchParams } = new URL(request.url)
     if (pathname === '/healthz') return Response.json({ status: 'ok' })
     if (pathname === '/readyz') return this.#readiness()
     // With static tokens there is no authorization server, and clients that find one ignore their token.
     if (pathname.startsWith('/.well-known/')) return refusal(404, 'there is nothing here')
-    const principal = this.#access.identify(request.headers.get('authorization'))
-    if (!principal) return refusal(401, 'a token is needed', { 'www-authenticate': 'Bearer' })
+    const principal = await this.#access.check(request)
+    if (principal instanceof Response) return principal
     if (pathname === '/metrics') return this.#metrics(principal)
     const path = MCP_PATH.exec(pathname)
     if (!path) return refusal(404, 'there is nothing here')
     const view = this.#core.view(path.groups?.profile, principal)
     if (!view) return refusal(404, 'there is no such profile')
     const activation = searchParams.get('activate') === 'list' ? 'list' : 'doors'
-    return this.#serve(request, { principal, view, activation })
+    return this.#serve(request, { principal, view, activation, transport: 'http' })
   }
 
   /** Unready only when every server has failed: a single bad one does not take the gateway out of service. */
@@ -91,10 +90,7 @@ export class HttpGateway {
     return new Response(this.#core.metrics.text(), { headers })
   }
 
-  async #serve(
-    request: Request,
-    client: { readonly principal: Principal; readonly view: View; readonly activation: 'doors' | 'list' },
-  ): Promise<Response> {
+  async #serve(request: Request, client: ClientIdentity): Promise<Response> {
     const { limits, load, schedule } = this.#core
     if (this.#isDraining) return rpcResponse(503, -32_000, 'the gateway is stopping', RETRY)
     if (request.method === 'GET' || request.method === 'DELETE') return this.#legacy.fetch(request, client)

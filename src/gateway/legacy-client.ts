@@ -3,6 +3,7 @@ import type { Session, Surface } from 'toolcrib'
 import type { Principal } from './access.ts'
 import type { Attendee } from './audience.ts'
 import type { Json } from './client-line.ts'
+import type { ClientRecord } from './connected-clients.ts'
 import type { GatewayCore } from './core.ts'
 import { LegacyLine } from './legacy-line.ts'
 import { RawServer } from './mcp-server.ts'
@@ -18,6 +19,7 @@ export interface ClientIdentity {
   readonly principal: Principal
   readonly view: View
   readonly activation: Activation
+  readonly transport: 'http' | 'stdio'
 }
 
 /** One client of the older era, with a connection or a session to itself. */
@@ -28,6 +30,7 @@ export class LegacyClient implements Attendee {
   logLevel: string | undefined
   readonly #core: GatewayCore
   readonly #session: Session
+  readonly #record: ClientRecord
   readonly #watched = new Map<string, () => void>()
   readonly #leave: (() => void)[]
 
@@ -36,8 +39,13 @@ export class LegacyClient implements Attendee {
     this.identity = identity
     this.#core = core
     this.#session = session
+    const { principal, view, transport } = identity
+    this.#record = core.clients.enter({ principal, profile: view.profile, era: 'legacy', transport })
     const description = serverDescription(core, identity.view, 'legacy')
-    this.server = new RawServer(description, (method, params, ctx) => this.#answer(method, params, ctx))
+    this.server = new RawServer(description, (method, params, ctx) =>
+      this.#record.count(method, this.#answer(method, params, ctx)),
+    )
+    this.server.oninitialized = () => this.#record.introduce(this.server.getClientVersion())
     const standing = new LegacyLine(this, this.server)
     this.#leave = [core.audience.add(this), core.traffic.stand(core.connections.keyOf(standing), standing)]
     this.server.setNotificationHandler('notifications/roots/list_changed', () => core.rootsChanged(standing))
@@ -64,6 +72,7 @@ export class LegacyClient implements Attendee {
   }
 
   async close(): Promise<void> {
+    this.#core.clients.leave(this.#record)
     for (const leave of this.#leave) leave()
     for (const stop of this.#watched.values()) stop()
     this.#watched.clear()

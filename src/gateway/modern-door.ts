@@ -22,7 +22,9 @@ export class ModernDoor {
 
   static async open(core: GatewayCore, principal: Principal, view: View): Promise<ModernDoor> {
     const session = await core.openSession(view, `${principal.id}:${view.profile ?? ''}`)
-    const client = new ModernClient(core, { principal, view }, session, (method) => notify(handler, method))
+    const client = new ModernClient(core, { principal, view, transport: 'http' }, session, (method) =>
+      notify(handler, method),
+    )
     const handler = createMcpHandler(() => client.server(), {
       legacy: 'reject',
       maxRequestBodySize: core.limits.maxBodyBytes,

@@ -69,13 +69,23 @@ export class StdioDoor {
     const id = core.newId()
     const session = await core.openSession(view, id, { isKept: false })
     if (era === 'legacy') {
-      const client = new LegacyClient(core, id, { principal: LOCAL, view, activation: 'doors' }, session)
+      const client = new LegacyClient(
+        core,
+        id,
+        { principal: LOCAL, view, activation: 'doors', transport: 'stdio' },
+        session,
+      )
       this.#clients.push(client)
       return client.server
     }
-    const client = new ModernClient(core, { principal: LOCAL, view }, session, (method) => {
-      void server.tell({ method })
-    })
+    const client = new ModernClient(
+      core,
+      { principal: LOCAL, view, transport: 'stdio' },
+      session,
+      (method) => {
+        void server.tell({ method })
+      },
+    )
     const server = client.server()
     this.#clients.push(client)
     return server

@@ -1,39 +1,6 @@
 import type { Schedule } from 'toolcrib/mcp'
 import type { Limits } from './gateway-options.ts'
 
-const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
-
-/** Refuses what a web page could be tricked into sending: requests for foreign hosts, and from foreign pages. */
-export class RequestGuard {
-  readonly #hosts: ReadonlySet<string>
-  readonly #origins: ReadonlySet<string>
-
-  constructor(options: {
-    readonly hosts?: readonly string[] | undefined
-    readonly origins?: readonly string[] | undefined
-  }) {
-    this.#hosts = new Set((options.hosts ?? LOOPBACK).map((host) => host.toLowerCase()))
-    this.#origins = new Set((options.origins ?? []).map((origin) => origin.toLowerCase()))
-  }
-
-  /** Why the request is refused; undefined when it may pass. */
-  refusal(request: Request): string | undefined {
-    const host = (request.headers.get('host') ?? new URL(request.url).host).toLowerCase()
-    // A name that a stranger's DNS points at this machine arrives with that name as its host.
-    const hostname = hostnameOf(host)
-    if (hostname === undefined || !this.#hosts.has(hostname)) return 'this host name is not served here'
-    const origin = request.headers.get('origin')?.toLowerCase()
-    if (origin === undefined || this.#origins.has(origin)) return undefined
-    const isOwnPage = origin === `http://${host}` || origin === `https://${host}`
-    return isOwnPage ? undefined : 'this origin may not send requests here'
-  }
-}
-
-function hostnameOf(host: string): string | undefined {
-  const { name } = /^(?<name>\[[0-9a-f:.]+\]|[^:/?#@\s]+)(?::\d+)?$/.exec(host)?.groups ?? {}
-  return name
-}
-
 /** What came of reading a body. */
 export type Body =
   | { readonly kind: 'json'; readonly value: unknown }
