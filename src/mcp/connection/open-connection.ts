@@ -30,8 +30,14 @@ export interface OpenRequest {
   readonly signal: AbortSignal
 }
 
-/** Connects to one server; rejects with a readable reason. */
-export type OpenConnection = (request: OpenRequest) => Promise<Connection>
+/**
+ * Connects to one server; rejects with a readable reason. `openDirectly` is what happens without this function: it starts
+ * the server, or connects over HTTP.
+ */
+export type OpenConnection = (
+  request: OpenRequest,
+  openDirectly: (request: OpenRequest) => Promise<Connection>,
+) => Promise<Connection>
 
 /** Shared options of all connections. */
 export interface OpenOptions {
@@ -113,7 +119,7 @@ function inheritedFrom(env: Environment): Record<string, string> {
 export async function connect(
   transport: GuardedTransport,
   request: OpenRequest,
-  { now, schedule }: OpenOptions,
+  { now, schedule }: Pick<OpenOptions, 'now' | 'schedule'>,
   greeting: ConnectionOptions['greeting'],
   prepare: () => Promise<ConnectionOptions['greeting']> = async () => greeting,
 ): Promise<Connection> {
