@@ -6,6 +6,7 @@ import { ToolcribError } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
 import { fileStore, type Store } from 'toolcrib/stores'
+import { type AccessToken, chooseToken, isLoopback, type TokenFlags } from '../access-token.ts'
 import type { ServerFlags } from '../flags.ts'
 import { serverDigest } from '../gateway-connections.ts'
 import { Interrupted, untilSignal } from '../interrupt.ts'
@@ -13,7 +14,6 @@ import { RunningGateway } from '../running-gateway.ts'
 import { socketPath } from '../runtime-folder.ts'
 import type { Terminal } from '../terminal.ts'
 import { findWithFlags, noteWarnings } from '../with-registry.ts'
-import { type AccessToken, chooseToken, isLoopback, type TokenFlags } from './access-token.ts'
 import { ControlSocket } from './control-socket.ts'
 import { listen } from './http-listener.ts'
 import { LogBook } from './log-book.ts'
@@ -38,7 +38,7 @@ export async function runServe(terminal: Terminal, flags: ServeFlags): Promise<n
   noteWarnings(terminal, found)
   const running = await RunningGateway.find(found, terminal.env)
   if (flags.stdio && running && !hasOwnSettings(flags)) return joinGateway(terminal, running, flags.profile)
-  const token = flags.stdio ? undefined : await chooseToken(flags, terminal.cwd)
+  const token = flags.stdio ? undefined : await chooseToken(flags, terminal)
   try {
     return await untilSignal(
       terminal.signals,
