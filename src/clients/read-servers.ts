@@ -9,6 +9,8 @@ export interface ImportedServer {
   readonly type?: unknown
   readonly allow?: unknown
   readonly deny?: unknown
+  readonly timeout_ms?: number
+  readonly connect_timeout_ms?: number
   readonly disabled?: boolean
   /** The program's own keys that have a value and are not imported. */
   readonly leftBehind?: readonly string[]
@@ -64,6 +66,29 @@ function reference(variable: string, prefix = ''): string {
   return `${prefix}\${${variable}}`
 }
 
+/** Goose lists its own extensions beside servers, and writes `cmd`, `envs` and `uri`. */
+export const fromGoose: ReadServers = (data) => {
+  const servers = entriesOf(fieldOf(data, 'extensions')).filter(([, { type }]) => isGooseServer(type))
+  return new Map(
+    servers.map(([name, { cmd, envs, uri, timeout, bundled: _, ...rest }]) => [
+      name,
+      toServer({
+        ...rest,
+        command: cmd,
+        env: envs,
+        url: uri,
+        type: rest.type === 'streamable_http' ? 'http' : rest.type,
+        ...(typeof timeout === 'number' ? { timeoutSec: timeout } : {}),
+      }),
+    ]),
+  )
+}
+
+/** Other extensions are part of Goose itself. */
+function isGooseServer(type: unknown): boolean {
+  return type === 'stdio' || type === 'sse' || type === 'streamable_http'
+}
+
 /** opencode writes command and arguments as one list. */
 export const fromOpencode: ReadServers = (data) =>
   mapServers(fieldOf(data, 'mcp'), (server) => {
@@ -98,9 +123,47 @@ function toServer(server: Readonly<Record<string, unknown>>): ImportedServer {
     ...(typeof type === 'string' && TYPES.includes(type) ? { type } : {}),
     ...(ALLOW_KEYS.some((key) => Array.isArray(server[key])) ? { allow: listOf(server, ALLOW_KEYS) } : {}),
     ...(deny.length > 0 ? { deny } : {}),
+    ...timesOf(server),
     ...(isOff ? { disabled: true } : {}),
     ...(left.length > 0 ? { leftBehind: left } : {}),
   }
+}
+
+/** Time limits, which programs write in milliseconds or, under these names, in seconds. */
+function timesOf(
+  server: Readonly<Record<string, unknown>>,
+): Pick<ImportedServer, 'timeout_ms' | 'connect_timeout_ms'> {
+  const seconds = (key: string) => (typeof server[key] === 'number' ? server[key] * 1000 : undefined)
+  const call =
+    toMilliseconds(server.timeout) ??
+    server.requestTimeoutMs ??
+    seconds('timeoutSec') ??
+    seconds('tool_timeout_sec')
+  const start = server.startup_timeout_ms ?? server.initTimeout ?? seconds('startup_timeout_sec')
+  return {
+    ...(isDuration(call) ? { timeout_ms: call } : {}),
+    ...(isDuration(start) ? { connect_timeout_ms: start } : {}),
+  }
+}
+
+/** Some programs write `timeout` in seconds, at most an hour; others write milliseconds. */
+function toMilliseconds(timeout: unknown): number | undefined {
+  if (typeof timeout !== 'number') return undefined
+  return timeout <= 3_600 ? timeout * 1_000 : timeout
+}
+
+const TIME_KEYS = [
+  'timeout',
+  'requestTimeoutMs',
+  'timeoutSec',
+  'tool_timeout_sec',
+  'startup_timeout_ms',
+  'startup_timeout_sec',
+  'initTimeout',
+]
+
+function isDuration(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value > 0 && value < 2 ** 31
 }
 
 const ALLOW_KEYS = ['allow', 'includeTools', 'enabledTools', 'enabled_tools']
@@ -126,6 +189,7 @@ const TAKEN = new Set([
   ],
   ...ALLOW_KEYS,
   ...DENY_KEYS,
+  ...TIME_KEYS,
 ])
 /** Comments, and keys that repeat what is imported. */
 const IDLE = new Set(['name', 'description', 'comment', '_comment', 'transport', 'transportType', 'source'])

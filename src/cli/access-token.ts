@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { open, readFile, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, open, readFile, stat } from 'node:fs/promises'
 import { isIP } from 'node:net'
-import { resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { ToolcribError } from 'toolcrib'
+import { configDirectory, type Environment } from 'toolcrib/mcp'
 
 /** The flags that say which token clients must send. */
 export interface TokenFlags {
@@ -12,17 +14,23 @@ export interface TokenFlags {
   readonly tokenFile?: string
 }
 
-/** The token that clients must send, and whether it was made now; undefined when they need none. */
+/** The token that clients must send. */
 export interface AccessToken {
   readonly token: string
+  /** true: it was made now. */
   readonly isNew: boolean
+  /** The file that it is in; undefined when it is lost with this process, or is on the command line. */
+  readonly file?: string
 }
 
 /**
- * Decides on the token: that of the flag or file, or a random one. Throws `config-invalid` for a token that no header can
+ * Decides on the token: that of the flag or file, that of the user's config folder, or a random one; none with `--no-token`. Throws `config-invalid` for a token that no header can
  * carry, a file that others can read, and `--no-token` on an address that other machines can reach.
  */
-export async function chooseToken(flags: TokenFlags, cwd: string): Promise<AccessToken | undefined> {
+export async function chooseToken(
+  flags: TokenFlags,
+  { cwd, env }: { readonly cwd: string; readonly env: Environment },
+): Promise<AccessToken | undefined> {
   const { host, token, tokenFile } = flags
   if (tokenFile !== undefined && token !== undefined)
     throw invalid('give one of --token, --token-file and --no-token')
@@ -31,7 +39,21 @@ export async function chooseToken(flags: TokenFlags, cwd: string): Promise<Acces
     throw invalid(`--no-token is for loopback addresses, and ${host} can be reached from other machines`)
   }
   if (token !== undefined) return { token: checked(token, '--token'), isNew: false }
-  return tokenFile === undefined ? { token: randomToken(), isNew: true } : fromFile(resolve(cwd, tokenFile))
+  if (tokenFile !== undefined) return fromFile(resolve(cwd, tokenFile))
+  const own = userTokenFile(env)
+  return own !== undefined && existsSync(own) ? fromFile(own) : { token: randomToken(), isNew: true }
+}
+
+/** The token that clients of this user have in their configs; made now if there is none. */
+export function userToken(env: Environment): Promise<AccessToken> {
+  const path = userTokenFile(env)
+  if (path === undefined) throw invalid('there is no config folder for the token; set HOME')
+  return fromFile(path)
+}
+
+function userTokenFile(env: Environment): string | undefined {
+  const folder = configDirectory(env)
+  return folder === undefined ? undefined : join(folder, 'token')
 }
 
 /** Whether only this machine can reach the address. */
@@ -55,14 +77,15 @@ async function fromFile(path: string): Promise<AccessToken> {
     const { mode } = await stat(path)
     if (process.platform !== 'win32' && (mode & 0o077) !== 0)
       throw invalid(`other users can read the token file ${path}; run "chmod 600 ${path}"`)
-    return { token: checked(text.trim(), path), isNew: false }
+    return { token: checked(text.trim(), path), isNew: false, file: path }
   }
   const token = randomToken()
+  await mkdir(dirname(path), { recursive: true })
   const file = await open(path, 'wx', 0o600).catch((error: Error) => {
     throw invalid(`the token file ${path} cannot be written: ${error.message}`)
   })
   await file.writeFile(`${token}\n`).finally(() => file.close())
-  return { token, isNew: true }
+  return { token, isNew: true, file: path }
 }
 
 /** RFC 6750: what may follow "Bearer". */

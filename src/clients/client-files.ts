@@ -1,5 +1,12 @@
 import { posix, win32 } from 'node:path'
-import { fromCodex, fromOpencode, fromZed, type ReadServers, serversUnder } from './read-servers.ts'
+import {
+  fromCodex,
+  fromGoose,
+  fromOpencode,
+  fromZed,
+  type ReadServers,
+  serversUnder,
+} from './read-servers.ts'
 
 /** Where one program stores its MCP servers. */
 export interface ClientFile {
@@ -8,6 +15,8 @@ export interface ClientFile {
   readonly title: string
   readonly path: string
   readonly read: ReadServers
+  /** true: the file belongs to the project, and perhaps to other people too. */
+  readonly isOfProject?: boolean
 }
 
 /** Whose files to look for, and where. */
@@ -32,6 +41,7 @@ export function clientFiles({ home, platform, env, cwd }: ClientPlace): ClientFi
         ? join(home, 'Library', 'Application Support')
         : dotConfig
   const zed = platform === 'win32' ? join(roaming, 'Zed') : join(dotConfig, 'zed')
+  const goose = platform === 'win32' ? join(roaming, 'Block', 'goose', 'config') : join(dotConfig, 'goose')
   const mcpServers = serversUnder('mcpServers')
   const file = (client: string, title: string, path: string, read: ReadServers = mcpServers): ClientFile => ({
     client,
@@ -39,14 +49,15 @@ export function clientFiles({ home, platform, env, cwd }: ClientPlace): ClientFi
     path,
     read,
   })
+  const ofProject = (each: ClientFile): ClientFile => ({ ...each, isOfProject: true })
   const editors = [
     ['vscode', 'VS Code', 'Code'],
     ['vscode-insiders', 'VS Code Insiders', 'Code - Insiders'],
     ['vscodium', 'VSCodium', 'VSCodium'],
   ] as const
   return [
-    file('project', 'This project', join(cwd, '.mcp.json'), serversUnder('mcpServers', 'servers')),
-    file('project', 'This project', join(cwd, 'mcp.json'), serversUnder('mcpServers', 'servers')),
+    ofProject(file('project', 'This project', join(cwd, '.mcp.json'), serversUnder('mcpServers', 'servers'))),
+    ofProject(file('project', 'This project', join(cwd, 'mcp.json'), serversUnder('mcpServers', 'servers'))),
     file('claude-desktop', 'Claude Desktop', join(applications, 'Claude', 'claude_desktop_config.json')),
     file(
       'claude-code',
@@ -55,7 +66,7 @@ export function clientFiles({ home, platform, env, cwd }: ClientPlace): ClientFi
       serversUnder('mcpServers', ['projects', cwd, 'mcpServers']),
     ),
     file('cursor', 'Cursor', join(home, '.cursor', 'mcp.json')),
-    file('cursor', 'Cursor', join(cwd, '.cursor', 'mcp.json')),
+    ofProject(file('cursor', 'Cursor', join(cwd, '.cursor', 'mcp.json'))),
     ...editors.flatMap(([client, title, folder]) => {
       const user = join(applications, folder, 'User')
       const storage = join(user, 'globalStorage')
@@ -70,10 +81,12 @@ export function clientFiles({ home, platform, env, cwd }: ClientPlace): ClientFi
         file('roo', 'Roo Code', join(storage, 'rooveterinaryinc.roo-cline', 'settings', 'mcp_settings.json')),
       ]
     }),
-    file('vscode', 'VS Code', join(cwd, '.vscode', 'mcp.json'), serversUnder('servers')),
+    ofProject(file('vscode', 'VS Code', join(cwd, '.vscode', 'mcp.json'), serversUnder('servers'))),
     file('windsurf', 'Windsurf', join(home, '.codeium', 'windsurf', 'mcp_config.json')),
     file('zed', 'Zed', join(zed, 'settings.json'), fromZed),
-    file('zed', 'Zed', join(cwd, '.zed', 'settings.json'), fromZed),
+    ofProject(file('zed', 'Zed', join(cwd, '.zed', 'settings.json'), fromZed)),
+    file('goose', 'Goose', join(goose, 'config.yaml'), fromGoose),
+    file('librechat', 'LibreChat', join(cwd, 'librechat.yaml')),
     file('codex', 'Codex', join(env.CODEX_HOME || join(home, '.codex'), 'config.toml'), fromCodex),
     file('gemini', 'Gemini CLI', join(home, '.gemini', 'settings.json')),
     file('opencode', 'opencode', join(dotConfig, 'opencode', 'opencode.json'), fromOpencode),

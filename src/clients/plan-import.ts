@@ -1,14 +1,14 @@
-import { type ParseError, parse as parseJson, printParseErrorCode } from 'jsonc-parser'
-import { parse as parseToml, TomlError } from 'smol-toml'
-import { ToolcribError } from 'toolcrib'
-import { readConfig } from 'toolcrib/mcp'
+import { describeError, ToolcribError } from '../errors.ts'
+import { readConfig } from '../mcp/config/load-config.ts'
+import { ENTRY_NAME } from './client-entries.ts'
 import type { ClientFile } from './client-files.ts'
 import type { ImportedServer } from './read-servers.ts'
+import { formatOf } from './text-format.ts'
 
 /** What happens to one server that was found. */
 export interface PlannedServer {
   readonly name: string
-  /** `added` under the name `as`; `present`: already there under that name; the others are skipped. */
+  /** `added` under the name `as`; `present`: already there, or in the user's config, under that name; the others are skipped. */
   readonly outcome: 'added' | 'present' | 'disabled' | 'invalid'
   readonly as?: string
   readonly reason?: string
@@ -31,29 +31,32 @@ export interface ImportPlan {
 }
 
 /**
- * Decides what to import from the files that exist. A server that is already there under any name is skipped; when
- * another server has its name, the program's name is appended. Existing content is not changed.
+ * Decides what to import from the files that exist. A server that is already there under any name, or among the user's own,
+ * is skipped, and so is the gateway; when another server has its name, the program's name is appended. Existing content is
+ * not changed.
  */
 export function planImport(
   files: readonly { readonly file: ClientFile; readonly text: string }[],
   present: ReadonlyMap<string, ImportedServer>,
+  users: ReadonlyMap<string, ImportedServer> = new Map(),
 ): ImportPlan {
-  const known = new Map(present)
+  const known = new Map([...users, ...present])
   const added = new Map<string, ImportedServer>()
   const planned = files.map(({ file, text }): PlannedFile => {
     const { client, title, path } = file
     const place = { client, title, path }
     let servers: ReadonlyMap<string, ImportedServer>
     try {
-      servers = file.read(parse(text, path))
+      servers = file.read(formatOf(path).parse(text))
     } catch (error) {
       return {
         ...place,
-        problem: `${describe(error, text)}; correct the file, or name the programs to import from`,
+        problem: `${describeError(error)}; correct the file, or name the programs to import from`,
         servers: [],
       }
     }
-    const outcomes = [...servers].map(([name, { disabled, leftBehind, ...server }]): PlannedServer => {
+    const others = [...servers].filter(([name, server]) => !isGateway(name, server))
+    const outcomes = others.map(([name, { disabled, leftBehind, ...server }]): PlannedServer => {
       if (disabled) return { name, outcome: 'disabled' }
       const reason = faultOf(name, server)
       if (reason !== undefined) return { name, outcome: 'invalid', reason }
@@ -69,34 +72,6 @@ export function planImport(
   return { files: planned, added }
 }
 
-function parse(text: string, path: string): unknown {
-  if (path.endsWith('.toml')) return parseToml(text)
-  const errors: ParseError[] = []
-  const data: unknown = parseJson(text.replace(/^\uFEFF/, ' '), errors, { allowTrailingComma: true })
-  const [error] = errors
-  if (error) throw new JsonFault(error)
-  return data
-}
-
-class JsonFault extends Error {
-  readonly offset: number
-
-  constructor({ error, offset }: ParseError) {
-    const reason = printParseErrorCode(error).replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
-    super(`not valid JSON: ${reason.toLowerCase()}`)
-    this.offset = offset
-  }
-}
-
-/** Describes an error in a file, with the line if known. */
-function describe(error: unknown, text: string): string {
-  const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-  if (error instanceof TomlError) return `line ${error.line}: ${reason}`
-  if (error instanceof RangeError) return 'nested too deeply'
-  if (error instanceof JsonFault) return `line ${text.slice(0, error.offset).split('\n').length}: ${reason}`
-  return reason
-}
-
 function faultOf(name: string, server: ImportedServer): string | undefined {
   try {
     readConfig({ servers: { [name]: server } }, { env: {} })
@@ -107,7 +82,15 @@ function faultOf(name: string, server: ImportedServer): string | undefined {
   }
 }
 
-function sameServer(a: ImportedServer, b: ImportedServer): boolean {
+/** Whether an entry is the gateway itself, as `connect` writes it. */
+export function isGateway(name: string, { args, url }: ImportedServer): boolean {
+  if (name !== ENTRY_NAME) return false
+  const isStarted = Array.isArray(args) && args.includes('serve') && args.includes('--stdio')
+  return isStarted || (typeof url === 'string' && /\/mcp(?:\/[\w.-]+)?$/.test(url))
+}
+
+/** Whether two entries start the same program in the same way, or reach the same URL. */
+export function sameServer(a: ImportedServer, b: ImportedServer): boolean {
   const identity = ({ command, args, env, cwd, url, headers }: ImportedServer) =>
     JSON.stringify([command, args ?? [], sortedEntries(env), cwd, url, sortedEntries(headers)])
   return identity(a) === identity(b)
