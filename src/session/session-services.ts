@@ -9,7 +9,7 @@ import { SharedViewpoints } from '../registry/viewpoint.ts'
 import { ToolFinder } from '../search/tool-finder.ts'
 import { mapTexts } from '../secrets/map-texts.ts'
 import { maskFor } from '../secrets/mask.ts'
-import { type Schedule, scheduleWithTimers } from '../time.ts'
+import { type Schedule, scheduleInBackground, scheduleWithTimers } from '../time.ts'
 import type { TokenCounter } from '../tokens.ts'
 import { DeferredNotes } from './describe-deferred.ts'
 
@@ -45,6 +45,7 @@ export class SessionServices {
   readonly now: () => number
   readonly newId: () => string
   readonly schedule: Schedule = scheduleWithTimers
+  readonly background: Schedule = scheduleInBackground
 
   constructor(catalogue: Catalogue, modes: ModeTracker, settings: ServiceSettings) {
     const { now, spill, countTokens, newId, answerTokens, noteTokens } = settings

@@ -93,7 +93,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   constructor(services: SessionServices, parameters: SessionParameters<Dialect>) {
     const { id, settings, activations, replacesSaved, store, parentId, hooks = [], meters = [] } = parameters
-    const { events, schedule, viewpoints, finder, now } = services
+    const { events, schedule, background, viewpoints, finder, now } = services
     this.id = id
     this.settings = settings
     this.meters = meters
@@ -109,7 +109,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     this.#searchLimit = new SearchLimit(settings.searchesPerMinute, now)
     // Decided once: a meta-tool that turns up later would disturb the prompt cache of a running conversation.
     this.#servers = this.#viewpoint.current().deferred.size === 0 ? finder.servers : undefined
-    const saved = new SavedActivations(activations, { id, allowlists, store, schedule, emit: events.emit })
+    const saved = new SavedActivations(activations, {
+      id,
+      allowlists,
+      store,
+      schedule,
+      background,
+      emit: events.emit,
+    })
     this.#checkout = new Checkout(saved, settings, (event) => this.emit(event))
     if (replacesSaved) saved.apply(() => activations)
     const { evicted } = withinCaps(activations, settings)

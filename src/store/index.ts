@@ -4,3 +4,10 @@ export { type FileStoreOptions, fileStore } from './file-store.ts'
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 export type { Change, JsonValue, Store, StoredValue, WriteOptions } from './store.ts'
 export { checkKey, decodeValue, type EncodedValue, encodeValue, expiryOf } from './stored-value.ts'
+export {
+  type StoreCount,
+  type StoreHealth,
+  type WatchedStore,
+  type WatchStoreOptions,
+  watchStore,
+} from './watched-store.ts'
