@@ -1,16 +1,21 @@
 import type { Session } from 'toolcrib'
 import type { Schedule } from 'toolcrib/mcp'
+import { version } from '../../package.json'
 import type { Principal } from './access.ts'
 import { AskingServers } from './asking-servers.ts'
 import { Audience } from './audience.ts'
 import type { ClientLine, Json } from './client-line.ts'
 import { ClientRequests, type ClientScene } from './client-requests.ts'
+import { ConnectedClients } from './connected-clients.ts'
+import { EventStreams } from './event-streams.ts'
+import type { Exchange, HttpHeaders } from './exchange.ts'
 import { DEFAULT_LIMITS, type GatewayOptions, type Limits } from './gateway-options.ts'
 import { ClientLoad, ServerLoad } from './load-limits.ts'
 import { Metrics } from './metrics.ts'
 import { ModernCalls } from './modern-calls.ts'
 import { Offers } from './offers.ts'
 import { PrivateConnections } from './private-connections.ts'
+import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
 import { ServerLists } from './server-lists.ts'
 import { Subscriptions } from './subscriptions.ts'
@@ -21,13 +26,22 @@ import { Traffic } from './traffic.ts'
 import { Upstream } from './upstream.ts'
 import { type Activation, View } from './view.ts'
 
+/** How the gateway presents itself when a client connects. */
+export interface GatewayDescription {
+  readonly info: { readonly name: string; readonly version: string }
+  readonly capabilities: Json
+  readonly instructions: string | undefined
+}
+
 /** What all clients of a gateway share, whichever way they came in. */
-export class GatewayCore {
+export class GatewayServices {
   readonly options: GatewayOptions
   readonly limits: Limits
   readonly now: () => number
   readonly schedule: Schedule
   readonly newId: () => string
+  readonly clients: ConnectedClients
+  readonly streams: EventStreams
   readonly requests: ClientRequests
   readonly modernCalls: ModernCalls
   readonly connections: PrivateConnections
@@ -38,6 +52,7 @@ export class GatewayCore {
   readonly metrics: Metrics
   readonly subscriptions: Subscriptions
   readonly #profiles = new Map<string, string>()
+  readonly #capabilities = new Map<View, Json>()
   readonly #views = new Map<string | undefined, View>()
   readonly #unsubscribe: () => void
   #names: ToolNames | undefined
@@ -49,6 +64,8 @@ export class GatewayCore {
     this.now = options.now ?? Date.now
     this.schedule = options.schedule ?? inBackground
     this.newId = options.newId ?? (() => crypto.randomUUID())
+    this.clients = new ConnectedClients(this.now)
+    this.streams = new EventStreams(this.schedule)
     this.connections = new PrivateConnections(servers, () => this.#listener())
     const asking = new AskingServers(askingServers, store)
     this.traffic = new Traffic(servers, asking, this.connections, new ServerLoad(this.limits))
@@ -66,6 +83,7 @@ export class GatewayCore {
     const detach = servers.attach(this.#listener())
     const unsubscribe = registry.subscribe((event) => {
       if (CHANGES.includes(event.type)) this.#names = undefined
+      if (event.type === 'server-state' || event.type === 'server-synced') this.#capabilities.clear()
       if (event.type === 'server-state' && event.state === 'ready') this.subscriptions.restarted(event.server)
     })
     this.#unsubscribe = () => {
@@ -96,12 +114,12 @@ export class GatewayCore {
 
   /** What a client of this view and session works with now. */
   scene(view: View, session: Session): ClientScene {
-    const core = this
+    const services = this
     return {
       view,
       session,
       get names() {
-        return core.names
+        return services.names
       },
     }
   }
@@ -129,6 +147,26 @@ export class GatewayCore {
 
   /** The capabilities that clients of a view are offered. */
   capabilities(view: View): Json {
+    const known = this.#capabilities.get(view) ?? this.#collectCapabilities(view)
+    this.#capabilities.set(view, known)
+    return known
+  }
+
+  /** How the gateway presents itself to clients of a view. */
+  describe(view: View): GatewayDescription {
+    const info = this.options.serverInfo ?? { name: 'toolcrib', version }
+    return { info, capabilities: this.capabilities(view), instructions: undefined }
+  }
+
+  /** The reply to a POST of a client. */
+  replyTo(
+    exchange: Exchange,
+    options: { readonly headers?: HttpHeaders; readonly expected?: number } = {},
+  ): Reply {
+    return new Reply(exchange, this.streams, { schedule: this.schedule, ...options })
+  }
+
+  #collectCapabilities(view: View): Json {
     const { servers } = this.options
     const offered = new Set<string>()
     for (const { server } of servers.status()) {
@@ -189,16 +227,17 @@ export class GatewayCore {
     this.audience.close()
     this.subscriptions.close()
     this.metrics.close()
+    this.streams.close()
     await this.connections.close()
   }
 
   #measure(): Metrics {
-    const core = this
+    const services = this
     const { registry, servers } = this.options
     const metrics = new Metrics({
       registry,
       get names() {
-        return core.names
+        return services.names
       },
       profileOf: (sessionId) => this.#profiles.get(sessionId ?? ''),
     })
