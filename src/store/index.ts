@@ -1,5 +1,14 @@
 /** Where state is kept that must outlive a process, and what a store of your own needs. */
 export { type StoreSpillOptions, storeSpill } from '../call/store-spill.ts'
+export {
+  type Announcement,
+  type AnnouncementBoard,
+  type AnnouncementBoardOptions,
+  type AnnouncementListener,
+  type Announcements,
+  announcementBoard,
+  MAX_ANNOUNCEMENT_CHARS,
+} from './announcements.ts'
 export { type FileStoreOptions, fileStore } from './file-store.ts'
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 export type { Change, JsonValue, Store, StoredValue, WriteOptions } from './store.ts'
