@@ -42,6 +42,11 @@ export interface ConnectedServers {
   /** Applies another config: changed servers restart, the others keep running. */
   reload(config: ServersConfig): Promise<void>
   /**
+   * Reads a server's tools again: from the server when it is running, otherwise from the cache. For hosts that learn of a
+   * change elsewhere. Does nothing for an unknown server.
+   */
+  refresh(server: string): Promise<void>
+  /**
    * Sends any protocol request to a server, starting it if necessary, and returns the result exactly as parsed,
    * including unknown fields and `input_required` results. All progress is reported before the result. Rejects with
    * the server's own error as a `ServerError` (`code`, `message`, `data`), with the signal's reason, with
@@ -109,6 +114,7 @@ export function connectServers(
     info: (server) => hub.info(server),
     findings: () => hub.findings(),
     relock: (lockfile) => hub.relock(lockfile),
+    refresh: (server) => hub.refresh(server),
     reload: (next) => hub.reload(() => readServers(next, env)),
     request: (server, request, given = {}) => hub.request(server, request, given),
     notify: (server, notification, given = {}) => hub.notify(server, notification, given),

@@ -72,6 +72,16 @@ export class SavedActivations {
     if (!this.#failure && this.#unsaved.length > 0) await this.save()
   }
 
+  /** Takes over what other replicas wrote since, and waits for that a while. Never rejects. */
+  async refresh(): Promise<void> {
+    if (this.#saving.store === undefined || this.#isStuck) return
+    const writes = this.#writes
+    const stored = await loadState(this.#saving.id, this.#saving).catch(() => undefined)
+    // A write that was made meanwhile brought a newer state.
+    if (stored === undefined || writes !== this.#writes) return
+    this.#state = this.#unsaved.reduce((before, change) => change(before), stored.activations)
+  }
+
   /** Writes everything, or throws `store-unavailable`. */
   async close(): Promise<void> {
     await this.#attempt

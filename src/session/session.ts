@@ -197,6 +197,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return this.#track(this.#execute(calls, context))
   }
 
+  /**
+   * Takes over what another process changed in this session since it was opened here or saved last. Waits for the store a
+   * while, and never rejects.
+   */
+  refresh(): Promise<void> {
+    return this.#track(this.#checkout.refresh())
+  }
+
   /** What waits behind the search: permitted, deferred, not active. */
   deferred(): readonly Listing[] {
     const { view } = this.#current()

@@ -44,6 +44,8 @@ export interface WatchedStore extends Store {
   counts(): readonly StoreCount[]
   /** Calls the listener each time the store works again after a failure. Returns how to stop. */
   onBack(listener: () => void): () => void
+  /** Stops trying a store that fails, and calling listeners; the store stays open. */
+  unwatch(): void
 }
 
 type Operation = 'get' | 'set' | 'update' | 'delete'
@@ -109,10 +111,14 @@ class StoreWatch implements WatchedStore {
     return this.#operate('delete', () => this.#store.delete(key))
   }
 
-  async close(): Promise<void> {
+  unwatch(): void {
     this.#isClosed = true
     this.#stopProbing()
     this.#listeners.clear()
+  }
+
+  async close(): Promise<void> {
+    this.unwatch()
     await this.#store.close()
   }
 

@@ -64,6 +64,10 @@ export class ServerHub implements ServerDirectory {
     await Promise.all(this.#servers().map((server) => server.recheck()))
   }
 
+  async refresh(server: string): Promise<void> {
+    await this.#context.servers.get(server)?.refresh()
+  }
+
   async settled({ servers, timeoutMs }: { servers?: readonly string[]; timeoutMs: number }): Promise<void> {
     const awaited = this.#servers().filter(({ name }) => servers?.includes(name) !== false)
     await waitAtMost(
