@@ -1,5 +1,6 @@
 import type { Session } from 'toolcrib'
 import type { Schedule } from 'toolcrib/mcp'
+import { type Store, type WatchedStore, watchStore } from 'toolcrib/stores'
 import { version } from '../../package.json'
 import type { Principal } from './access.ts'
 import { AskingServers } from './asking-servers.ts'
@@ -15,6 +16,8 @@ import { Metrics } from './metrics.ts'
 import { ModernCalls } from './modern-calls.ts'
 import { Offers } from './offers.ts'
 import { PrivateConnections } from './private-connections.ts'
+import { type RelayTarget, ReplicaDuties } from './replica-duties.ts'
+import { Replicas } from './replicas.ts'
 import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
 import { ServerLists } from './server-lists.ts'
@@ -51,6 +54,12 @@ export class GatewayServices {
   readonly audience: Audience
   readonly metrics: Metrics
   readonly subscriptions: Subscriptions
+  /** The store of the options, with a bound on how long it may hold anyone up. */
+  readonly store: WatchedStore | undefined
+  /** The other replicas of this gateway, where there are any. */
+  readonly replicas: Replicas | undefined
+  relayTarget: RelayTarget | undefined
+  readonly #duties: ReplicaDuties | undefined
   readonly #profiles = new Map<string, string>()
   readonly #capabilities = new Map<View, Json>()
   readonly #views = new Map<string | undefined, View>()
@@ -58,12 +67,14 @@ export class GatewayServices {
   #names: ToolNames | undefined
 
   constructor(options: GatewayOptions) {
-    const { registry, servers, store, askingServers = [] } = options
+    const { registry, servers, announcements, askingServers = [] } = options
     this.options = options
     this.limits = withDefaults(options.limits ?? {})
     this.now = options.now ?? Date.now
     this.schedule = options.schedule ?? inBackground
     this.newId = options.newId ?? (() => crypto.randomUUID())
+    const store = options.store && watched(options.store, { clock: this.now, schedule: this.schedule })
+    this.store = store
     this.clients = new ConnectedClients(this.now)
     this.streams = new EventStreams(this.schedule)
     this.connections = new PrivateConnections(servers, () => this.#listener())
@@ -79,7 +90,21 @@ export class GatewayServices {
     this.audience = new Audience(registry, this.schedule)
     this.subscriptions = new Subscriptions(servers)
     const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
-    this.modernCalls = new ModernCalls(states, this)
+    this.modernCalls = new ModernCalls(states, this, () => this.replicas)
+    this.#duties = announcements && new ReplicaDuties(this)
+    this.replicas =
+      announcements &&
+      this.#duties &&
+      new Replicas(
+        {
+          announcements,
+          store,
+          schedule: this.schedule,
+          newId: this.newId,
+          warn: (warning) => this.warn(warning),
+        },
+        this.#duties,
+      )
     const detach = servers.attach(this.#listener())
     const unsubscribe = registry.subscribe((event) => {
       if (CHANGES.includes(event.type)) this.#names = undefined
@@ -133,7 +158,7 @@ export class GatewayServices {
       isKept = true,
     }: { readonly activation?: Activation; readonly isKept?: boolean } = {},
   ): Promise<Session> {
-    const store = isKept ? this.options.store : undefined
+    const store = isKept ? this.store : undefined
     const session = await view.openSession({ id: `gateway:${id}`, store, activation })
     this.#profiles.set(session.id, view.profile ?? '')
     return session
@@ -228,7 +253,10 @@ export class GatewayServices {
     this.subscriptions.close()
     this.metrics.close()
     this.streams.close()
+    this.#duties?.close()
+    this.replicas?.close()
     await this.connections.close()
+    if (this.store !== this.options.store) this.store?.unwatch()
   }
 
   #measure(): Metrics {
@@ -246,6 +274,15 @@ export class GatewayServices {
     metrics.watch('toolcrib_tools', () => [{ labels: {}, value: registry.size }])
     metrics.watch('toolcrib_server_ready', () =>
       servers.status().map(({ server, state }) => ({ labels: { server }, value: state === 'ready' ? 1 : 0 })),
+    )
+    metrics.watch('toolcrib_store_ready', () =>
+      this.store ? [{ labels: {}, value: this.store.health().state === 'ok' ? 1 : 0 }] : [],
+    )
+    metrics.watch('toolcrib_store_operations_total', () =>
+      (this.store?.counts() ?? []).map(({ operation, outcome, count }) => ({
+        labels: { operation, outcome },
+        value: count,
+      })),
     )
     return metrics
   }
@@ -270,6 +307,11 @@ const CHANGES = ['tool-registered', 'tool-unregistered', 'server-synced']
 function withDefaults(given: NonNullable<GatewayOptions['limits']>): Limits {
   const set = Object.entries(given).filter(([, value]) => value !== undefined)
   return { ...DEFAULT_LIMITS, ...Object.fromEntries(set) }
+}
+
+/** A store that is watched already stays as it is. */
+function watched(store: Store, options: Parameters<typeof watchStore>[1]): WatchedStore {
+  return 'health' in store && 'onBack' in store ? (store as WatchedStore) : watchStore(store, options)
 }
 
 const inBackground: Schedule = (delayMs, fire) => {
