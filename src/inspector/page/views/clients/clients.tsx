@@ -1,0 +1,3 @@
+export function Clients(_props: { readonly rest: string }) {
+  return null
+}

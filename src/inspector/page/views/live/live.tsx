@@ -1,0 +1,3 @@
+export function Live(_props: { readonly rest: string }) {
+  return null
+}

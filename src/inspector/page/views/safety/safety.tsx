@@ -1,0 +1,3 @@
+export function Safety(_props: { readonly rest: string }) {
+  return null
+}

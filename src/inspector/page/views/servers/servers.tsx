@@ -1,0 +1,3 @@
+export function Servers(_props: { readonly rest: string }) {
+  return null
+}

@@ -1,0 +1,3 @@
+export function Sessions(_props: { readonly rest: string }) {
+  return null
+}

@@ -1,0 +1,3 @@
+export function TryIt(_props: { readonly rest: string }) {
+  return null
+}
