@@ -50,7 +50,11 @@ export class Inspection {
 
   /** The session of searches and calls that a person makes on the page. */
   trial(): Promise<Session> {
-    this.#trial ??= this.registry.openSession({ id: `${PAGE_SESSION}${++this.#trials}`, mode: 'lazy' })
+    this.#trial ??= this.registry.openSession({
+      id: `${PAGE_SESSION}${++this.#trials}`,
+      mode: 'lazy',
+      strategy: 'dispatch',
+    })
     return this.#trial
   }
 

@@ -18,13 +18,13 @@ const SCRIPT: readonly Scene[] = [
     says: 'Which documents are in the docs folder?',
     query: 'list the files of a directory',
     tool: 'mcp__files__list_directory',
-    args: { path: 'docs' },
+    args: { path: '.' },
   },
   {
     says: 'What does the one about search begin with?',
     query: 'read the first lines of a text file',
     tool: 'mcp__files__read_text_file',
-    args: { path: 'docs/search.md', head: 12 },
+    args: { path: 'search.md', head: 12 },
   },
   {
     says: 'What is 1204 and 338 together?',
@@ -62,7 +62,7 @@ export const play = writing({}, async ({ registry, schedule, now }, _input, { si
   })
   const send = (line: PlayLine) => stream.send(`${JSON.stringify(line)}\n`)
   const pause = () => new Promise<void>((resolve) => schedule(PAUSE_MS, resolve))
-  const session = await registry.openSession({ id: `demo:${now()}`, mode: 'lazy' })
+  const session = await registry.openSession({ id: `demo:${now()}`, mode: 'lazy', strategy: 'dispatch' })
   const converse = async () => {
     for (const [index, scene] of SCRIPT.entries()) {
       if (isGone || signal.aborted) return

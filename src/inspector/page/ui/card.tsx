@@ -37,8 +37,10 @@ export function Head({
 }) {
   return (
     <div class="head">
-      <h1>{title}</h1>
-      {actions && <div class="actions">{actions}</div>}
+      <div class="row spread">
+        <h1>{title}</h1>
+        {actions && <div class="row">{actions}</div>}
+      </div>
       {children && <p>{children}</p>}
     </div>
   )

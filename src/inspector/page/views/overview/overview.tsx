@@ -38,12 +38,12 @@ export function Overview() {
             <div class="columns wide-first">
               <div class="stack">
                 <TurnCost data={data} />
+                {data.canPlay && <Play isNew={data.total.turns === 0} />}
                 <Activity data={data} />
                 {data.clients.length > 0 && <ClientTable data={data} />}
               </div>
               <div class="stack">
                 <Decisions decisions={data.decisions} />
-                {data.canPlay && <Play isNew={data.total.turns === 0} />}
                 <ServerTable data={data} />
               </div>
             </div>

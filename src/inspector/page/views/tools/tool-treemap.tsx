@@ -1,88 +1,102 @@
 import { useMemo } from 'preact/hooks'
 import type { ListedTool } from '../../../api/tools.ts'
-import { plural, short } from '../../format.ts'
+import { short } from '../../format.ts'
 import { linkTo } from '../../router.ts'
-import { treemap } from '../../ui/treemap-layout.ts'
+import { type Tile, treemap } from '../../ui/treemap-layout.ts'
 
 /** How wide the map is for its height, roughly; only the shape of tiles depends on it. */
-const SHAPE = { width: 100, height: 26 }
-const MAX_TILES = 80
+const SHAPE = { width: 100, height: 28 }
+const MAX_SOURCES = 40
+const MAX_TOOLS = 60
 
-/** Sources by their tokens; within one source, its tools. */
+/** Sources by their tokens, and within each its tools. */
 export function ToolTreemap({
   tools,
   sources,
-  onSource,
-  isOneSource,
 }: {
   readonly tools: readonly ListedTool[]
   readonly sources: readonly string[]
-  readonly onSource: (source: string) => void
-  readonly isOneSource: boolean
 }) {
-  const tiles = useMemo(() => layOut(tools, sources, isOneSource), [tools, sources, isOneSource])
+  const tiles = useMemo(() => layOut(tools), [tools])
   return (
-    <div class="treemap">
-      {tiles.map(({ item, x, y, width, height }) => (
-        <a
-          key={item.key}
-          class={`s${item.series}`}
-          href={
-            item.tool === undefined ? linkTo('tools', `source:${item.source}`) : linkTo('tools', item.tool)
-          }
-          onClick={() => item.tool === undefined && onSource(item.source)}
-          title={`${item.label}: ${short(item.tokens)} tokens`}
-          style={{ left: `${x}%`, top: `${y}%`, width: `${width}%`, height: `${height}%` }}
-        >
-          <b>{item.label}</b>
-          {height > 16 && width > 7 && `${short(item.tokens)} tokens`}
-          {height > 30 && width > 9 && item.tool === undefined && <div>{plural(item.count, 'tool')}</div>}
-        </a>
+    <ul class="treemap">
+      {tiles.map(({ item, ...place }) => (
+        <li key={item.source} style={styleOf(place)}>
+          {place.width > 4 && (
+            <a class="source truncate" href={linkTo('tools', `source:${item.source}`)}>
+              <b>{item.source}</b> <span class="muted">{short(item.tokens)}</span>
+            </a>
+          )}
+          <ul>
+            {item.tiles.map((tile) => (
+              <ToolTile
+                key={tile.item.name}
+                tile={tile}
+                series={sources.indexOf(item.source) % 8}
+                within={place}
+              />
+            ))}
+          </ul>
+        </li>
       ))}
-    </div>
+    </ul>
   )
 }
 
-interface Item {
-  readonly key: string
-  readonly label: string
+type Place = Omit<Tile<unknown>, 'item'>
+
+interface SourceItem {
   readonly source: string
-  readonly tool: string | undefined
   readonly tokens: number
-  readonly count: number
+  readonly tools: readonly ListedTool[]
+  readonly tiles: readonly Tile<ListedTool>[]
+}
+
+function ToolTile({
+  tile: { item, ...place },
+  series,
+  within,
+}: {
+  readonly tile: Tile<ListedTool>
   readonly series: number
+  readonly within: Place
+}) {
+  const [width, height] = [(place.width * within.width) / 100, (place.height * within.height) / 100]
+  return (
+    <li style={styleOf(place)}>
+      <a
+        class={`tile s${series}`}
+        href={linkTo('tools', item.name)}
+        title={`${item.ownName}: ${short(item.tokens)} tokens`}
+        aria-label={`${item.ownName}, ${short(item.tokens)} tokens`}
+      >
+        {width > 6 && height > 9 && <span class="truncate">{item.ownName}</span>}
+        {width > 6 && height > 20 && <span>{short(item.tokens)}</span>}
+      </a>
+    </li>
+  )
 }
 
-function layOut(tools: readonly ListedTool[], sources: readonly string[], isOneSource: boolean) {
-  const items = isOneSource ? tools.map((tool) => toolItem(tool, sources)) : sourceItems(tools, sources)
-  const largest = items.sort((first, second) => second.tokens - first.tokens).slice(0, MAX_TILES)
-  return treemap(largest, ({ tokens }) => tokens, SHAPE)
-}
-
-function toolItem({ name, ownName, source, tokens }: ListedTool, sources: readonly string[]): Item {
-  return {
-    key: name,
-    label: ownName,
-    source,
-    tool: name,
-    tokens,
-    count: 1,
-    series: sources.indexOf(source) % 8,
+function layOut(tools: readonly ListedTool[]): Tile<SourceItem>[] {
+  const bySource = new Map<string, ListedTool[]>()
+  for (const tool of tools) {
+    const own = bySource.get(tool.source)
+    if (own) own.push(tool)
+    else bySource.set(tool.source, [tool])
   }
-}
-
-function sourceItems(tools: readonly ListedTool[], sources: readonly string[]): Item[] {
-  const bySource = new Map<string, { tokens: number; count: number }>()
-  for (const { source, tokens } of tools) {
-    const sum = bySource.get(source) ?? { tokens: 0, count: 0 }
-    bySource.set(source, { tokens: sum.tokens + tokens, count: sum.count + 1 })
-  }
-  return [...bySource].map(([source, sum]) => ({
-    key: source,
-    label: source,
+  const items = [...bySource].map(([source, own]) => ({
     source,
-    tool: undefined,
-    series: sources.indexOf(source) % 8,
-    ...sum,
+    tools: own,
+    tokens: own.reduce((sum, { tokens }) => sum + tokens, 0),
   }))
+  const largest = items.sort((first, second) => second.tokens - first.tokens).slice(0, MAX_SOURCES)
+  return treemap(largest, ({ tokens }) => tokens, SHAPE).map(({ item, ...place }) => {
+    const shape = { width: place.width * SHAPE.width, height: place.height * SHAPE.height }
+    const heaviest = [...item.tools].sort((first, second) => second.tokens - first.tokens).slice(0, MAX_TOOLS)
+    return { item: { ...item, tiles: treemap(heaviest, ({ tokens }) => tokens, shape) }, ...place }
+  })
+}
+
+function styleOf({ x, y, width, height }: Place) {
+  return { left: `${x}%`, top: `${y}%`, width: `${width}%`, height: `${height}%` }
 }

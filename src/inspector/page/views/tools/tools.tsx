@@ -76,7 +76,7 @@ function Filtered({
           </span>
         }
       >
-        <ToolTreemap tools={shown} sources={sources} onSource={setSource} isOneSource={source !== ''} />
+        <ToolTreemap tools={shown} sources={sources} />
       </Card>
       <Card>
         <div class="row filters">
