@@ -27,7 +27,7 @@ export function Match({
       <span class="score small number" title={`score ${score}`}>
         {score.toFixed(2)}
         <span class="meter" aria-hidden="true">
-          <i style={{ width: `${Math.max(2, (100 * score) / (best || 1))}%` }} />
+          <i class="s0" style={{ width: `${Math.max(2, (100 * score) / (best || 1))}%` }} />
         </span>
       </span>
       <span class="below">
