@@ -1,7 +1,6 @@
 import type { Catalogue } from '../registry/catalogue.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
-import { denialOf } from '../registry/view.ts'
-import type { Viewpoint } from '../registry/viewpoint.ts'
+import { denialOf, type Viewpoint } from '../registry/view.ts'
 import type { Listing } from '../tool.ts'
 import { acceptEvery } from './searcher.ts'
 
