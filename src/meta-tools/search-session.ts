@@ -42,6 +42,8 @@ export interface SearchSession {
   /** Returns the definition a name means, however it is written; undefined when it is unknown, denied or unavailable. */
   describe(name: string): ToolDefinition | undefined
   isActive(name: string): boolean
+  /** Whether the model was shown a tool of this name that no longer exists. */
+  isGone(name: string): boolean
   /** Returns names close to one that is not there. */
   suggest(name: string): readonly string[]
   /** The MCP servers this session may use. */

@@ -25,6 +25,8 @@ export class FirstRequest {
   readonly #sent: ReadonlyMap<string, ToolDefinition>
   readonly #late = new Map<string, ToolDefinition>()
   #newest: Surface
+  /** The view all of whose tools were sent or are late. */
+  #gathered: View | undefined
   #toldServers: ReadonlySet<string>
 
   constructor(surface: Surface, texts: RequestTexts, view: View) {
@@ -55,13 +57,7 @@ export class FirstRequest {
 
   /** Returns the surface of a later request: this one, with the tools that came since. */
   grown(view: View, isAvailable: (entry: Entry) => boolean): Surface {
-    const { strategy } = this.surface
-    if (strategy === 'native') {
-      for (const [name, entry] of view.deferred) {
-        if (this.#sent.has(name) || this.#late.has(name) || !isAvailable(entry)) continue
-        this.#late.set(name, entry.definition)
-      }
-    }
+    if (this.surface.strategy === 'native' && view !== this.#gathered) this.#gather(view, isAvailable)
     const { deferredCount, lateTools = [] } = this.#newest
     if (lateTools.length === this.#late.size && deferredCount === view.deferred.size) return this.#newest
     const late = Object.freeze([...this.#late.values()])
@@ -97,6 +93,16 @@ export class FirstRequest {
     const left = [...this.#toldServers].filter((server) => !servers.includes(server))
     this.#toldServers = new Set(servers)
     return { joined, left }
+  }
+
+  #gather(view: View, isAvailable: (entry: Entry) => boolean): void {
+    let isComplete = true
+    for (const [name, entry] of view.deferred) {
+      if (this.hasSent(name)) continue
+      if (isAvailable(entry)) this.#late.set(name, entry.definition)
+      else isComplete = false
+    }
+    if (isComplete) this.#gathered = view
   }
 
   #fingerprintWith(late: readonly ToolDefinition[]): string {

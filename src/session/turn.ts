@@ -83,7 +83,7 @@ export class Turn implements CallScope, SearchSession {
     if (first) return first.grown(this.view, ({ tool }) => services.availability.isAvailable(tool))
     const surface = buildSurface(this.surfaceParts(), before)
     // Without a search nothing could bring in what comes later.
-    const canStay = this.strategy !== 'append' && this.#metaTool(settings.searchTool) !== undefined
+    const canStay = this.strategy !== 'append' && this.searchToolName !== undefined
     if (settings.dialect !== undefined && canStay)
       viewpoint.begin(
         new FirstRequest(surface, { behind: this.#behind, promptNote: this.promptNote }, this.view),
@@ -121,7 +121,7 @@ export class Turn implements CallScope, SearchSession {
   // The scope of calls.
 
   get searchToolName(): string | undefined {
-    return this.view.deferred.size > 0 ? this.#options.settings.searchTool : undefined
+    return this.#metaTool(this.#options.settings.searchTool)?.name
   }
 
   get canReadResults(): boolean {
