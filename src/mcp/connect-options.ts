@@ -65,7 +65,7 @@ export interface ConnectOptions {
   readonly random?: () => number
   /** Starts timers. Default: platform timers that do not keep the process alive. */
   readonly schedule?: Schedule
-  /** Opens a connection. Default: stdio or HTTP, depending on the server's config. */
+  /** Opens a connection; see `connectOver()`. Default: stdio or HTTP, depending on the server's config. */
   readonly open?: OpenConnection
 }
 

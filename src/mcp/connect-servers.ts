@@ -60,6 +60,11 @@ export interface ConnectedServers {
   /** Applies another config: changed servers restart, the others keep running. */
   reload(config: ServersConfig): Promise<void>
   /**
+   * Reads a server's tools again: from the server when it is running, otherwise from the cache. For hosts that learn of a
+   * change elsewhere. Does nothing for an unknown server.
+   */
+  refresh(server: string): Promise<void>
+  /**
    * Sends any protocol request to a server, starting it if necessary, and returns the result exactly as parsed,
    * including unknown fields and `input_required` results. All progress is reported before the result. Rejects with
    * the server's own error as a `ServerError` (`code`, `message`, `data`), with the signal's reason, with
@@ -187,6 +192,10 @@ class ServerHub implements ConnectedServers, ServerDirectory {
   async relock(lockfile: Lockfile | undefined): Promise<void> {
     this.#context.guard.replace(lockfile)
     await Promise.all(this.#servers().map((server) => server.recheck()))
+  }
+
+  async refresh(server: string): Promise<void> {
+    await this.#context.servers.get(server)?.refresh()
   }
 
   async settled({ servers, timeoutMs }: { servers?: readonly string[]; timeoutMs: number }): Promise<void> {

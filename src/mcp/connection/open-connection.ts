@@ -36,8 +36,14 @@ export interface OpenRequest {
   readonly signal: AbortSignal
 }
 
-/** Connects to one server; rejects with a readable reason. */
-export type OpenConnection = (request: OpenRequest) => Promise<Connection>
+/**
+ * Connects to one server; rejects with a readable reason. `openDirectly` is what happens without this function: it starts
+ * the server, or connects over HTTP.
+ */
+export type OpenConnection = (
+  request: OpenRequest,
+  openDirectly: (request: OpenRequest) => Promise<Connection>,
+) => Promise<Connection>
 
 /** Shared options of all connections. */
 export interface OpenOptions {
@@ -124,7 +130,7 @@ interface GreetingChoice extends Pick<ConnectionOptions, 'probeMs'> {
 export async function connect(
   transport: GuardedTransport,
   request: OpenRequest,
-  { now, schedule }: OpenOptions,
+  { now, schedule }: Pick<OpenOptions, 'now' | 'schedule'>,
   { greeting, probeMs }: GreetingChoice,
 ): Promise<Connection> {
   const { server, sessionKey, client, deadline, signal, onWarning } = request

@@ -107,6 +107,13 @@ export class ManagedServer {
     return (await this.#link.connected()).client
   }
 
+  /** Reads its tools again, from the server when it is running, otherwise from the cache. */
+  async refresh(): Promise<void> {
+    const { current } = this.#link
+    if (current) this.#catalogue.refreshSoon(current)
+    else if (this.status.state === 'cold') await this.#catalogue.recall()
+  }
+
   /** Checks the server against a new lockfile. */
   async recheck(): Promise<void> {
     const { refusal } = this.#state

@@ -65,8 +65,12 @@ export class ServerContext {
 
   /** Connects to one server; rejects with the reason. */
   async open(request: OpenRequest): Promise<Connection> {
-    const { open, maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options
-    if (open) return open(request)
+    const { open } = this.#options
+    return open ? open(request, (direct) => this.#openDirectly(direct)) : this.#openDirectly(request)
+  }
+
+  async #openDirectly(request: OpenRequest): Promise<Connection> {
+    const { maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options
     // Loaded with the first connection: loading the SDK takes longer than a search of cached tools.
     const { openConnection } = await import('../connection/open-connection.ts')
     return openConnection(request, {
