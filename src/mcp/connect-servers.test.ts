@@ -155,9 +155,9 @@ describe('connectServers', () => {
   it('reports fewer warnings of a kind the more there are, and still the first of another kind', async () => {
     const world = new World({})
     let warn = (_warning: string) => {}
-    const open: OpenConnection = (request) => {
+    const open: OpenConnection = (request, openDirectly) => {
       warn = request.onWarning
-      return world.options.open?.(request) ?? Promise.reject(new Error('no way to open'))
+      return world.options.open?.(request, openDirectly) ?? openDirectly(request)
     }
     const config = { servers: { a: { command: 'x' } } }
     await connectServers(new ToolRegistry(), config, { ...world.options, open }).ready()
