@@ -9,11 +9,13 @@ import { ClientRequests, type ClientScene } from './client-requests.ts'
 import { ConnectedClients } from './connected-clients.ts'
 import { EventStreams } from './event-streams.ts'
 import type { Exchange, HttpHeaders } from './exchange.ts'
+import { ExpiringStore } from './expiring-store.ts'
 import { DEFAULT_LIMITS, type GatewayOptions, type Limits } from './gateway-options.ts'
 import { ClientLoad, ServerLoad } from './load-limits.ts'
 import { Metrics } from './metrics.ts'
 import { ModernCalls } from './modern-calls.ts'
 import { Offers } from './offers.ts'
+import { ParkedRecords } from './parked-records.ts'
 import { PrivateConnections } from './private-connections.ts'
 import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
@@ -79,7 +81,7 @@ export class GatewayServices {
     this.audience = new Audience(registry, this.schedule)
     this.subscriptions = new Subscriptions(servers)
     const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
-    this.modernCalls = new ModernCalls(states, this)
+    this.modernCalls = new ModernCalls(states, new ParkedRecords(store, this.limits.askTimeoutMs), this)
     const detach = servers.attach(this.#listener())
     const unsubscribe = registry.subscribe((event) => {
       if (CHANGES.includes(event.type)) this.#names = undefined
@@ -124,17 +126,15 @@ export class GatewayServices {
     }
   }
 
-  /** Opens a session; one that is kept continues where it stopped when it is opened again under the same id. */
-  async openSession(
-    view: View,
-    id: string,
-    {
-      activation = 'doors',
-      isKept = true,
-    }: { readonly activation?: Activation; readonly isKept?: boolean } = {},
-  ): Promise<Session> {
-    const store = isKept ? this.options.store : undefined
-    const session = await view.openSession({ id: `gateway:${id}`, store, activation })
+  /**
+   * Opens a session. One whose list grows continues where it stopped when it is opened again under the same id; the
+   * list of any other never changes, so there is nothing to keep.
+   */
+  async openSession(view: View, id: string, activation: Activation = 'doors'): Promise<Session> {
+    const { store } = this.options
+    const kept =
+      store && activation === 'list' ? new ExpiringStore(store, this.limits.sessionIdleMs) : undefined
+    const session = await view.openSession({ id: sessionIdOf(id), store: kept, activation })
     this.#profiles.set(session.id, view.profile ?? '')
     return session
   }
@@ -143,6 +143,11 @@ export class GatewayServices {
     this.#profiles.delete(session.id)
     // What the store does not take is lost with this process; the session itself ends all the same.
     await session.close().catch((error) => this.warn(String(error)))
+  }
+
+  /** Removes what is kept of a session that its client ended. */
+  async forgetSession(id: string): Promise<void> {
+    await this.options.store?.delete(`session:${sessionIdOf(id)}`).catch((error) => this.warn(String(error)))
   }
 
   /** The capabilities that clients of a view are offered. */
@@ -260,6 +265,10 @@ export class GatewayServices {
       },
     }
   }
+}
+
+function sessionIdOf(id: string): string {
+  return `gateway:${id}`
 }
 
 const OPTIONAL = ['prompts', 'resources', 'completions', 'logging']

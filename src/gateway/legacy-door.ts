@@ -21,8 +21,12 @@ export class LegacyDoor {
 
   constructor(services: GatewayServices) {
     this.#services = services
-    const { options, limits } = services
-    this.#records = new SessionRecords(options.store, limits.sessionIdleMs, (text) => services.warn(text))
+    const { options, limits, now } = services
+    this.#records = new SessionRecords(options.store, {
+      ttlMs: limits.sessionIdleMs,
+      now,
+      warn: (text) => services.warn(text),
+    })
     this.#sweepLater()
   }
 
@@ -45,6 +49,7 @@ export class LegacyDoor {
     if (!session) return
     await session.close()
     await this.#records.remove(session.id)
+    await this.#services.forgetSession(session.id)
     exchange.respond(200, {})
   }
 
@@ -92,6 +97,7 @@ export class LegacyDoor {
       return undefined
     }
     const session = await (this.#sessions.get(id) ?? this.#restore(id, client))
+    this.#records.touch(id)
     // Another token's session looks the same as none.
     if (!session?.belongsTo(client)) {
       refuseRpc(exchange, 404, { code: -32_001, message: 'Session not found' })
@@ -117,7 +123,10 @@ export class LegacyDoor {
   }
 
   #open(id: string, identity: ClientIdentity, initialize: Json): Promise<LegacySession> {
-    const onClose = () => void this.#sessions.delete(id)
+    const onClose = () => {
+      this.#sessions.delete(id)
+      this.#records.closed(id)
+    }
     const opening = LegacySession.open(this.#services, { id, identity, onClose }, initialize)
     this.#sessions.set(id, opening)
     opening.catch(onClose)

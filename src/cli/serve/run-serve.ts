@@ -123,7 +123,10 @@ async function serveOverHttp(
   flags: ServeFlags,
   { found, token, running, signal, opened, gateway, logs }: HttpServing,
 ): Promise<number> {
-  const listener = await listen((request) => gateway.fetch(request), flags).catch((error) => {
+  const listener = await listen((request) => gateway.fetch(request), {
+    ...flags,
+    direct: (request, response) => gateway.handle(request, response),
+  }).catch((error) => {
     throw running === undefined ? error : alreadyRunning(running, error)
   })
   const url = `${listener.origin}/mcp${flags.profile === undefined ? '' : `/${flags.profile}`}`
