@@ -1,7 +1,6 @@
 import type { Session } from 'toolcrib'
 import type { Schedule } from 'toolcrib/mcp'
 import { version } from '../../package.json'
-import type { Principal } from './access.ts'
 import { AskingServers } from './asking-servers.ts'
 import { Audience } from './audience.ts'
 import type { ClientLine, Json } from './client-line.ts'
@@ -16,6 +15,7 @@ import { Metrics } from './metrics.ts'
 import { ModernCalls } from './modern-calls.ts'
 import { Offers } from './offers.ts'
 import { ParkedRecords } from './parked-records.ts'
+import type { Principal } from './principal.ts'
 import { PrivateConnections } from './private-connections.ts'
 import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
@@ -103,7 +103,7 @@ export class GatewayServices {
   /** What a principal sees under a profile; undefined when there is no such profile, or not for this principal. */
   view(profile: string | undefined, principal: Principal): View | undefined {
     const wanted = profile ?? principal.profile
-    if (principal.profile !== undefined && wanted !== principal.profile) return undefined
+    if (principal.profiles && !(wanted !== undefined && principal.profiles.includes(wanted))) return undefined
     const known = this.#views.get(wanted)
     if (known) return known
     const { registry, profiles = {}, mode } = this.options
