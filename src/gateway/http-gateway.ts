@@ -90,14 +90,18 @@ export class HttpGateway {
     return this.#serve(exchange, { principal, view, activation, transport: 'http' })
   }
 
-  /** Unready only when every server has failed: a single bad one does not take the gateway out of service. */
+  /**
+   * Unready only when every server has failed: a single bad one does not take the gateway out of service, nor does a
+   * store that fails.
+   */
   #state(exchange: Exchange): void {
     const isReadiness = exchange.path === '/readyz'
     const states = isReadiness ? this.#services.options.servers.status().map(({ state }) => state) : []
     const isDown = states.length > 0 && states.every((state) => state === 'failed')
     const isStopping = isReadiness && this.#isDraining
-    const status = isStopping ? 'stopping' : isDown ? 'unavailable' : 'ok'
-    exchange.respond(status === 'ok' ? 200 : 503, JSON_TYPE, JSON.stringify({ status }))
+    const isDegraded = isReadiness && this.#services.store?.health().state === 'degraded'
+    const status = isStopping ? 'stopping' : isDown ? 'unavailable' : isDegraded ? 'degraded' : 'ok'
+    exchange.respond(isStopping || isDown ? 503 : 200, JSON_TYPE, JSON.stringify({ status }))
   }
 
   #metadata(exchange: Exchange): void {

@@ -103,6 +103,8 @@ export class LegacyClient implements Attendee {
     if (method === 'resources/unsubscribe') return this.#unwatch(String(params.uri))
     const { requests, audience } = this.#services
     const scene = this.#services.scene(this.view, this.#session)
+    // Another replica may have added to a list that grows.
+    if (method === 'tools/list' && this.identity.activation === 'list') await this.#session.refresh()
     const result = await requests.answer(method, params, scene, new LegacyLine(this, wire))
     if (method === 'tools/list') audience.listed(this)
     // What a search found is on the list now, for clients that asked for a list that grows.

@@ -90,12 +90,20 @@ export class LegacySession {
       requests.length === 0 ? undefined : this.#services.replyTo(exchange, { expected: requests.length })
     if (!reply) exchange.respond(202, {})
     const answers = messages.map((message) => {
-      if (typeof message.method !== 'string') this.#asks.answered(message)
-      else if (reply && message.id !== undefined) return this.#answer(message, message.method, reply)
-      else this.#notified(message.method, message.params)
+      if (reply && isRequest(message)) return this.#answer(message, String(message.method), reply)
+      // What belongs to no request of this replica may belong to one of another.
+      if (!this.take(message)) this.#services.replicas?.relay(this.id, message)
       return undefined
     })
     await Promise.all(answers)
+  }
+
+  /** Takes a notification or a response. Returns false when it is about a request or question that is not known here. */
+  take({ method, params, ...response }: Json): boolean {
+    if (typeof method !== 'string') return this.#asks.answered(response)
+    if (method === 'notifications/cancelled') return this.#cancel(params)
+    this.#client.notified(method)
+    return true
   }
 
   /** Answers a GET: the stream for what the gateway sends between requests. One at a time. */
@@ -145,11 +153,11 @@ export class LegacySession {
     return this.#client.answer(method, params, wire)
   }
 
-  #notified(method: string, params: unknown): void {
+  #cancel(params: unknown): boolean {
     const { requestId } = isJson(params) ? params : {}
-    if (method === 'notifications/cancelled')
-      this.#underWay.get(requestId)?.abort(new Error('the client cancelled'))
-    else this.#client.notified(method)
+    const underWay = this.#underWay.get(requestId)
+    underWay?.abort(new Error('the client cancelled'))
+    return underWay !== undefined
   }
 
   #standingWire(): RequestWire {
