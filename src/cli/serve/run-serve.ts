@@ -137,7 +137,10 @@ async function serveOverHttp(
     gateway,
   })
   const answer = (request: Request) => (isOfGateway(request) ? gateway : inspector).fetch(request)
-  const listener = await listen(answer, flags).catch((error) => {
+  const listener = await listen(answer, {
+    ...flags,
+    direct: (request, response) => gateway.handle(request, response),
+  }).catch((error) => {
     throw running === undefined ? error : alreadyRunning(running, error)
   })
   const url = `${listener.origin}/mcp${flags.profile === undefined ? '' : `/${flags.profile}`}`
