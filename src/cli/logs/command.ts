@@ -18,8 +18,9 @@ export function logsCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-The gateway keeps its last 2,000 lines in memory: servers that start, stop and fail, what they do wrong, and calls with \
-their outcome and time. Arguments and results of calls are never logged.
+Servers that start, stop and fail, what they do wrong and write to stderr, and calls with their outcome and time. Arguments \
+and results of calls are never logged, and secrets are masked. Without a running gateway, the log of the last one is shown; \
+it is a file of JSON lines in your state folder.
 
 Examples:
   toolcrib logs

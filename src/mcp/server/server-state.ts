@@ -3,6 +3,7 @@ import { canonicalJson } from '../../json.ts'
 import { withoutHidden } from '../../names.ts'
 import type { ServerStatus } from '../../registry/server-directory.ts'
 import { concealerOf } from '../../secrets/conceal-values.ts'
+import { maskSecrets } from '../../secrets/mask-secrets.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import type { ServerContext } from './server-context.ts'
 
@@ -68,6 +69,11 @@ export class ServerState {
     this.#warnings++
     if (this.#warnings > MAX_WARNINGS && !Number.isInteger(Math.log2(this.#warnings))) return
     this.emit({ type: 'server-warning', warning: this.presentable(warning) })
+  }
+
+  /** Reports a line of the server's stderr. */
+  output(line: string): void {
+    this.emit({ type: 'server-output', line: maskSecrets(this.presentable(line), () => '•••') })
   }
 
   emit(event: ServerEvent): void {
