@@ -91,7 +91,7 @@ describe('toolcrib serve', () => {
     write('stderr.mjs', `console.error('API_KEY=sk-abcdef1234567890'); setInterval(() => {}, 1e6)`)
     const { child, ended, url, pid } = await serve()
     let printed = ''
-    child.stderr?.on('data', (chunk) => (printed += chunk))
+    child.stderr?.on('data', (chunk: Buffer) => (printed += chunk))
     const status = await toolcrib('status', '--json')
     expect(status.status).toBe(0)
     expect(status.json()).toMatchObject({

@@ -13,7 +13,7 @@ export function approveCommand(terminal: Terminal): Command {
     )
     .option('--all', 'approve everything that changed')
     .option('--yes', 'approve what the servers list now, without asking')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (names: string[], flags: ApproveFlags) => {
       const { runApprove } = await import('./run-approve.ts')
       terminal.exitCode = await runApprove(terminal, names, flags)

@@ -10,7 +10,7 @@ export function logsCommand(terminal: Terminal): Command {
     .option('--follow', 'wait for more, until Ctrl-C')
     .option('--config <file>', 'the config of the gateway')
     .option('--json', 'print each line as JSON')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (server: string | undefined, flags: LogsFlags) => {
       const { runLogs } = await import('./run-logs.ts')
       terminal.exitCode = await runLogs(terminal, server, flags)

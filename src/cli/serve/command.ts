@@ -28,7 +28,7 @@ export function serveCommand(terminal: Terminal): Command {
     .option('--store <store>', 'where sessions are kept: file:DIR (default: in the state folder)')
     .option('--locked', 'fail when a server has no lockfile')
     .option('--open', 'open the page in a browser')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: ServeFlags) => {
       const { runServe } = await import('./run-serve.ts')
       terminal.exitCode = await runServe(terminal, flags)
