@@ -3,7 +3,9 @@ import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
+import { createInspector } from 'toolcrib/inspector'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
+import type { Store } from 'toolcrib/stores'
 import { type AccessToken, chooseToken, type TokenFlags } from '../access-token.ts'
 import type { ServerFlags } from '../flags.ts'
 import { serverDigest } from '../gateway-connections.ts'
@@ -11,7 +13,7 @@ import { Interrupted, untilSignal } from '../interrupt.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { logPath, socketPath } from '../runtime-folder.ts'
 import type { Terminal } from '../terminal.ts'
-import { findWithFlags, noteWarnings } from '../with-registry.ts'
+import { findOptionsOf, findWithFlags, noteWarnings } from '../with-registry.ts'
 import { ControlSocket } from './control-socket.ts'
 import { FailureNotes } from './failure-notes.ts'
 import { listen } from './http-listener.ts'
@@ -86,10 +88,11 @@ async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): P
   })
   opened.registry.subscribe((event) => logs.note(event))
   try {
+    const store = openStore(flags.store, terminal)
     const gateway = createGateway({
       registry: opened.registry,
       servers: opened.servers,
-      store: openStore(flags.store, terminal),
+      store,
       tokens: toTokens(serving.token, flags.profile),
       profiles: serving.found.config.profiles,
       mode: flags.mode,
@@ -101,7 +104,7 @@ async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): P
     try {
       return flags.stdio
         ? await serveOverStdio(terminal, gateway, { profile: flags.profile, signal: serving.signal })
-        : await serveOverHttp(terminal, flags, { ...serving, opened, gateway, logs })
+        : await serveOverHttp(terminal, flags, { ...serving, opened, gateway, logs, store })
     } finally {
       await gateway.close()
     }
@@ -124,19 +127,29 @@ interface HttpServing extends Serving {
   readonly opened: OpenedRegistry
   readonly gateway: Gateway
   readonly logs: LogBook
+  readonly store: Store | undefined
 }
 
 async function serveOverHttp(
   terminal: Terminal,
   flags: ServeFlags,
-  { found, token, running, signal, opened, gateway, logs }: HttpServing,
+  { found, token, running, signal, opened, gateway, logs, store }: HttpServing,
 ): Promise<number> {
   const live = liveConfig(terminal, flags, { found, opened, logs })
   const failures = new FailureNotes(terminal, () => live.found)
   opened.registry.subscribe((event) => failures.note(event))
   for (const status of opened.servers.status())
     if (status.state === 'failed') failures.note({ ...status, type: 'server-state', at: Date.now() })
-  const listener = await listen((request) => gateway.fetch(request), flags).catch((error) => {
+  const inspector = createInspector({
+    registry: opened.registry,
+    servers: opened.servers,
+    access: gateway.access,
+    store,
+    config: { opened, find: findOptionsOf(terminal, flags) },
+    gateway,
+  })
+  const answer = (request: Request) => (isOfGateway(request) ? gateway : inspector).fetch(request)
+  const listener = await listen(answer, flags).catch((error) => {
     throw running === undefined ? error : alreadyRunning(running, error)
   })
   const url = `${listener.origin}/mcp${flags.profile === undefined ? '' : `/${flags.profile}`}`
@@ -169,19 +182,26 @@ async function serveOverHttp(
   const reload = () => void live.reload()
   if (!endsOnHangUp(terminal, flags)) terminal.signals.on('SIGHUP', reload)
   try {
-    // No page is served as yet.
-    const announcement = { url, token: token?.token ?? null, page: null, pid: process.pid, version: VERSION }
+    const announcement = {
+      url,
+      token: token?.token ?? null,
+      page: pageUrl(listener.origin, token),
+      pid: process.pid,
+      version: VERSION,
+    }
     if (flags.json) terminal.print(JSON.stringify(announcement))
     else showWelcome(terminal, { ...announcement, token, found, isControlled: control !== undefined })
     failures.show()
-    if (flags.open && !(await openPage(listener.origin, terminal.env)))
-      terminal.note(`no browser could be opened; open ${listener.origin}`)
+    if (flags.open && !(await openPage(announcement.page, terminal.env)))
+      terminal.note(`no browser could be opened; open ${announcement.page}`)
     await stopped
     if (!flags.json) terminal.note(pc.dim('stopping …'))
   } finally {
     terminal.signals.off('SIGHUP', reload)
     // First the socket: nobody should join what is about to end.
     await Promise.all([control?.close(), stopWatching()])
+    // Its event streams would keep connections open.
+    await inspector.close()
     await Promise.all([gateway.close(), listener.close({ graceMs: DRAIN_MS })])
   }
   return 0
@@ -205,6 +225,16 @@ function liveConfig(
       terminal.note(`${pc.red('✗')} ${message}`)
     } else logs.add({ at, level: 'info', message: 'the config was reloaded' })
   })
+}
+
+/** The gateway's own paths; all others are the page's. */
+function isOfGateway({ url }: Request): boolean {
+  return /^\/(?:mcp|healthz|readyz|metrics|\.well-known)(?:\/|$)/.test(new URL(url).pathname)
+}
+
+/** The token is in the fragment, which browsers do not send: the page takes it from there. */
+function pageUrl(origin: string, token: AccessToken | undefined): string {
+  return token === undefined ? `${origin}/` : `${origin}/#token=${token.token}`
 }
 
 const { version: VERSION }: { version: string } = JSON.parse(

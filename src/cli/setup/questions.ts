@@ -32,7 +32,7 @@ export class DefaultAnswers implements Questions {
     return choices.map(({ value }) => value)
   }
 
-  async secret(): Promise<string> {
+  async secret(_message: string): Promise<string> {
     return ''
   }
 }

@@ -18,7 +18,8 @@ export async function connectOver(
     import('./http/http-transport.ts'),
   ])
   const guarded = new HttpTransport(transport, request.onWarning)
-  return connect(guarded, request, { now: Date.now, schedule: scheduleInBackground }, greetingOf(known))
+  const greeting = greetingOf(known)
+  return connect(guarded, request, { now: Date.now, schedule: scheduleInBackground }, { greeting })
 }
 
 function greetingOf(known: ServerInfo | undefined): ConnectionOptions['greeting'] {
