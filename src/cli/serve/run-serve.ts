@@ -5,17 +5,20 @@ import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
-import { fileStore, type Store } from 'toolcrib/stores'
+import { storeSpill } from 'toolcrib/stores'
+import { type AccessToken, chooseToken, isLoopback, type TokenFlags } from '../access-token.ts'
 import type { ServerFlags } from '../flags.ts'
+import { serverDigest } from '../gateway-connections.ts'
 import { Interrupted, untilSignal } from '../interrupt.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { socketPath } from '../runtime-folder.ts'
 import type { Terminal } from '../terminal.ts'
 import { findWithFlags, noteWarnings } from '../with-registry.ts'
-import { type AccessToken, chooseToken, isLoopback, type TokenFlags } from './access-token.ts'
 import { ControlSocket } from './control-socket.ts'
 import { listen } from './http-listener.ts'
 import { LogBook } from './log-book.ts'
+import { openStores, type ServeStores } from './open-stores.ts'
+import { describeServer, ServerStream } from './server-stream.ts'
 import { showWelcome } from './show-welcome.ts'
 import { joinGateway, serveOverStdio } from './stdio-door.ts'
 
@@ -36,7 +39,7 @@ export async function runServe(terminal: Terminal, flags: ServeFlags): Promise<n
   noteWarnings(terminal, found)
   const running = await RunningGateway.find(found, terminal.env)
   if (flags.stdio && running && !hasOwnSettings(flags)) return joinGateway(terminal, running, flags.profile)
-  const token = flags.stdio ? undefined : await chooseToken(flags, terminal.cwd)
+  const token = flags.stdio ? undefined : await chooseToken(flags, terminal)
   try {
     return await untilSignal(
       terminal.signals,
@@ -70,11 +73,26 @@ interface Serving {
 }
 
 async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): Promise<number> {
+  const stores = openStores(flags.store, terminal)
+  try {
+    return await serveWith(stores, terminal, flags, serving)
+  } finally {
+    await stores.close()
+  }
+}
+
+async function serveWith(
+  stores: ServeStores,
+  terminal: Terminal,
+  flags: ServeFlags,
+  serving: Serving,
+): Promise<number> {
   const logs = new LogBook()
   const opened = await openFromConfig({
     found: serving.found,
     env: terminal.env,
     connect: { client: { capabilities: GATEWAY_CAPABILITIES } },
+    ...sharedBy(stores),
     ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
   })
   opened.registry.subscribe((event) => logs.note(event))
@@ -82,7 +100,9 @@ async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): P
     const gateway = createGateway({
       registry: opened.registry,
       servers: opened.servers,
-      store: openStore(flags.store, terminal),
+      store: stores.store,
+      announcements: stores.announcements,
+      onReload: () => void reload(terminal, flags, opened, logs),
       tokens: toTokens(serving.token, flags.profile),
       profiles: serving.found.config.profiles,
       mode: flags.mode,
@@ -100,6 +120,21 @@ async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): P
     }
   } finally {
     await opened.close()
+  }
+}
+
+/** Replicas share catalogues, vectors, spilled results and OAuth tokens; a single gateway uses the user's folders. */
+function sharedBy({ store, announcements }: ServeStores) {
+  return store && announcements ? { store, registry: { spill: storeSpill(store) } } : {}
+}
+
+/** Reads the config and lockfiles again, as another replica did. Profiles and options of the registry stay. */
+async function reload(terminal: Terminal, flags: ServeFlags, opened: OpenedRegistry, logs: LogBook) {
+  try {
+    await opened.reload(await findWithFlags(terminal, flags))
+  } catch (error) {
+    const message = `the config could not be read again: ${error instanceof Error ? error.message : String(error)}`
+    logs.add({ at: new Date().toISOString(), level: 'warn', message })
   }
 }
 
@@ -143,9 +178,12 @@ async function serveOverHttp(
       files: found.config.files,
       ...gateway.status(),
       servers: opened.servers.status(),
+      digests: digestsOf(found),
     }),
     serveStream: async (stream, profile) =>
       gateway.serveStdio({ input: stream, output: stream, profile }).closed,
+    describeServer: (server) => describeServer(opened.servers, server),
+    serveServer: (stream, server) => new ServerStream(opened.servers, server, stream).run(),
     stop,
   })
   try {
@@ -173,6 +211,11 @@ function packageFile(folder: string): string {
   return existsSync(path) ? path : packageFile(resolve(folder, '..'))
 }
 
+function digestsOf({ config }: FoundConfig): Readonly<Record<string, string>> {
+  const servers = Object.entries(config.servers)
+  return Object.fromEntries(servers.map(([name, server]) => [name, serverDigest(server)]))
+}
+
 function toTokens(token: AccessToken | undefined, profile: string | undefined) {
   return token === undefined ? [] : [{ token: token.token, profile }]
 }
@@ -196,15 +239,4 @@ function reachableHosts(host: string): readonly string[] | undefined {
     .flatMap((each) => each ?? [])
     .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address))
   return ['localhost', '127.0.0.1', '[::1]', ownName(), ...(isEvery ? addresses : [host])]
-}
-
-/** `file:DIR`; by default a folder of the user's state. Throws `config-invalid` for any other kind of store. */
-function openStore(flag: string | undefined, { cwd, env }: Terminal): Store | undefined {
-  if (flag === undefined) {
-    const state = env.XDG_STATE_HOME || (env.HOME ? join(env.HOME, '.local', 'state') : env.LOCALAPPDATA)
-    return state ? fileStore({ directory: join(state, 'toolcrib', 'gateway') }) : undefined
-  }
-  const directory = /^file:(.+)$/.exec(flag)?.[1]
-  if (directory !== undefined) return fileStore({ directory: resolve(cwd, directory) })
-  throw new ToolcribError('config-invalid', `--store is "${flag}"; it must be file: and a folder`)
 }
