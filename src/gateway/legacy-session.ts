@@ -82,6 +82,11 @@ export class LegacySession {
     }
   }
 
+  /** Takes over what other replicas changed, and writes what the store has lost. */
+  refresh(): Promise<void> {
+    return this.#client.refresh()
+  }
+
   /** Answers a POST with messages of the client. */
   async post(exchange: Exchange, messages: readonly Json[]): Promise<void> {
     this.lastUsedAt = this.#services.now()

@@ -72,14 +72,27 @@ export class SavedActivations {
     if (!this.#failure && this.#unsaved.length > 0) await this.save()
   }
 
-  /** Takes over what other replicas wrote since, and waits for that a while. Never rejects. */
+  /**
+   * Takes over what other replicas wrote since, and waits for that a while. What the store has lost is written again.
+   * Never rejects.
+   */
   async refresh(): Promise<void> {
-    if (this.#saving.store === undefined || this.#isStuck) return
+    const { id, store, schedule } = this.#saving
+    if (store === undefined || this.#isStuck) return
     const writes = this.#writes
-    const stored = await loadState(this.#saving.id, this.#saving).catch(() => undefined)
+    let found: { readonly saved: SessionState | undefined } | undefined
+    const load = async () => {
+      found = { saved: readSaved(await store.get(sessionKey(id))) }
+    }
+    await waitAtMost(PATIENCE_MS, [load()], schedule)
     // A write that was made meanwhile brought a newer state.
-    if (stored === undefined || writes !== this.#writes) return
-    this.#state = this.#unsaved.reduce((before, change) => change(before), stored.activations)
+    if (found === undefined || writes !== this.#writes) return
+    const { saved } = found
+    if (saved) this.#state = this.#unsaved.reduce((before, change) => change(before), saved.activations)
+    else if (this.#state.length > 0) {
+      this.#unsaved.push((state) => state)
+      await this.save()
+    }
   }
 
   /** Writes everything, or throws `store-unavailable`. */
