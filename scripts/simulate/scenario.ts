@@ -41,6 +41,8 @@ class Scenario {
   readonly #counts: Record<string, number> = {}
   /** What each session was told is checked out, by a replica whose store did its part. */
   readonly #kept = new Map<string, Set<string>>()
+  /** Sessions that were opened by a replica whose store did its part. */
+  readonly #durable = new Set<string>()
   /** Every state that was ever stored, of each session. */
   readonly #history = new Map<string, Set<string>>()
   readonly #maxActive: number
@@ -107,6 +109,7 @@ class Scenario {
     if (this.#redis.losses !== this.#lossesSeen) {
       this.#lossesSeen = this.#redis.losses
       this.#kept.clear()
+      this.#durable.clear()
     }
   }
 
@@ -139,6 +142,7 @@ class Scenario {
         const outcome = await client.connect()
         world.note(`${client.label} connects: ${summary(outcome)}`)
         if (client.session === undefined) continue
+        if (outcome.kind === 'answered' && outcome.isCalm) this.#durable.add(client.session)
       }
       await this.#act(client)
     }
@@ -203,7 +207,7 @@ class Scenario {
 
   /** A session that was opened while the store did its part is found by every replica whose store does. */
   #sessionGone(client: SimClient, outcome: Outcome & { kind: 'answered' }): void {
-    if (this.#isCalm && outcome.isCalm)
+    if (outcome.isCalm && this.#durable.has(client.session ?? ''))
       throw new Violation(`${client.label} lost its session, though nothing was wrong`)
     this.#counts.reopened = (this.#counts.reopened ?? 0) + 1
     client.session = undefined

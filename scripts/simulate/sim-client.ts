@@ -61,6 +61,7 @@ export class Network {
   async #exchange(replica: SimReplica, who: 'ada' | 'bob', path: string, sent: Sent): Promise<Outcome> {
     const world = this.#world
     const begun = world.now
+    const wasOk = replica.store.health().state === 'ok'
     const request = new Request(`http://localhost${path}`, {
       method: 'POST',
       headers: {
@@ -106,7 +107,8 @@ export class Network {
     if (isRequest && message.id !== sent.body.id && message.id !== null)
       throw new Violation(`an answer to ${String(message.id)} came to ${String(sent.body.id)}`)
     // Whether the store did its part while this was answered.
-    const isCalm = replica.redis.lastTrouble < begun && world.now - begun < 1_500
+    const isOk = wasOk && replica.store.health().state === 'ok'
+    const isCalm = isOk && replica.redis.lastTrouble < begun && world.now - begun < 1_500
     return { kind: 'answered', status: response.status, message, headers: response.headers, replica, isCalm }
   }
 }

@@ -2,7 +2,7 @@ import { ToolRegistry } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
 import { type ConnectedServers, connectServers } from 'toolcrib/mcp'
 import { redisAnnouncements, redisStore } from 'toolcrib/redis'
-import { watchStore } from 'toolcrib/stores'
+import { type WatchedStore, watchStore } from 'toolcrib/stores'
 import { type SimRedis, SimRedisClient } from './sim-redis.ts'
 import { type Deeds, openSimServer } from './sim-server.ts'
 import type { World } from './world.ts'
@@ -24,6 +24,7 @@ export class SimReplica {
   isDraining = false
   readonly redis: SimRedisClient
   readonly gateway: Gateway
+  readonly store: WatchedStore
   readonly servers: ConnectedServers
   /** Resolves when the process ends. */
   readonly died: Promise<void>
@@ -45,6 +46,7 @@ export class SimReplica {
     this.redis = new SimRedisClient(world, redis, this)
     const where = { client: this.redis, schedule }
     const store = watchStore(redisStore({ ...where, random, newId }), { clock, schedule })
+    this.store = store
     const registry = new ToolRegistry({ mode: 'lazy', searcher: 'lexical', maxActive, clock, newId })
     this.servers = connectServers(
       registry,
