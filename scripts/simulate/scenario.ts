@@ -292,6 +292,7 @@ class Scenario {
     while (this.#network.underWay > 0) await world.sleep(1_000)
     await world.sleep(30_000)
     this.#check()
+    if (this.#isCalm) await this.#tellEvictions(clients)
     const client = new SimRedisClient(world, this.#redis, { isAlive: true, breaks: 0 })
     const store = redisStore({ client, schedule: (delayMs, fire) => world.schedule(delayMs, fire) })
     const registry = new ToolRegistry({ mode: 'lazy', maxActive: this.#maxActive })
@@ -302,10 +303,30 @@ class Scenario {
         throw new Violation(`the session ${id} was restored as it never was: ${JSON.stringify(activations)}`)
       const names = activations.map(({ name }) => name.replace(/^mcp__/, ''))
       const lost = [...kept].filter((name) => !names.includes(name))
-      if (lost.length > 0 && this.#maxActive > TOPICS.length)
+      // Where replicas died, what was evicted may be untold; what was kept is not.
+      if (lost.length > 0 && (this.#maxActive > TOPICS.length || this.#isCalm))
         throw new Violation(`the session ${id} lost ${lost.join(', ')}; it has ${names.join(', ')}`)
     }
     this.#isFinished = true
+  }
+
+  /** Each replica names what it evicted from a session with its next search there. */
+  async #tellEvictions(clients: readonly SimClient[]): Promise<void> {
+    for (const replica of this.#network.replicas) {
+      this.#network.only = replica
+      for (const client of clients) {
+        const { session } = client
+        if (session === undefined) continue
+        const nonce = this.#world.newId()
+        const outcome = await client.request(
+          'tools/call',
+          { name: 'tool_search', arguments: { query: 'zzz' } },
+          nonce,
+        )
+        this.#world.note(`${client.label} searches at the end: ${summary(outcome)}`)
+        if (outcome.kind === 'answered') this.#searched(session, outcome, textOf(outcome.message))
+      }
+    }
   }
 }
 

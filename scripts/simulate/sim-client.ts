@@ -25,6 +25,8 @@ interface Sent {
 /** The way from clients to replicas: any of them, each time. */
 export class Network {
   replicas: SimReplica[] = []
+  /** The only replica that takes requests, if set. */
+  only: SimReplica | undefined
   /** Requests that were sent and have not ended. */
   underWay = 0
   readonly #world: World
@@ -39,7 +41,9 @@ export class Network {
     this.underWay++
     try {
       for (;;) {
-        const alive = this.replicas.filter(({ isAlive, isDraining }) => isAlive && !isDraining)
+        const alive = (this.only ? [this.only] : this.replicas).filter(
+          ({ isAlive, isDraining }) => isAlive && !isDraining,
+        )
         await world.sleep(alive.length === 0 ? 200 : world.delay())
         if (alive.length === 0) continue
         const replica = world.pick(alive)

@@ -35,6 +35,10 @@ export class Checkout {
     this.#saved = saved
     this.#caps = caps
     this.#emit = emit
+    saved.onEvictedElsewhere = (evicted) => {
+      this.noteEvictions(evicted.map(({ name }) => name))
+      this.#emit({ type: 'evicted', ...totals(evicted) })
+    }
   }
 
   get state(): Activations {

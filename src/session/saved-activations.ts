@@ -34,7 +34,9 @@ const MAX_UNANSWERED = 2
 export class SavedActivations {
   readonly #saving: Saving
   #state: Activations
-  #unsaved: ChangeActivations[] = []
+  #unsaved: Unsaved[] = []
+  /** Called with what a change made room for in the store, where another replica had checked it out. */
+  onEvictedElsewhere: (evicted: Activations) => void = () => {}
   /** The attempt under way: it ends when the store has answered, or when everyone's patience is used up. */
   #attempt: Promise<void> | undefined
   /** True after an attempt without an answer, until the store answers: nobody waits for it meanwhile. */
@@ -58,8 +60,9 @@ export class SavedActivations {
   }
 
   apply(change: ChangeActivations): void {
-    this.#state = change(this.#state)
-    if (this.#saving.store) this.#unsaved.push(change)
+    const before = this.#state
+    this.#state = change(before)
+    if (this.#saving.store) this.#unsaved.push({ change, gone: missingIn(this.#state, before) })
   }
 
   /** Writes what is unsaved, and waits for it a while. Never rejects: a failure is an event. */
@@ -88,9 +91,9 @@ export class SavedActivations {
     // A write that was made meanwhile brought a newer state.
     if (found === undefined || writes !== this.#writes) return
     const { saved } = found
-    if (saved) this.#state = this.#unsaved.reduce((before, change) => change(before), saved.activations)
+    if (saved) this.#state = applied(this.#unsaved, saved.activations)
     else if (this.#state.length > 0) {
-      this.#unsaved.push((state) => state)
+      this.#unsaved.push({ change: (state) => state, gone: [] })
       await this.save()
     }
   }
@@ -144,7 +147,8 @@ export class SavedActivations {
 
   async #write(isRetry: boolean): Promise<void> {
     const { id, allowlists, store } = this.#saving
-    const changes = new Set(this.#unsaved)
+    const changes = [...this.#unsaved]
+    let evicted: Activations = []
     const localState = this.#state
     const write = ++this.#writes
     this.#unanswered++
@@ -152,16 +156,17 @@ export class SavedActivations {
       const stored = await store?.update(sessionKey(id), (current) => {
         const saved = readSaved(current)
         // A first save writes what is here; later ones change what is there.
-        const state = saved
-          ? [...changes].reduce((before, change) => change(before), saved.activations)
-          : localState
+        const state = saved ? applied(changes, saved.activations) : localState
+        evicted = missingIn(state, saved?.activations ?? [])
         return toJson(writeState(id, state, union(saved?.allowlists ?? [], allowlists)))
       })
       const merged = readSaved(stored)?.activations ?? localState
-      this.#unsaved = this.#unsaved.filter((change) => !changes.has(change))
-      if (write > this.#newestAnswered)
-        this.#state = this.#unsaved.reduce((before, change) => change(before), merged)
+      this.#unsaved = this.#unsaved.filter((each) => !changes.includes(each))
+      if (write > this.#newestAnswered) this.#state = applied(this.#unsaved, merged)
       this.#failure = undefined
+      const known = new Set(changes.flatMap(({ gone }) => gone.map(({ name }) => name)))
+      const unknown = evicted.filter(({ name }) => !known.has(name))
+      if (unknown.length > 0) this.onEvictedElsewhere(unknown)
     } catch (error) {
       this.#failure = { error }
       // What a timer tried again in vain is known already.
@@ -176,6 +181,23 @@ export class SavedActivations {
     const { id, emit } = this.#saving
     emit({ type: 'save-failed', sessionId: id, error: describeFailure(error) })
   }
+}
+
+/** A change that the store has not applied yet, and what it removed here. */
+interface Unsaved {
+  readonly change: ChangeActivations
+  readonly gone: Activations
+}
+
+function applied(changes: readonly Unsaved[], state: Activations): Activations {
+  return changes.reduce((before, { change }) => change(before), state)
+}
+
+/** What was in a state, and is not in a later one. */
+function missingIn(later: Activations, before: Activations): Activations {
+  if (later === before) return []
+  const names = new Set(later.map(({ name }) => name))
+  return before.filter(({ name }) => !names.has(name))
 }
 
 /** Loads a saved session. A store that hangs or fails is an event, and the session opens as a new one. */
