@@ -43,6 +43,8 @@ async function runMany(from: number, count: number): Promise<void> {
       failed.push(seed)
       console.log(`seed ${seed} has another schedule when it is replayed`)
     }
+    const done = seed - from + 1
+    if (done % 500 === 0 && done < count) console.log(`${done} of ${count} seeds, ${failed.length} failed`)
     if (report.violation === undefined) continue
     failed.push(seed)
     console.log(`seed ${seed}: ${report.violation.split('\n')[0]}`)
