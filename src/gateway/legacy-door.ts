@@ -68,6 +68,11 @@ export class LegacyDoor implements RelayTarget {
     session?.take(message)
   }
 
+  async rewrite(): Promise<void> {
+    await this.#records.rewrite()
+    for (const session of [...this.#sessions.values()]) await (await session).refresh()
+  }
+
   async ended(id: string): Promise<void> {
     const session = await this.#sessions.get(id)
     await session?.close()
