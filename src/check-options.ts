@@ -94,6 +94,8 @@ export const anyObject: ValueCheck = {
   accepts: (value) => isRecord(value),
 }
 
+export const aSignal: ValueCheck = { expected: 'an AbortSignal', accepts: isSignal }
+
 /** For values that are checked elsewhere. */
 export const anyValue: ValueCheck = {
   expected: 'anything',
@@ -124,6 +126,13 @@ export function either(...checks: readonly ValueCheck[]): ValueCheck {
 /** The same check, for an option that must be given. */
 export function required(check: ValueCheck): ValueCheck {
   return { ...check, isRequired: true }
+}
+
+function isSignal(value: unknown): boolean {
+  if (!anyObject.accepts(value)) return false
+  const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>
+  const isTarget = typeof addEventListener === 'function' && typeof removeEventListener === 'function'
+  return isTarget && typeof aborted === 'boolean'
 }
 
 function checkMembers(

@@ -15,8 +15,8 @@ export type {
   ExecuteInstead,
   HookedCall,
 } from './call/call-scope.ts'
-export { type MemorySpillOptions, memorySpill } from './call/memory-spill.ts'
 export type { Spill } from './call/spill.ts'
+export { type MemorySpillOptions, memorySpill } from './call/spill.ts'
 export {
   type Attachment,
   type CapabilityBackend,
@@ -51,11 +51,11 @@ export { type ReadFileOptions, readFile } from './reduce/read-file.ts'
 export type { Reducer, ReducerLookup } from './reduce/reducer.ts'
 export { ReducerRegistry } from './reduce/reducer-registry.ts'
 export { type TerminalOptions, terminal } from './reduce/terminal.ts'
+export type { ToolSchema } from './registry/entry.ts'
 export type { Defer, Mode } from './registry/mode.ts'
 export type { Policy, ToolFilter } from './registry/policy.ts'
 export type { ServerDirectory, ServerStatus } from './registry/server-directory.ts'
 export type { RegisterOptions, SyncOptions } from './registry/to-entry.ts'
-export type { ToolSchema } from './registry/tool-schema.ts'
 export type {
   RegistryOptions,
   RegistrySearchOptions,
@@ -94,8 +94,8 @@ export type { SessionDialect } from './session/settings.ts'
 export type { SessionState } from './session/state.ts'
 export type { Stats } from './session/stats.ts'
 export type { Strategy, Surface } from './session/surface.ts'
+export { estimateTokens, exactTokenCounter, type TokenCounter } from './text.ts'
 export type { Clock } from './time.ts'
-export { estimateTokens, exactTokenCounter, type TokenCounter } from './tokens.ts'
 export {
   type CallErrorCode,
   type CallProgress,

@@ -1,5 +1,5 @@
 import type { CallHooks } from './call/call-scope.ts'
-import { callHooks, checkHooks } from './call/read-context.ts'
+import { callHooks, checkHooks } from './call/hooks.ts'
 import type { Spill } from './call/spill.ts'
 import type { CapabilityBackends } from './capability.ts'
 import {
@@ -30,8 +30,8 @@ import type { SessionOrigin } from './session/open-session.ts'
 import type { ServiceSettings } from './session/session-services.ts'
 import type { SessionDialect, SessionSettings } from './session/settings.ts'
 import type { Strategy } from './session/surface.ts'
+import type { TokenCounter } from './text.ts'
 import { type Clock, readClock } from './time.ts'
-import type { TokenCounter } from './tokens.ts'
 
 /** What a registry decides for all its sessions, and a session may decide for itself. */
 export interface SharedOptions<Dialect extends SessionDialect = SessionDialect> {

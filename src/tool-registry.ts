@@ -1,13 +1,12 @@
 import type { InputOf, SchemaInput } from './authoring/define-tool.ts'
 import { type FunctionOptions, functionTool } from './authoring/function-tool.ts'
+import { sessionIdOf } from './call/call-runner.ts'
 import type { CallContext } from './call/call-scope.ts'
-import { sessionIdOf } from './call/read-context.ts'
 import type { Attachment } from './capability.ts'
 import type { Emit, Listener, SyncReport } from './events.ts'
 import { META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
 import { Catalogue } from './registry/catalogue.ts'
-import type { Entry } from './registry/entry.ts'
-import { ModeTracker } from './registry/mode.ts'
+import { type Entry, type ToolSchema, toolSchema } from './registry/entry.ts'
 import {
   type CompiledPolicy,
   checkNames,
@@ -21,9 +20,7 @@ import {
 import { Registrar } from './registry/registrar.ts'
 import type { ServerDirectory } from './registry/server-directory.ts'
 import type { RegisterOptions, SyncOptions } from './registry/to-entry.ts'
-import { type ToolSchema, toolSchema } from './registry/tool-schema.ts'
-import { definitionsOf } from './registry/view.ts'
-import { Viewpoint } from './registry/viewpoint.ts'
+import { definitionsOf, Viewpoint } from './registry/view.ts'
 import {
   checkRegistryOptions,
   checkSearchOptions,
@@ -35,8 +32,8 @@ import {
   type SessionOptions,
   serviceSettings,
 } from './registry-options.ts'
-import { PolicyAudience } from './search/audience.ts'
 import type { SearchResult } from './search/search-result.ts'
+import { PolicyAudience } from './search/tool-finder.ts'
 import { CallsWithoutSession } from './session/calls-without-session.ts'
 import { type Explanation, explainTool } from './session/explain-tool.ts'
 import { openSession } from './session/open-session.ts'
@@ -87,8 +84,7 @@ export class ToolRegistry {
   readonly #options: RegistryOptions
   readonly #settings: SessionSettings
   readonly #policy: CompiledPolicy
-  readonly #catalogue = new Catalogue(META_TOOL_NAMES, () => this.#modes.update())
-  readonly #modes = new ModeTracker(this.#catalogue)
+  readonly #catalogue = new Catalogue(META_TOOL_NAMES, () => this.#services.scene.modes.update())
   readonly #services: SessionServices
   readonly #registrar: Registrar
   /** The registry's own figures count every tool: whom a policy keeps out depends on who looks. */
@@ -99,14 +95,14 @@ export class ToolRegistry {
   constructor(options: RegistryOptions = {}) {
     checkRegistryOptions(options)
     this.#options = options
-    this.#services = new SessionServices(this.#catalogue, this.#modes, serviceSettings(options, DEFAULTS))
+    this.#services = new SessionServices(this.#catalogue, serviceSettings(options, DEFAULTS))
     if (options.onEvent) this.subscribe(options.onEvent)
     this.emit = this.#services.events.emit
     this.#registrar = new Registrar(this.#catalogue, this.emit)
     const { finder } = this.#services
     this.#settings = overrideSettings({ ...DEFAULT_SETTINGS, searcher: finder.standard }, options, finder)
     this.#policy = compilePolicy(this.#settings.policy)
-    const scene = { catalogue: this.#catalogue, modes: this.#modes, emit: this.emit }
+    const { scene } = this.#services
     this.#viewpoint = new Viewpoint(this.#settings, compilePolicy({}), scene, this.#policy)
   }
 

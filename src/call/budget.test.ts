@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ToolResult } from '../tool.ts'
 import { callOf, entryOf, fakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
-import { memorySpill } from './memory-spill.ts'
-import { shareBudget } from './share-budget.ts'
-import { trimText } from './trim-results.ts'
+import { memorySpill } from './spill.ts'
+import { shareBudget, trimText } from './trim-results.ts'
 
 const saying = (value: string, name = 'echo') => fakeTool({ name, execute: () => ({ ok: true, value }) })
 

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Tool } from '../tool.ts'
-import type { FakeRunner } from './fake-scope.ts'
-import { callOf, entryOf, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
+import { callOf, entryOf, type FakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
 import { IdenticalCalls } from './identical-calls.ts'
-import { memorySpill } from './memory-spill.ts'
 import { ResultCache } from './result-cache.ts'
+import { memorySpill } from './spill.ts'
 
 describe('the same call again and again', () => {
   const ask = async (

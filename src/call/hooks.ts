@@ -1,6 +1,6 @@
-import { copyJson } from '../copy-json.ts'
+import { anyFunction, checkOptions, type OptionRules, type ValueCheck } from '../check-options.ts'
 import { describeError } from '../errors.ts'
-import { isRecord } from '../json.ts'
+import { copyJson, isRecord } from '../json.ts'
 import { copyResult } from '../secrets/mask.ts'
 import type { ToolResult } from '../tool.ts'
 import { failure, readResult, toResult } from './answers.ts'
@@ -128,4 +128,17 @@ export async function runAfterHooks(
     else current = read
   }
   return current
+}
+
+/** Hooks, one or a list of them, each with known keys only: a guard that is misspelt must not be a guard that is off. */
+export const callHooks: ValueCheck = {
+  expected: 'hooks with before_tool_call or after_tool_call, or a list of such',
+  accepts: (value) => value !== null && typeof value === 'object',
+}
+
+const HOOK_RULES: OptionRules<CallHooks> = { before_tool_call: anyFunction, after_tool_call: anyFunction }
+
+/** Throws `config-invalid` for hooks with an unknown key, naming the nearest known one. */
+export function checkHooks(owner: string, hooks: CallHooks | readonly CallHooks[] | undefined): void {
+  for (const hook of hooksOf(hooks)) checkOptions<CallHooks>(`a hook of ${owner}`, hook, HOOK_RULES)
 }

@@ -2,10 +2,9 @@ import { type CheckedArguments, checkArguments, readArguments } from '../schema/
 import { maskArguments } from '../secrets/mask-arguments.ts'
 import type { ToolCall, ToolResult } from '../tool.ts'
 import { failedWith, failure } from './answers.ts'
-import type { Batch } from './batch.ts'
+import { type Batch, partFailed } from './batch.ts'
 import type { CallScope, CallTarget } from './call-scope.ts'
-import { missingCapabilities } from './open-capabilities.ts'
-import { partFailed } from './part-failed.ts'
+import { missingCapabilities } from './run-tool.ts'
 
 /** A call that was resolved and checked: on its way with valid arguments, or already answered. */
 export interface OpenCall {

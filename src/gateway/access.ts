@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { GatewayOptions, GatewayToken } from './gateway-options.ts'
-import { refusal } from './http-answers.ts'
 
 /** Who sent a request. */
 export interface Principal {
@@ -51,7 +50,7 @@ export class Access {
   /** The response that refuses a foreign host or origin, for routes that need no token; undefined when it may pass. */
   checkAddress(request: Request): Response | undefined {
     const reason = this.refuseAddress(headersOf(request))
-    return reason === undefined ? undefined : refusal(403, reason)
+    return reason === undefined ? undefined : Response.json({ error: reason }, { status: 403 })
   }
 
   /**
@@ -89,7 +88,8 @@ function headersOf({ headers, url }: Request): AccessHeaders {
 }
 
 function unauthorized(): Response {
-  return refusal(401, 'a token is needed', { 'www-authenticate': 'Bearer' })
+  const headers = { 'www-authenticate': 'Bearer' }
+  return Response.json({ error: 'a token is needed' }, { status: 401, headers })
 }
 
 function hostnameOf(host: string): string | undefined {

@@ -1,8 +1,7 @@
-import type { ServerContext } from '@modelcontextprotocol/server'
 import type { Schedule } from 'toolcrib/mcp'
 import type { ClientLine, Json } from './client-line.ts'
 import type { Limits } from './gateway-options.ts'
-import { PendingCall } from './pending-call.ts'
+import { type ModernRequest, PendingCall } from './pending-call.ts'
 import type { RequestStates } from './request-states.ts'
 import { RpcError } from './rpc-error.ts'
 
@@ -35,28 +34,28 @@ export class ModernCalls {
 
   /** Answers a request with its result, or with what a server asks first. */
   async run(
-    request: {
+    call: {
       readonly params: Json
-      readonly ctx: ServerContext
+      readonly request: ModernRequest
       readonly principal: string
       readonly boundTo: string
     },
     work: (params: Json, line: ClientLine) => Promise<Json>,
   ): Promise<Json> {
-    const { params, ctx, principal, boundTo } = request
-    const { parked, ...sent } = await this.#open(ctx, boundTo)
-    const responses: Json = ctx.mcpReq.inputResponses ?? {}
-    const call = parked ?? new PendingCall(ctx, { owner: this.#newId(), principal })
-    if (parked) parked.resume(ctx, responses)
+    const { params, request, principal, boundTo } = call
+    const { inputResponses } = request
+    const { parked, ...sent } = await this.#open(request.requestState, boundTo)
+    const pending = parked ?? new PendingCall(request, { owner: this.#newId(), principal })
+    if (parked) parked.resume(request, inputResponses)
     else {
-      const answers = Object.keys(responses).length > 0 ? { inputResponses: responses } : {}
-      call.start((line) => work({ ...params, ...sent, ...answers }, line))
+      const answers = Object.keys(inputResponses).length > 0 ? { inputResponses } : {}
+      pending.start((line) => work({ ...params, ...sent, ...answers }, line))
     }
-    const progressed = await call.next(() => this.#gather())
-    await call.flushed()
+    const progressed = await pending.next(() => this.#gather())
+    await pending.flushed()
     if (progressed.kind === 'asking') {
       const { inputRequests } = progressed
-      return { resultType: 'input_required', inputRequests, requestState: await this.#park(call, boundTo) }
+      return { resultType: 'input_required', inputRequests, requestState: await this.#park(pending, boundTo) }
     }
     const { result } = progressed
     if (result.resultType !== 'input_required') return result
@@ -80,10 +79,9 @@ export class ModernCalls {
 
   /** What the client brings back: a parked call, or the state of a modern server. */
   async #open(
-    ctx: ServerContext,
+    state: unknown,
     boundTo: string,
   ): Promise<{ readonly parked?: PendingCall; readonly requestState?: string }> {
-    const state: unknown = ctx.mcpReq.requestState()
     if (state === undefined) return {}
     const content = typeof state === 'string' ? await this.#states.open(state, boundTo) : undefined
     if (!content) throw new RpcError(INVALID_PARAMS, 'Invalid or expired requestState')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { memorySpill } from '../call/memory-spill.ts'
+import { memorySpill } from '../call/spill.ts'
 import type { ToolContext, ToolResult } from '../tool.ts'
 import { readResult } from './read-result.ts'
 

@@ -1,7 +1,6 @@
 import { clamp, clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
-import { answer, clipList, echo, inputInvalid, isBadQuery } from './answer.ts'
-import { fitItems } from './fit-matches.ts'
+import { answer, clipList, echo, fitItems, inputInvalid, isBadQuery } from './answer.ts'
 import {
   type DeferredResult,
   howToCall,

@@ -1,7 +1,6 @@
 import { clamp } from '../text.ts'
 import type { Tool } from '../tool.ts'
-import { answer, answerSearch, clipList, echo, inputInvalid } from './answer.ts'
-import { fitMatches } from './fit-matches.ts'
+import { answer, answerSearch, clipList, echo, fitMatches, inputInvalid } from './answer.ts'
 import {
   HOW_TO_ASK,
   howToCall,

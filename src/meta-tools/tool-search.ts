@@ -1,8 +1,16 @@
 import type { ServerStatus } from '../registry/server-directory.ts'
 import { clamp, clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
-import { answer, answerSearch, clipList, echo, inputInvalid } from './answer.ts'
-import { fitItems, fitMatches, shorten } from './fit-matches.ts'
+import {
+  answer,
+  answerSearch,
+  clipList,
+  echo,
+  fitItems,
+  fitMatches,
+  inputInvalid,
+  shorten,
+} from './answer.ts'
 import {
   type DeferredResult,
   HOW_TO_ASK,

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonSchema } from '../tool.ts'
-import { checkArguments, SchemaCache } from './check-arguments.ts'
-import { CompiledSchema } from './compiled-schema.ts'
+import { CompiledSchema, checkArguments, SchemaCache } from './check-arguments.ts'
 
 const check = (schema: JsonSchema, args: unknown) => checkArguments(new CompiledSchema(schema), args)
 const accepted = (schema: JsonSchema, args: unknown) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonSchema } from '../tool.ts'
-import { CompiledSchema } from './compiled-schema.ts'
+import { CompiledSchema } from './check-arguments.ts'
 
 const compile = (schema: JsonSchema) => new CompiledSchema(schema)
 const verdict = (schema: JsonSchema, instance: unknown) => compile(schema).validate(instance).kind

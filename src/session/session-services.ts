@@ -2,16 +2,16 @@ import { CallRunner, openCallState } from '../call/call-runner.ts'
 import type { CallSettings } from '../call/call-scope.ts'
 import type { Spill } from '../call/spill.ts'
 import { EventStream } from '../events.ts'
+import { DeferredNotes } from '../meta-tools/session-meta-tools.ts'
 import { Availability } from '../registry/availability.ts'
 import type { Catalogue } from '../registry/catalogue.ts'
-import type { ModeTracker } from '../registry/mode.ts'
-import { SharedViewpoints } from '../registry/viewpoint.ts'
+import { ModeHistory } from '../registry/mode.ts'
+import { type Scene, SharedViewpoints } from '../registry/view.ts'
 import { ToolFinder } from '../search/tool-finder.ts'
 import { mapTexts } from '../secrets/map-texts.ts'
 import { maskFor } from '../secrets/mask.ts'
+import type { TokenCounter } from '../text.ts'
 import { type Schedule, scheduleWithTimers } from '../time.ts'
-import type { TokenCounter } from '../tokens.ts'
-import { DeferredNotes } from './describe-deferred.ts'
 
 /** What the registry decides for all its sessions and calls, with no gaps. */
 export interface ServiceSettings extends Omit<CallSettings, 'availability' | 'emit'> {
@@ -37,6 +37,8 @@ export class SessionServices {
   readonly availability: Availability
   readonly finder: ToolFinder
   readonly runner: CallRunner
+  /** The catalogue and its history, as viewpoints look at them. */
+  readonly scene: Scene
   readonly viewpoints: SharedViewpoints
   readonly notes: DeferredNotes
   readonly spill: Spill | undefined
@@ -46,7 +48,7 @@ export class SessionServices {
   readonly newId: () => string
   readonly schedule: Schedule = scheduleWithTimers
 
-  constructor(catalogue: Catalogue, modes: ModeTracker, settings: ServiceSettings) {
+  constructor(catalogue: Catalogue, settings: ServiceSettings) {
     const { now, spill, countTokens, newId, answerTokens, noteTokens } = settings
     const mask = maskFor(settings.backends)
     this.events = new EventStream({
@@ -58,7 +60,8 @@ export class SessionServices {
     const shared = { ...settings, availability: this.availability, emit }
     this.finder = new ToolFinder({ ...shared, catalogue })
     this.runner = new CallRunner(shared, openCallState({ now }))
-    this.viewpoints = new SharedViewpoints({ catalogue, modes, emit })
+    this.scene = { catalogue, modes: new ModeHistory(catalogue, emit) }
+    this.viewpoints = new SharedViewpoints(this.scene)
     this.notes = new DeferredNotes(noteTokens)
     this.spill = spill
     this.countTokens = countTokens

@@ -1,16 +1,19 @@
 import type { CallScope, CallTarget } from '../call/call-scope.ts'
+import { readSearchAnswer } from '../meta-tools/answer.ts'
 import { dispatchedCall } from '../meta-tools/call-tool.ts'
-import { readSearchAnswer } from '../meta-tools/search-answer.ts'
-import type { SearchLimit } from '../meta-tools/search-limit.ts'
-import type { ActivationReport, DeferredResult, SearchSession } from '../meta-tools/search-session.ts'
+import type {
+  ActivationReport,
+  DeferredResult,
+  SearchLimit,
+  SearchSession,
+} from '../meta-tools/search-session.ts'
 import { promptNote, sessionMetaTools } from '../meta-tools/session-meta-tools.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
 import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
-import type { View } from '../registry/view.ts'
-import type { Viewpoint } from '../registry/viewpoint.ts'
-import { SessionAudience } from '../search/audience.ts'
+import type { View, Viewpoint } from '../registry/view.ts'
 import type { SearchOptions } from '../search/search-result.ts'
+import { SessionAudience } from '../search/tool-finder.ts'
 import type { ToolCall, ToolDefinition, ToolResult } from '../tool.ts'
 import type { Candidate } from './activations.ts'
 import type { Checkout } from './checkout.ts'

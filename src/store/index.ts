@@ -1,6 +1,7 @@
 /** Where state is kept that must outlive a process, and what a store of your own needs. */
 export { type StoreSpillOptions, storeSpill } from '../call/store-spill.ts'
 export { type FileStoreOptions, fileStore } from './file-store.ts'
+export { writeWhole } from './files/write-whole.ts'
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 export type { Change, JsonValue, Store, StoredValue, WriteOptions } from './store.ts'
 export { checkKey, decodeValue, type EncodedValue, encodeValue, expiryOf } from './stored-value.ts'

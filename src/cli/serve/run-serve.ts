@@ -7,16 +7,18 @@ import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gate
 import { createInspector } from 'toolcrib/inspector'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
 import { fileStore, type Store } from 'toolcrib/stores'
+import { type AccessToken, chooseToken, isLoopback, type TokenFlags } from '../access-token.ts'
 import type { ServerFlags } from '../flags.ts'
+import { serverDigest } from '../gateway-connections.ts'
 import { Interrupted, untilSignal } from '../interrupt.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { socketPath } from '../runtime-folder.ts'
 import type { Terminal } from '../terminal.ts'
 import { findOptionsOf, findWithFlags, noteWarnings } from '../with-registry.ts'
-import { type AccessToken, chooseToken, isLoopback, type TokenFlags } from './access-token.ts'
 import { ControlSocket } from './control-socket.ts'
 import { listen } from './http-listener.ts'
 import { LogBook } from './log-book.ts'
+import { describeServer, ServerStream } from './server-stream.ts'
 import { showWelcome } from './show-welcome.ts'
 import { joinGateway, serveOverStdio } from './stdio-door.ts'
 
@@ -37,7 +39,7 @@ export async function runServe(terminal: Terminal, flags: ServeFlags): Promise<n
   noteWarnings(terminal, found)
   const running = await RunningGateway.find(found, terminal.env)
   if (flags.stdio && running && !hasOwnSettings(flags)) return joinGateway(terminal, running, flags.profile)
-  const token = flags.stdio ? undefined : await chooseToken(flags, terminal.cwd)
+  const token = flags.stdio ? undefined : await chooseToken(flags, terminal)
   try {
     return await untilSignal(
       terminal.signals,
@@ -155,9 +157,12 @@ async function serveOverHttp(
       files: found.config.files,
       ...gateway.status(),
       servers: opened.servers.status(),
+      digests: digestsOf(found),
     }),
     serveStream: async (stream, profile) =>
       gateway.serveStdio({ input: stream, output: stream, profile }).closed,
+    describeServer: (server) => describeServer(opened.servers, server),
+    serveServer: (stream, server) => new ServerStream(opened.servers, server, stream).run(),
     stop,
   })
   try {
@@ -200,6 +205,11 @@ const { version: VERSION }: { version: string } = JSON.parse(
 function packageFile(folder: string): string {
   const path = join(folder, 'package.json')
   return existsSync(path) ? path : packageFile(resolve(folder, '..'))
+}
+
+function digestsOf({ config }: FoundConfig): Readonly<Record<string, string>> {
+  const servers = Object.entries(config.servers)
+  return Object.fromEntries(servers.map(([name, server]) => [name, serverDigest(server)]))
 }
 
 function toTokens(token: AccessToken | undefined, profile: string | undefined) {

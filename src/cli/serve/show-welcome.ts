@@ -1,10 +1,9 @@
-import { homedir } from 'node:os'
 import pc from 'picocolors'
 import type { FoundConfig } from 'toolcrib/mcp'
-import type { ClientPlace } from '../import/client-files.ts'
+import type { AccessToken } from '../access-token.ts'
+import { clientPlace } from '../client-place.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural } from '../text.ts'
-import type { AccessToken } from './access-token.ts'
 import { clientSnippets } from './client-snippets.ts'
 
 export interface Welcome {
@@ -33,8 +32,12 @@ export function showWelcome(
     terminal.print(`  Token  ${pc.dim('none: any program on this machine may connect')}`)
   else terminal.print(`  Token  ${token.token}`)
   terminal.print()
-  const address = { url, token: token?.token, config: files.at(-1) ?? '' }
-  for (const { titles, text } of clientSnippets(address, placeOf(terminal))) {
+  const { command, args } = terminal.program
+  const doors = {
+    http: { kind: 'http', url, token: token?.token },
+    stdio: { kind: 'stdio', command, args: [...args, 'serve', '--stdio', '--config', files.at(-1) ?? ''] },
+  } as const
+  for (const { titles, text } of clientSnippets(doors, clientPlace(terminal))) {
     terminal.say(`For ${titles.join(', ')}:`)
     terminal.print()
     // Lines may be longer than the terminal: what is copied must not be broken.
@@ -45,8 +48,4 @@ export function showWelcome(
     terminal.say(pc.dim('The token is shown once. --token-file FILE keeps one over restarts.'))
   const commands = '"toolcrib status", "toolcrib logs --follow" and "toolcrib stop" reach it'
   terminal.say(pc.dim(`Ctrl-C stops it.${isControlled ? ` In another terminal, ${commands}.` : ''}`))
-}
-
-function placeOf({ env, cwd }: Terminal): ClientPlace {
-  return { home: env.HOME || homedir(), platform: process.platform, env, cwd }
 }
