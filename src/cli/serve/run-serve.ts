@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
-import { createInspector } from 'toolcrib/inspector'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
 import { fileStore, type Store } from 'toolcrib/stores'
 import { type AccessToken, chooseToken, isLoopback, type TokenFlags } from '../access-token.ts'
@@ -14,10 +13,11 @@ import { Interrupted, untilSignal } from '../interrupt.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { socketPath } from '../runtime-folder.ts'
 import type { Terminal } from '../terminal.ts'
-import { findOptionsOf, findWithFlags, noteWarnings } from '../with-registry.ts'
+import { findWithFlags, noteWarnings } from '../with-registry.ts'
 import { ControlSocket } from './control-socket.ts'
 import { listen } from './http-listener.ts'
 import { LogBook } from './log-book.ts'
+import { isOfGateway, pageUrl, servePage } from './serve-page.ts'
 import { describeServer, ServerStream } from './server-stream.ts'
 import { showWelcome } from './show-welcome.ts'
 import { joinGateway, serveOverStdio } from './stdio-door.ts'
@@ -128,14 +128,7 @@ async function serveOverHttp(
   flags: ServeFlags,
   { found, token, running, signal, opened, gateway, logs, store }: HttpServing,
 ): Promise<number> {
-  const inspector = createInspector({
-    registry: opened.registry,
-    servers: opened.servers,
-    access: gateway.access,
-    store,
-    config: { opened, find: findOptionsOf(terminal, flags) },
-    gateway,
-  })
+  const inspector = servePage(terminal, flags, { opened, gateway, store })
   const answer = (request: Request) => (isOfGateway(request) ? gateway : inspector).fetch(request)
   const listener = await listen(answer, flags).catch((error) => {
     throw running === undefined ? error : alreadyRunning(running, error)
@@ -185,16 +178,6 @@ async function serveOverHttp(
     await Promise.all([gateway.close(), listener.close({ graceMs: DRAIN_MS })])
   }
   return 0
-}
-
-/** The gateway's own paths; all others are the page's. */
-function isOfGateway({ url }: Request): boolean {
-  return /^\/(?:mcp|healthz|readyz|metrics|\.well-known)(?:\/|$)/.test(new URL(url).pathname)
-}
-
-/** The token is in the fragment, which browsers do not send: the page takes it from there. */
-function pageUrl(origin: string, token: AccessToken | undefined): string {
-  return token === undefined ? `${origin}/` : `${origin}/#token=${token.token}`
 }
 
 const { version: VERSION }: { version: string } = JSON.parse(
