@@ -14,6 +14,7 @@ const STARTING = [
   'src/agent/models/load-sdk.test.ts',
   'src/builtin-tools/builtin-tools.test.ts',
   'src/capabilities/{fs-reach,network,process}.test.ts',
+  'src/store/redis/*.test.ts',
 ]
 
 export default defineConfig({
@@ -37,7 +38,7 @@ export default defineConfig({
         test: {
           name: 'flows',
           include: ['test/**/*.test.ts', ...STARTING],
-          globalSetup: './test/bundle-programs.ts',
+          globalSetup: ['./test/bundle-programs.ts', './test/redis-server.ts'],
         },
       },
     ],

@@ -1,6 +1,6 @@
 import { type Mode, ToolcribError, type ToolRegistry } from 'toolcrib'
 import type { ConnectedServers, Profile, Schedule } from 'toolcrib/mcp'
-import type { Store } from 'toolcrib/stores'
+import type { Announcements, Store } from 'toolcrib/stores'
 
 /** What a gateway serves, to whom, and within which limits. */
 export interface GatewayOptions {
@@ -10,6 +10,13 @@ export interface GatewayOptions {
   readonly servers: ConnectedServers
   /** Where sessions of older clients are kept, to continue after a restart; nothing is kept without it. */
   readonly store?: Store | undefined
+  /**
+   * Reaches the other replicas of this gateway, which use the same `store`. Without it, calls that wait for an answer and
+   * cancellations have to come to the replica that has the call.
+   */
+  readonly announcements?: Announcements | undefined
+  /** Called when another replica has read its config or lockfile again, and after announcements were missed. */
+  readonly onReload?: (() => void) | undefined
   /**
    * Who may connect. With an empty list, or none, everybody who can reach the handler may: only for a handler that is
    * reachable from this machine alone.
@@ -109,6 +116,8 @@ const KEYS: Record<keyof GatewayOptions, true> = {
   registry: true,
   servers: true,
   store: true,
+  announcements: true,
+  onReload: true,
   tokens: true,
   profiles: true,
   mode: true,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { memoryStore } from '../store/memory-store.ts'
 import { ToolRegistry } from '../tool-registry.ts'
 import { connectServers } from './connect-servers.ts'
-import { begin, call, World } from './server/fake-world.fixture.ts'
+import { begin, call, storeWith, World } from './server/fake-world.fixture.ts'
 
 describe('connectServers', () => {
   it('starts a cached server with its first call, once for concurrent callers', async () => {
@@ -141,8 +142,7 @@ describe('connectServers', () => {
     const broken = () => {
       throw new Error('disk on fire')
     }
-    const cache = { load: async () => broken(), save: broken }
-    const options = { ...world.options, cache }
+    const options = { ...world.options, store: storeWith(memoryStore(), { get: broken, set: broken }) }
     const servers = connectServers(new ToolRegistry(), { servers: { a: { command: 'x' } } }, options)
     expect(await servers.ready()).toEqual([{ server: 'a', state: 'ready' }])
     expect(world.warnings).toEqual([

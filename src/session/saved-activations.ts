@@ -14,16 +14,22 @@ export interface Saving {
   readonly allowlists: readonly (readonly string[])[]
   readonly store: Store | undefined
   readonly schedule: Schedule
+  /** Timers that keep no process alive, for attempts that nobody waits for. */
+  readonly background: Schedule
   readonly emit: Emit
 }
 
 /** A store that has not answered by then is waited for no longer; what changed is written with the next change. */
 const PATIENCE_MS = 2_000
+/** Pauses before further attempts, when one has failed and no change causes the next; the last one repeats. */
+const RETRY_MS = [1_000, 2_000, 5_000]
+/** Writes that a hanging store has not answered; no retry adds another. */
+const MAX_UNANSWERED = 2
 
 /**
  * The activations of one session, and their copy in a store. A change takes effect here at once; the store applies the
  * same change to the state it has, so that replicas keep each other's. A store that hangs or fails delays and breaks
- * nothing: the changes wait for the next attempt.
+ * nothing: the changes wait for the next attempt, which the next change makes, or a timer.
  */
 export class SavedActivations {
   readonly #saving: Saving
@@ -38,6 +44,9 @@ export class SavedActivations {
   #newestAnswered = 0
   /** What the last attempt failed with. */
   #failure: { readonly error: unknown } | undefined
+  #unanswered = 0
+  #retries = 0
+  #stopRetry: (() => void) | undefined
 
   constructor(state: Activations, saving: Saving) {
     this.#state = state
@@ -63,43 +72,69 @@ export class SavedActivations {
     if (!this.#failure && this.#unsaved.length > 0) await this.save()
   }
 
+  /** Takes over what other replicas wrote since, and waits for that a while. Never rejects. */
+  async refresh(): Promise<void> {
+    if (this.#saving.store === undefined || this.#isStuck) return
+    const writes = this.#writes
+    const stored = await loadState(this.#saving.id, this.#saving).catch(() => undefined)
+    // A write that was made meanwhile brought a newer state.
+    if (stored === undefined || writes !== this.#writes) return
+    this.#state = this.#unsaved.reduce((before, change) => change(before), stored.activations)
+  }
+
   /** Writes everything, or throws `store-unavailable`. */
   async close(): Promise<void> {
     await this.#attempt
     if (this.#unsaved.length > 0) await this.#try()
+    this.#stopRetry?.()
     if (this.#unsaved.length === 0) return
     throw new ToolcribError('store-unavailable', `the session "${this.#saving.id}" could not be saved`, {
       cause: this.#failure?.error,
     })
   }
 
-  #try(): Promise<void> {
-    const attempt = this.#writeInTime().finally(() => {
+  #try({ isRetry = false } = {}): Promise<void> {
+    const attempt = this.#writeInTime(isRetry).finally(() => {
       if (this.#attempt === attempt) this.#attempt = undefined
+      if (this.#failure) this.#retryLater()
+      else this.#retries = 0
     })
     this.#attempt = attempt
     return attempt
   }
 
+  #retryLater(): void {
+    if (this.#stopRetry) return
+    const delayMs = RETRY_MS[Math.min(this.#retries++, RETRY_MS.length - 1)] ?? 0
+    this.#stopRetry = this.#saving.background(delayMs, () => {
+      this.#stopRetry = undefined
+      if (this.#unsaved.length === 0) return
+      if (this.#attempt) return
+      if (this.#unanswered < MAX_UNANSWERED) void this.#try({ isRetry: true })
+      else this.#retryLater()
+    })
+  }
+
   /** A write that is not answered in time is given up: the next change makes another attempt, with all changes. */
-  async #writeInTime(): Promise<void> {
+  async #writeInTime(isRetry: boolean): Promise<void> {
     let isAnswered = false
-    const writing = this.#write().then(() => {
+    const writing = this.#write(isRetry).then(() => {
       isAnswered = true
     })
     await waitAtMost(PATIENCE_MS, [writing], this.#saving.schedule)
     if (isAnswered) return
     const error = new Error(`the store did not answer within ${PATIENCE_MS} ms`)
     this.#failure = { error }
-    if (!this.#isStuck) this.#emitFailure(error)
+    if (!this.#isStuck && !isRetry) this.#emitFailure(error)
     this.#isStuck = true
   }
 
-  async #write(): Promise<void> {
+  async #write(isRetry: boolean): Promise<void> {
     const { id, allowlists, store } = this.#saving
     const changes = new Set(this.#unsaved)
     const localState = this.#state
     const write = ++this.#writes
+    this.#unanswered++
     try {
       const stored = await store?.update(sessionKey(id), (current) => {
         const saved = readSaved(current)
@@ -116,8 +151,10 @@ export class SavedActivations {
       this.#failure = undefined
     } catch (error) {
       this.#failure = { error }
-      this.#emitFailure(error)
+      // What a timer tried again in vain is known already.
+      if (!isRetry) this.#emitFailure(error)
     }
+    this.#unanswered--
     this.#newestAnswered = Math.max(write, this.#newestAnswered)
     this.#isStuck = false
   }

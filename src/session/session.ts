@@ -14,8 +14,8 @@ import { isRecord } from '../json.ts'
 import { type ActivationReport, SearchLimit } from '../meta-tools/search-session.ts'
 import type { ServerDirectory } from '../registry/server-directory.ts'
 import type { Viewpoint } from '../registry/view.ts'
-import { SessionAudience } from '../search/audience.ts'
 import { SEARCH_RULES, type SearchOptions, type SearchResult } from '../search/search-result.ts'
+import { SessionAudience } from '../search/tool-finder.ts'
 import type { Store } from '../store/store.ts'
 import type { CallResult, Listing, ToolCall } from '../tool.ts'
 import type { Meter } from '../usage.ts'
@@ -92,7 +92,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   constructor(services: SessionServices, parameters: SessionParameters<Dialect>) {
     const { id, settings, activations, replacesSaved, store, parentId, hooks = [], meters = [] } = parameters
-    const { events, schedule, viewpoints, finder, now } = services
+    const { events, schedule, background, viewpoints, finder, now } = services
     this.id = id
     this.settings = settings
     this.meters = meters
@@ -108,7 +108,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     this.#searchLimit = new SearchLimit(settings.searchesPerMinute, now)
     // Decided once: a meta-tool that turns up later would disturb the prompt cache of a running conversation.
     this.#servers = this.#viewpoint.current().deferred.size === 0 ? finder.servers : undefined
-    const saved = new SavedActivations(activations, { id, allowlists, store, schedule, emit: events.emit })
+    const saved = new SavedActivations(activations, {
+      id,
+      allowlists,
+      store,
+      schedule,
+      background,
+      emit: events.emit,
+    })
     this.#checkout = new Checkout(saved, settings, (event) => this.emit(event))
     if (replacesSaved) saved.apply(() => activations)
     const { evicted } = withinCaps(activations, settings)
@@ -187,6 +194,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     context: Omit<Partial<CallContext>, 'sessionId'> = {},
   ): Promise<CallResult[]> {
     return this.#track(this.#execute(calls, context))
+  }
+
+  /**
+   * Takes over what another process changed in this session since it was opened here or saved last. Waits for the store a
+   * while, and never rejects.
+   */
+  refresh(): Promise<void> {
+    return this.#track(this.#checkout.refresh())
   }
 
   /** What waits behind the search: permitted, deferred, not active. */

@@ -1,12 +1,10 @@
 import { describeError } from '../../errors.ts'
-import { Timers } from '../../time.ts'
+import { Deadline, isTooLate, Timers } from '../../time.ts'
 import type { Connection } from '../connection/connection.ts'
-import { Deadline, isTooLate } from '../connection/deadline.ts'
 import { type ConnectionKeeper, ConnectionWatch } from './connection-watch.ts'
-import { RestartPolicy } from './restart-policy.ts'
+import type { ServerState } from './managed-server.ts'
 import type { ServerCatalogue } from './server-catalogue.ts'
 import type { ServerContext } from './server-context.ts'
-import type { ServerState } from './server-state.ts'
 
 export const IDLE_MS = 300_000
 
@@ -248,3 +246,44 @@ interface LiveConnection {
 }
 
 function ignore(): void {}
+
+/** A server that ran for this long was not in a crash loop. */
+const STABLE_MS = 10_000
+const FIRST_DELAY_MS = 200
+const MAX_FAILURES = 5
+const COOL_DOWN_MS = 30_000
+
+/**
+ * Decides when a failed server may restart: after a delay that doubles each time, with jitter so that many servers do
+ * not return at once. After five consecutive failures, only every half minute.
+ */
+export class RestartPolicy {
+  readonly #now: () => number
+  readonly #random: () => number
+  #failures = 0
+  #notBefore = 0
+
+  constructor({ now, random }: { readonly now: () => number; readonly random: () => number }) {
+    this.#now = now
+    this.#random = random
+  }
+
+  /** Records that it failed to start, or ended after `upMs`. */
+  noteFailure({ upMs }: { readonly upMs: number }): void {
+    if (upMs >= STABLE_MS) this.#failures = 0
+    this.#failures++
+    const delayMs = FIRST_DELAY_MS * 2 ** (this.#failures - 1)
+    const pauseMs = this.isTripped ? COOL_DOWN_MS : delayMs * (0.5 + this.#random() / 2)
+    this.#notBefore = this.#now() + pauseMs
+  }
+
+  /** True in a crash loop; callers then fail instead of waiting for the delay. */
+  get isTripped(): boolean {
+    return this.#failures >= MAX_FAILURES
+  }
+
+  /** How long until the next start is allowed. */
+  get pauseMs(): number {
+    return Math.max(0, this.#notBefore - this.#now())
+  }
+}

@@ -3,9 +3,8 @@ import type { Writable } from 'node:stream'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { handOn, MessageGuard, type Verdict } from '../message-guard.ts'
 import type { GuardedTransport, SendOptions } from '../requests.ts'
-import { describeExit } from './describe-exit.ts'
 import { LineFramer, type OverlongLine } from './line-framer.ts'
-import { type ServerCommand, ServerProcess } from './server-process.ts'
+import { describeExit, type ServerCommand, ServerProcess } from './server-process.ts'
 
 /** How to start a server, and how to treat its output. */
 export interface StdioTransportOptions extends ServerCommand {
