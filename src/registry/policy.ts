@@ -53,6 +53,22 @@ export function checkPolicy(policy: unknown): asserts policy is Policy {
   checkLists(checkKeys(filter, 'policy.filter', FILTER_KEYS), 'policy.filter')
 }
 
+/** Returns a frozen copy of a policy, its lists included. */
+export function copyPolicy({ filter, ...lists }: Policy): Policy {
+  return Object.freeze({
+    ...copyLists(lists),
+    ...(filter === undefined ? {} : { filter: copyLists(filter) }),
+  })
+}
+
+function copyLists<Lists extends object>(lists: Lists): Lists {
+  const copies = Object.entries(lists).map(([key, list]) => [
+    key,
+    Array.isArray(list) ? Object.freeze([...list]) : list,
+  ])
+  return Object.freeze(Object.fromEntries(copies))
+}
+
 function checkKeys(value: unknown, what: string, known: readonly string[]): Record<string, unknown> {
   if (!isRecord(value)) throw new ToolcribError('config-invalid', `${what} must be an object`)
   const unknown = Object.keys(value).find((key) => !known.includes(key))

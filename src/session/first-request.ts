@@ -113,7 +113,7 @@ export class FirstRequest {
 }
 
 /** How one session sees the catalogue: as others with the same settings, and from its first request on as in that one. */
-export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current'> {
+export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 'explain'> {
   readonly #viewpoint: Viewpoint
   /** How many tools the provider takes in one request. */
   readonly #maxTools: number
@@ -137,6 +137,16 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current'> {
   begin(first: FirstRequest): void {
     this.#first = first
     this.#steady = undefined
+  }
+
+  /** Says why a permitted tool is shown or deferred. */
+  explain(entry: Entry): string {
+    const isDeferred = this.current().deferred.has(entry.name)
+    if (isDeferred === this.#viewpoint.current().deferred.has(entry.name))
+      return this.#viewpoint.explain(entry)
+    return isDeferred
+      ? 'it was not shown in the first request of the conversation, whose bytes stay'
+      : 'it was shown in the first request of the conversation, whose bytes stay'
   }
 
   current(): View {

@@ -1,13 +1,6 @@
 import type { CallContext, CallHooks } from '../call/call-scope.ts'
 import { hooksOf } from '../call/hooks.ts'
-import {
-  anyObject,
-  checkOptions,
-  type OptionRules,
-  textList,
-  trueOrFalse,
-  wholeNumber,
-} from '../check-options.ts'
+import { checkOptions, type OptionRules, textList, trueOrFalse, wholeNumber } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import type { EventBody, Listener } from '../events.ts'
 import { isRecord } from '../json.ts'
@@ -24,7 +17,7 @@ import { describeContext } from './describe-context.ts'
 import { SessionViewpoint } from './first-request.ts'
 import { type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
 import type { SessionServices } from './session-services.ts'
-import type { SessionDialect, SessionSettings } from './settings.ts'
+import { aDialect, type SessionDialect, type SessionSettings } from './settings.ts'
 import { type SessionState, writeState } from './state.ts'
 import { type Stats, statsOf } from './stats.ts'
 import { type Surface, surfaceTokens } from './surface.ts'
@@ -46,7 +39,7 @@ const FORK_RULES: OptionRules<ForkOptions> = {
   inheritActive: trueOrFalse,
   tools: textList,
   maxActive: wholeNumber(),
-  dialect: anyObject,
+  dialect: aDialect,
 }
 
 export interface SessionParameters<Dialect extends SessionDialect> {
@@ -202,7 +195,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
       maxActive: maxActive ?? this.settings.maxActive,
       dialect: dialect ?? this.settings.dialect,
       // A child passes its parent's gates and its own.
-      allowlists: tools === undefined ? this.settings.allowlists : [...this.settings.allowlists, tools],
+      allowlists: tools === undefined ? this.settings.allowlists : [...this.settings.allowlists, [...tools]],
     }
     const { policy, allowlists } = settings
     const view = this.#services.viewpoints.of(settings, { ...policy, allowlists }).current()

@@ -1,3 +1,5 @@
+import type { ValueCheck } from '../check-options.ts'
+import { isRecord } from '../json.ts'
 import type { SearchStyle, SearchToolName } from '../meta-tools/search-session.ts'
 import type { ModeSettings } from '../registry/mode.ts'
 import type { Policy } from '../registry/policy.ts'
@@ -10,6 +12,17 @@ export interface SessionDialect {
   readonly strategy: Strategy
   /** How many tools the provider takes in one request; no limit when absent. */
   readonly maxTools?: number
+}
+
+/** A dialect, for options that hold one: what it is besides these two is its own matter. */
+export const aDialect: ValueCheck = {
+  expected: 'a dialect, such as anthropic(): an object whose strategy is append, dispatch or native',
+  accepts: (value) => {
+    if (!isRecord(value)) return false
+    const { strategy, maxTools } = value
+    const isLimit = maxTools === undefined || (typeof maxTools === 'number' && maxTools > 0)
+    return isLimit && ['append', 'dispatch', 'native'].includes(strategy as string)
+  },
 }
 
 /** Everything a session decides by, with no gaps: the registry's options, overridden by the session's own. */

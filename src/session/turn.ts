@@ -18,6 +18,7 @@ import type { SearchOptions } from '../search/search-result.ts'
 import type { ToolCall, ToolDefinition, ToolResult } from '../tool.ts'
 import type { Candidate } from './activations.ts'
 import type { Checkout } from './checkout.ts'
+import type { Onlooker } from './explain-tool.ts'
 import { FirstRequest, type SessionViewpoint } from './first-request.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
@@ -42,7 +43,7 @@ const MAX_ALREADY_VISIBLE = 5
  * One turn of a session: a view of the catalogue, a strategy and the meta-tools over what is checked out. It builds the
  * surface the model sees, and it is the scope in which the model's calls run.
  */
-export class Turn implements CallScope, SearchSession {
+export class Turn implements CallScope, SearchSession, Onlooker {
   readonly sessionId: string
   readonly view: View
   readonly strategy: Strategy
@@ -112,6 +113,16 @@ export class Turn implements CallScope, SearchSession {
       const entry = this.view.deferred.get(name)
       return entry !== undefined && entry.fingerprint !== fingerprint ? [entry] : []
     })
+  }
+
+  /** Says why a permitted tool is shown or deferred. */
+  explain(entry: Entry): string {
+    return this.#options.viewpoint.explain(entry)
+  }
+
+  /** Whether a tool is checked out for good. */
+  isKept(name: string): boolean {
+    return this.#options.checkout.state.some((activation) => activation.name === name && activation.isKept)
   }
 
   get policy(): CompiledPolicy {
