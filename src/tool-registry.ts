@@ -102,8 +102,7 @@ export class ToolRegistry {
     const { finder } = this.#services
     this.#settings = overrideSettings({ ...DEFAULT_SETTINGS, searcher: finder.standard }, read, finder)
     this.#policy = compilePolicy(this.#settings.policy)
-    const { scene } = this.#services
-    this.#viewpoint = new Viewpoint(this.#settings, compilePolicy({}), scene, this.#policy)
+    this.#viewpoint = new Viewpoint(this.#settings, compilePolicy({}), this.#services.scene, this.#policy)
   }
 
   /** Registers a built-in tool, or a plugin's. Throws `tool-duplicate`, `name-invalid` or `config-invalid`. */

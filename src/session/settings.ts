@@ -1,4 +1,11 @@
-import type { ValueCheck } from '../check-options.ts'
+import {
+  checkOptions,
+  type OptionRules,
+  textList,
+  trueOrFalse,
+  type ValueCheck,
+  wholeNumber,
+} from '../check-options.ts'
 import { isRecord } from '../json.ts'
 import type { SearchStyle, SearchToolName } from '../meta-tools/search-session.ts'
 import type { ModeSettings } from '../registry/mode.ts'
@@ -38,4 +45,28 @@ export interface SessionSettings<Dialect extends SessionDialect = SessionDialect
   readonly policy: Policy
   /** What the sessions it was forked from, and it itself, are limited to. */
   readonly allowlists: readonly (readonly string[])[]
+}
+
+/** How a child session differs from its parent. */
+export interface ForkOptions {
+  /** Start with the parent's activations; true when absent. */
+  readonly inheritActive?: boolean
+  /** The only tools the child may use: names and globs. Wins over inheritance. */
+  readonly tools?: readonly string[]
+  /** Its own cap; the parent's when absent. */
+  readonly maxActive?: number
+  /** The dialect of its own model; the parent's when absent. */
+  readonly dialect?: SessionDialect
+}
+
+const FORK_RULES: OptionRules<ForkOptions> = {
+  inheritActive: trueOrFalse,
+  tools: textList,
+  maxActive: wholeNumber(),
+  dialect: aDialect,
+}
+
+/** Throws `config-invalid` for an unknown key or a value out of range. */
+export function checkForkOptions(options: ForkOptions): void {
+  checkOptions<ForkOptions>('a fork', options, FORK_RULES)
 }

@@ -1,12 +1,13 @@
 import type { CallScope, CallTarget } from '../call/call-scope.ts'
 import { readSearchAnswer } from '../meta-tools/answer.ts'
 import { dispatchedCall } from '../meta-tools/call-tool.ts'
-import type {
-  ActivationReport,
-  DeferredResult,
-  SearchLimit,
-  SearchSession,
-  ServerChanges,
+import {
+  type ActivationReport,
+  type DeferredResult,
+  type SearchLimit,
+  type SearchSession,
+  type ServerChanges,
+  withVisible,
 } from '../meta-tools/search-session.ts'
 import { promptNote, sessionMetaTools } from '../meta-tools/session-meta-tools.ts'
 import type { Entry } from '../registry/entry.ts'
@@ -293,23 +294,4 @@ function bestFor(dialect: SessionDialect | undefined, { deferred, shown }: View)
 
 function candidateOf({ name, fingerprint, tokens }: Entry): Candidate {
   return { name, fingerprint, tokens }
-}
-
-/** What a search among the deferred found, with what the surface shows anyway. */
-function withVisible(
-  { missing, unmatchedTerms, ...found }: DeferredResult | Omit<DeferredResult, 'alreadyVisible'>,
-  shown: Omit<DeferredResult, 'alreadyVisible'>,
-): DeferredResult {
-  // What only one of the two searches misses, the other has found.
-  const stillMissing = missing?.filter((name) => shown.missing?.includes(name))
-  const stillUnmatched = unmatchedTerms?.filter((term) => shown.unmatchedTerms?.includes(term))
-  const best = Math.max(0, ...found.matches.map(({ score }) => score))
-  // Shown tools fit the query as well as what was found, or better; a stray word in common is not worth naming.
-  const fitting = shown.matches.filter(({ score }) => score >= best / 2)
-  return {
-    ...found,
-    ...(stillMissing?.length ? { missing: stillMissing } : {}),
-    ...(stillUnmatched?.length ? { unmatchedTerms: stillUnmatched } : {}),
-    alreadyVisible: fitting.map(({ name }) => name),
-  }
 }
