@@ -32,8 +32,8 @@ import {
   type SessionOptions,
   serviceSettings,
 } from './registry-options.ts'
-import { PolicyAudience } from './search/audience.ts'
 import type { SearchResult } from './search/search-result.ts'
+import { PolicyAudience } from './search/tool-finder.ts'
 import { CallsWithoutSession } from './session/calls-without-session.ts'
 import { type Explanation, explainTool, RegistryOnlooker } from './session/explain-tool.ts'
 import { openSession } from './session/open-session.ts'

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { memoryStore } from '../src/store/memory-store.ts'
 import { connectClient, openGateway, rawRequest } from './gateway.fixture.ts'
 import { HOSTILE_SERVER, MODERN_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
 
@@ -129,17 +130,12 @@ describe('the gateway', () => {
   })
 
   it('lists the same bytes after a restart, before any server runs', async () => {
-    const saved = new Map<string, unknown>()
-    const cache = {
-      load: async (server: string) => saved.get(server) as never,
-      save: async (server: string, _: string, catalogue: unknown) =>
-        void saved.set(server, JSON.parse(JSON.stringify(catalogue))),
-    }
+    const store = memoryStore()
     const lists: string[] = []
     for (const start of ['eager', 'on-demand'])
       for (const mode of ['full', 'lazy'] as const) {
         const both = { plain: { ...PLAIN, start }, modern: { ...MODERN, start } }
-        const { gateway, servers } = await openGateway(both, { mode }, { cache })
+        const { gateway, servers } = await openGateway(both, { mode }, { store })
         const { answer } = await rawRequest(gateway, 'tools/list')
         lists.push(JSON.stringify(answer.result))
         if (start === 'on-demand')

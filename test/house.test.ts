@@ -53,7 +53,7 @@ const RINGS: readonly (readonly string[])[] = [
   ['session'],
   ['tool-registry', 'registry-options', 'tool-caller', 'call-gate', 'session-opener'],
   ['dialects', 'capabilities', 'builtin-tools', 'mcp', 'embedders'],
-  ['agent'],
+  ['agent', 'clients'],
   // A file in src itself that is not named here is API, as is each room's index.ts.
   ['api'],
   ['cli', 'gateway', 'inspector'],

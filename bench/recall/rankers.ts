@@ -1,9 +1,8 @@
 import MiniSearch, { type Options, type SearchOptions } from 'minisearch'
 import { type EvalTool, toGroups } from '../../src/cli/eval/load-case.ts'
 import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
-import { parameterTexts } from '../../src/search/lexical/parameter-texts.ts'
-import { stem } from '../../src/search/lexical/stem.ts'
-import { STOP_WORDS } from '../../src/search/lexical/stop-words.ts'
+import { parameterTexts } from '../../src/search/lexical/listing-terms.ts'
+import { STOP_WORDS, stem } from '../../src/search/lexical/text-words.ts'
 import type { Searcher } from '../../src/search/searcher.ts'
 import type { Listing } from '../../src/tool.ts'
 

@@ -1,5 +1,5 @@
 import { splitName } from '../../src/names.ts'
-import { parameterTexts } from '../../src/search/lexical/parameter-texts.ts'
+import { parameterTexts } from '../../src/search/lexical/listing-terms.ts'
 import { listingText } from '../../src/search/vectors/listing-text.ts'
 import type { Listing } from '../../src/tool.ts'
 import type { Pair } from './contrast.ts'

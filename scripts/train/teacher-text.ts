@@ -1,5 +1,5 @@
 import { splitName } from '../../src/names.ts'
-import { parameterTexts } from '../../src/search/lexical/parameter-texts.ts'
+import { parameterTexts } from '../../src/search/lexical/listing-terms.ts'
 import type { Listing } from '../../src/tool.ts'
 
 const MAX_DESCRIPTION_CHARACTERS = 400

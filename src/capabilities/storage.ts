@@ -1,7 +1,6 @@
 import { type CapabilityBackend, CapabilityError } from '../capability.ts'
-import { describeError } from '../errors.ts'
+import { describeError, ToolcribError } from '../errors.ts'
 import { turns } from '../store/turns.ts'
-import { checkLimits } from './check-limits.ts'
 import { checkRunning } from './check-running.ts'
 import { directorySpaces } from './storage/directory-spaces.ts'
 import { memorySpaces } from './storage/memory-spaces.ts'
@@ -104,5 +103,27 @@ function spaceNames(shared: { readonly [space: string]: readonly string[] }): (t
   return (tool) => {
     const space = spaces.get(tool)
     return space === undefined ? `tool ${tool}` : `shared ${space}`
+  }
+}
+
+/** The longest delay a platform timer supports; a longer one fires immediately. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/**
+ * Throws `config-invalid` unless each given limit is an integer of at least `least`; `…Ms` limits must fit a timer.
+ */
+export function checkLimits(
+  what: string,
+  limits: { readonly [name: string]: number | undefined },
+  least = 1,
+): void {
+  for (const [name, value] of Object.entries(limits)) {
+    if (value === undefined) continue
+    const most = name.endsWith('Ms') ? MAX_TIMER_MS : Number.MAX_SAFE_INTEGER
+    if (Number.isInteger(value) && value >= least && value <= most) continue
+    throw new ToolcribError(
+      'config-invalid',
+      `${what}: ${name} must be a whole number from ${least} to ${most}, not ${value}`,
+    )
   }
 }

@@ -1,15 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { addCommand } from './add/command.ts'
 import { approveCommand } from './approve/command.ts'
 import { callCommand } from './call/command.ts'
 import { chatCommand } from './chat/command.ts'
+import { connectCommand } from './connect/command.ts'
 import { diffCommand } from './diff/command.ts'
+import { disableCommand } from './disable/command.ts'
+import { disconnectCommand } from './disconnect/command.ts'
 import { doctorCommand } from './doctor/command.ts'
+import { enableCommand } from './enable/command.ts'
 import { evalCommand } from './eval/command.ts'
 import { importCommand } from './import/command.ts'
 import { listCommand } from './list/command.ts'
 import { lockCommand } from './lock/command.ts'
 import { logsCommand } from './logs/command.ts'
+import { removeCommand } from './remove/command.ts'
 import { reportFailure } from './report-failure.ts'
 import { searchCommand } from './search/command.ts'
 import { serveCommand } from './serve/command.ts'
@@ -26,6 +32,12 @@ const COMMANDS = [
   statusCommand,
   logsCommand,
   stopCommand,
+  connectCommand,
+  disconnectCommand,
+  addCommand,
+  removeCommand,
+  enableCommand,
+  disableCommand,
   importCommand,
   doctorCommand,
   listCommand,
@@ -73,6 +85,9 @@ function describeProgram(terminal: Terminal): Command {
     .addHelpText('after', HELP)
   for (const describe of COMMANDS) {
     const command = describe(terminal)
+    command.hook('preAction', () => {
+      terminal.config = command.opts().config
+    })
     command.copyInheritedSettings(program).showHelpAfterError(`see "toolcrib ${command.name()} --help"`)
     program.addCommand(command)
   }

@@ -4,13 +4,11 @@ import { type ClientLine, canAnswer, type Json } from './client-line.ts'
 import type { Traffic } from './traffic.ts'
 
 export const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities'
+export const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo'
+export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 export const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel'
 /** What the protocol says about one hop: it is never passed on to the next. */
-const OF_ONE_HOP = [
-  'progressToken',
-  'io.modelcontextprotocol/protocolVersion',
-  'io.modelcontextprotocol/clientInfo',
-]
+const OF_ONE_HOP = ['progressToken', VERSION_KEY, CLIENT_INFO_KEY]
 
 const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo'
 

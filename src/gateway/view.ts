@@ -26,6 +26,11 @@ export class View {
     this.#mode = settings.mode ?? mode
   }
 
+  /** How the profile shows what was found; undefined when it does not say. */
+  get activation(): Activation | undefined {
+    return undefined
+  }
+
   /** Whether anything of a server may be seen here. */
   permitsServer(server: string): boolean {
     const { servers } = this.#settings

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { memoryStore } from '../store/memory-store.ts'
 import { findConfig } from './config/find-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { OpenConnection } from './connection/open-connection.ts'
@@ -11,6 +12,7 @@ import { type OpenFromConfigOptions, observeServers, openFromConfig } from './op
 import { World } from './server/fake-world.fixture.ts'
 
 const ECHO = { name: 'echo', description: '', inputSchema: { type: 'object' } } as const
+const DAY_MS = 24 * 60 * 60 * 1000
 const CONFIG = '[server.a]\ncommand = "x"\n'
 
 describe('openFromConfig', () => {
@@ -97,8 +99,8 @@ describe('openFromConfig', () => {
     const first = await open()
     await first.servers.ready()
     await first.close()
-    const folder = join(cwd, 'home', '.cache', 'toolcrib', 'catalogues')
-    expect((await readdir(folder)).some((name) => name.startsWith('a-'))).toBe(true)
+    const folder = join(cwd, 'home', '.cache', 'toolcrib', 'store')
+    expect(await readdir(folder)).not.toEqual([])
     const second = await open()
     expect(await second.servers.ready()).toMatchObject([{ state: 'cold' }])
     expect(second.registry.has('mcp__a__echo')).toBe(true)
@@ -121,15 +123,24 @@ describe('openFromConfig', () => {
     expect(await start(false)).toBe(1)
   })
 
-  it('deletes cache files older than a day', async () => {
+  it('keeps what it learns in the store that it is given, or nowhere', async () => {
     await write(CONFIG)
-    const folder = join(env.HOME ?? '', '.cache', 'toolcrib', 'catalogues')
-    await mkdir(folder, { recursive: true })
-    await writeFile(join(folder, 'old.json'), '{}')
-    await utimes(join(folder, 'old.json'), new Date(0), new Date(0))
-    const opened = await open({ servers: () => false })
-    await opened.close()
-    expect(await readdir(folder)).toEqual([])
+    let now = 0
+    const store = memoryStore({ clock: () => now })
+    const stateWith = async (options: OpenFromConfigOptions) => {
+      const opened = await open(options)
+      const [status] = await opened.servers.ready()
+      await opened.close()
+      return status?.state
+    }
+    expect(await stateWith({ store })).toBe('ready')
+    now = DAY_MS - 1
+    expect(await stateWith({ store })).toBe('cold')
+    now = DAY_MS
+    expect(await stateWith({ store })).toBe('ready')
+    expect(await stateWith({ store: false })).toBe('ready')
+    expect(await stateWith({ store: false })).toBe('ready')
+    await expect(readdir(join(cwd, 'home'))).rejects.toThrow('ENOENT')
   })
 
   it('applies timeoutMs to every server', async () => {
@@ -180,6 +191,14 @@ describe('openFromConfig', () => {
       message: 'openFromConfig() has no option "lockfilepath"; did you mean "lockfilePath"?',
     })
     await expect(findConfig({ cwdd: cwd } as object)).rejects.toThrow('findConfig() has no option "cwdd"')
+    await expect(open({ connect: { maxMessageByte: 1 } as object })).rejects.toThrow(
+      'openFromConfig() has no option "connect.maxMessageByte"; did you mean "connect.maxMessageBytes"?',
+    )
+    await expect(open({ connect: { lockfile: {} } as object })).rejects.toThrow(
+      'no option "connect.lockfile"',
+    )
+    await expect(open({ connect: { client: { nam: 'x' } } as object })).rejects.toThrow('connect.client.nam')
+    await expect(open({ remembered: 'yes' as never })).rejects.toMatchObject({ code: 'config-invalid' })
     await expect(openFromConfig(null as unknown as object)).rejects.toMatchObject({ code: 'config-invalid' })
     expect(world.opened).toBe(0)
   })

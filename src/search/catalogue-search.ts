@@ -1,14 +1,12 @@
 import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
-import { CloneFolding } from './clone-folding.ts'
+import { CloneFolding } from './clones.ts'
 import { lexical } from './lexical.ts'
 import { ExactNames } from './query/exact-names.ts'
-import { parseQuery, type Query, readPart } from './query/query.ts'
-import { type Accepts, filtered, holds, isOfServer } from './query/query-filters.ts'
-import { RankedSearch } from './ranked-search.ts'
+import { type Accepts, filtered, holds, isOfServer, parseQuery, type Query, readPart } from './query/query.ts'
+import { RankedSearch, SourceLedger } from './ranked-search.ts'
 import { regex } from './regex.ts'
 import { acceptEvery, type Ranked, type Searcher, type SearchIndex } from './searcher.ts'
-import { SourceLedger } from './source-ledger.ts'
 import { compareNames } from './top-matches.ts'
 
 const DEFAULT_LIMIT = 5
@@ -51,7 +49,7 @@ export interface CatalogueFindings {
  */
 export class CatalogueSearch {
   readonly #defaultSearcher: Searcher
-  readonly #patterns = regex()
+  #patterns: Searcher | undefined
   #groups: ReadonlyMap<string, readonly Listing[]> = new Map()
   readonly #names = new ExactNames()
   readonly #sources = new SourceLedger()
@@ -86,7 +84,7 @@ export class CatalogueSearch {
     if (query.kind === 'select') return this.#select(query, options)
     if (query.kind === 'keyword' && query.words.length === 0) return this.#list(query, options)
 
-    const chosen = query.kind === 'regex' ? this.#patterns : searcher
+    const chosen = query.kind === 'regex' ? this.#patternSearcher() : searcher
     const found = await this.#rank(query, chosen, options)
     if (found.total > 0) return found
     if (!hasWordsBesidePhrases(query)) return this.#withUnmatched(found, query, chosen, options)
@@ -217,6 +215,11 @@ export class CatalogueSearch {
   #passing(accepts: Accepts): Listing[] {
     const passing = [...this.#groups.values()].flatMap((listings) => listings.filter(accepts))
     return passing.sort((a, b) => compareNames(a.name, b.name))
+  }
+
+  #patternSearcher(): Searcher {
+    this.#patterns ??= regex()
+    return this.#patterns
   }
 
   /** A searcher's index, opened on first use and brought up to date. */

@@ -1,5 +1,5 @@
 import type { Listing } from '../tool.ts'
-import { STOP_WORDS } from './lexical/stop-words.ts'
+import { STOP_WORDS } from './lexical/text-words.ts'
 import { lexical } from './lexical.ts'
 import type { Query } from './query/query.ts'
 import { requestParts } from './query/request-parts.ts'

@@ -1,12 +1,10 @@
 import { ToolcribError } from '../errors.ts'
 import type { Listing } from '../tool.ts'
-import { FIELDS } from './lexical/listing-fields.ts'
-import { listingTerms } from './lexical/listing-terms.ts'
-import { LISTING_SHIFT, MAX_LISTINGS, toPosting } from './lexical/posting.ts'
-import { Scoreboard } from './lexical/scoreboard.ts'
-import { Vocabulary } from './lexical/vocabulary.ts'
+import { FIELDS, listingTerms } from './lexical/listing-terms.ts'
+import { type Form, Scoreboard, type Term } from './lexical/scoreboard.ts'
+import { eachWord, STOP_WORDS } from './lexical/text-words.ts'
+import { LISTING_SHIFT, MAX_LISTINGS, toPosting, Vocabulary } from './lexical/vocabulary.ts'
 import type { Query } from './query/query.ts'
-import { type QueryTerm, queryTerms } from './query/query-terms.ts'
 import {
   acceptEvery,
   type Ranked,
@@ -197,3 +195,77 @@ const FIELD_LABELS: readonly string[] = Array.from({ length: 1 << FIELDS.length 
     .map(({ label }) => label)
     .join(', '),
 )
+
+/** Maximum words read of a query; later words of a very long text make no difference. */
+const MAX_WORDS = 256
+
+/** The bonus for the exact word of the query: `listing` and `list` share a stem but often not a meaning. */
+const SAME_WORD = 0.5
+
+/**
+ * The gain of a repeated word: more than one occurrence, but far from twice, since long requests repeat their
+ * subject.
+ */
+const REPEATED = 0.5
+
+/** A term of the query and the positions of its words. */
+export interface QueryTerm extends Term {
+  readonly written: readonly number[]
+}
+
+/** Converts written words to index terms; stop words count only if there is nothing else. */
+export function queryTerms(words: readonly string[], vocabulary: Vocabulary, listings: number): QueryTerm[] {
+  const terms = readTerms(words, vocabulary, listings, (word) => !STOP_WORDS.has(word))
+  return terms.length > 0 ? terms : readTerms(words, vocabulary, listings, () => true)
+}
+
+function readTerms(
+  words: readonly string[],
+  vocabulary: Vocabulary,
+  listings: number,
+  isRead: (word: string) => boolean,
+): QueryTerm[] {
+  const drafts = new Map<number | string, Draft>()
+  const count = Math.min(words.length, MAX_WORDS)
+  for (let place = 0; place < count; place++) {
+    eachWord(words[place] ?? '', (word) => {
+      if (!isRead(word)) return true
+      const stem = vocabulary.findStem(word)
+      const draft = drafts.get(stem ?? word)
+      if (draft === undefined) drafts.set(stem ?? word, { stem, words: [word], written: [place] })
+      else {
+        draft.words.push(word)
+        draft.written.push(place)
+      }
+      return true
+    })
+  }
+  const terms: QueryTerm[] = []
+  for (const draft of drafts.values()) terms.push(toTerm(draft, vocabulary, listings))
+  return terms
+}
+
+/** The query's words that share a stem; no stem if the index contains none of them. */
+interface Draft {
+  readonly stem: number | undefined
+  readonly words: string[]
+  readonly written: number[]
+}
+
+function toTerm({ stem, words, written }: Draft, vocabulary: Vocabulary, listings: number): QueryTerm {
+  if (stem === undefined) return { weight: 0, cover: rarity(0, listings), forms: [], written }
+  const cover = rarity(vocabulary.listingsWith(stem), listings)
+  const emphasis = 1 + REPEATED * Math.log(words.length)
+  const forms: Form[] = []
+  for (let list = vocabulary.firstForm(stem); list !== undefined; list = vocabulary.nextForm(list)) {
+    const isAsked = words.some((word) => vocabulary.find(word) === list)
+    const held = vocabulary.postings.lengths[list] ?? 0
+    forms.push({ list, weight: isAsked ? SAME_WORD * emphasis * rarity(held, listings) : 0 })
+  }
+  return { weight: emphasis * cover, cover, forms, written }
+}
+
+/** Inverse document frequency of a word that `held` of `all` listings contain. */
+function rarity(held: number, all: number): number {
+  return Math.log(1 + (all - held + 0.5) / (held + 0.5))
+}

@@ -4,14 +4,16 @@ import type { Availability } from '../registry/availability.ts'
 import type { Catalogue, Snapshot } from '../registry/catalogue.ts'
 import { closeNames } from '../registry/close-names.ts'
 import type { Entry } from '../registry/entry.ts'
+import type { CompiledPolicy } from '../registry/policy.ts'
 import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
-import type { View } from '../registry/view.ts'
+import type { Viewpoint } from '../registry/view.ts'
+import { denialOf, type View } from '../registry/view.ts'
 import { clamp } from '../text.ts'
-import type { Audience } from './audience.ts'
+import type { Listing } from '../tool.ts'
 import { CatalogueSearch } from './catalogue-search.ts'
 import { lexical } from './lexical.ts'
 import type { SearchOptions, SearchResult } from './search-result.ts'
-import type { Searcher } from './searcher.ts'
+import { acceptEvery, type Searcher } from './searcher.ts'
 import { SEARCHERS, type SearcherName } from './searchers.ts'
 
 export interface ToolFinderOptions {
@@ -40,14 +42,14 @@ export class ToolFinder {
   readonly standard: Searcher = lexical()
   readonly #options: ToolFinderOptions
   readonly #search = new CatalogueSearch()
-  readonly #searchers: ReadonlyMap<string, Searcher>
+  /** Searchers by name, created on first use. */
+  readonly #searchers: Map<string, Searcher>
   #synced: Snapshot | undefined
   #servers: ServerDirectory | undefined
 
   constructor(options: ToolFinderOptions) {
     this.#options = options
-    const named = Object.entries(SEARCHERS).map(([name, open]) => [name, open()] as const)
-    this.#searchers = new Map<string, Searcher>([...named, [this.standard.name, this.standard]])
+    this.#searchers = new Map([[this.standard.name, this.standard]])
   }
 
   get servers(): ServerDirectory | undefined {
@@ -70,9 +72,14 @@ export class ToolFinder {
       if (typeof given?.open === 'function') return given
       throw new ToolcribError('config-invalid', 'a searcher must have open(); see the Searcher type')
     }
-    const searcher = this.#searchers.get(given)
-    if (searcher) return searcher
-    const known = [...this.#searchers.keys()].join(', ')
+    const opened = this.#searchers.get(given)
+    if (opened) return opened
+    if (Object.hasOwn(SEARCHERS, given)) {
+      const searcher = SEARCHERS[given]()
+      this.#searchers.set(given, searcher)
+      return searcher
+    }
+    const known = Object.keys(SEARCHERS).join(', ')
     const hint = NEEDS_EMBEDDER.includes(given)
       ? `pass ${given}({ embedder: staticEmbedder() }), with staticEmbedder from toolcrib/embedders`
       : `use ${known}, or pass one`
@@ -168,3 +175,58 @@ export class ToolFinder {
 }
 
 const NEEDS_EMBEDDER: readonly string[] = ['semantic', 'hybrid']
+
+/** Who searches: which servers to wait for, and which listings of the newest catalogue may be found. */
+export interface Audience {
+  permitsServer(server: string): boolean
+  /** Returns the filter for the current catalogue. Call it after waiting for servers. */
+  accepter(): (listing: Listing) => boolean
+}
+
+/** Searches with a policy and without a session. */
+export class PolicyAudience implements Audience {
+  readonly #catalogue: Catalogue
+  readonly #policy: CompiledPolicy
+
+  constructor(catalogue: Catalogue, policy: CompiledPolicy) {
+    this.#catalogue = catalogue
+    this.#policy = policy
+  }
+
+  permitsServer(server: string): boolean {
+    return this.#policy.permitsServer(server)
+  }
+
+  accepter(): (listing: Listing) => boolean {
+    const snapshot = this.#catalogue.snapshot()
+    if (this.#policy.isOpen && snapshot.quarantined.size === 0) return acceptEvery
+    return ({ name }) => {
+      const entry = snapshot.get(name)
+      return entry !== undefined && denialOf(entry, snapshot, this.#policy) === undefined
+    }
+  }
+}
+
+/** Searches from a session's point of view: every tool it may use, only deferred ones, or only shown ones. */
+export class SessionAudience implements Audience {
+  readonly #viewpoint: Pick<Viewpoint, 'policy' | 'current'>
+  readonly #among: 'all' | 'deferred' | 'shown'
+
+  constructor(viewpoint: Pick<Viewpoint, 'policy' | 'current'>, among: 'all' | 'deferred' | 'shown') {
+    this.#viewpoint = viewpoint
+    this.#among = among
+  }
+
+  permitsServer(server: string): boolean {
+    return this.#viewpoint.policy.permitsServer(server)
+  }
+
+  accepter(): (listing: Listing) => boolean {
+    const view = this.#viewpoint.current()
+    const { deferred } = view
+    if (this.#among === 'deferred')
+      return deferred.size === view.snapshot.size ? acceptEvery : ({ name }) => deferred.has(name)
+    if (this.#among === 'shown') return (listing) => view.permits(listing) && !deferred.has(listing.name)
+    return view.permitsAll ? acceptEvery : (listing) => view.permits(listing)
+  }
+}

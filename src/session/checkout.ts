@@ -128,6 +128,11 @@ export class Checkout implements MergeListener {
     return this.#saved.save()
   }
 
+  /** Takes over what other replicas changed. Never rejects. */
+  refresh(): Promise<void> {
+    return this.#saved.refresh()
+  }
+
   /** Writes everything, or throws `store-unavailable`. */
   close(): Promise<void> {
     return this.#saved.close()

@@ -60,6 +60,7 @@ class MoodyStore implements Store {
 function setUp(store = new MoodyStore(), state: Activations = []) {
   const events: EventBody[] = []
   const timers = new Set<{ readonly delayMs: number; readonly fire: () => void }>()
+  const retries: { readonly delayMs: number; readonly fire: () => void }[] = []
   const gone: string[] = []
   const listener = { noteGoneElsewhere: (others: Activations) => void gone.push(...namesOf(others)) }
   const saving = {
@@ -74,9 +75,15 @@ function setUp(store = new MoodyStore(), state: Activations = []) {
       timers.add(timer)
       return () => void timers.delete(timer)
     },
+    background(delayMs: number, fire: () => void) {
+      const timer = { delayMs, fire }
+      retries.push(timer)
+      return () => void retries.splice(retries.indexOf(timer), 1)
+    },
   }
   const saved = new SavedActivations(state, saving, listener)
   return {
+    retries,
     store,
     saved,
     saving,
@@ -127,6 +134,51 @@ describe('activations in a store', () => {
     await saved.save()
     await saved.close()
     expect(store.updates).toBe(0)
+  })
+
+  it('are written when a store that failed works again, though nothing changes any more', async () => {
+    const { store, change, retries, events } = setUp()
+    const retry = async () => {
+      retries.shift()?.fire()
+      await settle()
+    }
+    store.mood = 'fails'
+    await change('a')
+    await change('b')
+    expect(retries.map(({ delayMs }) => delayMs)).toEqual([1_000])
+    const told = events.length
+    await retry()
+    expect(retries.map(({ delayMs }) => delayMs)).toEqual([2_000])
+    await retry()
+    await retry()
+    expect(retries.map(({ delayMs }) => delayMs)).toEqual([5_000])
+    expect(events.length).toBe(told)
+    store.mood = 'works'
+    await retry()
+    expect(await store.saved()).toEqual(['a', 'b'])
+    expect(retries).toEqual([])
+  })
+
+  it('are tried again at a store that hangs, without adding writes for ever', async () => {
+    const { store, saved, change, retries, expire } = setUp()
+    store.mood = 'hangs'
+    const waiting = change('a')
+    await settle()
+    expire()
+    await waiting
+    for (let round = 0; round < 5; round++) {
+      retries.shift()?.fire()
+      await settle()
+      expire()
+      await settle()
+    }
+    expect(store.updates).toBe(2)
+    store.mood = 'works'
+    store.letGo()
+    await settle()
+    expect(await store.saved()).toEqual(['a'])
+    await saved.close()
+    expect(retries).toEqual([])
   })
 
   it('need no store', async () => {

@@ -18,6 +18,8 @@ export interface Saving {
   readonly store: Store | undefined
   readonly caps: Caps
   readonly schedule: Schedule
+  /** Timers that keep no process alive, for attempts that nobody waits for. */
+  readonly background: Schedule
   readonly emit: Emit
 }
 
@@ -29,6 +31,10 @@ export interface MergeListener {
 
 /** A store that has not answered by then is waited for no longer; what changed is written with the next change. */
 const PATIENCE_MS = 2_000
+/** Pauses before further attempts, when one has failed and no change causes the next; the last one repeats. */
+const RETRY_MS = [1_000, 2_000, 5_000]
+/** Writes that a hanging store has not answered; no retry adds another. */
+const MAX_UNANSWERED = 2
 /** How long a session that is closed waits for a store that did not answer last time. */
 const LAST_PATIENCE_MS = 200
 /** Unsaved changes beyond this are merged into one. */
@@ -45,7 +51,7 @@ interface UnsavedChange {
 /**
  * The activations of one session, and their copy in a store. A change takes effect here at once; the store applies the
  * same change to the state it has, so that replicas keep each other's. A store that hangs or fails delays and breaks
- * nothing: the changes wait for the next attempt. Changes are numbered, and the stored state names the newest one of each
+ * nothing: the changes wait for the next attempt, which the next change makes, or a timer. Changes are numbered, and the stored state names the newest one of each
  * writer: an attempt that was given up and arrives after a newer one changes nothing.
  */
 export class SavedActivations {
@@ -65,6 +71,10 @@ export class SavedActivations {
   #newestAnswered = 0
   /** What the last attempt failed with. */
   #failure: { readonly error: unknown } | undefined
+  #unanswered = 0
+  #retries = 0
+  #stopRetry: (() => void) | undefined
+  #isClosed = false
 
   constructor(state: Activations, saving: Saving, listener: MergeListener) {
     this.#state = state
@@ -98,10 +108,21 @@ export class SavedActivations {
     if (!this.#failure && this.#unsaved.length > 0) await this.save()
   }
 
+  /** Takes over what other replicas wrote since, and waits for that a while. Never rejects. */
+  async refresh(): Promise<void> {
+    if (this.#saving.store === undefined || this.#isStuck) return
+    const writes = this.#writes
+    const stored = await loadState(this.#saving.id, this.#saving).catch(() => undefined)
+    // A write that was made meanwhile brought a newer state.
+    if (stored !== undefined && writes === this.#writes) this.#adopt(stored.activations)
+  }
+
   /** Writes everything, or throws `store-unavailable`. */
   async close(): Promise<void> {
     const patienceMs = this.#isStuck ? LAST_PATIENCE_MS : PATIENCE_MS
     await waitAtMost(patienceMs, [this.#finish()], this.#saving.schedule)
+    this.#isClosed = true
+    this.#stopRetry?.()
     if (this.#unsaved.length === 0) return
     throw new ToolcribError('store-unavailable', `the session "${this.#saving.id}" could not be saved`, {
       cause: this.#failure?.error,
@@ -129,34 +150,48 @@ export class SavedActivations {
     return { number: this.#changes, isReplacement, change }
   }
 
-  #try(): Promise<void> {
-    const attempt = this.#writeInTime().finally(() => {
+  #try({ isRetry = false } = {}): Promise<void> {
+    const attempt = this.#writeInTime(isRetry).finally(() => {
       if (this.#attempt === attempt) this.#attempt = undefined
+      if (this.#failure) this.#retryLater()
+      else this.#retries = 0
     })
     this.#attempt = attempt
     return attempt
   }
 
+  #retryLater(): void {
+    if (this.#stopRetry || this.#isClosed) return
+    const delayMs = RETRY_MS[Math.min(this.#retries++, RETRY_MS.length - 1)] ?? 0
+    this.#stopRetry = this.#saving.background(delayMs, () => {
+      this.#stopRetry = undefined
+      if (this.#unsaved.length === 0 || this.#attempt) return
+      if (this.#unanswered < MAX_UNANSWERED) void this.#try({ isRetry: true })
+      else this.#retryLater()
+    })
+  }
+
   /** A write that is not answered in time is given up: the next change makes another attempt, with all changes. */
-  async #writeInTime(): Promise<void> {
+  async #writeInTime(isRetry: boolean): Promise<void> {
     let isAnswered = false
-    const writing = this.#write().then(() => {
+    const writing = this.#write(isRetry).then(() => {
       isAnswered = true
     })
     await waitAtMost(PATIENCE_MS, [writing], this.#saving.schedule)
     if (isAnswered) return
     const error = new Error(`the store did not answer within ${PATIENCE_MS} ms`)
     this.#failure = { error }
-    if (!this.#isStuck) this.#emitFailure(error)
+    if (!this.#isStuck && !isRetry) this.#emitFailure(error)
     this.#isStuck = true
   }
 
-  async #write(): Promise<void> {
+  async #write(isRetry: boolean): Promise<void> {
     const { id, writer, allowlists, store } = this.#saving
     const changes = this.#unsaved
     const localState = this.#state
     const newest = this.#changes
     const write = ++this.#writes
+    this.#unanswered++
     try {
       const stored = await store?.update(sessionKey(id), (current) => {
         const saved = readSaved(current)
@@ -176,8 +211,10 @@ export class SavedActivations {
       this.#failure = undefined
     } catch (error) {
       this.#failure = { error }
-      this.#emitFailure(error)
+      // What a timer tried again in vain is known already.
+      if (!isRetry) this.#emitFailure(error)
     }
+    this.#unanswered--
     this.#newestAnswered = Math.max(write, this.#newestAnswered)
     this.#isStuck = false
   }

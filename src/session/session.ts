@@ -6,8 +6,8 @@ import type { EventBody, Listener } from '../events.ts'
 import { isRecord } from '../json.ts'
 import { type ActivationReport, SearchLimit } from '../meta-tools/search-session.ts'
 import type { ServerDirectory } from '../registry/server-directory.ts'
-import { SessionAudience } from '../search/audience.ts'
 import { SEARCH_RULES, type SearchOptions, type SearchResult } from '../search/search-result.ts'
+import { SessionAudience } from '../search/tool-finder.ts'
 import type { Store } from '../store/store.ts'
 import type { CallResult, Listing, ToolCall } from '../tool.ts'
 import type { Meter } from '../usage.ts'
@@ -68,7 +68,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   constructor(services: SessionServices, parameters: SessionParameters<Dialect>) {
     const { id, settings, activations, replacesSaved, store, parentId, hooks = [], meters = [] } = parameters
-    const { events, schedule, viewpoints, finder, now, newId } = services
+    const { events, schedule, background, viewpoints, finder, now, newId } = services
     this.id = id
     this.settings = settings
     this.meters = meters
@@ -86,7 +86,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     // Decided once: a meta-tool that turns up later would disturb the prompt cache of a running conversation.
     this.#servers = this.#viewpoint.current().deferred.size === 0 ? finder.servers : undefined
     const writer = store === undefined ? '' : newId()
-    const saving = { id, writer, allowlists, store, schedule, emit: events.emit, caps: settings }
+    const saving = { id, writer, allowlists, store, schedule, background, emit: events.emit, caps: settings }
     this.#checkout = new Checkout(activations, this.#viewpoint, saving)
     if (replacesSaved) this.#checkout.replaceSaved()
     this.#checkout.fit()
@@ -155,6 +155,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     context: Omit<Partial<CallContext>, 'sessionId'> = {},
   ): Promise<CallResult[]> {
     return this.#track(this.#execute(calls, context))
+  }
+
+  /**
+   * Takes over what another process changed in this session since it was opened here or saved last. Waits for the store a
+   * while, and never rejects.
+   */
+  refresh(): Promise<void> {
+    return this.#track(this.#checkout.refresh())
   }
 
   /** What waits behind the search: permitted, deferred, not active. */

@@ -29,6 +29,8 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
       logs: new LogBook(),
       status: () => ({ pid: 7, servers: [] }),
       serveStream: async () => {},
+      describeServer: async () => ({}),
+      serveServer: async () => {},
       stop: () => {},
       ...gateway,
     })

@@ -4,18 +4,21 @@ import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
+import { createInspector } from 'toolcrib/inspector'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
 import { fileStore, type Store } from 'toolcrib/stores'
+import { type AccessToken, chooseToken, isLoopback, type TokenFlags } from '../access-token.ts'
 import type { ServerFlags } from '../flags.ts'
+import { serverDigest } from '../gateway-connections.ts'
 import { Interrupted, untilSignal } from '../interrupt.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { socketPath } from '../runtime-folder.ts'
 import type { Terminal } from '../terminal.ts'
-import { findWithFlags, noteWarnings } from '../with-registry.ts'
-import { type AccessToken, chooseToken, isLoopback, type TokenFlags } from './access-token.ts'
+import { findOptionsOf, findWithFlags, noteWarnings } from '../with-registry.ts'
 import { ControlSocket } from './control-socket.ts'
 import { listen } from './http-listener.ts'
 import { LogBook } from './log-book.ts'
+import { describeServer, ServerStream } from './server-stream.ts'
 import { showWelcome } from './show-welcome.ts'
 import { joinGateway, serveOverStdio } from './stdio-door.ts'
 
@@ -36,7 +39,7 @@ export async function runServe(terminal: Terminal, flags: ServeFlags): Promise<n
   noteWarnings(terminal, found)
   const running = await RunningGateway.find(found, terminal.env)
   if (flags.stdio && running && !hasOwnSettings(flags)) return joinGateway(terminal, running, flags.profile)
-  const token = flags.stdio ? undefined : await chooseToken(flags, terminal.cwd)
+  const token = flags.stdio ? undefined : await chooseToken(flags, terminal)
   try {
     return await untilSignal(
       terminal.signals,
@@ -79,10 +82,11 @@ async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): P
   })
   opened.registry.subscribe((event) => logs.note(event))
   try {
+    const store = openStore(flags.store, terminal)
     const gateway = createGateway({
       registry: opened.registry,
       servers: opened.servers,
-      store: openStore(flags.store, terminal),
+      store,
       tokens: toTokens(serving.token, flags.profile),
       profiles: serving.found.config.profiles,
       mode: flags.mode,
@@ -94,7 +98,7 @@ async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): P
     try {
       return flags.stdio
         ? await serveOverStdio(terminal, gateway, { profile: flags.profile, signal: serving.signal })
-        : await serveOverHttp(terminal, flags, { ...serving, opened, gateway, logs })
+        : await serveOverHttp(terminal, flags, { ...serving, opened, gateway, logs, store })
     } finally {
       await gateway.close()
     }
@@ -116,14 +120,27 @@ interface HttpServing extends Serving {
   readonly opened: OpenedRegistry
   readonly gateway: Gateway
   readonly logs: LogBook
+  readonly store: Store | undefined
 }
 
 async function serveOverHttp(
   terminal: Terminal,
   flags: ServeFlags,
-  { found, token, running, signal, opened, gateway, logs }: HttpServing,
+  { found, token, running, signal, opened, gateway, logs, store }: HttpServing,
 ): Promise<number> {
-  const listener = await listen((request) => gateway.fetch(request), flags).catch((error) => {
+  const inspector = createInspector({
+    registry: opened.registry,
+    servers: opened.servers,
+    access: gateway.access,
+    store,
+    config: { opened, find: findOptionsOf(terminal, flags) },
+    gateway,
+  })
+  const answer = (request: Request) => (isOfGateway(request) ? gateway : inspector).fetch(request)
+  const listener = await listen(answer, {
+    ...flags,
+    direct: (request, response) => gateway.handle(request, response),
+  }).catch((error) => {
     throw running === undefined ? error : alreadyRunning(running, error)
   })
   const url = `${listener.origin}/mcp${flags.profile === undefined ? '' : `/${flags.profile}`}`
@@ -143,14 +160,22 @@ async function serveOverHttp(
       files: found.config.files,
       ...gateway.status(),
       servers: opened.servers.status(),
+      digests: digestsOf(found),
     }),
     serveStream: async (stream, profile) =>
       gateway.serveStdio({ input: stream, output: stream, profile }).closed,
+    describeServer: (server) => describeServer(opened.servers, server),
+    serveServer: (stream, server) => new ServerStream(opened.servers, server, stream).run(),
     stop,
   })
   try {
-    // No page is served as yet.
-    const announcement = { url, token: token?.token ?? null, page: null, pid: process.pid, version: VERSION }
+    const announcement = {
+      url,
+      token: token?.token ?? null,
+      page: pageUrl(listener.origin, token),
+      pid: process.pid,
+      version: VERSION,
+    }
     if (flags.json) terminal.print(JSON.stringify(announcement))
     else showWelcome(terminal, { ...announcement, token, found, isControlled: control !== undefined })
     await stopped
@@ -158,9 +183,21 @@ async function serveOverHttp(
   } finally {
     // First the socket: nobody should join what is about to end.
     await control?.close()
+    // Its event streams would keep connections open.
+    await inspector.close()
     await Promise.all([gateway.close(), listener.close({ graceMs: DRAIN_MS })])
   }
   return 0
+}
+
+/** The gateway's own paths; all others are the page's. */
+function isOfGateway({ url }: Request): boolean {
+  return /^\/(?:mcp|healthz|readyz|metrics|\.well-known)(?:\/|$)/.test(new URL(url).pathname)
+}
+
+/** The token is in the fragment, which browsers do not send: the page takes it from there. */
+function pageUrl(origin: string, token: AccessToken | undefined): string {
+  return token === undefined ? `${origin}/` : `${origin}/#token=${token.token}`
 }
 
 const { version: VERSION }: { version: string } = JSON.parse(
@@ -171,6 +208,11 @@ const { version: VERSION }: { version: string } = JSON.parse(
 function packageFile(folder: string): string {
   const path = join(folder, 'package.json')
   return existsSync(path) ? path : packageFile(resolve(folder, '..'))
+}
+
+function digestsOf({ config }: FoundConfig): Readonly<Record<string, string>> {
+  const servers = Object.entries(config.servers)
+  return Object.fromEntries(servers.map(([name, server]) => [name, serverDigest(server)]))
 }
 
 function toTokens(token: AccessToken | undefined, profile: string | undefined) {

@@ -1,14 +1,15 @@
-import { homedir } from 'node:os'
 import pc from 'picocolors'
 import type { FoundConfig } from 'toolcrib/mcp'
-import type { ClientPlace } from '../import/client-files.ts'
+import type { AccessToken } from '../access-token.ts'
+import { clientPlace } from '../client-place.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural } from '../text.ts'
-import type { AccessToken } from './access-token.ts'
 import { clientSnippets } from './client-snippets.ts'
 
 export interface Welcome {
   readonly url: string
+  /** Where the page is, with the token. */
+  readonly page: string
   readonly version: string
   readonly token: AccessToken | undefined
   readonly found: FoundConfig
@@ -17,18 +18,26 @@ export interface Welcome {
 }
 
 /** Shows a person where the gateway is, and what to put into a client's config. */
-export function showWelcome(terminal: Terminal, { url, version, token, found, isControlled }: Welcome): void {
+export function showWelcome(
+  terminal: Terminal,
+  { url, page, version, token, found, isControlled }: Welcome,
+): void {
   const { servers, files } = found.config
   const count = plural(Object.keys(servers).length, 'server')
   terminal.say(`${pc.bold(`Toolcrib ${version}`)} serves ${count} of ${files.join(', ')}`)
   terminal.print()
   terminal.print(`  URL    ${pc.cyan(url)}`)
+  terminal.print(`  Page   ${pc.cyan(page)}`)
   if (token === undefined)
     terminal.print(`  Token  ${pc.dim('none: any program on this machine may connect')}`)
   else terminal.print(`  Token  ${token.token}`)
   terminal.print()
-  const address = { url, token: token?.token, config: files.at(-1) ?? '' }
-  for (const { titles, text } of clientSnippets(address, placeOf(terminal))) {
+  const { command, args } = terminal.program
+  const doors = {
+    http: { kind: 'http', url, token: token?.token },
+    stdio: { kind: 'stdio', command, args: [...args, 'serve', '--stdio', '--config', files.at(-1) ?? ''] },
+  } as const
+  for (const { titles, text } of clientSnippets(doors, clientPlace(terminal))) {
     terminal.say(`For ${titles.join(', ')}:`)
     terminal.print()
     // Lines may be longer than the terminal: what is copied must not be broken.
@@ -39,8 +48,4 @@ export function showWelcome(terminal: Terminal, { url, version, token, found, is
     terminal.say(pc.dim('The token is shown once. --token-file FILE keeps one over restarts.'))
   const commands = '"toolcrib status", "toolcrib logs --follow" and "toolcrib stop" reach it'
   terminal.say(pc.dim(`Ctrl-C stops it.${isControlled ? ` In another terminal, ${commands}.` : ''}`))
-}
-
-function placeOf({ env, cwd }: Terminal): ClientPlace {
-  return { home: env.HOME || homedir(), platform: process.platform, env, cwd }
 }

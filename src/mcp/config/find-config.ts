@@ -1,6 +1,5 @@
+import { anyObject, anyText, checkOptions, type OptionRules, trueOrFalse } from '../../check-options.ts'
 import { ToolcribError } from '../../errors.ts'
-import { isRecord } from '../../json.ts'
-import { nearestName } from '../../nearest-name.ts'
 import { findProgram } from '../lock/find-program.ts'
 import { type LockLayer, lockInForce, lockPlaces, readLocks } from '../lock/lock-layers.ts'
 import { LockMemory } from '../lock/lock-memory.ts'
@@ -54,16 +53,15 @@ export interface FoundConfig {
   readonly warnings: readonly string[]
 }
 
-/** Every key of `FindOptions`. */
-export const FIND_KEYS: Record<keyof FindOptions, true> = {
-  cwd: true,
-  env: true,
-  path: true,
-  lockfilePath: true,
-  overrides: true,
-  optional: true,
-  lenient: true,
-  locked: true,
+export const FIND_RULES: OptionRules<FindOptions> = {
+  cwd: anyText,
+  env: anyObject,
+  path: anyText,
+  lockfilePath: anyText,
+  overrides: anyObject,
+  optional: trueOrFalse,
+  lenient: trueOrFalse,
+  locked: trueOrFalse,
 }
 
 /**
@@ -72,7 +70,7 @@ export const FIND_KEYS: Record<keyof FindOptions, true> = {
  * config, and an invalid lockfile.
  */
 export async function findConfig(options: FindOptions = {}): Promise<FoundConfig> {
-  checkOptionKeys(options, 'findConfig()', Object.keys(FIND_KEYS))
+  checkOptions('findConfig()', options, FIND_RULES)
   const { cwd = process.cwd(), env = process.env, path, overrides, lenient = false } = options
   const config = await loadConfig({
     cwd,
@@ -106,17 +104,6 @@ async function programsOf(
   return new Map(
     found.flatMap(([name, program]) => (program === undefined ? [] : [[name, program] as const])),
   )
-}
-
-/** Throws `config-invalid` when the options are not an object, and for an unknown key, with the nearest known one. */
-export function checkOptionKeys(options: unknown, what: string, known: readonly string[]): void {
-  if (!isRecord(options))
-    throw new ToolcribError('config-invalid', `${what} takes its options as an object, such as { cwd: '.' }`)
-  const unknown = Object.keys(options).find((key) => options[key] !== undefined && !known.includes(key))
-  if (unknown === undefined) return
-  const nearest = nearestName(unknown, known)
-  const step = nearest === undefined ? `it takes ${known.join(', ')}` : `did you mean "${nearest}"?`
-  throw new ToolcribError('config-invalid', `${what} has no option "${unknown}"; ${step}`)
 }
 
 function noConfig(): ToolcribError {

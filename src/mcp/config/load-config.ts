@@ -115,6 +115,14 @@ export function readConfig(data: unknown, options: ReadOptions = {}): Config {
   return { ...settingsOf(tools, profiles), servers: withoutDisabled(servers), ...originOf(layers) }
 }
 
+/** Reads only the servers of such config, and returns the enabled ones. */
+export function readServers(
+  data: Readonly<Record<string, unknown>>,
+  options: ReadOptions = {},
+): Readonly<Record<string, ServerConfig>> {
+  return withoutDisabled(readTables(data, options))
+}
+
 function settingsOf(table: ToolsTable, profiles: Layer['profiles']): Omit<Config, 'servers' | 'files'> {
   const { searcher, requireLock, ...tools } = table
   return {
@@ -144,29 +152,44 @@ interface Layer {
 /** Far more than anyone runs; a larger file was not written as a config. */
 const MAX_SERVERS = 2_000
 
-function readLayer(data: unknown, { env = {}, workspaceFolder, file, onBadServer }: ReadOptions): Layer {
+function readLayer(data: unknown, options: ReadOptions): Layer {
+  const { env = {}, workspaceFolder, file } = options
   const root = placeOf(file, [])
   if (!isRecord(data)) throw invalid(root, [], 'a config must be a table of keys')
   const variables = { env, workspaceFolder }
-  const servers: Record<string, ServerConfig> = {}
-  for (const key of SERVER_KEYS) {
-    if (data[key] === undefined) continue
-    if (!isRecord(data[key])) throw invalid(root, [key], `"${key}" must be a table of servers by name`)
-    const tables = Object.entries(data[key])
-    if (tables.length > MAX_SERVERS)
-      throw invalid(root, [key], `"${key}" holds ${tables.length} servers; the maximum is ${MAX_SERVERS}`)
-    for (const [name, table] of tables) {
-      const place = placeOf(file, [key, name])
-      const where = { place, isForeign: file?.format === 'json', ...variables }
-      define(servers, name, readOrReport(name, table, where, onBadServer))
-    }
-  }
+  const servers = readTables(data, options)
   const { settings, profiles: tables } = readRoot(data, root)
   const tools = data.tools === undefined ? {} : readTools(data.tools, placeOf(file, ['tools']), variables)
   const profiles: Record<string, Profile> = {}
   for (const [name, table] of Object.entries(tables))
     profiles[name] = readProfile(name, table, placeOf(file, ['profile', name]), variables)
   return { tools: overlayTools(settings, tools), servers, profiles }
+}
+
+/** The servers of a config, under any of the keys that hold them, including disabled ones. */
+function readTables(
+  data: Record<string, unknown>,
+  { env = {}, workspaceFolder, file, onBadServer }: ReadOptions,
+): Record<string, ServerConfig> {
+  const servers: Record<string, ServerConfig> = {}
+  for (const key of SERVER_KEYS) {
+    if (data[key] === undefined) continue
+    if (!isRecord(data[key]))
+      throw invalid(placeOf(file, []), [key], `"${key}" must be a table of servers by name`)
+    const tables = Object.entries(data[key])
+    if (tables.length > MAX_SERVERS)
+      throw invalid(
+        placeOf(file, []),
+        [key],
+        `"${key}" holds ${tables.length} servers; the maximum is ${MAX_SERVERS}`,
+      )
+    for (const [name, table] of tables) {
+      const place = placeOf(file, [key, name])
+      const where = { place, isForeign: file?.format === 'json', env, workspaceFolder }
+      define(servers, name, readOrReport(name, table, where, onBadServer))
+    }
+  }
+  return servers
 }
 
 function readOrReport(

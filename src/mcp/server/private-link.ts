@@ -1,12 +1,12 @@
 import { describeError } from '../../errors.ts'
+import { Deadline, isTooLate } from '../../time.ts'
 import type { Connection } from '../connection/connection.ts'
-import { Deadline, isTooLate } from '../connection/deadline.ts'
 import type { ClientOptions } from '../connection/server-messages.ts'
 import { type ConnectionKeeper, ConnectionWatch } from './connection-watch.ts'
+import type { ServerState } from './managed-server.ts'
 import type { ServerCatalogue } from './server-catalogue.ts'
 import type { ServerContext } from './server-context.ts'
 import { IDLE_MS } from './server-link.ts'
-import type { ServerState } from './server-state.ts'
 
 /**
  * One session's private connection to a server: a process or an HTTP session that is not shared. Opens with the

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parameterTexts } from './parameter-texts.ts'
+import { parameterTexts } from './listing-terms.ts'
 
 describe('parameterTexts', () => {
   it('collects names, descriptions and allowed values, nested ones too', () => {

@@ -1,5 +1,5 @@
-import { fieldsOf, IMPACT_MASK, LISTING_SHIFT, SATURATION } from './posting.ts'
-import type { PostingLists } from './posting-lists.ts'
+import type { PostingLists } from './vocabulary.ts'
+import { fieldsOf, IMPACT_MASK, LISTING_SHIFT, SATURATION } from './vocabulary.ts'
 
 /** One stem of a query. */
 export interface Term {

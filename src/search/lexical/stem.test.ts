@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { stem } from './stem.ts'
+import { stem } from './text-words.ts'
 
 it.each([
   [['connect', 'connected', 'connecting', 'connection', 'connections'], 'connect'],

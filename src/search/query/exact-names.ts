@@ -1,5 +1,5 @@
 import type { Listing } from '../../tool.ts'
-import { HASH_SEED, hashed } from '../vectors/text-hash.ts'
+import { HASH_SEED, hashed } from '../lexical/text-words.ts'
 import { type Query, readPart } from './query.ts'
 
 /**

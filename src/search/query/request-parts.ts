@@ -1,4 +1,4 @@
-import { STOP_WORDS } from '../lexical/stop-words.ts'
+import { STOP_WORDS } from '../lexical/text-words.ts'
 
 /** Minimum words, besides stop words, for a part to have a meaning of its own. */
 const MIN_TELLING_WORDS = 3

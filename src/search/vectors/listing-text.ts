@@ -1,6 +1,6 @@
 import { splitName, withoutHidden } from '../../names.ts'
 import type { Listing } from '../../tool.ts'
-import { parameterTexts } from '../lexical/parameter-texts.ts'
+import { parameterTexts } from '../lexical/listing-terms.ts'
 
 /** Further characters are ignored: longer texts gain nothing, and a description starts with its main point. */
 const MAX_NAME_CHARACTERS = 256

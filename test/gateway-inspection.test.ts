@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import { connectClient, openGateway } from './gateway.fixture.ts'
+import { HOSTILE_SERVER, script } from './mcp/reference-servers.fixture.ts'
+
+const PLAIN = script(HOSTILE_SERVER)
+const TOKEN = 'ada-has-a-long-token'
+
+describe('what the gateway shows to an inspector', () => {
+  it('lists clients of both eras with what they did, and no session id', async () => {
+    const { gateway } = await openGateway(
+      { plain: PLAIN },
+      { tokens: [{ token: TOKEN, name: 'ada' }], mode: 'full', now: () => 5_000 },
+    )
+    const legacy = await connectClient(gateway, { era: 'legacy', token: TOKEN })
+    const modern = await connectClient(gateway, { era: 'modern', token: TOKEN })
+    await legacy.callTool({ name: 'plain__pid', arguments: {} })
+    await legacy.callTool({ name: 'plain__error', arguments: {} }).catch(() => {})
+    await modern.listTools()
+    const facts = { token: 'ada', profile: undefined, transport: 'http', since: 5_000, lastSeenAt: 5_000 }
+    expect(gateway.clients()).toEqual([
+      {
+        ...facts,
+        id: 'client-1',
+        name: 'legacy client',
+        version: '1',
+        era: 'legacy',
+        requests: 2,
+        calls: 2,
+        failedCalls: 1,
+      },
+      {
+        ...facts,
+        id: 'client-2',
+        name: 'modern client',
+        version: '1',
+        era: 'modern',
+        requests: 1,
+        calls: 0,
+        failedCalls: 0,
+      },
+    ])
+  })
+
+  it('has metrics as values', async () => {
+    const { gateway } = await openGateway({ plain: PLAIN }, { mode: 'full' })
+    const client = await connectClient(gateway)
+    await client.callTool({ name: 'plain__pid', arguments: {} })
+    const byName = new Map(gateway.metrics().map((metric) => [metric.name, metric]))
+    expect(byName.get('toolcrib_calls_total')).toMatchObject({
+      type: 'counter',
+      series: [{ labels: { server: 'plain', profile: '', outcome: 'ok' }, value: 1 }],
+    })
+    const [latency] = byName.get('toolcrib_call_duration_seconds')?.series ?? []
+    expect(latency).toMatchObject({ value: 1, labels: { server: 'plain' } })
+    expect(latency?.buckets?.at(-1)).toEqual({ atMost: Number.POSITIVE_INFINITY, count: 1 })
+  })
+
+  it('checks requests of handlers that are mounted beside it', async () => {
+    const { gateway } = await openGateway(
+      { plain: PLAIN },
+      { tokens: [{ token: TOKEN, name: 'ada' }], hosts: ['localhost'] },
+    )
+    const check = async (headers: Record<string, string>, url = 'http://localhost:7117/api') => {
+      const checked = await gateway.access.check(new Request(url, { headers }))
+      return checked instanceof Response ? checked.status : checked.name
+    }
+    const authorization = `Bearer ${TOKEN}`
+    expect(await check({ authorization })).toBe('ada')
+    expect(await check({})).toBe(401)
+    expect(await check({ authorization: `${authorization}x` })).toBe(401)
+    expect(await check({ authorization }, 'http://evil.example/api')).toBe(403)
+    expect(await check({ authorization, origin: 'null' })).toBe(403)
+    expect(await check({ authorization, origin: 'http://localhost:7117' })).toBe('ada')
+    const page = (host: string) => gateway.access.checkAddress(new Request(`http://${host}/`))
+    expect(page('localhost')).toBeUndefined()
+    expect(page('evil.example')?.status).toBe(403)
+  })
+})
