@@ -20,10 +20,16 @@ import type { ToolCall, ToolDefinition, ToolResult } from '../tool.ts'
 import type { Candidate } from './activations.ts'
 import type { Checkout } from './checkout.ts'
 import type { Onlooker } from './explain-tool.ts'
-import { FirstRequest, type SessionViewpoint } from './first-request.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
-import { buildSurface, type Strategy, type Surface, type SurfaceParts } from './surface.ts'
+import {
+  buildSurface,
+  FirstRequest,
+  type SessionViewpoint,
+  type Strategy,
+  type Surface,
+  type SurfaceParts,
+} from './surface.ts'
 
 /** What a turn is made of. */
 export interface TurnOptions {
