@@ -172,7 +172,7 @@ export const BACKEND_RULES: OptionRules<CapabilityBackends> = {
   attachments: aBackend,
 }
 
-/** Throws `config-invalid` for an unknown capability or a value out of range: it would be granted in another way than meant. */
+/** Throws `config-invalid` for an unknown capability or a value out of range. */
 export function checkCapabilityRequest(tool: string, request: unknown): void {
   checkOptions<CapabilityRequest>(`the capabilities of "${tool}"`, request, CAPABILITY_RULES)
 }

@@ -9,7 +9,7 @@ import {
 import { type Clock, readClock } from '../time.ts'
 
 /**
- * Where the full text of a trimmed result rests, under a handle. A session reads only what it put there itself;
+ * Keeps the full text of a trimmed result under a handle. A session reads only what it put there itself;
  * entries expire.
  */
 export interface Spill {

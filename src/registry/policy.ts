@@ -82,10 +82,10 @@ function checkLists(lists: Record<string, unknown>, what: string): void {
   for (const [key, list] of Object.entries(lists)) checkNames(list, `${what}.${key}`)
 }
 
-/** Throws `config-invalid` for anything but a list of names and globs; absent is fine. */
+/** Throws `config-invalid` for anything but an array of names and globs; undefined is accepted. */
 export function checkNames(list: unknown, what: string): void {
   if (list === undefined || (Array.isArray(list) && list.every((name) => typeof name === 'string'))) return
-  throw new ToolcribError('config-invalid', `${what} must be a list of names, such as ["mcp__github__*"]`)
+  throw new ToolcribError('config-invalid', `${what} must be an array of names, such as ["mcp__github__*"]`)
 }
 
 export function compilePolicy(gates: Gates): CompiledPolicy {
@@ -180,7 +180,7 @@ function denyAll(reason: string): CompiledPolicy {
   }
 }
 
-/** Whether a name is on a list of names and globs; undefined when there is no list. */
+/** Returns the test whether a list of names and globs contains a name; undefined without a list. */
 export function matcher(patterns: readonly string[] | undefined): ((name: string) => boolean) | undefined {
   if (patterns === undefined) return undefined
   const names = new Set(patterns.filter((pattern) => !pattern.includes('*')))

@@ -337,7 +337,7 @@ function listOf(names: unknown, method: string): readonly string[] {
   if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names
   throw new ToolcribError(
     'config-invalid',
-    `${method}() takes a list of tool names, such as ["mcp__github__search"]`,
+    `${method}() takes an array of tool names, such as ["mcp__github__search"]`,
   )
 }
 

@@ -86,7 +86,7 @@ export function isForkId(id: string): boolean {
   return /\/\d+$/.test(id)
 }
 
-// Not a signature: whoever computes it anew can write any state. It keeps a fork from being opened without its limits by
+// Not a signature: anyone can compute it for a state of their own. It keeps a fork from being opened without its limits by
 // mistake, or by an edit that leaves the seal as it was.
 function sealOf(id: string, allowlists: readonly (readonly string[])[]): string {
   return hashText(JSON.stringify(['allowlists', id, allowlists]))
