@@ -4,17 +4,15 @@ export type { Finding, FindingKind, Severity } from '../finding.ts'
 export type { Deadline, Schedule } from '../time.ts'
 export type { StartFailure } from './cache/start-failures.ts'
 export { type FindOptions, type FoundConfig, findConfig } from './config/find-config.ts'
+export type { Profile } from './config/load-config.ts'
 export {
   type Config,
   type ConfigLayer,
-  type Environment,
   type LoadOptions,
   loadConfig,
-  type ReadOptions,
   readConfig,
 } from './config/load-config.ts'
-export type { Profile } from './config/profile-config.ts'
-export type { ServerConfig } from './config/server-config.ts'
+export type { Environment, ReadOptions, ServerConfig } from './config/server-config.ts'
 export type { SearcherChoice, ToolsConfig } from './config/tools-config.ts'
 export { configDirectory } from './config/user-folders.ts'
 export { type WatchOptions, watchConfig } from './config/watch-config.ts'

@@ -5,7 +5,8 @@ import { type LockLayer, lockInForce, lockPlaces, readLocks } from '../lock/lock
 import { LockMemory } from '../lock/lock-memory.ts'
 import type { Lockfile } from '../lock/lockfile.ts'
 import { lockfilePath } from '../lock/lockfile-file.ts'
-import { type Config, type Environment, loadConfig } from './load-config.ts'
+import { type Config, loadConfig } from './load-config.ts'
+import type { Environment } from './server-config.ts'
 
 /** Where to look for config and lockfiles. Every option has a default. */
 export interface FindOptions {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isRecord } from '../../json.ts'
 import { makeFolder } from '../../store/files/make-folder.ts'
 import { writeWhole } from '../../store/files/write-whole.ts'
-import type { Environment } from '../config/load-config.ts'
+import type { Environment } from '../config/server-config.ts'
 import { stateDirectory } from '../config/user-folders.ts'
 import type { LockLayer } from './lock-layers.ts'
 
