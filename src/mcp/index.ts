@@ -45,6 +45,7 @@ export {
   type Lockfile,
   lockServers,
   type ObservedServer,
+  type ProgramChange,
 } from './lock/lockfile.ts'
 export { lockfilePath, readLockfile, writeLockfile } from './lock/lockfile-file.ts'
 export { literalSecrets, type ServerCommand } from './lock/server-command.ts'

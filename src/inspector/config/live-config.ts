@@ -104,7 +104,8 @@ export class LiveConfig {
     const { cwd, env } = this.#source.find
     const { servers } = this.#source.opened
     const place = { ...(cwd === undefined ? {} : { cwd }), ...(env === undefined ? {} : { env }) }
-    return observeServers({ config: this.#found.config, servers }, place)
+    const { config, lockfile } = this.#found
+    return observeServers({ config, lockfile, servers }, place)
   }
 
   /** The file that defines a server: the last one that names it. */
