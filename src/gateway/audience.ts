@@ -25,8 +25,9 @@ const CHANGES = [
 ]
 /** Changes come in bursts, a server's whole list at once. */
 const SETTLE_MS = 100
-/** Long enough for a server's list to be read again. */
+/** Usually long enough for a server's list to be read again. A slower server is waited for several times as long. */
 const ANNOUNCED_MS = 700
+const MAX_WAITS = 5
 
 interface Seen {
   /** What was on the list that the client fetched; undefined when it never did. */
@@ -40,12 +41,15 @@ export class Audience {
   readonly #unsubscribe: () => void
   readonly #attendees = new Map<Attendee, Seen>()
   readonly #pending = new Map<string, () => void>()
+  /** Servers whose list was read since they last announced a change. */
+  readonly #synced = new Set<string>()
   #sequence = 0
 
   constructor(registry: ToolRegistry, schedule: Schedule) {
     this.#schedule = schedule
-    this.#unsubscribe = registry.subscribe(({ type }) => {
-      if (CHANGES.includes(type)) this.#soon(TOOLS_CHANGED, () => this.#toolsChanged())
+    this.#unsubscribe = registry.subscribe((event) => {
+      if (event.type === 'server-synced') this.#synced.add(event.server)
+      if (CHANGES.includes(event.type)) this.#soon(TOOLS_CHANGED, () => this.#toolsChanged())
     })
   }
 
@@ -94,8 +98,16 @@ export class Audience {
    * anyway, because the server announced a change.
    */
   #announced(server: string): void {
-    const since = this.#sequence
+    this.#synced.delete(server)
+    this.#tellAfterSync(server, this.#sequence, MAX_WAITS)
+  }
+
+  #tellAfterSync(server: string, since: number, waits: number): void {
     this.#after(ANNOUNCED_MS, `${server} ${TOOLS_CHANGED}`, () => {
+      if (!this.#synced.has(server) && waits > 0) {
+        this.#tellAfterSync(server, since, waits - 1)
+        return
+      }
       for (const [attendee, seen] of this.#attendees) {
         const isTold = seen.toldAt > since || seen.fingerprint === undefined
         if (isTold || !attendee.view.permitsServer(server) || attendee.surface().deferredCount > 0) continue

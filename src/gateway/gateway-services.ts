@@ -1,4 +1,4 @@
-import type { Session } from 'toolcrib'
+import type { Session, Surface } from 'toolcrib'
 import type { Schedule } from 'toolcrib/mcp'
 import { type Store, type WatchedStore, watchStore } from 'toolcrib/stores'
 import { version } from '../../package.json'
@@ -10,7 +10,9 @@ import { ConnectedClients } from './connected-clients.ts'
 import { EventStreams } from './event-streams.ts'
 import type { Exchange, HttpHeaders } from './exchange.ts'
 import { ExpiringStore } from './expiring-store.ts'
+import { GatewayLog } from './gateway-log.ts'
 import { DEFAULT_LIMITS, type GatewayOptions, type Limits } from './gateway-options.ts'
+import { instructionsFor } from './instructions.ts'
 import { ClientLoad, ServerLoad } from './load-limits.ts'
 import { Metrics } from './metrics.ts'
 import { ModernCalls } from './modern-calls.ts'
@@ -45,6 +47,7 @@ export class GatewayServices {
   readonly now: () => number
   readonly schedule: Schedule
   readonly newId: () => string
+  readonly log: GatewayLog
   readonly clients: ConnectedClients
   readonly streams: EventStreams
   readonly requests: ClientRequests
@@ -77,6 +80,7 @@ export class GatewayServices {
     this.newId = options.newId ?? (() => crypto.randomUUID())
     const store = options.store && watched(options.store, { clock: this.now, schedule: this.schedule })
     this.store = store
+    this.log = new GatewayLog(options)
     this.clients = new ConnectedClients(this.now)
     this.streams = new EventStreams(this.schedule)
     this.connections = new PrivateConnections(servers, () => this.#listener())
@@ -187,10 +191,20 @@ export class GatewayServices {
     return known
   }
 
-  /** How the gateway presents itself to clients of a view. */
-  describe(view: View): GatewayDescription {
-    const info = this.options.serverInfo ?? { name: 'toolcrib', version }
-    return { info, capabilities: this.capabilities(view), instructions: undefined }
+  /** The name and version that clients see. */
+  get info(): GatewayDescription['info'] {
+    return this.options.serverInfo ?? { name: 'toolcrib', version }
+  }
+
+  /** How the gateway presents itself to clients of a view that see this surface. */
+  describe(view: View, { deferredCount }: Pick<Surface, 'deferredCount'>): GatewayDescription {
+    const { servers, instructions } = this.options
+    const isSearching = deferredCount > 0
+    return {
+      info: this.info,
+      capabilities: this.capabilities(view),
+      instructions: instructionsFor(view, { servers, instructions, isSearching }),
+    }
   }
 
   /** The reply to a POST of a client. */
@@ -237,11 +251,7 @@ export class GatewayServices {
   }
 
   warn(warning: string): void {
-    try {
-      this.options.onWarning?.(warning)
-    } catch {
-      // A listener that fails must not break the work it reports on.
-    }
+    this.log.warn(warning)
   }
 
   /** Gives up calls that wait for their client, and waits for the others, for a while. */

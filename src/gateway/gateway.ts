@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ClientOptions } from 'toolcrib/mcp'
 import { Access } from './access.ts'
 import type { ConnectedClient } from './connected-clients.ts'
+import type { Exchange } from './exchange.ts'
 import { FetchExchange } from './fetch-exchange.ts'
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts'
 import { GatewayServices } from './gateway-services.ts'
@@ -88,9 +89,10 @@ class OpenGateway implements Gateway {
 
   async fetch(request: Request): Promise<Response> {
     const exchange = new FetchExchange(request)
+    const startedAt = this.#services.now()
     void this.#http.handle(exchange)
     const response = await exchange.response
-    this.#services.metrics.answered(routeOf(exchange.path), response.status)
+    this.#answered(exchange, response.status, startedAt)
     return response
   }
 
@@ -134,6 +136,13 @@ class OpenGateway implements Gateway {
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
+  }
+
+  #answered({ method, path }: Exchange, status: number, startedAt: number): void {
+    const { metrics, log, now } = this.#services
+    const route = routeOf(path)
+    metrics.answered(route, status)
+    if (!log.isSilent) log.info('request', { method, route, status, ms: now() - startedAt })
   }
 
   async #close(): Promise<void> {

@@ -28,7 +28,7 @@ export class View {
 
   /** How the profile shows what was found; undefined when it does not say. */
   get activation(): Activation | undefined {
-    return undefined
+    return this.#settings.activate
   }
 
   /** Whether anything of a server may be seen here. */

@@ -2,7 +2,7 @@ import { isAbsolute, join } from 'node:path'
 import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { type ConfigFile, MAX_CONFIG_BYTES, parseConfigFile, tooLarge } from './config-file.ts'
-import { type Profile, readProfile } from './profile-config.ts'
+import { checkProfiles, type Profile, readProfile } from './profile-config.ts'
 import { readLimitedFile } from './read-limited-file.ts'
 import { type Fields, invalid, type Place, readTable } from './read-table.ts'
 import { asRead, readServer, type ServerConfig, type ServerPlace } from './server-config.ts'
@@ -89,6 +89,7 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   ]
   const servers = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.servers)))
   const profiles = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.profiles)))
+  checkProfiles(profiles, Object.keys(servers))
   return {
     ...settingsOf(tools.reduce(overlayTools), profiles),
     servers: withoutDisabled(servers),
@@ -111,6 +112,7 @@ export interface ReadOptions {
 /** Reads config that is already parsed: `mcpServers`, `servers` or `server` by name, `tools`, and `profile` by name. */
 export function readConfig(data: unknown, options: ReadOptions = {}): Config {
   const { tools, servers, profiles } = readLayer(data, options)
+  checkProfiles(profiles, Object.keys(servers))
   const layers = options.file ? [{ file: options.file.path, servers }] : []
   return { ...settingsOf(tools, profiles), servers: withoutDisabled(servers), ...originOf(layers) }
 }

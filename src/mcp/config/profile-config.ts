@@ -1,3 +1,5 @@
+import { ToolcribError } from '../../errors.ts'
+import { nearestName } from '../../nearest-name.ts'
 import type { Mode } from '../../registry/mode.ts'
 import type { Variables } from './expand-variables.ts'
 import { type Fields, fillTable, invalid, type Place, readTable } from './read-table.ts'
@@ -11,6 +13,8 @@ export interface Profile {
   readonly deny?: readonly string[]
   readonly pinned?: readonly string[]
   readonly mode?: Mode
+  /** For older clients. list: tools that a search found appear in their list; doors (default): the list stays the same. */
+  readonly activate?: 'doors' | 'list'
 }
 
 const FIELDS = {
@@ -19,6 +23,7 @@ const FIELDS = {
   deny: 'texts',
   pinned: 'texts',
   mode: { oneOf: ['full', 'lazy', 'auto'] },
+  activate: { oneOf: ['doors', 'list'] },
 } as const satisfies Fields
 
 /** The profile name is part of a URL, `/mcp/<profile>`. */
@@ -31,4 +36,22 @@ export function readProfile(name: string, table: unknown, place: Place, variable
   const { values, faults } = fillTable(readTable(table, FIELDS, place), FIELDS, place, variables)
   if (faults.length > 0) throw invalid(place, [], faults.join('; '))
   return values
+}
+
+/** Throws `config-invalid` for a profile that names a server that is not configured. Globs may match nothing. */
+export function checkProfiles(
+  profiles: Readonly<Record<string, Profile>>,
+  configured: readonly string[],
+): void {
+  for (const [profile, { servers = [] }] of Object.entries(profiles)) {
+    const unknown = servers.find((server) => !server.includes('*') && !configured.includes(server))
+    if (unknown === undefined) continue
+    const nearest = nearestName(unknown, configured)
+    const hint =
+      nearest === undefined ? `there are ${configured.join(', ') || 'none'}` : `did you mean "${nearest}"?`
+    throw new ToolcribError(
+      'config-invalid',
+      `profile "${profile}" names an unknown server "${unknown}"; ${hint}`,
+    )
+  }
 }
