@@ -5,7 +5,7 @@ import { version } from '../../package.json'
 import { AskingServers } from './asking-servers.ts'
 import { Audience } from './audience.ts'
 import type { ClientLine, Json } from './client-line.ts'
-import { ClientRequests, type ClientScene } from './client-requests.ts'
+import { ClientRequests } from './client-requests.ts'
 import { ConnectedClients } from './connected-clients.ts'
 import { EventStreams } from './event-streams.ts'
 import type { Exchange, HttpHeaders } from './exchange.ts'
@@ -26,7 +26,7 @@ import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
 import { ServerLists } from './server-lists.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { ToolCalls } from './tool-calls.ts'
+import { type CallScene, ToolCalls } from './tool-calls.ts'
 import { ToolList } from './tool-list.ts'
 import { ToolNames } from './tool-names.ts'
 import { Traffic } from './traffic.ts'
@@ -92,7 +92,12 @@ export class GatewayServices {
     const lists = new ServerLists(servers, (warning) => this.warn(warning))
     this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
     const tools = new ToolList(registry, servers, this)
-    this.requests = new ClientRequests(tools, new ToolCalls(registry, upstream), this.offers, this.load)
+    this.requests = new ClientRequests(
+      tools,
+      new ToolCalls(options, upstream, this.limits),
+      this.offers,
+      this.load,
+    )
     this.audience = new Audience(registry, this.schedule)
     this.subscriptions = new Subscriptions(servers)
     const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
@@ -149,7 +154,7 @@ export class GatewayServices {
   }
 
   /** What a client of this view and session works with now. */
-  scene(view: View, session: Session): ClientScene {
+  scene(view: View, session: Session): CallScene {
     const services = this
     return {
       view,
