@@ -32,10 +32,10 @@ const MAX_WAITS = 5
 interface Seen {
   /** What was on the list that the client fetched; undefined when it never did. */
   fingerprint: string | undefined
-  toldAt: number
+  notifiedAt: number
 }
 
-/** Tells clients about changed lists, once for each burst, and only those whose list did change. */
+/** Notifies clients of changed lists, once per burst, and only those whose list did change. */
 export class Audience {
   readonly #schedule: Schedule
   readonly #unsubscribe: () => void
@@ -53,9 +53,9 @@ export class Audience {
     })
   }
 
-  /** Tells this one from now on; returns how to stop. */
+  /** Notifies this client from now on; returns how to stop. */
   add(attendee: Attendee): () => void {
-    this.#attendees.set(attendee, { fingerprint: undefined, toldAt: 0 })
+    this.#attendees.set(attendee, { fingerprint: undefined, notifiedAt: 0 })
     return () => void this.#attendees.delete(attendee)
   }
 
@@ -65,15 +65,15 @@ export class Audience {
     if (seen) seen.fingerprint = attendee.surface().fingerprint
   }
 
-  /** Tells one client, if it sees other tools than when it last listed them. */
+  /** Notifies one client if it sees other tools than when it last listed them. */
   recheck(attendee: Attendee): void {
     const seen = this.#attendees.get(attendee)
-    // Whoever never listed tools has nothing that could be out of date.
+    // A client that never listed tools has nothing that could be out of date.
     if (!seen || seen.fingerprint === undefined) return
     const fingerprint = attendee.surface().fingerprint
     if (fingerprint === seen.fingerprint) return
     seen.fingerprint = fingerprint
-    seen.toldAt = ++this.#sequence
+    seen.notifiedAt = ++this.#sequence
     attendee.changed(TOOLS_CHANGED)
   }
 
@@ -109,8 +109,9 @@ export class Audience {
         return
       }
       for (const [attendee, seen] of this.#attendees) {
-        const isTold = seen.toldAt > since || seen.fingerprint === undefined
-        if (isTold || !attendee.view.permitsServer(server) || attendee.surface().deferredCount > 0) continue
+        const isNotified = seen.notifiedAt > since || seen.fingerprint === undefined
+        if (isNotified || !attendee.view.permitsServer(server) || attendee.surface().deferredCount > 0)
+          continue
         attendee.changed(TOOLS_CHANGED)
       }
     })

@@ -9,7 +9,6 @@ import { ClientRequests } from './client-requests.ts'
 import { ConnectedClients } from './connected-clients.ts'
 import { EventStreams } from './event-streams.ts'
 import type { Exchange, HttpHeaders } from './exchange.ts'
-import { ExpiringStore } from './expiring-store.ts'
 import { GatewayLog } from './gateway-log.ts'
 import { DEFAULT_LIMITS, type GatewayOptions, type Limits } from './gateway-options.ts'
 import { instructionsFor } from './instructions.ts'
@@ -25,6 +24,7 @@ import { Replicas } from './replicas.ts'
 import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
 import { ServerLists } from './server-lists.ts'
+import { ExpiringStore } from './session-records.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { type CallScene, ToolCalls } from './tool-calls.ts'
 import { ToolList } from './tool-list.ts'
@@ -40,7 +40,7 @@ export interface GatewayDescription {
   readonly instructions: string | undefined
 }
 
-/** What all clients of a gateway share, whichever way they came in. */
+/** The services that all clients of a gateway share, over HTTP and stdio. */
 export class GatewayServices {
   readonly options: GatewayOptions
   readonly limits: Limits
@@ -59,7 +59,7 @@ export class GatewayServices {
   readonly audience: Audience
   readonly metrics: Metrics
   readonly subscriptions: Subscriptions
-  /** The store of the options, with a bound on how long it may hold anyone up. */
+  /** The store of the options, with a limit on how long its operations may block. */
   readonly store: WatchedStore | undefined
   /** The other replicas of this gateway, where there are any. */
   readonly replicas: Replicas | undefined
@@ -133,7 +133,7 @@ export class GatewayServices {
     }
   }
 
-  /** What tools are called now. */
+  /** The current names of tools. */
   get names(): ToolNames {
     this.#names ??= new ToolNames(this.options.registry, this.options.names ?? 'prefixed')
     return this.#names
@@ -153,7 +153,7 @@ export class GatewayServices {
     return view
   }
 
-  /** What a client of this view and session works with now. */
+  /** The view, session and names that requests of a client work with. */
   scene(view: View, session: Session): CallScene {
     const services = this
     return {
@@ -238,7 +238,7 @@ export class GatewayServices {
     }
   }
 
-  /** Tells servers that a client's roots changed, over the connections that belong to it. */
+  /** Notifies servers, over the connections of this client, that its roots changed. */
   rootsChanged(line: ClientLine): void {
     for (const { server } of this.options.servers.status())
       void this.connections.notify(line, server, 'notifications/roots/list_changed')

@@ -21,7 +21,7 @@ export interface Gateway {
   fetch(request: Request): Promise<Response>
   /**
    * Answers a request of `node:http`, like `fetch` and faster. Returns false, and does nothing, when the gateway has no
-   * route for its path: whatever is mounted beside the gateway answers then.
+   * route for its path, so that a handler mounted beside the gateway can answer.
    */
   handle(request: IncomingMessage, response: ServerResponse): boolean
   /**
@@ -31,13 +31,13 @@ export interface Gateway {
   serveStdio(options?: StdioOptions): StdioDoor
   /** Checks the Host, Origin and token of a request, for handlers that are mounted beside the gateway. */
   readonly access: Access
-  /** How the gateway is doing. */
+  /** The current state and load. */
   status(): GatewayStatus
   /** Who uses the gateway: sessions of older clients, clients over stdio, and modern clients of the last ten minutes. */
   clients(): readonly ConnectedClient[]
   /** What `/metrics` shows, as values. */
   metrics(): readonly MetricValues[]
-  /** Tells the other replicas that the config or a lockfile has changed, so that they read theirs again. */
+  /** Notifies the other replicas that the config or a lockfile changed, so that they reload theirs. */
   announceReload(): void
   /**
    * Takes no more requests, waits for calls that are under way, and ends every session. The registry and the servers stay

@@ -18,7 +18,7 @@ const HEADER_MISMATCH = -32_020
 
 /**
  * Serves clients of the modern era over HTTP, for one token and profile. Requests for tools, prompts and resources are
- * answered here; the SDK's handler answers all others, and those that deviate from the protocol.
+ * handled here; the SDK's handler takes all others, and those that deviate from the protocol.
  */
 export class ModernDoor {
   readonly #services: GatewayServices

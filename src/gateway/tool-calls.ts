@@ -19,8 +19,8 @@ export interface CallScene {
 }
 
 /**
- * Calls of tools. Each goes through the session, for its policy, its hooks, its events and the check of its arguments,
- * and then to its server as a request; what the server answers reaches the client as it came.
+ * Runs calls of tools. Each passes the policy, hooks, events and argument check of its session, then goes to its server
+ * as a request. The client receives the server's response unchanged.
  */
 export class ToolCalls {
   readonly #registry: ToolRegistry
@@ -40,7 +40,7 @@ export class ToolCalls {
     this.#limits = limits
   }
 
-  /** The result of `tools/call`. Throws an `RpcError` for what the protocol answers with an error. */
+  /** Returns the result of `tools/call`. Throws an `RpcError` for errors of the protocol. */
   async call(params: Json, scene: CallScene, line: ClientLine): Promise<Json> {
     const { name, arguments: args, ...rest } = params
     if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, 'tools/call needs the name of a tool')
@@ -108,7 +108,7 @@ export class ToolCalls {
   }
 }
 
-/** A call that reached its server: what the server answered, and what the session makes of that. */
+/** A call that reached its server: the server's response, and the session's view of it. */
 class SentCall {
   outcome: Answered | undefined
   readonly #upstream: Upstream
@@ -139,7 +139,7 @@ class SentCall {
   }
 }
 
-/** What a server answered, beside the summary of it that hooks, events and reducers of the registry see. */
+/** A server's response, and the summary of it that hooks, events and reducers of the registry see. */
 class Answered {
   readonly summary: ToolResult
   readonly #kept: { readonly raw: Json } | { readonly error: ServerError | RpcError }
@@ -152,7 +152,7 @@ class Answered {
     this.summary = summary
   }
 
-  /** The answer as it came, unless the host's hooks, reducers or secrets changed its summary on the way. */
+  /** The response unchanged, unless hooks, reducers or masked secrets of the host changed its summary. */
   answer(result: ToolResult): Json {
     if (textOf(result) !== textOf(this.summary) || result.structured !== this.summary.structured)
       return toCallResult(result)
@@ -199,10 +199,10 @@ function notReadOnly(name: string | undefined, isKnown: boolean): string {
   return `"${name.slice(0, 200)}" does not say that it only reads; call it with call_tool. Nothing was run.`
 }
 
-/** Where the answers of search tools hold names. */
+/** The fields of search results that contain names. */
 const LISTS_OF_NAMES = ['activated', 'evicted', 'suggestions', 'already_visible']
 
-/** The answer of a search tool with the names that clients are shown, and with the door for each tool it found. */
+/** A search result with the names that clients see, and with the door for each tool found. */
 function renameTools(
   result: ToolResult,
   names: ToolNames,
