@@ -345,7 +345,7 @@ describe('cached tools', () => {
   }
 
   it('are used, so that no server is started again', async () => {
-    expect((await toolcrib('search', 'rain')).stdout).toContain('mcp__weather__get_rain')
+    expect((await toolcrib('search', 'rain')).stdout).toContain('weather.get_rain')
     expect(wasStarted()).toBe(true)
     forgetStart()
     for (const command of commands) expect((await toolcrib(...command)).status).toBe(0)
@@ -376,7 +376,7 @@ describe('cached tools', () => {
     expect(wasStarted()).toBe(true)
   })
 
-  it.each([['doctor'], ['lock'], ['diff'], ['approve', '--all'], ['call', 'get_rain', '-']])(
+  it.each([['doctor'], ['lock'], ['diff'], ['approve', '--all', '--yes']])(
     'are not used by %s, which updates them for the others',
     async (...command) => {
       await toolcrib('lock')
