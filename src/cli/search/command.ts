@@ -24,7 +24,7 @@ export function searchCommand(terminal: Terminal): Command {
 const HELP = `
 Examples:
   toolcrib search read a file
-  toolcrib search '+github issues -delete'     a required word, and an excluded one
+  toolcrib search '+github issues -delete'     with a word, without another
   toolcrib search 'server:files write'         one server
   toolcrib search 'select:files.read_file'
   toolcrib search '/^list_/' --limit 20        a regular expression
