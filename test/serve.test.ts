@@ -201,7 +201,7 @@ describe('toolcrib serve', () => {
       [['--no-token', '--host', '0.0.0.0'], '--no-token is for loopback addresses'],
       [['--token', 'short'], 'at least 16 characters'],
       [['--profile', 'nobody'], 'there is no profile "nobody"; the config has none'],
-      [['--store', 'disk'], '--store is "disk"; it must be file: and a folder'],
+      [['--store', 'disk'], '--store is "disk"; it must be file: and a folder, or redis://'],
       [['--port', '70000'], 'from 0 to 65535'],
     ] as const) {
       const refused = await toolcrib('serve', '--port', '0', ...flags)

@@ -1,10 +1,10 @@
 import type { Session, Surface } from 'toolcrib'
-import type { Principal } from './access.ts'
 import type { Attendee } from './audience.ts'
 import type { Json, RequestWire } from './client-line.ts'
 import type { ClientRecord } from './connected-clients.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { LegacyLine } from './legacy-line.ts'
+import type { Principal } from './principal.ts'
 import { RpcError } from './rpc-error.ts'
 import { isJson } from './upstream.ts'
 import type { Activation, View } from './view.ts'
@@ -95,6 +95,11 @@ export class LegacyClient implements Attendee {
     this.#watched.clear()
     await this.#services.connections.closeOwner(this.id)
     await this.#services.closeSession(this.#session)
+  }
+
+  /** Takes over what other replicas changed, and writes what the store has lost. */
+  refresh(): Promise<void> {
+    return this.#session.refresh()
   }
 
   async #answer(method: string, params: Json, wire: RequestWire): Promise<Json> {

@@ -46,6 +46,7 @@ export class LegacyDoor implements RelayTarget {
     if (!session) return
     await session.close()
     await this.#records.remove(session.id)
+    await this.#services.forgetSession(session.id)
     this.#services.replicas?.ended(session.id)
     exchange.respond(200, {})
   }
@@ -65,6 +66,11 @@ export class LegacyDoor implements RelayTarget {
   async take(id: string, message: Json): Promise<void> {
     const session = await this.#sessions.get(id)
     session?.take(message)
+  }
+
+  async rewrite(): Promise<void> {
+    await this.#records.rewrite()
+    for (const session of [...this.#sessions.values()]) await (await session).refresh()
   }
 
   async ended(id: string): Promise<void> {

@@ -56,7 +56,7 @@ export class LegacySession {
     initialize: Json,
   ): Promise<LegacySession> {
     const { view, activation } = identity
-    const session = await services.openSession(view, id, { activation })
+    const session = await services.openSession(view, id, activation)
     const newClient = (opened: LegacySession) =>
       new LegacyClient(services, { id, identity, session }, opened.#standingWire())
     const opened = new LegacySession(services, newClient, onClose)
@@ -80,6 +80,11 @@ export class LegacySession {
       serverInfo: info,
       ...(instructions === undefined ? {} : { instructions }),
     }
+  }
+
+  /** Takes over what other replicas changed, and writes what the store has lost. */
+  refresh(): Promise<void> {
+    return this.#client.refresh()
   }
 
   /** Answers a POST with messages of the client. */
@@ -137,10 +142,11 @@ export class LegacySession {
       const sent = isJson(params) ? params : {}
       const wire = new PostWire(reply, this.#asks, { signal: abort.signal, params: sent })
       const result = await this.#resultOf(method, sent, wire)
-      if (abort.signal.aborted) reply.abandon()
+      if (abort.signal.reason instanceof Cancelled) reply.abandon()
       else reply.finish({ jsonrpc: '2.0', id, result })
     } catch (error) {
-      if (abort.signal.aborted) reply.abandon()
+      // Only a client that cancelled expects no answer.
+      if (abort.signal.reason instanceof Cancelled) reply.abandon()
       else reply.finish(errorResponse(id, error))
     } finally {
       if (this.#underWay.get(id) === abort) this.#underWay.delete(id)
@@ -156,13 +162,18 @@ export class LegacySession {
   #cancel(params: unknown): boolean {
     const { requestId } = isJson(params) ? params : {}
     const underWay = this.#underWay.get(requestId)
-    underWay?.abort(new Error('the client cancelled'))
+    underWay?.abort(new Cancelled('the client cancelled'))
     return underWay !== undefined
   }
 
   #standingWire(): RequestWire {
     return new StandingWire(this.#asks, () => this.#events)
   }
+}
+
+/** Why a request was aborted: its client asked for that. */
+class Cancelled extends Error {
+  override readonly name = 'Cancelled'
 }
 
 /** Reaches the client over the reply to one of its requests. */

@@ -53,6 +53,12 @@ export class SessionRecords {
       void this.#write(id)
   }
 
+  /** Writes all open sessions again: the store may have lost them. */
+  async rewrite(): Promise<void> {
+    for (const record of this.#open.values()) record.savedAt = undefined
+    await this.#saveUnsaved()
+  }
+
   /** Notes that a session is no longer open here. */
   forget(id: string): void {
     this.#open.delete(id)

@@ -2,6 +2,7 @@
 
 export type { Finding, FindingKind, Severity } from '../finding.ts'
 export type { Deadline, Schedule } from '../time.ts'
+export type { StartFailure } from './cache/start-failures.ts'
 export { type FindOptions, type FoundConfig, findConfig } from './config/find-config.ts'
 export {
   type Config,

@@ -25,7 +25,7 @@ export function serveCommand(terminal: Terminal): Command {
       ),
     )
     .option('--profile <name>', 'show clients what this profile of the config allows')
-    .option('--store <store>', 'where sessions are kept: file:DIR (default: in the state folder)')
+    .option('--store <store>', 'where state is kept: file:DIR or redis://HOST (default: in the state folder)')
     .option('--locked', 'fail when a server has no lockfile')
     .option('--open', 'open the page in a browser')
     .addHelpText('after', () => terminal.help(HELP))
@@ -50,6 +50,8 @@ of this machine; --token-file keeps it private, and the same over restarts.
 With --stdio, a gateway of the same config and user that is already running is used, so that several clients share its \
 servers. Otherwise the servers run in this process.
 With --json, one line is printed once the gateway listens: { url, token, page, pid, version }.
+With --store redis://HOST (rediss:// with TLS, ?prefix=NAME: to keep gateways apart), any number of gateways serve the same \
+clients: give them all the same config and --token-file. TOOLCRIB_STORE sets the same, where nobody else can read it.
 A config that changes is read again at once, and on SIGHUP: servers are started and stopped accordingly. [tools] and profiles \
 change with a restart.
 SIGTERM and Ctrl-C let calls in flight finish, then end every server.

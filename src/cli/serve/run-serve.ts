@@ -3,9 +3,8 @@ import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
-import { createInspector } from 'toolcrib/inspector'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
-import type { Store } from 'toolcrib/stores'
+import { storeSpill } from 'toolcrib/stores'
 import { type AccessToken, chooseToken, type TokenFlags } from '../access-token.ts'
 import type { ServerFlags } from '../flags.ts'
 import { serverDigest } from '../gateway-connections.ts'
@@ -13,7 +12,7 @@ import { Interrupted, untilSignal } from '../interrupt.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { logPath, socketPath } from '../runtime-folder.ts'
 import type { Terminal } from '../terminal.ts'
-import { findOptionsOf, findWithFlags, noteWarnings } from '../with-registry.ts'
+import { findWithFlags, noteWarnings } from '../with-registry.ts'
 import { ControlSocket } from './control-socket.ts'
 import { FailureNotes } from './failure-notes.ts'
 import { listen } from './http-listener.ts'
@@ -21,7 +20,9 @@ import { LiveConfig } from './live-config.ts'
 import { LogBook } from './log-book.ts'
 import { LogFile } from './log-file.ts'
 import { openPage } from './open-page.ts'
-import { openStore, reachableHosts, requireProfiles } from './serve-settings.ts'
+import { openStores, type ServeStores } from './open-stores.ts'
+import { isOfGateway, pageUrl, servePage } from './serve-page.ts'
+import { reachableHosts, requireProfiles } from './serve-settings.ts'
 import { describeServer, ServerStream } from './server-stream.ts'
 import { showWelcome } from './show-welcome.ts'
 import { joinGateway, serveOverStdio } from './stdio-door.ts'
@@ -77,24 +78,42 @@ interface Serving {
 }
 
 async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): Promise<number> {
+  const stores = openStores(flags.store, terminal)
   const path = flags.stdio ? undefined : logPath(serving.found.config.files, terminal.env)
   const file = path === undefined ? undefined : new LogFile(path)
-  const logs = new LogBook(file)
+  try {
+    return await serveWith(stores, terminal, flags, { ...serving, logs: new LogBook(file) })
+  } finally {
+    file?.close()
+    await stores.close()
+  }
+}
+
+async function serveWith(
+  stores: ServeStores,
+  terminal: Terminal,
+  flags: ServeFlags,
+  serving: Serving & { readonly logs: LogBook },
+): Promise<number> {
+  const { found, logs } = serving
   const opened = await openFromConfig({
-    found: serving.found,
+    found,
     env: terminal.env,
     connect: { client: { capabilities: GATEWAY_CAPABILITIES } },
+    ...sharedBy(stores),
     ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
   })
   opened.registry.subscribe((event) => logs.note(event))
+  const live = liveConfig(terminal, flags, { found, opened, logs })
   try {
-    const store = openStore(flags.store, terminal)
     const gateway = createGateway({
       registry: opened.registry,
       servers: opened.servers,
-      store,
+      store: stores.store,
+      announcements: stores.announcements,
+      onReload: () => void live.reload(),
       tokens: toTokens(serving.token, flags.profile),
-      profiles: serving.found.config.profiles,
+      profiles: found.config.profiles,
       mode: flags.mode,
       names: flags.names,
       hosts: reachableHosts(flags.host),
@@ -104,14 +123,18 @@ async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): P
     try {
       return flags.stdio
         ? await serveOverStdio(terminal, gateway, { profile: flags.profile, signal: serving.signal })
-        : await serveOverHttp(terminal, flags, { ...serving, opened, gateway, logs, store })
+        : await serveOverHttp(terminal, flags, { ...serving, opened, gateway, live, store: stores.store })
     } finally {
       await gateway.close()
     }
   } finally {
     await opened.close()
-    file?.close()
   }
+}
+
+/** Replicas share catalogues, vectors, spilled results and OAuth tokens; a single gateway uses the user's folders. */
+function sharedBy({ store, announcements }: ServeStores) {
+  return store && announcements ? { store, registry: { spill: storeSpill(store) } } : {}
 }
 
 /** How long calls in flight may take after a signal to stop. */
@@ -127,29 +150,25 @@ interface HttpServing extends Serving {
   readonly opened: OpenedRegistry
   readonly gateway: Gateway
   readonly logs: LogBook
-  readonly store: Store | undefined
+  readonly live: LiveConfig
+  readonly store: ServeStores['store']
 }
 
 async function serveOverHttp(
   terminal: Terminal,
   flags: ServeFlags,
-  { found, token, running, signal, opened, gateway, logs, store }: HttpServing,
+  { found, token, running, signal, opened, gateway, logs, live, store }: HttpServing,
 ): Promise<number> {
-  const live = liveConfig(terminal, flags, { found, opened, logs })
   const failures = new FailureNotes(terminal, () => live.found)
   opened.registry.subscribe((event) => failures.note(event))
   for (const status of opened.servers.status())
     if (status.state === 'failed') failures.note({ ...status, type: 'server-state', at: Date.now() })
-  const inspector = createInspector({
-    registry: opened.registry,
-    servers: opened.servers,
-    access: gateway.access,
-    store,
-    config: { opened, find: findOptionsOf(terminal, flags) },
-    gateway,
-  })
+  const inspector = servePage(terminal, flags, { opened, gateway, store })
   const answer = (request: Request) => (isOfGateway(request) ? gateway : inspector).fetch(request)
-  const listener = await listen(answer, flags).catch((error) => {
+  const listener = await listen(answer, {
+    ...flags,
+    direct: (request, response) => gateway.handle(request, response),
+  }).catch((error) => {
     throw running === undefined ? error : alreadyRunning(running, error)
   })
   const url = `${listener.origin}/mcp${flags.profile === undefined ? '' : `/${flags.profile}`}`
@@ -225,16 +244,6 @@ function liveConfig(
       terminal.note(`${pc.red('✗')} ${message}`)
     } else logs.add({ at, level: 'info', message: 'the config was reloaded' })
   })
-}
-
-/** The gateway's own paths; all others are the page's. */
-function isOfGateway({ url }: Request): boolean {
-  return /^\/(?:mcp|healthz|readyz|metrics|\.well-known)(?:\/|$)/.test(new URL(url).pathname)
-}
-
-/** The token is in the fragment, which browsers do not send: the page takes it from there. */
-function pageUrl(origin: string, token: AccessToken | undefined): string {
-  return token === undefined ? `${origin}/` : `${origin}/#token=${token.token}`
 }
 
 const { version: VERSION }: { version: string } = JSON.parse(

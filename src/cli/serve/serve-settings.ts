@@ -1,10 +1,7 @@
 import { networkInterfaces, hostname as ownName } from 'node:os'
-import { join, resolve } from 'node:path'
 import { ToolcribError } from 'toolcrib'
 import type { FoundConfig } from 'toolcrib/mcp'
-import { fileStore, type Store } from 'toolcrib/stores'
 import { isLoopback } from '../access-token.ts'
-import type { Terminal } from '../terminal.ts'
 
 /** Throws `config-invalid` when the profile does not exist, or any profile names a server that does not. */
 export function requireProfiles(profile: string | undefined, { config, locks }: FoundConfig): void {
@@ -34,15 +31,4 @@ export function reachableHosts(host: string): readonly string[] | undefined {
     .flatMap((each) => each ?? [])
     .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address))
   return ['localhost', '127.0.0.1', '[::1]', ownName(), ...(isEvery ? addresses : [host])]
-}
-
-/** `file:DIR`; by default a folder of the user's state. Throws `config-invalid` for any other kind of store. */
-export function openStore(flag: string | undefined, { cwd, env }: Terminal): Store | undefined {
-  if (flag === undefined) {
-    const state = env.XDG_STATE_HOME || (env.HOME ? join(env.HOME, '.local', 'state') : env.LOCALAPPDATA)
-    return state ? fileStore({ directory: join(state, 'toolcrib', 'gateway') }) : undefined
-  }
-  const directory = /^file:(.+)$/.exec(flag)?.[1]
-  if (directory !== undefined) return fileStore({ directory: resolve(cwd, directory) })
-  throw new ToolcribError('config-invalid', `--store is "${flag}"; it must be file: and a folder`)
 }

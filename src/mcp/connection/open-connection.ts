@@ -8,7 +8,7 @@ import {
   SdkErrorCode,
 } from '@modelcontextprotocol/client'
 import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { concealerOf } from '../../secrets/conceal-values.ts'
+import { concealerOf } from '../../secrets/mask.ts'
 import type { Deadline, Schedule } from '../../time.ts'
 import type { Environment } from '../config/load-config.ts'
 import type { ServerConfig } from '../config/server-config.ts'
