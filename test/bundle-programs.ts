@@ -24,10 +24,22 @@ export default async function setup({ provide }: TestProject): Promise<() => voi
   const folder = mkdtempSync(join(cache, 'toolcrib-cli-'))
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'))
   symlinkSync(join(root, 'models'), join(folder, 'models'))
+  const input = {
+    'cli/main': join(root, 'src/cli/main.ts'),
+    'mcp/host': join(root, 'test/mcp/host.fixture.ts'),
+  }
+  await bundle(input, join(folder, 'dist'))
+  provide('commandLine', join(folder, 'dist', 'cli', 'main.js'))
+  provide('mcpHost', join(folder, 'dist', 'mcp', 'host.js'))
+  return () => rmSync(folder, { recursive: true, force: true })
+}
+
+/** Bundles programs, by name, into a folder. The public names of the package mean its source. */
+export async function bundle(input: Readonly<Record<string, string>>, folder: string): Promise<void> {
   const { compilerOptions } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
   const sources = new Map(Object.entries<[string]>(compilerOptions.paths))
-  const bundle = await rolldown({
-    input: { 'cli/main': join(root, 'src/cli/main.ts'), 'mcp/host': join(root, 'test/mcp/host.fixture.ts') },
+  const programs = await rolldown({
+    input: { ...input },
     platform: 'node',
     external: (id) => !sources.has(id) && !id.startsWith('.') && !id.startsWith('/'),
     plugins: [
@@ -40,9 +52,6 @@ export default async function setup({ provide }: TestProject): Promise<() => voi
       },
     ],
   })
-  await bundle.write({ dir: join(folder, 'dist'), format: 'esm' })
-  await bundle.close()
-  provide('commandLine', join(folder, 'dist', 'cli', 'main.js'))
-  provide('mcpHost', join(folder, 'dist', 'mcp', 'host.js'))
-  return () => rmSync(folder, { recursive: true, force: true })
+  await programs.write({ dir: folder, format: 'esm' })
+  await programs.close()
 }

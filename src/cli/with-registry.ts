@@ -48,8 +48,17 @@ export async function findWithFlags(
   flags: OpenFlags,
   options: Pick<FindOptions, 'lenient' | 'optional'> = {},
 ): Promise<FoundConfig> {
+  const { locked } = flags
+  const found = await findConfig({ ...findOptionsOf({ cwd, env }, flags), ...options })
+  const missing = locked && !options.lenient ? missingLockfile(found) : undefined
+  if (missing !== undefined) throw new ToolcribError('config-invalid', missing)
+  return found
+}
+
+/** Where the flags say that config and lockfiles are. */
+export function findOptionsOf({ cwd, env }: Pick<Terminal, 'cwd' | 'env'>, flags: OpenFlags): FindOptions {
   const { config: path, lockfile, locked, mode, defer } = flags
-  const found = await findConfig({
+  return {
     cwd,
     env,
     overrides: {
@@ -59,11 +68,7 @@ export async function findWithFlags(
     ...(path === undefined ? {} : { path }),
     ...(lockfile === undefined ? {} : { lockfilePath: lockfile }),
     ...(locked ? { locked } : {}),
-    ...options,
-  })
-  const missing = locked && !options.lenient ? missingLockfile(found) : undefined
-  if (missing !== undefined) throw new ToolcribError('config-invalid', missing)
-  return found
+  }
 }
 
 /** Servers without a lockfile, by its expected path. */

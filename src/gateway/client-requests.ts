@@ -43,6 +43,8 @@ export class ClientRequests {
       case 'tools/list':
         return { tools: await this.#tools.of(scene) }
       case 'tools/call':
+        // A gateway that has just started may know the tool in a moment.
+        if (!this.#calls.knows(params, scene)) await this.#tools.settled(view)
         return this.#calls.call(params, scene, line)
       case 'prompts/list':
         return this.#offers.list('prompts', view)

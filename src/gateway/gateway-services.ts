@@ -2,7 +2,6 @@ import type { Session } from 'toolcrib'
 import type { Schedule } from 'toolcrib/mcp'
 import { type Store, type WatchedStore, watchStore } from 'toolcrib/stores'
 import { version } from '../../package.json'
-import type { Principal } from './access.ts'
 import { AskingServers } from './asking-servers.ts'
 import { Audience } from './audience.ts'
 import type { ClientLine, Json } from './client-line.ts'
@@ -10,11 +9,14 @@ import { ClientRequests, type ClientScene } from './client-requests.ts'
 import { ConnectedClients } from './connected-clients.ts'
 import { EventStreams } from './event-streams.ts'
 import type { Exchange, HttpHeaders } from './exchange.ts'
+import { ExpiringStore } from './expiring-store.ts'
 import { DEFAULT_LIMITS, type GatewayOptions, type Limits } from './gateway-options.ts'
 import { ClientLoad, ServerLoad } from './load-limits.ts'
 import { Metrics } from './metrics.ts'
 import { ModernCalls } from './modern-calls.ts'
 import { Offers } from './offers.ts'
+import { ParkedRecords } from './parked-records.ts'
+import type { Principal } from './principal.ts'
 import { PrivateConnections } from './private-connections.ts'
 import { type RelayTarget, ReplicaDuties } from './replica-duties.ts'
 import { Replicas } from './replicas.ts'
@@ -90,7 +92,12 @@ export class GatewayServices {
     this.audience = new Audience(registry, this.schedule)
     this.subscriptions = new Subscriptions(servers)
     const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
-    this.modernCalls = new ModernCalls(states, this, () => this.replicas)
+    this.modernCalls = new ModernCalls(
+      states,
+      new ParkedRecords(store, this.limits.askTimeoutMs),
+      this,
+      () => this.replicas,
+    )
     this.#duties = announcements && new ReplicaDuties(this)
     this.replicas =
       announcements &&
@@ -126,7 +133,7 @@ export class GatewayServices {
   /** What a principal sees under a profile; undefined when there is no such profile, or not for this principal. */
   view(profile: string | undefined, principal: Principal): View | undefined {
     const wanted = profile ?? principal.profile
-    if (principal.profile !== undefined && wanted !== principal.profile) return undefined
+    if (principal.profiles && !(wanted !== undefined && principal.profiles.includes(wanted))) return undefined
     const known = this.#views.get(wanted)
     if (known) return known
     const { registry, profiles = {}, mode } = this.options
@@ -149,17 +156,15 @@ export class GatewayServices {
     }
   }
 
-  /** Opens a session; one that is kept continues where it stopped when it is opened again under the same id. */
-  async openSession(
-    view: View,
-    id: string,
-    {
-      activation = 'doors',
-      isKept = true,
-    }: { readonly activation?: Activation; readonly isKept?: boolean } = {},
-  ): Promise<Session> {
-    const store = isKept ? this.store : undefined
-    const session = await view.openSession({ id: `gateway:${id}`, store, activation })
+  /**
+   * Opens a session. One whose list grows continues where it stopped when it is opened again under the same id; the
+   * list of any other never changes, so there is nothing to keep.
+   */
+  async openSession(view: View, id: string, activation: Activation = 'doors'): Promise<Session> {
+    const { store } = this
+    const kept =
+      store && activation === 'list' ? new ExpiringStore(store, this.limits.sessionIdleMs) : undefined
+    const session = await view.openSession({ id: sessionIdOf(id), store: kept, activation })
     this.#profiles.set(session.id, view.profile ?? '')
     return session
   }
@@ -168,6 +173,11 @@ export class GatewayServices {
     this.#profiles.delete(session.id)
     // What the store does not take is lost with this process; the session itself ends all the same.
     await session.close().catch((error) => this.warn(String(error)))
+  }
+
+  /** Removes what is kept of a session that its client ended. */
+  async forgetSession(id: string): Promise<void> {
+    await this.store?.delete(`session:${sessionIdOf(id)}`).catch((error) => this.warn(String(error)))
   }
 
   /** The capabilities that clients of a view are offered. */
@@ -297,6 +307,10 @@ export class GatewayServices {
       },
     }
   }
+}
+
+function sessionIdOf(id: string): string {
+  return `gateway:${id}`
 }
 
 const OPTIONAL = ['prompts', 'resources', 'completions', 'logging']

@@ -56,7 +56,7 @@ export class LegacySession {
     initialize: Json,
   ): Promise<LegacySession> {
     const { view, activation } = identity
-    const session = await services.openSession(view, id, { activation })
+    const session = await services.openSession(view, id, activation)
     const newClient = (opened: LegacySession) =>
       new LegacyClient(services, { id, identity, session }, opened.#standingWire())
     const opened = new LegacySession(services, newClient, onClose)

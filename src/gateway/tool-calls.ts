@@ -29,6 +29,13 @@ export class ToolCalls {
     this.#upstream = upstream
   }
 
+  /** Whether the tool that a call names is known, however it is written. */
+  knows({ name, arguments: args }: Json, scene: CallScene): boolean {
+    const isDoor = name === 'call_tool' || name === 'call_read_tool'
+    const named = isDoor && isJson(args) ? args.name : name
+    return typeof named !== 'string' || this.#resolve(named, scene) !== undefined
+  }
+
   /** The result of `tools/call`. Throws an `RpcError` for what the protocol answers with an error. */
   async call(params: Json, scene: CallScene, line: ClientLine): Promise<Json> {
     const { name, arguments: args, ...rest } = params

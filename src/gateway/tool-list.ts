@@ -38,7 +38,7 @@ export class ToolList {
   }
 
   async of({ session, names, view }: ClientScene): Promise<readonly ListedTool[]> {
-    await this.#waitForStrangers(view)
+    await this.settled(view)
     const { tools, fingerprint } = session.surface()
     this.#metrics.listed(view.profile, this.#savedTokens(session, fingerprint))
     return tools.flatMap((definition) => {
@@ -63,7 +63,7 @@ export class ToolList {
   }
 
   /** Waits a little for servers that nothing is known of; all others are listed as they are remembered. */
-  async #waitForStrangers(view: View): Promise<void> {
+  async settled(view: View): Promise<void> {
     const isStranger = this.#servers
       .status()
       .some(

@@ -7,6 +7,7 @@ import type { ServerDirectory, ServerStatus } from '../registry/server-directory
 import { waitAtMost } from '../time.ts'
 import { CatalogueCache } from './cache/catalogue-cache.ts'
 import { type KeptVectors, keepVectors } from './cache/kept-vectors.ts'
+import type { StartFailure } from './cache/start-failures.ts'
 import { type Environment, readServers } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import {
@@ -47,6 +48,11 @@ export interface ConnectedServers {
    * runs; undefined for a server that has never run.
    */
   info(server: string): ServerInfo | undefined
+  /**
+   * Why an earlier process could not start a server, as the store remembers it. While it is defined, the server is
+   * `failed` and was not started; requests and `client()` start it all the same.
+   */
+  failure(server: string): StartFailure | undefined
   /** Suspicious findings in the tools that servers list. */
   findings(): readonly Finding[]
   /** Replaces the lockfile; undefined removes it. Tools that it approves leave quarantine, all others enter it. */
@@ -173,6 +179,10 @@ class ServerHub implements ConnectedServers, ServerDirectory {
 
   info(server: string): ServerInfo | undefined {
     return this.#context.servers.get(server)?.info
+  }
+
+  failure(server: string): StartFailure | undefined {
+    return this.#context.servers.get(server)?.restingAfter
   }
 
   findings(): readonly Finding[] {

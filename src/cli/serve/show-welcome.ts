@@ -8,6 +8,8 @@ import { clientSnippets } from './client-snippets.ts'
 
 export interface Welcome {
   readonly url: string
+  /** Where the page is, with the token. */
+  readonly page: string
   readonly version: string
   readonly token: AccessToken | undefined
   readonly found: FoundConfig
@@ -16,12 +18,16 @@ export interface Welcome {
 }
 
 /** Shows a person where the gateway is, and what to put into a client's config. */
-export function showWelcome(terminal: Terminal, { url, version, token, found, isControlled }: Welcome): void {
+export function showWelcome(
+  terminal: Terminal,
+  { url, page, version, token, found, isControlled }: Welcome,
+): void {
   const { servers, files } = found.config
   const count = plural(Object.keys(servers).length, 'server')
   terminal.say(`${pc.bold(`Toolcrib ${version}`)} serves ${count} of ${files.join(', ')}`)
   terminal.print()
   terminal.print(`  URL    ${pc.cyan(url)}`)
+  terminal.print(`  Page   ${pc.cyan(page)}`)
   if (token === undefined)
     terminal.print(`  Token  ${pc.dim('none: any program on this machine may connect')}`)
   else terminal.print(`  Token  ${token.token}`)
@@ -38,8 +44,10 @@ export function showWelcome(terminal: Terminal, { url, version, token, found, is
     for (const line of text.split('\n')) terminal.print(`  ${line}`)
     terminal.print()
   }
-  if (token?.isNew)
+  if (token?.file !== undefined) terminal.say(pc.dim(`The token is in ${token.file}.`))
+  else if (token?.isNew)
     terminal.say(pc.dim('The token is shown once. --token-file FILE keeps one over restarts.'))
+  terminal.say(pc.dim('"toolcrib connect" writes such an entry into the configs of your clients.'))
   const commands = '"toolcrib status", "toolcrib logs --follow" and "toolcrib stop" reach it'
   terminal.say(pc.dim(`Ctrl-C stops it.${isControlled ? ` In another terminal, ${commands}.` : ''}`))
 }

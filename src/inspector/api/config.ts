@@ -1,0 +1,40 @@
+import type { ServerEdit } from '../config/edit-server.ts'
+import { anyText, flag, invalid, oneOf, text, writing } from './route.ts'
+
+/**
+ * Changes a server's table in the config: first a draft to look at, then, with `confirmed` and the text that was shown,
+ * the change itself. No command can be set here: a page must never decide what runs.
+ */
+export const changeConfig = writing(
+  {
+    kind: oneOf('pin', 'unpin', 'hide', 'show', 'disable', 'enable', 'add'),
+    server: text,
+    tool: anyText,
+    url: anyText,
+    confirmed: flag,
+    shown: anyText,
+  },
+  async ({ config }, { kind, server, tool, url, confirmed, shown }) => {
+    if (!config)
+      throw invalid('this gateway was opened without a config file, so nothing can be changed here')
+    const edit = toEdit(kind, server, { tool, url })
+    return confirmed ? config.write(edit, shown) : config.draft(edit)
+  },
+)
+
+function toEdit(
+  kind: ServerEdit['kind'],
+  server: string,
+  { tool, url }: { tool: string; url: string },
+): ServerEdit {
+  if (kind === 'enable' || kind === 'disable') return { kind, server }
+  if (kind !== 'add') {
+    if (tool === '') throw invalid('tool must be the name of a tool')
+    return { kind, server, tool }
+  }
+  const isWeb = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+  if (!isWeb) throw invalid('url must be an address such as https://example.com/mcp')
+  if (!/^[a-z0-9][a-z0-9_-]{0,62}$/i.test(server))
+    throw invalid('a name has letters, digits, - and _, such as "github"')
+  return { kind, server, url }
+}

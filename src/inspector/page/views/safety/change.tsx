@@ -1,0 +1,70 @@
+import type { NamedChange } from '../../../api/safety.ts'
+import { Badge, type Tone } from '../../ui/badge.tsx'
+import { TextDiff } from '../../ui/diff.tsx'
+
+const KINDS: Readonly<Record<NamedChange['kind'], { readonly name: string; readonly tone: Tone }>> = {
+  'tool-changed': { name: 'changed', tone: 'bad' },
+  'tool-added': { name: 'new tool', tone: 'info' },
+  'tool-removed': { name: 'gone', tone: 'plain' },
+  'server-added': { name: 'new server', tone: 'info' },
+  'server-removed': { name: 'server gone', tone: 'plain' },
+  'command-changed': { name: 'other command', tone: 'bad' },
+}
+
+/** One change, field by field, with the digest that approves exactly this. */
+export function Change({
+  change,
+  onApprove,
+}: {
+  readonly change: NamedChange
+  readonly onApprove: ((patterns: readonly string[]) => void) | undefined
+}) {
+  const { name, tone } = KINDS[change.kind]
+  const digest = change.pattern.slice(change.pattern.lastIndexOf('@') + 1)
+  const title = 'tool' in change ? `${change.server} · ${change.tool}` : change.server
+  return (
+    <li class="stack">
+      <div class="row spread">
+        <span class="row">
+          <Badge tone={tone}>{name}</Badge>
+          <b class="tool-name">{title}</b>
+        </span>
+        <span class="row">
+          <code class="small muted" title="Approves exactly this change">
+            {digest}
+          </code>
+          {onApprove && (
+            <button
+              type="button"
+              class="button"
+              aria-label={`Approve ${title}`}
+              onClick={() => onApprove([change.pattern])}
+            >
+              Approve
+            </button>
+          )}
+        </span>
+      </div>
+      {fieldsOf(change).map(({ path, before, after }) => (
+        <div key={path}>
+          <code class="small muted">{path}</code>
+          <TextDiff before={textOf(before)} after={textOf(after)} />
+        </div>
+      ))}
+    </li>
+  )
+}
+
+function fieldsOf(change: NamedChange) {
+  if ('fields' in change) return change.fields
+  if (change.kind === 'tool-added')
+    return Object.entries(change.definition)
+      .filter(([, value]) => value !== undefined)
+      .map(([path, after]) => ({ path, before: undefined, after }))
+  return []
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+}
