@@ -23,6 +23,7 @@ describe.skipIf(redisUrl === undefined)('gateways on one Redis', () => {
       sessions: 60,
       callsPerSession: 10,
       clients: 6,
+      rounds: 1,
       disturb,
     })
   }

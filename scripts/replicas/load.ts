@@ -14,6 +14,8 @@ export interface LoadOptions {
   readonly clients: number
   /** Called again and again while the clients work, to kill and restart replicas. */
   readonly disturb?: (replicas: readonly GatewayProcess[]) => Promise<void>
+  /** How often at most. */
+  readonly rounds?: number
 }
 
 export interface LoadReport {
@@ -56,7 +58,8 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
     void working.finally(() => {
       isWorking = false
     })
-    while (isWorking && options.disturb) await Promise.race([options.disturb(replicas), working])
+    const { disturb, rounds = Number.POSITIVE_INFINITY } = options
+    for (let round = 0; round < rounds && isWorking && disturb; round++) await disturb(replicas)
     await working
     return load.report(readFileSync(notes, 'utf8'), (Date.now() - begun) / 1_000)
   } finally {

@@ -82,6 +82,7 @@ async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): P
   const file = path === undefined ? undefined : new LogFile(path)
   const logs = new LogBook(file)
   const stores = openStores(flags.store, terminal)
+  await stores.tried
   const opened = await openFromConfig({
     found: serving.found,
     env: terminal.env,
