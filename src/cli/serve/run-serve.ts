@@ -96,6 +96,7 @@ async function serveWith(
   serving: Serving & { readonly logs: LogBook },
 ): Promise<number> {
   const { found, logs } = serving
+  await stores.tried
   const opened = await openFromConfig({
     found,
     env: terminal.env,
@@ -120,6 +121,7 @@ async function serveWith(
       limits: { drainMs: DRAIN_MS },
       onWarning: (warning) => logs.add({ at: new Date().toISOString(), level: 'warn', message: warning }),
     })
+    live.onChange(() => gateway.announceReload())
     try {
       return flags.stdio
         ? await serveOverStdio(terminal, gateway, { profile: flags.profile, signal: serving.signal })
