@@ -102,11 +102,14 @@ describe('a slow call', () => {
   beforeEach(() => configure({ slow: slowServer() }))
 
   it('times out after its limit, and leaves stdout empty', async () => {
-    const { status, stdout, stderr } = await toolcrib('call', 'slow.wait', '--timeout', '1500')
+    const [text, json] = await Promise.all([
+      toolcrib('call', 'slow.wait', '--timeout', '1500'),
+      toolcrib('call', 'slow.wait', '--timeout', '1500', '--json'),
+    ])
+    const { status, stdout, stderr } = text
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
     expect(stderr).toMatch(/^timeout .*did not respond within 1500 ms.*\nincrease the limit with --timeout/)
-    const { result } = (await toolcrib('call', 'slow.wait', '--timeout', '1500', '--json')).json()
-    expect(result).toMatchObject({ ok: false, code: 'timeout' })
+    expect(json.json().result).toMatchObject({ ok: false, code: 'timeout' })
   })
 
   it.each([

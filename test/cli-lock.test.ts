@@ -117,7 +117,7 @@ describe('diff and approve', () => {
       changes: [{ kind: 'tool-added', definition: { description: POISONED.description } }],
       findings: [finding],
     })
-    expect((await toolcrib('approve', 'weather', '--json')).json()).toMatchObject({
+    expect((await toolcrib('approve', 'weather', '--json', '--yes')).json()).toMatchObject({
       approved: [{ kind: 'tool-added', definition: { description: POISONED.description } }],
       findings: [finding],
     })
@@ -179,7 +179,7 @@ describe('servers of a user and of a project', () => {
     configureUser({ mine: server('--quiet') })
     expect((await toolcrib('list')).stderr).toMatch(/mine.*its command changed since it was approved/)
     expect((await toolcrib('diff')).stdout).toMatch(/^~ server mine@/)
-    expect((await toolcrib('approve', 'mine')).status).toBe(0)
+    expect((await toolcrib('approve', 'mine', '--yes')).status).toBe(0)
     expect(lockedIn(path())).toEqual(['weather'])
     expect((await toolcrib('diff')).status).toBe(0)
   })

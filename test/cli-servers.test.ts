@@ -256,14 +256,14 @@ describe('lock, diff and approve', () => {
       status: 1,
       stderr: expect.stringContaining('"nothing" matches no change'),
     })
-    const approved = await toolcrib('approve', 'mcp__*__get_rain', '--json')
+    const approved = await toolcrib('approve', 'mcp__*__get_rain', '--json', '--yes')
     expect(approved.status).toBe(0)
     expect(approved.json()).toMatchObject({
       approved: [{ kind: 'tool-changed' }],
       waiting: [{ kind: 'tool-added', tool: 'get_snow' }],
     })
     expect((await toolcrib('call', 'get_rain', '{"city":"Oslo"}')).status).toBe(0)
-    expect((await toolcrib('approve', '--all')).status).toBe(0)
+    expect((await toolcrib('approve', '--all', '--yes')).status).toBe(0)
     expect((await toolcrib('diff')).status).toBe(0)
   })
 
@@ -277,7 +277,11 @@ describe('lock, diff and approve', () => {
     expect((await toolcrib('list')).status).toBe(1)
     expect((await toolcrib('doctor')).status).toBe(1)
     expect(wasStarted()).toBe(false)
-    expect((await toolcrib('approve', 'weather')).status).toBe(0)
+    expect(await toolcrib('approve', 'weather')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('or pass --yes'),
+    })
+    expect((await toolcrib('approve', 'weather', '--yes')).status).toBe(0)
     expect(readFileSync(path('tools.json.started'), 'utf8')).toBe('started\n')
     expect((await toolcrib('list', 'weather')).status).toBe(0)
   })

@@ -126,7 +126,9 @@ export class ServersFile {
       return this.#format.parse(this.#text)
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
-      throw invalid(`${this.path}: ${reason}; correct it, or choose another file`, cause)
+      const [, line, rest = reason] = /^line (\d+): (.*)$/s.exec(reason) ?? []
+      const place = line === undefined ? this.path : `${this.path}:${line}`
+      throw invalid(`${place}: ${rest}; correct it, or choose another file`, cause)
     }
   }
 }

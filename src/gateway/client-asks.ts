@@ -54,12 +54,13 @@ export class ClientAsks {
     })
   }
 
-  /** Takes a response of the client. One that answers no question is ignored. */
-  answered({ id, result, error }: Json): void {
+  /** Takes a response of the client. Returns false for one that answers no question. */
+  answered({ id, result, error }: Json): boolean {
     const asked = this.#asked.get(id)
-    if (!asked) return
+    if (!asked) return false
     if (isJson(result)) asked.settle({ result })
     else asked.settle({ error: errorOf(error) })
+    return true
   }
 
   close(): void {

@@ -1,7 +1,7 @@
 import type { Session } from 'toolcrib'
 import type { Schedule } from 'toolcrib/mcp'
+import { type Store, type WatchedStore, watchStore } from 'toolcrib/stores'
 import { version } from '../../package.json'
-import type { Principal } from './access.ts'
 import { AskingServers } from './asking-servers.ts'
 import { Audience } from './audience.ts'
 import type { ClientLine, Json } from './client-line.ts'
@@ -9,12 +9,17 @@ import { ClientRequests, type ClientScene } from './client-requests.ts'
 import { ConnectedClients } from './connected-clients.ts'
 import { EventStreams } from './event-streams.ts'
 import type { Exchange, HttpHeaders } from './exchange.ts'
+import { ExpiringStore } from './expiring-store.ts'
 import { DEFAULT_LIMITS, type GatewayOptions, type Limits } from './gateway-options.ts'
 import { ClientLoad, ServerLoad } from './load-limits.ts'
 import { Metrics } from './metrics.ts'
 import { ModernCalls } from './modern-calls.ts'
 import { Offers } from './offers.ts'
+import { ParkedRecords } from './parked-records.ts'
+import type { Principal } from './principal.ts'
 import { PrivateConnections } from './private-connections.ts'
+import { type RelayTarget, ReplicaDuties } from './replica-duties.ts'
+import { Replicas } from './replicas.ts'
 import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
 import { ServerLists } from './server-lists.ts'
@@ -51,6 +56,12 @@ export class GatewayServices {
   readonly audience: Audience
   readonly metrics: Metrics
   readonly subscriptions: Subscriptions
+  /** The store of the options, with a bound on how long it may hold anyone up. */
+  readonly store: WatchedStore | undefined
+  /** The other replicas of this gateway, where there are any. */
+  readonly replicas: Replicas | undefined
+  relayTarget: RelayTarget | undefined
+  readonly #duties: ReplicaDuties | undefined
   readonly #profiles = new Map<string, string>()
   readonly #capabilities = new Map<View, Json>()
   readonly #views = new Map<string | undefined, View>()
@@ -58,12 +69,14 @@ export class GatewayServices {
   #names: ToolNames | undefined
 
   constructor(options: GatewayOptions) {
-    const { registry, servers, store, askingServers = [] } = options
+    const { registry, servers, announcements, askingServers = [] } = options
     this.options = options
     this.limits = withDefaults(options.limits ?? {})
     this.now = options.now ?? Date.now
     this.schedule = options.schedule ?? inBackground
     this.newId = options.newId ?? (() => crypto.randomUUID())
+    const store = options.store && watched(options.store, { clock: this.now, schedule: this.schedule })
+    this.store = store
     this.clients = new ConnectedClients(this.now)
     this.streams = new EventStreams(this.schedule)
     this.connections = new PrivateConnections(servers, () => this.#listener())
@@ -79,7 +92,26 @@ export class GatewayServices {
     this.audience = new Audience(registry, this.schedule)
     this.subscriptions = new Subscriptions(servers)
     const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
-    this.modernCalls = new ModernCalls(states, this)
+    this.modernCalls = new ModernCalls(
+      states,
+      new ParkedRecords(store, this.limits.askTimeoutMs),
+      this,
+      () => this.replicas,
+    )
+    this.#duties = announcements && new ReplicaDuties(this)
+    this.replicas =
+      announcements &&
+      this.#duties &&
+      new Replicas(
+        {
+          announcements,
+          store,
+          schedule: this.schedule,
+          newId: this.newId,
+          warn: (warning) => this.warn(warning),
+        },
+        this.#duties,
+      )
     const detach = servers.attach(this.#listener())
     const unsubscribe = registry.subscribe((event) => {
       if (CHANGES.includes(event.type)) this.#names = undefined
@@ -101,7 +133,7 @@ export class GatewayServices {
   /** What a principal sees under a profile; undefined when there is no such profile, or not for this principal. */
   view(profile: string | undefined, principal: Principal): View | undefined {
     const wanted = profile ?? principal.profile
-    if (principal.profile !== undefined && wanted !== principal.profile) return undefined
+    if (principal.profiles && !(wanted !== undefined && principal.profiles.includes(wanted))) return undefined
     const known = this.#views.get(wanted)
     if (known) return known
     const { registry, profiles = {}, mode } = this.options
@@ -124,17 +156,15 @@ export class GatewayServices {
     }
   }
 
-  /** Opens a session; one that is kept continues where it stopped when it is opened again under the same id. */
-  async openSession(
-    view: View,
-    id: string,
-    {
-      activation = 'doors',
-      isKept = true,
-    }: { readonly activation?: Activation; readonly isKept?: boolean } = {},
-  ): Promise<Session> {
-    const store = isKept ? this.options.store : undefined
-    const session = await view.openSession({ id: `gateway:${id}`, store, activation })
+  /**
+   * Opens a session. One whose list grows continues where it stopped when it is opened again under the same id; the
+   * list of any other never changes, so there is nothing to keep.
+   */
+  async openSession(view: View, id: string, activation: Activation = 'doors'): Promise<Session> {
+    const { store } = this
+    const kept =
+      store && activation === 'list' ? new ExpiringStore(store, this.limits.sessionIdleMs) : undefined
+    const session = await view.openSession({ id: sessionIdOf(id), store: kept, activation })
     this.#profiles.set(session.id, view.profile ?? '')
     return session
   }
@@ -143,6 +173,11 @@ export class GatewayServices {
     this.#profiles.delete(session.id)
     // What the store does not take is lost with this process; the session itself ends all the same.
     await session.close().catch((error) => this.warn(String(error)))
+  }
+
+  /** Removes what is kept of a session that its client ended. */
+  async forgetSession(id: string): Promise<void> {
+    await this.store?.delete(`session:${sessionIdOf(id)}`).catch((error) => this.warn(String(error)))
   }
 
   /** The capabilities that clients of a view are offered. */
@@ -228,7 +263,10 @@ export class GatewayServices {
     this.subscriptions.close()
     this.metrics.close()
     this.streams.close()
+    this.#duties?.close()
+    this.replicas?.close()
     await this.connections.close()
+    if (this.store !== this.options.store) this.store?.unwatch()
   }
 
   #measure(): Metrics {
@@ -247,6 +285,15 @@ export class GatewayServices {
     metrics.watch('toolcrib_server_ready', () =>
       servers.status().map(({ server, state }) => ({ labels: { server }, value: state === 'ready' ? 1 : 0 })),
     )
+    metrics.watch('toolcrib_store_ready', () =>
+      this.store ? [{ labels: {}, value: this.store.health().state === 'ok' ? 1 : 0 }] : [],
+    )
+    metrics.watch('toolcrib_store_operations_total', () =>
+      (this.store?.counts() ?? []).map(({ operation, outcome, count }) => ({
+        labels: { operation, outcome },
+        value: count,
+      })),
+    )
     return metrics
   }
 
@@ -262,6 +309,10 @@ export class GatewayServices {
   }
 }
 
+function sessionIdOf(id: string): string {
+  return `gateway:${id}`
+}
+
 const OPTIONAL = ['prompts', 'resources', 'completions', 'logging']
 
 /** Events after which tools may have other names. */
@@ -270,6 +321,11 @@ const CHANGES = ['tool-registered', 'tool-unregistered', 'server-synced']
 function withDefaults(given: NonNullable<GatewayOptions['limits']>): Limits {
   const set = Object.entries(given).filter(([, value]) => value !== undefined)
   return { ...DEFAULT_LIMITS, ...Object.fromEntries(set) }
+}
+
+/** A store that is watched already stays as it is. */
+function watched(store: Store, options: Parameters<typeof watchStore>[1]): WatchedStore {
+  return 'health' in store && 'onBack' in store ? (store as WatchedStore) : watchStore(store, options)
 }
 
 const inBackground: Schedule = (delayMs, fire) => {

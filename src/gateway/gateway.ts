@@ -36,6 +36,8 @@ export interface Gateway {
   clients(): readonly ConnectedClient[]
   /** What `/metrics` shows, as values. */
   metrics(): readonly MetricValues[]
+  /** Tells the other replicas that the config or a lockfile has changed, so that they read theirs again. */
+  announceReload(): void
   /**
    * Takes no more requests, waits for calls that are under way, and ends every session. The registry and the servers stay
    * open.
@@ -123,6 +125,10 @@ class OpenGateway implements Gateway {
 
   metrics(): readonly MetricValues[] {
     return this.#services.metrics.values()
+  }
+
+  announceReload(): void {
+    this.#services.replicas?.reloaded()
   }
 
   close(): Promise<void> {

@@ -1,10 +1,10 @@
 import type { Session, Surface } from 'toolcrib'
-import type { Principal } from './access.ts'
 import type { Attendee } from './audience.ts'
 import type { Json, RequestWire } from './client-line.ts'
 import type { ClientRecord } from './connected-clients.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { LegacyLine } from './legacy-line.ts'
+import type { Principal } from './principal.ts'
 import { RpcError } from './rpc-error.ts'
 import { isJson } from './upstream.ts'
 import type { Activation, View } from './view.ts'
@@ -97,12 +97,19 @@ export class LegacyClient implements Attendee {
     await this.#services.closeSession(this.#session)
   }
 
+  /** Takes over what other replicas changed, and writes what the store has lost. */
+  refresh(): Promise<void> {
+    return this.#session.refresh()
+  }
+
   async #answer(method: string, params: Json, wire: RequestWire): Promise<Json> {
     if (method === 'logging/setLevel') return this.#setLevel(params)
     if (method === 'resources/subscribe') return this.#watch(String(params.uri))
     if (method === 'resources/unsubscribe') return this.#unwatch(String(params.uri))
     const { requests, audience } = this.#services
     const scene = this.#services.scene(this.view, this.#session)
+    // Another replica may have added to a list that grows.
+    if (method === 'tools/list' && this.identity.activation === 'list') await this.#session.refresh()
     const result = await requests.answer(method, params, scene, new LegacyLine(this, wire))
     if (method === 'tools/list') audience.listed(this)
     // What a search found is on the list now, for clients that asked for a list that grows.

@@ -3,6 +3,7 @@ import { type Exchange, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import type { ClientIdentity } from './legacy-client.ts'
 import { LEGACY_VERSIONS, LegacySession } from './legacy-session.ts'
+import type { RelayTarget } from './replica-duties.ts'
 import { SessionRecords } from './session-records.ts'
 import { isJson } from './upstream.ts'
 
@@ -13,7 +14,7 @@ const MAX_BATCH = 100
  * Serves clients of the older era over HTTP: each opens a session, which only its own token can use, and which goes on
  * after a restart when there is a store.
  */
-export class LegacyDoor {
+export class LegacyDoor implements RelayTarget {
   readonly #services: GatewayServices
   readonly #records: SessionRecords
   readonly #sessions = new Map<string, Promise<LegacySession>>()
@@ -21,8 +22,8 @@ export class LegacyDoor {
 
   constructor(services: GatewayServices) {
     this.#services = services
-    const { options, limits } = services
-    this.#records = new SessionRecords(options.store, limits.sessionIdleMs, (text) => services.warn(text))
+    this.#records = new SessionRecords(services.store, services.limits.sessionIdleMs, services)
+    services.relayTarget = this
     this.#sweepLater()
   }
 
@@ -45,6 +46,8 @@ export class LegacyDoor {
     if (!session) return
     await session.close()
     await this.#records.remove(session.id)
+    await this.#services.forgetSession(session.id)
+    this.#services.replicas?.ended(session.id)
     exchange.respond(200, {})
   }
 
@@ -59,8 +62,25 @@ export class LegacyDoor {
     await session?.post(exchange, messages)
   }
 
+  /** Takes a message that came to another replica, if the session is open here. */
+  async take(id: string, message: Json): Promise<void> {
+    const session = await this.#sessions.get(id)
+    session?.take(message)
+  }
+
+  async rewrite(): Promise<void> {
+    await this.#records.rewrite()
+    for (const session of [...this.#sessions.values()]) await (await session).refresh()
+  }
+
+  async ended(id: string): Promise<void> {
+    const session = await this.#sessions.get(id)
+    await session?.close()
+  }
+
   async close(): Promise<void> {
     this.#stopSweeping()
+    this.#records.close()
     await Promise.all([...this.#sessions.values()].map(async (session) => (await session).close()))
   }
 
@@ -97,6 +117,7 @@ export class LegacyDoor {
       refuseRpc(exchange, 404, { code: -32_001, message: 'Session not found' })
       return undefined
     }
+    this.#records.used(id)
     const version = exchange.header('mcp-protocol-version')
     if (version === undefined || LEGACY_VERSIONS.includes(version)) return session
     const message = `Unsupported protocol version: ${version.slice(0, 40)}; use one of ${LEGACY_VERSIONS.join(', ')}`
@@ -117,7 +138,10 @@ export class LegacyDoor {
   }
 
   #open(id: string, identity: ClientIdentity, initialize: Json): Promise<LegacySession> {
-    const onClose = () => void this.#sessions.delete(id)
+    const onClose = () => {
+      this.#sessions.delete(id)
+      this.#records.forget(id)
+    }
     const opening = LegacySession.open(this.#services, { id, identity, onClose }, initialize)
     this.#sessions.set(id, opening)
     opening.catch(onClose)

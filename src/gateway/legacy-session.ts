@@ -56,7 +56,7 @@ export class LegacySession {
     initialize: Json,
   ): Promise<LegacySession> {
     const { view, activation } = identity
-    const session = await services.openSession(view, id, { activation })
+    const session = await services.openSession(view, id, activation)
     const newClient = (opened: LegacySession) =>
       new LegacyClient(services, { id, identity, session }, opened.#standingWire())
     const opened = new LegacySession(services, newClient, onClose)
@@ -82,6 +82,11 @@ export class LegacySession {
     }
   }
 
+  /** Takes over what other replicas changed, and writes what the store has lost. */
+  refresh(): Promise<void> {
+    return this.#client.refresh()
+  }
+
   /** Answers a POST with messages of the client. */
   async post(exchange: Exchange, messages: readonly Json[]): Promise<void> {
     this.lastUsedAt = this.#services.now()
@@ -90,12 +95,20 @@ export class LegacySession {
       requests.length === 0 ? undefined : this.#services.replyTo(exchange, { expected: requests.length })
     if (!reply) exchange.respond(202, {})
     const answers = messages.map((message) => {
-      if (typeof message.method !== 'string') this.#asks.answered(message)
-      else if (reply && message.id !== undefined) return this.#answer(message, message.method, reply)
-      else this.#notified(message.method, message.params)
+      if (reply && isRequest(message)) return this.#answer(message, String(message.method), reply)
+      // What belongs to no request of this replica may belong to one of another.
+      if (!this.take(message)) this.#services.replicas?.relay(this.id, message)
       return undefined
     })
     await Promise.all(answers)
+  }
+
+  /** Takes a notification or a response. Returns false when it is about a request or question that is not known here. */
+  take({ method, params, ...response }: Json): boolean {
+    if (typeof method !== 'string') return this.#asks.answered(response)
+    if (method === 'notifications/cancelled') return this.#cancel(params)
+    this.#client.notified(method)
+    return true
   }
 
   /** Answers a GET: the stream for what the gateway sends between requests. One at a time. */
@@ -129,10 +142,11 @@ export class LegacySession {
       const sent = isJson(params) ? params : {}
       const wire = new PostWire(reply, this.#asks, { signal: abort.signal, params: sent })
       const result = await this.#resultOf(method, sent, wire)
-      if (abort.signal.aborted) reply.abandon()
+      if (abort.signal.reason instanceof Cancelled) reply.abandon()
       else reply.finish({ jsonrpc: '2.0', id, result })
     } catch (error) {
-      if (abort.signal.aborted) reply.abandon()
+      // Only a client that cancelled expects no answer.
+      if (abort.signal.reason instanceof Cancelled) reply.abandon()
       else reply.finish(errorResponse(id, error))
     } finally {
       if (this.#underWay.get(id) === abort) this.#underWay.delete(id)
@@ -145,16 +159,21 @@ export class LegacySession {
     return this.#client.answer(method, params, wire)
   }
 
-  #notified(method: string, params: unknown): void {
+  #cancel(params: unknown): boolean {
     const { requestId } = isJson(params) ? params : {}
-    if (method === 'notifications/cancelled')
-      this.#underWay.get(requestId)?.abort(new Error('the client cancelled'))
-    else this.#client.notified(method)
+    const underWay = this.#underWay.get(requestId)
+    underWay?.abort(new Cancelled('the client cancelled'))
+    return underWay !== undefined
   }
 
   #standingWire(): RequestWire {
     return new StandingWire(this.#asks, () => this.#events)
   }
+}
+
+/** Why a request was aborted: its client asked for that. */
+class Cancelled extends Error {
+  override readonly name = 'Cancelled'
 }
 
 /** Reaches the client over the reply to one of its requests. */

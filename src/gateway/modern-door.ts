@@ -1,11 +1,12 @@
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
-import type { Principal } from './access.ts'
+import type { Json } from './client-line.ts'
 import { type Exchange, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { methodsOf } from './methods.ts'
 import { ModernClient } from './modern-client.ts'
 import { ModernPost, modernResult, type PlainRequest, readPlainRequest } from './modern-request.ts'
 import { ParamHeaders } from './param-headers.ts'
+import type { Principal } from './principal.ts'
 import { errorResponse, RpcError } from './rpc-error.ts'
 import { isJson } from './upstream.ts'
 import type { View } from './view.ts'
@@ -23,6 +24,7 @@ export class ModernDoor {
   readonly #client: ModernClient
   readonly #paramHeaders = new ParamHeaders()
   #handler: Promise<McpHttpHandler> | undefined
+  #underWay = 0
 
   private constructor(services: GatewayServices, client: (door: ModernDoor) => ModernClient) {
     this.#services = services
@@ -38,7 +40,21 @@ export class ModernDoor {
     )
   }
 
+  /** True while no request is under way. A client that only listens counts as a request. */
+  get isIdle(): boolean {
+    return this.#underWay === 0
+  }
+
   async post(exchange: Exchange, body: unknown): Promise<void> {
+    this.#underWay++
+    try {
+      await this.#post(exchange, body)
+    } finally {
+      this.#underWay--
+    }
+  }
+
+  async #post(exchange: Exchange, body: unknown): Promise<void> {
     const fault = this.#headerFault(exchange, body)
     if (fault !== undefined) {
       const id = isJson(body) ? body.id : null
@@ -80,10 +96,11 @@ export class ModernDoor {
   async #rare(exchange: Exchange, body: unknown): Promise<Response> {
     const handler = await this.#sdkHandler()
     const response = await handler.fetch(exchange.toRequest(), { parsedBody: body })
-    const watched = watchedResources(body)
-    if (watched.length === 0 || !response.ok) return response
-    const stops = await Promise.all(watched.map((uri) => this.#watch(uri, handler)))
+    if (!isJson(body) || body.method !== 'subscriptions/listen' || !response.ok) return response
+    this.#underWay++
+    const stops = await Promise.all(watchedResources(body).map((uri) => this.#watch(uri, handler)))
     return whenEnded(response, () => {
+      this.#underWay--
       for (const stop of stops) stop()
     })
   }
@@ -128,9 +145,8 @@ export class ModernDoor {
 }
 
 /** The resources that a request of a client subscribes to. */
-function watchedResources(body: unknown): readonly string[] {
-  if (!isJson(body) || body.method !== 'subscriptions/listen' || !isJson(body.params)) return []
-  const { notifications } = body.params
+function watchedResources({ params }: Json): readonly string[] {
+  const { notifications } = isJson(params) ? params : {}
   const uris = isJson(notifications) ? notifications.resourceSubscriptions : undefined
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string').slice(0, MAX_WATCHED) : []
 }

@@ -1,4 +1,4 @@
-import type { Store } from 'toolcrib/stores'
+import type { WatchedStore } from 'toolcrib/stores'
 import type { Json } from './client-line.ts'
 import { isJson } from './upstream.ts'
 import type { Activation } from './view.ts'
@@ -12,22 +12,60 @@ export interface SessionRecord {
   readonly initialize: Json
 }
 
-/** The sessions of older clients in the store. A store that fails costs the continuation, and nothing else. */
-export class SessionRecords {
-  readonly #store: Store | undefined
-  readonly #ttlMs: number
-  readonly #warn: (warning: string) => void
+interface Warner {
+  readonly now: () => number
+  warn(warning: string): void
+}
 
-  constructor(store: Store | undefined, ttlMs: number, warn: (warning: string) => void) {
+/** A session in use is written again after this part of its time to live: so it never expires, nor stays lost. */
+const REFRESHED_PART = 0.02
+
+/**
+ * The sessions of older clients in the store. A store that fails costs the continuation for as long as it fails: what it
+ * did not take is written when it works again, or with a later request.
+ */
+export class SessionRecords {
+  readonly #store: WatchedStore | undefined
+  readonly #ttlMs: number
+  readonly #warner: Warner
+  readonly #open = new Map<string, { readonly text: string; savedAt: number | undefined }>()
+  readonly #stopListening: () => void
+
+  constructor(store: WatchedStore | undefined, ttlMs: number, warner: Warner) {
     this.#store = store
     this.#ttlMs = ttlMs
-    this.#warn = warn
+    this.#warner = warner
+    this.#stopListening = store?.onBack(() => void this.#saveUnsaved()) ?? (() => {})
   }
 
   async save(id: string, { principal, profile, activation, initialize }: SessionRecord): Promise<void> {
     // As text: what a client sends is stored as it is, whatever it holds.
-    const record = JSON.stringify({ principal, profile, activation, initialize })
-    await this.#try(() => this.#store?.set(keyOf(id), record, { ttlMs: this.#ttlMs }))
+    const text = JSON.stringify({ principal, profile, activation, initialize })
+    if (!this.#store) return
+    this.#open.set(id, { text, savedAt: undefined })
+    await this.#write(id)
+  }
+
+  /** Notes that a session is in use. */
+  used(id: string): void {
+    const { savedAt } = this.#open.get(id) ?? { savedAt: this.#warner.now() }
+    if (savedAt !== undefined && this.#warner.now() - savedAt > this.#ttlMs * REFRESHED_PART)
+      void this.#write(id)
+  }
+
+  /** Writes all open sessions again: the store may have lost them. */
+  async rewrite(): Promise<void> {
+    for (const record of this.#open.values()) record.savedAt = undefined
+    await this.#saveUnsaved()
+  }
+
+  /** Notes that a session is no longer open here. */
+  forget(id: string): void {
+    this.#open.delete(id)
+  }
+
+  close(): void {
+    this.#stopListening()
   }
 
   async load(id: string): Promise<SessionRecord | undefined> {
@@ -45,14 +83,33 @@ export class SessionRecords {
   }
 
   async remove(id: string): Promise<void> {
+    this.forget(id)
     await this.#try(() => this.#store?.delete(keyOf(id)))
+  }
+
+  async #saveUnsaved(): Promise<void> {
+    for (const [id, { savedAt }] of this.#open) if (savedAt === undefined) await this.#write(id)
+  }
+
+  async #write(id: string): Promise<void> {
+    const record = this.#open.get(id)
+    if (!record) return
+    record.savedAt = this.#warner.now()
+    await this.#try(async () => {
+      try {
+        await this.#store?.set(keyOf(id), record.text, { ttlMs: this.#ttlMs })
+      } catch (error) {
+        record.savedAt = undefined
+        throw error
+      }
+    })
   }
 
   async #try<Value>(work: () => Promise<Value> | undefined): Promise<Value | undefined> {
     try {
       return await work()
     } catch (error) {
-      this.#warn(error instanceof Error ? error.message : 'the store failed')
+      this.#warner.warn(error instanceof Error ? error.message : 'the store failed')
       return undefined
     }
   }

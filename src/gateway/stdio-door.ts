@@ -1,10 +1,10 @@
 import { ToolcribError } from 'toolcrib'
-import type { Principal } from './access.ts'
 import type { AskLimits, Era, Json, RequestWire } from './client-line.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { type ClientIdentity, LegacyClient } from './legacy-client.ts'
 import type { RawServer } from './mcp-server.ts'
 import { ModernClient } from './modern-client.ts'
+import type { Principal } from './principal.ts'
 import type { View } from './view.ts'
 
 /** Who is served over stdio. */
@@ -16,7 +16,7 @@ export interface StdioOptions {
 }
 
 /** Whoever started the process. */
-const LOCAL: Principal = { id: 'stdio', name: 'stdio', profile: undefined }
+const LOCAL: Principal = { id: 'stdio', name: 'stdio', profile: undefined, profiles: undefined }
 
 /** Serves one client over stdin and stdout. */
 export class StdioDoor {
@@ -71,7 +71,7 @@ export class StdioDoor {
     const services = this.#services
     const view = this.#view
     const id = services.newId()
-    const session = await services.openSession(view, id, { isKept: false })
+    const session = await services.openSession(view, id)
     const { RawServer } = await import('./mcp-server.ts')
     const { SdkWire } = await import('./sdk-wire.ts')
     const identity: ClientIdentity = {

@@ -7,6 +7,7 @@ import type { ServerDirectory, ServerStatus } from '../registry/server-directory
 import { waitAtMost } from '../time.ts'
 import { CatalogueCache } from './cache/catalogue-cache.ts'
 import { type KeptVectors, keepVectors } from './cache/kept-vectors.ts'
+import type { StartFailure } from './cache/start-failures.ts'
 import { type Environment, readServers } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import {
@@ -47,12 +48,22 @@ export interface ConnectedServers {
    * runs; undefined for a server that has never run.
    */
   info(server: string): ServerInfo | undefined
+  /**
+   * Why an earlier process could not start a server, as the store remembers it. While it is defined, the server is
+   * `failed` and was not started; requests and `client()` start it all the same.
+   */
+  failure(server: string): StartFailure | undefined
   /** Suspicious findings in the tools that servers list. */
   findings(): readonly Finding[]
   /** Replaces the lockfile; undefined removes it. Tools that it approves leave quarantine, all others enter it. */
   relock(lockfile: Lockfile | undefined): Promise<void>
   /** Applies another config: changed servers restart, the others keep running. */
   reload(config: ServersConfig): Promise<void>
+  /**
+   * Reads a server's tools again: from the server when it is running, otherwise from the store. For hosts that learn of a
+   * change elsewhere. Does nothing for an unknown server.
+   */
+  refresh(server: string): Promise<void>
   /**
    * Sends any protocol request to a server, starting it if necessary, and returns the result exactly as parsed,
    * including unknown fields and `input_required` results. All progress is reported before the result. Rejects with
@@ -170,6 +181,10 @@ class ServerHub implements ConnectedServers, ServerDirectory {
     return this.#context.servers.get(server)?.info
   }
 
+  failure(server: string): StartFailure | undefined {
+    return this.#context.servers.get(server)?.restingAfter
+  }
+
   findings(): readonly Finding[] {
     return this.#context.scanner.findings()
   }
@@ -177,6 +192,10 @@ class ServerHub implements ConnectedServers, ServerDirectory {
   async relock(lockfile: Lockfile | undefined): Promise<void> {
     this.#context.guard.replace(lockfile)
     await Promise.all(this.#servers().map((server) => server.recheck()))
+  }
+
+  async refresh(server: string): Promise<void> {
+    await this.#context.servers.get(server)?.refresh()
   }
 
   async settled({ servers, timeoutMs }: { servers?: readonly string[]; timeoutMs: number }): Promise<void> {

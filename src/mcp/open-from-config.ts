@@ -154,8 +154,8 @@ function wantedServers(
 
 /**
  * Collects the current state of an opened registry's servers for `lockServers()`, `compareWithLock()` and
- * `approveChanges()`: their config, their tools (undefined for servers that did not respond), and the package or
- * image that they run.
+ * `approveChanges()`: their config, their tools (undefined for servers that did not respond), the package or image
+ * that they run, and the failure for which they were not started.
  */
 export async function observeServers(
   { config, servers }: Pick<OpenedRegistry, 'config' | 'servers'>,
@@ -165,7 +165,16 @@ export async function observeServers(
     const tools = servers.tools(name)
     // Which package ran is only known for a server that was started.
     const runs = tools === undefined ? undefined : await whatRuns(server, { cwd, env })
-    return [name, { config: server, tools, ...(runs === undefined ? {} : { runs }) }] as const
+    const failure = servers.failure(name)
+    return [
+      name,
+      {
+        config: server,
+        tools,
+        ...(runs === undefined ? {} : { runs }),
+        ...(failure === undefined ? {} : { failure }),
+      },
+    ] as const
   })
   return new Map(await Promise.all(observed))
 }

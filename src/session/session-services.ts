@@ -11,7 +11,7 @@ import { ToolFinder } from '../search/tool-finder.ts'
 import { mapTexts } from '../secrets/map-texts.ts'
 import { maskFor } from '../secrets/mask.ts'
 import type { TokenCounter } from '../text.ts'
-import { type Schedule, scheduleWithTimers } from '../time.ts'
+import { type Schedule, scheduleInBackground, scheduleWithTimers } from '../time.ts'
 
 /** What the registry decides for all its sessions and calls, with no gaps. */
 export interface ServiceSettings extends Omit<CallSettings, 'availability' | 'emit'> {
@@ -47,6 +47,7 @@ export class SessionServices {
   readonly now: () => number
   readonly newId: () => string
   readonly schedule: Schedule = scheduleWithTimers
+  readonly background: Schedule = scheduleInBackground
 
   constructor(catalogue: Catalogue, settings: ServiceSettings) {
     const { now, spill, countTokens, newId, answerTokens, noteTokens } = settings

@@ -13,22 +13,21 @@ import type { EventBody, Listener } from '../events.ts'
 import { isRecord } from '../json.ts'
 import { type ActivationReport, SearchLimit } from '../meta-tools/search-session.ts'
 import type { ServerDirectory } from '../registry/server-directory.ts'
-import type { Viewpoint } from '../registry/view.ts'
 import { SEARCH_RULES, type SearchOptions, type SearchResult } from '../search/search-result.ts'
 import { SessionAudience } from '../search/tool-finder.ts'
 import type { Store } from '../store/store.ts'
 import type { CallResult, Listing, ToolCall } from '../tool.ts'
 import type { Meter } from '../usage.ts'
-import { type Activations, withinCaps } from './activations.ts'
-import { Checkout, totals } from './checkout.ts'
+import type { Activations } from './activations.ts'
+import { Checkout } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
+import { SessionViewpoint } from './first-request.ts'
 import { type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
-import { SavedActivations } from './saved-activations.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
 import { type SessionState, writeState } from './state.ts'
 import { type Stats, statsOf } from './stats.ts'
-import { buildSurface, type Surface, surfaceTokens } from './surface.ts'
+import { type Surface, surfaceTokens } from './surface.ts'
 import { Turn } from './turn.ts'
 
 /** How a child session differs from its parent. */
@@ -63,6 +62,8 @@ export interface SessionParameters<Dialect extends SessionDialect> {
   readonly hooks?: readonly CallHooks[]
   /** Meters of these calls. */
   readonly meters?: readonly Meter[]
+  /** Its parent's, which a fork shares; a new one when absent. */
+  readonly searchLimit?: SearchLimit
 }
 
 /** What a session forked while calls run takes over from them. */
@@ -79,7 +80,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   /** Count what is spent here, the nearest caller's last: those of the calls during which the session was forked. */
   readonly meters: readonly Meter[]
   readonly #services: SessionServices
-  readonly #viewpoint: Viewpoint
+  readonly #viewpoint: SessionViewpoint
   readonly #checkout: Checkout
   readonly #searchLimit: SearchLimit
   readonly #servers: ServerDirectory | undefined
@@ -88,11 +89,12 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   readonly #reportedChanges = new Map<string, string>()
   readonly #underWay = new Set<Promise<unknown>>()
   #turn: Turn | undefined
+  #surface: Surface | undefined
   #forks = 0
 
   constructor(services: SessionServices, parameters: SessionParameters<Dialect>) {
     const { id, settings, activations, replacesSaved, store, parentId, hooks = [], meters = [] } = parameters
-    const { events, schedule, viewpoints, finder, now } = services
+    const { events, schedule, background, viewpoints, finder, now, newId } = services
     this.id = id
     this.settings = settings
     this.meters = meters
@@ -103,21 +105,17 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
       restored: activations.length,
       ...(parentId === undefined ? {} : { parentId }),
     })
-    const { policy, allowlists } = settings
-    this.#viewpoint = viewpoints.of(settings, { ...policy, allowlists })
-    this.#searchLimit = new SearchLimit(settings.searchesPerMinute, now)
+    const { policy, allowlists, dialect } = settings
+    const viewpoint = viewpoints.of(settings, { ...policy, allowlists })
+    this.#viewpoint = new SessionViewpoint(viewpoint, dialect?.maxTools)
+    this.#searchLimit = parameters.searchLimit ?? new SearchLimit(settings.searchesPerMinute, now)
     // Decided once: a meta-tool that turns up later would disturb the prompt cache of a running conversation.
     this.#servers = this.#viewpoint.current().deferred.size === 0 ? finder.servers : undefined
-    const saved = new SavedActivations(activations, { id, allowlists, store, schedule, emit: events.emit })
-    this.#checkout = new Checkout(saved, settings, (event) => this.emit(event))
-    if (replacesSaved) saved.apply(() => activations)
-    const { evicted } = withinCaps(activations, settings)
-    if (evicted.length > 0) {
-      // A cap that is smaller than it was: reported like any other eviction.
-      saved.apply((state) => withinCaps(state, settings).state)
-      this.#checkout.noteEvictions(evicted.map(({ name }) => name))
-      this.emit({ type: 'evicted', ...totals(evicted) })
-    }
+    const writer = store === undefined ? '' : newId()
+    const saving = { id, writer, allowlists, store, schedule, background, emit: events.emit, caps: settings }
+    this.#checkout = new Checkout(activations, this.#viewpoint, saving)
+    if (replacesSaved) this.#checkout.replaceSaved()
+    this.#checkout.fit()
   }
 
   /**
@@ -129,20 +127,16 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return new ModelTurn(this, messages, options)
   }
 
-  /** Returns the tools of this turn: frozen, and the same bytes until the catalogue or the activations change. */
+  /**
+   * Returns the tools of this turn: frozen, and the same object until the catalogue or the activations change. With a
+   * dialect, and a strategy other than append, all surfaces of a session begin with the bytes of the first one: tools that
+   * come later are found by the search, and those that leave stay declared.
+   */
   surface(): Surface {
-    const parts = this.#current().surfaceParts()
-    const surface = buildSurface(parts)
-    if (!this.#services.events.isHeard) return surface
-    const { deferredCount, fingerprint, tools } = surface
-    this.emit({
-      type: 'surfaced',
-      tools: tools.length,
-      tokens: surfaceTokens(parts),
-      deferredCount,
-      fingerprint,
-    })
-    return surface
+    const turn = this.#current()
+    this.#surface = turn.surface(this.#surface)
+    if (this.#services.events.isHeard) this.#emitSurfaced(this.#surface, surfaceTokens(turn.surfaceParts()))
+    return this.#surface
   }
 
   /** Finds tools this session may use. Activates nothing. Rejects with `config-invalid` for an unknown option. */
@@ -189,6 +183,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return this.#track(this.#execute(calls, context))
   }
 
+  /**
+   * Takes over what another process changed in this session since it was opened here or saved last. Waits for the store a
+   * while, and never rejects.
+   */
+  refresh(): Promise<void> {
+    return this.#track(this.#checkout.refresh())
+  }
+
   /** What waits behind the search: permitted, deferred, not active. */
   deferred(): readonly Listing[] {
     const { view } = this.#current()
@@ -225,6 +227,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
       activations: inheritActive ? inherited : [],
       hooks: [...new Set([...this.#hooks, ...inFlight.flatMap(({ hooks }) => hooks)])],
       meters: [...new Set([...this.meters, ...inFlight.flatMap(({ meters }) => meters)])],
+      searchLimit: this.#searchLimit,
     })
   }
 
@@ -331,9 +334,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
         searchLimit: this.#searchLimit,
         servers: this.#servers,
       })
+      this.#checkout.fit()
       this.#reportChanges(this.#turn)
     }
     return this.#turn
+  }
+
+  #emitSurfaced({ deferredCount, fingerprint, tools }: Surface, tokens: number): void {
+    this.emit({ type: 'surfaced', tools: tools.length, tokens, deferredCount, fingerprint })
   }
 
   /** A tool that was checked out with another definition is reported, once for each definition. */

@@ -16,14 +16,20 @@ export interface Surface {
   /** How many permitted tools are not shown: under append, those that are not activated. */
   readonly deferredCount: number
   readonly strategy: Strategy
-  /** Changes exactly when the bytes of `tools` (or, under native, of `deferredTools`) change. */
+  /** Changes exactly when the bytes of `tools` (or, under native, of `deferredTools` and `lateTools`) change. */
   readonly fingerprint: string
   /** Servers without `trust` that have a tool here, shown or deferred: what these say is not to be obeyed. */
   readonly untrustedServers?: readonly string[]
   /** Under native only: every permitted deferred tool by name, available or not, for the provider to hold back. */
   readonly deferredTools?: readonly ToolDefinition[]
+  /**
+   * Under native only: deferred tools that came after the conversation's first request, in the order they came.
+   * `deferredTools` stays as in that request, with tools that have left, so that bytes already sent never change.
+   */
+  readonly lateTools?: readonly ToolDefinition[]
 }
 
+/** What a surface is made of: available tools only. */
 export interface SurfaceParts {
   readonly shown: readonly Entry[]
   readonly metaTools: readonly Entry[]
@@ -32,20 +38,32 @@ export interface SurfaceParts {
   readonly strategy: Strategy
 }
 
-/** Puts a turn's tools in their order and freezes them. */
-export function buildSurface(parts: SurfaceParts): Surface {
+/** Puts a turn's tools in their order and freezes them. Returns the surface of the turn before if nothing changed. */
+export function buildSurface(parts: SurfaceParts, before?: Surface): Surface {
   const { strategy, view } = parts
-  const entries = [...parts.shown, ...parts.metaTools, ...(strategy === 'append' ? parts.activated : [])]
+  const entries = entriesOf(parts)
   const deferred: DeferredList | undefined = strategy === 'native' ? view.deferredList : undefined
+  const deferredCount = hiddenCount(parts)
   const fingerprints = [...entries.map(({ fingerprint }) => fingerprint), deferred?.fingerprint ?? '']
+  const fingerprint = hashText(fingerprints.join(' '))
+  const isUnchanged =
+    before?.fingerprint === fingerprint &&
+    before.deferredCount === deferredCount &&
+    before.strategy === strategy &&
+    (before.untrustedServers ?? []).join(' ') === view.untrustedServers.join(' ')
+  if (isUnchanged) return before
   return Object.freeze({
     tools: Object.freeze(entries.map(({ definition }) => definition)),
-    deferredCount: hiddenCount(parts),
+    deferredCount,
     strategy,
-    fingerprint: hashText(fingerprints.join(' ')),
+    fingerprint,
     ...(view.untrustedServers.length > 0 ? { untrustedServers: view.untrustedServers } : {}),
     ...(deferred ? { deferredTools: deferred.definitions } : {}),
   })
+}
+
+function entriesOf({ shown, metaTools, strategy, activated }: SurfaceParts): readonly Entry[] {
+  return [...shown, ...metaTools, ...(strategy === 'append' ? activated : [])]
 }
 
 /** How many permitted tools a turn does not show. */
@@ -55,6 +73,5 @@ export function hiddenCount({ strategy, view, activated }: SurfaceParts): number
 
 /** About how many tokens a turn with these tools costs. */
 export function surfaceTokens(parts: SurfaceParts): number {
-  const activated = parts.strategy === 'append' ? parts.activated : []
-  return [...parts.shown, ...parts.metaTools, ...activated].reduce((sum, { tokens }) => sum + tokens, 0)
+  return entriesOf(parts).reduce((sum, { tokens }) => sum + tokens, 0)
 }

@@ -6,17 +6,19 @@ import type {
   DeferredResult,
   SearchLimit,
   SearchSession,
+  ServerChanges,
 } from '../meta-tools/search-session.ts'
 import { promptNote, sessionMetaTools } from '../meta-tools/session-meta-tools.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
 import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
-import type { View, Viewpoint } from '../registry/view.ts'
+import type { View } from '../registry/view.ts'
 import type { SearchOptions } from '../search/search-result.ts'
 import { SessionAudience } from '../search/tool-finder.ts'
 import type { ToolCall, ToolDefinition, ToolResult } from '../tool.ts'
 import type { Candidate } from './activations.ts'
 import type { Checkout } from './checkout.ts'
+import { FirstRequest, type SessionViewpoint } from './first-request.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
 import { buildSurface, type Strategy, type Surface, type SurfaceParts } from './surface.ts'
@@ -25,7 +27,7 @@ import { buildSurface, type Strategy, type Surface, type SurfaceParts } from './
 export interface TurnOptions {
   readonly sessionId: string
   readonly settings: SessionSettings
-  readonly viewpoint: Viewpoint
+  readonly viewpoint: SessionViewpoint
   readonly checkout: Checkout
   readonly services: SessionServices
   readonly searchLimit: SearchLimit
@@ -48,29 +50,45 @@ export class Turn implements CallScope, SearchSession {
   /** A paragraph for the system prompt; '' when nothing is deferred. */
   readonly promptNote: string
   readonly #options: TurnOptions
+  readonly #behind: string
 
   constructor(options: TurnOptions) {
     const { settings, viewpoint, services } = options
     this.#options = options
     this.sessionId = options.sessionId
     this.view = viewpoint.current()
-    this.strategy = strategyOf(options, this.view)
+    const { first } = viewpoint
+    this.strategy = first?.surface.strategy ?? strategyOf(options, this.view)
     const meta = { ...settings, isDispatch: this.strategy === 'dispatch' }
+    this.#behind = first?.texts.behind ?? services.notes.of(this.view)
     this.metaTools = sessionMetaTools(this, {
       ...meta,
       policy: viewpoint.policy,
-      behind: services.notes.of(this.view),
+      behind: this.#behind,
       maxAnswerTokens: services.answerTokens,
       spill: services.spill,
       servers: options.servers,
       searchLimit: options.searchLimit,
     })
-    this.promptNote = promptNote(this.view.deferred.size, meta)
+    this.promptNote = first?.texts.promptNote ?? promptNote(this.view.deferred.size, meta)
   }
 
-  /** Builds the tools of this turn: frozen, and byte for byte the same until the activations change. */
-  surface(): Surface {
-    return buildSurface(this.surfaceParts())
+  /**
+   * Builds the tools of this turn: frozen, and the same object as `before` while nothing changed. The first one that a
+   * provider gets and that need not grow decides the bytes of all later ones.
+   */
+  surface(before?: Surface): Surface {
+    const { viewpoint, services, settings } = this.#options
+    const { first } = viewpoint
+    if (first) return first.grown(this.view, ({ tool }) => services.availability.isAvailable(tool))
+    const surface = buildSurface(this.surfaceParts(), before)
+    // Without a search nothing could bring in what comes later.
+    const canStay = this.strategy !== 'append' && this.searchToolName !== undefined
+    if (settings.dialect !== undefined && canStay)
+      viewpoint.begin(
+        new FirstRequest(surface, { behind: this.#behind, promptNote: this.promptNote }, this.view),
+      )
+    return surface
   }
 
   /** What the surface is built of: available tools only. */
@@ -103,7 +121,7 @@ export class Turn implements CallScope, SearchSession {
   // The scope of calls.
 
   get searchToolName(): string | undefined {
-    return this.view.deferred.size > 0 ? this.#options.settings.searchTool : undefined
+    return this.#metaTool(this.#options.settings.searchTool)?.name
   }
 
   get canReadResults(): boolean {
@@ -123,6 +141,12 @@ export class Turn implements CallScope, SearchSession {
     return this.metaTools.includes(entry) ? undefined : this.view.denial(entry)
   }
 
+  isGone(name: string): boolean {
+    const { viewpoint, checkout } = this.#options
+    const wasHere = viewpoint.first?.hasSent(name) === true || checkout.has(name)
+    return wasHere && viewpoint.current().snapshot.get(name) === undefined
+  }
+
   suggest(name: string): readonly string[] {
     const view = this.#options.viewpoint.current()
     return this.#options.services.finder.suggest(name, (entry) => view.denial(entry) === undefined)
@@ -130,6 +154,7 @@ export class Turn implements CallScope, SearchSession {
 
   /** The model has seen the schema of what is on the surface, or was checked out with the definition it has now. */
   needsSchema({ entry }: CallTarget): boolean {
+    if (this.#options.viewpoint.first?.hasSentOther(entry)) return true
     if (!this.view.deferred.has(entry.name)) return false
     if (this.strategy === 'dispatch') return true
     return !this.isActive(entry.name) || this.changedTools().includes(entry)
@@ -211,6 +236,11 @@ export class Turn implements CallScope, SearchSession {
 
   deferrableCount(): number {
     return this.#options.viewpoint.current().deferred.size
+  }
+
+  takeServerChanges(): ServerChanges {
+    const { viewpoint } = this.#options
+    return viewpoint.first?.takeServerChanges(viewpoint.current()) ?? { joined: [], left: [] }
   }
 
   takeEvictions(): readonly string[] {

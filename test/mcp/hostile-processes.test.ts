@@ -10,7 +10,7 @@ describe('the processes of a hostile server, and the memory it takes', () => {
     pair = new HostilePair()
   })
 
-  afterEach(() => pair.end())
+  afterEach(() => pair[Symbol.asyncDispose]())
 
   it('that has just died is gone with its children once it is closed', async () => {
     await pair.connect()

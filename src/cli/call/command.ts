@@ -11,7 +11,7 @@ export function callCommand(terminal: Terminal): Command {
     .argument('[json]', 'the arguments as a JSON object; - reads them from stdin')
     .option('--arg <key=value>', 'one argument; can be repeated', gather, [])
     .option('--dry-run', 'check the call without running it')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (name: string, json: string | undefined, flags: CallFlags) => {
       const { runCall } = await import('./run-call.ts')
       terminal.exitCode = await runCall(terminal, name, json, flags)

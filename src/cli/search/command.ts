@@ -14,7 +14,7 @@ export function searchCommand(terminal: Terminal): Command {
         .choices(['lexical', 'weighted', 'regex', 'hybrid'])
         .default('hybrid'),
     )
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (words: string[], flags: SearchFlags) => {
       const { runSearch } = await import('./run-search.ts')
       terminal.exitCode = await runSearch(terminal, words.join(' '), flags)

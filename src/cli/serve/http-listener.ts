@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { ToolcribError } from 'toolcrib'
 
@@ -7,6 +7,8 @@ export interface ListenOptions {
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
+  /** Answers requests without fetch objects; those for which it returns false go to the fetch handler. */
+  readonly direct?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
 /** A fetch handler that is served over HTTP. */
@@ -23,8 +25,12 @@ export interface HttpListener {
  */
 export async function listen(
   handle: (request: Request) => Promise<Response>,
-  { host, port }: ListenOptions,
+  { host, port, direct = () => false }: ListenOptions,
 ): Promise<HttpListener> {
+  const viaFetch = getRequestListener(handle, {
+    overrideGlobalObjects: false,
+    errorHandler: () => INTERNAL_ERROR(),
+  })
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -34,7 +40,9 @@ export async function listen(
       insecureHTTPParser: false,
       noDelay: true,
     },
-    getRequestListener(handle, { overrideGlobalObjects: false, errorHandler: () => INTERNAL_ERROR() }),
+    (request, response) => {
+      if (!direct(request, response)) void viaFetch(request, response)
+    },
   )
   server.maxConnections = MAX_CONNECTIONS
   // A connection that is kept alive would hold up a server that is closing.

@@ -44,8 +44,10 @@ export function showWelcome(
     for (const line of text.split('\n')) terminal.print(`  ${line}`)
     terminal.print()
   }
-  if (token?.isNew)
+  if (token?.file !== undefined) terminal.say(pc.dim(`The token is in ${token.file}.`))
+  else if (token?.isNew)
     terminal.say(pc.dim('The token is shown once. --token-file FILE keeps one over restarts.'))
+  terminal.say(pc.dim('"toolcrib connect" writes such an entry into the configs of your clients.'))
   const commands = '"toolcrib status", "toolcrib logs --follow" and "toolcrib stop" reach it'
   terminal.say(pc.dim(`Ctrl-C stops it.${isControlled ? ` In another terminal, ${commands}.` : ''}`))
 }

@@ -1,8 +1,16 @@
 import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { checkName } from '../../names.ts'
-import { holdsVariable, type Variables } from './expand-variables.ts'
-import { type Fields, fillTable, invalid, MAX_MILLISECONDS, type Place, readTable } from './read-table.ts'
+import {
+  type Fields,
+  fillTable,
+  holdsVariable,
+  invalid,
+  MAX_MILLISECONDS,
+  type Place,
+  readTable,
+  type Variables,
+} from './read-table.ts'
 
 /** One MCP server, as configured. Has either `command` (stdio) or `url` (HTTP). */
 export interface ServerConfig {

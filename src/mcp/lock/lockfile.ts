@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { StartFailure } from '../cache/start-failures.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import type { ServerTool } from '../server/server-tool.ts'
 import { definitionOf, hashDefinition, isTooDeep, type LockedDefinition, sha256 } from './definition.ts'
@@ -37,6 +38,8 @@ export interface ObservedServer {
   readonly tools?: readonly ServerTool[] | undefined
   /** The package or image that it runs, as `whatRuns()` returned it; undefined if unknown. */
   readonly runs?: string | undefined
+  /** Why it was not started: an earlier process could not start it a short while ago. */
+  readonly failure?: StartFailure | undefined
 }
 
 /**
