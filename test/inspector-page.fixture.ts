@@ -100,9 +100,11 @@ export async function openInspector() {
     assets: path('built'),
   })
   await buildPage(path('built'))
-  const answer = (request: Request) =>
-    (new URL(request.url).pathname.startsWith('/mcp') ? gateway : inspector).fetch(request)
-  const listener = await listen(answer, { host: '127.0.0.1', port: 0 })
+  const listener = await listen((request) => inspector.fetch(request), {
+    host: '127.0.0.1',
+    port: 0,
+    direct: (request, response) => gateway.handle(request, response),
+  })
   return {
     origin: listener.origin,
     url: `${listener.origin}/#token=${TOKEN}`,
