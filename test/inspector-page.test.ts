@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openBrowser, openInspector, RAIN, watchPage } from './inspector-page.fixture.ts'
@@ -259,9 +259,8 @@ describe.skipIf(!browser)('the page', () => {
   })
 
   it('has no accessibility violations in any view, light and dark, and fits 360 pixels', async () => {
-    const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
     // Injected by the browser's debugger: the page's own policy would not let it in.
-    await page.evaluate(axe)
+    await page.evaluate(axe.source)
     const found: string[] = []
     for (const colours of ['light', 'dark']) {
       for (const [view, title] of Object.entries(VIEWS)) {
@@ -316,8 +315,7 @@ function propertiesOf(schema: unknown): string[] {
 /** What axe finds, one line each. */
 async function violations(page: Page, colours: string): Promise<string[]> {
   return page.evaluate(async (isDark) => {
-    const axe = Reflect.get(window, 'axe')
-    const { violations: found } = await axe.run(document, {
+    const { violations: found } = await Reflect.get(window, 'axe').run(document, {
       resultTypes: ['violations'],
       // Only colours differ.
       ...(isDark ? { runOnly: ['color-contrast'] } : {}),
