@@ -21,7 +21,7 @@ import { LogBook } from './log-book.ts'
 import { LogFile } from './log-file.ts'
 import { openPage } from './open-page.ts'
 import { openStores, type ServeStores } from './open-stores.ts'
-import { isOfGateway, pageUrl, servePage } from './serve-page.ts'
+import { pageUrl, servePage } from './serve-page.ts'
 import { reachableHosts, requireProfiles } from './serve-settings.ts'
 import { describeServer, ServerStream } from './server-stream.ts'
 import { showWelcome } from './show-welcome.ts'
@@ -166,8 +166,7 @@ async function serveOverHttp(
   for (const status of opened.servers.status())
     if (status.state === 'failed') failures.note({ ...status, type: 'server-state', at: Date.now() })
   const inspector = servePage(terminal, flags, { opened, gateway, store })
-  const answer = (request: Request) => (isOfGateway(request) ? gateway : inspector).fetch(request)
-  const listener = await listen(answer, {
+  const listener = await listen((request) => inspector.fetch(request), {
     ...flags,
     direct: (request, response) => gateway.handle(request, response),
   }).catch((error) => {
