@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
-import { createInspector } from 'toolcrib/inspector'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
 import { storeSpill } from 'toolcrib/stores'
 import { type AccessToken, chooseToken, type TokenFlags } from '../access-token.ts'
@@ -13,7 +12,7 @@ import { Interrupted, untilSignal } from '../interrupt.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { logPath, socketPath } from '../runtime-folder.ts'
 import type { Terminal } from '../terminal.ts'
-import { findOptionsOf, findWithFlags, noteWarnings } from '../with-registry.ts'
+import { findWithFlags, noteWarnings } from '../with-registry.ts'
 import { ControlSocket } from './control-socket.ts'
 import { FailureNotes } from './failure-notes.ts'
 import { listen } from './http-listener.ts'
@@ -22,6 +21,7 @@ import { LogBook } from './log-book.ts'
 import { LogFile } from './log-file.ts'
 import { openPage } from './open-page.ts'
 import { openStores, type ServeStores } from './open-stores.ts'
+import { isOfGateway, pageUrl, servePage } from './serve-page.ts'
 import { reachableHosts, requireProfiles } from './serve-settings.ts'
 import { describeServer, ServerStream } from './server-stream.ts'
 import { showWelcome } from './show-welcome.ts'
@@ -163,14 +163,7 @@ async function serveOverHttp(
   opened.registry.subscribe((event) => failures.note(event))
   for (const status of opened.servers.status())
     if (status.state === 'failed') failures.note({ ...status, type: 'server-state', at: Date.now() })
-  const inspector = createInspector({
-    registry: opened.registry,
-    servers: opened.servers,
-    access: gateway.access,
-    store,
-    config: { opened, find: findOptionsOf(terminal, flags) },
-    gateway,
-  })
+  const inspector = servePage(terminal, flags, { opened, gateway, store })
   const answer = (request: Request) => (isOfGateway(request) ? gateway : inspector).fetch(request)
   const listener = await listen(answer, {
     ...flags,
@@ -251,16 +244,6 @@ function liveConfig(
       terminal.note(`${pc.red('✗')} ${message}`)
     } else logs.add({ at, level: 'info', message: 'the config was reloaded' })
   })
-}
-
-/** The gateway's own paths; all others are the page's. */
-function isOfGateway({ url }: Request): boolean {
-  return /^\/(?:mcp|healthz|readyz|metrics|\.well-known)(?:\/|$)/.test(new URL(url).pathname)
-}
-
-/** The token is in the fragment, which browsers do not send: the page takes it from there. */
-function pageUrl(origin: string, token: AccessToken | undefined): string {
-  return token === undefined ? `${origin}/` : `${origin}/#token=${token.token}`
 }
 
 const { version: VERSION }: { version: string } = JSON.parse(
