@@ -196,7 +196,7 @@ describe('a session', () => {
       const action = async () => session[method](names as never)
       await expect(action()).rejects.toMatchObject({
         code: 'config-invalid',
-        message: `${method}() takes a list of tool names, such as ["mcp__github__search"]`,
+        message: `${method}() takes an array of tool names, such as ["mcp__github__search"]`,
       })
     }
     expect(session.toJSON().activations).toEqual([])

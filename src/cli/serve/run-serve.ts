@@ -209,7 +209,7 @@ async function serveOverHttp(
       version: VERSION,
     }
     if (flags.json) terminal.print(JSON.stringify(announcement))
-    else showWelcome(terminal, { ...announcement, token, found, isControlled: control !== undefined })
+    else await showWelcome(terminal, { ...announcement, token, found, isControlled: control !== undefined })
     failures.show()
     if (flags.open && !(await openPage(announcement.page, terminal.env)))
       terminal.note(`no browser could be opened; open ${announcement.page}`)
