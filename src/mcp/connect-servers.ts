@@ -8,8 +8,8 @@ import { waitAtMost } from '../time.ts'
 import { CatalogueCache } from './cache/catalogue-cache.ts'
 import { type KeptVectors, keepVectors } from './cache/kept-vectors.ts'
 import type { StartFailure } from './cache/start-failures.ts'
-import { type Environment, readServers } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
+import { type Environment, enabledServers, readServers } from './config/server-config.ts'
 import {
   CLIENT_RULES,
   CONNECT_RULES,
@@ -60,7 +60,7 @@ export interface ConnectedServers {
   /** Applies another config: changed servers restart, the others keep running. */
   reload(config: ServersConfig): Promise<void>
   /**
-   * Reads a server's tools again: from the server when it is running, otherwise from the cache. For hosts that learn of a
+   * Reads a server's tools again: from the server when it is running, otherwise from the store. For hosts that learn of a
    * change elsewhere. Does nothing for an unknown server.
    */
   refresh(server: string): Promise<void>
@@ -134,7 +134,7 @@ function serversIn(
   // Only these keys: the rest of a loaded config belongs to the registry.
   const given = { servers, mcpServers, server }
   const read = readServers(given, { env, onBadServer: ({ message }) => ({ problem: message }) })
-  return new Map(Object.entries(read))
+  return new Map(Object.entries(enabledServers(read)))
 }
 
 /** The servers of a registry, by name. */

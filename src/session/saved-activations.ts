@@ -54,6 +54,8 @@ interface UnsavedChange {
   /** True when it replaces whatever is stored. */
   readonly isReplacement: boolean
   readonly change: ChangeActivations
+  /** What it removed here. */
+  readonly gone: Activations
 }
 
 /**
@@ -97,8 +99,9 @@ export class SavedActivations {
   }
 
   apply(change: ChangeActivations): void {
-    this.#state = change(this.#state)
-    this.#add(change, false)
+    const before = this.#state
+    this.#state = change(before)
+    this.#add(change, false, missingIn(this.#state, before))
   }
 
   /** Replaces what the store has with the state as it is here. */
@@ -117,13 +120,26 @@ export class SavedActivations {
     if (!this.#failure && this.#unsaved.length > 0) await this.save()
   }
 
-  /** Takes over what other replicas wrote since, and waits for that a while. Never rejects. */
+  /**
+   * Takes over what other replicas wrote since, and waits for that a while. What the store has lost is written again.
+   * Never rejects.
+   */
   async refresh(): Promise<void> {
-    if (this.#saving.store === undefined || this.#isStuck) return
+    const { id, store, schedule } = this.#saving
+    if (store === undefined || this.#isStuck) return
     const writes = this.#writes
-    const stored = await loadState(this.#saving.id, this.#saving).catch(() => undefined)
-    // A write that was made meanwhile brought a newer state.
-    if (stored !== undefined && writes === this.#writes) this.#adopt(stored.activations)
+    let found: { readonly saved: SessionState | undefined } | undefined
+    const load = async () => {
+      found = { saved: readSaved(await store.get(sessionKey(id))) }
+    }
+    await waitAtMost(PATIENCE_MS, [load().catch(() => {})], schedule)
+    // TypeScript does not see that the promise assigns it. A write that was made meanwhile brought a newer state.
+    const loaded = found as { readonly saved: SessionState | undefined } | undefined
+    if (loaded === undefined || writes !== this.#writes) return
+    if (loaded.saved) return this.#adopt(loaded.saved.activations)
+    if (this.#state.length === 0) return
+    this.#add((state) => state, false)
+    await this.save()
   }
 
   /** Writes everything, or throws `store-unavailable`. */
@@ -143,9 +159,9 @@ export class SavedActivations {
     if (this.#unsaved.length > 0) await this.#try()
   }
 
-  #add(change: ChangeActivations, isReplacement: boolean): void {
+  #add(change: ChangeActivations, isReplacement: boolean, gone: Activations = []): void {
     if (this.#saving.store === undefined) return
-    this.#unsaved = [...this.#unsaved, { number: ++this.#changes, isReplacement, change }]
+    this.#unsaved = [...this.#unsaved, { number: ++this.#changes, isReplacement, change, gone }]
     if (this.#unsaved.length > MAX_UNSAVED) this.#unsaved = [this.#merged()]
   }
 
@@ -156,7 +172,7 @@ export class SavedActivations {
     const from = this.#stored
     const to = this.#state
     const change: ChangeActivations = isReplacement ? () => to : (state) => merge(state, { from, to }, caps)
-    return { number: this.#changes, isReplacement, change }
+    return { number: this.#changes, isReplacement, change, gone: missingIn(to, from) }
   }
 
   #try({ isRetry = false } = {}): Promise<void> {
@@ -197,6 +213,7 @@ export class SavedActivations {
   async #write(isRetry: boolean): Promise<void> {
     const { id, writer, allowlists, store } = this.#saving
     const changes = this.#unsaved
+    let evicted: Activations = []
     const localState = this.#state
     const newest = this.#changes
     const write = ++this.#writes
@@ -212,11 +229,14 @@ export class SavedActivations {
         const state = saved
           ? fresh.reduce((before, { change }) => change(before), saved.activations)
           : localState
+        evicted = missingIn(state, saved?.activations ?? [])
         const limits = union(saved?.allowlists ?? [], allowlists)
         return writeSaved(writeState(id, state, limits), withWriter(writers, writer, newest))
       })
       this.#unsaved = this.#unsaved.filter(({ number }) => number > newest)
-      if (write > this.#newestAnswered) this.#adopt(readSaved(stored)?.activations ?? localState)
+      const reported = new Set(changes.flatMap(({ gone }) => gone.map(({ name }) => name)))
+      const unreported = evicted.filter(({ name }) => !reported.has(name))
+      if (write > this.#newestAnswered) this.#adopt(readSaved(stored)?.activations ?? localState, unreported)
       this.#failure = undefined
     } catch (error) {
       this.#failure = { error }
@@ -228,13 +248,15 @@ export class SavedActivations {
     this.#isStuck = false
   }
 
-  /** Takes over what the store has now, with what is unsaved on top. */
-  #adopt(stored: Activations): void {
+  /**
+   * Takes over what the store has now, with what is unsaved on top. `evicted` is what made room there and may not have
+   * been known here: another replica had checked it out for the same conversation.
+   */
+  #adopt(stored: Activations, evicted: Activations = []): void {
     const before = this.#state
     this.#stored = stored
     this.#state = this.#unsaved.reduce((state, { change }) => change(state), stored)
-    const names = new Set(this.#state.map(({ name }) => name))
-    const gone = before.filter(({ name }) => !names.has(name))
+    const gone = [...missingIn(this.#state, before), ...missingIn(before, missingIn(this.#state, evicted))]
     if (gone.length > 0) this.#listener.noteGoneElsewhere(gone)
   }
 
@@ -242,6 +264,13 @@ export class SavedActivations {
     const { id, emit } = this.#saving
     emit({ type: 'save-failed', sessionId: id, error: describeFailure(error) })
   }
+}
+
+/** What was in a state, and is not in a later one. */
+function missingIn(later: Activations, before: Activations): Activations {
+  if (later === before) return []
+  const names = new Set(later.map(({ name }) => name))
+  return before.filter(({ name }) => !names.has(name))
 }
 
 /** Loads a saved session. A store that hangs or fails is an event, and the session opens as a new one. */

@@ -4,6 +4,7 @@ import { canonicalJson } from '../../json.ts'
 import { withoutHidden } from '../../names.ts'
 import type { ServerStatus } from '../../registry/server-directory.ts'
 import { concealerOf } from '../../secrets/mask.ts'
+import { maskSecrets } from '../../secrets/mask-secrets.ts'
 import type { ToolContext, ToolResult } from '../../tool.ts'
 import type { StartFailure } from '../cache/start-failures.ts'
 import type { ServerConfig } from '../config/server-config.ts'
@@ -118,6 +119,7 @@ export class ManagedServer {
   async recheck(): Promise<void> {
     const { refusal } = this.#state
     if (refusal !== undefined) return this.#link.refuse(refusal)
+    await this.#link.restartOutdated()
     if (this.tools) this.#catalogue.recheck()
     else if (this.status.state === 'failed') this.start()
   }
@@ -182,6 +184,11 @@ export class ServerState {
     return this.#status
   }
 
+  /** The config to run it with: its package or image pinned to the approved one. */
+  get runConfig(): ServerConfig {
+    return this.#context.guard.pinned(this.name, this.config)
+  }
+
   /** Why the server must not run right now: its config is invalid, or it is not approved. */
   get refusal(): string | undefined {
     return this.config.problem ?? this.#context.guard.refusal(this.name, this.config)
@@ -215,6 +222,11 @@ export class ServerState {
     this.#warnings.set(counted, count)
     if (count > MAX_WARNINGS && !Number.isInteger(Math.log2(count))) return
     this.emit({ type: 'server-warning', warning: this.presentable(warning) })
+  }
+
+  /** Reports a line of the server's stderr. */
+  output(line: string): void {
+    this.emit({ type: 'server-output', line: maskSecrets(this.presentable(line), () => '•••') })
   }
 
   emit(event: ServerEvent): void {
