@@ -67,7 +67,7 @@ describe('a session', () => {
     expect(session.reached(callOf('nope', 7))).toEqual(callOf('nope', 7))
   })
 
-  it('numbers its forks, and tells whose they are', async () => {
+  it('numbers its forks, and reports their parent', async () => {
     const events: ToolcribEvent[] = []
     const session = await house(events).openSession({ id: 'chat' })
     const [first, second] = [session.fork(), session.fork()]
@@ -202,7 +202,7 @@ describe('a session', () => {
     expect(session.toJSON().activations).toEqual([])
   })
 
-  it('tells what is checked out and given back, with its tokens', async () => {
+  it('reports what is checked out and given back, with its tokens', async () => {
     const events: ToolcribEvent[] = []
     const session = await house(events).openSession()
     events.length = 0
