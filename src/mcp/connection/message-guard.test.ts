@@ -22,7 +22,11 @@ describe('MessageGuard', () => {
   it.each([
     ['an error that is text', { error: 'boom' }, 'its response is a malformed error: "boom"'],
     ['an error without a code', { error: { message: 'x' } }, 'is a malformed error: {"message":"x"}'],
-    ['an error with half a code', { error: { code: 0.5, message: 'x' } }, 'is a malformed error: {"code":0.5,"message":"x"}'],
+    [
+      'an error with half a code',
+      { error: { code: 0.5, message: 'x' } },
+      'is a malformed error: {"code":0.5,"message":"x"}',
+    ],
     ['an error without a message', { error: { code: 1 } }, 'is a malformed error: {"code":1}'],
     ['an error that is null', { error: null }, 'is a malformed error: null'],
     ['an error and a result', { error: 1, result: {} }, 'is a malformed error: 1'],
