@@ -1,5 +1,5 @@
-import type { Principal } from './access.ts'
 import type { Era, Json } from './client-line.ts'
+import type { Principal } from './principal.ts'
 import { isJson } from './upstream.ts'
 
 /** A client that uses the gateway, as an inspector shows it. */

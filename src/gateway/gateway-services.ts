@@ -1,28 +1,32 @@
-import type { Session } from 'toolcrib'
+import type { Session, Surface } from 'toolcrib'
 import type { Schedule } from 'toolcrib/mcp'
 import { type Store, type WatchedStore, watchStore } from 'toolcrib/stores'
 import { version } from '../../package.json'
-import type { Principal } from './access.ts'
 import { AskingServers } from './asking-servers.ts'
 import { Audience } from './audience.ts'
 import type { ClientLine, Json } from './client-line.ts'
-import { ClientRequests, type ClientScene } from './client-requests.ts'
+import { ClientRequests } from './client-requests.ts'
 import { ConnectedClients } from './connected-clients.ts'
 import { EventStreams } from './event-streams.ts'
 import type { Exchange, HttpHeaders } from './exchange.ts'
+import { GatewayLog } from './gateway-log.ts'
 import { DEFAULT_LIMITS, type GatewayOptions, type Limits } from './gateway-options.ts'
+import { instructionsFor } from './instructions.ts'
 import { ClientLoad, ServerLoad } from './load-limits.ts'
 import { Metrics } from './metrics.ts'
 import { ModernCalls } from './modern-calls.ts'
 import { Offers } from './offers.ts'
+import { ParkedRecords } from './parked-records.ts'
+import type { Principal } from './principal.ts'
 import { PrivateConnections } from './private-connections.ts'
 import { type RelayTarget, ReplicaDuties } from './replica-duties.ts'
 import { Replicas } from './replicas.ts'
 import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
 import { ServerLists } from './server-lists.ts'
+import { ExpiringStore } from './session-records.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { ToolCalls } from './tool-calls.ts'
+import { type CallScene, ToolCalls } from './tool-calls.ts'
 import { ToolList } from './tool-list.ts'
 import { ToolNames } from './tool-names.ts'
 import { Traffic } from './traffic.ts'
@@ -36,13 +40,14 @@ export interface GatewayDescription {
   readonly instructions: string | undefined
 }
 
-/** What all clients of a gateway share, whichever way they came in. */
+/** The services that all clients of a gateway share, over HTTP and stdio. */
 export class GatewayServices {
   readonly options: GatewayOptions
   readonly limits: Limits
   readonly now: () => number
   readonly schedule: Schedule
   readonly newId: () => string
+  readonly log: GatewayLog
   readonly clients: ConnectedClients
   readonly streams: EventStreams
   readonly requests: ClientRequests
@@ -54,7 +59,7 @@ export class GatewayServices {
   readonly audience: Audience
   readonly metrics: Metrics
   readonly subscriptions: Subscriptions
-  /** The store of the options, with a bound on how long it may hold anyone up. */
+  /** The store of the options, with a limit on how long its operations may block. */
   readonly store: WatchedStore | undefined
   /** The other replicas of this gateway, where there are any. */
   readonly replicas: Replicas | undefined
@@ -75,6 +80,7 @@ export class GatewayServices {
     this.newId = options.newId ?? (() => crypto.randomUUID())
     const store = options.store && watched(options.store, { clock: this.now, schedule: this.schedule })
     this.store = store
+    this.log = new GatewayLog(options)
     this.clients = new ConnectedClients(this.now)
     this.streams = new EventStreams(this.schedule)
     this.connections = new PrivateConnections(servers, () => this.#listener())
@@ -86,11 +92,21 @@ export class GatewayServices {
     const lists = new ServerLists(servers, (warning) => this.warn(warning))
     this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
     const tools = new ToolList(registry, servers, this)
-    this.requests = new ClientRequests(tools, new ToolCalls(registry, upstream), this.offers, this.load)
+    this.requests = new ClientRequests(
+      tools,
+      new ToolCalls(options, upstream, this.limits),
+      this.offers,
+      this.load,
+    )
     this.audience = new Audience(registry, this.schedule)
     this.subscriptions = new Subscriptions(servers)
     const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
-    this.modernCalls = new ModernCalls(states, this, () => this.replicas)
+    this.modernCalls = new ModernCalls(
+      states,
+      new ParkedRecords(store, this.limits.askTimeoutMs),
+      this,
+      () => this.replicas,
+    )
     this.#duties = announcements && new ReplicaDuties(this)
     this.replicas =
       announcements &&
@@ -117,7 +133,7 @@ export class GatewayServices {
     }
   }
 
-  /** What tools are called now. */
+  /** The current names of tools. */
   get names(): ToolNames {
     this.#names ??= new ToolNames(this.options.registry, this.options.names ?? 'prefixed')
     return this.#names
@@ -126,7 +142,7 @@ export class GatewayServices {
   /** What a principal sees under a profile; undefined when there is no such profile, or not for this principal. */
   view(profile: string | undefined, principal: Principal): View | undefined {
     const wanted = profile ?? principal.profile
-    if (principal.profile !== undefined && wanted !== principal.profile) return undefined
+    if (principal.profiles && !(wanted !== undefined && principal.profiles.includes(wanted))) return undefined
     const known = this.#views.get(wanted)
     if (known) return known
     const { registry, profiles = {}, mode } = this.options
@@ -137,8 +153,8 @@ export class GatewayServices {
     return view
   }
 
-  /** What a client of this view and session works with now. */
-  scene(view: View, session: Session): ClientScene {
+  /** The view, session and names that requests of a client work with. */
+  scene(view: View, session: Session): CallScene {
     const services = this
     return {
       view,
@@ -149,17 +165,15 @@ export class GatewayServices {
     }
   }
 
-  /** Opens a session; one that is kept continues where it stopped when it is opened again under the same id. */
-  async openSession(
-    view: View,
-    id: string,
-    {
-      activation = 'doors',
-      isKept = true,
-    }: { readonly activation?: Activation; readonly isKept?: boolean } = {},
-  ): Promise<Session> {
-    const store = isKept ? this.store : undefined
-    const session = await view.openSession({ id: `gateway:${id}`, store, activation })
+  /**
+   * Opens a session. One whose list grows continues where it stopped when it is opened again under the same id; the
+   * list of any other never changes, so there is nothing to keep.
+   */
+  async openSession(view: View, id: string, activation: Activation = 'doors'): Promise<Session> {
+    const { store } = this
+    const kept =
+      store && activation === 'list' ? new ExpiringStore(store, this.limits.sessionIdleMs) : undefined
+    const session = await view.openSession({ id: sessionIdOf(id), store: kept, activation })
     this.#profiles.set(session.id, view.profile ?? '')
     return session
   }
@@ -170,6 +184,11 @@ export class GatewayServices {
     await session.close().catch((error) => this.warn(String(error)))
   }
 
+  /** Removes what is kept of a session that its client ended. */
+  async forgetSession(id: string): Promise<void> {
+    await this.store?.delete(`session:${sessionIdOf(id)}`).catch((error) => this.warn(String(error)))
+  }
+
   /** The capabilities that clients of a view are offered. */
   capabilities(view: View): Json {
     const known = this.#capabilities.get(view) ?? this.#collectCapabilities(view)
@@ -177,10 +196,20 @@ export class GatewayServices {
     return known
   }
 
-  /** How the gateway presents itself to clients of a view. */
-  describe(view: View): GatewayDescription {
-    const info = this.options.serverInfo ?? { name: 'toolcrib', version }
-    return { info, capabilities: this.capabilities(view), instructions: undefined }
+  /** The name and version that clients see. */
+  get info(): GatewayDescription['info'] {
+    return this.options.serverInfo ?? { name: 'toolcrib', version }
+  }
+
+  /** How the gateway presents itself to clients of a view that see this surface. */
+  describe(view: View, { deferredCount }: Pick<Surface, 'deferredCount'>): GatewayDescription {
+    const { servers, instructions } = this.options
+    const isSearching = deferredCount > 0
+    return {
+      info: this.info,
+      capabilities: this.capabilities(view),
+      instructions: instructionsFor(view, { servers, instructions, isSearching }),
+    }
   }
 
   /** The reply to a POST of a client. */
@@ -209,7 +238,7 @@ export class GatewayServices {
     }
   }
 
-  /** Tells servers that a client's roots changed, over the connections that belong to it. */
+  /** Notifies servers, over the connections of this client, that its roots changed. */
   rootsChanged(line: ClientLine): void {
     for (const { server } of this.options.servers.status())
       void this.connections.notify(line, server, 'notifications/roots/list_changed')
@@ -227,11 +256,7 @@ export class GatewayServices {
   }
 
   warn(warning: string): void {
-    try {
-      this.options.onWarning?.(warning)
-    } catch {
-      // A listener that fails must not break the work it reports on.
-    }
+    this.log.warn(warning)
   }
 
   /** Gives up calls that wait for their client, and waits for the others, for a while. */
@@ -297,6 +322,10 @@ export class GatewayServices {
       },
     }
   }
+}
+
+function sessionIdOf(id: string): string {
+  return `gateway:${id}`
 }
 
 const OPTIONAL = ['prompts', 'resources', 'completions', 'logging']

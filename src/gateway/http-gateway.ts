@@ -1,4 +1,4 @@
-import type { Access, Principal } from './access.ts'
+import type { Access } from './access.ts'
 import { type Exchange, refuse, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import type { ClientIdentity } from './legacy-client.ts'
@@ -6,6 +6,7 @@ import { LegacyDoor } from './legacy-door.ts'
 import { LEGACY_VERSIONS } from './legacy-session.ts'
 import { ModernDoor } from './modern-door.ts'
 import { MODERN_VERSION } from './modern-request.ts'
+import { type Principal, Refusal } from './principal.ts'
 import { isJson, VERSION_KEY } from './upstream.ts'
 import type { View } from './view.ts'
 
@@ -74,15 +75,18 @@ export class HttpGateway {
     if (foreign !== undefined) return refuse(exchange, 403, foreign)
     if (STATES.includes(path)) return this.#state(exchange)
     // With static tokens there is no authorization server, and clients that find one ignore their token.
-    if (path.startsWith('/.well-known/')) return refuse(exchange, 404, 'there is nothing here')
-    const principal = this.#access.identify(exchange.header('authorization'))
-    if (!principal) return refuse(exchange, 401, 'a token is needed', { 'www-authenticate': 'Bearer' })
-    if (path === '/metrics') return this.#metrics(exchange, principal)
+    if (path.startsWith('/.well-known/')) return this.#metadata(exchange)
     const match = MCP_PATH.exec(path)
+    const profile = match?.groups?.profile
+    const principal = await this.#access.identify(exchange.header('authorization'), profile)
+    if (principal instanceof Refusal)
+      return refuse(exchange, principal.status, principal.error, principal.headers)
+    if (path === '/metrics') return this.#metrics(exchange, principal)
     if (!match) return refuse(exchange, 404, 'there is nothing here')
-    const view = this.#services.view(match.groups?.profile, principal)
+    const view = this.#services.view(profile, principal)
     if (!view) return refuse(exchange, 404, 'there is no such profile')
-    const activation = exchange.query('activate') === 'list' ? 'list' : 'doors'
+    const wanted = exchange.query('activate') ?? view.activation
+    const activation = wanted === 'list' ? 'list' : 'doors'
     return this.#serve(exchange, { principal, view, activation, transport: 'http' })
   }
 
@@ -100,9 +104,15 @@ export class HttpGateway {
     exchange.respond(isStopping || isDown ? 503 : 200, JSON_TYPE, JSON.stringify({ status }))
   }
 
+  #metadata(exchange: Exchange): void {
+    const metadata = this.#access.metadata(exchange.path)
+    if (metadata) exchange.respond(200, JSON_TYPE, JSON.stringify(metadata))
+    else refuse(exchange, 404, 'there is nothing here')
+  }
+
   /** Metrics tell of every profile, so a token that is bound to one does not see them. */
   #metrics(exchange: Exchange, principal: Principal): void {
-    if (principal.profile !== undefined) {
+    if (principal.profiles !== undefined) {
       refuse(exchange, 403, 'this token is bound to a profile')
       return
     }
@@ -137,11 +147,30 @@ export class HttpGateway {
   #modernDoor(principal: Principal, view: View): Promise<ModernDoor> {
     const key = JSON.stringify([principal.id, view.profile ?? null])
     const known = this.#modern.get(key)
-    if (known) return known
+    if (known) {
+      // The door that was not used for the longest comes first.
+      this.#modern.delete(key)
+      this.#modern.set(key, known)
+      return known
+    }
+    void this.#makeRoom()
     const door = ModernDoor.open(this.#services, principal, view)
     this.#modern.set(key, door)
     door.catch(() => this.#modern.delete(key))
     return door
+  }
+
+  /** Tokens of an issuer can be of any number of users. */
+  async #makeRoom(): Promise<void> {
+    const { maxSessions } = this.#services.limits
+    if (maxSessions === 0 || this.#modern.size < maxSessions) return
+    for (const [key, opening] of this.#modern) {
+      const door = await opening.catch(() => undefined)
+      if (door?.isIdle !== true || this.#modern.get(key) !== opening) continue
+      this.#modern.delete(key)
+      await door.close()
+      return
+    }
   }
 }
 

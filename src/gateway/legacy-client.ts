@@ -1,10 +1,10 @@
 import type { Session, Surface } from 'toolcrib'
-import type { Principal } from './access.ts'
 import type { Attendee } from './audience.ts'
 import type { Json, RequestWire } from './client-line.ts'
 import type { ClientRecord } from './connected-clients.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { LegacyLine } from './legacy-line.ts'
+import type { Principal } from './principal.ts'
 import { RpcError } from './rpc-error.ts'
 import { isJson } from './upstream.ts'
 import type { Activation, View } from './view.ts'
@@ -80,7 +80,10 @@ export class LegacyClient implements Attendee {
 
   /** The result of a request. Throws an `RpcError` for what is answered with an error. */
   answer(method: string, params: Json, wire: RequestWire): Promise<Json> {
-    return this.#record.count(method, this.#answer(method, params, wire))
+    return this.#record.count(
+      method,
+      this.#answer(method, params, wire).then((result) => legacyResult(method, result)),
+    )
   }
 
   /** Takes a notification of the client. */
@@ -95,6 +98,11 @@ export class LegacyClient implements Attendee {
     this.#watched.clear()
     await this.#services.connections.closeOwner(this.id)
     await this.#services.closeSession(this.#session)
+  }
+
+  /** Takes over what other replicas changed, and writes what the store has lost. */
+  refresh(): Promise<void> {
+    return this.#session.refresh()
   }
 
   async #answer(method: string, params: Json, wire: RequestWire): Promise<Json> {
@@ -135,4 +143,22 @@ export class LegacyClient implements Attendee {
     this.#watched.delete(uri)
     return {}
   }
+}
+
+/** A result that clients of older revisions can read: structured content, and the schema of it, are objects there. */
+function legacyResult(method: string, result: Json): Json {
+  if (method === 'tools/call') {
+    const { structuredContent: value } = result
+    return value === undefined || isJson(value) ? result : { ...result, structuredContent: { result: value } }
+  }
+  if (method !== 'tools/list' || !Array.isArray(result.tools)) return result
+  const isForeign = (tool: unknown) =>
+    isJson(tool) && isJson(tool.outputSchema) && tool.outputSchema.type !== 'object'
+  if (!result.tools.some(isForeign)) return result
+  const tools = result.tools.map((tool) => {
+    if (!isForeign(tool)) return tool
+    const { outputSchema, ...rest } = tool
+    return rest
+  })
+  return { ...result, tools }
 }

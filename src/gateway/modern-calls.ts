@@ -1,6 +1,7 @@
 import type { Schedule } from 'toolcrib/mcp'
 import type { ClientLine, Json } from './client-line.ts'
 import type { Limits } from './gateway-options.ts'
+import type { ParkedRecords } from './parked-records.ts'
 import { type ModernRequest, PendingCall } from './pending-call.ts'
 import type { Replicas } from './replicas.ts'
 import type { RequestStates } from './request-states.ts'
@@ -8,11 +9,15 @@ import { RpcError } from './rpc-error.ts'
 
 const INVALID_PARAMS = -32_602
 const OVERLOADED = -32_000
+const CALL_LOST = -32_603
+const LOST =
+  'the call ended while it waited for this answer, because the gateway was restarted; call again without requestState'
 const GATHER_MS = 10
 
 /** Runs the requests of modern clients that servers may ask something about, and keeps those that wait for an answer. */
 export class ModernCalls {
   readonly #states: RequestStates
+  readonly #records: ParkedRecords
   readonly #limits: Limits
   readonly #schedule: Schedule
   readonly #newId: () => string
@@ -21,11 +26,13 @@ export class ModernCalls {
 
   constructor(
     states: RequestStates,
+    records: ParkedRecords,
     { limits, schedule, newId }: { limits: Limits; schedule: Schedule; newId: () => string },
     replicas: () => Replicas | undefined = () => undefined,
   ) {
     this.#replicas = replicas
     this.#states = states
+    this.#records = records
     this.#limits = limits
     this.#schedule = schedule
     this.#newId = newId
@@ -50,7 +57,8 @@ export class ModernCalls {
     const { inputResponses } = request
     const { parked, elsewhere, ...sent } = await this.#open(request.requestState, boundTo)
     const replicas = this.#replicas()
-    if (elsewhere && replicas) return replicas.resume(elsewhere, boundTo, request)
+    if (elsewhere && replicas)
+      return replicas.resume(elsewhere, boundTo, request).catch((error) => this.#lost(elsewhere.call, error))
     const pending = parked ?? new PendingCall(request, { owner: this.#newId(), principal })
     if (parked) parked.resume(request, inputResponses)
     else {
@@ -84,10 +92,12 @@ export class ModernCalls {
   }
 
   close(): void {
-    for (const [id, { call }] of this.#parked) {
-      this.#take(id)
+    // Their records stay: whoever starts next knows that these calls were lost.
+    for (const { call, stopTimer } of this.#parked.values()) {
+      stopTimer()
       call.abandon('the gateway is stopping')
     }
+    this.#parked.clear()
   }
 
   /** Questions that a server asks at once arrive one after another, and are put to the client together. */
@@ -110,12 +120,19 @@ export class ModernCalls {
     if (typeof content.requestState === 'string') return { requestState: content.requestState }
     if (typeof content.parked !== 'string') return {}
     const parked = this.#take(content.parked)
+    if (parked) return { parked }
     const replicas = this.#replicas()
     const { holder } = content
-    if (!parked && replicas && typeof holder === 'string' && holder !== replicas.id)
+    if (replicas && typeof holder === 'string' && holder !== replicas.id)
       return { elsewhere: { holder, call: content.parked } }
-    if (!parked) throw new RpcError(INVALID_PARAMS, 'Invalid or expired requestState')
-    return { parked }
+    return this.#lost(content.parked, new RpcError(INVALID_PARAMS, 'Invalid or expired requestState'))
+  }
+
+  /** Throws what is wrong with a call that nobody has: the process that had it may be gone. */
+  async #lost(id: string, error: unknown): Promise<never> {
+    const isLost = await this.#records.has(id)
+    void this.#records.remove(id)
+    throw isLost ? new RpcError(CALL_LOST, LOST, { retry: true }) : error
   }
 
   async #park(call: PendingCall, boundTo: string): Promise<string> {
@@ -127,17 +144,20 @@ export class ModernCalls {
     }
     const id = this.#newId()
     const stopTimer = this.#schedule(this.#limits.askTimeoutMs, () => {
-      this.#parked.delete(id)
+      this.#take(id)
       call.abandon('the client did not answer in time')
     })
     this.#parked.set(id, { call, stopTimer })
+    await this.#records.add(id)
     return this.#states.seal({ parked: id, holder: this.#replicas()?.id }, boundTo)
   }
 
   #take(id: string): PendingCall | undefined {
     const found = this.#parked.get(id)
+    if (!found) return undefined
     this.#parked.delete(id)
-    found?.stopTimer()
-    return found?.call
+    void this.#records.remove(id)
+    found.stopTimer()
+    return found.call
   }
 }

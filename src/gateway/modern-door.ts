@@ -1,12 +1,14 @@
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
-import type { Principal } from './access.ts'
+import type { Json } from './client-line.ts'
 import { type Exchange, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { methodsOf } from './methods.ts'
 import { ModernClient } from './modern-client.ts'
 import { ModernPost, modernResult, type PlainRequest, readPlainRequest } from './modern-request.ts'
 import { ParamHeaders } from './param-headers.ts'
+import type { Principal } from './principal.ts'
 import { errorResponse, RpcError } from './rpc-error.ts'
+import { withTraceContext } from './trace-context.ts'
 import { isJson } from './upstream.ts'
 import type { View } from './view.ts'
 
@@ -16,13 +18,14 @@ const HEADER_MISMATCH = -32_020
 
 /**
  * Serves clients of the modern era over HTTP, for one token and profile. Requests for tools, prompts and resources are
- * answered here; the SDK's handler answers all others, and those that deviate from the protocol.
+ * handled here; the SDK's handler takes all others, and those that deviate from the protocol.
  */
 export class ModernDoor {
   readonly #services: GatewayServices
   readonly #client: ModernClient
   readonly #paramHeaders = new ParamHeaders()
   #handler: Promise<McpHttpHandler> | undefined
+  #underWay = 0
 
   private constructor(services: GatewayServices, client: (door: ModernDoor) => ModernClient) {
     this.#services = services
@@ -38,7 +41,21 @@ export class ModernDoor {
     )
   }
 
+  /** True while no request is under way. A client that only listens counts as a request. */
+  get isIdle(): boolean {
+    return this.#underWay === 0
+  }
+
   async post(exchange: Exchange, body: unknown): Promise<void> {
+    this.#underWay++
+    try {
+      await this.#post(exchange, body)
+    } finally {
+      this.#underWay--
+    }
+  }
+
+  async #post(exchange: Exchange, body: unknown): Promise<void> {
     const fault = this.#headerFault(exchange, body)
     if (fault !== undefined) {
       const id = isJson(body) ? body.id : null
@@ -46,7 +63,8 @@ export class ModernDoor {
     }
     const methods = methodsOf(this.#services.capabilities(this.#client.view), 'modern')
     const request = readPlainRequest(exchange, body, methods)
-    if (request) await this.#answer(exchange, request)
+    if (request)
+      await this.#answer(exchange, { ...request, params: withTraceContext(request.params, exchange) })
     else exchange.respondWith(await this.#rare(exchange, body))
   }
 
@@ -61,8 +79,7 @@ export class ModernDoor {
     try {
       const request = new ModernPost(plain, reply, exchange.signal)
       const result = await this.#client.answer(method, request.params, request)
-      const { info } = this.#services.describe(this.#client.view)
-      reply.finish({ jsonrpc: '2.0', id, result: modernResult(method, result, info) })
+      reply.finish({ jsonrpc: '2.0', id, result: modernResult(method, result, this.#services.info) })
     } catch (error) {
       const status = RpcError.from(error).code === MISSING_CAPABILITY ? 400 : 200
       reply.finish(errorResponse(id, error), status)
@@ -80,10 +97,11 @@ export class ModernDoor {
   async #rare(exchange: Exchange, body: unknown): Promise<Response> {
     const handler = await this.#sdkHandler()
     const response = await handler.fetch(exchange.toRequest(), { parsedBody: body })
-    const watched = watchedResources(body)
-    if (watched.length === 0 || !response.ok) return response
-    const stops = await Promise.all(watched.map((uri) => this.#watch(uri, handler)))
+    if (!isJson(body) || body.method !== 'subscriptions/listen' || !response.ok) return response
+    this.#underWay++
+    const stops = await Promise.all(watchedResources(body).map((uri) => this.#watch(uri, handler)))
     return whenEnded(response, () => {
+      this.#underWay--
       for (const stop of stops) stop()
     })
   }
@@ -98,8 +116,10 @@ export class ModernDoor {
     const { RawServer } = await import('./mcp-server.ts')
     const { SdkWire } = await import('./sdk-wire.ts')
     const newServer = () =>
-      new RawServer(this.#services.describe(this.#client.view), 'modern', (method, params, ctx) =>
-        this.#client.answer(method, params, new SdkWire(ctx)),
+      new RawServer(
+        this.#services.describe(this.#client.view, this.#client.surface()),
+        'modern',
+        (method, params, ctx) => this.#client.answer(method, params, new SdkWire(ctx)),
       )
     return createMcpHandler(newServer, {
       legacy: 'reject',
@@ -128,9 +148,8 @@ export class ModernDoor {
 }
 
 /** The resources that a request of a client subscribes to. */
-function watchedResources(body: unknown): readonly string[] {
-  if (!isJson(body) || body.method !== 'subscriptions/listen' || !isJson(body.params)) return []
-  const { notifications } = body.params
+function watchedResources({ params }: Json): readonly string[] {
+  const { notifications } = isJson(params) ? params : {}
   const uris = isJson(notifications) ? notifications.resourceSubscriptions : undefined
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string').slice(0, MAX_WATCHED) : []
 }

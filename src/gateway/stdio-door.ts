@@ -1,10 +1,10 @@
 import { ToolcribError } from 'toolcrib'
-import type { Principal } from './access.ts'
 import type { AskLimits, Era, Json, RequestWire } from './client-line.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { type ClientIdentity, LegacyClient } from './legacy-client.ts'
 import type { RawServer } from './mcp-server.ts'
 import { ModernClient } from './modern-client.ts'
+import type { Principal } from './principal.ts'
 import type { View } from './view.ts'
 
 /** Who is served over stdio. */
@@ -16,7 +16,7 @@ export interface StdioOptions {
 }
 
 /** Whoever started the process. */
-const LOCAL: Principal = { id: 'stdio', name: 'stdio', profile: undefined }
+const LOCAL: Principal = { id: 'stdio', name: 'stdio', profile: undefined, profiles: undefined }
 
 /** Serves one client over stdin and stdout. */
 export class StdioDoor {
@@ -71,7 +71,7 @@ export class StdioDoor {
     const services = this.#services
     const view = this.#view
     const id = services.newId()
-    const session = await services.openSession(view, id, { isKept: false })
+    const session = await services.openSession(view, id)
     const { RawServer } = await import('./mcp-server.ts')
     const { SdkWire } = await import('./sdk-wire.ts')
     const identity: ClientIdentity = {
@@ -82,14 +82,16 @@ export class StdioDoor {
     }
     if (era === 'modern') {
       const client = new ModernClient(services, identity, session, (method) => server.tell(method, {}))
-      const server = new RawServer(services.describe(view), era, (method, params, ctx) =>
+      const server = new RawServer(services.describe(view, session.surface()), era, (method, params, ctx) =>
         client.answer(method, params, new SdkWire(ctx)),
       )
       this.#clients.push(client)
       return server
     }
-    const server: RawServer = new RawServer(services.describe(view), era, (method, params, ctx) =>
-      client.answer(method, params, new SdkWire(ctx)),
+    const server: RawServer = new RawServer(
+      services.describe(view, session.surface()),
+      era,
+      (method, params, ctx) => client.answer(method, params, new SdkWire(ctx)),
     )
     const client = new LegacyClient(services, { id, identity, session }, new ConnectionWire(server))
     server.oninitialized = () =>

@@ -60,7 +60,7 @@ export interface ConnectedServers {
   /** Applies another config: changed servers restart, the others keep running. */
   reload(config: ServersConfig): Promise<void>
   /**
-   * Reads a server's tools again: from the server when it is running, otherwise from the cache. For hosts that learn of a
+   * Reads a server's tools again: from the server when it is running, otherwise from the store. For hosts that learn of a
    * change elsewhere. Does nothing for an unknown server.
    */
   refresh(server: string): Promise<void>

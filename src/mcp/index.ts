@@ -14,7 +14,7 @@ export {
 } from './config/load-config.ts'
 export type { Environment, ReadOptions, ServerConfig } from './config/server-config.ts'
 export type { SearcherChoice, ToolsConfig } from './config/tools-config.ts'
-export { configDirectory } from './config/user-folders.ts'
+export { configDirectory, stateDirectory } from './config/user-folders.ts'
 export { type WatchOptions, watchConfig } from './config/watch-config.ts'
 export type { ConnectOptions, McpEvent, ServersRegistry } from './connect-options.ts'
 export { type ConnectedServers, connectServers, type ServersConfig } from './connect-servers.ts'

@@ -1,6 +1,7 @@
 import { isAbsolute, join } from 'node:path'
 import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
+import { nearestName } from '../../nearest-name.ts'
 import type { Mode } from '../../registry/mode.ts'
 import { type ConfigFile, MAX_CONFIG_BYTES, parseConfigFile, tooLarge } from './config-file.ts'
 import { readLimitedFile } from './read-limited-file.ts'
@@ -94,6 +95,7 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   ]
   const servers = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.servers)))
   const profiles = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.profiles)))
+  checkProfiles(profiles, Object.keys(servers))
   return {
     ...settingsOf(tools.reduce(overlayTools), profiles),
     servers: enabledServers(servers),
@@ -104,6 +106,7 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
 /** Reads config that is already parsed: `mcpServers`, `servers` or `server` by name, `tools`, and `profile` by name. */
 export function readConfig(data: unknown, options: ReadOptions = {}): Config {
   const { tools, servers, profiles } = readLayer(data, options)
+  checkProfiles(profiles, Object.keys(servers))
   const layers = options.file ? [{ file: options.file.path, servers }] : []
   return { ...settingsOf(tools, profiles), servers: enabledServers(servers), ...originOf(layers) }
 }
@@ -245,6 +248,8 @@ export interface Profile {
   readonly deny?: readonly string[]
   readonly pinned?: readonly string[]
   readonly mode?: Mode
+  /** For older clients. list: tools that a search found appear in their list; doors (default): the list stays the same. */
+  readonly activate?: 'doors' | 'list'
 }
 
 const PROFILE_FIELDS = {
@@ -253,6 +258,7 @@ const PROFILE_FIELDS = {
   deny: 'texts',
   pinned: 'texts',
   mode: { oneOf: ['full', 'lazy', 'auto'] },
+  activate: { oneOf: ['doors', 'list'] },
 } as const satisfies Fields
 
 /** The profile name is part of a URL, `/mcp/<profile>`. */
@@ -270,4 +276,19 @@ function readProfile(name: string, table: unknown, place: Place, variables: Vari
   )
   if (faults.length > 0) throw invalid(place, [], faults.join('; '))
   return values
+}
+
+/** Throws `config-invalid` for a profile that names a server that is not configured. Globs may match nothing. */
+function checkProfiles(profiles: Readonly<Record<string, Profile>>, configured: readonly string[]): void {
+  for (const [profile, { servers = [] }] of Object.entries(profiles)) {
+    const unknown = servers.find((server) => !server.includes('*') && !configured.includes(server))
+    if (unknown === undefined) continue
+    const nearest = nearestName(unknown, configured)
+    const hint =
+      nearest === undefined ? `there are ${configured.join(', ') || 'none'}` : `did you mean "${nearest}"?`
+    throw new ToolcribError(
+      'config-invalid',
+      `profile "${profile}" names an unknown server "${unknown}"; ${hint}`,
+    )
+  }
 }

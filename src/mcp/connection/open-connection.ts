@@ -31,6 +31,8 @@ export interface OpenRequest {
   readonly deadline: Deadline
   /** Called for recoverable protocol violations. */
   readonly onWarning: (warning: string) => void
+  /** Called with each line that the server writes to stderr. */
+  readonly onOutput?: (line: string) => void
   /** Aborts the attempt. */
   readonly signal: AbortSignal
 }
@@ -94,7 +96,7 @@ async function startAndConnect(
     env: { ...inheritedFrom(options.env), ...ownEnv },
     ...(cwd ? { cwd } : {}),
   }
-  const { onWarning } = request
+  const { onWarning, onOutput = () => {} } = request
   const known = era === 'legacy' ? ({ kind: 'legacy' } as const) : 'auto'
   // Windows has neither /bin/sh nor process groups; the SDK's transport can find a command there.
   if (options.platform === 'win32') {
@@ -102,9 +104,9 @@ async function startAndConnect(
     const inner = new StdioClientTransport({ ...started, stderr: 'ignore' })
     return connect(new HttpTransport(inner, onWarning), request, options, { greeting: known })
   }
-  const { maxMessageBytes } = options
+  const { maxMessageBytes, now } = options
   const conceal = concealerOf(request.config)
-  const transport = new StdioTransport({ ...started, maxMessageBytes, onWarning, conceal })
+  const transport = new StdioTransport({ ...started, maxMessageBytes, onWarning, onOutput, conceal, now })
   return connect(transport, request, options, {
     greeting: known === 'auto' ? () => greet(transport, request, options) : known,
   })

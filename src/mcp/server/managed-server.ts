@@ -4,6 +4,7 @@ import { canonicalJson } from '../../json.ts'
 import { withoutHidden } from '../../names.ts'
 import type { ServerStatus } from '../../registry/server-directory.ts'
 import { concealerOf } from '../../secrets/mask.ts'
+import { maskSecrets } from '../../secrets/mask-secrets.ts'
 import type { ToolContext, ToolResult } from '../../tool.ts'
 import type { StartFailure } from '../cache/start-failures.ts'
 import type { ServerConfig } from '../config/server-config.ts'
@@ -221,6 +222,11 @@ export class ServerState {
     this.#warnings.set(counted, count)
     if (count > MAX_WARNINGS && !Number.isInteger(Math.log2(count))) return
     this.emit({ type: 'server-warning', warning: this.presentable(warning) })
+  }
+
+  /** Reports a line of the server's stderr. */
+  output(line: string): void {
+    this.emit({ type: 'server-output', line: maskSecrets(this.presentable(line), () => '•••') })
   }
 
   emit(event: ServerEvent): void {

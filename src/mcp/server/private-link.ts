@@ -99,6 +99,7 @@ export class PrivateLink implements ConnectionKeeper {
         era: this.#catalogue.info?.era,
         deadline: new Deadline(this.#context.now, connectMs),
         onWarning: (warning) => this.#state.warn(warning),
+        onOutput: (line) => this.#state.output(line),
         signal,
       })
       if (signal.aborted) await connection.close()

@@ -222,6 +222,7 @@ export class ServerLink implements ConnectionKeeper {
       era: this.#catalogue.info?.era,
       deadline,
       onWarning: (warning) => this.#state.warn(warning),
+      onOutput: (line) => this.#state.output(line),
       signal: this.#closing.signal,
     })
   }
