@@ -88,9 +88,10 @@ function unknownTool(call: ToolCall, batch: Batch): Pick<OpenCall, 'isUse' | 'st
 }
 
 function describeUnknown(name: string, scope: CallScope): string {
+  const nextStep = scope.searchToolName ? ` Find tools with ${scope.searchToolName}.` : ''
+  if (scope.isGone(name)) return `"${name}" is no longer available: it was removed.${nextStep}`
   const close = scope.suggest(name).slice(0, 5)
   const suggestion = close.length > 0 ? ` Close names: ${close.join(', ')}.` : ''
-  const nextStep = scope.searchToolName ? ` Find tools with ${scope.searchToolName}.` : ''
   return `Unknown tool: ${name === '' ? '(no name)' : name}.${suggestion}${nextStep}`
 }
 

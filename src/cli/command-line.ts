@@ -19,6 +19,7 @@ import { removeCommand } from './remove/command.ts'
 import { reportFailure } from './report-failure.ts'
 import { searchCommand } from './search/command.ts'
 import { serveCommand } from './serve/command.ts'
+import { setupCommand } from './setup/command.ts'
 import { statsCommand } from './stats/command.ts'
 import { statusCommand } from './status/command.ts'
 import { stopCommand } from './stop/command.ts'
@@ -27,6 +28,7 @@ import { tourCommand } from './tour/command.ts'
 
 /** In the order in which `--help` lists them. Each describes its flags here, and loads the rest when it runs. */
 const COMMANDS = [
+  setupCommand,
   tourCommand,
   serveCommand,
   statusCommand,
@@ -55,13 +57,18 @@ const COMMANDS = [
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   const program = describeProgram(terminal)
   try {
-    await program.parseAsync(args, { from: 'user' })
+    await program.parseAsync(isSetup(args) ? ['setup', ...args] : args, { from: 'user' })
     return terminal.exitCode
   } catch (error) {
     const names = new Set(program.commands.map((each) => each.name()))
     const command = args.find((word) => names.has(word))
     return reportFailure(error, terminal, { isJson: asksForJson(args), command })
   }
+}
+
+/** Without a command, a person is new here. */
+function isSetup(args: readonly string[]): boolean {
+  return args.every((word) => word === '--yes')
 }
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -82,7 +89,7 @@ function describeProgram(terminal: Terminal): Command {
       getOutHelpWidth: () => (terminal.output.isTTY ? terminal.width : 80),
       getErrHelpWidth: () => terminal.errors.columns || 80,
     })
-    .addHelpText('after', HELP)
+    .addHelpText('after', () => terminal.help(HELP))
   for (const describe of COMMANDS) {
     const command = describe(terminal)
     command.hook('preAction', () => {
@@ -95,7 +102,7 @@ function describeProgram(terminal: Terminal): Command {
 }
 
 const HELP = `
-Start with "toolcrib tour", then "toolcrib doctor".
+Without a command, toolcrib sets itself up; see "toolcrib setup --help".
 Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 130 cancelled.`
 
 /** Looks only at the words, because a command line that cannot be parsed has no flags. */

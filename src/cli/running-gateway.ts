@@ -43,15 +43,32 @@ export class RunningGateway {
     }
   }
 
-  /** Asks it to stop, and resolves once it is gone. */
-  async stop(): Promise<void> {
+  /**
+   * Asks it to stop, and returns whether its process has ended within the time; calls in flight are given time to finish.
+   * `onWait` is called now and then.
+   */
+  async stop({ timeoutMs = STOP_MS, onWait = () => {} } = {}): Promise<boolean> {
     await text(await send(this.#socketPath, 'POST', '/stop'))
-    const isThere = () =>
-      send(this.#socketPath, 'GET', '/status').then(
-        (response) => response.resume(),
-        () => undefined,
-      )
-    while (await isThere()) await new Promise((resolve) => setTimeout(resolve, 50))
+    for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += POLL_MS) {
+      if (!(await this.#isThere())) return true
+      onWait()
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    }
+    return false
+  }
+
+  /** Asks it to read its config and lockfiles again. */
+  async reload(): Promise<void> {
+    await text(await send(this.#socketPath, 'POST', '/reload'))
+  }
+
+  /** The socket closes first, while calls in flight finish; then the process ends. */
+  async #isThere(): Promise<boolean> {
+    const isAnswering = await send(this.#socketPath, 'GET', '/status').then(
+      (response) => response.resume() !== undefined,
+      () => false,
+    )
+    return isAnswering || (this.report.pid !== process.pid && isRunning(this.report.pid))
   }
 
   /** Its log, as lines of JSON; with `follow`, the stream stays open. */
@@ -92,6 +109,18 @@ export class RunningGateway {
     const [, stream, head] = await once(upgrade, 'upgrade')
     if (head.length > 0) stream.unshift(head)
     return stream
+  }
+}
+
+/** Longer than a gateway gives the calls in flight, and its servers. */
+const STOP_MS = 30_000
+const POLL_MS = 50
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import pc from 'picocolors'
 import type { Schedule } from 'toolcrib/mcp'
 import { type OwnProgram, ownProgram, TOOLCRIB } from './own-program.ts'
+import { withSavedVariables } from './saved-variables.ts'
 import { cut, wrap } from './text.ts'
 
 /** The streams, environment and folder of a command: the process's own, or those of a test. */
@@ -81,9 +82,16 @@ export class Terminal {
     return this.output.isTTY ? wrap(this.hinted(text), this.width) : this.hinted(text)
   }
 
+  /** Wraps the text of a `--help`, without a terminal to 80 characters. */
+  help(text: string): string {
+    return wrap(this.hinted(text), this.output.isTTY ? this.width : 80)
+  }
+
   /** Writes `"toolcrib status"` in a text as a person would have to type it here: the program's name, and the config. */
   hinted(text: string): string {
-    return text.replace(
+    const { install } = this.program
+    const fitting = install === undefined ? text : text.replace(/npm install(?= @?[\w/-]+$)/gm, install)
+    return fitting.replace(
       /"toolcrib(?: ([a-z]+))?([^"\n]*)"/g,
       (_, command: string | undefined, rest: string) => {
         const isNamed =
@@ -141,7 +149,8 @@ function withTimers(ms: number, fire: () => void): () => void {
 
 /** The process's own terminal. */
 export function processTerminal(): Terminal {
-  const { env, execPath: node } = process
+  const { execPath: node } = process
+  const env = withSavedVariables(process.env)
   const cwd = process.cwd()
   return new Terminal({
     program: ownProgram({ script: process.argv[1], node, env, cwd }),

@@ -45,7 +45,7 @@ export interface ImportOutcome {
 export async function importServers(options: ImportOptions): Promise<ImportOutcome> {
   const { clients, target, isDry, isReplaced = false, ...place } = options
   const wanted = wantedFiles(clients, place)
-  const file = await ServersFile.open(target, { isReplaced })
+  const file = await openTarget(target, isReplaced)
   const present = file.servers()
   const plan = planImport(await readExisting(wanted), present, await usersServers(target, place))
   const isWritten = !isDry && plan.added.size > 0
@@ -68,6 +68,15 @@ export async function importServers(options: ImportOptions): Promise<ImportOutco
       .filter(({ places }) => places.length > 0),
     variables: missingVariables(plan.added, place.env),
     ...(repository === undefined ? {} : { repository }),
+  }
+}
+
+async function openTarget(target: string, isReplaced: boolean): Promise<ServersFile> {
+  try {
+    return await ServersFile.open(target, { isReplaced })
+  } catch (cause) {
+    if (!(cause instanceof ToolcribError)) throw cause
+    throw new ToolcribError('config-invalid', `${cause.message}, or replace it with --force`, { cause })
   }
 }
 

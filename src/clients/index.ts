@@ -16,4 +16,4 @@ export { type ImportOptions, type ImportOutcome, importServers, missingVariables
 export { type DiffLine, diffLines } from './line-diff.ts'
 export type { PlannedFile, PlannedServer } from './plan-import.ts'
 export type { ImportedServer } from './read-servers.ts'
-export { ServersFile } from './servers-file.ts'
+export { replaceText, ServersFile } from './servers-file.ts'

@@ -100,6 +100,11 @@ export class LegacyClient implements Attendee {
     await this.#services.closeSession(this.#session)
   }
 
+  /** Takes over what other replicas changed, and writes what the store has lost. */
+  refresh(): Promise<void> {
+    return this.#session.refresh()
+  }
+
   async #answer(method: string, params: Json, wire: RequestWire): Promise<Json> {
     if (method === 'logging/setLevel') return this.#setLevel(params)
     if (method === 'resources/subscribe') return this.#watch(String(params.uri))

@@ -83,6 +83,11 @@ export class LegacySession {
     }
   }
 
+  /** Takes over what other replicas changed, and writes what the store has lost. */
+  refresh(): Promise<void> {
+    return this.#client.refresh()
+  }
+
   /** Answers a POST with messages of the client. */
   async post(exchange: Exchange, messages: readonly Json[]): Promise<void> {
     this.lastUsedAt = this.#services.now()
@@ -143,10 +148,11 @@ export class LegacySession {
     try {
       const wire = new PostWire(reply, this.#asks, { signal: abort.signal, params })
       const result = await this.#resultOf(method, params, wire)
-      if (abort.signal.aborted) reply.abandon()
+      if (abort.signal.reason instanceof Cancelled) reply.abandon()
       else reply.finish({ jsonrpc: '2.0', id, result })
     } catch (error) {
-      if (abort.signal.aborted) reply.abandon()
+      // Only a client that cancelled expects no answer.
+      if (abort.signal.reason instanceof Cancelled) reply.abandon()
       else reply.finish(errorResponse(id, error))
     } finally {
       if (this.#underWay.get(id) === abort) this.#underWay.delete(id)
@@ -162,13 +168,18 @@ export class LegacySession {
   #cancel(params: unknown): boolean {
     const { requestId } = isJson(params) ? params : {}
     const underWay = this.#underWay.get(requestId)
-    underWay?.abort(new Error('the client cancelled'))
+    underWay?.abort(new Cancelled('the client cancelled'))
     return underWay !== undefined
   }
 
   #standingWire(): RequestWire {
     return new StandingWire(this.#asks, () => this.#events)
   }
+}
+
+/** Why a request was aborted: its client asked for that. */
+class Cancelled extends Error {
+  override readonly name = 'Cancelled'
 }
 
 /** Reaches the client over the reply to one of its requests. */

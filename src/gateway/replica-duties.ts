@@ -9,6 +9,8 @@ export interface RelayTarget {
   take(session: string, message: Json): Promise<void>
   /** The client ended its session at another replica. */
   ended(session: string): Promise<void>
+  /** Writes its sessions to the store again, which may have lost them. */
+  rewrite(): Promise<void>
 }
 
 /** A list settles, and its catalogue is saved, before the others are told. */
@@ -48,8 +50,9 @@ export class ReplicaDuties implements ReplicaWork {
     this.#services.options.onReload?.()
   }
 
-  /** Whatever was said: lists and files are read again. */
+  /** Whatever was said: lists and files are read again. The store may have lost more than announcements. */
   missed(): void {
+    void this.#services.relayTarget?.rewrite().catch((error) => this.#services.warn(String(error)))
     const { servers } = this.#services.options
     for (const { server } of servers.status()) this.#refresh(server)
     this.reloaded()

@@ -69,6 +69,8 @@ export class Replicas {
       announced: (announcement) => void this.#hear(announcement),
       missed: () => work.missed(),
     })
+    // With one announcement at least, a store that loses everything is noticed.
+    void this.#say('joined', {})
   }
 
   /** Passes on a message of an older client whose request or question is not known here. */

@@ -53,6 +53,12 @@ export class SessionRecords {
       void this.#write(id)
   }
 
+  /** Writes all open sessions again: the store may have lost them. */
+  async rewrite(): Promise<void> {
+    for (const record of this.#open.values()) record.savedAt = undefined
+    await this.#saveUnsaved()
+  }
+
   /** Notes that a session is no longer open here. */
   forget(id: string): void {
     this.#open.delete(id)
@@ -62,9 +68,10 @@ export class SessionRecords {
     this.#stopListening()
   }
 
+  /** The record of a session; undefined where there is none. Rejects when the store cannot say. */
   async load(id: string): Promise<SessionRecord | undefined> {
     if (!ID.test(id)) return undefined
-    const stored = await this.#try(() => this.#store?.get(keyOf(id)))
+    const stored = await this.#store?.get(keyOf(id))
     const record: unknown = typeof stored === 'string' ? JSON.parse(stored) : undefined
     if (!isJson(record) || !isJson(record.initialize) || typeof record.principal !== 'string')
       return undefined

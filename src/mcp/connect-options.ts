@@ -14,7 +14,7 @@ import type { ToolcribEvent } from '../events.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock, Schedule } from '../time.ts'
 import type { ToolRegistry } from '../tool-registry.ts'
-import type { Environment } from './config/load-config.ts'
+import type { Environment } from './config/server-config.ts'
 import type { OAuthOptions } from './connection/http/oauth-session.ts'
 import type { OpenConnection } from './connection/open-connection.ts'
 import type { ClientOptions } from './connection/server-messages.ts'
@@ -29,8 +29,8 @@ export interface ConnectOptions {
   /** Variables for the config to refer to; servers inherit a few of them. Default: `process.env`. */
   readonly env?: Environment
   /**
-   * Stores server catalogues, so that servers need not run until called, the search vectors computed from them, and
-   * OAuth tokens. By default nothing is stored. A store that hangs or fails delays startup by at most a second; the
+   * Stores server catalogues, so that servers need not run until called, the search vectors computed from them, failed
+   * starts, and OAuth tokens. By default nothing is stored. A store that hangs or fails delays startup by at most a second; the
    * failure is reported, and the next change is saved again.
    */
   readonly store?: Store

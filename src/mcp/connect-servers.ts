@@ -7,8 +7,9 @@ import type { ServerDirectory, ServerStatus } from '../registry/server-directory
 import { waitAtMost } from '../time.ts'
 import { CatalogueCache } from './cache/catalogue-cache.ts'
 import { type KeptVectors, keepVectors } from './cache/kept-vectors.ts'
-import { type Environment, readServers } from './config/load-config.ts'
+import type { StartFailure } from './cache/start-failures.ts'
 import type { ServerConfig } from './config/server-config.ts'
+import { type Environment, enabledServers, readServers } from './config/server-config.ts'
 import {
   CLIENT_RULES,
   CONNECT_RULES,
@@ -47,6 +48,11 @@ export interface ConnectedServers {
    * runs; undefined for a server that has never run.
    */
   info(server: string): ServerInfo | undefined
+  /**
+   * Why an earlier process could not start a server, as the store remembers it. While it is defined, the server is
+   * `failed` and was not started; requests and `client()` start it all the same.
+   */
+  failure(server: string): StartFailure | undefined
   /** Suspicious findings in the tools that servers list. */
   findings(): readonly Finding[]
   /** Replaces the lockfile; undefined removes it. Tools that it approves leave quarantine, all others enter it. */
@@ -54,7 +60,7 @@ export interface ConnectedServers {
   /** Applies another config: changed servers restart, the others keep running. */
   reload(config: ServersConfig): Promise<void>
   /**
-   * Reads a server's tools again: from the server when it is running, otherwise from the cache. For hosts that learn of a
+   * Reads a server's tools again: from the server when it is running, otherwise from the store. For hosts that learn of a
    * change elsewhere. Does nothing for an unknown server.
    */
   refresh(server: string): Promise<void>
@@ -128,7 +134,7 @@ function serversIn(
   // Only these keys: the rest of a loaded config belongs to the registry.
   const given = { servers, mcpServers, server }
   const read = readServers(given, { env, onBadServer: ({ message }) => ({ problem: message }) })
-  return new Map(Object.entries(read))
+  return new Map(Object.entries(enabledServers(read)))
 }
 
 /** The servers of a registry, by name. */
@@ -173,6 +179,10 @@ class ServerHub implements ConnectedServers, ServerDirectory {
 
   info(server: string): ServerInfo | undefined {
     return this.#context.servers.get(server)?.info
+  }
+
+  failure(server: string): StartFailure | undefined {
+    return this.#context.servers.get(server)?.restingAfter
   }
 
   findings(): readonly Finding[] {

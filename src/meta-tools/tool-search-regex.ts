@@ -6,6 +6,7 @@ import {
   howToCall,
   type SearchSession,
   type SearchToolOptions,
+  serverChanges,
 } from './search-session.ts'
 
 interface Input {
@@ -40,7 +41,7 @@ export function toolSearchRegex(session: SearchSession, options: SearchToolOptio
           limit: clamp(limit, { min: 1, max: 50, otherwise: 10 }),
         })
         return found.total === 0
-          ? noMatches(pattern, found)
+          ? noMatches(session, pattern, found)
           : await load(session, pattern, found, { ...options, maxAnswerTokens })
       } catch (error) {
         if (isBadQuery(error)) return badPattern(pattern, error.message)
@@ -76,6 +77,7 @@ async function load(
     message: `Found ${found.total} tools; ${newlyLoaded} newly loaded. To use one, ${howToCall(options)}.`,
     ...(gone.length > 0 ? { evicted: gone } : {}),
     ...visible(found),
+    ...serverChanges(session),
     ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
   })
 }
@@ -84,11 +86,12 @@ function visible({ alreadyVisible }: DeferredResult): object {
   return alreadyVisible.length > 0 ? { already_visible: clipList(alreadyVisible) } : {}
 }
 
-function noMatches(pattern: string, found: DeferredResult): ToolResult {
+function noMatches(session: SearchSession, pattern: string, found: DeferredResult): ToolResult {
   return answer({
     status: 'no_matches',
     message: `No deferred tool matches /${pattern}/.`,
     ...visible(found),
+    ...serverChanges(session),
     suggestion: 'Try a shorter pattern, or alternatives such as "file|document".',
     ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
   })

@@ -6,6 +6,7 @@ import {
   howToCall,
   type SearchSession,
   type SearchToolOptions,
+  serverChanges,
   worthActivating,
 } from './search-session.ts'
 
@@ -50,6 +51,7 @@ export function toolSearchSelect(session: SearchSession, options: SearchToolOpti
           ...(activated.length < matches.length ? { activated } : {}),
           ...(gone.length > 0 ? { evicted: gone } : {}),
           ...(found.alreadyVisible.length > 0 ? { already_visible: clipList(found.alreadyVisible) } : {}),
+          ...serverChanges(session),
           ...(left.length > 0
             ? { omitted: clipList(left), hint: 'These did not fit; select them next.' }
             : {}),

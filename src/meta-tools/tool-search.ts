@@ -18,6 +18,7 @@ import {
   type SearchSession,
   type SearchStyle,
   type SearchToolOptions,
+  serverChanges,
   worthActivating,
 } from './search-session.ts'
 
@@ -69,7 +70,7 @@ export function toolSearch(
       return answerSearch(async () => {
         const found = await session.searchDeferred(query, { limit, offset })
         return options.style === 'two-step'
-          ? list(found, { limit, offset, maxTokens })
+          ? list(session, found, { limit, offset, maxTokens })
           : load(session, found, { limit, offset, maxTokens })
       })
     },
@@ -105,12 +106,13 @@ async function load(session: SearchSession, found: DeferredResult, page: Page): 
     matches,
     activated,
     evicted: [...session.takeEvictions(), ...evicted],
+    ...serverChanges(session),
     ...footer(found, matches.length, page),
   })
 }
 
 /** Two steps: names and descriptions only; nothing is checked out. */
-function list(found: DeferredResult, page: Page): ToolResult {
+function list(session: SearchSession, found: DeferredResult, page: Page): ToolResult {
   const described = found.matches.map(({ name, description }) => ({
     name,
     description: clipText(description, 400),
@@ -120,6 +122,7 @@ function list(found: DeferredResult, page: Page): ToolResult {
     query: echo(found.query),
     total: found.total,
     matches,
+    ...serverChanges(session),
     ...footer(found, matches.length, page),
   })
 }

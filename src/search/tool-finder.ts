@@ -209,10 +209,10 @@ export class PolicyAudience implements Audience {
 
 /** Searches from a session's point of view: every tool it may use, only deferred ones, or only shown ones. */
 export class SessionAudience implements Audience {
-  readonly #viewpoint: Viewpoint
+  readonly #viewpoint: Pick<Viewpoint, 'policy' | 'current'>
   readonly #among: 'all' | 'deferred' | 'shown'
 
-  constructor(viewpoint: Viewpoint, among: 'all' | 'deferred' | 'shown') {
+  constructor(viewpoint: Pick<Viewpoint, 'policy' | 'current'>, among: 'all' | 'deferred' | 'shown') {
     this.#viewpoint = viewpoint
     this.#among = among
   }

@@ -171,7 +171,7 @@ describe('a session', () => {
     expect(session.toJSON().activations).toEqual([])
   })
 
-  it('limits searches a minute by the clock of the registry, forks apart', async () => {
+  it('limits searches per minute by the clock of the registry, forks included', async () => {
     let now = 0
     const registry = new ToolRegistry({ mode: 'lazy', clock: () => now, searchesPerMinute: 1 })
     registry.syncMcp('s', [tool('a')])
@@ -181,9 +181,12 @@ describe('a session', () => {
     expect([await search(session), await search(session), await search(session.fork())]).toEqual([
       true,
       false,
-      true,
+      false,
     ])
     now = 60_000
+    expect(await search(session.fork().fork())).toBe(true)
+    expect(await search(session)).toBe(false)
+    now = 120_000
     expect(await search(session)).toBe(true)
   })
 
@@ -193,7 +196,7 @@ describe('a session', () => {
       const action = async () => session[method](names as never)
       await expect(action()).rejects.toMatchObject({
         code: 'config-invalid',
-        message: `${method}() takes a list of tool names, such as ["mcp__github__search"]`,
+        message: `${method}() takes an array of tool names, such as ["mcp__github__search"]`,
       })
     }
     expect(session.toJSON().activations).toEqual([])

@@ -16,7 +16,7 @@ export function addCommand(terminal: Terminal): Command {
     .option('--force', 'replace a server of that name')
     .option('--dry-run', 'show what would change, and write nothing')
     .option('--json', 'print the result as JSON')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (name: string, command: string[], flags: AddFlags) => {
       const { runAdd } = await import('./run-add.ts')
       terminal.exitCode = await runAdd(terminal, name, command, flags)

@@ -14,7 +14,7 @@ export function connectCommand(terminal: Terminal): Command {
     .option('--dry-run', 'show what would change, and write nothing')
     .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print the result as JSON')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (clients: string[], flags: ConnectFlags) => {
       const { runConnect } = await import('./run-connect.ts')
       terminal.exitCode = await runConnect(terminal, clients, flags)

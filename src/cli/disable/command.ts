@@ -12,7 +12,7 @@ export function disableCommand(terminal: Terminal): Command {
     .option('--user', 'change your own config')
     .option('--dry-run', 'show what would change, and write nothing')
     .option('--json', 'print the result as JSON')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (names: string[], flags: EditFlags) => {
       const { editServers } = await import('../edit-servers.ts')
       const edit = {

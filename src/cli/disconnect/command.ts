@@ -10,7 +10,7 @@ export function disconnectCommand(terminal: Terminal): Command {
     .option('--all', 'every client that is connected')
     .option('--dry-run', 'show what would change, and write nothing')
     .option('--json', 'print the result as JSON')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (clients: string[], flags: DisconnectFlags) => {
       const { runDisconnect } = await import('./run-disconnect.ts')
       terminal.exitCode = await runDisconnect(terminal, clients, flags)

@@ -16,7 +16,7 @@ export function importCommand(terminal: Terminal): Command {
     .option('--force', 'replace the file; its content is lost')
     .option('--yes', 'write secrets into a git repository without asking')
     .option('--json', 'print the result as JSON')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (clients: string[], flags: ImportFlags) => {
       const { runImport } = await import('./run-import.ts')
       terminal.exitCode = await runImport(terminal, clients, flags)

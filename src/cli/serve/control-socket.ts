@@ -17,6 +17,8 @@ export interface ControlledGateway {
   describeServer(server: string): Promise<object>
   /** Connects a stream of JSON-RPC lines to one server, and resolves when it ends. */
   serveServer(stream: Duplex, server: string): Promise<void>
+  /** Reads config and lockfiles again. */
+  reload(): Promise<void>
   /** Begins to stop. */
   stop(): void
 }
@@ -108,6 +110,9 @@ function answer(request: IncomingMessage, response: ServerResponse, gateway: Con
       break
     case 'GET /server':
       void sendServer(response, gateway, searchParams.get('name') ?? '')
+      break
+    case 'POST /reload':
+      void gateway.reload().then(() => sendJson(response, { reloaded: true }))
       break
     case 'POST /stop':
       sendJson(response, { stopping: true })

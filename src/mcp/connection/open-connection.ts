@@ -8,10 +8,9 @@ import {
   SdkErrorCode,
 } from '@modelcontextprotocol/client'
 import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { concealerOf } from '../../secrets/conceal-values.ts'
+import { concealerOf } from '../../secrets/mask.ts'
 import type { Deadline, Schedule } from '../../time.ts'
-import type { Environment } from '../config/load-config.ts'
-import type { ServerConfig } from '../config/server-config.ts'
+import type { Environment, ServerConfig } from '../config/server-config.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import type { OAuthSettings } from './http/oauth-session.ts'
 import { type GuardedTransport, Requests, ServerError } from './requests.ts'
@@ -32,6 +31,8 @@ export interface OpenRequest {
   readonly deadline: Deadline
   /** Called for recoverable protocol violations. */
   readonly onWarning: (warning: string) => void
+  /** Called with each line that the server writes to stderr. */
+  readonly onOutput?: (line: string) => void
   /** Aborts the attempt. */
   readonly signal: AbortSignal
 }
@@ -95,7 +96,7 @@ async function startAndConnect(
     env: { ...inheritedFrom(options.env), ...ownEnv },
     ...(cwd ? { cwd } : {}),
   }
-  const { onWarning } = request
+  const { onWarning, onOutput = () => {} } = request
   const known = era === 'legacy' ? ({ kind: 'legacy' } as const) : 'auto'
   // Windows has neither /bin/sh nor process groups; the SDK's transport can find a command there.
   if (options.platform === 'win32') {
@@ -103,9 +104,9 @@ async function startAndConnect(
     const inner = new StdioClientTransport({ ...started, stderr: 'ignore' })
     return connect(new HttpTransport(inner, onWarning), request, options, { greeting: known })
   }
-  const { maxMessageBytes } = options
+  const { maxMessageBytes, now } = options
   const conceal = concealerOf(request.config)
-  const transport = new StdioTransport({ ...started, maxMessageBytes, onWarning, conceal })
+  const transport = new StdioTransport({ ...started, maxMessageBytes, onWarning, onOutput, conceal, now })
   return connect(transport, request, options, {
     greeting: known === 'auto' ? () => greet(transport, request, options) : known,
   })

@@ -49,7 +49,7 @@ export async function readLockfile(
 
 /** Writes a lockfile atomically. An existing file keeps its mode; a symbolic link stays a link. */
 export function writeLockfile(path: string, lockfile: Lockfile): Promise<void> {
-  return alone(path, () => replace(path, lockfile))
+  return alone(path, (checkAlone) => replace(path, lockfile, checkAlone))
 }
 
 /**
@@ -60,10 +60,10 @@ export function updateLockfile(
   path: string,
   change: (current: Lockfile | undefined) => Lockfile,
 ): Promise<void> {
-  return alone(path, async () => replace(path, change(await readLockfile(path))))
+  return alone(path, async (checkAlone) => replace(path, change(await readLockfile(path)), checkAlone))
 }
 
-async function alone(path: string, work: () => Promise<void>): Promise<void> {
+async function alone(path: string, work: (checkAlone: () => Promise<void>) => Promise<void>): Promise<void> {
   try {
     await whileAlone(path, work)
   } catch (cause) {
@@ -72,8 +72,10 @@ async function alone(path: string, work: () => Promise<void>): Promise<void> {
   }
 }
 
-async function replace(path: string, lockfile: Lockfile): Promise<void> {
-  await writeWhole(await realPathOf(path), writeLock(lockfile), { mode: 0o644 })
+async function replace(path: string, lockfile: Lockfile, checkAlone: () => Promise<void>): Promise<void> {
+  const [place, text] = [await realPathOf(path), writeLock(lockfile)]
+  await checkAlone()
+  await writeWhole(place, text, { mode: 0o644 })
 }
 
 /** Where a link leads; the path itself when it does not exist. */

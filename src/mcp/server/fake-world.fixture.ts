@@ -88,7 +88,7 @@ export class World {
     this.#failures = failures
     this.options = {
       open: this.#open,
-      schedule: this.#schedule,
+      schedule: this.schedule,
       clock: () => this.#now,
       random: () => 1,
       onEvent: (event) => {
@@ -147,7 +147,7 @@ export class World {
     if (this.#transport) handOn({ jsonrpc: '2.0', method }, this.#transport)
   }
 
-  readonly #schedule: Schedule = (delayMs, fire) => {
+  readonly schedule: Schedule = (delayMs, fire) => {
     const timer = { at: this.#now + delayMs, fire }
     this.#timers.add(timer)
     return () => this.#timers.delete(timer)
@@ -170,7 +170,7 @@ export class World {
       greeting: { kind: 'legacy' },
       timeoutMs: 5_000,
       now: () => this.#now,
-      schedule: this.#schedule,
+      schedule: this.schedule,
       onWarning,
     })
   }

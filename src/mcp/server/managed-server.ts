@@ -3,8 +3,10 @@ import type { ServerEventBody } from '../../events.ts'
 import { canonicalJson } from '../../json.ts'
 import { withoutHidden } from '../../names.ts'
 import type { ServerStatus } from '../../registry/server-directory.ts'
-import { concealerOf } from '../../secrets/conceal-values.ts'
+import { concealerOf } from '../../secrets/mask.ts'
+import { maskSecrets } from '../../secrets/mask-secrets.ts'
 import type { ToolContext, ToolResult } from '../../tool.ts'
+import type { StartFailure } from '../cache/start-failures.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import type { ServerInfo } from '../connection/connection.ts'
 import { ServerCalls } from './server-calls.ts'
@@ -56,6 +58,11 @@ export class ManagedServer {
   /** What it reported about itself, now or the last time it ran; undefined until known. */
   get info(): ServerInfo | undefined {
     return this.#catalogue.info
+  }
+
+  /** Why an earlier process could not start it, when it was not started again for that reason. */
+  get restingAfter(): StartFailure | undefined {
+    return this.#link.restingAfter
   }
 
   /** Its status for searches: a server whose tools are known does not delay them while its process starts. */
@@ -112,6 +119,7 @@ export class ManagedServer {
   async recheck(): Promise<void> {
     const { refusal } = this.#state
     if (refusal !== undefined) return this.#link.refuse(refusal)
+    await this.#link.restartOutdated()
     if (this.tools) this.#catalogue.recheck()
     else if (this.status.state === 'failed') this.start()
   }
@@ -127,20 +135,24 @@ export class ManagedServer {
   }
 
   async #start(): Promise<void> {
+    // Both at once, so that a store that hangs is waited for once.
+    const recalling = this.#link.recallFailure()
     const isRemembered = this.#state.refusal === undefined && (await this.#catalogue.recall())
     if (this.#link.isClosed) return
     const { refusal } = this.#state
     if (refusal !== undefined) return this.#link.refuse(refusal)
     if (isRemembered && this.config.start !== 'eager') return this.#state.set('cold')
-    await this.#link.connected().catch(ignore)
+    await this.#link.start(await recalling)
   }
 }
 
 function ignore(): void {}
 
 const CONNECT_MS = 30_000
-/** Up to this many warnings are reported individually; after that, only those whose number is a power of two. */
+/** Up to this many warnings of a kind are reported; after that, only those whose number is a power of two. */
 const MAX_WARNINGS = 50
+/** Kinds beyond these are counted together. */
+const MAX_KINDS = 50
 
 type WithoutServer<Event> = Event extends unknown ? Omit<Event, 'server'> : never
 
@@ -156,7 +168,8 @@ export class ServerState {
   readonly #context: ServerContext
   readonly #conceal: (text: string) => string
   #status: ServerStatus
-  #warnings = 0
+  /** How many warnings of each kind there were. */
+  readonly #warnings = new Map<string, number>()
 
   constructor(name: string, config: ServerConfig, context: ServerContext) {
     this.name = name
@@ -169,6 +182,11 @@ export class ServerState {
 
   get status(): ServerStatus {
     return this.#status
+  }
+
+  /** The config to run it with: its package or image pinned to the approved one. */
+  get runConfig(): ServerConfig {
+    return this.#context.guard.pinned(this.name, this.config)
   }
 
   /** Why the server must not run right now: its config is invalid, or it is not approved. */
@@ -195,11 +213,20 @@ export class ServerState {
       this.emit({ type: 'server-state', state, ...(state === 'failed' ? { reason } : {}) })
   }
 
-  /** Reports a recoverable error; the more there are, the fewer are reported. */
+  /** Reports a recoverable error; the more there are of a kind, the fewer are reported. */
   warn(warning: string): void {
-    this.#warnings++
-    if (this.#warnings > MAX_WARNINGS && !Number.isInteger(Math.log2(this.#warnings))) return
+    // What follows the first name, number or excerpt differs from one warning of a kind to the next.
+    const kind = /^[^"\d(:]*/.exec(warning)?.[0] ?? ''
+    const counted = this.#warnings.has(kind) || this.#warnings.size < MAX_KINDS ? kind : ''
+    const count = (this.#warnings.get(counted) ?? 0) + 1
+    this.#warnings.set(counted, count)
+    if (count > MAX_WARNINGS && !Number.isInteger(Math.log2(count))) return
     this.emit({ type: 'server-warning', warning: this.presentable(warning) })
+  }
+
+  /** Reports a line of the server's stderr. */
+  output(line: string): void {
+    this.emit({ type: 'server-output', line: maskSecrets(this.presentable(line), () => '•••') })
   }
 
   emit(event: ServerEvent): void {

@@ -93,12 +93,13 @@ export class PrivateLink implements ConnectionKeeper {
     try {
       const connection = await this.#context.open({
         server: this.#state.name,
-        config: this.#state.config,
+        config: this.#state.runConfig,
         client: this.#client,
         sessionKey: this.#key,
         era: this.#catalogue.info?.era,
         deadline: new Deadline(this.#context.now, connectMs),
         onWarning: (warning) => this.#state.warn(warning),
+        onOutput: (line) => this.#state.output(line),
         signal,
       })
       if (signal.aborted) await connection.close()

@@ -1,7 +1,9 @@
 import { version } from '../../../package.json'
 import { ToolcribError } from '../../errors.ts'
 import { readClock, type Schedule, scheduleInBackground } from '../../time.ts'
-import type { CatalogueCache } from '../cache/catalogue-cache.ts'
+import { type CatalogueCache, fingerprintOf } from '../cache/catalogue-cache.ts'
+import { StartFailures } from '../cache/start-failures.ts'
+import type { ServerConfig } from '../config/server-config.ts'
 import type { ConnectOptions, ServersRegistry } from '../connect-options.ts'
 import type { Connection } from '../connection/connection.ts'
 import { type OAuthSettings, TokenStore } from '../connection/http/oauth-session.ts'
@@ -48,6 +50,17 @@ export class ServerContext {
   /** Fills in the defaults of a client. */
   asClient(given: Partial<ClientOptions>): ClientOptions {
     return { name: 'toolcrib', version, ...given }
+  }
+
+  /** What is remembered of failed starts of a server; undefined without a store. */
+  failuresOf(server: string, config: ServerConfig): StartFailures | undefined {
+    const { store } = this.#options
+    return store && new StartFailures(store, fingerprintOf(server, config), this)
+  }
+
+  /** false: what is stored of servers is only replaced. */
+  get isRemembering(): boolean {
+    return this.#options.remembered ?? true
   }
 
   /** Connects to one server; rejects with the reason. */

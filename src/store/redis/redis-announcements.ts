@@ -155,8 +155,8 @@ class StreamReader {
   async #readOnce(): Promise<void> {
     const { stream, patienceMs, schedule } = this.#reading
     this.#last ??= await this.#newest()
-    const { id } = this.#last
     const client = await this.#connected()
+    const { id } = this.#last
     let found: StreamEntries | undefined
     const reading = client.xread('COUNT', BATCH, 'BLOCK', BLOCK_MS, 'STREAMS', stream, id).then((reply) => {
       found = reply?.[0]?.[1] ?? []
@@ -201,6 +201,8 @@ class StreamReader {
     this.#client = client
     if (this.#isStopped) client.disconnect()
     else if (client.status === 'wait') await client.connect()
+    // Redis may have lost everything while it was away.
+    await this.#notice()
     return client
   }
 

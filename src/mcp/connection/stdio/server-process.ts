@@ -66,6 +66,7 @@ interface Pipes {
 export class ServerProcess {
   readonly stdin: Writable
   readonly stdout: Readable
+  readonly stderr: Readable
   /** Resolves once the process has exited and its output has been read. */
   readonly ended: Promise<ServerExit>
   readonly #child: ChildProcess
@@ -79,6 +80,7 @@ export class ServerProcess {
     this.#id = id
     this.stdin = stdin
     this.stdout = stdout
+    this.stderr = stderr
     stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk))
     for (const stream of child.stdio) stream?.on('error', ignore)
     const exit = () => ({ code: child.exitCode, signal: child.signalCode })

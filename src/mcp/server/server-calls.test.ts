@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toToolResult } from './to-tool-result.ts'
+import { toToolResult } from './server-calls.ts'
 
 const fine = () => ({ kind: 'fine' }) as const
 

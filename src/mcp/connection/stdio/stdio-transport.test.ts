@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { LineFramer, type OverlongLine } from './line-framer.ts'
+import { LineFramer, type OverlongLine } from './stdio-transport.ts'
 
 describe('LineFramer', () => {
   it('returns the same lines however the bytes are chunked', () => {
