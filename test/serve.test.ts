@@ -63,7 +63,8 @@ describe('toolcrib serve', () => {
   it('serves clients of both eras over HTTP, and leaves nothing running after SIGTERM', async () => {
     await toolcrib('list')
     const { child, ended, url, token, pid, version, page } = await serve('--mode', 'full')
-    expect({ pid, page }).toEqual({ pid: child.pid, page: null })
+    expect(pid).toBe(child.pid)
+    expect(page).toBe(`${new URL(url).origin}/#token=${token}`)
     expect(version).toBe(
       JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version,
     )
