@@ -15,7 +15,7 @@ interface Import {
   readonly isDynamic: boolean
 }
 
-const sources = listFiles('src').filter((path) => path.endsWith('.ts') && !/\.(?:test|fuzz)\.ts$/.test(path))
+const sources = listFiles('src').filter((path) => /\.tsx?$/.test(path) && !/\.(?:test|fuzz)\.ts$/.test(path))
 const imports = sources.flatMap(readImports)
 
 // The rings in their order, innermost first: a room imports those before it, and those of its own line.

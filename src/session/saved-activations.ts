@@ -133,14 +133,13 @@ export class SavedActivations {
       found = { saved: readSaved(await store.get(sessionKey(id))) }
     }
     await waitAtMost(PATIENCE_MS, [load().catch(() => {})], schedule)
-    // A write that was made meanwhile brought a newer state.
-    if (found === undefined || writes !== this.#writes) return
-    const { saved } = found
-    if (saved) this.#adopt(saved.activations)
-    else if (this.#state.length > 0) {
-      this.#add((state) => state, false)
-      await this.save()
-    }
+    // TypeScript does not see that the promise assigns it. A write that was made meanwhile brought a newer state.
+    const loaded = found as { readonly saved: SessionState | undefined } | undefined
+    if (loaded === undefined || writes !== this.#writes) return
+    if (loaded.saved) return this.#adopt(loaded.saved.activations)
+    if (this.#state.length === 0) return
+    this.#add((state) => state, false)
+    await this.save()
   }
 
   /** Writes everything, or throws `store-unavailable`. */

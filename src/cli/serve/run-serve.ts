@@ -21,7 +21,7 @@ import { LogBook } from './log-book.ts'
 import { LogFile } from './log-file.ts'
 import { openPage } from './open-page.ts'
 import { openStores, type ServeStores } from './open-stores.ts'
-import { isOfGateway, pageUrl, servePage } from './serve-page.ts'
+import { pageUrl, servePage } from './serve-page.ts'
 import { reachableHosts, requireProfiles } from './serve-settings.ts'
 import { describeServer, ServerStream } from './server-stream.ts'
 import { showWelcome } from './show-welcome.ts'
@@ -96,6 +96,7 @@ async function serveWith(
   serving: Serving & { readonly logs: LogBook },
 ): Promise<number> {
   const { found, logs } = serving
+  await stores.tried
   const opened = await openFromConfig({
     found,
     env: terminal.env,
@@ -120,6 +121,7 @@ async function serveWith(
       limits: { drainMs: DRAIN_MS },
       onWarning: (warning) => logs.add({ at: new Date().toISOString(), level: 'warn', message: warning }),
     })
+    live.onChange(() => gateway.announceReload())
     try {
       return flags.stdio
         ? await serveOverStdio(terminal, gateway, { profile: flags.profile, signal: serving.signal })
@@ -164,8 +166,7 @@ async function serveOverHttp(
   for (const status of opened.servers.status())
     if (status.state === 'failed') failures.note({ ...status, type: 'server-state', at: Date.now() })
   const inspector = servePage(terminal, flags, { opened, gateway, store })
-  const answer = (request: Request) => (isOfGateway(request) ? gateway : inspector).fetch(request)
-  const listener = await listen(answer, {
+  const listener = await listen((request) => inspector.fetch(request), {
     ...flags,
     direct: (request, response) => gateway.handle(request, response),
   }).catch((error) => {

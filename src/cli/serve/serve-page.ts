@@ -34,11 +34,6 @@ export function servePage(
   })
 }
 
-/** The gateway's own paths; all others are the page's. */
-export function isOfGateway({ url }: Request): boolean {
-  return /^\/(?:mcp|healthz|readyz|metrics|\.well-known)(?:\/|$)/.test(new URL(url).pathname)
-}
-
 /** The token is in the fragment, which browsers do not send: the page takes it from there. */
 export function pageUrl(origin: string, token: AccessToken | undefined): string {
   return token === undefined ? `${origin}/` : `${origin}/#token=${token.token}`

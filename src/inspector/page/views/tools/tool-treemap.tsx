@@ -72,16 +72,17 @@ function ToolTile({
   readonly within: Shape
 }) {
   const { width, height } = inPixels(place, within)
+  const isNamed = width > 58 && height > 28
   return (
     <li style={styleOf(place)}>
       <a
         class={`tile s${series}`}
         href={linkTo('tools', item.name)}
         title={`${item.ownName}: ${short(item.tokens)} tokens`}
-        aria-label={`${item.ownName}, ${short(item.tokens)} tokens`}
+        aria-label={isNamed ? undefined : item.ownName}
       >
-        {width > 58 && height > 28 && <span class="truncate">{item.ownName}</span>}
-        {width > 40 && height > 46 && <span>{short(item.tokens)}</span>}
+        {isNamed && <span class="truncate">{item.ownName}</span>}
+        {isNamed && height > 46 && <span>{short(item.tokens)}</span>}
       </a>
     </li>
   )
