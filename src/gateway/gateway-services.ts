@@ -23,6 +23,7 @@ import { Replicas } from './replicas.ts'
 import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
 import { ServerLists } from './server-lists.ts'
+import { SharedLoad } from './shared-load.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { ToolCalls } from './tool-calls.ts'
 import { ToolList } from './tool-list.ts'
@@ -62,6 +63,7 @@ export class GatewayServices {
   readonly replicas: Replicas | undefined
   relayTarget: RelayTarget | undefined
   readonly #duties: ReplicaDuties | undefined
+  readonly #sharedLoad: SharedLoad | undefined
   readonly #profiles = new Map<string, string>()
   readonly #capabilities = new Map<View, Json>()
   readonly #views = new Map<string | undefined, View>()
@@ -99,6 +101,7 @@ export class GatewayServices {
       () => this.replicas,
     )
     this.#duties = announcements && new ReplicaDuties(this)
+    this.#sharedLoad = announcements && store && new SharedLoad(this.load, store, this)
     this.replicas =
       announcements &&
       this.#duties &&
@@ -264,6 +267,7 @@ export class GatewayServices {
     this.metrics.close()
     this.streams.close()
     this.#duties?.close()
+    this.#sharedLoad?.close()
     this.replicas?.close()
     await this.connections.close()
     if (this.store !== this.options.store) this.store?.unwatch()
