@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ToolRegistry } from 'toolcrib'
 import { afterAll, describe, expect, inject, it } from 'vitest'
 import { runCommandLine } from '../src/cli/command-line.ts'
 import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
@@ -73,8 +72,8 @@ describe('toolcrib tour', () => {
   })
 
   it('uses a made-up catalogue when those servers are not installed', async () => {
-    const registry = new ToolRegistry()
-    const scene = await openScene(registry, { from: join(folder, 'elsewhere.js') })
+    const scene = await openScene({}, { from: join(folder, 'elsewhere.js'), cwd: folder, env: {} })
+    const { registry } = scene
     expect(scene.kind).toBe('demo')
     expect(registry.size).toBeGreaterThan(300)
     const [{ name, args }] = scene.calls as [(typeof scene.calls)[number]]

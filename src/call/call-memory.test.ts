@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Tool } from '../tool.ts'
 import { callOf, entryOf, type FakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
 import { IdenticalCalls } from './identical-calls.ts'
@@ -249,10 +249,13 @@ describe('memorySpill', () => {
   })
 
   test('goes by the time of day when it is given no clock', () => {
-    const kept = memorySpill()
-    const gone = memorySpill({ ttlMs: -1 })
-    expect(kept.get('s', kept.put('s', 'text') as string)).toBe('text')
-    expect(gone.get('s', gone.put('s', 'text') as string)).toBeUndefined()
+    vi.useFakeTimers({ toFake: ['Date'], now: 0 })
+    const spill = memorySpill({ ttlMs: 5 })
+    const handle = spill.put('s', 'text') as string
+    expect(spill.get('s', handle)).toBe('text')
+    vi.setSystemTime(5)
+    expect(spill.get('s', handle)).toBeUndefined()
+    vi.useRealTimers()
   })
 
   test('forgets what is too old', () => {

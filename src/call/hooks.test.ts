@@ -52,6 +52,14 @@ describe('before_tool_call', () => {
     expect(ran).toBe(0)
   })
 
+  test('deny a call when their answer has an unknown key', async () => {
+    for (const said of [{ dney: 'no' }, { args: { n: 1 }, denied: true }])
+      expect(await withHooks({ before_tool_call: () => said as never })).toMatchObject({
+        code: 'denied',
+        error: expect.stringMatching(/^a hook returned the unknown key "(dney|denied)"; it may return/),
+      })
+  })
+
   test('may deny it', async () => {
     expect(await withHooks({ before_tool_call: () => ({ deny: 'not on Sundays' }) })).toEqual({
       ok: false,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type CapabilityBackends, CapabilityError, type StorageAccess } from '../capability.ts'
+import { localEntry } from '../registry/to-entry.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
-import { callOf, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
+import { callOf, fakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
 
 const context = { sessionId: 's' }
 const done: ToolResult = { ok: true, value: 'done' }
@@ -290,8 +291,15 @@ describe('capabilities', () => {
   })
 
   test('that nobody knows are refused', async () => {
-    const tool = fakeTool({ capabilities: { teleport: true } as never })
-    expect(await runOne(tool, {})).toMatchObject({
+    const capabilities = {}
+    const tool = fakeTool({ capabilities })
+    const entry = localEntry(tool, {})
+    // A registry refuses such a tool; one that changes afterwards is refused when it is called.
+    Object.assign(capabilities, { teleport: true })
+    expect(() => localEntry(tool, {})).toThrow('the capabilities of "echo" has no option "teleport"')
+    const scope = fakeScope([], { resolve: () => ({ entry, args: {} }) })
+    const [answer] = await fakeRunner().execute([callOf('echo')], {}, scope)
+    expect(answer?.result).toMatchObject({
       code: 'not_available',
       error: expect.stringContaining('teleport'),
     })

@@ -448,7 +448,9 @@ describe('what servers and hosts get wrong', () => {
       'did you mean "allowPrivate"?',
     )
     expect(() => networkBackend({} as never)).toThrow('networkBackend() needs the option "hosts"')
-    expect(() => networkBackend({ hosts: '*' } as never)).toThrow('hosts is "*"; it must be a list of texts')
+    expect(() => networkBackend({ hosts: '*' } as never)).toThrow(
+      'hosts is "*"; it must be an array of strings',
+    )
   })
 
   it('rejects limits beyond the range of a timer', () => {

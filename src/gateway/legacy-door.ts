@@ -111,7 +111,16 @@ export class LegacyDoor implements RelayTarget {
       refuseRpc(exchange, 400, { code: -32_000, message: 'Mcp-Session-Id header is required' })
       return undefined
     }
-    const session = await (this.#sessions.get(id) ?? this.#restore(id, client))
+    const session = await (this.#sessions.get(id) ?? this.#restore(id, client)).catch((error) => {
+      this.#services.warn(error instanceof Error ? error.message : 'the store failed')
+      return 'unknown' as const
+    })
+    // Another replica may have it open, or the store may say more in a moment.
+    if (session === 'unknown') {
+      const message = 'the session cannot be looked up now; try again'
+      refuseRpc(exchange, 503, { code: -32_000, message }, { 'retry-after': '1' })
+      return undefined
+    }
     // Another token's session looks the same as none.
     if (!session?.belongsTo(client)) {
       refuseRpc(exchange, 404, { code: -32_001, message: 'Session not found' })
@@ -138,7 +147,11 @@ export class LegacyDoor implements RelayTarget {
   }
 
   #open(id: string, identity: ClientIdentity, initialize: Json): Promise<LegacySession> {
+    const { log } = this.#services
+    const client = { token: identity.principal.name, profile: identity.view.profile }
+    log.info('session opened', client)
     const onClose = () => {
+      log.info('session ended', client)
       this.#sessions.delete(id)
       this.#records.forget(id)
     }

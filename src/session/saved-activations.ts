@@ -1,10 +1,18 @@
 import { describeError, ToolcribError } from '../errors.ts'
 import type { Emit } from '../events.ts'
-import { isRecord } from '../json.ts'
 import type { Store, StoredValue } from '../store/store.ts'
 import { type Schedule, waitAtMost } from '../time.ts'
 import { type Activations, type Caps, merge } from './activations.ts'
-import { readState, type SessionState, writeState } from './state.ts'
+import {
+  readSaved,
+  readState,
+  readWriters,
+  type SessionState,
+  sessionKey,
+  withWriter,
+  writeSaved,
+  writeState,
+} from './state.ts'
 
 /** A change of activations: pure, since a store may run it again on a newer state. */
 export type ChangeActivations = (state: Activations) => Activations
@@ -53,8 +61,9 @@ interface UnsavedChange {
 /**
  * The activations of one session, and their copy in a store. A change takes effect here at once; the store applies the
  * same change to the state it has, so that replicas keep each other's. A store that hangs or fails delays and breaks
- * nothing: the changes wait for the next attempt, which the next change makes, or a timer. Changes are numbered, and the stored state names the newest one of each
- * writer: an attempt that was given up and arrives after a newer one changes nothing.
+ * nothing: the changes wait for the next attempt, which the next change makes, or a timer. Changes are numbered, and the
+ * stored state names the newest one of each writer: an attempt that was given up and arrives after a newer one changes
+ * nothing.
  */
 export class SavedActivations {
   readonly #saving: Saving
@@ -124,14 +133,13 @@ export class SavedActivations {
       found = { saved: readSaved(await store.get(sessionKey(id))) }
     }
     await waitAtMost(PATIENCE_MS, [load().catch(() => {})], schedule)
-    // A write that was made meanwhile brought a newer state.
-    if (found === undefined || writes !== this.#writes) return
-    const { saved } = found
-    if (saved) this.#adopt(saved.activations)
-    else if (this.#state.length > 0) {
-      this.#add((state) => state, false)
-      await this.save()
-    }
+    // TypeScript does not see that the promise assigns it. A write that was made meanwhile brought a newer state.
+    const loaded = found as { readonly saved: SessionState | undefined } | undefined
+    if (loaded === undefined || writes !== this.#writes) return
+    if (loaded.saved) return this.#adopt(loaded.saved.activations)
+    if (this.#state.length === 0) return
+    this.#add((state) => state, false)
+    await this.save()
   }
 
   /** Writes everything, or throws `store-unavailable`. */
@@ -214,7 +222,7 @@ export class SavedActivations {
       const stored = await store?.update(sessionKey(id), (current) => {
         const saved = readSaved(current)
         const writers = readWriters(current)
-        const fresh = changes.filter(({ number }) => number > (writers[writer] ?? 0))
+        const fresh = changes.filter(({ number }) => number > (writers.get(writer) ?? 0))
         // An attempt that arrives late: a newer one has written all of this.
         if (saved && fresh.length === 0) return current
         // A first save writes what is here; later ones change what is there.
@@ -222,8 +230,8 @@ export class SavedActivations {
           ? fresh.reduce((before, { change }) => change(before), saved.activations)
           : localState
         evicted = missingIn(state, saved?.activations ?? [])
-        const written = writeState(id, state, union(saved?.allowlists ?? [], allowlists))
-        return toJson({ ...written, writers: withWriter(writers, writer, newest) })
+        const limits = union(saved?.allowlists ?? [], allowlists)
+        return writeSaved(writeState(id, state, limits), withWriter(writers, writer, newest))
       })
       this.#unsaved = this.#unsaved.filter(({ number }) => number > newest)
       const reported = new Set(changes.flatMap(({ gone }) => gone.map(({ name }) => name)))
@@ -256,25 +264,6 @@ export class SavedActivations {
     const { id, emit } = this.#saving
     emit({ type: 'save-failed', sessionId: id, error: describeFailure(error) })
   }
-}
-
-/** The number of the newest change of each writer, the writer that wrote last at the end. */
-type Writers = Readonly<Record<string, number>>
-
-/** How many writers a stored state remembers: far more than replicas write to one session at a time. */
-const MAX_WRITERS = 16
-
-function readWriters(value: StoredValue | undefined): Writers {
-  const writers = isRecord(value) ? value.writers : undefined
-  if (!isRecord(writers)) return {}
-  return Object.fromEntries(
-    Object.entries(writers).filter(([, number]) => typeof number === 'number'),
-  ) as Writers
-}
-
-function withWriter(writers: Writers, writer: string, number: number): Writers {
-  const others = Object.entries(writers).filter(([name]) => name !== writer)
-  return Object.fromEntries([...others.slice(1 - MAX_WRITERS), [writer, number]])
 }
 
 /** What was in a state, and is not in a later one. */
@@ -322,19 +311,6 @@ function union(saved: Allowlists, own: Allowlists): Allowlists {
 }
 
 type Allowlists = readonly (readonly string[])[]
-
-function sessionKey(id: string): string {
-  return `session:${id}`
-}
-
-function readSaved(value: StoredValue | undefined): SessionState | undefined {
-  return value === undefined ? undefined : readState(value)
-}
-
-// A state is JSON by construction; its type has optional fields, which JSON has not.
-function toJson(state: SessionState & { readonly writers: Writers }): StoredValue {
-  return JSON.parse(JSON.stringify(state))
-}
 
 function describeFailure(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? `: ${describeError(error.cause)}` : ''

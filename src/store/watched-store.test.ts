@@ -37,7 +37,7 @@ describe('watchStore', () => {
     const { store, hang, mend, pass, asked } = openWatched()
     hang()
     const first = expect(store.get('a')).rejects.toMatchObject({ code: 'store-unavailable' })
-    await pass(2_000)
+    await pass(5_000)
     await first
     const before = asked()
     await expect(store.get('a')).rejects.toMatchObject({ code: 'store-unavailable' })
@@ -49,11 +49,22 @@ describe('watchStore', () => {
       { operation: 'update', outcome: 'skipped', count: 1 },
     ])
     await pass(1_000)
-    await pass(2_000)
+    await pass(5_000)
     mend()
     await pass(1_000)
     expect(store.health()).toEqual({ state: 'ok' })
     expect(await store.update('a', () => 1)).toBe(1)
+  })
+
+  it('asks a store no more that takes long to fail', async () => {
+    const { store, failAfter, pass, asked } = openWatched()
+    failAfter(2_000, new ToolcribError('store-unavailable', 'no connection'))
+    const first = expect(store.get('a')).rejects.toThrow('no connection')
+    await pass(2_000)
+    await first
+    const before = asked()
+    await expect(store.get('a')).rejects.toThrow('no connection')
+    expect(asked()).toBe(before)
   })
 
   it('does not count what a caller did wrong as a failure of the store', async () => {
@@ -119,6 +130,12 @@ function openWatched() {
       behave = async (method) => {
         if (methods.includes(method)) throw error
       }
+    },
+    failAfter: (ms: number, error: Error) => {
+      behave = () =>
+        new Promise((_resolve, reject) => {
+          schedule(ms, () => reject(error))
+        })
     },
     hang: () => {
       behave = () => new Promise(() => {})

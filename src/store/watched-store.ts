@@ -11,7 +11,7 @@ import { type Clock, readClock, type Schedule, scheduleInBackground, waitAtMost 
 import type { Change, Store, StoredValue, WriteOptions } from './store.ts'
 
 export interface WatchStoreOptions {
-  /** How long an operation may take; 2,000 by default. */
+  /** How long an operation may take; 5,000 by default. */
   readonly patienceMs?: number
   /** How often a store that failed is tried again; 1,000 by default. */
   readonly probeMs?: number
@@ -69,6 +69,8 @@ const OPTIONS: OptionRules<WatchStoreOptions> = {
   schedule: anyFunction,
 }
 
+/** A failure that took this part of the patience counts as none at all. */
+const SLOW_PART = 0.3
 const PROBE_KEY = 'health:probe'
 const PROBE_TTL_MS = 60_000
 
@@ -86,7 +88,7 @@ class StoreWatch implements WatchedStore {
 
   constructor(
     store: Store,
-    { patienceMs = 2_000, probeMs = 1_000, clock = Date, schedule = scheduleInBackground }: WatchStoreOptions,
+    { patienceMs = 5_000, probeMs = 1_000, clock = Date, schedule = scheduleInBackground }: WatchStoreOptions,
   ) {
     this.#store = store
     this.#patienceMs = patienceMs
@@ -142,6 +144,7 @@ class StoreWatch implements WatchedStore {
       this.#count(operation, 'skipped')
       throw new ToolcribError('store-unavailable', this.#trouble.reason)
     }
+    const begun = this.#now()
     const outcome = await this.#inTime(work)
     if (outcome === undefined) {
       this.#count(operation, 'timeout')
@@ -155,7 +158,9 @@ class StoreWatch implements WatchedStore {
     const isStoreAtFault = error instanceof ToolcribError && error.code === 'store-unavailable'
     // A key that no store takes, or what a change threw, says nothing about the store.
     this.#count(operation, isStoreAtFault ? 'failed' : 'ok')
-    if (isStoreAtFault && !this.#isClosed) this.#fail(error, false)
+    // A store that takes long to fail holds its users up as well.
+    const isSlow = this.#now() - begun >= this.#patienceMs * SLOW_PART
+    if (isStoreAtFault && !this.#isClosed) this.#fail(error, isSlow)
     throw error
   }
 

@@ -51,7 +51,7 @@ describe('a session over 30 turns in which servers join, leave and change', () =
 })
 
 describe('a session with a dialect', () => {
-  const open = async (more = {}) => {
+  const open = async (more: object = {}) => {
     const registry = new ToolRegistry({ mode: 'lazy' })
     registry.register(tool('ping'))
     registry.syncMcp('first', [tool('tool')])
@@ -112,6 +112,17 @@ describe('a session with a dialect', () => {
       })
     }
     expect(await run('pong')).toMatchObject({ error: expect.stringContaining('Unknown tool: pong.') })
+  })
+
+  it('declares a tool that joined during the turn in which it was found', async () => {
+    const { registry, session } = await open()
+    const turn = session.turn([{ role: 'user', content: 'hello' }])
+    registry.syncMcp('second', [answering('second')])
+    const search = { id: 'c', name: 'tool_search', args: '{"query":"answer"}' }
+    const messages = await turn.answer(anthropicVoice.respond({ calls: [search] }))
+    expect(JSON.stringify(messages)).toContain('"tool_reference","tool_name":"mcp__second__tool"')
+    const { tools } = session.turn([{ role: 'user', content: 'hello' }, ...messages]).request
+    expect(JSON.stringify(tools.at(-1))).toContain('mcp__second__tool')
   })
 
   it('begins anew when the provider takes no more tools', async () => {

@@ -9,7 +9,7 @@ import {
 import type { RefreshFlags, RegistryFlags, ServerFlags } from '../flags.ts'
 import { noteMissing } from '../missing-servers.ts'
 import type { Terminal } from '../terminal.ts'
-import { columns, cut, figure, plain, plainLines, plural } from '../text.ts'
+import { columns, cut, figure, plain, plainLines, plural, toolName } from '../text.ts'
 import { findWithFlags, type ReadyRegistry, remembering, withRegistry } from '../with-registry.ts'
 
 export interface ListFlags extends ServerFlags, RegistryFlags, RefreshFlags {
@@ -86,8 +86,9 @@ function show(terminal: Terminal, { files, servers, tools, tokens }: Listing, is
   for (const server of servers) {
     terminal.print()
     terminal.print(heading(server))
-    if (isFull) for (const tool of server.tools) showInFull(terminal, tool)
-    else showInLines(terminal, server.tools)
+    const tools = server.tools.map((tool) => ({ ...tool, name: toolName(tool.name, server.server) }))
+    if (isFull) for (const tool of tools) showInFull(terminal, tool)
+    else showInLines(terminal, tools)
   }
   const absent = servers.filter(({ state }) => state === 'failed' || state === 'connecting').length
   const from = `from ${plural(servers.length - absent, 'server')}`

@@ -56,7 +56,10 @@ export async function listen(
   const actual = typeof address === 'object' && address ? address.port : port
   return {
     origin: `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${actual}`,
-    close: ({ graceMs }) => closed(server, graceMs),
+    close: async ({ graceMs }) => {
+      await lingered(server)
+      await closed(server, graceMs)
+    },
   }
 }
 
@@ -65,6 +68,8 @@ const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 60_000
 /** Longer than the pauses between two calls of a model, so that most calls find an open connection. */
 const KEEP_ALIVE_MS = 65_000
+/** Longer than a client takes from choosing a connection to sending a request over it. */
+const LINGER_MS = 500
 /** Each of 500 sessions may hold one for its stream, and one for its calls. */
 const MAX_CONNECTIONS = 4_096
 
@@ -85,6 +90,19 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port }: ListenOption
   }
   const message = reasons[error.code ?? ''] ?? `cannot listen on ${host}:${port}: ${error.message}`
   return new ToolcribError('source-unavailable', message, { cause: error })
+}
+
+/**
+ * A client that has a connection may be sending a request over it at this moment. For a while such requests are still
+ * answered, and the answers say that the connection ends.
+ */
+async function lingered(server: Server): Promise<void> {
+  const connections = await new Promise<number>((resolve) =>
+    server.getConnections((_error, count) => resolve(count ?? 0)),
+  )
+  if (connections === 0) return
+  server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
+  await new Promise<void>((resolve) => void setTimeout(resolve, LINGER_MS))
 }
 
 async function closed(server: Server, graceMs: number): Promise<void> {

@@ -17,6 +17,7 @@ export class LiveConfig {
   readonly #find: () => Promise<FoundConfig>
   readonly #opened: OpenedRegistry
   readonly #onReload: (outcome: ReloadOutcome) => void
+  #onChange: () => void = () => {}
 
   constructor(
     found: FoundConfig,
@@ -32,6 +33,11 @@ export class LiveConfig {
 
   get found(): FoundConfig {
     return this.#found
+  }
+
+  /** Calls a function whenever a reload has changed something. */
+  onChange(listener: () => void): void {
+    this.#onChange = listener
   }
 
   /** Reads and applies the config, one reload at a time. Never rejects. */
@@ -60,8 +66,11 @@ export class LiveConfig {
     try {
       const found = await this.#find()
       await this.#opened.reload(found)
+      const isChanged =
+        textOf(found.config) + lockOf(found) !== textOf(this.#found.config) + lockOf(this.#found)
       this.#found = found
       this.#onReload({ found })
+      if (isChanged) this.#onChange()
     } catch (error) {
       if (!(error instanceof ToolcribError)) throw error
       this.#onReload({ problem: error.message })
@@ -72,4 +81,10 @@ export class LiveConfig {
 /** What a reload can change: the rest of a config belongs to the registry, which stays. */
 function textOf({ servers, profiles }: Config): string {
   return JSON.stringify([servers, profiles])
+}
+
+function lockOf({ lockfile }: FoundConfig): string {
+  return JSON.stringify([...(lockfile?.servers ?? [])], (_key, value: unknown) =>
+    value instanceof Map ? [...value] : value,
+  )
 }

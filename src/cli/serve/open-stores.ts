@@ -9,6 +9,8 @@ export interface ServeStores {
   readonly store: WatchedStore | undefined
   /** Undefined where this gateway is the only one. */
   readonly announcements: Announcements | undefined
+  /** Resolves once the store was reached, or could not be: the first use takes longest. Never rejects. */
+  readonly tried: Promise<unknown>
   close(): Promise<void>
 }
 
@@ -35,7 +37,7 @@ export function openStores(flag: string | undefined, { cwd, env }: Terminal): Se
 
 function inFolder(directory: string | undefined): ServeStores {
   const store = directory === undefined ? undefined : watchStore(fileStore({ directory }))
-  return { store, announcements: undefined, close: async () => store?.close() }
+  return { store, announcements: undefined, tried: Promise.resolve(), close: async () => store?.close() }
 }
 
 /** `?prefix=` keeps gateways of different kinds apart in one Redis. */
@@ -43,10 +45,11 @@ function inRedis(address: URL): ServeStores {
   const prefix = address.searchParams.get('prefix') ?? undefined
   address.searchParams.delete('prefix')
   const where = { url: address.href, ...(prefix === undefined ? {} : { prefix }) }
-  const store = watchStore(redisStore(where))
+  const redis = redisStore(where)
+  const store = watchStore(redis)
   const announcements = redisAnnouncements(where)
   const close = async () => {
     await Promise.all([store.close(), announcements.close()])
   }
-  return { store, announcements, close }
+  return { store, announcements, tried: redis.get('health:probe').catch(() => {}), close }
 }

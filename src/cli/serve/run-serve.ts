@@ -96,6 +96,7 @@ async function serveWith(
   serving: Serving & { readonly logs: LogBook },
 ): Promise<number> {
   const { found, logs } = serving
+  await stores.tried
   const opened = await openFromConfig({
     found,
     env: terminal.env,
@@ -120,6 +121,7 @@ async function serveWith(
       limits: { drainMs: DRAIN_MS },
       onWarning: (warning) => logs.add({ at: new Date().toISOString(), level: 'warn', message: warning }),
     })
+    live.onChange(() => gateway.announceReload())
     try {
       return flags.stdio
         ? await serveOverStdio(terminal, gateway, { profile: flags.profile, signal: serving.signal })
@@ -208,7 +210,7 @@ async function serveOverHttp(
       version: VERSION,
     }
     if (flags.json) terminal.print(JSON.stringify(announcement))
-    else showWelcome(terminal, { ...announcement, token, found, isControlled: control !== undefined })
+    else await showWelcome(terminal, { ...announcement, token, found, isControlled: control !== undefined })
     failures.show()
     if (flags.open && !(await openPage(announcement.page, terminal.env)))
       terminal.note(`no browser could be opened; open ${announcement.page}`)

@@ -135,11 +135,11 @@ export class LiveConfig {
     await this.#source.opened.reload(await findConfig(this.#source.find))
   }
 
-  #observe({ config }: FoundConfig) {
+  #observe({ config, lockfile }: FoundConfig) {
     const { cwd, env } = this.#source.find
     const { servers } = this.#source.opened
     const place = { ...(cwd === undefined ? {} : { cwd }), ...(env === undefined ? {} : { env }) }
-    return observeServers({ config, servers }, place)
+    return observeServers({ config, lockfile, servers }, place)
   }
 
   /** The file that defines a server: the last one that names it. */
