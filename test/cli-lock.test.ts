@@ -1,6 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
+
+// Every step starts servers, and some tests take many.
+vi.setConfig({ testTimeout: 60_000 })
 
 const { path, toolcrib, toolcribWith, list, configure, server, wasStarted, forgetStart } = useCommandLine()
 
