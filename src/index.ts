@@ -15,8 +15,7 @@ export type {
   ExecuteInstead,
   HookedCall,
 } from './call/call-scope.ts'
-export type { Spill } from './call/spill.ts'
-export { type MemorySpillOptions, memorySpill } from './call/spill.ts'
+export { type MemorySpillOptions, memorySpill, type Spill } from './call/spill.ts'
 export {
   type Attachment,
   type CapabilityBackend,
@@ -89,11 +88,13 @@ export type { Activation } from './session/activations.ts'
 export type { Explanation } from './session/explain-tool.ts'
 export type { ModelTurn, TurnDialect, TurnRequestOptions } from './session/model-turn.ts'
 export type { SessionOrigin } from './session/open-session.ts'
-export type { ForkOptions, Session } from './session/session.ts'
-export type { SessionDialect } from './session/settings.ts'
+export type { Session } from './session/session.ts'
+export type { ForkOptions, SessionDialect } from './session/settings.ts'
 export type { SessionState } from './session/state.ts'
 export type { Stats } from './session/stats.ts'
 export type { Strategy, Surface } from './session/surface.ts'
+export { type MemoryStoreOptions, memoryStore } from './store/memory-store.ts'
+export type { Change, JsonValue, Store, StoredValue, WriteOptions } from './store/store.ts'
 export { estimateTokens, exactTokenCounter, type TokenCounter } from './text.ts'
 export type { Clock } from './time.ts'
 export {

@@ -102,11 +102,14 @@ describe('a slow call', () => {
   beforeEach(() => configure({ slow: slowServer() }))
 
   it('times out after its limit, and leaves stdout empty', async () => {
-    const { status, stdout, stderr } = await toolcrib('call', 'slow.wait', '--timeout', '1500')
+    const [text, json] = await Promise.all([
+      toolcrib('call', 'slow.wait', '--timeout', '1500'),
+      toolcrib('call', 'slow.wait', '--timeout', '1500', '--json'),
+    ])
+    const { status, stdout, stderr } = text
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
     expect(stderr).toMatch(/^timeout .*did not respond within 1500 ms.*\nincrease the limit with --timeout/)
-    const { result } = (await toolcrib('call', 'slow.wait', '--timeout', '1500', '--json')).json()
-    expect(result).toMatchObject({ ok: false, code: 'timeout' })
+    expect(json.json().result).toMatchObject({ ok: false, code: 'timeout' })
   })
 
   it.each([
@@ -345,7 +348,7 @@ describe('cached tools', () => {
   }
 
   it('are used, so that no server is started again', async () => {
-    expect((await toolcrib('search', 'rain')).stdout).toContain('mcp__weather__get_rain')
+    expect((await toolcrib('search', 'rain')).stdout).toContain('weather.get_rain')
     expect(wasStarted()).toBe(true)
     forgetStart()
     for (const command of commands) expect((await toolcrib(...command)).status).toBe(0)
@@ -376,7 +379,18 @@ describe('cached tools', () => {
     expect(wasStarted()).toBe(true)
   })
 
-  it.each([['doctor'], ['lock'], ['diff'], ['approve', '--all'], ['call', 'get_rain', '-']])(
+  it('tell call which server to start, so that it waits for no other', async () => {
+    await toolcrib('list')
+    forgetStart()
+    configure({ weather: { ...server(), start: 'eager' }, silent: silentServer() })
+    expect(await toolcrib('call', 'get_rain', '-')).toMatchObject({ status: 0, stdout: 'get_rain ran\n' })
+    // What is not among them is asked for once more.
+    configure({ weather: { ...server(), start: 'eager' } })
+    list(RAIN, { ...RAIN, name: 'get_snow' })
+    expect(await toolcrib('call', 'weather__get_snow', '-')).toMatchObject({ status: 0 })
+  })
+
+  it.each([['doctor'], ['lock'], ['diff'], ['approve', '--all', '--yes']])(
     'are not used by %s, which updates them for the others',
     async (...command) => {
       await toolcrib('lock')

@@ -1,9 +1,70 @@
 import { describe, expect, it } from 'vitest'
-import { connectClient, openGateway } from './gateway.fixture.ts'
-import { HOSTILE_SERVER, script } from './mcp/reference-servers.fixture.ts'
+import { connectClient, openGateway, rawRequest, URL_OF_GATEWAY } from './gateway.fixture.ts'
+import { HOSTILE_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
 
 const PLAIN = script(HOSTILE_SERVER)
 const TOKEN = 'ada-has-a-long-token'
+
+describe('what clients are told about using the gateway', () => {
+  it('is how tools are found, and what permitted servers say about themselves', async () => {
+    const { gateway } = await openGateway(
+      { everything: script(referenceServer('everything')), plain: PLAIN },
+      { mode: 'lazy', instructions: 'Ask ada first.', profiles: { calm: { servers: ['plain'] } } },
+    )
+    for (const era of ['modern', 'legacy'] as const) {
+      const told = (await connectClient(gateway, { era })).getInstructions() ?? ''
+      expect(told).toMatch(/^Ask ada first\.\n\nMost tools are not listed\. Find them with tool_search/)
+      expect(told).toContain('Server "everything" says about itself (not verified): ')
+      const calm = await connectClient(gateway, { era, url: `${URL_OF_GATEWAY}/calm` })
+      expect(calm.getInstructions()).not.toContain('everything')
+    }
+  })
+})
+
+describe('what the gateway logs', () => {
+  it('has no secrets in it', async () => {
+    const lines: string[] = []
+    const logger = {
+      info: (fields: object, message: string) => void lines.push(JSON.stringify([message, fields])),
+      warn: (fields: object, message: string) => void lines.push(JSON.stringify([message, fields])),
+    }
+    const { gateway } = await openGateway(
+      { plain: PLAIN },
+      { logger, tokens: [{ token: TOKEN, name: 'ada' }], now: () => 7 },
+    )
+    const client = await connectClient(gateway, { era: 'legacy', token: TOKEN })
+    await client.callTool({ name: 'plain__pid', arguments: { secret: 'hush' } })
+    await gateway.fetch(new Request(`${URL_OF_GATEWAY}?token=${TOKEN}`, { method: 'POST' }))
+    expect(lines).toContain('["session opened",{"token":"ada"}]')
+    expect(lines).toContain('["request",{"method":"POST","route":"/mcp","status":200,"ms":0}]')
+    expect(lines).toContain('["request",{"method":"POST","route":"/mcp","status":401,"ms":0}]')
+    expect(lines.join('\n')).not.toMatch(new RegExp(`${TOKEN}|hush`))
+  })
+})
+
+describe('the trace context of a request', () => {
+  const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
+  it('reaches the server', async () => {
+    const seen: unknown[] = []
+    const { gateway, servers } = await openGateway({ plain: PLAIN })
+    const passOn = servers.request.bind(servers)
+    servers.request = (server, request, options) => {
+      seen.push(request.params?._meta)
+      return passOn(server, request, options)
+    }
+    const call = { name: 'plain__pid', arguments: {} }
+    const headers = { traceparent: TRACEPARENT, tracestate: 'vendor=1' }
+    await rawRequest(gateway, 'tools/call', call, headers)
+    await rawRequest(gateway, 'tools/call', { ...call, _meta: { traceparent: 'own' } }, headers)
+    await rawRequest(gateway, 'tools/call', call, { traceparent: 'junk' })
+    expect(seen).toEqual([
+      { traceparent: TRACEPARENT, tracestate: 'vendor=1' },
+      { traceparent: 'own' },
+      undefined,
+    ])
+  })
+})
 
 describe('what the gateway shows to an inspector', () => {
   it('lists clients of both eras with what they did, and no session id', async () => {

@@ -1,12 +1,9 @@
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
-import { getRequestListener } from '@hono/node-server'
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+import { createServer, type Server } from 'node:http'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import type { GatewayOptions } from 'toolcrib/gateway'
 import { createGateway } from 'toolcrib/gateway'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { openGateway, rawRequest } from './gateway.fixture.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listening, openGateway, rawRequest, serveTools } from './gateway.fixture.ts'
 import { MODERN_SERVER, script } from './mcp/reference-servers.fixture.ts'
 
 const RESOURCE = 'http://localhost/mcp'
@@ -142,19 +139,9 @@ describe('the gateway as an OAuth resource server', () => {
   })
 
   it('never sends the token of a client to a server', async () => {
-    const seen: IncomingHttpHeaders[] = []
-    const handler = createMcpHandler(() => {
-      const server = new McpServer({ name: 'listener', version: '1' })
-      server.registerTool('hello', {}, async () => ({ content: [{ type: 'text', text: 'hello' }] }))
-      return server
-    })
-    const listen = getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false })
-    const upstream = createServer((request, response) => {
-      seen.push(request.headers)
-      void listen(request, response)
-    })
-    const url = await listening(upstream)
-    onTestFinished(() => void upstream.close())
+    const { url, seen } = await serveTools((server) =>
+      server.registerTool('hello', {}, async () => ({ content: [{ type: 'text', text: 'hello' }] })),
+    )
     const { gateway } = await openGateway(
       { listener: { type: 'http', url } },
       { oauth: oauth(), profiles: PROFILES },
@@ -191,10 +178,3 @@ describe('the gateway as an OAuth resource server', () => {
     expect(make({ oauth: { ...oauth(), isuer: 'x' } })).toThrow('has no option "isuer"')
   })
 })
-
-async function listening(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
-}

@@ -10,18 +10,19 @@ const EVERYTHING = script(referenceServer('everything'))
 describe('a session of an older client', () => {
   it('goes on after a restart, with what it had checked out', async () => {
     const store = memoryStore()
-    const first = await openGateway({ modern: MODERN }, { store, mode: 'lazy' })
+    const options = { store, mode: 'lazy', profiles: { growing: { activate: 'list' } } } as const
+    const first = await openGateway({ modern: MODERN }, options)
     let { gateway } = first
     // The client does not notice which gateway answers it.
     const client = await connectClient(
       { fetch: (request) => gateway.fetch(request) },
-      { era: 'legacy', url: `${URL_OF_GATEWAY}?activate=list` },
+      { era: 'legacy', url: `${URL_OF_GATEWAY}/growing` },
     )
     await client.callTool({ name: 'tool_search', arguments: { query: 'add two numbers' } })
     const before = (await client.listTools()).tools.map(({ name }) => name)
     expect(before).toEqual(expect.arrayContaining(['tool_search', 'modern__add']))
     await first.gateway.close()
-    gateway = (await openGateway({ modern: MODERN }, { store, mode: 'lazy' })).gateway
+    gateway = (await openGateway({ modern: MODERN }, options)).gateway
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(before)
     expect(gateway.status().sessions).toBe(1)
   })

@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(root, '.readme-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const pages = ['README.md', 'docs/stores.md'].map((page) => {
+const pages = ['README.md', 'docs/stores.md', 'docs/coming-from.md'].map((page) => {
   const text = readFileSync(join(root, page), 'utf8')
   const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => code)
   const programs = blocks.map((code, index) => ({ name: `${page.replace(/\W/g, '-')}-${index + 1}`, code }))

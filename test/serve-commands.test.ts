@@ -54,7 +54,7 @@ describe('commands while a gateway is running', () => {
       { server: 'modern', state: 'ready' },
       { server: 'broken', state: 'failed', reason: expect.stringContaining('no-such-program') },
     ])
-    expect((await toolcrib('search', 'add', 'numbers')).stdout).toContain('mcp__modern__add')
+    expect((await toolcrib('search', 'add', 'numbers')).stdout).toContain('modern.add')
     expect((await toolcrib('stats', '--json')).json().total_registered).toBe(listed.tools)
     const { servers } = (await toolcrib('doctor', '--json')).json()
     expect(servers.map(({ state }: { state: string }) => state)).toEqual(['ready', 'ready', 'failed'])

@@ -63,7 +63,14 @@ describe('toolcrib serve', () => {
   it('serves clients of both eras over HTTP, and leaves nothing running after SIGTERM', async () => {
     await toolcrib('list')
     const { child, ended, url, token, pid, version, page } = await serve('--mode', 'full')
-    expect({ pid, page }).toEqual({ pid: child.pid, page: null })
+    expect(pid).toBe(child.pid)
+    const { origin } = new URL(url)
+    expect(page).toBe(`${origin}/#token=${token}`)
+    // The page needs a build, which tests do without; its API is there.
+    expect((await fetch(`${origin}/`)).headers.get('content-security-policy')).toContain("script-src 'self'")
+    expect((await fetch(`${origin}/api/tools`)).status).toBe(401)
+    const tools = await fetch(`${origin}/api/tools`, { headers: { authorization: `Bearer ${token}` } })
+    expect(JSON.stringify(await tools.json())).toContain('mcp__weather__get_rain')
     expect(version).toBe(
       JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version,
     )

@@ -1,7 +1,15 @@
+import {
+  anyFunction,
+  checkOptions,
+  either,
+  type OptionRules,
+  objectWith,
+  wholeNumber,
+} from '../check-options.ts'
 import { type Clock, readClock } from '../time.ts'
 
 /**
- * Where the full text of a trimmed result rests, under a handle. A session reads only what it put there itself;
+ * Keeps the full text of a trimmed result under a handle. A session reads only what it put there itself;
  * entries expire.
  */
 export interface Spill {
@@ -23,14 +31,11 @@ export interface MemorySpillOptions {
   readonly random?: () => number
 }
 
-/** A spill in memory. The oldest texts go first when it is full. */
-export function memorySpill({
-  maxEntries = 200,
-  maxChars = 20_000_000,
-  ttlMs = 30 * 60_000,
-  clock = { now: () => Date.now() },
-  random = Math.random,
-}: MemorySpillOptions = {}): Spill {
+/** A spill in memory. The oldest texts go first when it is full. Throws `config-invalid` for an unknown option. */
+export function memorySpill(options: MemorySpillOptions = {}): Spill {
+  checkOptions<MemorySpillOptions>('memorySpill()', options, RULES)
+  const { maxEntries = 200, maxChars = 20_000_000, ttlMs = 30 * 60_000 } = options
+  const { clock = { now: () => Date.now() }, random = Math.random } = options
   const now = readClock(clock)
   const run = Math.floor(random() * 36 ** 4)
     .toString(36)
@@ -68,4 +73,12 @@ export function memorySpill({
       return entry?.sessionId === sessionId ? entry.text : undefined
     },
   }
+}
+
+const RULES: OptionRules<MemorySpillOptions> = {
+  maxEntries: wholeNumber({ from: 1 }),
+  maxChars: wholeNumber({ from: 1 }),
+  ttlMs: wholeNumber({ from: 1 }),
+  clock: either(anyFunction, objectWith('now')),
+  random: anyFunction,
 }

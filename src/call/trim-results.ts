@@ -48,7 +48,9 @@ function claimOf({ result, target }: AnsweredCall, extraChars: number): Claim {
 async function trimmed(call: AnsweredCall, limitChars: number, batch: Batch): Promise<CallResult> {
   const { result, toolName } = call
   const text = textOf(result)
-  const handle = limitChars < markerOf(text).length ? undefined : await spill(text, call, batch)
+  // The whole text, also where a reducer of the tool's own left part of it: what is read on must be complete.
+  const whole = call.unreduced ?? text
+  const handle = limitChars < markerOf(text).length ? undefined : await spill(whole, call, batch)
   const shown = trimText(text, limitChars, handle)
   batch.emit({
     type: 'result-trimmed',

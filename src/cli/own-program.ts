@@ -8,6 +8,8 @@ export interface OwnProgram {
   /** What another program runs, whatever its PATH and folder. */
   readonly command: string
   readonly args: readonly string[]
+  /** How to install a package where this program finds it. Default: `npm install`. */
+  readonly install?: string
 }
 
 /** The program where nothing is known of it. */
@@ -27,9 +29,11 @@ export function ownProgram({ script, node, env, cwd }: ProgramPlace): OwnProgram
   if (script === undefined) return TOOLCRIB
   const file = real(script)
   // What npx downloads may be gone tomorrow.
-  if (/[/\\]_npx[/\\]/.test(file)) return { name: 'npx toolcrib', command: 'npx', args: ['-y', 'toolcrib'] }
+  if (/[/\\]_npx[/\\]/.test(file))
+    return { name: 'npx toolcrib', command: 'npx', args: ['-y', 'toolcrib'], install: 'npm install toolcrib' }
   const started = { command: onPath('node', env, node) ?? node, args: [file] }
-  if (onPath('toolcrib', env, file) !== undefined) return { name: 'toolcrib', ...started }
+  if (onPath('toolcrib', env, file) !== undefined)
+    return { name: 'toolcrib', ...started, install: 'npm install -g' }
   if (existsSync(join(cwd, 'node_modules', '.bin', 'toolcrib'))) return { name: 'npx toolcrib', ...started }
   const path = relative(cwd, file)
   return { name: `node ${path.startsWith('..') ? file : path}`, ...started }

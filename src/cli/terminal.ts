@@ -89,7 +89,9 @@ export class Terminal {
 
   /** Writes `"toolcrib status"` in a text as a person would have to type it here: the program's name, and the config. */
   hinted(text: string): string {
-    return text.replace(
+    const { install } = this.program
+    const fitting = install === undefined ? text : text.replace(/npm install(?= @?[\w/-]+$)/gm, install)
+    return fitting.replace(
       /"toolcrib(?: ([a-z]+))?([^"\n]*)"/g,
       (_, command: string | undefined, rest: string) => {
         const isNamed =

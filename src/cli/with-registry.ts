@@ -30,6 +30,8 @@ export interface UseOptions
    * few more seconds; otherwise, and with `--timeout`, they get their full time.
    */
   readonly isEnough?: (registry: ToolRegistry) => boolean
+  /** How long these servers get then. Default: five seconds. */
+  readonly lingerMs?: number
   /** true: servers are started by the command, even while a gateway of the same config is running. */
   readonly isAlone?: boolean
 }
@@ -107,7 +109,7 @@ export function remembering({ refresh = false }: RefreshFlags): Pick<UseOptions,
 export async function withRegistry<Result>(
   terminal: Terminal,
   flags: OpenFlags,
-  { isEnough = () => false, isAlone = false, ...options }: UseOptions,
+  { isEnough = () => false, lingerMs, isAlone = false, ...options }: UseOptions,
   use: (ready: ReadyRegistry) => Promise<Result>,
 ): Promise<Result> {
   const found = options.found ?? (await findWithFlags(terminal, flags))
@@ -117,7 +119,7 @@ export async function withRegistry<Result>(
     const events: McpEvent[] = []
     const isPatient = flags.timeout !== undefined
     const canGoOn = () => !isPatient && opened !== undefined && isEnough(opened.registry)
-    const enough = enoughServers(canGoOn, terminal.schedule)
+    const enough = enoughServers(canGoOn, terminal.schedule, lingerMs)
     const waiting = new WaitingLine(terminal.progressLine())
     let opened: OpenedRegistry | undefined
     try {

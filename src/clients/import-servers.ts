@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { ToolcribError } from '../errors.ts'
 import type { ServerConfig } from '../mcp/config/server-config.ts'
 import { configDirectory } from '../mcp/config/user-folders.ts'
@@ -137,13 +139,23 @@ function variablesIn(text: string): ReadonlySet<string> {
   return new Set([...text.matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)\}/g)].map(([, name = '']) => name))
 }
 
-/** The nearest folder above with a `.git`. */
-async function repositoryOf(path: string): Promise<string | undefined> {
+/** The nearest folder above with a `.git`, unless git ignores the file. */
+async function repositoryOf(path: string, from: string = path): Promise<string | undefined> {
   const folder = dirname(path)
   const isRepository = await stat(join(folder, '.git')).then(
     () => true,
     () => false,
   )
-  if (isRepository) return folder
-  return folder === dirname(folder) ? undefined : repositoryOf(folder)
+  if (isRepository) return (await isIgnored(folder, from)) ? undefined : folder
+  return folder === dirname(folder) ? undefined : repositoryOf(folder, from)
+}
+
+async function isIgnored(repository: string, file: string): Promise<boolean> {
+  try {
+    await promisify(execFile)('git', ['-C', repository, 'check-ignore', '-q', file], { timeout: 5_000 })
+    return true
+  } catch {
+    // Not ignored, or git is not there to say so.
+    return false
+  }
 }

@@ -4,7 +4,9 @@ import { ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import { readConfig } from '../mcp/config/load-config.ts'
 import { nearestName } from '../nearest-name.ts'
+import { maskSecrets } from '../secrets/mask-secrets.ts'
 import { writeWhole } from '../store/files/write-whole.ts'
+import { type DiffLine, diffLines } from './line-diff.ts'
 import { type ImportedServer, serversUnder } from './read-servers.ts'
 import { formatOf, type TextFormat } from './text-format.ts'
 
@@ -46,6 +48,12 @@ export class ServersFile {
     return this.#text
   }
 
+  /** What changes, line by line, with secrets masked. */
+  get diff(): readonly DiffLine[] {
+    const lines = diffLines(this.before ?? '', this.#text)
+    return lines.map((line) => ({ ...line, text: maskSecrets(line.text, () => '•••') }))
+  }
+
   /** The servers in it, by name. */
   servers(): ReadonlyMap<string, ImportedServer> {
     return serversUnder('server', 'servers', 'mcpServers')(this.#data())
@@ -70,6 +78,14 @@ export class ServersFile {
     if (Object.hasOwn(table, 'enabled')) this.#set([...path, 'enabled'], undefined)
     if (isDisabled || Object.hasOwn(table, 'disabled'))
       this.#set([...path, 'disabled'], isDisabled ? true : undefined)
+  }
+
+  /** Sets one list of a server, or removes it when it is empty. Throws `config-invalid` when there is no such server. */
+  setList(name: string, key: 'pinned' | 'deny', values: readonly string[]): void {
+    this.#require(name)
+    const path = [this.#keyOf(name), name]
+    const isThere = Object.hasOwn(tableAt(this.#data(), path), key)
+    if (values.length > 0 || isThere) this.#set([...path, key], values.length > 0 ? values : undefined)
   }
 
   /** Writes the changes, if there are any. A new file is readable by its owner only. */

@@ -47,12 +47,22 @@ export interface GatewayOptions {
   readonly serverInfo?: { readonly name: string; readonly version: string } | undefined
   /** Called for failures that are not reported to any client. Never with a token. Exceptions are ignored. */
   readonly onWarning?: ((warning: string) => void) | undefined
+  /** What clients are told about using the gateway, before what servers say about themselves. */
+  readonly instructions?: string | undefined
+  /** Receives a line for each request, each session that opens or ends, and each warning, with secrets masked. */
+  readonly logger?: GatewayLogger | undefined
   /** The time in milliseconds; `Date.now`. */
   readonly now?: (() => number) | undefined
   /** Timers; the platform's, which keep no process alive. */
   readonly schedule?: Schedule | undefined
   /** Makes session ids and handles; random UUIDs. */
   readonly newId?: (() => string) | undefined
+}
+
+/** A logger such as pino's. Exceptions are ignored. */
+export interface GatewayLogger {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
 }
 
 export type NameStyle = 'prefixed' | 'plain'
@@ -143,6 +153,8 @@ const KEYS: Record<keyof GatewayOptions, true> = {
   askingServers: true,
   serverInfo: true,
   onWarning: true,
+  instructions: true,
+  logger: true,
   now: true,
   schedule: true,
   newId: true,

@@ -1,16 +1,17 @@
-import type { Session } from 'toolcrib'
+import type { Session, Surface } from 'toolcrib'
 import type { Schedule } from 'toolcrib/mcp'
 import { type Store, type WatchedStore, watchStore } from 'toolcrib/stores'
 import { version } from '../../package.json'
 import { AskingServers } from './asking-servers.ts'
 import { Audience } from './audience.ts'
 import type { ClientLine, Json } from './client-line.ts'
-import { ClientRequests, type ClientScene } from './client-requests.ts'
+import { ClientRequests } from './client-requests.ts'
 import { ConnectedClients } from './connected-clients.ts'
 import { EventStreams } from './event-streams.ts'
 import type { Exchange, HttpHeaders } from './exchange.ts'
-import { ExpiringStore } from './expiring-store.ts'
+import { GatewayLog } from './gateway-log.ts'
 import { DEFAULT_LIMITS, type GatewayOptions, type Limits } from './gateway-options.ts'
+import { instructionsFor } from './instructions.ts'
 import { ClientLoad, ServerLoad } from './load-limits.ts'
 import { Metrics } from './metrics.ts'
 import { ModernCalls } from './modern-calls.ts'
@@ -23,9 +24,10 @@ import { Replicas } from './replicas.ts'
 import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
 import { ServerLists } from './server-lists.ts'
+import { ExpiringStore } from './session-records.ts'
 import { SharedLoad } from './shared-load.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { ToolCalls } from './tool-calls.ts'
+import { type CallScene, ToolCalls } from './tool-calls.ts'
 import { ToolList } from './tool-list.ts'
 import { ToolNames } from './tool-names.ts'
 import { Traffic } from './traffic.ts'
@@ -39,13 +41,14 @@ export interface GatewayDescription {
   readonly instructions: string | undefined
 }
 
-/** What all clients of a gateway share, whichever way they came in. */
+/** The services that all clients of a gateway share, over HTTP and stdio. */
 export class GatewayServices {
   readonly options: GatewayOptions
   readonly limits: Limits
   readonly now: () => number
   readonly schedule: Schedule
   readonly newId: () => string
+  readonly log: GatewayLog
   readonly clients: ConnectedClients
   readonly streams: EventStreams
   readonly requests: ClientRequests
@@ -57,7 +60,7 @@ export class GatewayServices {
   readonly audience: Audience
   readonly metrics: Metrics
   readonly subscriptions: Subscriptions
-  /** The store of the options, with a bound on how long it may hold anyone up. */
+  /** The store of the options, with a limit on how long its operations may block. */
   readonly store: WatchedStore | undefined
   /** The other replicas of this gateway, where there are any. */
   readonly replicas: Replicas | undefined
@@ -79,6 +82,7 @@ export class GatewayServices {
     this.newId = options.newId ?? (() => crypto.randomUUID())
     const store = options.store && watched(options.store, { clock: this.now, schedule: this.schedule })
     this.store = store
+    this.log = new GatewayLog(options)
     this.clients = new ConnectedClients(this.now)
     this.streams = new EventStreams(this.schedule)
     this.connections = new PrivateConnections(servers, () => this.#listener())
@@ -90,7 +94,12 @@ export class GatewayServices {
     const lists = new ServerLists(servers, (warning) => this.warn(warning))
     this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
     const tools = new ToolList(registry, servers, this)
-    this.requests = new ClientRequests(tools, new ToolCalls(registry, upstream), this.offers, this.load)
+    this.requests = new ClientRequests(
+      tools,
+      new ToolCalls(options, upstream, this.limits),
+      this.offers,
+      this.load,
+    )
     this.audience = new Audience(registry, this.schedule)
     this.subscriptions = new Subscriptions(servers)
     const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
@@ -127,7 +136,7 @@ export class GatewayServices {
     }
   }
 
-  /** What tools are called now. */
+  /** The current names of tools. */
   get names(): ToolNames {
     this.#names ??= new ToolNames(this.options.registry, this.options.names ?? 'prefixed')
     return this.#names
@@ -147,8 +156,8 @@ export class GatewayServices {
     return view
   }
 
-  /** What a client of this view and session works with now. */
-  scene(view: View, session: Session): ClientScene {
+  /** The view, session and names that requests of a client work with. */
+  scene(view: View, session: Session): CallScene {
     const services = this
     return {
       view,
@@ -190,10 +199,20 @@ export class GatewayServices {
     return known
   }
 
-  /** How the gateway presents itself to clients of a view. */
-  describe(view: View): GatewayDescription {
-    const info = this.options.serverInfo ?? { name: 'toolcrib', version }
-    return { info, capabilities: this.capabilities(view), instructions: undefined }
+  /** The name and version that clients see. */
+  get info(): GatewayDescription['info'] {
+    return this.options.serverInfo ?? { name: 'toolcrib', version }
+  }
+
+  /** How the gateway presents itself to clients of a view that see this surface. */
+  describe(view: View, { deferredCount }: Pick<Surface, 'deferredCount'>): GatewayDescription {
+    const { servers, instructions } = this.options
+    const isSearching = deferredCount > 0
+    return {
+      info: this.info,
+      capabilities: this.capabilities(view),
+      instructions: instructionsFor(view, { servers, instructions, isSearching }),
+    }
   }
 
   /** The reply to a POST of a client. */
@@ -222,7 +241,7 @@ export class GatewayServices {
     }
   }
 
-  /** Tells servers that a client's roots changed, over the connections that belong to it. */
+  /** Notifies servers, over the connections of this client, that its roots changed. */
   rootsChanged(line: ClientLine): void {
     for (const { server } of this.options.servers.status())
       void this.connections.notify(line, server, 'notifications/roots/list_changed')
@@ -240,11 +259,7 @@ export class GatewayServices {
   }
 
   warn(warning: string): void {
-    try {
-      this.options.onWarning?.(warning)
-    } catch {
-      // A listener that fails must not break the work it reports on.
-    }
+    this.log.warn(warning)
   }
 
   /** Gives up calls that wait for their client, and waits for the others, for a while. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ClientOptions } from 'toolcrib/mcp'
 import { Access } from './access.ts'
 import type { ConnectedClient } from './connected-clients.ts'
+import type { Exchange } from './exchange.ts'
 import { FetchExchange } from './fetch-exchange.ts'
 import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts'
 import { GatewayServices } from './gateway-services.ts'
@@ -20,7 +21,7 @@ export interface Gateway {
   fetch(request: Request): Promise<Response>
   /**
    * Answers a request of `node:http`, like `fetch` and faster. Returns false, and does nothing, when the gateway has no
-   * route for its path: whatever is mounted beside the gateway answers then.
+   * route for its path, so that a handler mounted beside the gateway can answer.
    */
   handle(request: IncomingMessage, response: ServerResponse): boolean
   /**
@@ -30,13 +31,13 @@ export interface Gateway {
   serveStdio(options?: StdioOptions): StdioDoor
   /** Checks the Host, Origin and token of a request, for handlers that are mounted beside the gateway. */
   readonly access: Access
-  /** How the gateway is doing. */
+  /** The current state and load. */
   status(): GatewayStatus
   /** Who uses the gateway: sessions of older clients, clients over stdio, and modern clients of the last ten minutes. */
   clients(): readonly ConnectedClient[]
   /** What `/metrics` shows, as values. */
   metrics(): readonly MetricValues[]
-  /** Tells the other replicas that the config or a lockfile has changed, so that they read theirs again. */
+  /** Notifies the other replicas that the config or a lockfile changed, so that they reload theirs. */
   announceReload(): void
   /**
    * Takes no more requests, waits for calls that are under way, and ends every session. The registry and the servers stay
@@ -88,9 +89,10 @@ class OpenGateway implements Gateway {
 
   async fetch(request: Request): Promise<Response> {
     const exchange = new FetchExchange(request)
+    const startedAt = this.#services.now()
     void this.#http.handle(exchange)
     const response = await exchange.response
-    this.#services.metrics.answered(routeOf(exchange.path), response.status)
+    this.#answered(exchange, response.status, startedAt)
     return response
   }
 
@@ -134,6 +136,13 @@ class OpenGateway implements Gateway {
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
+  }
+
+  #answered({ method, path }: Exchange, status: number, startedAt: number): void {
+    const { metrics, log, now } = this.#services
+    const route = routeOf(path)
+    metrics.answered(route, status)
+    if (!log.isSilent) log.info('request', { method, route, status, ms: now() - startedAt })
   }
 
   async #close(): Promise<void> {

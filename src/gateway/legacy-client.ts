@@ -80,7 +80,10 @@ export class LegacyClient implements Attendee {
 
   /** The result of a request. Throws an `RpcError` for what is answered with an error. */
   answer(method: string, params: Json, wire: RequestWire): Promise<Json> {
-    return this.#record.count(method, this.#answer(method, params, wire))
+    return this.#record.count(
+      method,
+      this.#answer(method, params, wire).then((result) => legacyResult(method, result)),
+    )
   }
 
   /** Takes a notification of the client. */
@@ -140,4 +143,22 @@ export class LegacyClient implements Attendee {
     this.#watched.delete(uri)
     return {}
   }
+}
+
+/** A result that clients of older revisions can read: structured content, and the schema of it, are objects there. */
+function legacyResult(method: string, result: Json): Json {
+  if (method === 'tools/call') {
+    const { structuredContent: value } = result
+    return value === undefined || isJson(value) ? result : { ...result, structuredContent: { result: value } }
+  }
+  if (method !== 'tools/list' || !Array.isArray(result.tools)) return result
+  const isForeign = (tool: unknown) =>
+    isJson(tool) && isJson(tool.outputSchema) && tool.outputSchema.type !== 'object'
+  if (!result.tools.some(isForeign)) return result
+  const tools = result.tools.map((tool) => {
+    if (!isForeign(tool)) return tool
+    const { outputSchema, ...rest } = tool
+    return rest
+  })
+  return { ...result, tools }
 }

@@ -147,7 +147,11 @@ export class LegacyDoor implements RelayTarget {
   }
 
   #open(id: string, identity: ClientIdentity, initialize: Json): Promise<LegacySession> {
+    const { log } = this.#services
+    const client = { token: identity.principal.name, profile: identity.view.profile }
+    log.info('session opened', client)
     const onClose = () => {
+      log.info('session ended', client)
       this.#sessions.delete(id)
       this.#records.forget(id)
     }

@@ -7,6 +7,7 @@ import { type ClientIdentity, LegacyClient } from './legacy-client.ts'
 import { methodsOf } from './methods.ts'
 import type { Reply } from './reply.ts'
 import { errorResponse, RpcError } from './rpc-error.ts'
+import { withTraceContext } from './trace-context.ts'
 import { isJson } from './upstream.ts'
 
 const METHOD_NOT_FOUND = -32_601
@@ -72,7 +73,7 @@ export class LegacySession {
 
   /** The result of the `initialize` that opened the session. */
   greeting({ protocolVersion }: Json): Json {
-    const { info, instructions } = this.#services.describe(this.#client.view)
+    const { info, instructions } = this.#services.describe(this.#client.view, this.#client.surface())
     const isKnown = typeof protocolVersion === 'string' && LEGACY_VERSIONS.includes(protocolVersion)
     return {
       protocolVersion: isKnown ? protocolVersion : LEGACY_VERSIONS[0],
@@ -95,7 +96,10 @@ export class LegacySession {
       requests.length === 0 ? undefined : this.#services.replyTo(exchange, { expected: requests.length })
     if (!reply) exchange.respond(202, {})
     const answers = messages.map((message) => {
-      if (reply && isRequest(message)) return this.#answer(message, String(message.method), reply)
+      if (reply && isRequest(message)) {
+        const params = withTraceContext(isJson(message.params) ? message.params : {}, exchange)
+        return this.#answer({ id: message.id, method: String(message.method), params }, reply)
+      }
       // What belongs to no request of this replica may belong to one of another.
       if (!this.take(message)) this.#services.replicas?.relay(this.id, message)
       return undefined
@@ -135,13 +139,15 @@ export class LegacySession {
     await this.#client.close()
   }
 
-  async #answer({ id, params }: Json, method: string, reply: Reply): Promise<void> {
+  async #answer(
+    { id, method, params }: { readonly id: unknown; readonly method: string; readonly params: Json },
+    reply: Reply,
+  ): Promise<void> {
     const abort = new AbortController()
     this.#underWay.set(id, abort)
     try {
-      const sent = isJson(params) ? params : {}
-      const wire = new PostWire(reply, this.#asks, { signal: abort.signal, params: sent })
-      const result = await this.#resultOf(method, sent, wire)
+      const wire = new PostWire(reply, this.#asks, { signal: abort.signal, params })
+      const result = await this.#resultOf(method, params, wire)
       if (abort.signal.reason instanceof Cancelled) reply.abandon()
       else reply.finish({ jsonrpc: '2.0', id, result })
     } catch (error) {

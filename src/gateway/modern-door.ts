@@ -8,6 +8,7 @@ import { ModernPost, modernResult, type PlainRequest, readPlainRequest } from '.
 import { ParamHeaders } from './param-headers.ts'
 import type { Principal } from './principal.ts'
 import { errorResponse, RpcError } from './rpc-error.ts'
+import { withTraceContext } from './trace-context.ts'
 import { isJson } from './upstream.ts'
 import type { View } from './view.ts'
 
@@ -17,7 +18,7 @@ const HEADER_MISMATCH = -32_020
 
 /**
  * Serves clients of the modern era over HTTP, for one token and profile. Requests for tools, prompts and resources are
- * answered here; the SDK's handler answers all others, and those that deviate from the protocol.
+ * handled here; the SDK's handler takes all others, and those that deviate from the protocol.
  */
 export class ModernDoor {
   readonly #services: GatewayServices
@@ -62,7 +63,8 @@ export class ModernDoor {
     }
     const methods = methodsOf(this.#services.capabilities(this.#client.view), 'modern')
     const request = readPlainRequest(exchange, body, methods)
-    if (request) await this.#answer(exchange, request)
+    if (request)
+      await this.#answer(exchange, { ...request, params: withTraceContext(request.params, exchange) })
     else exchange.respondWith(await this.#rare(exchange, body))
   }
 
@@ -77,8 +79,7 @@ export class ModernDoor {
     try {
       const request = new ModernPost(plain, reply, exchange.signal)
       const result = await this.#client.answer(method, request.params, request)
-      const { info } = this.#services.describe(this.#client.view)
-      reply.finish({ jsonrpc: '2.0', id, result: modernResult(method, result, info) })
+      reply.finish({ jsonrpc: '2.0', id, result: modernResult(method, result, this.#services.info) })
     } catch (error) {
       const status = RpcError.from(error).code === MISSING_CAPABILITY ? 400 : 200
       reply.finish(errorResponse(id, error), status)
@@ -115,8 +116,10 @@ export class ModernDoor {
     const { RawServer } = await import('./mcp-server.ts')
     const { SdkWire } = await import('./sdk-wire.ts')
     const newServer = () =>
-      new RawServer(this.#services.describe(this.#client.view), 'modern', (method, params, ctx) =>
-        this.#client.answer(method, params, new SdkWire(ctx)),
+      new RawServer(
+        this.#services.describe(this.#client.view, this.#client.surface()),
+        'modern',
+        (method, params, ctx) => this.#client.answer(method, params, new SdkWire(ctx)),
       )
     return createMcpHandler(newServer, {
       legacy: 'reject',

@@ -25,7 +25,7 @@ interface Question {
   readonly refuse: (error: Error) => void
 }
 
-/** Where a call stands: done, or waiting for answers of its client. */
+/** The state of a call: done, or waiting for answers of its client. */
 export type Progressed =
   | { readonly kind: 'done'; readonly result: Json }
   | { readonly kind: 'asking'; readonly inputRequests: Json }

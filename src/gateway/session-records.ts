@@ -1,4 +1,4 @@
-import type { WatchedStore } from 'toolcrib/stores'
+import type { Change, Store, StoredValue, WatchedStore } from 'toolcrib/stores'
 import type { Json } from './client-line.ts'
 import { isJson } from './upstream.ts'
 import type { Activation } from './view.ts'
@@ -39,7 +39,7 @@ export class SessionRecords {
   }
 
   async save(id: string, { principal, profile, activation, initialize }: SessionRecord): Promise<void> {
-    // As text: what a client sends is stored as it is, whatever it holds.
+    // As text, so that a client's own data is kept unchanged.
     const text = JSON.stringify({ principal, profile, activation, initialize })
     if (!this.#store) return
     this.#open.set(id, { text, savedAt: undefined })
@@ -121,4 +121,33 @@ const ID = /^[\w.:-]{1,128}$/
 
 function keyOf(id: string): string {
   return `gateway:client:${id}`
+}
+
+/** A store whose values expire when they are not written for a while. Closing it does not close the store beneath. */
+export class ExpiringStore implements Store {
+  readonly #store: Store
+  readonly #ttlMs: number
+
+  constructor(store: Store, ttlMs: number) {
+    this.#store = store
+    this.#ttlMs = ttlMs
+  }
+
+  get(key: string): Promise<StoredValue | undefined> {
+    return this.#store.get(key)
+  }
+
+  set(key: string, value: StoredValue): Promise<void> {
+    return this.#store.set(key, value, { ttlMs: this.#ttlMs })
+  }
+
+  update(key: string, change: Change): Promise<StoredValue | undefined> {
+    return this.#store.update(key, change, { ttlMs: this.#ttlMs })
+  }
+
+  delete(key: string): Promise<void> {
+    return this.#store.delete(key)
+  }
+
+  async close(): Promise<void> {}
 }

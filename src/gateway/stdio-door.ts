@@ -82,14 +82,16 @@ export class StdioDoor {
     }
     if (era === 'modern') {
       const client = new ModernClient(services, identity, session, (method) => server.tell(method, {}))
-      const server = new RawServer(services.describe(view), era, (method, params, ctx) =>
+      const server = new RawServer(services.describe(view, session.surface()), era, (method, params, ctx) =>
         client.answer(method, params, new SdkWire(ctx)),
       )
       this.#clients.push(client)
       return server
     }
-    const server: RawServer = new RawServer(services.describe(view), era, (method, params, ctx) =>
-      client.answer(method, params, new SdkWire(ctx)),
+    const server: RawServer = new RawServer(
+      services.describe(view, session.surface()),
+      era,
+      (method, params, ctx) => client.answer(method, params, new SdkWire(ctx)),
     )
     const client = new LegacyClient(services, { id, identity, session }, new ConnectionWire(server))
     server.oninitialized = () =>

@@ -14,7 +14,7 @@ const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo'
 
 const MAX_ROUNDS = 16
 
-/** Sends clients' requests on to servers, and answers of servers back as they came. */
+/** Forwards clients' requests to servers and returns the results unchanged. */
 export class Upstream {
   readonly #servers: ConnectedServers
   readonly #traffic: Traffic

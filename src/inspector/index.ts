@@ -2,6 +2,7 @@
 
 export { createInspector, type Inspector } from './inspector.ts'
 export type {
+  ClientConnection,
   ClientList,
   ConfigSource,
   ConnectedClient,

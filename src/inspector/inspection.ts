@@ -1,7 +1,7 @@
 import { estimateTokens, type Session, type ToolRegistry } from 'toolcrib'
 import type { ConnectedServers, Schedule } from 'toolcrib/mcp'
 import { LiveConfig } from './config/live-config.ts'
-import type { ConnectedClient, InspectorOptions } from './inspector-options.ts'
+import type { ClientConnection, ConnectedClient, InspectorOptions } from './inspector-options.ts'
 import { History, PAGE_SESSION } from './record/history.ts'
 import { ServerLog } from './record/server-log.ts'
 import { ToolBook } from './tool-book.ts'
@@ -14,6 +14,7 @@ export class Inspection {
   readonly history: History
   readonly serverLog: ServerLog
   readonly config: LiveConfig | undefined
+  readonly connection: ClientConnection | undefined
   readonly now: () => number
   readonly schedule: Schedule
   readonly #closing = new AbortController()
@@ -22,7 +23,7 @@ export class Inspection {
   #trials = 0
   #calls = 0
 
-  constructor({ registry, servers, store, config, gateway, now, schedule }: InspectorOptions) {
+  constructor({ registry, servers, store, config, gateway, connect, now, schedule }: InspectorOptions) {
     this.registry = registry
     this.servers = servers
     this.now = now ?? Date.now
@@ -35,7 +36,8 @@ export class Inspection {
       tokensPerTool: () => this.book.tokensPerTool,
     })
     this.serverLog = new ServerLog(registry)
-    this.config = config && new LiveConfig(config)
+    this.config = config && new LiveConfig(config, this.now)
+    this.connection = connect
     this.#gateway = gateway
   }
 

@@ -1,4 +1,5 @@
 import { ToolcribError, type ToolRegistry } from 'toolcrib'
+import type { ClientPlace, GatewayDoor } from 'toolcrib/clients'
 import type { ConnectedServers, FindOptions, OpenedRegistry, Schedule } from 'toolcrib/mcp'
 import type { Store } from 'toolcrib/stores'
 
@@ -15,6 +16,8 @@ export interface InspectorOptions {
   readonly config?: ConfigSource | undefined
   /** Who is connected: `gateway`. */
   readonly gateway?: ClientList | undefined
+  /** Where clients are looked for, and how they reach the gateway. Without it, none can be connected here. */
+  readonly connect?: ClientConnection | undefined
   /** The folder of the built page. Default: the one that ships with the package. */
   readonly assets?: string | undefined
   /** The time in milliseconds. Default: `Date.now`. */
@@ -36,6 +39,11 @@ export interface ConfigSource {
   readonly opened: OpenedRegistry
   /** How to find the config again once it was changed. */
   readonly find: FindOptions
+}
+
+/** Where clients are looked for, and how they reach the gateway. */
+export interface ClientConnection extends ClientPlace {
+  readonly door: GatewayDoor
 }
 
 /** Lists who is connected. A gateway does. */
@@ -66,6 +74,7 @@ const KEYS: Record<keyof InspectorOptions, true> = {
   store: true,
   config: true,
   gateway: true,
+  connect: true,
   assets: true,
   now: true,
   schedule: true,

@@ -8,8 +8,8 @@ import { waitAtMost } from '../time.ts'
 import { CatalogueCache } from './cache/catalogue-cache.ts'
 import { type KeptVectors, keepVectors } from './cache/kept-vectors.ts'
 import type { StartFailure } from './cache/start-failures.ts'
-import { type Environment, readServers } from './config/load-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
+import { type Environment, enabledServers, readServers } from './config/server-config.ts'
 import {
   CLIENT_RULES,
   CONNECT_RULES,
@@ -134,7 +134,7 @@ function serversIn(
   // Only these keys: the rest of a loaded config belongs to the registry.
   const given = { servers, mcpServers, server }
   const read = readServers(given, { env, onBadServer: ({ message }) => ({ problem: message }) })
-  return new Map(Object.entries(read))
+  return new Map(Object.entries(enabledServers(read)))
 }
 
 /** The servers of a registry, by name. */

@@ -4,17 +4,15 @@ export type { Finding, FindingKind, Severity } from '../finding.ts'
 export type { Deadline, Schedule } from '../time.ts'
 export type { StartFailure } from './cache/start-failures.ts'
 export { type FindOptions, type FoundConfig, findConfig } from './config/find-config.ts'
+export type { Profile } from './config/load-config.ts'
 export {
   type Config,
   type ConfigLayer,
-  type Environment,
   type LoadOptions,
   loadConfig,
-  type ReadOptions,
   readConfig,
 } from './config/load-config.ts'
-export type { Profile } from './config/profile-config.ts'
-export type { ServerConfig } from './config/server-config.ts'
+export type { Environment, ReadOptions, ServerConfig } from './config/server-config.ts'
 export type { SearcherChoice, ToolsConfig } from './config/tools-config.ts'
 export { configDirectory, stateDirectory } from './config/user-folders.ts'
 export { type WatchOptions, watchConfig } from './config/watch-config.ts'
@@ -47,6 +45,7 @@ export {
   type Lockfile,
   lockServers,
   type ObservedServer,
+  type ProgramChange,
 } from './lock/lockfile.ts'
 export { lockfilePath, readLockfile, writeLockfile } from './lock/lockfile-file.ts'
 export { literalSecrets, type ServerCommand } from './lock/server-command.ts'

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -6,6 +6,9 @@ import { memoryStore } from '../store/memory-store.ts'
 import { findConfig } from './config/find-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { OpenConnection } from './connection/open-connection.ts'
+import { approveChanges, changeMatcher } from './lock/approve.ts'
+import { compareWithLock } from './lock/compare.ts'
+import { writeLocks } from './lock/lock-layers.ts'
 import { lockServers } from './lock/lockfile.ts'
 import { writeLockfile } from './lock/lockfile-file.ts'
 import { type OpenFromConfigOptions, observeServers, openFromConfig } from './open-from-config.ts'
@@ -292,24 +295,55 @@ describe('openFromConfig', () => {
       expect((await findConfig({ cwd: other, env })).warnings).toEqual([])
     })
 
-    it('warns when a server would run another program than the approved one', async () => {
-      await write(CONFIG)
+    it('does not start a server that would run another program than the approved one, until that is approved', async () => {
+      await write(`${CONFIG}[server.b]\ncommand = "y"\n`)
       const program = async (folder: string) => {
         await mkdir(join(cwd, folder), { recursive: true })
-        await writeFile(join(cwd, folder, 'x'), '', { mode: 0o755 })
+        for (const name of ['x', 'y']) await writeFile(join(cwd, folder, name), '', { mode: 0o755 })
         return join(cwd, folder)
       }
       const [usual, other] = [await program('usual'), await program('other')]
-      await lockA()
-      const warningsOf = async (...path: string[]) =>
-        (await findConfig({ cwd, env: { ...env, PATH: path.join(delimiter) } })).warnings
-      expect(await warningsOf(usual)).toEqual([])
-      expect(await warningsOf(usual, other)).toEqual([])
-      const warning = `server "a" would run ${join(other, 'x')}, but ran ${join(usual, 'x')} when it was approved`
-      expect((await warningsOf(other, usual))[0]).toContain(warning)
-      expect((await warningsOf(other, usual))[0]).toContain(warning)
-      await utimes(join(cwd, 'toolcrib.lock'), new Date(1), new Date(1))
-      expect(await warningsOf(other, usual)).toEqual([])
+      const tools = [ECHO, { ...ECHO, name: 'add' }]
+      const servers = ['x', 'y'].map(
+        (command, at) => ['ab'[at] ?? '', { config: { command }, tools }] as const,
+      )
+      await writeLockfile(join(cwd, 'toolcrib.lock'), lockServers(new Map(servers)))
+      const pathOf = (...path: string[]) => ({ env: { ...env, PATH: path.join(delimiter) } })
+      const movedWith = async (...path: string[]) => {
+        const found = await findConfig({ cwd, ...pathOf(...path) })
+        expect(found.warnings).toEqual([])
+        return [...(found.lockfile?.moved?.keys() ?? [])]
+      }
+      expect(await movedWith(usual)).toEqual([])
+      expect(await movedWith(usual, other)).toEqual([])
+      expect(await movedWith(other, usual)).toEqual(['a', 'b'])
+      // Seen twice, it is still not approved.
+      expect(await movedWith(other, usual)).toEqual(['a', 'b'])
+      const moved = { before: join(usual, 'x'), after: join(other, 'x') }
+
+      const held = await open(pathOf(other))
+      const [status] = await held.servers.ready()
+      expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining('it would run') })
+      expect(JSON.stringify(status)).toContain(`${moved.after}, but ran ${moved.before} when it was approved`)
+      expect(JSON.stringify(status)).toContain('toolcrib approve a')
+      await held.close()
+      expect(world.opened).toBe(0)
+
+      const free = await open({ ...pathOf(other), locked: false })
+      await free.servers.ready()
+      const observed = await observeServers(free, { cwd, ...pathOf(other) })
+      await free.close()
+      const lockfile = free.lockfile ?? { servers: new Map() }
+      expect(compareWithLock(lockfile, observed)).toContainEqual({
+        kind: 'command-changed',
+        server: 'a',
+        fields: [{ path: 'program', ...moved }],
+      })
+      const { lockfile: next, approved } = approveChanges(lockfile, observed, changeMatcher(['a']))
+      expect(approved).toHaveLength(1)
+      expect(await writeLocks(free.locks, next)).toEqual([join(cwd, 'toolcrib.lock')])
+      expect(await movedWith(other, usual)).toEqual(['b'])
+      expect(await movedWith(usual)).toEqual(['a'])
     })
 
     it('runs the version of a package that was approved, whatever the newest is', async () => {

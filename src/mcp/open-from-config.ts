@@ -17,14 +17,12 @@ import { fileStore } from '../store/file-store.ts'
 import type { Store } from '../store/store.ts'
 import { ToolRegistry } from '../tool-registry.ts'
 import { FIND_RULES, type FindOptions, type FoundConfig, findConfig } from './config/find-config.ts'
-import type { Environment } from './config/load-config.ts'
-import type { ServerConfig } from './config/server-config.ts'
+import type { Environment, ServerConfig } from './config/server-config.ts'
 import type { SearcherChoice } from './config/tools-config.ts'
 import { cacheDirectory } from './config/user-folders.ts'
 import { CONNECT_RULES, type ConnectOptions, type McpEvent } from './connect-options.ts'
 import { type ConnectedServers, connectServers } from './connect-servers.ts'
 import type { ObservedServer } from './lock/lockfile.ts'
-import { pinTo } from './lock/package-runner.ts'
 import { whatRuns } from './lock/what-runs.ts'
 
 /** Options of `openFromConfig()`. Every option has a default. */
@@ -132,18 +130,17 @@ function userStore(env: Environment): Store | undefined {
   return folder === undefined ? undefined : fileStore({ directory: join(folder, 'store') })
 }
 
-/** The selected servers, with the options applied and packages pinned to their approved versions. */
+/** The selected servers, with the options applied. */
 function wantedServers(
   found: FoundConfig,
-  { servers: isWanted = () => true, timeoutMs, remembered, locked }: OpenFromConfigOptions,
+  { servers: isWanted = () => true, timeoutMs, remembered }: OpenFromConfigOptions,
 ): { readonly servers: Readonly<Record<string, ServerConfig>> } {
   const wanted = Object.entries(found.config.servers).filter(([name]) => isWanted(name, found))
   const adjusted = wanted.map(([name, server]): [string, ServerConfig] => {
-    const runs = locked === false ? undefined : found.lockfile?.servers.get(name)?.runs
     return [
       name,
       {
-        ...(runs === undefined ? server : pinTo(server, runs)),
+        ...server,
         ...(timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs, timeoutMs }),
         ...(remembered === true ? { start: 'on-demand' } : {}),
       },
@@ -155,10 +152,14 @@ function wantedServers(
 /**
  * Collects the current state of an opened registry's servers for `lockServers()`, `compareWithLock()` and
  * `approveChanges()`: their config, their tools (undefined for servers that did not respond), the package or image
- * that they run, and the failure for which they were not started.
+ * that they run, a program that changed, and the failure for which they were not started.
  */
 export async function observeServers(
-  { config, servers }: Pick<OpenedRegistry, 'config' | 'servers'>,
+  {
+    config,
+    lockfile,
+    servers,
+  }: Pick<OpenedRegistry, 'config' | 'servers'> & Partial<Pick<OpenedRegistry, 'lockfile'>>,
   { cwd = process.cwd(), env = process.env }: Pick<FindOptions, 'cwd' | 'env'> = {},
 ): Promise<Map<string, ObservedServer>> {
   const observed = Object.entries(config.servers).map(async ([name, server]) => {
@@ -166,12 +167,14 @@ export async function observeServers(
     // Which package ran is only known for a server that was started.
     const runs = tools === undefined ? undefined : await whatRuns(server, { cwd, env })
     const failure = servers.failure(name)
+    const program = lockfile?.moved?.get(name)
     return [
       name,
       {
         config: server,
         tools,
         ...(runs === undefined ? {} : { runs }),
+        ...(program === undefined ? {} : { program }),
         ...(failure === undefined ? {} : { failure }),
       },
     ] as const

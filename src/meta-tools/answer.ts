@@ -13,7 +13,7 @@ export function inputInvalid(error: string): ToolResult {
   return { ok: false, code: 'input_invalid', error }
 }
 
-/** Runs a search; a query or pattern that cannot be understood is the model's to mend, so it becomes an answer. */
+/** Runs a search. An invalid query or pattern becomes a result, because the model can correct it. */
 export async function answerSearch(search: () => Promise<ToolResult>): Promise<ToolResult> {
   try {
     return await search()
@@ -29,12 +29,12 @@ export function isBadQuery(error: unknown): error is ToolcribError {
   )
 }
 
-/** As many of these texts as an answer has room for, each within reason. */
+/** Limits the number and length of texts in an answer. */
 export function clipList(texts: readonly string[]): readonly string[] {
   return texts.slice(0, MAX_LISTED).map((text) => clipText(text, MAX_ECHO))
 }
 
-/** What the model wrote, said back to it within reason. */
+/** Limits the length of the model's own words in an answer. */
 export function echo(text: string): string {
   return clipText(text, MAX_ECHO)
 }

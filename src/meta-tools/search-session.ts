@@ -126,3 +126,22 @@ export function serverChanges(session: SearchSession): object {
     ...(left.length > 0 ? { servers_left: clipList(left) } : {}),
   }
 }
+
+/** What a search among the deferred found, with what the surface shows anyway. */
+export function withVisible(
+  { missing, unmatchedTerms, ...found }: DeferredResult | Omit<DeferredResult, 'alreadyVisible'>,
+  shown: Omit<DeferredResult, 'alreadyVisible'>,
+): DeferredResult {
+  // What only one of the two searches misses, the other has found.
+  const stillMissing = missing?.filter((name) => shown.missing?.includes(name))
+  const stillUnmatched = unmatchedTerms?.filter((term) => shown.unmatchedTerms?.includes(term))
+  const best = Math.max(0, ...found.matches.map(({ score }) => score))
+  // Shown tools fit the query as well as what was found, or better; a stray word in common is not worth naming.
+  const fitting = shown.matches.filter(({ score }) => score >= best / 2)
+  return {
+    ...found,
+    ...(stillMissing?.length ? { missing: stillMissing } : {}),
+    ...(stillUnmatched?.length ? { unmatchedTerms: stillUnmatched } : {}),
+    alreadyVisible: fitting.map(({ name }) => name),
+  }
+}

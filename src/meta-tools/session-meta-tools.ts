@@ -71,8 +71,8 @@ export function isMetaToolName(name: string): boolean {
 }
 
 /**
- * A paragraph for the system prompt; '' when nothing is deferred. What lies behind the search stands in the description
- * of the search tool, and only there.
+ * A paragraph for the system prompt; '' when nothing is deferred. Only the description of the
+ * search tool lists what lies behind the search.
  */
 export function promptNote(
   deferredCount: number,

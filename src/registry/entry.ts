@@ -1,3 +1,4 @@
+import { checkCapabilityRequest } from '../capability.ts'
 import { ToolcribError } from '../errors.ts'
 import { hashText, isRecord } from '../json.ts'
 import { nameSkeletons, withoutHidden } from '../names.ts'
@@ -117,6 +118,7 @@ function checkTool(tool: Tool, name: string): void {
     throw new ToolcribError('config-invalid', `"${name}" has no execute() to call`)
   if (typeof tool.description !== 'string')
     throw new ToolcribError('config-invalid', `"${name}" needs a description, "" if there is nothing to say`)
+  if (tool.capabilities !== undefined) checkCapabilityRequest(name, tool.capabilities)
 }
 
 /** A tool as the registry lists it for people and pages: with where it is from. */

@@ -96,5 +96,5 @@ export class Registrar {
 
 function requireList(tools: unknown, method: string): void {
   if (Array.isArray(tools)) return
-  throw new ToolcribError('config-invalid', `${method}() takes a list of tools; pass them as an array`)
+  throw new ToolcribError('config-invalid', `${method}() takes an array of tools`)
 }

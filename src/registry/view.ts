@@ -137,6 +137,22 @@ export class Viewpoint {
     return this.#view
   }
 
+  /** Says why a permitted tool is shown or deferred. */
+  explain({ name, deferral, source }: Entry): string {
+    const { mode, deferred } = this.current()
+    const { defer, toolThreshold } = this.#settings
+    if (!this.#canSearch) return `nothing is deferred: ${NO_SEARCH.reason}`
+    if (this.#isPinned(name)) return 'pinned by name'
+    if (deferral === 'pinned') return 'pinned: it was registered as never deferred'
+    if (this.#settings.mode === 'full') return `nothing is deferred: ${mode.reason}`
+    if (deferral === 'deferred') return 'registered as deferred'
+    if (!mode.isLazy) return `only tools that ask for it are deferred: ${mode.reason}`
+    if (!deferred.has(name)) return `defer is ${defer}, which leaves ${source.kind} tools shown`
+    const isByNumber = defer === 'auto' && source.kind === 'builtin'
+    const why = isByNumber ? `${toolThreshold} or more tools would stay shown` : `defer is ${defer}`
+    return `${mode.reason}; ${why}`
+  }
+
   #look(snapshot: Snapshot): View {
     const mode = this.#canSearch ? this.#scene.modes.decision(this.#settings) : NO_SEARCH
     const permitted = snapshot.sorted.filter((entry) => denialOf(entry, snapshot, this.policy) === undefined)

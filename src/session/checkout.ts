@@ -12,8 +12,8 @@ import {
   useOrActivate,
   withinCaps,
 } from './activations.ts'
-import type { SessionViewpoint } from './first-request.ts'
 import { type MergeListener, SavedActivations, type Saving } from './saved-activations.ts'
+import type { SessionViewpoint } from './surface.ts'
 
 /** What came of checking tools out. */
 export interface CheckoutReport {

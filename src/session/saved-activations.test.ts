@@ -181,6 +181,29 @@ describe('activations in a store', () => {
     expect(retries).toEqual([])
   })
 
+  it('name what a change made room for in the store, though it was not known here', async () => {
+    const caps = { maxActive: 2, maxActiveTokens: 0 }
+    const takeOne =
+      (name: string): ChangeActivations =>
+      (state) =>
+        activate(state, { candidates: [{ name, fingerprint: name, tokens: 1 }] }, caps).state
+    const store = new MoodyStore()
+    const [here, there] = [setUp(store), setUp(store)]
+    const evicted = [here.gone, there.gone]
+    const change = ({ saved }: typeof here, name: string) => {
+      saved.apply(takeOne(name))
+      return saved.save()
+    }
+    await change(here, 'a')
+    await change(here, 'b')
+    await change(there, 'c')
+    expect(await store.saved()).toEqual(['b', 'c'])
+    expect(evicted).toEqual([[], ['a']])
+    // What it evicted knowingly is not named again.
+    await change(there, 'd')
+    expect(evicted).toEqual([[], ['a']])
+  })
+
   it('need no store', async () => {
     const { saving, listener } = setUp()
     const saved = new SavedActivations([], { ...saving, store: undefined }, listener)
@@ -393,7 +416,7 @@ describe('a store that fails', () => {
     expect(await store.saved()).toEqual(['a'])
   })
 
-  it('may throw at once, and hold what is no state', async () => {
+  it('may throw at once, or contain an invalid state', async () => {
     const { saving, listener, events } = setUp()
     const update = () => {
       throw new Error('closed')

@@ -1,10 +1,18 @@
 import { describeError, ToolcribError } from '../errors.ts'
 import type { Emit } from '../events.ts'
-import { isRecord } from '../json.ts'
 import type { Store, StoredValue } from '../store/store.ts'
 import { type Schedule, waitAtMost } from '../time.ts'
 import { type Activations, type Caps, merge } from './activations.ts'
-import { readState, type SessionState, writeState } from './state.ts'
+import {
+  readSaved,
+  readState,
+  readWriters,
+  type SessionState,
+  sessionKey,
+  withWriter,
+  writeSaved,
+  writeState,
+} from './state.ts'
 
 /** A change of activations: pure, since a store may run it again on a newer state. */
 export type ChangeActivations = (state: Activations) => Activations
@@ -46,13 +54,16 @@ interface UnsavedChange {
   /** True when it replaces whatever is stored. */
   readonly isReplacement: boolean
   readonly change: ChangeActivations
+  /** What it removed here. */
+  readonly gone: Activations
 }
 
 /**
  * The activations of one session, and their copy in a store. A change takes effect here at once; the store applies the
  * same change to the state it has, so that replicas keep each other's. A store that hangs or fails delays and breaks
- * nothing: the changes wait for the next attempt, which the next change makes, or a timer. Changes are numbered, and the stored state names the newest one of each
- * writer: an attempt that was given up and arrives after a newer one changes nothing.
+ * nothing: the changes wait for the next attempt, which the next change makes, or a timer. Changes are numbered, and the
+ * stored state names the newest one of each writer: an attempt that was given up and arrives after a newer one changes
+ * nothing.
  */
 export class SavedActivations {
   readonly #saving: Saving
@@ -88,8 +99,9 @@ export class SavedActivations {
   }
 
   apply(change: ChangeActivations): void {
-    this.#state = change(this.#state)
-    this.#add(change, false)
+    const before = this.#state
+    this.#state = change(before)
+    this.#add(change, false, missingIn(this.#state, before))
   }
 
   /** Replaces what the store has with the state as it is here. */
@@ -120,7 +132,7 @@ export class SavedActivations {
     const load = async () => {
       found = { saved: readSaved(await store.get(sessionKey(id))) }
     }
-    await waitAtMost(PATIENCE_MS, [load()], schedule)
+    await waitAtMost(PATIENCE_MS, [load().catch(() => {})], schedule)
     // TypeScript does not see that the promise assigns it. A write that was made meanwhile brought a newer state.
     const loaded = found as { readonly saved: SessionState | undefined } | undefined
     if (loaded === undefined || writes !== this.#writes) return
@@ -147,9 +159,9 @@ export class SavedActivations {
     if (this.#unsaved.length > 0) await this.#try()
   }
 
-  #add(change: ChangeActivations, isReplacement: boolean): void {
+  #add(change: ChangeActivations, isReplacement: boolean, gone: Activations = []): void {
     if (this.#saving.store === undefined) return
-    this.#unsaved = [...this.#unsaved, { number: ++this.#changes, isReplacement, change }]
+    this.#unsaved = [...this.#unsaved, { number: ++this.#changes, isReplacement, change, gone }]
     if (this.#unsaved.length > MAX_UNSAVED) this.#unsaved = [this.#merged()]
   }
 
@@ -160,7 +172,7 @@ export class SavedActivations {
     const from = this.#stored
     const to = this.#state
     const change: ChangeActivations = isReplacement ? () => to : (state) => merge(state, { from, to }, caps)
-    return { number: this.#changes, isReplacement, change }
+    return { number: this.#changes, isReplacement, change, gone: missingIn(to, from) }
   }
 
   #try({ isRetry = false } = {}): Promise<void> {
@@ -201,6 +213,7 @@ export class SavedActivations {
   async #write(isRetry: boolean): Promise<void> {
     const { id, writer, allowlists, store } = this.#saving
     const changes = this.#unsaved
+    let evicted: Activations = []
     const localState = this.#state
     const newest = this.#changes
     const write = ++this.#writes
@@ -209,18 +222,21 @@ export class SavedActivations {
       const stored = await store?.update(sessionKey(id), (current) => {
         const saved = readSaved(current)
         const writers = readWriters(current)
-        const fresh = changes.filter(({ number }) => number > (writers[writer] ?? 0))
+        const fresh = changes.filter(({ number }) => number > (writers.get(writer) ?? 0))
         // An attempt that arrives late: a newer one has written all of this.
         if (saved && fresh.length === 0) return current
         // A first save writes what is here; later ones change what is there.
         const state = saved
           ? fresh.reduce((before, { change }) => change(before), saved.activations)
           : localState
-        const written = writeState(id, state, union(saved?.allowlists ?? [], allowlists))
-        return toJson({ ...written, writers: withWriter(writers, writer, newest) })
+        evicted = missingIn(state, saved?.activations ?? [])
+        const limits = union(saved?.allowlists ?? [], allowlists)
+        return writeSaved(writeState(id, state, limits), withWriter(writers, writer, newest))
       })
       this.#unsaved = this.#unsaved.filter(({ number }) => number > newest)
-      if (write > this.#newestAnswered) this.#adopt(readSaved(stored)?.activations ?? localState)
+      const reported = new Set(changes.flatMap(({ gone }) => gone.map(({ name }) => name)))
+      const unreported = evicted.filter(({ name }) => !reported.has(name))
+      if (write > this.#newestAnswered) this.#adopt(readSaved(stored)?.activations ?? localState, unreported)
       this.#failure = undefined
     } catch (error) {
       this.#failure = { error }
@@ -232,13 +248,15 @@ export class SavedActivations {
     this.#isStuck = false
   }
 
-  /** Takes over what the store has now, with what is unsaved on top. */
-  #adopt(stored: Activations): void {
+  /**
+   * Takes over what the store has now, with what is unsaved on top. `evicted` is what made room there and may not have
+   * been known here: another replica had checked it out for the same conversation.
+   */
+  #adopt(stored: Activations, evicted: Activations = []): void {
     const before = this.#state
     this.#stored = stored
     this.#state = this.#unsaved.reduce((state, { change }) => change(state), stored)
-    const names = new Set(this.#state.map(({ name }) => name))
-    const gone = before.filter(({ name }) => !names.has(name))
+    const gone = [...missingIn(this.#state, before), ...missingIn(before, missingIn(this.#state, evicted))]
     if (gone.length > 0) this.#listener.noteGoneElsewhere(gone)
   }
 
@@ -248,23 +266,11 @@ export class SavedActivations {
   }
 }
 
-/** The number of the newest change of each writer, the writer that wrote last at the end. */
-type Writers = Readonly<Record<string, number>>
-
-/** How many writers a stored state remembers: far more than replicas write to one session at a time. */
-const MAX_WRITERS = 16
-
-function readWriters(value: StoredValue | undefined): Writers {
-  const writers = isRecord(value) ? value.writers : undefined
-  if (!isRecord(writers)) return {}
-  return Object.fromEntries(
-    Object.entries(writers).filter(([, number]) => typeof number === 'number'),
-  ) as Writers
-}
-
-function withWriter(writers: Writers, writer: string, number: number): Writers {
-  const others = Object.entries(writers).filter(([name]) => name !== writer)
-  return Object.fromEntries([...others.slice(1 - MAX_WRITERS), [writer, number]])
+/** What was in a state, and is not in a later one. */
+function missingIn(later: Activations, before: Activations): Activations {
+  if (later === before) return []
+  const names = new Set(later.map(({ name }) => name))
+  return before.filter(({ name }) => !names.has(name))
 }
 
 /** Loads a saved session. A store that hangs or fails is an event, and the session opens as a new one. */
@@ -305,19 +311,6 @@ function union(saved: Allowlists, own: Allowlists): Allowlists {
 }
 
 type Allowlists = readonly (readonly string[])[]
-
-function sessionKey(id: string): string {
-  return `session:${id}`
-}
-
-function readSaved(value: StoredValue | undefined): SessionState | undefined {
-  return value === undefined ? undefined : readState(value)
-}
-
-// A state is JSON by construction; its type has optional fields, which JSON has not.
-function toJson(state: SessionState & { readonly writers: Writers }): StoredValue {
-  return JSON.parse(JSON.stringify(state))
-}
 
 function describeFailure(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? `: ${describeError(error.cause)}` : ''

@@ -1,6 +1,7 @@
 import { CallRunner, openCallState } from '../call/call-runner.ts'
 import type { CallSettings } from '../call/call-scope.ts'
 import type { Spill } from '../call/spill.ts'
+import type { CapabilityBackends } from '../capability.ts'
 import { EventStream } from '../events.ts'
 import { DeferredNotes } from '../meta-tools/session-meta-tools.ts'
 import { Availability } from '../registry/availability.ts'
@@ -42,6 +43,7 @@ export class SessionServices {
   readonly viewpoints: SharedViewpoints
   readonly notes: DeferredNotes
   readonly spill: Spill | undefined
+  readonly backends: CapabilityBackends
   readonly countTokens: TokenCounter | undefined
   readonly answerTokens: number
   readonly now: () => number
@@ -65,6 +67,7 @@ export class SessionServices {
     this.viewpoints = new SharedViewpoints(this.scene)
     this.notes = new DeferredNotes(noteTokens)
     this.spill = spill
+    this.backends = settings.backends
     this.countTokens = countTokens
     this.answerTokens = answerTokens
     this.now = now

@@ -1,13 +1,6 @@
 import type { CallContext, CallHooks } from '../call/call-scope.ts'
 import { hooksOf } from '../call/hooks.ts'
-import {
-  anyObject,
-  checkOptions,
-  type OptionRules,
-  textList,
-  trueOrFalse,
-  wholeNumber,
-} from '../check-options.ts'
+import { checkOptions } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import type { EventBody, Listener } from '../events.ts'
 import { isRecord } from '../json.ts'
@@ -21,33 +14,13 @@ import type { Meter } from '../usage.ts'
 import type { Activations } from './activations.ts'
 import { Checkout } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
-import { SessionViewpoint } from './first-request.ts'
 import { type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
 import type { SessionServices } from './session-services.ts'
-import type { SessionDialect, SessionSettings } from './settings.ts'
+import { checkForkOptions, type ForkOptions, type SessionDialect, type SessionSettings } from './settings.ts'
 import { type SessionState, writeState } from './state.ts'
 import { type Stats, statsOf } from './stats.ts'
-import { type Surface, surfaceTokens } from './surface.ts'
+import { SessionViewpoint, type Surface, surfaceTokens } from './surface.ts'
 import { Turn } from './turn.ts'
-
-/** How a child session differs from its parent. */
-export interface ForkOptions {
-  /** Start with the parent's activations; true when absent. */
-  readonly inheritActive?: boolean
-  /** The only tools the child may use: names and globs. Wins over inheritance. */
-  readonly tools?: readonly string[]
-  /** Its own cap; the parent's when absent. */
-  readonly maxActive?: number
-  /** The dialect of its own model; the parent's when absent. */
-  readonly dialect?: SessionDialect
-}
-
-const FORK_RULES: OptionRules<ForkOptions> = {
-  inheritActive: trueOrFalse,
-  tools: textList,
-  maxActive: wholeNumber(),
-  dialect: anyObject,
-}
 
 export interface SessionParameters<Dialect extends SessionDialect> {
   readonly id: string
@@ -203,14 +176,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
    * and meters of the calls that are under way hold for it too. Throws `config-invalid` for an unknown key.
    */
   fork(options: ForkOptions = {}): Session {
-    checkOptions<ForkOptions>('a fork', options, FORK_RULES)
+    checkForkOptions(options)
     const { inheritActive = true, tools, maxActive, dialect } = options
     const settings: SessionSettings = {
       ...this.settings,
       maxActive: maxActive ?? this.settings.maxActive,
       dialect: dialect ?? this.settings.dialect,
       // A child passes its parent's gates and its own.
-      allowlists: tools === undefined ? this.settings.allowlists : [...this.settings.allowlists, tools],
+      allowlists: tools === undefined ? this.settings.allowlists : [...this.settings.allowlists, [...tools]],
     }
     const { policy, allowlists } = settings
     const view = this.#services.viewpoints.of(settings, { ...policy, allowlists }).current()
@@ -364,7 +337,7 @@ function listOf(names: unknown, method: string): readonly string[] {
   if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names
   throw new ToolcribError(
     'config-invalid',
-    `${method}() takes a list of tool names, such as ["mcp__github__search"]`,
+    `${method}() takes an array of tool names, such as ["mcp__github__search"]`,
   )
 }
 

@@ -1,12 +1,13 @@
 import type { CallScope, CallTarget } from '../call/call-scope.ts'
 import { readSearchAnswer } from '../meta-tools/answer.ts'
 import { dispatchedCall } from '../meta-tools/call-tool.ts'
-import type {
-  ActivationReport,
-  DeferredResult,
-  SearchLimit,
-  SearchSession,
-  ServerChanges,
+import {
+  type ActivationReport,
+  type DeferredResult,
+  type SearchLimit,
+  type SearchSession,
+  type ServerChanges,
+  withVisible,
 } from '../meta-tools/search-session.ts'
 import { promptNote, sessionMetaTools } from '../meta-tools/session-meta-tools.ts'
 import type { Entry } from '../registry/entry.ts'
@@ -18,10 +19,17 @@ import { SessionAudience } from '../search/tool-finder.ts'
 import type { ToolCall, ToolDefinition, ToolResult } from '../tool.ts'
 import type { Candidate } from './activations.ts'
 import type { Checkout } from './checkout.ts'
-import { FirstRequest, type SessionViewpoint } from './first-request.ts'
+import type { Onlooker } from './explain-tool.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
-import { buildSurface, type Strategy, type Surface, type SurfaceParts } from './surface.ts'
+import {
+  buildSurface,
+  FirstRequest,
+  type SessionViewpoint,
+  type Strategy,
+  type Surface,
+  type SurfaceParts,
+} from './surface.ts'
 
 /** What a turn is made of. */
 export interface TurnOptions {
@@ -42,7 +50,7 @@ const MAX_ALREADY_VISIBLE = 5
  * One turn of a session: a view of the catalogue, a strategy and the meta-tools over what is checked out. It builds the
  * surface the model sees, and it is the scope in which the model's calls run.
  */
-export class Turn implements CallScope, SearchSession {
+export class Turn implements CallScope, SearchSession, Onlooker {
   readonly sessionId: string
   readonly view: View
   readonly strategy: Strategy
@@ -112,6 +120,16 @@ export class Turn implements CallScope, SearchSession {
       const entry = this.view.deferred.get(name)
       return entry !== undefined && entry.fingerprint !== fingerprint ? [entry] : []
     })
+  }
+
+  /** Says why a permitted tool is shown or deferred. */
+  explain(entry: Entry): string {
+    return this.#options.viewpoint.explain(entry)
+  }
+
+  /** Whether a tool is checked out for good. */
+  isKept(name: string): boolean {
+    return this.#options.checkout.state.some((activation) => activation.name === name && activation.isKept)
   }
 
   get policy(): CompiledPolicy {
@@ -282,23 +300,4 @@ function bestFor(dialect: SessionDialect | undefined, { deferred, shown }: View)
 
 function candidateOf({ name, fingerprint, tokens }: Entry): Candidate {
   return { name, fingerprint, tokens }
-}
-
-/** What a search among the deferred found, with what the surface shows anyway. */
-function withVisible(
-  { missing, unmatchedTerms, ...found }: DeferredResult | Omit<DeferredResult, 'alreadyVisible'>,
-  shown: Omit<DeferredResult, 'alreadyVisible'>,
-): DeferredResult {
-  // What only one of the two searches misses, the other has found.
-  const stillMissing = missing?.filter((name) => shown.missing?.includes(name))
-  const stillUnmatched = unmatchedTerms?.filter((term) => shown.unmatchedTerms?.includes(term))
-  const best = Math.max(0, ...found.matches.map(({ score }) => score))
-  // Shown tools fit the query as well as what was found, or better; a stray word in common is not worth naming.
-  const fitting = shown.matches.filter(({ score }) => score >= best / 2)
-  return {
-    ...found,
-    ...(stillMissing?.length ? { missing: stillMissing } : {}),
-    ...(stillUnmatched?.length ? { unmatchedTerms: stillUnmatched } : {}),
-    alreadyVisible: fitting.map(({ name }) => name),
-  }
 }

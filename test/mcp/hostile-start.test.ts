@@ -49,7 +49,9 @@ describe.concurrent('a hostile server and its list', () => {
 
   it('that crashes at startup trips the circuit breaker, with its last output', async () => {
     await using pair = new HostilePair()
-    await pair.open(['--mode=crash'], {}, FAST_TIME).ready({ timeoutMs: 300_000 })
+    await pair
+      .open(['--mode=crash'], { connect_timeout_ms: 200_000 }, FAST_TIME)
+      .ready({ timeoutMs: 300_000 })
     const failed = () =>
       pair.events.filter(({ type, server }) => type === 'server-state' && server === 'hostile')
     const [status] = pair.servers?.status() ?? []

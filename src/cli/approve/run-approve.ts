@@ -31,6 +31,12 @@ export async function runApprove(
   if (names.length === 0 && !flags.all)
     throw new ToolcribError('config-invalid', 'name what to approve, or pass --all; see "toolcrib diff"')
   const found = await requireLockfile(terminal, flags)
+  const mustConfirm = mustAsk(names, flags)
+  if (mustConfirm && (flags.json || !terminal.isInteractive))
+    throw new ToolcribError(
+      'config-invalid',
+      'nothing was approved: without a terminal, name the digest that "toolcrib diff" prints, or pass --yes',
+    )
   const { lockfile, lockPath } = found
   const isMeant = flags.all ? () => true : changeMatcher(names)
   const unapproved = unapprovedServers(found)
@@ -43,12 +49,7 @@ export async function runApprove(
   const { observed, failed, findings } = await askServers(terminal, flags, found, mayStart)
   const { lockfile: next, approved } = approveChanges(lockfile, observed, isMeant)
   if (!flags.json) showChanges(terminal, approved, findings)
-  const isAsked = approved.length > 0 && mustAsk(names, flags)
-  if (isAsked && !terminal.isInteractive)
-    throw new ToolcribError(
-      'config-invalid',
-      'nothing was approved: without a terminal, name the digest that "toolcrib diff" prints, or pass --yes',
-    )
+  const isAsked = approved.length > 0 && mustConfirm
   if (isAsked && !(await isConfirmed(terminal, approved))) {
     terminal.say('nothing was approved')
     return 1

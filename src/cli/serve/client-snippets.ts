@@ -13,13 +13,13 @@ const USUAL = ['claude-code', 'claude-desktop']
 const MAX_SNIPPETS = 3
 
 /**
- * What to put into the configs of the clients on this machine; of two usual ones where none is found. A client that takes
- * no URL gets the door that it can start.
+ * What to put into the configs of the clients that are there; of two usual ones where none is. A client that takes no URL
+ * gets the door that it can start.
  */
 export function clientSnippets(
   doors: { readonly http: GatewayDoor; readonly stdio: GatewayDoor },
   place: ClientPlace,
-  isThere: (client: string) => boolean = (client) => findClient(client, place).isThere,
+  isThere: (client: string) => boolean,
 ): ClientSnippet[] {
   const known = Object.keys(CLIENT_FORMATS)
   const found = known.filter(isThere)

@@ -57,8 +57,8 @@ change with a restart.
 SIGTERM and Ctrl-C let calls in flight finish, then end every server.
 
 Examples:
-  toolcrib serve                                 the config's servers, on port 7117
-  toolcrib serve --token-file ~/.toolcrib-token  with a token that stays the same
-  toolcrib serve --stdio                         for a client that starts its servers
+  toolcrib serve                                 on port 7117
+  toolcrib serve --token-file ~/.toolcrib-token  the same token each time
+  toolcrib serve --stdio                         for a client that starts it
   toolcrib serve --port 0 --json | jq -r .url
 Exit codes: 0 stopped, 1 the port is taken, 2 wrong usage or no config.`

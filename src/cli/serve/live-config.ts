@@ -1,12 +1,9 @@
-import { ToolcribError } from 'toolcrib'
 import { type Config, type FoundConfig, type OpenedRegistry, watchConfig } from 'toolcrib/mcp'
 import type { ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** What became of a config that was read again. */
-type ReloadOutcome =
-  | { readonly found: FoundConfig; readonly isChanged: boolean }
-  | { readonly problem: string }
+type ReloadOutcome = { readonly found: FoundConfig } | { readonly problem: string }
 
 /**
  * The config of a running gateway. It is read again when a file changes, on SIGHUP, and when a command asks for it: servers
@@ -19,6 +16,7 @@ export class LiveConfig {
   readonly #find: () => Promise<FoundConfig>
   readonly #opened: OpenedRegistry
   readonly #onReload: (outcome: ReloadOutcome) => void
+  #onChange: () => void = () => {}
 
   constructor(
     found: FoundConfig,
@@ -34,6 +32,11 @@ export class LiveConfig {
 
   get found(): FoundConfig {
     return this.#found
+  }
+
+  /** Calls a function whenever a reload has changed something. */
+  onChange(listener: () => void): void {
+    this.#onChange = listener
   }
 
   /** Reads and applies the config, one reload at a time. Never rejects. */
@@ -65,10 +68,10 @@ export class LiveConfig {
       const isChanged =
         textOf(found.config) + lockOf(found) !== textOf(this.#found.config) + lockOf(this.#found)
       this.#found = found
-      this.#onReload({ found, isChanged })
+      this.#onReload({ found })
+      if (isChanged) this.#onChange()
     } catch (error) {
-      if (!(error instanceof ToolcribError)) throw error
-      this.#onReload({ problem: error.message })
+      this.#onReload({ problem: error instanceof Error ? error.message : String(error) })
     }
   }
 }

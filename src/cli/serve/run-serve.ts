@@ -3,9 +3,8 @@ import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
-import { createInspector } from 'toolcrib/inspector'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
-import { type Store, storeSpill } from 'toolcrib/stores'
+import { storeSpill } from 'toolcrib/stores'
 import { type AccessToken, chooseToken, type TokenFlags } from '../access-token.ts'
 import type { ServerFlags } from '../flags.ts'
 import { serverDigest } from '../gateway-connections.ts'
@@ -13,18 +12,18 @@ import { Interrupted, untilSignal } from '../interrupt.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { logPath, socketPath } from '../runtime-folder.ts'
 import type { Terminal } from '../terminal.ts'
-import { findOptionsOf, findWithFlags, noteWarnings } from '../with-registry.ts'
+import { findWithFlags, noteWarnings } from '../with-registry.ts'
 import { ControlSocket } from './control-socket.ts'
 import { FailureNotes } from './failure-notes.ts'
 import { listen } from './http-listener.ts'
 import { LiveConfig } from './live-config.ts'
 import { LogBook } from './log-book.ts'
 import { LogFile } from './log-file.ts'
-import { openPage } from './open-page.ts'
 import { openStores, type ServeStores } from './open-stores.ts'
+import { pageUrl, servePage } from './serve-page.ts'
 import { reachableHosts, requireProfiles } from './serve-settings.ts'
 import { describeServer, ServerStream } from './server-stream.ts'
-import { showWelcome } from './show-welcome.ts'
+import { openPage, showWelcome } from './show-welcome.ts'
 import { joinGateway, serveOverStdio } from './stdio-door.ts'
 
 export interface ServeFlags extends ServerFlags, TokenFlags {
@@ -78,65 +77,65 @@ interface Serving {
 }
 
 async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): Promise<number> {
+  const stores = openStores(flags.store, terminal)
   const path = flags.stdio ? undefined : logPath(serving.found.config.files, terminal.env)
   const file = path === undefined ? undefined : new LogFile(path)
-  const logs = new LogBook(file)
-  const stores = openStores(flags.store, terminal)
+  try {
+    return await serveWith(stores, terminal, flags, { ...serving, logs: new LogBook(file) })
+  } finally {
+    file?.close()
+    await stores.close()
+  }
+}
+
+async function serveWith(
+  stores: ServeStores,
+  terminal: Terminal,
+  flags: ServeFlags,
+  serving: Serving & { readonly logs: LogBook },
+): Promise<number> {
+  const { found, logs } = serving
   await stores.tried
   const opened = await openFromConfig({
-    found: serving.found,
+    found,
     env: terminal.env,
     connect: { client: { capabilities: GATEWAY_CAPABILITIES } },
     ...sharedBy(stores),
     ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
   })
   opened.registry.subscribe((event) => logs.note(event))
+  const live = liveConfig(terminal, flags, { found, opened, logs })
   try {
-    const { store, announcements } = stores
-    const reload = new RemoteReload()
     const gateway = createGateway({
       registry: opened.registry,
       servers: opened.servers,
-      store,
-      announcements,
-      onReload: () => reload.run(),
+      store: stores.store,
+      announcements: stores.announcements,
+      onReload: () => void live.reload(),
       tokens: toTokens(serving.token, flags.profile),
-      profiles: serving.found.config.profiles,
+      profiles: found.config.profiles,
       mode: flags.mode,
       names: flags.names,
       hosts: reachableHosts(flags.host),
       limits: { drainMs: DRAIN_MS },
       onWarning: (warning) => logs.add({ at: new Date().toISOString(), level: 'warn', message: warning }),
     })
+    live.onChange(() => gateway.announceReload())
     try {
       return flags.stdio
         ? await serveOverStdio(terminal, gateway, { profile: flags.profile, signal: serving.signal })
-        : await serveOverHttp(terminal, flags, {
-            ...serving,
-            opened,
-            gateway,
-            logs,
-            store,
-            remoteReload: reload,
-          })
+        : await serveOverHttp(terminal, flags, { ...serving, opened, gateway, live, store: stores.store })
     } finally {
       await gateway.close()
     }
   } finally {
     await opened.close()
-    await stores.close()
-    file?.close()
   }
 }
 
 /** Replicas share catalogues, vectors, spilled results and OAuth tokens; a single gateway uses the user's folders. */
 function sharedBy({ store, announcements }: ServeStores) {
   return store && announcements ? { store, registry: { spill: storeSpill(store) } } : {}
-}
-
-/** What is done when another replica has read its config again; nothing until the config of this one is in use. */
-class RemoteReload {
-  run: () => void = () => {}
 }
 
 /** How long calls in flight may take after a signal to stop. */
@@ -152,31 +151,21 @@ interface HttpServing extends Serving {
   readonly opened: OpenedRegistry
   readonly gateway: Gateway
   readonly logs: LogBook
-  readonly store: Store | undefined
-  readonly remoteReload: RemoteReload
+  readonly live: LiveConfig
+  readonly store: ServeStores['store']
 }
 
 async function serveOverHttp(
   terminal: Terminal,
   flags: ServeFlags,
-  { found, token, running, signal, opened, gateway, logs, store, remoteReload }: HttpServing,
+  { found, token, running, signal, opened, gateway, logs, live, store }: HttpServing,
 ): Promise<number> {
-  const live = liveConfig(terminal, flags, { found, opened, logs, gateway })
-  remoteReload.run = () => void live.reload()
   const failures = new FailureNotes(terminal, () => live.found)
   opened.registry.subscribe((event) => failures.note(event))
   for (const status of opened.servers.status())
     if (status.state === 'failed') failures.note({ ...status, type: 'server-state', at: Date.now() })
-  const inspector = createInspector({
-    registry: opened.registry,
-    servers: opened.servers,
-    access: gateway.access,
-    store,
-    config: { opened, find: findOptionsOf(terminal, flags) },
-    gateway,
-  })
-  const answer = (request: Request) => (isOfGateway(request) ? gateway : inspector).fetch(request)
-  const listener = await listen(answer, {
+  const inspector = servePage(terminal, flags, { opened, gateway, store })
+  const listener = await listen((request) => inspector.fetch(request), {
     ...flags,
     direct: (request, response) => gateway.handle(request, response),
   }).catch((error) => {
@@ -220,7 +209,7 @@ async function serveOverHttp(
       version: VERSION,
     }
     if (flags.json) terminal.print(JSON.stringify(announcement))
-    else showWelcome(terminal, { ...announcement, token, found, isControlled: control !== undefined })
+    else await showWelcome(terminal, { ...announcement, token, found, isControlled: control !== undefined })
     failures.show()
     if (flags.open && !(await openPage(announcement.page, terminal.env)))
       terminal.note(`no browser could be opened; open ${announcement.page}`)
@@ -240,7 +229,7 @@ async function serveOverHttp(
 function liveConfig(
   terminal: Terminal,
   flags: ServeFlags,
-  { found, opened, logs, gateway }: Pick<HttpServing, 'found' | 'opened' | 'logs' | 'gateway'>,
+  { found, opened, logs }: Pick<HttpServing, 'found' | 'opened' | 'logs'>,
 ): LiveConfig {
   const find = async () => {
     const next = await findWithFlags(terminal, flags)
@@ -253,21 +242,8 @@ function liveConfig(
       const message = `the config was not reloaded: ${outcome.problem}`
       logs.add({ at, level: 'error', message })
       terminal.note(`${pc.red('✗')} ${message}`)
-      return
-    }
-    logs.add({ at, level: 'info', message: 'the config was reloaded' })
-    if (outcome.isChanged) gateway.announceReload()
+    } else logs.add({ at, level: 'info', message: 'the config was reloaded' })
   })
-}
-
-/** The gateway's own paths; all others are the page's. */
-function isOfGateway({ url }: Request): boolean {
-  return /^\/(?:mcp|healthz|readyz|metrics|\.well-known)(?:\/|$)/.test(new URL(url).pathname)
-}
-
-/** The token is in the fragment, which browsers do not send: the page takes it from there. */
-function pageUrl(origin: string, token: AccessToken | undefined): string {
-  return token === undefined ? `${origin}/` : `${origin}/#token=${token.token}`
 }
 
 const { version: VERSION }: { version: string } = JSON.parse(

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process'
 import pc from 'picocolors'
+import { connectableClients } from 'toolcrib/clients'
 import type { FoundConfig } from 'toolcrib/mcp'
 import type { AccessToken } from '../access-token.ts'
 import { clientPlace } from '../client-place.ts'
@@ -18,10 +20,10 @@ export interface Welcome {
 }
 
 /** Shows a person where the gateway is, and what to put into a client's config. */
-export function showWelcome(
+export async function showWelcome(
   terminal: Terminal,
   { url, page, version, token, found, isControlled }: Welcome,
-): void {
+): Promise<void> {
   const { servers, files } = found.config
   const count = plural(Object.keys(servers).length, 'server')
   terminal.say(`${pc.bold(`Toolcrib ${version}`)} serves ${count} of ${files.join(', ')}`)
@@ -37,7 +39,14 @@ export function showWelcome(
     http: { kind: 'http', url, token: token?.token },
     stdio: { kind: 'stdio', command, args: [...args, 'serve', '--stdio', '--config', files.at(-1) ?? ''] },
   } as const
-  for (const { titles, text } of clientSnippets(doors, clientPlace(terminal))) {
+  const place = clientPlace(terminal)
+  const there = (await connectableClients(place)).filter(({ isThere }) => isThere)
+  const connected = there.filter(({ isConnected }) => isConnected).map(({ title }) => title)
+  const open = there.filter(({ isConnected }) => !isConnected).map(({ client }) => client)
+  if (connected.length > 0) terminal.say(`Connected already: ${connected.join(', ')}.\n`)
+  const isOpen = (client: string) => open.includes(client)
+  const snippets = connected.length > 0 && open.length === 0 ? [] : clientSnippets(doors, place, isOpen)
+  for (const { titles, text } of snippets) {
     terminal.say(`For ${titles.join(', ')}:`)
     terminal.print()
     // Lines may be longer than the terminal: what is copied must not be broken.
@@ -50,4 +59,25 @@ export function showWelcome(
   terminal.say(pc.dim('"toolcrib connect" writes such an entry into the configs of your clients.'))
   const commands = '"toolcrib status", "toolcrib logs --follow" and "toolcrib stop" reach it'
   terminal.say(pc.dim(`Ctrl-C stops it.${isControlled ? ` In another terminal, ${commands}.` : ''}`))
+}
+
+const OPENERS: Readonly<Record<string, readonly [command: string, ...args: string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}
+
+/** Opens a page in the user's browser. Resolves with false when there is no way to. */
+export function openPage(
+  url: string,
+  { BROWSER }: Readonly<Record<string, string | undefined>>,
+): Promise<boolean> {
+  const [command, ...args] = BROWSER ? [BROWSER] : (OPENERS[process.platform] ?? ['xdg-open'])
+  return new Promise((resolve) => {
+    const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
+    child.once('error', () => resolve(false))
+    child.once('spawn', () => {
+      child.unref()
+      resolve(true)
+    })
+  })
 }

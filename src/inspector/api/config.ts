@@ -1,8 +1,8 @@
-import type { ServerEdit } from '../config/edit-server.ts'
+import type { ServerEdit } from '../config/live-config.ts'
 import { anyText, flag, invalid, oneOf, text, writing } from './route.ts'
 
 /**
- * Changes a server's table in the config: first a draft to look at, then, with `confirmed` and the text that was shown,
+ * Changes a server's table in the config: first a draft to look at, then, with `confirmed` and its digest,
  * the change itself. No command can be set here: a page must never decide what runs.
  */
 export const changeConfig = writing(
@@ -12,13 +12,13 @@ export const changeConfig = writing(
     tool: anyText,
     url: anyText,
     confirmed: flag,
-    shown: anyText,
+    digest: anyText,
   },
-  async ({ config }, { kind, server, tool, url, confirmed, shown }) => {
+  async ({ config }, { kind, server, tool, url, confirmed, digest }) => {
     if (!config)
       throw invalid('this gateway was opened without a config file, so nothing can be changed here')
     const edit = toEdit(kind, server, { tool, url })
-    return confirmed ? config.write(edit, shown) : config.draft(edit)
+    return confirmed ? config.write(edit, digest) : config.draft(edit)
   },
 )
 

@@ -36,7 +36,7 @@ export const overview = reading({}, async (inspection) => {
     hours: lastHours(activity.hours, now),
     days: lastDays(activity.days, now),
     clients: Object.entries(activity.clients)
-      .map(([id, totals]) => ({ id, ...totals }))
+      .map(([id, totals]) => ({ id, isRemembered: sessions.some((each) => each.id === id), ...totals }))
       .sort((first, second) => second.saved - first.saved)
       .slice(0, 20),
     turn,
@@ -97,7 +97,7 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
       step: 'Say which tool should have come.',
       to: '#/search',
     })
-  if (config && config.found.lockfile === undefined)
+  if (config && (await config.found()).lockfile === undefined)
     found.push({
       kind: 'lock',
       title: 'No lockfile',

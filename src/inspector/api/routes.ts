@@ -1,5 +1,5 @@
 import { call } from './call.ts'
-import { clients } from './clients.ts'
+import { clients, connectClient } from './clients.ts'
 import { changeConfig } from './config.ts'
 import { events } from './events.ts'
 import { overview } from './overview.ts'
@@ -29,6 +29,7 @@ export const ROUTES = {
   safety,
   approve,
   clients,
+  'connect-client': connectClient,
   'change-config': changeConfig,
   play,
   events,

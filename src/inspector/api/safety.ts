@@ -9,7 +9,8 @@ export type NamedChange = LockChange & { readonly pattern: string }
 export const safety = reading({}, async (inspection) => {
   const { servers, config } = inspection
   const { changes, isLocked } = await readChanges(inspection)
-  const lockfile = config?.found.lockfile
+  const found = await config?.found()
+  const lockfile = found?.lockfile
   const coverage = servers.status().map(({ server }) => {
     const locked = lockfile?.servers.get(server)
     return {
@@ -25,8 +26,8 @@ export const safety = reading({}, async (inspection) => {
     changes,
     findings: servers.findings(),
     coverage,
-    lockPath: config?.found.lockPath ?? null,
-    warnings: config?.found.warnings ?? [],
+    lockPath: found?.lockPath ?? null,
+    warnings: found?.warnings ?? [],
   }
 })
 

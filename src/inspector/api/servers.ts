@@ -5,7 +5,8 @@ import { invalid, reading, text, writing } from './route.ts'
 export const servers = reading({}, async (inspection) => {
   const { servers: connected, config, book, serverLog } = inspection
   const rows = await book.rows()
-  const configured = config?.found.config.servers ?? {}
+  const found = (await config?.found())?.config
+  const configured = found?.servers ?? {}
   const running = connected.status().map((status) => {
     const own = rows.filter(({ kind, source }) => kind === 'mcp' && source === status.server)
     const { lines, ...course } = serverLog.of(status.server)
@@ -21,7 +22,7 @@ export const servers = reading({}, async (inspection) => {
       step: status.state === 'failed' ? stepFor(status.reason, status.server) : null,
     }
   })
-  return { servers: running, canChange: config !== undefined, files: config?.found.config.files ?? [] }
+  return { servers: running, canChange: config !== undefined, files: found?.files ?? [] }
 })
 
 /** What happened to a server, line by line. */

@@ -27,7 +27,7 @@ export const tool = reading(
     if (!found || !row) throw invalid(`there is no tool "${name}"; its server may have removed it`)
     const { tools: counts } = await history.activity()
     const server = row.kind === 'mcp' ? row.source : undefined
-    const settings = server === undefined ? undefined : config?.found.config.servers[server]
+    const settings = server === undefined ? undefined : (await config?.found())?.config.servers[server]
     return {
       ...row,
       ...(counts[name] ?? NO_COUNTS),

@@ -21,6 +21,7 @@ export function App() {
     if (before.current !== path) main.current?.focus({ preventScroll: true })
     if (before.current !== path) scrollTo(0, 0)
     before.current = path
+    document.querySelector('.nav [aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
   }, [path, view])
   const Shown = view?.show
   return (

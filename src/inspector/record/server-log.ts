@@ -3,7 +3,8 @@ import type { ToolcribEvent, ToolRegistry } from 'toolcrib'
 /** A line about a server. */
 export interface ServerLine {
   readonly at: number
-  readonly level: 'info' | 'warn' | 'error'
+  /** `output` is a line that the server wrote to stderr. */
+  readonly level: 'info' | 'output' | 'warn' | 'error'
   readonly text: string
 }
 
@@ -61,6 +62,7 @@ class Course {
   note(event: Extract<ToolcribEvent, { readonly server: string }>): void {
     if (event.type === 'server-state') this.#enter(event)
     else if (event.type === 'server-warning') this.#add(event.at, 'warn', event.warning)
+    else if (event.type === 'server-output') this.#add(event.at, 'output', event.line)
     else if (event.type === 'tool-invalid') this.#add(event.at, 'warn', `tool ${event.tool}: ${event.reason}`)
     else if (event.type === 'server-synced') {
       const { added, removed, changed } = event

@@ -5,7 +5,8 @@ import { type LockLayer, lockInForce, lockPlaces, readLocks } from '../lock/lock
 import { LockMemory } from '../lock/lock-memory.ts'
 import type { Lockfile } from '../lock/lockfile.ts'
 import { lockfilePath } from '../lock/lockfile-file.ts'
-import { type Config, type Environment, loadConfig } from './load-config.ts'
+import { type Config, loadConfig } from './load-config.ts'
+import type { Environment } from './server-config.ts'
 
 /** Where to look for config and lockfiles. Every option has a default. */
 export interface FindOptions {
@@ -88,8 +89,14 @@ export async function findConfig(options: FindOptions = {}): Promise<FoundConfig
   if (locks.every((layer) => layer.lockfile === undefined) && named !== undefined && !lenient)
     throw noLockfile(named)
   const main = damaged ?? locks.findLast((layer) => layer.lockfile !== undefined) ?? locks.at(-1)
-  const warnings = await new LockMemory(env).check(locks, await programsOf(config, { cwd, env }))
-  return { config, locks, lockfile, lockPath: main?.path ?? named ?? lockfilePath(config, cwd), warnings }
+  const { warnings, moved } = await new LockMemory(env).check(locks, await programsOf(config, { cwd, env }))
+  return {
+    config,
+    locks,
+    lockfile: lockfile && moved.size > 0 ? { ...lockfile, moved } : lockfile,
+    lockPath: main?.path ?? named ?? lockfilePath(config, cwd),
+    warnings,
+  }
 }
 
 async function programsOf(

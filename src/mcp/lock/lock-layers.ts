@@ -155,6 +155,7 @@ function mergeServer(
     else tools.delete(name)
   }
   // The command is approved as a whole, including salt and digests.
-  const isSameCommand = before?.hash === after.hash && before.runs === after.runs
+  const isSameCommand =
+    before?.hash === after.hash && before.runs === after.runs && before.approval === after.approval
   return { ...(isSameCommand && current ? current : after), tools }
 }

@@ -119,6 +119,7 @@ export class ManagedServer {
   async recheck(): Promise<void> {
     const { refusal } = this.#state
     if (refusal !== undefined) return this.#link.refuse(refusal)
+    await this.#link.restartOutdated()
     if (this.tools) this.#catalogue.recheck()
     else if (this.status.state === 'failed') this.start()
   }
@@ -181,6 +182,11 @@ export class ServerState {
 
   get status(): ServerStatus {
     return this.#status
+  }
+
+  /** The config to run it with: its package or image pinned to the approved one. */
+  get runConfig(): ServerConfig {
+    return this.#context.guard.pinned(this.name, this.config)
   }
 
   /** Why the server must not run right now: its config is invalid, or it is not approved. */

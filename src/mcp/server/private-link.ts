@@ -93,7 +93,7 @@ export class PrivateLink implements ConnectionKeeper {
     try {
       const connection = await this.#context.open({
         server: this.#state.name,
-        config: this.#state.config,
+        config: this.#state.runConfig,
         client: this.#client,
         sessionKey: this.#key,
         era: this.#catalogue.info?.era,

@@ -180,7 +180,7 @@ export class ServerCatalogue {
   }
 
   get #fingerprint(): string {
-    return fingerprintOf(this.#state.name, this.#state.config)
+    return fingerprintOf(this.#state.name, this.#state.runConfig)
   }
 
   /** One list at a time, so that the newest one is kept. */

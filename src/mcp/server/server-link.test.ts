@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { memoryStore } from '../../store/memory-store.ts'
 import { ToolRegistry } from '../../tool-registry.ts'
 import { connectServers } from '../connect-servers.ts'
+import type { OpenConnection } from '../connection/open-connection.ts'
 import { lockServers } from '../lock/lockfile.ts'
 import { begin, call, storeWith, World } from './fake-world.fixture.ts'
 import { RestartPolicy } from './server-link.ts'
@@ -182,5 +183,55 @@ describe('RestartPolicy', () => {
     for (let failures = 0; failures < 5; failures++) policy.noteFailure({ upMs: 0 })
     now = 30_000
     expect(policy.pauseMs).toBe(0)
+  })
+})
+
+describe('a server whose package a lockfile pins', () => {
+  const config = { command: 'npx', args: ['-y', 'server', '--flag'] }
+  const TOOLS = ['echo', 'add'].map((name) => ({ name, description: '', inputSchema: { type: 'object' } }))
+  const lockWith = (runs: string) => lockServers(new Map([['a', { config, tools: TOOLS, runs }]]))
+
+  it.each([['on-demand'], ['eager']])(
+    'runs the approved version, also after another one is approved (%s)',
+    async (start) => {
+      const world = new World({})
+      const started: (readonly string[] | undefined)[] = []
+      const open: OpenConnection = (request, openDirectly) => {
+        started.push(request.config.args)
+        return world.options.open?.(request, openDirectly) ?? openDirectly(request)
+      }
+      const registry = new ToolRegistry()
+      const servers = connectServers(
+        registry,
+        { servers: { a: { ...config, ...(start === 'eager' ? { start: 'eager' as const } : {}) } } },
+        { ...world.options, open, lockfile: lockWith('server@1.4.2') },
+      )
+      expect(await servers.ready()).toMatchObject([{ state: 'ready' }])
+      expect(started).toEqual([['-y', 'server@1.4.2', '--flag']])
+      await servers.relock(lockWith('server@1.4.2'))
+      expect(started).toHaveLength(1)
+      await servers.relock(lockWith('server@1.5.0'))
+      await world.settle()
+      expect(started).toHaveLength(start === 'eager' ? 2 : 1)
+      expect(await call(registry)).toMatchObject({ ok: true })
+      expect(started[1]).toEqual(['-y', 'server@1.5.0', '--flag'])
+      await servers.relock(undefined)
+      expect(await call(registry)).toMatchObject({ ok: true })
+      expect(started[2]).toEqual(config.args)
+    },
+  )
+
+  it('has a catalogue of its own for each version', async () => {
+    const store = memoryStore()
+    const stateWith = async (runs: string) => {
+      const options = { ...new World({}).options, store, lockfile: lockWith(runs) }
+      const servers = connectServers(new ToolRegistry(), { servers: { a: config } }, options)
+      const [status] = await servers.ready()
+      await servers.close()
+      return status?.state
+    }
+    expect(await stateWith('server@1.4.2')).toBe('ready')
+    expect(await stateWith('server@1.4.2')).toBe('cold')
+    expect(await stateWith('server@1.5.0')).toBe('ready')
   })
 })

@@ -1,6 +1,8 @@
 import { describeError } from '../../errors.ts'
+import { canonicalJson } from '../../json.ts'
 import { Deadline, isTooLate, Timers } from '../../time.ts'
 import { describeStartFailure, type StartFailure, type StartFailures } from '../cache/start-failures.ts'
+import type { ServerConfig } from '../config/server-config.ts'
 import type { Connection } from '../connection/connection.ts'
 import { type ConnectionKeeper, ConnectionWatch } from './connection-watch.ts'
 import type { ServerState } from './managed-server.ts'
@@ -26,6 +28,7 @@ export class ServerLink implements ConnectionKeeper {
   /** When the connection attempt under way began. */
   #tryingSince: number | undefined
   #restingAfter: StartFailure | undefined
+  #openedWith: ServerConfig | undefined
 
   constructor(state: ServerState, catalogue: ServerCatalogue, context: ServerContext) {
     const { start, idleMs = IDLE_MS } = state.config
@@ -34,7 +37,7 @@ export class ServerLink implements ConnectionKeeper {
     this.#catalogue = catalogue
     this.#context = context
     this.#restarts = new RestartPolicy(context)
-    this.#failures = context.failuresOf(state.name, state.config)
+    this.#failures = context.failuresOf(state.name, state.runConfig)
     this.#timers = new Timers(context.schedule)
   }
 
@@ -115,6 +118,15 @@ export class ServerLink implements ConnectionKeeper {
     this.#release()
     this.#state.set('cold')
     await this.#end(connection)
+  }
+
+  /** Restarts the server when another package or image has been approved since it was started. */
+  async restartOutdated(): Promise<void> {
+    const isOutdated = canonicalJson(this.#openedWith) !== canonicalJson(this.#state.runConfig)
+    if (!this.#live || !isOutdated) return
+    await this.drop(this.#live.connection)
+    // Any other server starts with the next call.
+    if (this.#state.config.start === 'eager') void this.start(undefined)
   }
 
   onIdle(connection: Connection): void {
@@ -202,9 +214,10 @@ export class ServerLink implements ConnectionKeeper {
   }
 
   #open(deadline: Deadline): Promise<Connection> {
+    this.#openedWith = this.#state.runConfig
     return this.#context.open({
       server: this.#state.name,
-      config: this.#state.config,
+      config: this.#state.runConfig,
       client: this.#context.client,
       era: this.#catalogue.info?.era,
       deadline,

@@ -3,7 +3,7 @@ import type { Input } from '../../api/routes.ts'
 import type { ConfigDraft } from '../../config/live-config.ts'
 import { tell } from '../api-client.ts'
 import { Dialog } from './dialog.tsx'
-import { LineDiff } from './diff.tsx'
+import { DiffLines } from './diff.tsx'
 import { Failed, Loading } from './state.tsx'
 
 /** Shows what a change makes of the config file, and writes it when asked to. */
@@ -23,7 +23,7 @@ export function ConfigChange({
   }, [edit])
   const write = async () => {
     try {
-      await tell('change-config', { ...edit, confirmed: true, shown: draft?.before ?? '' })
+      await tell('change-config', { ...edit, confirmed: true, digest: draft?.digest ?? '' })
       onClose()
       onWritten()
     } catch (failure) {
@@ -37,9 +37,9 @@ export function ConfigChange({
       {draft && (
         <>
           <p class="muted wrap">
-            <code>{draft.file}</code>
+            <code>{draft.path}</code>
           </p>
-          <LineDiff before={draft.before} after={draft.after} />
+          <DiffLines lines={draft.diff} />
           <div class="row">
             <button type="button" class="button primary" onClick={write}>
               Write and apply

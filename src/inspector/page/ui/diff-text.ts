@@ -8,7 +8,7 @@ export interface Piece {
 const MAX_CELLS = 4_000_000
 
 /** Compares two lists, keeping the longest common part. */
-export function diffItems(before: readonly string[], after: readonly string[]): Piece[] {
+function diffItems(before: readonly string[], after: readonly string[]): Piece[] {
   let start = 0
   while (start < before.length && start < after.length && before[start] === after[start]) start++
   let end = 0

@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks'
-import { diffCharacters, diffItems } from './diff-text.ts'
+import type { DiffLine } from 'toolcrib/clients'
+import { diffCharacters } from './diff-text.ts'
 import { VisibleText } from './visible-text.tsx'
 
 /** Two texts, character by character, with hidden characters made visible. */
@@ -18,24 +19,18 @@ export function TextDiff({ before, after }: { readonly before: string; readonly 
   )
 }
 
-/** Lines around a change that are shown with it. */
-const AROUND = 3
+const CLASSES = { '+': 'line-added', '-': 'line-removed', ' ': 'line-same', '…': 'line-same' } as const
 
-/** Two files, line by line. */
-export function LineDiff({ before, after }: { readonly before: string; readonly after: string }) {
-  const pieces = useMemo(() => diffItems(before.split('\n'), after.split('\n')), [before, after])
-  const isNear = (at: number) =>
-    pieces.slice(Math.max(0, at - AROUND), at + AROUND + 1).some(({ kind }) => kind !== 'same')
+/** The change of a file, line by line. */
+export function DiffLines({ lines }: { readonly lines: readonly DiffLine[] }) {
+  if (lines.length === 0) return <p class="muted">Nothing changes.</p>
   return (
     <div class="diff">
-      {pieces.map(({ kind, text }, index) => {
-        if (kind === 'same' && !isNear(index)) return null
-        const mark = kind === 'added' ? '+ ' : kind === 'removed' ? '- ' : '  '
+      {lines.map(({ kind, text }, index) => {
         const key = `${index} ${kind}`
         return (
-          <span key={key} class={`line-${kind}`}>
-            {mark}
-            <VisibleText text={text} />
+          <span key={key} class={CLASSES[kind]}>
+            {kind} <VisibleText text={text} />
           </span>
         )
       })}

@@ -1,4 +1,4 @@
-import { useId, useMemo, useState } from 'preact/hooks'
+import { useEffect, useId, useMemo, useState } from 'preact/hooks'
 import { useApi } from '../use-api.ts'
 
 const SUGGESTIONS = 30
@@ -22,10 +22,11 @@ export function ToolPicker({
       .filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
       .slice(0, SUGGESTIONS)
   }, [tools, text])
-  const take = (typed: string) => {
-    setText(typed)
-    if (tools.some(({ name }) => name === typed)) onPick(typed)
-  }
+  useEffect(() => setText(value), [value])
+  const isTool = tools.some(({ name }) => name === text)
+  useEffect(() => {
+    if (isTool && text !== value) onPick(text)
+  }, [isTool, text])
   return (
     <>
       <input
@@ -34,7 +35,7 @@ export function ToolPicker({
         aria-label={label}
         placeholder="A part of its name"
         value={text}
-        onInput={({ currentTarget }) => take(currentTarget.value)}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
       />
       <datalist id={id}>
         {close.map(({ name }) => (

@@ -35,7 +35,7 @@ export function Overview() {
           <div class="stack">
             {data.tools === 0 && <NoTools servers={data.servers.length} />}
             <Savings data={data} />
-            <div class="columns wide-first">
+            <div class="columns wide-first aside-first">
               <div class="stack">
                 <TurnCost data={data} />
                 {data.canPlay && <Play isNew={data.total.turns === 0} />}

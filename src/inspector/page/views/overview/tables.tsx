@@ -50,12 +50,16 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
             </tr>
           </thead>
           <tbody>
-            {clients.slice(0, 8).map(({ id, turns, searches, calls, errors, saved }) => (
+            {clients.slice(0, 8).map(({ id, isRemembered, turns, searches, calls, errors, saved }) => (
               <tr key={id}>
                 <td>
-                  <a class="mono" href={linkTo('sessions', id)}>
-                    {id}
-                  </a>
+                  {isRemembered ? (
+                    <a class="mono" href={linkTo('sessions', id)}>
+                      {id}
+                    </a>
+                  ) : (
+                    <span class="mono muted">{id}</span>
+                  )}
                 </td>
                 <td class="number">{whole(turns)}</td>
                 <td class="number">{whole(searches)}</td>

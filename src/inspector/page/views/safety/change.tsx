@@ -1,6 +1,8 @@
 import type { NamedChange } from '../../../api/safety.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { TextDiff } from '../../ui/diff.tsx'
+import { JsonTree } from '../../ui/json-tree.tsx'
+import { VisibleText } from '../../ui/visible-text.tsx'
 
 const KINDS: Readonly<Record<NamedChange['kind'], { readonly name: string; readonly tone: Tone }>> = {
   'tool-changed': { name: 'changed', tone: 'bad' },
@@ -20,6 +22,7 @@ export function Change({
   readonly onApprove: ((patterns: readonly string[]) => void) | undefined
 }) {
   const { name, tone } = KINDS[change.kind]
+  const isOfServer = change.kind === 'server-added' || change.kind === 'command-changed'
   const digest = change.pattern.slice(change.pattern.lastIndexOf('@') + 1)
   const title = 'tool' in change ? `${change.server} · ${change.tool}` : change.server
   return (
@@ -33,7 +36,7 @@ export function Change({
           <code class="small muted" title="Approves exactly this change">
             {digest}
           </code>
-          {onApprove && (
+          {onApprove && !isOfServer && (
             <button
               type="button"
               class="button"
@@ -45,23 +48,46 @@ export function Change({
           )}
         </span>
       </div>
-      {fieldsOf(change).map(({ path, before, after }) => (
+      {isOfServer && (
+        <p class="small muted wrap">
+          This decides which program runs. Look at it, then run <code>toolcrib approve {change.server}</code>{' '}
+          in a terminal.
+        </p>
+      )}
+      {change.kind === 'tool-added' ? <Definition change={change} /> : <Fields change={change} />}
+    </li>
+  )
+}
+
+/** What was and what is, field by field. */
+function Fields({ change }: { readonly change: NamedChange }) {
+  if (!('fields' in change)) return null
+  return (
+    <>
+      {change.fields.map(({ path, before, after }) => (
         <div key={path}>
           <code class="small muted">{path}</code>
           <TextDiff before={textOf(before)} after={textOf(after)} />
         </div>
       ))}
-    </li>
+    </>
   )
 }
 
-function fieldsOf(change: NamedChange) {
-  if ('fields' in change) return change.fields
-  if (change.kind === 'tool-added')
-    return Object.entries(change.definition)
-      .filter(([, value]) => value !== undefined)
-      .map(([path, after]) => ({ path, before: undefined, after }))
-  return []
+/** A tool that is new: its description at once, the rest on demand. */
+function Definition({ change }: { readonly change: Extract<NamedChange, { kind: 'tool-added' }> }) {
+  const { description, ...others } = change.definition
+  return (
+    <>
+      <div class="diff">
+        <VisibleText text={textOf(description)} />
+      </div>
+      <details>
+        <summary class="small muted">The whole definition</summary>
+        <JsonTree value={others} />
+      </details>
+    </>
+  )
 }
 
 function textOf(value: unknown): string {

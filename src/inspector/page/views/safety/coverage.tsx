@@ -18,32 +18,34 @@ export function Coverage({
           <code>{lockPath}</code>
         </p>
       )}
-      <table>
-        <thead>
-          <tr>
-            <th>Server</th>
-            <th>Lock</th>
-            <th class="number">Approved</th>
-            <th class="number">Listed</th>
-          </tr>
-        </thead>
-        <tbody>
-          {coverage.map(({ server, state, approved, listed }) => (
-            <tr key={server}>
-              <td>
-                <a href={linkTo('servers', server)}>{server}</a>
-              </td>
-              <td>
-                <Badge tone={state === 'locked' ? 'good' : state === 'missing' ? 'bad' : 'plain'}>
-                  {state === 'open' ? 'not locked' : state === 'missing' ? 'not approved' : 'locked'}
-                </Badge>
-              </td>
-              <td class="number">{approved}</td>
-              <td class="number">{listed ?? '–'}</td>
+      <div class="scroll-x">
+        <table>
+          <thead>
+            <tr>
+              <th>Server</th>
+              <th>Lock</th>
+              <th class="number">Approved</th>
+              <th class="number">Listed</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {coverage.map(({ server, state, approved, listed }) => (
+              <tr key={server}>
+                <td>
+                  <a href={linkTo('servers', server)}>{server}</a>
+                </td>
+                <td>
+                  <Badge tone={state === 'locked' ? 'good' : state === 'missing' ? 'bad' : 'plain'}>
+                    {state === 'open' ? 'not locked' : state === 'missing' ? 'not approved' : 'locked'}
+                  </Badge>
+                </td>
+                <td class="number">{approved}</td>
+                <td class="number">{listed ?? '–'}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </Card>
   )
 }

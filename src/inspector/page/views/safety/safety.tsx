@@ -41,51 +41,58 @@ export function Safety() {
         until you decide.
       </Head>
       <Show of={loaded}>
-        {({ changes, isLocked, canApprove, findings, coverage, lockPath, warnings }) => (
-          <div class="stack">
-            {warnings.map((warning) => (
-              <div key={warning} class="note warn wrap">
-                {warning}
-              </div>
-            ))}
-            {error !== undefined && <Failed error={error} />}
-            <Card
-              title={<>Changes {changes.length > 0 && <Badge tone="bad">{changes.length}</Badge>}</>}
-              aside={
-                changes.length > 1 &&
-                canApprove && (
-                  <button
-                    type="button"
-                    class="button"
-                    onClick={() => approve(changes.map(({ pattern }) => pattern))}
-                  >
-                    Approve all {changes.length} as shown
-                  </button>
-                )
-              }
-            >
-              <p class="small" role="status">
-                {note}
-              </p>
-              {!isLocked && (
-                <p class="muted">
-                  There is no lockfile, so nothing is compared. Run <code>toolcrib lock</code> once: from then
-                  on a server that changes its tools is held back.
+        {({ changes, isLocked, canApprove, findings, coverage, lockPath, warnings }) => {
+          const approvable = changes.filter((change) => 'tool' in change)
+          return (
+            <div class="stack">
+              {warnings.map((warning) => (
+                <div key={warning} class="note warn wrap">
+                  {warning}
+                </div>
+              ))}
+              {error !== undefined && <Failed error={error} />}
+              <Card
+                title={<>Changes {changes.length > 0 && <Badge tone="bad">{changes.length}</Badge>}</>}
+                aside={
+                  approvable.length > 1 &&
+                  canApprove && (
+                    <button
+                      type="button"
+                      class="button"
+                      onClick={() => approve(approvable.map(({ pattern }) => pattern))}
+                    >
+                      Approve all {approvable.length} as shown
+                    </button>
+                  )
+                }
+              >
+                <p class="small" role="status">
+                  {note}
                 </p>
-              )}
-              {isLocked && changes.length === 0 && <p class="muted">Every server is as approved.</p>}
-              <ul class="list">
-                {changes.map((change) => (
-                  <Change key={change.pattern} change={change} onApprove={canApprove ? approve : undefined} />
-                ))}
-              </ul>
-            </Card>
-            <div class="columns">
-              <Findings findings={findings} />
-              <Coverage coverage={coverage} lockPath={isLocked ? lockPath : null} />
+                {!isLocked && (
+                  <p class="muted">
+                    There is no lockfile, so nothing is compared. Run <code>toolcrib lock</code> once: from
+                    then on a server that changes its tools is held back.
+                  </p>
+                )}
+                {isLocked && changes.length === 0 && <p class="muted">Every server is as approved.</p>}
+                <ul class="list">
+                  {changes.map((change) => (
+                    <Change
+                      key={change.pattern}
+                      change={change}
+                      onApprove={canApprove ? approve : undefined}
+                    />
+                  ))}
+                </ul>
+              </Card>
+              <div class="columns">
+                <Findings findings={findings} />
+                <Coverage coverage={coverage} lockPath={isLocked ? lockPath : null} />
+              </div>
             </div>
-          </div>
-        )}
+          )
+        }}
       </Show>
     </>
   )

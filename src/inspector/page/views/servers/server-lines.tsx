@@ -3,14 +3,14 @@ import { Show } from '../../ui/state.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { useApi } from '../../use-api.ts'
 
-const TONES = { info: 'muted', warn: 'brass', error: 'danger' } as const
+const TONES = { info: 'muted', output: 'ink', warn: 'brass', error: 'danger' } as const
 
 /** What happened to a server, the latest last. */
 export function ServerLines({ server }: { readonly server: string }) {
   const loaded = useApi(
     'server-lines',
     { server },
-    { after: ['server-state', 'server-warning', 'server-synced'] },
+    { after: ['server-output', 'server-state', 'server-warning', 'server-synced'] },
   )
   return (
     <Show of={loaded}>

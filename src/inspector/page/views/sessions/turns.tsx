@@ -38,12 +38,9 @@ export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
             onClick={() => toggle(turn)}
           >
             <i style={{ height: `${(100 * tokens) / most}%` }} />
+            {turns.length <= 24 && <span class="small muted">{turn}</span>}
           </button>
         ))}
-      </div>
-      <div class="axis">
-        <span>turn {turns[0]?.turn}</span>
-        <span>turn {turns.at(-1)?.turn}</span>
       </div>
       {first && second && <CompareTurns first={first} second={second} />}
     </Card>

@@ -1,11 +1,9 @@
-import { useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { ListedTool } from '../../../api/tools.ts'
 import { short } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { type Tile, treemap } from '../../ui/treemap-layout.ts'
 
-/** How wide the map is for its height, roughly; only the shape of tiles depends on it. */
-const SHAPE = { width: 100, height: 28 }
 const MAX_SOURCES = 40
 const MAX_TOOLS = 60
 
@@ -17,12 +15,23 @@ export function ToolTreemap({
   readonly tools: readonly ListedTool[]
   readonly sources: readonly string[]
 }) {
-  const tiles = useMemo(() => layOut(tools), [tools])
+  const box = useRef<HTMLUListElement>(null)
+  const [shape, setShape] = useState({ width: 960, height: 300 })
+  useEffect(() => {
+    const element = box.current
+    if (!element) return undefined
+    const observer = new ResizeObserver(() =>
+      setShape({ width: element.clientWidth, height: element.clientHeight }),
+    )
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  const tiles = useMemo(() => layOut(tools, shape), [tools, shape])
   return (
-    <ul class="treemap">
+    <ul class="treemap" ref={box}>
       {tiles.map(({ item, ...place }) => (
         <li key={item.source} style={styleOf(place)}>
-          {place.width > 4 && (
+          {(place.width * shape.width) / 100 > 44 && (
             <a class="source truncate" href={linkTo('tools', `source:${item.source}`)}>
               <b>{item.source}</b> <span class="muted">{short(item.tokens)}</span>
             </a>
@@ -33,7 +42,7 @@ export function ToolTreemap({
                 key={tile.item.name}
                 tile={tile}
                 series={sources.indexOf(item.source) % 8}
-                within={place}
+                within={inPixels(place, shape)}
               />
             ))}
           </ul>
@@ -44,6 +53,7 @@ export function ToolTreemap({
 }
 
 type Place = Omit<Tile<unknown>, 'item'>
+type Shape = Pick<Place, 'width' | 'height'>
 
 interface SourceItem {
   readonly source: string
@@ -59,25 +69,26 @@ function ToolTile({
 }: {
   readonly tile: Tile<ListedTool>
   readonly series: number
-  readonly within: Place
+  readonly within: Shape
 }) {
-  const [width, height] = [(place.width * within.width) / 100, (place.height * within.height) / 100]
+  const { width, height } = inPixels(place, within)
+  const isNamed = width > 58 && height > 28
   return (
     <li style={styleOf(place)}>
       <a
         class={`tile s${series}`}
         href={linkTo('tools', item.name)}
         title={`${item.ownName}: ${short(item.tokens)} tokens`}
-        aria-label={`${item.ownName}, ${short(item.tokens)} tokens`}
+        aria-label={isNamed ? undefined : item.ownName}
       >
-        {width > 6 && height > 9 && <span class="truncate">{item.ownName}</span>}
-        {width > 6 && height > 20 && <span>{short(item.tokens)}</span>}
+        {isNamed && <span class="truncate">{item.ownName}</span>}
+        {isNamed && height > 46 && <span>{short(item.tokens)}</span>}
       </a>
     </li>
   )
 }
 
-function layOut(tools: readonly ListedTool[]): Tile<SourceItem>[] {
+function layOut(tools: readonly ListedTool[], shape: Shape): Tile<SourceItem>[] {
   const bySource = new Map<string, ListedTool[]>()
   for (const tool of tools) {
     const own = bySource.get(tool.source)
@@ -90,11 +101,15 @@ function layOut(tools: readonly ListedTool[]): Tile<SourceItem>[] {
     tokens: own.reduce((sum, { tokens }) => sum + tokens, 0),
   }))
   const largest = items.sort((first, second) => second.tokens - first.tokens).slice(0, MAX_SOURCES)
-  return treemap(largest, ({ tokens }) => tokens, SHAPE).map(({ item, ...place }) => {
-    const shape = { width: place.width * SHAPE.width, height: place.height * SHAPE.height }
+  return treemap(largest, ({ tokens }) => tokens, shape).map(({ item, ...place }) => {
+    const inner = inPixels(place, shape)
     const heaviest = [...item.tools].sort((first, second) => second.tokens - first.tokens).slice(0, MAX_TOOLS)
-    return { item: { ...item, tiles: treemap(heaviest, ({ tokens }) => tokens, shape) }, ...place }
+    return { item: { ...item, tiles: treemap(heaviest, ({ tokens }) => tokens, inner) }, ...place }
   })
+}
+
+function inPixels({ width, height }: Shape, whole: Shape): Shape {
+  return { width: (width * whole.width) / 100, height: (height * whole.height) / 100 }
 }
 
 function styleOf({ x, y, width, height }: Place) {

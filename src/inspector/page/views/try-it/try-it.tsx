@@ -24,12 +24,7 @@ export function TryIt({ rest: name }: { readonly rest: string }) {
       </Head>
       <div class="stack">
         <Card>
-          <ToolPicker
-            key={name}
-            label="The tool to try"
-            value={name}
-            onPick={(picked) => go('try', picked)}
-          />
+          <ToolPicker label="The tool to try" value={name} onPick={(picked) => go('try', picked)} />
         </Card>
         {name === '' ? (
           <Card>
