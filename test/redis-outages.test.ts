@@ -9,6 +9,7 @@ import { RedisServer } from './redis-server.ts'
 
 const SERVERS = { modern: script(MODERN_SERVER) }
 const URL_OF_LIST = `${URL_OF_GATEWAY}?activate=list`
+/** Short, since these tests wait for it to be used up. */
 const PATIENCE = { patienceMs: 300 }
 
 interface Outage {
@@ -47,9 +48,9 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
     return redis
   }
 
-  async function openReplica({ url }: Pick<RedisServer, 'url'>) {
-    const store = watchStore(redisStore({ url, ...PATIENCE }), { ...PATIENCE, probeMs: 100 })
-    const announcements = redisAnnouncements({ url, ...PATIENCE })
+  async function openReplica({ url }: Pick<RedisServer, 'url'>, patience = PATIENCE) {
+    const store = watchStore(redisStore({ url, ...patience }), { ...patience, probeMs: 100 })
+    const announcements = redisAnnouncements({ url, ...patience })
     onTestFinished(async () => {
       await Promise.all([store.close(), announcements.close()])
     })
@@ -147,7 +148,7 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
     })
     // Nothing of a session stays for ever.
     for (const key of await admin.keys('*session:*')) expect(await admin.pttl(key)).toBeGreaterThan(0)
-    const other = await openReplica({ url })
+    const other = await openReplica({ url }, { patienceMs: 10_000 })
     client.goTo(other)
     expect(await client.names()).toContain('modern__add')
     return other
