@@ -6,6 +6,8 @@ import { isJson } from './upstream.ts'
 export interface ConnectedClient {
   /** Unlike the id of a session, it opens nothing. */
   readonly id: string
+  /** The session in the registry's events. It may open the session, so it is not for show. */
+  readonly sessionId: string
   /** What the client calls itself. */
   readonly name: string | undefined
   readonly version: string | undefined
@@ -29,7 +31,7 @@ const MAX_MODERN = 1_000
 const MAX_TEXT = 200
 
 /** What is known of a client when it appears. */
-export type ClientFacts = Pick<ConnectedClient, 'era' | 'transport' | 'profile'> & {
+export type ClientFacts = Pick<ConnectedClient, 'sessionId' | 'era' | 'transport' | 'profile'> & {
   readonly principal: Principal
 }
 
@@ -125,9 +127,10 @@ export class ClientRecord {
   }
 
   value(): ConnectedClient {
-    const { principal, profile, era, transport } = this.#facts
+    const { principal, sessionId, profile, era, transport } = this.#facts
     return {
       id: this.#id,
+      sessionId,
       ...this.#info,
       token: principal.name,
       profile,

@@ -4,7 +4,14 @@ import { LiveConfig } from './config/live-config.ts'
 import type { ClientConnection, ConnectedClient, InspectorOptions } from './inspector-options.ts'
 import { History, PAGE_SESSION } from './record/history.ts'
 import { ServerLog } from './record/server-log.ts'
+import { aliasOf } from './record/session-log.ts'
 import { ToolBook } from './tool-book.ts'
+
+/** A client as the page shows it. */
+export interface ShownClient extends Omit<ConnectedClient, 'sessionId'> {
+  /** Names its session on the page. */
+  readonly session: string
+}
 
 /** What the routes look at: the registry with its servers, and what was recorded about them. */
 export class Inspection {
@@ -46,8 +53,21 @@ export class Inspection {
     return this.#closing.signal
   }
 
-  clients(): readonly ConnectedClient[] {
-    return this.#gateway?.clients() ?? []
+  /** Who is connected; a session is named by its digest. */
+  clients(): readonly ShownClient[] {
+    const connected = this.#gateway?.clients() ?? []
+    return connected.map(({ sessionId, ...client }) => ({ ...client, session: aliasOf(sessionId) }))
+  }
+
+  /** The clients of each session, as long as they are connected. */
+  clientNames(): ReadonlyMap<string, string> {
+    const names = new Map<string, string>()
+    for (const { session, name } of this.clients()) {
+      if (name === undefined) continue
+      const known = names.get(session)
+      names.set(session, known === undefined || known === name ? name : `${known}, ${name}`.slice(0, 200))
+    }
+    return names
   }
 
   /** The session of searches and calls that a person makes on the page. */

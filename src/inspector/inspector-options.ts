@@ -54,6 +54,8 @@ export interface ClientList {
 /** A client that uses the gateway. */
 export interface ConnectedClient {
   readonly id: string
+  /** The session in the registry's events; the page shows a digest of it. */
+  readonly sessionId: string
   readonly name: string | undefined
   readonly version: string | undefined
   readonly token: string
