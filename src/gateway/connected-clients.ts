@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Era, Json } from './client-line.ts'
 import type { Principal } from './principal.ts'
 import { isJson } from './upstream.ts'
@@ -6,8 +7,8 @@ import { isJson } from './upstream.ts'
 export interface ConnectedClient {
   /** Unlike the id of a session, it opens nothing. */
   readonly id: string
-  /** The session in the registry's events. It may open the session, so it is not for show. */
-  readonly sessionId: string
+  /** Names its session: the first 8 hex digits of the SHA-256 of the id that the registry's events have. It opens nothing. */
+  readonly session: string
   /** What the client calls itself. */
   readonly name: string | undefined
   readonly version: string | undefined
@@ -31,7 +32,8 @@ const MAX_MODERN = 1_000
 const MAX_TEXT = 200
 
 /** What is known of a client when it appears. */
-export type ClientFacts = Pick<ConnectedClient, 'sessionId' | 'era' | 'transport' | 'profile'> & {
+export type ClientFacts = Pick<ConnectedClient, 'era' | 'transport' | 'profile'> & {
+  readonly sessionId: string
   readonly principal: Principal
 }
 
@@ -130,7 +132,7 @@ export class ClientRecord {
     const { principal, sessionId, profile, era, transport } = this.#facts
     return {
       id: this.#id,
-      sessionId,
+      session: createHash('sha256').update(sessionId).digest('hex').slice(0, 8),
       ...this.#info,
       token: principal.name,
       profile,

@@ -4,14 +4,7 @@ import { LiveConfig } from './config/live-config.ts'
 import type { ClientConnection, ConnectedClient, InspectorOptions } from './inspector-options.ts'
 import { History, PAGE_SESSION } from './record/history.ts'
 import { ServerLog } from './record/server-log.ts'
-import { aliasOf } from './record/session-log.ts'
 import { ToolBook } from './tool-book.ts'
-
-/** A client as the page shows it. */
-export interface ShownClient extends Omit<ConnectedClient, 'sessionId'> {
-  /** Names its session on the page. */
-  readonly session: string
-}
 
 /** What the routes look at: the registry with its servers, and what was recorded about them. */
 export class Inspection {
@@ -53,10 +46,8 @@ export class Inspection {
     return this.#closing.signal
   }
 
-  /** Who is connected; a session is named by its digest. */
-  clients(): readonly ShownClient[] {
-    const connected = this.#gateway?.clients() ?? []
-    return connected.map(({ sessionId, ...client }) => ({ ...client, session: aliasOf(sessionId) }))
+  clients(): readonly ConnectedClient[] {
+    return this.#gateway?.clients() ?? []
   }
 
   /** The clients of each session, as long as they are connected. */

@@ -54,8 +54,8 @@ export interface ClientList {
 /** A client that uses the gateway. */
 export interface ConnectedClient {
   readonly id: string
-  /** The session in the registry's events; the page shows a digest of it. */
-  readonly sessionId: string
+  /** Names its session: the first 8 hex digits of the SHA-256 of the id that the registry's events have. */
+  readonly session: string
   readonly name: string | undefined
   readonly version: string | undefined
   readonly token: string
