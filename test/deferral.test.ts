@@ -68,7 +68,7 @@ describe('what is deferred', () => {
     expect(changes).toEqual(['full'])
   })
 
-  it('is said to be so only where something is', async () => {
+  it('is reported only where something is deferred', async () => {
     const registry = new ToolRegistry({ mode: 'lazy' })
     registry.registerAll(own(3))
     const session = await registry.openSession()

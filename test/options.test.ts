@@ -62,7 +62,7 @@ describe('options', () => {
     expect(fault.message).toMatch(/it takes \w+/)
   })
 
-  it.each(PLACES)('%s refuses what is no object', async (_, take) => {
+  it.each(PLACES)('%s refuses anything but an object', async (_, take) => {
     for (const options of ['lazy', 7, [], true])
       if (!(Array.isArray(options) && take === PLACES[13]?.[1]))
         expect(await faultOf(() => take(untyped(options)))).toMatchObject({ code: 'config-invalid' })

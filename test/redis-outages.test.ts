@@ -145,6 +145,8 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
     await vi.waitUntil(async () => (await kept('*gateway:client:*')) && (await kept('*{session:*}')), {
       timeout: 15_000,
     })
+    // Nothing of a session stays for ever.
+    for (const key of await admin.keys('*session:*')) expect(await admin.pttl(key)).toBeGreaterThan(0)
     const other = await openReplica({ url })
     client.goTo(other)
     expect(await client.names()).toContain('modern__add')

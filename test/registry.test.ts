@@ -461,7 +461,7 @@ describe('explain', () => {
     }
   })
 
-  it('tells how a tool is active, and that one has left', async () => {
+  it('explains how a tool is active, and that one has left', async () => {
     const registry = new ToolRegistry({ mode: 'lazy' })
     registry.syncMcp('s', [tool('a'), tool('b')])
     const session = await registry.openSession({ strategy: 'dispatch' })

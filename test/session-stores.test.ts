@@ -115,7 +115,7 @@ describe('two replicas of a session', () => {
     'mcp__slack__upload_file',
   ] as const
 
-  it('tell what the other evicted, by event and to the model', async () => {
+  it('report what the other evicted, in an event and to the model', async () => {
     const store = memoryStore()
     const one = await replica(store)
     await one.session.activate([first, second])

@@ -1,9 +1,11 @@
 // Simulates replicas, servers, clients and a Redis in one process, with everything that can go wrong:
 //   npm run simulate -- [--seeds 200] [--from 1]     many seeds; those that fail are named
 //   npm run simulate -- --seed 123                   one seed, with its schedule
+//   npm run simulate -- --figures                    what one conversation asks of Redis
 // A seed decides everything: the same one has the same schedule, every time.
 import { createHash } from 'node:crypto'
 import { parseArgs } from 'node:util'
+import { printFigures } from './figures.ts'
 import { runSeed } from './scenario.ts'
 
 const { values } = parseArgs({
@@ -11,10 +13,12 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '200' },
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
+    figures: { type: 'boolean', default: false },
   },
 })
 
-if (values.seed !== undefined) await replay(Number(values.seed))
+if (values.figures) await printFigures()
+else if (values.seed !== undefined) await replay(Number(values.seed))
 else await runMany(Number(values.from), Number(values.seeds))
 
 async function replay(seed: number): Promise<void> {

@@ -14,6 +14,8 @@ export class SimRedis {
   fault: Fault = 'none'
   /** How often it lost its data. */
   losses = 0
+  /** What it was asked, by command. */
+  readonly counts = new Map<string, { count: number; sent: number; received: number }>()
   onWrite: (key: string, value: Buffer | undefined) => void = () => {}
   readonly #world: World
   readonly #values = new Map<string, Entry>()
@@ -23,6 +25,22 @@ export class SimRedis {
 
   constructor(world: World) {
     this.#world = world
+  }
+
+  /** About how many bytes it holds. */
+  get size(): number {
+    let size = 0
+    for (const [key, { value }] of this.#values) size += key.length + value.length
+    return size
+  }
+
+  count(command: string, sent: number, received: number): void {
+    const known = this.counts.get(command) ?? { count: 0, sent: 0, received: 0 }
+    this.counts.set(command, {
+      count: known.count + 1,
+      sent: known.sent + sent,
+      received: known.received + received,
+    })
   }
 
   get(key: string): Buffer | null {
@@ -111,6 +129,14 @@ function idOf(id: string): number {
   return Number(id.split('-')[0])
 }
 
+/** What the protocol adds to a command. */
+const OVERHEAD_BYTES = 30
+
+function sizeOf(reply: unknown): number {
+  if (Buffer.isBuffer(reply)) return reply.length + 8
+  return reply === null ? 5 : JSON.stringify(reply).length + 4
+}
+
 /** One process's connection to Redis: its messages take time, keep their order, and can be cut off on either way. */
 export class SimRedisClient implements RedisClient {
   status = 'ready'
@@ -149,24 +175,29 @@ export class SimRedisClient implements RedisClient {
   }
 
   getBuffer(key: string): Promise<Buffer | null> {
-    return this.#send(() => this.#redis.get(key))
+    return this.#send('GET', key.length, () => this.#redis.get(key))
   }
 
   set(key: string, value: Buffer): Promise<unknown> {
-    return this.#send(() => this.#redis.set(key, value))
+    return this.#send('SET', key.length + value.length, () => this.#redis.set(key, value))
   }
 
   psetex(key: string, ttlMs: number, value: Buffer): Promise<unknown> {
-    return this.#send(() => this.#redis.set(key, value, ttlMs))
+    return this.#send('PSETEX', key.length + value.length, () => this.#redis.set(key, value, ttlMs))
   }
 
   del(key: string): Promise<unknown> {
-    return this.#send(() => this.#redis.del(key))
+    return this.#send('DEL', key.length, () => this.#redis.del(key))
   }
 
   eval(lua: string, keys: number, ...given: (string | Buffer | number)[]): Promise<unknown> {
     this.#scripts.add(lua)
-    return this.#send(() => this.#redis.eval(lua, given.slice(0, keys).map(String), given.slice(keys)))
+    const name = lua.includes('XADD') ? 'EVALSHA (announce)' : 'EVALSHA (replace)'
+    // A real Redis knows the script by its hash.
+    const sent = 40 + given.reduce<number>((sum, each) => sum + String(each).length, 0)
+    return this.#send(name, sent, () =>
+      this.#redis.eval(lua, given.slice(0, keys).map(String), given.slice(keys)),
+    )
   }
 
   /** No script is known by its hash: every one is sent in full. */
@@ -175,12 +206,12 @@ export class SimRedisClient implements RedisClient {
   }
 
   xrevrange(key: string): Promise<StreamEntry[]> {
-    return this.#send(() => this.#redis.newest(key))
+    return this.#send('XREVRANGE', key.length, () => this.#redis.newest(key))
   }
 
   async xread(...args: [string, number, string, number, string, string, string]) {
     const [, , , blockMs, , key, from] = args
-    const found = await this.#send(() => this.#redis.read(key, from))
+    const found = await this.#send('XREAD', key.length, () => this.#redis.read(key, from))
     if (found.length > 0) return [[key, found]] as [string, StreamEntry[]][]
     await new Promise<void>((resolve) => {
       const stop = this.#world.schedule(blockMs, () => done())
@@ -191,12 +222,12 @@ export class SimRedisClient implements RedisClient {
         resolve()
       }
     })
-    const late = await this.#send(() => this.#redis.read(key, from))
+    const late = await this.#send('XREAD', key.length, () => this.#redis.read(key, from))
     return late.length > 0 ? ([[key, late]] as [string, StreamEntry[]][]) : null
   }
 
   /** The command arrives, is carried out, and its reply comes back; any of that may not happen. */
-  #send<Reply>(work: () => Reply): Promise<Reply> {
+  #send<Reply>(command: string, sent: number, work: () => Reply): Promise<Reply> {
     if (!this.#host.isAlive) return new Promise(() => {})
     const world = this.#world
     const cut = this.#cut
@@ -214,7 +245,9 @@ export class SimRedisClient implements RedisClient {
         if (this.#redis.fault === 'down' || cut !== this.#cut || this.#isLost()) return this.#break(fail)
         let outcome: { readonly reply: Reply } | { readonly error: Error }
         try {
-          outcome = { reply: work() }
+          const reply = work()
+          outcome = { reply }
+          this.#redis.count(command, sent + OVERHEAD_BYTES, sizeOf(reply))
         } catch (error) {
           outcome = { error: error as Error }
         }

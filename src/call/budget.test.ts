@@ -198,7 +198,7 @@ describe('the results of a batch', () => {
     expect(answer?.result.ok && answer.result.value).toMatch(/chars total\]$/)
   })
 
-  test('the length told is that after reducing', async () => {
+  test('the length in the marker is that after reducing', async () => {
     const reducers = {
       get: () => ({ toolName: 'echo', reduce: () => ({ ok: true as const, value: 'y'.repeat(300) }) }),
     }
@@ -237,7 +237,7 @@ describe('the results of a batch', () => {
     })
   })
 
-  test('a spill that fails leaves the plain marker and tells', async () => {
+  test('a spill that fails leaves the plain marker, with an event', async () => {
     const spill = {
       put: () => Promise.reject(new Error('disk full')),
       get: () => undefined,

@@ -68,7 +68,7 @@ describe('before_tool_call', () => {
     })
   })
 
-  test('that throws, rejects or answers nonsense denies it: a broken guard lets nothing through', async () => {
+  test('that throws, rejects or returns nonsense denies it: a broken guard lets nothing through', async () => {
     const broken: CallHooks['before_tool_call'][] = [
       () => {
         throw new Error('boom')
@@ -185,7 +185,7 @@ describe('after_tool_call', () => {
     expect(seen).toEqual([])
   })
 
-  test('still hears of a call that was cancelled', async () => {
+  test('still runs for a call that was cancelled', async () => {
     const seen: ToolResult[] = []
     const controller = new AbortController()
     const aborting = fakeTool({

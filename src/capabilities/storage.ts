@@ -2,8 +2,8 @@ import { type CapabilityBackend, CapabilityError } from '../capability.ts'
 import { describeError, ToolcribError } from '../errors.ts'
 import { turns } from '../store/turns.ts'
 import { checkRunning } from './check-running.ts'
-import { directorySpaces } from './storage/directory-spaces.ts'
-import { memorySpaces } from './storage/memory-spaces.ts'
+import { DirectorySpaces } from './storage/directory-spaces.ts'
+import { MemorySpaces } from './storage/memory-spaces.ts'
 import type { StorageSpace } from './storage/space.ts'
 
 /** Where values are stored, which tools share them, and the size limits. */
@@ -34,7 +34,7 @@ const SHARED_BY_DEFAULT = {
 export function storageBackend(options: StorageOptions = {}): CapabilityBackend<'storage'> {
   const { maxKeyLength = 256, maxValueBytes = 1024 * 1024, maxKeys = 10_000 } = options
   checkLimits('storageBackend', { maxKeyLength, maxValueBytes, maxKeys })
-  const openSpace = options.directory === undefined ? memorySpaces() : directorySpaces(options.directory)
+  const spaces = options.directory === undefined ? new MemorySpaces() : new DirectorySpaces(options.directory)
   const spaceOf = spaceNames(options.shared ?? SHARED_BY_DEFAULT)
   const inTurn = turns()
 
@@ -63,7 +63,7 @@ export function storageBackend(options: StorageOptions = {}): CapabilityBackend<
   return {
     open(_declared, scope) {
       const name = JSON.stringify([spaceOf(scope.tool), ...(options.perSession ? [scope.sessionId] : [])])
-      const space = openSpace(name)
+      const space = spaces.open(name)
       const run = async <Value>(operate: () => Promise<Value>): Promise<Value> => {
         checkRunning(scope.signal)
         try {

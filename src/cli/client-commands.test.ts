@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -154,6 +155,13 @@ describe('import', () => {
     const refused = await toolcrib(['import'])
     expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('import with --user') })
     expect(existsSync(join(cwd, 'toolcrib.toml'))).toBe(false)
+    rmSync(join(cwd, '.git'), { recursive: true })
+    execFileSync('git', ['init', '-q', cwd])
+    writeFileSync(join(cwd, '.gitignore'), 'toolcrib.toml\n')
+    expect((await toolcrib(['import', '--json'])).json().written).toBe(true)
+    rmSync(join(cwd, '.gitignore'))
+    rmSync(join(cwd, 'toolcrib.toml'))
+    expect((await toolcrib(['import'])).status).toBe(2)
     expect((await toolcrib(['import', '--user'])).stdout).toMatch(
       /set TAVILY_KEY, which a needs\n1 secret in an argument or URL was copied/,
     )

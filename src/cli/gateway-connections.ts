@@ -36,7 +36,8 @@ class LineTransport implements Transport {
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
   readonly #stream: Duplex
-  #rest = ''
+  /** What has arrived of a line that has not ended. */
+  #pieces: string[] = []
 
   constructor(stream: Duplex) {
     this.#stream = stream
@@ -58,8 +59,20 @@ class LineTransport implements Transport {
   }
 
   #read(chunk: string): void {
-    const lines = (this.#rest + chunk).split('\n')
-    this.#rest = lines.pop() ?? ''
-    for (const line of lines) this.onmessage?.(JSON.parse(line))
+    const [first = '', ...lines] = chunk.split('\n')
+    this.#pieces.push(first)
+    for (const line of lines) {
+      this.#deliver(this.#pieces.join(''))
+      this.#pieces = [line]
+    }
+  }
+
+  #deliver(line: string): void {
+    try {
+      this.onmessage?.(JSON.parse(line))
+    } catch (error) {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)))
+      this.#stream.destroy()
+    }
   }
 }

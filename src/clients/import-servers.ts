@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process'
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { anyText, checkOptions, type OptionRules, required, textList, trueOrFalse } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import type { ServerConfig } from '../mcp/config/server-config.ts'
 import { configDirectory } from '../mcp/config/user-folders.ts'
 import { literalSecrets } from '../mcp/lock/server-command.ts'
-import { type ClientFile, type ClientPlace, clientFiles } from './client-files.ts'
+import { type ClientFile, type ClientPlace, clientFiles, PLACE_RULES } from './client-files.ts'
 import { type ImportPlan, planImport } from './plan-import.ts'
 import type { ImportedServer } from './read-servers.ts'
 import { ServersFile } from './servers-file.ts'
@@ -41,8 +44,17 @@ export interface ImportOutcome {
   readonly repository?: string
 }
 
-/** Finds servers, and adds the new ones to the target. Throws `config-invalid` for an invalid target. */
+const IMPORT_RULES: OptionRules<ImportOptions> = {
+  ...PLACE_RULES,
+  clients: required(textList),
+  target: required(anyText),
+  isDry: required(trueOrFalse),
+  isReplaced: trueOrFalse,
+}
+
+/** Finds servers, and adds the new ones to the target. Throws `config-invalid` for an unknown option and an invalid target. */
 export async function importServers(options: ImportOptions): Promise<ImportOutcome> {
+  checkOptions('importServers()', options, IMPORT_RULES)
   const { clients, target, isDry, isReplaced = false, ...place } = options
   const wanted = wantedFiles(clients, place)
   const file = await openTarget(target, isReplaced)
@@ -137,13 +149,23 @@ function variablesIn(text: string): ReadonlySet<string> {
   return new Set([...text.matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)\}/g)].map(([, name = '']) => name))
 }
 
-/** The nearest folder above with a `.git`. */
-async function repositoryOf(path: string): Promise<string | undefined> {
+/** The nearest folder above with a `.git`, unless git ignores the file. */
+async function repositoryOf(path: string, from: string = path): Promise<string | undefined> {
   const folder = dirname(path)
   const isRepository = await stat(join(folder, '.git')).then(
     () => true,
     () => false,
   )
-  if (isRepository) return folder
-  return folder === dirname(folder) ? undefined : repositoryOf(folder)
+  if (isRepository) return (await isIgnored(folder, from)) ? undefined : folder
+  return folder === dirname(folder) ? undefined : repositoryOf(folder, from)
+}
+
+async function isIgnored(repository: string, file: string): Promise<boolean> {
+  try {
+    await promisify(execFile)('git', ['-C', repository, 'check-ignore', '-q', file], { timeout: 5_000 })
+    return true
+  } catch {
+    // Not ignored, or git is not there to say so.
+    return false
+  }
 }

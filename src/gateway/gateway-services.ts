@@ -25,6 +25,7 @@ import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
 import { ServerLists } from './server-lists.ts'
 import { ExpiringStore } from './session-records.ts'
+import { SharedLoad } from './shared-load.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { type CallScene, ToolCalls } from './tool-calls.ts'
 import { ToolList } from './tool-list.ts'
@@ -65,6 +66,7 @@ export class GatewayServices {
   readonly replicas: Replicas | undefined
   relayTarget: RelayTarget | undefined
   readonly #duties: ReplicaDuties | undefined
+  readonly #sharedLoad: SharedLoad | undefined
   readonly #profiles = new Map<string, string>()
   readonly #capabilities = new Map<View, Json>()
   readonly #views = new Map<string | undefined, View>()
@@ -108,6 +110,7 @@ export class GatewayServices {
       () => this.replicas,
     )
     this.#duties = announcements && new ReplicaDuties(this)
+    this.#sharedLoad = announcements && store && new SharedLoad(this.load, store, this)
     this.replicas =
       announcements &&
       this.#duties &&
@@ -279,6 +282,7 @@ export class GatewayServices {
     this.metrics.close()
     this.streams.close()
     this.#duties?.close()
+    this.#sharedLoad?.close()
     this.replicas?.close()
     await this.connections.close()
     if (this.store !== this.options.store) this.store?.unwatch()

@@ -60,30 +60,24 @@ export class NodeExchange implements Exchange {
     return new Promise((resolve) => {
       const chunks: Buffer[] = []
       let bytes = 0
-      const finish = (body: Body) => {
-        stop()
-        request.removeAllListeners('data')
-        resolve(body)
-      }
-      const stop = schedule(bodyTimeoutMs, () => {
-        // The rest is not waited for: the connection ends with the response.
-        this.#response.setHeader('connection', 'close')
-        request.pause()
-        finish({ kind: 'too-slow' })
-      })
-      request.on('data', (chunk: Buffer) => {
+      const onData = (chunk: Buffer) => {
         bytes += chunk.length
-        if (bytes > maxBodyBytes) {
-          request.pause()
-          finish(this.#tooLarge())
-        } else chunks.push(chunk)
-      })
-      request.once('end', () => {
+        if (bytes <= maxBodyBytes) chunks.push(chunk)
+        else finish(this.#tooLarge())
+      }
+      const onEnd = () => {
         const [first] = chunks
         finish(parseBody((chunks.length === 1 && first ? first : Buffer.concat(chunks)).toString()))
-      })
-      request.once('error', () => finish({ kind: 'invalid' }))
-      request.once('close', () => finish({ kind: 'invalid' }))
+      }
+      const onGone = () => finish({ kind: 'invalid' })
+      const stop = schedule(bodyTimeoutMs, () => finish(this.#tooSlow()))
+      const finish = (body: Body) => {
+        stop()
+        request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
+        if (body.kind !== 'json') request.on('error', () => {}).pause()
+        resolve(body)
+      }
+      request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
     })
   }
 
@@ -126,10 +120,15 @@ export class NodeExchange implements Exchange {
     body.pipe(this.#response)
   }
 
+  // What is left of such a body is not read: the connection ends with the response.
   #tooLarge(): Body {
-    // What is left of the body is not read: the connection ends with the response.
     this.#response.setHeader('connection', 'close')
     return { kind: 'too-large' }
+  }
+
+  #tooSlow(): Body {
+    this.#response.setHeader('connection', 'close')
+    return { kind: 'too-slow' }
   }
 }
 

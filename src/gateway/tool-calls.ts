@@ -45,13 +45,17 @@ export class ToolCalls {
     const { name, arguments: args, ...rest } = params
     if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, 'tools/call needs the name of a tool')
     const target = isDoor(name) && isJson(args) ? args.name : name
-    // A client may call what it listed before a restart, while the server is starting for the first time here.
-    if (typeof target === 'string' && this.#resolve(target, scene) === undefined)
+    let resolved = typeof target === 'string' ? this.#resolve(target, scene) : undefined
+    if (resolved === undefined && typeof target === 'string') {
+      // A client may call what it listed before a restart, while the server is starting for the first time here.
       await waitForStrangers(this.#servers, scene.view, this.#limits.listWaitMs)
-    const door = this.#throughDoor(name, args, scene)
+      resolved = this.#resolve(target, scene)
+    }
+    const door = this.#throughDoor(name, args, { scene, target: resolved })
     if (door && 'refusal' in door) return failed(door.refusal)
-    const call = door ?? { name: this.#resolve(name, scene) ?? name, args: args ?? {} }
-    if (this.#registry.has(call.name) && this.#registry.explain(call.name, scene.session).state === 'denied')
+    const known = isDoor(name) ? undefined : resolved
+    const call = door ?? { name: known ?? name, args: args ?? {} }
+    if (!door && known === undefined && this.#isDenied(name, scene))
       throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name.slice(0, 200)}`)
     const sent = new SentCall(this.#upstream, rest, line)
     const toolCallId = String(++this.#nextId)
@@ -74,13 +78,12 @@ export class ToolCalls {
   #throughDoor(
     name: string,
     args: unknown,
-    scene: CallScene,
+    { scene, target }: { readonly scene: CallScene; readonly target: string | undefined },
   ): { readonly name: string; readonly args: unknown } | { readonly refusal: string } | undefined {
     if (!isDoor(name)) return undefined
     const { state } = this.#registry.explain('call_tool', scene.session)
     if (state === 'denied') return undefined
     const named = isJson(args) && typeof args.name === 'string' ? args.name : undefined
-    const target = named === undefined ? undefined : this.#resolve(named, scene)
     if (name === 'call_read_tool' && !(target !== undefined && this.#isReadOnly(target)))
       return { refusal: notReadOnly(named, target !== undefined) }
     const meant = target === undefined ? args : { ...(isJson(args) ? args : {}), name: target }
@@ -95,6 +98,10 @@ export class ToolCalls {
     const exact = this.#registry.has(name) ? name : names.ofShown(name)?.registered
     if (exact === undefined) return session.currentTurn().describe(name)?.name
     return this.#registry.explain(exact, session).state === 'denied' ? undefined : exact
+  }
+
+  #isDenied(name: string, { session }: CallScene): boolean {
+    return this.#registry.has(name) && this.#registry.explain(name, session).state === 'denied'
   }
 
   /** The door that a tool is called through; undefined where tools are called by their names. */

@@ -58,7 +58,7 @@ describe('read_result', () => {
     expect(last.next_offset).toBeUndefined()
   })
 
-  test('beyond the end answers nothing more', async () => {
+  test('beyond the end returns nothing more', async () => {
     const beyond = await open('abc').readOk({ offset: 50 })
     expect(beyond).toMatchObject({ text: '', total_chars: 3 })
     expect(beyond.next_offset).toBeUndefined()

@@ -136,7 +136,7 @@ describe('the catalogue', () => {
     expect(Object.isFrozen(after.get(keyOf('one')))).toBe(true)
   })
 
-  it('tells what a sync added, changed, removed and skipped, and leaves the rest alone', () => {
+  it('reports what a sync added, changed, removed and skipped, and leaves the rest alone', () => {
     const { catalogue, changes } = open()
     catalogue.addAll([mcp('same'), mcp('other'), mcp('gone'), builtin('mcp__s__own')])
     const report = catalogue.replaceSource(keyOf('s'), [

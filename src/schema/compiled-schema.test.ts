@@ -300,7 +300,7 @@ describe('patterns', () => {
     expect(verdict(schema, { a: 'xc' })).toBe('invalid')
   })
 
-  test('hold for every item, also for equal ones', () => {
+  test('apply to every item, also to equal ones', () => {
     const schema: JsonSchema = { items: { pattern: '^x' } }
     expect(verdict(schema, ['xa', 'xa', 'xb'])).toBe('valid')
     expect(verdict(schema, ['xa', 'y', 'xa'])).toBe('invalid')
@@ -331,7 +331,7 @@ describe('patterns', () => {
     )
   })
 
-  test('for property names decide which schema holds, with additionalProperties for the rest', () => {
+  test('for property names decide which schema applies, with additionalProperties for the rest', () => {
     const schema: JsonSchema = {
       patternProperties: { '^x-': { type: 'number' }, y$: { minimum: 5 } },
       additionalProperties: false,

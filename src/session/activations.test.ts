@@ -85,7 +85,7 @@ describe('activations', () => {
     expect(stateAfter(capped(0), many)).toHaveLength(100)
   })
 
-  it('hold to a cap in tokens, but always let the best one in', () => {
+  it('stay within a cap in tokens, but always let the best one in', () => {
     const first = activate([], { candidates: candidates('a', 'b', 'c') }, capped(0, 25))
     expect(first.activated).toEqual(['a', 'b'])
     const huge = activate(

@@ -416,7 +416,7 @@ describe('a store that fails', () => {
     expect(await store.saved()).toEqual(['a'])
   })
 
-  it('may throw at once, and hold what is no state', async () => {
+  it('may throw at once, or contain an invalid state', async () => {
     const { saving, listener, events } = setUp()
     const update = () => {
       throw new Error('closed')

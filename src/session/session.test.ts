@@ -67,7 +67,7 @@ describe('a session', () => {
     expect(session.reached(callOf('nope', 7))).toEqual(callOf('nope', 7))
   })
 
-  it('numbers its forks, and tells whose they are', async () => {
+  it('numbers its forks, and reports their parent', async () => {
     const events: ToolcribEvent[] = []
     const session = await house(events).openSession({ id: 'chat' })
     const [first, second] = [session.fork(), session.fork()]
@@ -202,7 +202,7 @@ describe('a session', () => {
     expect(session.toJSON().activations).toEqual([])
   })
 
-  it('tells what is checked out and given back, with its tokens', async () => {
+  it('reports what is checked out and given back, with its tokens', async () => {
     const events: ToolcribEvent[] = []
     const session = await house(events).openSession()
     events.length = 0
@@ -365,5 +365,20 @@ describe('a session that another process changes', () => {
     expect(one.isActive('mcp__s__b')).toBe(true)
     expect(one.currentTurn()).toBe(one.currentTurn())
     expect(one.currentTurn().view.deferred.size).toBe(3)
+  })
+})
+
+describe('what waits behind the search', () => {
+  it('is what is neither active nor preloaded', async () => {
+    const session = await house().openSession()
+    const waiting = () => session.deferred().map(({ name }) => name)
+    expect(waiting()).toEqual(NAMES)
+    expect(await session.preload(['mcp__s__a', 'own', 'nothing'])).toEqual({
+      activated: ['own', 'mcp__s__a'],
+      evicted: [],
+      missing: ['nothing'],
+    })
+    await session.activate(['mcp__s__c'])
+    expect(waiting()).toEqual(['mcp__s__b'])
   })
 })

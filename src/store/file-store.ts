@@ -21,24 +21,23 @@ import { checkKey, decodeValue, encodeValue, expiryOf } from './stored-value.ts'
 import { turns } from './turns.ts'
 
 export interface FileStoreOptions {
-  /** Where the files are kept. It is made with the first write, readable for its owner alone. */
+  /** The folder of the files. Created by the first write, readable only by its owner. */
   readonly directory: string
   /**
-   * Called for a file that is damaged. The store goes on as if it held no value, and replaces it with the next write. By
-   * default the message is a Node.js warning.
+   * Called for a damaged file. It counts as absent, and the next write replaces it. Default: emits a Node.js warning.
    */
   readonly onDamaged?: (error: ToolcribError) => void
-  /** Where the time comes from; `Date` by default. */
+  /** The clock. Default: `Date`. */
   readonly clock?: Clock
-  /** Runs the clearing of expired values in the background; timers of the platform by default. */
+  /** Starts the timers that remove expired values in the background. Default: the platform's timers. */
   readonly schedule?: Schedule
-  /** Numbers from 0 to 1; `Math.random` by default. */
+  /** Returns numbers from 0 to 1. Default: `Math.random`. */
   readonly random?: () => number
 }
 
 /**
  * A store in a directory. Values survive the process, and any number of processes may use the directory at once: a
- * process that is killed at any moment leaves the old value or the new one, and holds nobody up.
+ * process that is killed at any moment leaves the old value or the new one, and delays no other process.
  */
 export function fileStore(options: FileStoreOptions): Store {
   checkOptions('fileStore()', options, OPTIONS)
@@ -215,7 +214,7 @@ export function decodeEntry(key: string, content: Uint8Array): EncodedValue {
   const header = parseHeader(Buffer.from(content.subarray(0, end)).toString())
   const body = content.subarray(end + 1)
   if (header.crc32 !== crc32(body)) throw new Error('its content does not match its checksum')
-  if (header.key !== key) throw new Error(`it holds the key ${JSON.stringify(header.key)}`)
+  if (header.key !== key) throw new Error(`it contains the key ${JSON.stringify(header.key)}`)
   return header.type === 'json' ? Buffer.from(body).toString() : body
 }
 

@@ -109,14 +109,19 @@ function indented(text: string): string {
 
 function showInLines(terminal: Terminal, tools: readonly ListedTool[]): void {
   const nameWidth = Math.max(0, ...tools.map(({ name }) => name.length))
-  const rest = Math.max(20, terminal.width - nameWidth - 14)
+  const rest = Math.max(0, terminal.width - nameWidth - 14)
   const rows = tools.map(({ name, description, tokens, state, reason }) => [
     ` ${reason === undefined ? name : pc.yellow(name)}`,
     pc.dim(figure(tokens)),
-    reason === undefined ? pc.dim(cut(plain(description), rest)) : pc.yellow(`${state}: ${plain(reason)}`),
+    reason === undefined
+      ? pc.dim(rest < MIN_TEXT ? '' : cut(plain(description), rest))
+      : pc.yellow(`${state}: ${plain(reason)}`),
   ])
   for (const line of columns(rows, { rightAligned: [1] })) terminal.print(line)
 }
+
+/** A shorter piece of a description says nothing. */
+const MIN_TEXT = 12
 
 function heading(server: Listing['servers'][number]): string {
   const name = pc.bold(pc.cyan(server.server))

@@ -1,4 +1,3 @@
-import { ToolcribError } from 'toolcrib'
 import { type Config, type FoundConfig, type OpenedRegistry, watchConfig } from 'toolcrib/mcp'
 import type { ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
@@ -72,8 +71,7 @@ export class LiveConfig {
       this.#onReload({ found })
       if (isChanged) this.#onChange()
     } catch (error) {
-      if (!(error instanceof ToolcribError)) throw error
-      this.#onReload({ problem: error.message })
+      this.#onReload({ problem: error instanceof Error ? error.message : String(error) })
     }
   }
 }

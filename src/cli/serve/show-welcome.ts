@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import pc from 'picocolors'
 import { connectableClients } from 'toolcrib/clients'
 import type { FoundConfig } from 'toolcrib/mcp'
@@ -58,4 +59,25 @@ export async function showWelcome(
   terminal.say(pc.dim('"toolcrib connect" writes such an entry into the configs of your clients.'))
   const commands = '"toolcrib status", "toolcrib logs --follow" and "toolcrib stop" reach it'
   terminal.say(pc.dim(`Ctrl-C stops it.${isControlled ? ` In another terminal, ${commands}.` : ''}`))
+}
+
+const OPENERS: Readonly<Record<string, readonly [command: string, ...args: string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}
+
+/** Opens a page in the user's browser. Resolves with false when there is no way to. */
+export function openPage(
+  url: string,
+  { BROWSER }: Readonly<Record<string, string | undefined>>,
+): Promise<boolean> {
+  const [command, ...args] = BROWSER ? [BROWSER] : (OPENERS[process.platform] ?? ['xdg-open'])
+  return new Promise((resolve) => {
+    const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
+    child.once('error', () => resolve(false))
+    child.once('spawn', () => {
+      child.unref()
+      resolve(true)
+    })
+  })
 }

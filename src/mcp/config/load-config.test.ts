@@ -583,7 +583,7 @@ describe('loadConfig', () => {
     const servers = Object.fromEntries(Array.from({ length: 2_001 }, (_, at) => [`s${at}`, { command: 'x' }]))
     const text = JSON.stringify({ mcpServers: servers })
     await expect(load({ '/project/mcp.json': text })).rejects.toThrow(
-      '"mcpServers" holds 2001 servers; the maximum is 2000',
+      '"mcpServers" has 2001 servers; the maximum is 2000',
     )
   })
 

@@ -155,7 +155,7 @@ export interface ReadOptions {
 const MAX_SERVERS = 2_000
 
 /**
- * Reads the servers of a config, under any of the keys that hold them, including disabled ones. Throws `config-invalid`
+ * Reads the servers of a config, under any of the keys for them, including disabled ones. Throws `config-invalid`
  * for an invalid table, unless `onBadServer` replaces it.
  */
 export function readServers(
@@ -172,7 +172,7 @@ export function readServers(
       throw invalid(
         placeOf(file, []),
         [key],
-        `"${key}" holds ${tables.length} servers; the maximum is ${MAX_SERVERS}`,
+        `"${key}" has ${tables.length} servers; the maximum is ${MAX_SERVERS}`,
       )
     for (const [name, table] of tables) {
       const place = placeOf(file, [key, name])

@@ -99,7 +99,7 @@ describe('a list that is checked against a lockfile', () => {
   it.each([
     ['before', ['Echo', 'echo']],
     ['after', ['echo', 'Echo']],
-  ])('keeps an approved tool when a look-alike stands %s it', async (_where, names) => {
+  ])('keeps an approved tool when a look-alike is listed %s it', async (_where, names) => {
     const tools = names.map((name) => ({ ...ECHO, name }))
     const { world, registry } = await begin({ lockfile, tools })
     expect(await call(registry)).toMatchObject({ ok: true })
