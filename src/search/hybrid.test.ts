@@ -60,7 +60,7 @@ describe('hybrid', () => {
       index.update('a', [sampleListing('near', 'Something else'), sampleListing('worded', 'About a quince')])
       return (await rank(index, 'quince')).matches[0]?.listing.name
     }
-    expect(await first(0.6)).toBe('worded')
+    expect(await first(0.8)).toBe('worded')
     expect(await first(0.2)).toBe('near')
   })
 
