@@ -3,23 +3,12 @@ import { ToolcribError } from 'toolcrib'
 import type { FoundConfig } from 'toolcrib/mcp'
 import { isLoopback } from '../access-token.ts'
 
-/** Throws `config-invalid` when the profile does not exist, or any profile names a server that does not. */
-export function requireProfiles(profile: string | undefined, { config, locks }: FoundConfig): void {
-  const profiles = Object.entries(config.profiles ?? {})
-  const names = profiles.map(([name]) => name)
+/** Throws `config-invalid` when the profile does not exist. */
+export function requireProfiles(profile: string | undefined, { config }: FoundConfig): void {
+  const names = Object.keys(config.profiles ?? {})
   if (profile !== undefined && !names.includes(profile)) {
     const known = names.length > 0 ? `the config has ${names.join(', ')}` : 'the config has none'
     throw new ToolcribError('config-invalid', `there is no profile "${profile}"; ${known}`)
-  }
-  const disabled = locks.flatMap(({ resting }) => [...resting])
-  const servers = [...Object.keys(config.servers), ...disabled]
-  for (const [name, { servers: named = [] }] of profiles) {
-    const unknown = named.find((server) => !servers.includes(server))
-    if (unknown !== undefined)
-      throw new ToolcribError(
-        'config-invalid',
-        `profile "${name}" names the server "${unknown}", which does not exist; the config has ${servers.join(', ') || 'none'}`,
-      )
   }
 }
 

@@ -481,9 +481,11 @@ describe('loadConfig', () => {
     const read = (servers: string[]) =>
       readConfig({ mcpServers: { github: { command: 'x' } }, profile: { work: { servers } } })
     expect(() => read(['githb'])).toThrow(
-      'profile "work" names an unknown server "githb"; did you mean "github"?',
+      'profile "work" names the server "githb", which does not exist; the config has github; did you mean "github"?',
     )
-    expect(() => read(['jira'])).toThrow('unknown server "jira"; there are github')
+    expect(() => read(['jira'])).toThrow(
+      'names the server "jira", which does not exist; the config has github',
+    )
     expect(read(['github', 'jira*']).profiles).toEqual({ work: { servers: ['github', 'jira*'] } })
   })
 

@@ -284,11 +284,10 @@ function checkProfiles(profiles: Readonly<Record<string, Profile>>, configured: 
     const unknown = servers.find((server) => !server.includes('*') && !configured.includes(server))
     if (unknown === undefined) continue
     const nearest = nearestName(unknown, configured)
-    const hint =
-      nearest === undefined ? `there are ${configured.join(', ') || 'none'}` : `did you mean "${nearest}"?`
+    const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
     throw new ToolcribError(
       'config-invalid',
-      `profile "${profile}" names an unknown server "${unknown}"; ${hint}`,
+      `profile "${profile}" names the server "${unknown}", which does not exist; the config has ${configured.join(', ') || 'none'}${hint}`,
     )
   }
 }
