@@ -22,6 +22,7 @@ import { measureAttacks } from './recall/attacked.ts'
 import { harvestedCase, UNANSWERABLE } from './recall/harvested-case.ts'
 import type { LabelledCase } from './recall/labelled-case.ts'
 import { type Figures, keptAside, measureCase } from './recall/measure-case.ts'
+import { ownCases } from './recall/own-cases.ts'
 import { PUBLIC_DATA, publicSets } from './recall/public-sets.ts'
 import { type CaseResult, recallPlot } from './recall/recall-plot.ts'
 import { doubted } from './recall/unanswerable.ts'
@@ -54,7 +55,7 @@ async function loadCases(smoke: boolean): Promise<LabelledCase[]> {
   const sets = await publicSets()
   if (sets.length === 0)
     console.log(`recall: no public labelled sets at ${PUBLIC_DATA}; only our own queries`)
-  const cases = [...(harvested ? [harvested] : []), ...sets]
+  const cases = [...(harvested ? [harvested] : []), ...(await ownCases()), ...sets]
   if (!smoke) return cases
   return cases
     .slice(0, 1 + SMOKE_SETS)

@@ -73,11 +73,13 @@ export { regex } from './search/regex.ts'
 export type { SearchMatch, SearchOptions, SearchResult } from './search/search-result.ts'
 export {
   acceptEvery,
+  type Lift,
   type Ranked,
   type Ranking,
   type RankOptions,
   type Searcher,
   type SearchIndex,
+  type SearchMemory,
 } from './search/searcher.ts'
 export type { SearcherName } from './search/searchers.ts'
 export { type SemanticOptions, semantic } from './search/semantic.ts'

@@ -26,6 +26,24 @@ describe('our own queries', () => {
   })
 })
 
+describe('the workshop', () => {
+  const linesOf = (name: string) =>
+    readFileSync(new URL(`../bench/recall/${name}.jsonl`, import.meta.url), 'utf8')
+      .trim()
+      .split('\n')
+  const ids = linesOf('workshop-tools').map((line): string => JSON.parse(line).id)
+  const queries = linesOf('workshop-queries').map((line): { query: string; relevant: string[] } =>
+    JSON.parse(line),
+  )
+
+  it('has 300 queries or more, all of them different, that ask for every tool and for no other', () => {
+    expect(queries.length).toBeGreaterThanOrEqual(300)
+    expect(new Set(queries.map(({ query }) => query)).size).toBe(queries.length)
+    const asked = new Set(queries.flatMap(({ relevant }) => relevant))
+    expect([...asked].sort()).toEqual([...ids].sort())
+  })
+})
+
 describe('the plot of recall', () => {
   it('draws hybrid with its result on a set that it never saw', () => {
     const plot = recallPlot([

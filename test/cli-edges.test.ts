@@ -174,7 +174,7 @@ describe('a lockfile by name', () => {
     const { nextSteps, problem, lockfile } = (await toolcrib('doctor', '--json')).json()
     expect(problem).toContain('"toolcrib lock"')
     expect(lockfile.state).toBe('none')
-    expect(nextSteps).toEqual([expect.stringContaining('fix the problem under Lockfile')])
+    expect(nextSteps).toEqual([expect.stringContaining('approve them with "toolcrib lock"')])
     expect(wasStarted()).toBe(false)
     expect((await toolcrib('diff')).status).toBe(2)
     expect((await toolcrib('lock')).status).toBe(0)

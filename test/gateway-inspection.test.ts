@@ -77,7 +77,15 @@ describe('what the gateway shows to an inspector', () => {
     await legacy.callTool({ name: 'plain__pid', arguments: {} })
     await legacy.callTool({ name: 'plain__error', arguments: {} }).catch(() => {})
     await modern.listTools()
-    const facts = { token: 'ada', profile: undefined, transport: 'http', since: 5_000, lastSeenAt: 5_000 }
+    const session = expect.stringMatching(/^[0-9a-f]{8}$/)
+    const facts = {
+      session,
+      token: 'ada',
+      profile: undefined,
+      transport: 'http',
+      since: 5_000,
+      lastSeenAt: 5_000,
+    }
     expect(gateway.clients()).toEqual([
       {
         ...facts,

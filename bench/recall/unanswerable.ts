@@ -2,7 +2,10 @@ import { type EvalTool, toGroups } from '../../src/cli/eval/load-case.ts'
 import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
 import type { Searcher } from '../../src/search/searcher.ts'
 
-/** Counts the requests for which a searcher finds nothing, or calls its best match weak. */
+/** The probability below which a search says that no tool fits well. */
+const POOR_BELOW = 0.3
+
+/** Counts the requests for which a searcher finds nothing, or says that no tool fits well. */
 export async function doubted(
   tools: readonly EvalTool[],
   searcher: Searcher,
@@ -12,9 +15,8 @@ export async function doubted(
   catalogue.sync(toGroups(tools, new Map()))
   let count = 0
   for (const request of requests) {
-    const { ranked } = await catalogue.search(request)
-    const reasons = ranked[0]?.reasons ?? []
-    if (ranked.length === 0 || reasons.some((reason) => reason.startsWith('weak'))) count++
+    const { ranked, confidence = 1 } = await catalogue.search(request)
+    if (ranked.length === 0 || confidence < POOR_BELOW) count++
   }
   return count
 }

@@ -1,5 +1,5 @@
 /**
- * Trains the token table of `staticEmbedder()`.
+ * Trains the token table of `staticEmbedder()`; with `npm run train -- ranker`, the ranker of `hybrid` (ranker.ts).
  *
  *   npm run train -- --data <sets> --apis <OpenAPI folder> --glosses <WordNet dict folder>
  *                    --minilm <model folder> --runtime <folder> [--out models/tool-table-v2.bin]
@@ -18,6 +18,12 @@ import { type DataSet, type LabelledQuery, readDataSets } from './datasets.ts'
 import { evaluate, type Quality, type RankAll } from './evaluate.ts'
 import { DEFAULTS, learnTable } from './learn-table.ts'
 import { Teacher } from './teacher.ts'
+
+if (process.argv[2] === 'ranker') {
+  const { trainRanker } = await import('./ranker.ts')
+  await trainRanker()
+  process.exit(0)
+}
 
 const { values } = parseArgs({
   options: {

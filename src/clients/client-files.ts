@@ -1,4 +1,5 @@
 import { posix, win32 } from 'node:path'
+import { anyObject, anyText, type OptionRules, required } from '../check-options.ts'
 import {
   fromCodex,
   fromGoose,
@@ -26,6 +27,14 @@ export interface ClientPlace {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The project folder, for files that programs store there. */
   readonly cwd: string
+}
+
+/** Whose files; all of it is needed. */
+export const PLACE_RULES: OptionRules<ClientPlace> = {
+  home: required(anyText),
+  platform: required(anyText),
+  env: required(anyObject),
+  cwd: required(anyText),
 }
 
 /** The files in which well-known MCP clients and editors store their servers, whether they exist or not. */

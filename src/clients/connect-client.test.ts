@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CLIENT_FORMATS, type GatewayDoor } from './client-entries.ts'
-import { applyConnect, applyDisconnect, planConnect, planDisconnect } from './connect-client.ts'
+import {
+  applyConnect,
+  applyDisconnect,
+  type ConnectClientOptions,
+  planConnect,
+  planDisconnect,
+} from './connect-client.ts'
 import { connectableClients, findClient } from './connectable-clients.ts'
 import { importServers } from './import-servers.ts'
 import { ServersFile } from './servers-file.ts'
@@ -138,6 +144,8 @@ describe('connecting a client', () => {
     await expect(planConnect('claude-desktop', { ...place(), door: HTTP, known: new Map() })).rejects.toThrow(
       'takes no URL',
     )
+    const misspelt = { ...place(), door: HTTP, knwon: new Map() } as unknown as ConnectClientOptions
+    await expect(planConnect('cursor', misspelt)).rejects.toThrow(/knwon/)
     await expect(planConnect('curser', { ...place(), door: HTTP, known: new Map() })).rejects.toThrow(
       'did you mean "cursor"?',
     )

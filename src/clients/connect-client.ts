@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { anyObject, checkOptions, type OptionRules, objectWith, required } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import { stateDirectory } from '../mcp/config/user-folders.ts'
 import { maskSecrets } from '../secrets/mask-secrets.ts'
 import { ENTRY_NAME, type GatewayDoor } from './client-entries.ts'
-import type { ClientPlace } from './client-files.ts'
+import { type ClientPlace, PLACE_RULES } from './client-files.ts'
 import { findClient, readClient } from './connectable-clients.ts'
 import { type DiffLine, diffLines } from './line-diff.ts'
 import { sameServer } from './plan-import.ts'
@@ -51,11 +52,18 @@ export interface ConnectClientOptions extends ClientPlace {
   readonly known: ReadonlyMap<string, ImportedServer>
 }
 
+const CONNECT_RULES: OptionRules<ConnectClientOptions> = {
+  ...PLACE_RULES,
+  door: required(anyObject),
+  known: required(objectWith('values')),
+}
+
 /**
  * Plans to put the gateway in place of a client's servers; changes nothing. Throws `config-invalid` for an unknown client,
  * one that cannot use the door, and a config that cannot be read or changed.
  */
 export async function planConnect(client: string, options: ConnectClientOptions): Promise<ClientChange> {
+  checkOptions('planConnect()', options, CONNECT_RULES)
   const { file, format } = findClient(client, options)
   const { text, raw, entries } = await readClient(client, file)
   const entry = format.entry(options.door)

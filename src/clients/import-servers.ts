@@ -2,11 +2,12 @@ import { execFile } from 'node:child_process'
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { anyText, checkOptions, type OptionRules, required, textList, trueOrFalse } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import type { ServerConfig } from '../mcp/config/server-config.ts'
 import { configDirectory } from '../mcp/config/user-folders.ts'
 import { literalSecrets } from '../mcp/lock/server-command.ts'
-import { type ClientFile, type ClientPlace, clientFiles } from './client-files.ts'
+import { type ClientFile, type ClientPlace, clientFiles, PLACE_RULES } from './client-files.ts'
 import { type ImportPlan, planImport } from './plan-import.ts'
 import type { ImportedServer } from './read-servers.ts'
 import { ServersFile } from './servers-file.ts'
@@ -43,8 +44,17 @@ export interface ImportOutcome {
   readonly repository?: string
 }
 
-/** Finds servers, and adds the new ones to the target. Throws `config-invalid` for an invalid target. */
+const IMPORT_RULES: OptionRules<ImportOptions> = {
+  ...PLACE_RULES,
+  clients: required(textList),
+  target: required(anyText),
+  isDry: required(trueOrFalse),
+  isReplaced: trueOrFalse,
+}
+
+/** Finds servers, and adds the new ones to the target. Throws `config-invalid` for an unknown option and an invalid target. */
 export async function importServers(options: ImportOptions): Promise<ImportOutcome> {
+  checkOptions('importServers()', options, IMPORT_RULES)
   const { clients, target, isDry, isReplaced = false, ...place } = options
   const wanted = wantedFiles(clients, place)
   const file = await openTarget(target, isReplaced)

@@ -97,4 +97,23 @@ describe('changing the servers of a config', () => {
     expect([...file.servers().keys()]).toEqual(['a', 'c'])
     expect(file.servers().get('a')).toMatchObject({ disabled: true })
   })
+
+  it('sets lists and hints of one server, keeps every comment, and masks secrets in the diff', async () => {
+    const file = await open('t.toml', TOML)
+    file.setList('files', 'pinned', ['read', 'write'])
+    file.setHint('files', 'read', 'open a "document"')
+    file.setHint('files', 'write', 'save')
+    expect(file.text).toContain('pinned = [ "read", "write" ]')
+    expect(file.text).toContain('[server.files.hints]\nread = "open a \\"document\\""\nwrite = "save"\n')
+    expect(file.diff.filter(({ kind }) => kind === '-')).toEqual([])
+    file.setList('files', 'pinned', [])
+    file.setHint('files', 'read', '')
+    file.setHint('files', 'write', '')
+    expect(file.text.trimEnd()).toBe(TOML.trimEnd())
+    file.add([
+      ['secret', { url: 'https://y.example', headers: { Authorization: 'Bearer abcdefghijklmnop' } }],
+    ])
+    expect(JSON.stringify(file.diff)).not.toContain('abcdefghijklmnop')
+    expect(() => file.setList('none', 'deny', ['x'])).toThrow(/has no server "none"/)
+  })
 })

@@ -88,6 +88,15 @@ export class ServersFile {
     if (values.length > 0 || isThere) this.#set([...path, key], values.length > 0 ? values : undefined)
   }
 
+  /** Sets the search hint of a tool; an empty one is removed. Throws `config-invalid` when there is no such server. */
+  setHint(name: string, tool: string, hint: string): void {
+    this.#require(name)
+    const path = [this.#keyOf(name), name, 'hints']
+    const { [tool]: _before, ...others } = tableAt(this.#data(), path)
+    const hints = hint === '' ? others : { ...others, [tool]: hint }
+    this.#set(path, Object.keys(hints).length > 0 ? hints : undefined)
+  }
+
   /** Writes the changes, if there are any. A new file is readable by its owner only. */
   async save(): Promise<void> {
     if (this.#text !== this.before) await replaceText(this.path, this.#text)

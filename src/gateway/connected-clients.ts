@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Era, Json } from './client-line.ts'
 import type { Principal } from './principal.ts'
 import { isJson } from './upstream.ts'
@@ -6,6 +7,8 @@ import { isJson } from './upstream.ts'
 export interface ConnectedClient {
   /** Unlike the id of a session, it opens nothing. */
   readonly id: string
+  /** Names its session: the first 8 hex digits of the SHA-256 of the id that the registry's events have. It opens nothing. */
+  readonly session: string
   /** What the client calls itself. */
   readonly name: string | undefined
   readonly version: string | undefined
@@ -30,6 +33,7 @@ const MAX_TEXT = 200
 
 /** What is known of a client when it appears. */
 export type ClientFacts = Pick<ConnectedClient, 'era' | 'transport' | 'profile'> & {
+  readonly sessionId: string
   readonly principal: Principal
 }
 
@@ -125,9 +129,10 @@ export class ClientRecord {
   }
 
   value(): ConnectedClient {
-    const { principal, profile, era, transport } = this.#facts
+    const { principal, sessionId, profile, era, transport } = this.#facts
     return {
       id: this.#id,
+      session: createHash('sha256').update(sessionId).digest('hex').slice(0, 8),
       ...this.#info,
       token: principal.name,
       profile,

@@ -46,7 +46,13 @@ export class LegacyClient implements Attendee {
     this.#session = session
     this.#wire = wire
     const { principal, view, transport } = identity
-    this.#record = services.clients.enter({ principal, profile: view.profile, era: 'legacy', transport })
+    this.#record = services.clients.enter({
+      principal,
+      sessionId: session.id,
+      profile: view.profile,
+      era: 'legacy',
+      transport,
+    })
     this.#standing = new LegacyLine(this, wire)
     const { audience, traffic, connections } = services
     this.#leave = [audience.add(this), traffic.stand(connections.keyOf(this.#standing), this.#standing)]

@@ -28,7 +28,13 @@ export class ModernClient implements Attendee {
   ) {
     this.view = view
     this.#services = services
-    this.#facts = { principal, profile: view.profile, era: 'modern', transport }
+    this.#facts = {
+      principal,
+      sessionId: session.id,
+      profile: view.profile,
+      era: 'modern',
+      transport,
+    }
     this.#session = session
     this.#notify = notify
     this.#leave = services.audience.add(this)

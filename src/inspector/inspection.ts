@@ -50,6 +50,17 @@ export class Inspection {
     return this.#gateway?.clients() ?? []
   }
 
+  /** The clients of each session, as long as they are connected. */
+  clientNames(): ReadonlyMap<string, string> {
+    const names = new Map<string, string>()
+    for (const { session, name } of this.clients()) {
+      if (name === undefined) continue
+      const known = names.get(session)
+      names.set(session, known === undefined || known === name ? name : `${known}, ${name}`.slice(0, 200))
+    }
+    return names
+  }
+
   /** The session of searches and calls that a person makes on the page. */
   trial(): Promise<Session> {
     this.#trial ??= this.registry.openSession({

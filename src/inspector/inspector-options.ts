@@ -54,6 +54,8 @@ export interface ClientList {
 /** A client that uses the gateway. */
 export interface ConnectedClient {
   readonly id: string
+  /** Names its session: the first 8 hex digits of the SHA-256 of the id that the registry's events have. */
+  readonly session: string
   readonly name: string | undefined
   readonly version: string | undefined
   readonly token: string

@@ -1,4 +1,4 @@
-import { clamp } from '../text.ts'
+import { clamp, clipText } from '../text.ts'
 import type { Tool } from '../tool.ts'
 import { answer, answerSearch, clipList, echo, fitMatches, inputInvalid } from './answer.ts'
 import {
@@ -40,12 +40,14 @@ export function toolSearchSelect(session: SearchSession, options: SearchToolOpti
         const matches = fitMatches(found.matches, (name) => session.describe(name), maxTokens)
         const shown = matches.map(({ name }) => name)
         const left = found.matches.map(({ name }) => name).filter((name) => !shown.includes(name))
-        const { activated, evicted } = await session.activate(isSelect ? shown : worthActivating(matches))
+        const fitting = found.matches.filter(({ name }) => shown.includes(name))
+        const { activated, evicted } = await session.activate(isSelect ? shown : worthActivating(fitting))
         const gone = [...session.takeEvictions(), ...evicted]
         return answer({
           query: echo(query),
           query_kind: isSelect ? 'select' : 'keyword',
           total_deferred_tools: session.deferrableCount(),
+          ...(found.advice === undefined ? {} : { note: clipText(found.advice, 400) }),
           matches: isSelect ? matches.map(({ score: _, ...match }) => match) : matches,
           ...(found.missing?.length ? { missing: clipList(found.missing) } : {}),
           ...(activated.length < matches.length ? { activated } : {}),

@@ -99,10 +99,13 @@ interface Page {
 /** One step: what is found is checked out. Matches that would not fit into the answer wait at `next_offset`. */
 async function load(session: SearchSession, found: DeferredResult, page: Page): Promise<ToolResult> {
   const matches = fitMatches(found.matches, (name) => session.describe(name), page.maxTokens)
-  const { activated, evicted } = await session.activate(worthActivating(matches))
+  const names = new Set(matches.map(({ name }) => name))
+  const shown = found.matches.filter(({ name }) => names.has(name))
+  const { activated, evicted } = await session.activate(worthActivating(shown))
   return answer({
     query: echo(found.query),
     total: found.total,
+    ...(found.advice === undefined ? {} : { note: clipText(found.advice, 400) }),
     matches,
     activated,
     evicted: [...session.takeEvictions(), ...evicted],
@@ -121,6 +124,7 @@ function list(session: SearchSession, found: DeferredResult, page: Page): ToolRe
   return answer({
     query: echo(found.query),
     total: found.total,
+    ...(found.advice === undefined ? {} : { note: clipText(found.advice, 400) }),
     matches,
     ...serverChanges(session),
     ...footer(found, matches.length, page),

@@ -6,7 +6,7 @@ import { ExactNames } from './query/exact-names.ts'
 import { type Accepts, filtered, holds, isOfServer, parseQuery, type Query, readPart } from './query/query.ts'
 import { RankedSearch, SourceLedger } from './ranked-search.ts'
 import { regex } from './regex.ts'
-import { acceptEvery, type Ranked, type Searcher, type SearchIndex } from './searcher.ts'
+import { acceptEvery, type Ranked, type Searcher, type SearchIndex, type SearchMemory } from './searcher.ts'
 import { compareNames } from './top-matches.ts'
 
 const DEFAULT_LIMIT = 5
@@ -19,6 +19,8 @@ export interface CatalogueSearchOptions {
   readonly searcher?: Searcher
   /** Only tools of this MCP server. */
   readonly server?: string
+  /** What served similar requests of this caller before. */
+  readonly memory?: SearchMemory
   /** Whether a listing may be found. A rejected listing has no influence on the result. */
   accepts?(listing: Listing): boolean
   /** Whether a listing can be used now; called only for listings about to be returned. */
@@ -38,6 +40,10 @@ export interface CatalogueFindings {
   readonly unmatchedTerms?: readonly string[]
   /** Why the searcher did only part of its work, if so: its embedder failed, and it ranked by words alone. */
   readonly failure?: unknown
+  /** The probability that the first match is right, if the searcher knows it. */
+  readonly confidence?: number
+  /** The vector of the request without its values, if the searcher has one: what `SearchMemory` is asked with. */
+  readonly vector?: Float32Array
 }
 
 /**
@@ -142,16 +148,17 @@ export class CatalogueSearch {
       sources: this.#sources,
       accepts,
       isReady: rememberAnswers(options.isReady),
+      memory: options.memory,
       order: searcher.order ?? 'fit',
     })
-    const { matches, unmatchedTerms, total, failure } = await search.first(offset + limit)
+    const { matches, unmatchedTerms, total, ...about } = await search.first(offset + limit)
     const found: CatalogueFindings = {
       query: query.text,
       kind: query.kind,
       total,
       ranked: matches.slice(offset, offset + limit),
       ...(unmatchedTerms.length === 0 ? {} : { unmatchedTerms }),
-      ...(failure === undefined ? {} : { failure }),
+      ...about,
     }
     if (query.kind === 'regex' || query.required.length === 0) return found
     return await this.#withUnranked(found, query, index, exact, options)

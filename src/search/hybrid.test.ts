@@ -50,18 +50,18 @@ describe('hybrid', () => {
     expect(matches.flatMap(({ reasons }) => reasons).join()).toContain('matches the part "')
   })
 
-  it('trusts meaning in a short request, and words in a long one', async () => {
-    // Every text means the same as `near`, and somewhat the same as `worded`, the only one that contains the word.
-    const embed = (text: string): Float32Array =>
-      Float32Array.from(text.includes('worded') ? [0.6, 0.8] : [1, 0])
-    const toy: Embedder = { name: 'toy', dimensions: 2, embed: (texts) => texts.map(embed) }
-    const index = hybrid({ embedder: toy }).open()
-    index.update('a', [sampleListing('near', 'Something else'), sampleListing('worded', 'About a quince')])
-    const first = async (query: string): Promise<string | undefined> =>
-      (await rank(index, query)).matches[0]?.listing.name
-    const others = Array.from({ length: 15 }, (_, at) => 'xyz'.repeat(at + 1))
-    expect(await first('quince')).toBe('near')
-    expect(await first(`quince ${others.join(' ')}`)).toBe('worded')
+  it('prefers the tool with the words if the meanings are close, and otherwise the tool with the meaning', async () => {
+    // Every text means the same as `near`; `worded` is the only one that contains the word.
+    const first = async (likeness: number): Promise<string | undefined> => {
+      const worded = [likeness, Math.sqrt(1 - likeness ** 2)]
+      const embed = (text: string) => Float32Array.from(text.includes('worded') ? worded : [1, 0])
+      const toy: Embedder = { name: 'toy', dimensions: 2, embed: (texts) => texts.map(embed) }
+      const index = hybrid({ embedder: toy }).open()
+      index.update('a', [sampleListing('near', 'Something else'), sampleListing('worded', 'About a quince')])
+      return (await rank(index, 'quince')).matches[0]?.listing.name
+    }
+    expect(await first(0.8)).toBe('worded')
+    expect(await first(0.2)).toBe('near')
   })
 
   it('gives reasons for words and for meaning', async () => {
@@ -80,6 +80,40 @@ describe('hybrid', () => {
   it('says so when nothing matches', async () => {
     const { total, matches, unmatchedTerms } = await rank(open(), 'zzyzx qwrtplk')
     expect([total, matches.length, unmatchedTerms]).toEqual([0, 0, ['zzyzx', 'qwrtplk']])
+  })
+
+  it('finds nothing for gibberish, and shows no score of 0.00', async () => {
+    expect((await rank(open(), 'asdkjh qwe')).matches).toEqual([])
+    const { matches } = await rank(open(), 'send an email')
+    for (const { score } of matches) expect(score).toBeGreaterThanOrEqual(0.01)
+  })
+
+  it('counts a quoted value less than what the request does', async () => {
+    const index = open()
+    index.update('x', [sampleListing('mcp__zoo__about_giraffes', 'Tells about giraffes and lions', 'zoo')])
+    const [first] = (await rank(index, 'send an email with the text "giraffes and lions"')).matches
+    expect(first?.listing.ownName).toBe('send_email')
+  })
+
+  it('understands everyday phrases and other languages', async () => {
+    const index = open()
+    index.update('x', [sampleListing('mcp__web__search', 'Searches the public web', 'web')])
+    const first = async (query: string) => (await rank(index, query)).matches[0]
+    expect((await first('google the opening hours'))?.listing.ownName).toBe('search')
+    expect((await first('google the opening hours'))?.reasons.join()).toContain('"google" ("search") in name')
+    expect((await first('schicke eine Nachricht'))?.listing.ownName).toBe('send_email')
+  })
+
+  it('lifts what memory knows, also what no ranking put forward, and only what is accepted', async () => {
+    const memory = { lifts: () => [{ id: 'mcp__photos__resize_image', lift: 0.9 }] }
+    const query = parseQuery('create pull request')
+    const ranked = await open().rank(query, { limit: 5, accepts: acceptEvery, memory })
+    expect(ranked.matches[0]?.listing.ownName).toBe('resize_image')
+    expect(ranked.matches[0]?.reasons).toContain('served a similar request before')
+    expect(ranked.vector).toHaveLength(256)
+    const accepts = ({ ownName }: { ownName: string }) => ownName !== 'resize_image'
+    const { matches } = await open().rank(query, { limit: 5, accepts, memory })
+    expect(matches[0]?.listing.ownName).toBe('create_pull_request')
   })
 
   it('ignores hidden characters', async () => {
@@ -122,6 +156,34 @@ describe('hybrid, when its embedder fails', () => {
     ])
     expect(matches[0]?.score).toBe(1)
     expect(String(failure)).toContain(reason)
+  })
+
+  it('does not wait for an embedder that hangs, and tries again later', async () => {
+    const timers: (() => void)[] = []
+    const schedule = (_: number, fire: () => void) => {
+      timers.push(fire)
+      return () => {}
+    }
+    let calls = 0
+    const embed = (): Promise<never> => {
+      calls++
+      return new Promise(() => {})
+    }
+    const index = hybrid({ embedder: { name: 'hanging', dimensions: 2, embed }, schedule }).open()
+    index.update('a', [DELETE, SEND])
+    const search = rank(index, 'send message')
+    timers.shift()?.()
+    const { matches, failure } = await search
+    expect(matches[0]?.listing.name).toBe('send_message')
+    expect(String(failure)).toContain('did not respond within 10000 ms')
+    const callsBefore = calls
+    expect(String((await rank(index, 'send message')).failure)).toContain('did not respond')
+    expect(calls).toBe(callsBefore)
+    timers.shift()?.()
+    const later = rank(index, 'send message')
+    expect(calls).toBeGreaterThan(callsBefore)
+    timers.shift()?.()
+    await later
   })
 
   it('ranks by meaning again once the embedder is back', async () => {

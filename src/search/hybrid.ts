@@ -1,32 +1,19 @@
+import { ToolcribError } from '../errors.ts'
+import { type Schedule, scheduleInBackground } from '../time.ts'
 import type { Listing } from '../tool.ts'
-import { STOP_WORDS } from './lexical/text-words.ts'
-import { lexical } from './lexical.ts'
+import { type Candidate, CandidateFinder, type RequestVectors } from './hybrid/candidates.ts'
+import { NamedListings } from './hybrid/named-listings.ts'
+import { calibratedScores, fitOf } from './hybrid/ranker.ts'
+import { LexicalIndex, type WordScan } from './lexical.ts'
 import type { Query } from './query/query.ts'
-import { requestParts } from './query/request-parts.ts'
+import { type Request, readRequest } from './query/request.ts'
 import { isWordList } from './query/word-list.ts'
-import { acceptEvery, type Ranked, type Ranking, type RankOptions, type SearchIndex } from './searcher.ts'
+import type { Ranked, Ranking, RankOptions, SearchIndex, SearchMemory } from './searcher.ts'
 import { meaningReason } from './semantic.ts'
 import { compareNames } from './top-matches.ts'
-import { CheckedEmbedder, type Embedder, queryText } from './vectors/embedder.ts'
+import { CheckedEmbedder, type Embedder } from './vectors/embedder.ts'
 import type { ListingVectors } from './vectors/listing-vectors.ts'
 import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.ts'
-
-/**
- * The weight of words; meaning gets the rest. A long request has a vague vector, while its words stay exact. The
- * weight grows linearly between the two lengths, not counting stop words. Tuned on sets that the embedder was not
- * trained on (bench/recall.ts); recall is flat around these values.
- */
-const WORDS_WEIGHT = { short: 0.25, long: 0.5 }
-const SHORT_REQUEST = 4
-const LONG_REQUEST = 16
-
-/** The weight of the best-matching part of a request; the whole request gets the rest. */
-const PART_WEIGHT = 0.4
-
-/** Minimum candidates from each kind of ranking; more would only change the tail. */
-const WORD_CANDIDATES = 48
-const MEANING_CANDIDATES = 96
-const PART_CANDIDATES = 48
 
 /**
  * A listing that shares no word with the query must reach this share of the nearest listing's similarity, and the
@@ -34,19 +21,14 @@ const PART_CANDIDATES = 48
  */
 const NEAR_THE_NEAREST = 0.45
 
-/**
- * Words get full weight above this share of the nearest similarity: a tool's words may be chosen only to be found.
- */
-const WORDS_AGREE_FROM = 0.7
+/** How much more related the nearest listing must be if no listing contains any word of the request. */
+const WORDLESS = 1.6
 
 /** Factor for a listing that is a mere list of words. */
 const WORD_LIST_WEIGHT = 0.7
 
-/** The cosine of a certain match. The best tool for a request is seldom below it, an unrelated one seldom above. */
-const SURE_FROM = 0.6
-
-/** Below this confidence the best match is reported as weak. */
-const WEAK_BELOW = 0.3
+/** A tool that memory knows and no ranking put forward starts at the fit of the candidate in this place. */
+const REMEMBERED_PLACE = 20
 
 /** A term describes a tool if they are this many times as similar as texts that are merely related. */
 const MEANT_FROM = 1.8
@@ -54,236 +36,243 @@ const MEANT_FROM = 1.8
 /** Maximum terms to look up by meaning when the catalogue contains no such word. */
 const MAX_TERMS_BY_MEANING = 8
 
+/** How long a search waits for its embedder by default, and how long later searches do not wait after that. */
+const DEFAULT_TIMEOUT_MS = 10_000
+const REST_MS = 30_000
+
 export interface HybridOptions {
   readonly embedder: Embedder
+  /** How long a search waits for the embedder before it ranks by words alone. 10,000 by default. */
+  readonly timeoutMs?: number
+  /** What served similar requests before. None by default; a search may bring its own. */
+  readonly memory?: SearchMemory
+  readonly schedule?: Schedule
 }
 
 /**
  * Ranks by words and meaning together: exact terms and names through the lexical index, other wordings through
- * vectors. A request for several things is also ranked part by part, so that each part finds its tool. Scores range
- * from 0 to 1 and express confidence. If the embedder fails, it ranks by words alone and reports the reason in
- * `failure`.
+ * vectors. Each proposes candidates, and a small linear model trained on labelled requests orders them
+ * (hybrid/ranker.ts). A request for several things is also ranked part by part, so that each part finds its tool. A
+ * score of 0.7 means that seven of ten such matches are right.
+ *
+ * If the embedder fails or takes too long, it ranks by words alone and reports the reason in `failure`.
  */
-export function hybrid({ embedder }: HybridOptions): VectorSearcher {
-  const checked = new CheckedEmbedder(embedder)
-  return vectorSearcher('hybrid', checked, (vectors) => new HybridIndex(checked, vectors))
+export function hybrid(options: HybridOptions): VectorSearcher {
+  const embedder = new CheckedEmbedder(options.embedder)
+  return vectorSearcher('hybrid', embedder, (vectors) => new HybridIndex(embedder, vectors, options))
 }
 
-class HybridIndex implements SearchIndex {
+export class HybridIndex implements SearchIndex {
   readonly #embedder: CheckedEmbedder
   readonly #vectors: ListingVectors
-  readonly #relatedFrom: number
-  readonly #lexical = lexical().open()
+  readonly #options: Omit<HybridOptions, 'embedder'>
+  readonly #lexical = new LexicalIndex({ findsNumbers: true })
+  readonly #finder: CandidateFinder
   readonly #wordLists = new WeakSet<Listing>()
+  readonly #named = new NamedListings()
+  /** Set while searches do not wait for an embedder that took too long. */
+  #resting: unknown
 
-  constructor(embedder: CheckedEmbedder, vectors: ListingVectors) {
+  constructor(
+    embedder: CheckedEmbedder,
+    vectors: ListingVectors,
+    options: Omit<HybridOptions, 'embedder'> = {},
+  ) {
     this.#embedder = embedder
-    this.#relatedFrom = embedder.relatedFrom
     this.#vectors = vectors
+    this.#options = options
+    this.#finder = new CandidateFinder(this.#lexical, vectors)
   }
 
   update(source: string, listings: readonly Listing[]): void {
     this.#lexical.update(source, listings)
     this.#vectors.update(source, listings)
+    this.#named.update(source, listings)
     for (const listing of listings) if (isWordList(listing)) this.#wordLists.add(listing)
   }
 
   async rank(query: Query, options: RankOptions): Promise<Ranking> {
-    const parts = hasFilters(query) ? [] : requestParts(query.text)
-    const byWords = await this.#lexical.rank(query, pool(options, WORD_CANDIDATES))
-    const unknown = byWords.unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
-    const { vectors, failure } = await this.#embed([queryText(query), ...parts, ...unknown])
-    const nothing = new Float32Array(this.#embedder.dimensions)
-    const [whole = nothing, ...others] = vectors
-    const weightOf = failure === undefined ? wordsWeightOf : () => 1
-
-    const wholeView = this.#look(whole, weightOf(query.words), byWords, pool(options, MEANING_CANDIDATES))
-    const partViews: PartView[] = []
-    for (const [at, text] of parts.entries()) {
-      const words = text.split(/\s+/)
-      const partByWords = await this.#lexical.rank({ ...query, words }, pool(options, PART_CANDIDATES))
-      const vector = others[at] ?? nothing
-      const view = this.#look(vector, weightOf(words), partByWords, pool(options, PART_CANDIDATES))
-      partViews.push({ text, view })
+    const request = this.#read(query)
+    const scan = this.#lexical.scan(request.words, options.accepts)
+    const unmatchedTerms = scan.unmatchedWords()
+    const unknown = unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
+    const embedded = await this.#embed(request, unknown)
+    if ('failure' in embedded) {
+      const again = this.#lexical.scan(request.words, options.accepts)
+      return { ...rankByWords(again, options.limit), unmatchedTerms, failure: embedded.failure }
     }
-    const candidates = this.#judge(wholeView, partViews)
-    const best = candidates.sort(byFit).slice(0, options.limit)
-    const unmatchedTerms = byWords.unmatchedTerms.filter((_, at) => {
-      const vector = others[parts.length + at]
-      return vector === undefined || !this.#isMeant(vector, best)
-    })
-    const confidence = confidenceOf(best[0], query, this.#relatedFrom / 2)
+    const { vectors, terms } = embedded
+
+    const memory = options.memory ?? this.#options.memory
+    const lifts = memory === undefined ? [] : await memory.lifts(vectors.plain)
+    // The scoreboard may have served another search in the meantime, so the finder scans again.
+    const { candidates, scan: current } = this.#finder.find(request, vectors, options)
+    const fitting = this.#lifted(this.#judge(candidates, terms), lifts, options)
+    const scores = calibratedScores(fitting)
+    const shown = fitting.slice(0, options.limit)
+    const listed = shown.map(({ candidate }) => candidate)
+    const reasons = current.reasonsOf(listed)
     return {
-      total: Math.max(byWords.total, candidates.length),
-      matches: best.map((candidate, place) => toRanked(candidate, confidence, place)),
-      unmatchedTerms,
-      ...(failure === undefined ? {} : { failure }),
+      total: Math.max(current.total, fitting.length),
+      matches: shown.map((match, at) => toRanked(match, scores[at] ?? 0, reasons[at] ?? [])),
+      unmatchedTerms: unmatchedTerms.filter((_, at) => !this.#isMeant(terms[at], listed)),
+      confidence: scores[0] ?? 0,
+      vector: vectors.plain,
     }
   }
 
-  /** Embeds texts once all listings have vectors; returns no vectors if the embedder fails. */
-  async #embed(texts: readonly string[]): Promise<{ vectors: readonly Float32Array[]; failure?: unknown }> {
+  /** The candidates of a query with their features, for training; undefined if the embedder fails. */
+  async candidates(query: Query, options: RankOptions): Promise<readonly Candidate[] | undefined> {
+    const request = this.#read(query)
+    const embedded = await this.#embed(request, [])
+    return 'failure' in embedded
+      ? undefined
+      : this.#finder.find(request, embedded.vectors, options).candidates
+  }
+
+  #read(query: Query): Request {
+    return readRequest(query, (word) => this.#lexical.knows(word))
+  }
+
+  /** The vectors of a request and of single terms; a failure instead if the embedder fails or takes too long. */
+  async #embed(
+    { text, plainText, parts }: Request,
+    unknown: readonly string[],
+  ): Promise<Embedded | { readonly failure: unknown }> {
+    if (this.#resting !== undefined) return { failure: this.#resting }
+    const isPlain = plainText === text
+    const texts = [text, ...(isPlain ? [] : [plainText]), ...parts.map((part) => part.text), ...unknown]
     try {
-      const vectors = await this.#embedder.embed(texts)
-      await this.#vectors.ready()
-      return { vectors }
-    } catch (failure) {
-      return { vectors: [], failure: failure ?? new Error('the embedder failed') }
-    }
-  }
-
-  /**
-   * The candidates of words and meaning for one text. Each is scored relative to its best, so no common scale is
-   * needed.
-   */
-  #look(vector: Float32Array, wordsWeight: number, byWords: Ranking, { limit, accepts }: RankOptions): View {
-    const seen = new Map<Listing, Seen>()
-    const filter = accepts === acceptEvery ? undefined : accepts
-    let nearest = 0
-    for (const { listing, score, reasons } of byWords.matches) {
-      const similarity = this.#vectors.similarity(vector, listing)
-      nearest = Math.max(nearest, similarity)
-      seen.set(listing, { words: score, similarity, reasons })
-    }
-    const near = this.#vectors.nearest(vector, limit, filter)
-    for (const { similarity } of near) nearest = Math.max(nearest, similarity)
-    const from = nearest < this.#relatedFrom ? Number.POSITIVE_INFINITY : NEAR_THE_NEAREST * nearest
-    for (const { listing, similarity } of near)
-      if (similarity >= from && !seen.has(listing))
-        seen.set(listing, { words: 0, similarity, reasons: NO_REASONS })
-    return {
-      vector,
-      seen,
-      wordsUnit: wordsWeight / (byWords.matches[0]?.score ?? 1),
-      meaningUnit: (1 - wordsWeight) / Math.max(nearest, this.#relatedFrom),
-      agreesFrom: WORDS_AGREE_FROM * nearest,
-    }
-  }
-
-  /** All candidates, scored by the whole request and by the part they match best. */
-  #judge(whole: View, parts: readonly PartView[]): Candidate[] {
-    const listings = new Set(whole.seen.keys())
-    for (const { view } of parts) for (const listing of view.seen.keys()) listings.add(listing)
-    return Array.from(listings, (listing) => {
-      const seen = this.#see(listing, whole)
-      const wholeFit = this.#fit(listing, seen, whole)
-      if (parts.length === 0) return { listing, ...seen, fit: rounded(wholeFit), part: undefined }
-      let { reasons } = seen
-      let partFit = 0
-      let part: string | undefined
-      for (const { text, view } of parts) {
-        const seenHere = view.seen.get(listing)
-        if (seenHere === undefined) continue
-        const fit = this.#fit(listing, seenHere, view)
-        if (fit <= partFit) continue
-        partFit = fit
-        part = text
-        if (seen.reasons.length === 0) reasons = seenHere.reasons
+      const embedded = this.#embedder.embed(texts)
+      const ready = this.#vectors.ready()
+      const vectors =
+        embedded instanceof Promise || ready !== undefined
+          ? await this.#inTime(Promise.all([embedded, ready]).then(([all]) => all))
+          : embedded
+      const [whole, ...others] = vectors as [Float32Array, ...Float32Array[]]
+      const plain = isPlain ? whole : (others.shift() as Float32Array)
+      return {
+        vectors: { whole, plain, parts: others.slice(0, parts.length) },
+        terms: others.slice(parts.length),
       }
-      const fit = (1 - PART_WEIGHT) * wholeFit + PART_WEIGHT * partFit
-      return { listing, similarity: seen.similarity, reasons, fit: rounded(fit), part }
+    } catch (failure) {
+      return { failure: failure ?? new Error('the embedder failed') }
+    }
+  }
+
+  /** Rejects after the deadline. Searches in the next half minute do not wait, unless the late work is done before. */
+  #inTime<Value>(work: Promise<Value>): Promise<Value> {
+    const { timeoutMs = DEFAULT_TIMEOUT_MS, schedule = scheduleInBackground } = this.#options
+    return new Promise((resolve, reject) => {
+      const stop = schedule(timeoutMs, () => {
+        const failure = new ToolcribError(
+          'source-unavailable',
+          `the embedder "${this.#embedder.name}" did not respond within ${timeoutMs} ms`,
+        )
+        this.#resting = failure
+        const wake = () => {
+          this.#resting = undefined
+        }
+        work.then(wake, wake)
+        schedule(REST_MS, wake)
+        reject(failure)
+      })
+      work.then(resolve, reject).finally(stop)
     })
   }
 
-  #see(listing: Listing, { vector, seen }: View): Seen {
-    const known = seen.get(listing)
-    if (known !== undefined) return known
-    return { words: 0, similarity: this.#vectors.similarity(vector, listing), reasons: NO_REASONS }
+  /** The candidates worth considering, best first. */
+  #judge(candidates: readonly Candidate[], terms: readonly Float32Array[]): Fitting[] {
+    let nearest = 0
+    for (const { similarity } of candidates) nearest = Math.max(nearest, similarity)
+    // A request without a known word may be gibberish, which is always somewhat close to something.
+    const isKnown =
+      candidates.some(({ hasWords }) => hasWords) || terms.some((vector) => this.#isMeant(vector, candidates))
+    const relatedFrom = (isKnown ? 1 : WORDLESS) * this.#embedder.relatedFrom
+    const from = nearest < relatedFrom ? Number.POSITIVE_INFINITY : NEAR_THE_NEAREST * nearest
+    const fitting: Fitting[] = []
+    for (const candidate of candidates) {
+      const { features, similarity, hasWords, listing } = candidate
+      if (!hasWords && similarity < from) continue
+      const weight = this.#wordLists.has(listing) ? WORD_LIST_WEIGHT : 1
+      fitting.push({ candidate, fit: rounded(weight * fitOf(features)) })
+    }
+    return fitting.sort(byFit)
   }
 
-  #fit(listing: Listing, { words, similarity }: Seen, { wordsUnit, meaningUnit, agreesFrom }: View): number {
-    const meaning = Math.max(0, similarity)
-    const agreement = meaning < agreesFrom ? meaning / agreesFrom : 1
-    const fit = words * wordsUnit * agreement + meaning * meaningUnit
-    return this.#wordLists.has(listing) ? WORD_LIST_WEIGHT * fit : fit
+  /** Adds what memory knows: the only place where past use changes a fit. */
+  #lifted(
+    fitting: readonly Fitting[],
+    lifts: Awaited<ReturnType<SearchMemory['lifts']>>,
+    { accepts }: RankOptions,
+  ): readonly Fitting[] {
+    if (lifts.length === 0) return fitting
+    const byName = new Map(fitting.map((one) => [one.candidate.listing.name, one]))
+    const start = fitting[Math.min(REMEMBERED_PLACE, fitting.length) - 1]?.fit ?? 0
+    for (const { id, lift } of lifts) {
+      const known = byName.get(id)
+      const listing = known?.candidate.listing ?? this.#named.find(id)
+      if (listing === undefined || !accepts(listing)) continue
+      const candidate = known?.candidate ?? this.#finder.remembered(listing)
+      byName.set(id, { candidate, fit: rounded((known?.fit ?? start) + lift), isRemembered: true })
+    }
+    return [...byName.values()].sort(byFit)
   }
 
   /** Whether a term that no listing contains describes one of the matches. */
-  #isMeant(vector: Float32Array, best: readonly Candidate[]): boolean {
-    const from = MEANT_FROM * this.#relatedFrom
-    return best.some(({ listing }) => this.#vectors.similarity(vector, listing) >= from)
+  #isMeant(vector: Float32Array | undefined, candidates: readonly Candidate[]): boolean {
+    if (vector === undefined) return false
+    const from = MEANT_FROM * this.#embedder.relatedFrom
+    return candidates.some(({ listing }) => this.#vectors.similarity(vector, listing) >= from)
   }
 }
 
-/** One text, the whole request or a part of it, and its view of the listings. */
-interface View {
-  readonly vector: Float32Array
-  readonly seen: ReadonlyMap<Listing, Seen>
-  /** The value of the best match of each kind of ranking. */
-  readonly wordsUnit: number
-  readonly meaningUnit: number
-  readonly agreesFrom: number
+interface Embedded {
+  readonly vectors: RequestVectors
+  readonly terms: readonly Float32Array[]
 }
 
-interface PartView {
-  readonly text: string
-  readonly view: View
-}
-
-/** One view's data about a listing. */
-interface Seen {
-  readonly words: number
-  readonly similarity: number
-  readonly reasons: readonly string[]
-}
-
-interface Candidate {
-  readonly listing: Listing
-  /** Similarity to the whole request. */
-  readonly similarity: number
-  readonly reasons: readonly string[]
+interface Fitting {
+  readonly candidate: Candidate
+  /** 0 to about 1. */
   readonly fit: number
-  /** The best-matching part of the request, if it has several. */
-  readonly part: string | undefined
-}
-
-const NO_REASONS: readonly string[] = []
-
-function hasFilters({ required, excluded, servers, phrases }: Query): boolean {
-  return required.length + excluded.length + servers.length + phrases.length > 0
-}
-
-function pool({ limit, accepts }: RankOptions, count: number): RankOptions {
-  return { limit: Math.max(limit, count), accepts }
-}
-
-function wordsWeightOf(words: readonly string[]): number {
-  const length = (tellingWords(words) - SHORT_REQUEST) / (LONG_REQUEST - SHORT_REQUEST)
-  return WORDS_WEIGHT.short + (WORDS_WEIGHT.long - WORDS_WEIGHT.short) * Math.min(1, Math.max(0, length))
-}
-
-function tellingWords(words: readonly string[]): number {
-  let count = 0
-  for (const word of words) if (!STOP_WORDS.has(word.toLowerCase())) count++
-  return count
+  readonly isRemembered?: boolean
 }
 
 /** Rounds away tiny differences, so that names break near-ties. */
 function rounded(fit: number): number {
-  return Math.round(1_000 * Math.min(1, fit)) / 1_000
+  return Math.round(1_000 * fit) / 1_000
 }
 
-function byFit(a: Candidate, b: Candidate): number {
+function byFit(a: Fitting, b: Fitting): number {
   if (a.fit !== b.fit) return b.fit - a.fit
-  return b.listing.trust - a.listing.trust || compareNames(a.listing.name, b.listing.name)
-}
-
-/** Confidence in the best match, 0 to 1: it has the meaning of the request, or contains its words. */
-function confidenceOf(best: Candidate | undefined, { words }: Query, doubtfulAt: number): number {
-  if (best === undefined) return 0
-  const coverage = best.reasons.length / Math.max(1, tellingWords(words))
-  const meaning = (best.similarity - doubtfulAt) / (SURE_FROM - doubtfulAt)
-  return Math.min(1, Math.max(0, meaning, coverage))
+  const [one, other] = [a.candidate.listing, b.candidate.listing]
+  return other.trust - one.trust || compareNames(one.name, other.name)
 }
 
 function toRanked(
-  { listing, fit, similarity, reasons, part }: Candidate,
-  confidence: number,
-  place: number,
+  { candidate, fit, isRemembered }: Fitting,
+  score: number,
+  words: readonly string[],
 ): Ranked {
-  const told = [...reasons]
-  if (similarity > 0) told.push(meaningReason(similarity))
-  if (part !== undefined) told.push(`matches the part "${part}"`)
-  if (place === 0 && confidence < WEAK_BELOW) told.push('weak: no tool matches the request well')
-  return { listing, score: Math.round(10_000 * fit * confidence) / 10_000, reasons: told }
+  const reasons = [...words]
+  if (candidate.similarity > 0) reasons.push(meaningReason(candidate.similarity))
+  if (candidate.part !== undefined) reasons.push(`matches the part "${candidate.part}"`)
+  if (isRemembered) reasons.push('served a similar request before')
+  return { listing: candidate.listing, score, fit, reasons }
+}
+
+/** Without vectors, the score is the share of the query that the best match covers, times the share of its score. */
+function rankByWords(scan: WordScan, limit: number): Pick<Ranking, 'total' | 'matches'> {
+  const best = scan.best(limit)
+  const unit = (best[0]?.coverage ?? 0) / (best[0]?.score ?? 1)
+  const reasons = scan.reasonsOf(best)
+  return {
+    total: scan.total,
+    matches: best.map(({ listing, score }, at) => ({
+      listing,
+      score: Math.round(10_000 * score * unit) / 10_000,
+      reasons: reasons[at] ?? [],
+    })),
+  }
 }

@@ -1,18 +1,16 @@
 import { ToolcribError } from '../errors.ts'
 import type { Listing } from '../tool.ts'
 import { FIELDS, listingTerms } from './lexical/listing-terms.ts'
-import { type Form, Scoreboard, type Term } from './lexical/scoreboard.ts'
-import { eachWord, STOP_WORDS } from './lexical/text-words.ts'
-import { LISTING_SHIFT, MAX_LISTINGS, toPosting, Vocabulary } from './lexical/vocabulary.ts'
-import type { Query } from './query/query.ts'
+import { type QueryTerm, queryTerms, Scoreboard, type WeightedWord } from './lexical/scoreboard.ts'
 import {
-  acceptEvery,
-  type Ranked,
-  type Ranking,
-  type RankOptions,
-  type Searcher,
-  type SearchIndex,
-} from './searcher.ts'
+  LISTING_SHIFT,
+  MAX_LISTINGS,
+  type PostingLists,
+  toPosting,
+  Vocabulary,
+} from './lexical/vocabulary.ts'
+import type { Query } from './query/query.ts'
+import { acceptEvery, type Ranking, type RankOptions, type Searcher, type SearchIndex } from './searcher.ts'
 import { compareNames } from './top-matches.ts'
 
 /** The share of a listing's score that is proportional to how much of the query it covers. */
@@ -27,13 +25,29 @@ export function lexical(): Searcher {
   return { name: 'lexical', open: () => new LexicalIndex() }
 }
 
-class LexicalIndex implements SearchIndex {
+/** What words say about one listing. */
+export interface WordMatch {
+  readonly listing: Listing
+  readonly number: number
+  readonly score: number
+  /** The share of the query that the listing covers, weighted by rarity. */
+  readonly coverage: number
+}
+
+/** The index of `lexical`, which `hybrid` uses too. */
+export class LexicalIndex implements SearchIndex {
   readonly #vocabulary = new Vocabulary()
   readonly #board = new Scoreboard()
   /** By number. The numbers of removed listings are reused. */
   readonly #listings: (Listing | undefined)[] = []
   readonly #freeNumbers: number[] = []
   readonly #sources = new Map<string, readonly number[]>()
+  /** Only if asked for: it costs 50 bytes per listing. */
+  readonly #numbers: Map<Listing, number> | undefined
+
+  constructor({ findsNumbers = false }: { readonly findsNumbers?: boolean } = {}) {
+    this.#numbers = findsNumbers ? new Map() : undefined
+  }
 
   update(source: string, listings: readonly Listing[]): void {
     const wanted = new Set(listings)
@@ -50,22 +64,42 @@ class LexicalIndex implements SearchIndex {
   }
 
   rank(query: Query, { limit, accepts }: RankOptions): Ranking {
-    const { postings } = this.#vocabulary
-    const terms = queryTerms(query.words, this.#vocabulary, this.#listings.length - this.#freeNumbers.length)
-    this.#board.begin(this.#listings.length)
-    let wholeCover = 0
-    for (const term of terms) {
-      wholeCover += term.cover
-      this.#board.add(term, postings)
-    }
-    const total = accepts === acceptEvery ? this.#board.touchedCount : this.#refuse(accepts)
-    const best = this.#best(limit, wholeCover)
-    const isHeld = (term: QueryTerm): boolean => this.#board.isHeld(term, postings)
+    const scan = this.scan(
+      query.words.map((text) => ({ text, weight: 1 })),
+      accepts,
+    )
+    const best = scan.best(limit)
+    const reasons = scan.reasonsOf(best)
     return {
-      total,
-      matches: this.#explain(best, query.words, terms),
-      unmatchedTerms: unmatchedWords(query.words, terms, isHeld),
+      total: scan.total,
+      matches: best.map(({ listing, score }, at) => ({
+        listing,
+        score: Math.round(score * 1000) / 1000,
+        reasons: reasons[at] ?? [],
+      })),
+      unmatchedTerms: scan.unmatchedWords(),
     }
+  }
+
+  /** Scores all accepted listings by words. The result is valid until the next scan or update. */
+  scan(words: readonly WeightedWord[], accepts: RankOptions['accepts']): WordScan {
+    const { postings } = this.#vocabulary
+    const terms = queryTerms(words, this.#vocabulary, this.#listings.length - this.#freeNumbers.length)
+    const board = this.#board
+    board.begin(this.#listings.length)
+    for (const term of terms) board.add(term, postings)
+    if (accepts !== acceptEvery) this.#refuse(accepts)
+    return new WordScan({ words, terms, board, postings, listings: this.#listings })
+  }
+
+  /** The number of a listing in a scan. Needs `findsNumbers`. */
+  numberOf(listing: Listing): number | undefined {
+    return this.#numbers?.get(listing)
+  }
+
+  /** Whether any listing contains the word or one with the same stem. */
+  knows(word: string): boolean {
+    return this.#vocabulary.findStem(word) !== undefined
   }
 
   #add(listing: Listing): number {
@@ -77,6 +111,7 @@ class LexicalIndex implements SearchIndex {
       )
     }
     this.#listings[number] = listing
+    this.#numbers?.set(listing, number)
     const vocabulary = this.#vocabulary
     const stems = new Set<number>()
     for (const [word, { frequency, fields }] of listingTerms(listing)) {
@@ -103,11 +138,12 @@ class LexicalIndex implements SearchIndex {
     for (const stem of stems) vocabulary.countListing(stem, -1)
     for (const word of emptied) vocabulary.forget(word)
     this.#listings[number] = undefined
+    if (this.#numbers?.get(listing) === number) this.#numbers.delete(listing)
     this.#freeNumbers.push(number)
   }
 
-  /** Removes rejected listings from the scoreboard; returns how many are left. */
-  #refuse(accepts: RankOptions['accepts']): number {
+  /** Removes rejected listings from the scoreboard. */
+  #refuse(accepts: RankOptions['accepts']): void {
     const board = this.#board
     let kept = 0
     for (let at = 0; at < board.touchedCount; at++) {
@@ -117,47 +153,98 @@ class LexicalIndex implements SearchIndex {
       else board.refuse(number)
     }
     board.touchedCount = kept
-    return kept
+  }
+}
+
+interface ScanParts {
+  readonly words: readonly WeightedWord[]
+  readonly terms: readonly QueryTerm[]
+  readonly board: Scoreboard
+  readonly postings: PostingLists
+  readonly listings: readonly (Listing | undefined)[]
+}
+
+/** The scores of one query. */
+export class WordScan {
+  /** How many listings contain a word of the query. */
+  readonly total: number
+  readonly #scanned: ScanParts
+  readonly #wholeCover: number
+
+  constructor(scanned: ScanParts) {
+    this.#scanned = scanned
+    this.total = scanned.board.touchedCount
+    this.#wholeCover = scanned.terms.reduce((sum, { cover }) => sum + cover, 0)
   }
 
-  #best(limit: number, wholeCover: number): Best[] {
-    const { scores, covers, touched, touchedCount } = this.#board
-    const best: Best[] = []
+  /** The listings with the highest scores, best first; ties by trust, then by name. */
+  best(limit: number): WordMatch[] {
+    const { board, listings } = this.#scanned
+    const { touched, touchedCount } = board
+    const best: WordMatch[] = []
     let leastScore = 0
     for (let at = 0; at < touchedCount; at++) {
       const number = touched[at] as number
-      const coverage = (covers[number] as number) / wholeCover
-      const score = (scores[number] as number) * (1 - COVERAGE + COVERAGE * coverage)
+      const score = this.score(number)
       if (score < leastScore) continue
-      const listing = this.#listings[number]
+      const listing = listings[number]
       if (listing === undefined) continue
-      insert(best, { listing, number, score }, limit)
+      insert(best, { listing, number, score, coverage: this.coverage(number) }, limit)
       if (best.length === limit) leastScore = best[limit - 1]?.score ?? 0
     }
     return best
   }
 
-  #explain(best: readonly Best[], words: readonly string[], terms: readonly QueryTerm[]): Ranked[] {
-    const numbers = best.map(({ number }) => number)
-    const fields = this.#board.fieldsOf(terms, numbers, this.#vocabulary.postings)
-    return best.map(({ listing, score }, place) => {
+  /** The score of a listing; 0 if it contains no word of the query. */
+  score(number: number): number {
+    const { board } = this.#scanned
+    if (!board.isTouched(number)) return 0
+    return (board.scores[number] as number) * (1 - COVERAGE + COVERAGE * this.coverage(number))
+  }
+
+  coverage(number: number): number {
+    const { board } = this.#scanned
+    return board.isTouched(number) ? (board.covers[number] as number) / this.#wholeCover : 0
+  }
+
+  /** For each match, the words it contains and in which fields. */
+  reasonsOf(matches: readonly { readonly number: number }[]): string[][] {
+    const { board, terms, postings, words } = this.#scanned
+    const fields = board.fieldsOf(
+      terms,
+      matches.map(({ number }) => number),
+      postings,
+    )
+    return matches.map((_, place) => {
       const reasons: string[] = []
       for (let at = 0; at < terms.length; at++) {
         const held = fields[at]?.[place] ?? 0
-        if (held > 0) reasons.push(`"${words[terms[at]?.written[0] ?? 0]}" in ${FIELD_LABELS[held]}`)
+        if (held > 0) reasons.push(`${quoted(words[terms[at]?.written[0] ?? 0])} in ${FIELD_LABELS[held]}`)
       }
-      return { listing, score: Math.round(score * 1000) / 1000, reasons }
+      return reasons
     })
+  }
+
+  /** Words that no accepted listing contains, as written. */
+  unmatchedWords(): string[] {
+    const { board, terms, postings, words } = this.#scanned
+    const held = terms.filter((term) => board.isHeld(term, postings))
+    if (held.length === terms.length) return []
+    const matched = new Set(held.flatMap((term) => term.written))
+    const read = new Set(terms.flatMap((term) => term.written))
+    const unmatched = words.filter((_, place) => read.has(place) && !matched.has(place))
+    return [
+      ...new Set(unmatched.filter(({ isAdded }) => !isAdded).map(({ text, written }) => written ?? text)),
+    ]
   }
 }
 
-interface Best {
-  readonly listing: Listing
-  readonly number: number
-  readonly score: number
+function quoted(word: WeightedWord | undefined): string {
+  if (word?.written === undefined) return `"${word?.text}"`
+  return `"${word.written}" ("${word.text}")`
 }
 
-function insert(best: Best[], match: Best, limit: number): void {
+function insert(best: WordMatch[], match: WordMatch, limit: number): void {
   let low = 0
   let high = best.length
   while (low < high) {
@@ -170,23 +257,10 @@ function insert(best: Best[], match: Best, limit: number): void {
   if (best.length > limit) best.pop()
 }
 
-function isBefore(a: Best, b: Best | undefined): boolean {
+function isBefore(a: WordMatch, b: WordMatch | undefined): boolean {
   if (b === undefined || a.score !== b.score) return b === undefined || a.score > b.score
   if (a.listing.trust !== b.listing.trust) return a.listing.trust > b.listing.trust
   return compareNames(a.listing.name, b.listing.name) < 0
-}
-
-/** Words that match nothing, as written. */
-function unmatchedWords(
-  words: readonly string[],
-  terms: readonly QueryTerm[],
-  isHeld: (term: QueryTerm) => boolean,
-): string[] {
-  const held = terms.filter(isHeld)
-  if (held.length === terms.length) return []
-  const matched = new Set(held.flatMap((term) => term.written))
-  const read = new Set(terms.flatMap((term) => term.written))
-  return [...new Set(words.filter((_, place) => read.has(place) && !matched.has(place)))]
 }
 
 /** Field names for reasons, indexed by field bits. */
@@ -195,77 +269,3 @@ const FIELD_LABELS: readonly string[] = Array.from({ length: 1 << FIELDS.length 
     .map(({ label }) => label)
     .join(', '),
 )
-
-/** Maximum words read of a query; later words of a very long text make no difference. */
-const MAX_WORDS = 256
-
-/** The bonus for the exact word of the query: `listing` and `list` share a stem but often not a meaning. */
-const SAME_WORD = 0.5
-
-/**
- * The gain of a repeated word: more than one occurrence, but far from twice, since long requests repeat their
- * subject.
- */
-const REPEATED = 0.5
-
-/** A term of the query and the positions of its words. */
-export interface QueryTerm extends Term {
-  readonly written: readonly number[]
-}
-
-/** Converts written words to index terms; stop words count only if there is nothing else. */
-export function queryTerms(words: readonly string[], vocabulary: Vocabulary, listings: number): QueryTerm[] {
-  const terms = readTerms(words, vocabulary, listings, (word) => !STOP_WORDS.has(word))
-  return terms.length > 0 ? terms : readTerms(words, vocabulary, listings, () => true)
-}
-
-function readTerms(
-  words: readonly string[],
-  vocabulary: Vocabulary,
-  listings: number,
-  isRead: (word: string) => boolean,
-): QueryTerm[] {
-  const drafts = new Map<number | string, Draft>()
-  const count = Math.min(words.length, MAX_WORDS)
-  for (let place = 0; place < count; place++) {
-    eachWord(words[place] ?? '', (word) => {
-      if (!isRead(word)) return true
-      const stem = vocabulary.findStem(word)
-      const draft = drafts.get(stem ?? word)
-      if (draft === undefined) drafts.set(stem ?? word, { stem, words: [word], written: [place] })
-      else {
-        draft.words.push(word)
-        draft.written.push(place)
-      }
-      return true
-    })
-  }
-  const terms: QueryTerm[] = []
-  for (const draft of drafts.values()) terms.push(toTerm(draft, vocabulary, listings))
-  return terms
-}
-
-/** The query's words that share a stem; no stem if the index contains none of them. */
-interface Draft {
-  readonly stem: number | undefined
-  readonly words: string[]
-  readonly written: number[]
-}
-
-function toTerm({ stem, words, written }: Draft, vocabulary: Vocabulary, listings: number): QueryTerm {
-  if (stem === undefined) return { weight: 0, cover: rarity(0, listings), forms: [], written }
-  const cover = rarity(vocabulary.listingsWith(stem), listings)
-  const emphasis = 1 + REPEATED * Math.log(words.length)
-  const forms: Form[] = []
-  for (let list = vocabulary.firstForm(stem); list !== undefined; list = vocabulary.nextForm(list)) {
-    const isAsked = words.some((word) => vocabulary.find(word) === list)
-    const held = vocabulary.postings.lengths[list] ?? 0
-    forms.push({ list, weight: isAsked ? SAME_WORD * emphasis * rarity(held, listings) : 0 })
-  }
-  return { weight: emphasis * cover, cover, forms, written }
-}
-
-/** Inverse document frequency of a word that `held` of `all` listings contain. */
-function rarity(held: number, all: number): number {
-  return Math.log(1 + (all - held + 0.5) / (held + 0.5))
-}

@@ -3,7 +3,7 @@ import type { Listing, ToolSource } from '../tool.ts'
 import type { CloneFolding } from './clones.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import type { Accepts, Query } from './query/query.ts'
-import type { Ranked, Ranking, SearchIndex } from './searcher.ts'
+import type { Ranked, Ranking, SearchIndex, SearchMemory } from './searcher.ts'
 
 /**
  * Extra matches to rank beyond the limit, to replace folded and unready ones: ranking again is far more expensive.
@@ -29,6 +29,7 @@ export interface RankedSearchOptions {
   readonly accepts: Accepts
   /** Whether a listing can be used now; called only for listings about to be returned. */
   readonly isReady: Accepts
+  readonly memory: SearchMemory | undefined
   /** `fit`: the first places are shared between sources, and no exact name scores below a later match. */
   readonly order: 'fit' | 'fixed'
 }
@@ -41,6 +42,10 @@ export interface RankedMatches {
   readonly unmatchedTerms: readonly string[]
   /** Why the searcher did only part of its work, if so. */
   readonly failure?: unknown
+  /** The probability that the first match is right, if the searcher knows it. */
+  readonly confidence?: number
+  /** The vector of the request without its values, if the searcher has one. */
+  readonly vector?: Float32Array
 }
 
 /** Ranks one query: exact names first, clones folded, the first places shared between sources. */
@@ -55,10 +60,10 @@ export class RankedSearch {
 
   /** The first `count` matches. */
   async first(count: number): Promise<RankedMatches> {
-    const { query, index, accepts } = this.#options
+    const { exact } = this.#options
     for (let limit = count + SPARE_MATCHES; ; limit *= 4) {
-      const ranking = await index.rank(query, { limit, accepts })
-      const candidates = this.#withExactFirst(ranking.matches)
+      const ranking = await this.#rank(limit, this.#options.accepts)
+      const candidates = this.#withExactFirst(ranking.matches, ranking)
       const { kept, dropped } = this.#pick(candidates, count)
       const isWhole = ranking.matches.length < limit
       if (kept.length < count && !isWhole) continue
@@ -67,8 +72,15 @@ export class RankedSearch {
         matches: (await this.#shared(kept, ranking)).slice(0, count),
         unmatchedTerms: ranking.unmatchedTerms.filter((term) => !this.#isPartOfExact(term)),
         ...(ranking.failure === undefined ? {} : { failure: ranking.failure }),
+        ...(ranking.confidence === undefined ? {} : { confidence: exact.size > 0 ? 1 : ranking.confidence }),
+        ...(ranking.vector === undefined ? {} : { vector: ranking.vector }),
       }
     }
+  }
+
+  #rank(limit: number, accepts: Accepts): Ranking | Promise<Ranking> {
+    const { query, index, memory } = this.#options
+    return index.rank(query, memory === undefined ? { limit, accepts } : { limit, accepts, memory })
   }
 
   /** Shares the first places if a source has more than its share. */
@@ -77,7 +89,7 @@ export class RankedSearch {
     if (order === 'fixed' || sources.size === 1) return kept
     const crowding = this.#places.crowding(kept)
     if (crowding.size === 0) return kept
-    const candidates = this.#withExactFirst(ranking.matches.slice(0, SHARED_MATCHES))
+    const candidates = this.#withExactFirst(ranking.matches.slice(0, SHARED_MATCHES), ranking)
     const pool = this.#pick(candidates, SHARED_MATCHES).kept
     const others = pool.filter(({ listing }) => !crowding.has(sourceKey(listing.source)))
     if (others.length < Math.min(kept.length, FIRST_PLACES) && ranking.matches.length >= SHARED_MATCHES)
@@ -92,11 +104,10 @@ export class RankedSearch {
    * stay comparable.
    */
   async #othersThan(crowding: ReadonlySet<string>, known: readonly Ranked[]): Promise<Ranked[]> {
-    const { query, index } = this.#options
     const kept = new Set(known.slice(0, FIRST_PLACES / 2).map(({ listing }) => listing))
     const accepts = (listing: Listing) =>
       (!crowding.has(sourceKey(listing.source)) || kept.has(listing)) && this.#options.accepts(listing)
-    const { matches } = await index.rank(query, { limit: SHARED_MATCHES, accepts })
+    const { matches } = await this.#rank(SHARED_MATCHES, accepts)
     const isKnown = new Set(known.map(({ listing }) => listing))
     const others = this.#pick(matches, SHARED_MATCHES).kept
     return others.filter(({ listing }) => !isKnown.has(listing))
@@ -138,10 +149,11 @@ export class RankedSearch {
     })
   }
 
-  #withExactFirst(matches: readonly Ranked[]): readonly Ranked[] {
+  #withExactFirst(matches: readonly Ranked[], { confidence }: Ranking): readonly Ranked[] {
     const { exact, order } = this.#options
     if (exact.size === 0) return matches
-    const best = matches[0]?.score ?? 1
+    // A name leaves no doubt. Scores without a scale only need to be as high as the best.
+    const best = confidence === undefined ? (matches[0]?.score ?? 1) : 1
     const byListing = new Map(matches.map((match) => [match.listing, match]))
     const first = [...exact].map((listing): Ranked => {
       const match = byListing.get(listing)
@@ -245,7 +257,7 @@ export class FirstPlaces {
     const isSmall = this.#sources.toolsOf(best.listing.source) <= SMALL_SOURCE
     if (!isApproved && isSmall) return false
     const from = isApproved ? APPROVED_FITS_FROM : FITS_FROM
-    return other.score > 0 && other.score >= from * best.score
+    return fitOf(other) > 0 && fitOf(other) >= from * fitOf(best)
   }
 
   #isLimited(listing: Listing): boolean {
@@ -254,6 +266,10 @@ export class FirstPlaces {
     const words = wordsOf(source.server).filter((word) => !GENERIC_WORDS.has(word))
     return words.length === 0 || !words.every((word) => this.#named.has(word))
   }
+}
+
+function fitOf({ fit, score }: Ranked): number {
+  return fit ?? score
 }
 
 /** How many places up to this one a limited source may have. */

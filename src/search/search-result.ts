@@ -25,6 +25,10 @@ export interface SearchResult {
   readonly missing?: readonly string[]
   /** Words that match no tool, as written, in order. */
   readonly unmatchedTerms?: readonly string[]
+  /** The probability that the first match is right, from searchers that know it. */
+  readonly confidence?: number
+  /** What to do when the first match probably is not right: one sentence or two for the top of an answer. */
+  readonly advice?: string
   /** Servers that are still connecting or have failed, so that a miss does not look final. */
   readonly servers?: readonly ServerStatus[]
 }
@@ -32,13 +36,16 @@ export interface SearchResult {
 /** A listing with its score and the reasons for it. */
 export interface SearchMatch {
   readonly name: string
+  /** From `hybrid`, the probability that it is right; from other searchers, a number without a scale. */
   readonly score: number
+  /** How well it matches, to compare it with the others of the same search; the score by default. */
+  readonly fit?: number
   readonly description: string
   readonly reasons: readonly string[]
 }
 
 /** The part of a match needed to compare it. */
-export type ScoredMatch = Pick<SearchMatch, 'name' | 'score'>
+export type ScoredMatch = Pick<SearchMatch, 'name' | 'score' | 'fit'>
 
 /** A match below this share of the best score matched only an incidental word. */
 const FAR_WEAKER = 0.1
@@ -52,6 +59,24 @@ export function isFarWeaker(
   match: ScoredMatch,
   { matches }: { readonly matches: readonly ScoredMatch[] },
 ): boolean {
-  const best = Math.max(...matches.map(({ score }) => score))
-  return match.score < FAR_WEAKER * best
+  const best = Math.max(...matches.map(fitOf))
+  return fitOf(match) < FAR_WEAKER * best
+}
+
+function fitOf({ fit, score }: ScoredMatch): number {
+  return fit ?? score
+}
+
+/** Below this probability, the first match is reported as a poor one. */
+const POOR_BELOW = 0.3
+
+/** Maximum words to name in an advice. */
+const MAX_WORDS = 5
+
+/** Says that no tool fits well, which words found nothing, and how to ask; undefined if the first match is good. */
+export function adviceFor({ confidence, matches, unmatchedTerms = [] }: SearchResult): string | undefined {
+  if (confidence === undefined || confidence >= POOR_BELOW || matches.length === 0) return undefined
+  const words = unmatchedTerms.slice(0, MAX_WORDS).map((word) => `"${word}"`)
+  const missing = words.length === 0 ? '' : ` Nothing was found for ${words.join(', ')}.`
+  return `No tool fits well.${missing} If none of these will do, ask again with what the tool should do and the service it belongs to, such as "create issue github".`
 }

@@ -35,6 +35,22 @@ export interface RankOptions {
    * this is `acceptEvery`.
    */
   accepts(listing: Listing): boolean
+  /** What served similar requests of this caller before; `hybrid` uses it. */
+  readonly memory?: SearchMemory
+}
+
+/** Knows which tools served similar requests before. */
+export interface SearchMemory {
+  /**
+   * Returns how much to lift tools, by their full names, on the scale of `Ranked.fit`. The vector is that of the
+   * request without its values (quotations, paths, numbers), as in `Ranking.vector`.
+   */
+  lifts(vector: Float32Array): readonly Lift[] | PromiseLike<readonly Lift[]>
+}
+
+export interface Lift {
+  readonly id: string
+  readonly lift: number
 }
 
 /** Accepts every listing. */
@@ -50,11 +66,17 @@ export interface Ranking {
   readonly unmatchedTerms: readonly string[]
   /** Why part of the work failed, if so. The matches come from the rest. */
   readonly failure?: unknown
+  /** The probability that the first match is right, from searchers that know it. */
+  readonly confidence?: number
+  /** The vector of the request without its values, from searchers that have one. */
+  readonly vector?: Float32Array
 }
 
 /** A listing with its score and human-readable reasons. */
 export interface Ranked {
   readonly listing: Listing
   readonly score: number
+  /** How well it matches, to compare it with the others of the same search; the score by default. */
+  readonly fit?: number
   readonly reasons: readonly string[]
 }

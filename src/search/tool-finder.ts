@@ -12,7 +12,7 @@ import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import { CatalogueSearch } from './catalogue-search.ts'
 import { lexical } from './lexical.ts'
-import type { SearchOptions, SearchResult } from './search-result.ts'
+import { adviceFor, type SearchOptions, type SearchResult } from './search-result.ts'
 import { acceptEvery, type Searcher } from './searcher.ts'
 import { SEARCHERS, type SearcherName } from './searchers.ts'
 
@@ -101,7 +101,13 @@ export class ToolFinder {
   async rank({ query, searcher, audience, ...options }: FindRequest): Promise<SearchResult> {
     const snapshot = this.#options.catalogue.snapshot()
     this.#sync(snapshot)
-    const { ranked, failure, ...found } = await this.#search.search(query, {
+    // The vector is for memory; a result is sent to models and printed.
+    const {
+      ranked,
+      failure,
+      vector: _,
+      ...found
+    } = await this.#search.search(query, {
       ...(options.server === undefined ? {} : { server: options.server }),
       limit: clamp(options.limit, { min: 1, max: 100, otherwise: this.#options.searchLimit }),
       offset: clamp(options.offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
@@ -120,13 +126,15 @@ export class ToolFinder {
       } as const
       this.#options.emit(options.sessionId === undefined ? event : { ...event, sessionId: options.sessionId })
     }
-    const matches = ranked.map(({ listing: { name, description }, score, reasons }) => ({
+    const matches = ranked.map(({ listing: { name, description }, score, fit, reasons }) => ({
       name,
       score,
       description,
       reasons,
+      ...(fit === undefined ? {} : { fit }),
     }))
-    return { ...found, matches }
+    const advice = adviceFor({ ...found, matches })
+    return { ...found, matches, ...(advice === undefined ? {} : { advice }) }
   }
 
   /** Waits briefly for servers that are connecting; returns those that still are, and those that failed. */

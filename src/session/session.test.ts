@@ -367,3 +367,18 @@ describe('a session that another process changes', () => {
     expect(one.currentTurn().view.deferred.size).toBe(3)
   })
 })
+
+describe('what waits behind the search', () => {
+  it('is what is neither active nor preloaded', async () => {
+    const session = await house().openSession()
+    const waiting = () => session.deferred().map(({ name }) => name)
+    expect(waiting()).toEqual(NAMES)
+    expect(await session.preload(['mcp__s__a', 'own', 'nothing'])).toEqual({
+      activated: ['own', 'mcp__s__a'],
+      evicted: [],
+      missing: ['nothing'],
+    })
+    await session.activate(['mcp__s__c'])
+    expect(waiting()).toEqual(['mcp__s__b'])
+  })
+})

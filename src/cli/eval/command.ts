@@ -14,12 +14,16 @@ export function evalCommand(terminal: Terminal): Command {
     .requiredOption('--queries <file>', 'lines of { id, query, relevant: [ids] }')
     .option(
       '--distractors <file>',
-      'additional tools, to make it harder; those with the name of a relevant tool are left out',
+      'additional tools, to make it harder; those with the name of a relevant tool, and copies of a tool, are left out',
     )
     .addOption(
       new Option('--searcher <name>', 'lexical, weighted, regex, semantic, hybrid or all').default('hybrid'),
     )
     .option('--compare <a,b>', 'compare two searchers, query by query')
+    .option(
+      '--history <file>',
+      'lines of { query, called: [ids] }: past use to replay first, to see what memory of it gives',
+    )
     .option('--misses <file>', 'write the queries whose tools are not all in the top five, as JSON lines')
   return withRefreshFlag(withServerFlags(command))
     .addHelpText('after', () => terminal.help(HELP))

@@ -1,7 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { lexical, weighted } from 'toolcrib'
+import { hybrid, lexical, weighted } from 'toolcrib'
+import { staticEmbedder } from 'toolcrib/embedders'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { fakeTerminal } from '../fake-terminal.fixture.ts'
 import { evalCommand } from './command.ts'
@@ -35,6 +36,45 @@ const TOOLS = [
 ]
 
 describe('evaluate', () => {
+  it('leaves out distractors that repeat a tool, case and spaces aside', async () => {
+    const report = await evaluate({
+      searcher: 'lexical',
+      tools: await file('t.jsonl', TOOLS),
+      queries: await file('q.jsonl', [{ id: '1', query: 'electronic letter', relevant: ['c'] }]),
+      distractors: await file('d.jsonl', [
+        { id: 'x', name: 'Forecast', description: 'weather of the  coming days' },
+        { id: 'y', name: 'Forecast', description: 'Weather of the past' },
+      ]),
+    })
+    expect(report.tools).toBe(4)
+  })
+
+  it('reports strict recall, and recall that takes a clone for the tool', async () => {
+    const twin = { id: 'd', server: 'air', name: 'forecast', description: 'weather of the coming days' }
+    const report = await evaluate({
+      searcher: 'weighted',
+      tools: await file('t.jsonl', [...TOOLS, twin]),
+      queries: await file('q.jsonl', [{ id: '1', query: 'weather', relevant: ['a'] }]),
+    })
+    expect(report.cloneAwareRecall['1']).toBe(1)
+    expect(report.recall['1']).toBeLessThanOrEqual(report.cloneAwareRecall['1'])
+  })
+
+  it('tells how reliable the scores of hybrid are, and what past use gives', async () => {
+    const labelled = await loadCase({
+      tools: await file('t.jsonl', TOOLS),
+      queries: await file('q.jsonl', [{ id: '1', query: 'what are the surfers doing', relevant: ['c'] }]),
+    })
+    const searcher = () => hybrid({ embedder: staticEmbedder() })
+    const { report } = await measure(searcher(), labelled)
+    const history = [{ query: 'what are the surfers up to', called: ['c'] }]
+    const learned = await measure(searcher(), labelled, { history })
+    expect(learned.report.recall['1']).toBe(1)
+    expect(report.recall['1']).toBe(0)
+    const [bin] = learned.report.reliability ?? []
+    expect(bin?.matches).toBeGreaterThan(0)
+  })
+
   it('measures recall, nDCG and MRR by id, where names repeat', async () => {
     const report = await evaluate({
       searcher: 'lexical',

@@ -1,12 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { type JsonSchema, type Listing, ToolcribError } from 'toolcrib'
+import type { PastRequest } from './history.ts'
 
 export interface EvalFiles {
   /** A file of lines `{ id, server?, name, description, inputSchema }`, or such tools. */
   readonly tools: string | readonly EvalTool[]
   /** A file of lines `{ id, query, relevant: [ids] }`. */
   readonly queries: string
-  /** Additional tools, to make it harder. Those with the name of a relevant tool are left out. */
+  /**
+   * Additional tools, to make it harder. Those with the name of a relevant tool and those that repeat a tool of the
+   * catalogue are left out.
+   */
   readonly distractors?: string
 }
 
@@ -27,6 +31,17 @@ export interface EvalQuery {
 export interface EvalCase {
   readonly tools: readonly EvalTool[]
   readonly queries: readonly EvalQuery[]
+}
+
+/** Reads past use, lines of `{ query, called: [ids] }`; throws `config-invalid` for invalid content. */
+export async function loadHistory(file: string): Promise<PastRequest[]> {
+  return readLines(file, (line) => {
+    const { query, called } = objectOf(line)
+    if (typeof query !== 'string') throw new Error('a line of a history needs a "query", a string')
+    if (!Array.isArray(called) || !called.every((id): id is string => typeof id === 'string'))
+      throw new Error('a line of a history needs "called", a list of tool ids')
+    return { query, called }
+  })
 }
 
 /** Reads the files of a case; throws `config-invalid`, with file and line, for invalid content. */
@@ -50,7 +65,23 @@ export async function loadCase(options: EvalFiles): Promise<EvalCase> {
   if (options.distractors === undefined) return { tools, queries: labelled }
   const taken = new Set(labelled.flatMap(({ relevant }) => relevant.map((id) => ids.get(id)?.name)))
   const distractors = await readLines(options.distractors, toTool)
-  return { tools: [...tools, ...distractors.filter(({ name }) => !taken.has(name))], queries: labelled }
+  const others = distractors.filter(({ name }) => !taken.has(name))
+  return { tools: withDistractors(tools, others), queries: labelled }
+}
+
+/**
+ * Adds tools that are relevant to no query. One that repeats a tool of the catalogue (name and description, case and
+ * spaces aside) is left out: it would be as right as the original, and count as wrong.
+ */
+export function withDistractors(tools: readonly EvalTool[], distractors: readonly EvalTool[]): EvalTool[] {
+  const known = new Set(tools.map(cloneKey))
+  return [...tools, ...distractors.filter((tool) => !known.has(cloneKey(tool)))]
+}
+
+/** Equal for tools that differ only in case, spaces, server and parameters. */
+export function cloneKey({ name, description }: EvalTool): string {
+  const squeezed = (text: string) => text.toLowerCase().replace(/\s+/g, '')
+  return `${squeezed(name)}\n${squeezed(description)}`
 }
 
 async function readLines<Item>(file: string, toItem: (line: unknown) => Item): Promise<Item[]> {

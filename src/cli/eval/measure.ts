@@ -1,11 +1,15 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { CatalogueSearch, type Listing, type Searcher, ToolcribError } from 'toolcrib'
+import { type CatalogueFindings, CatalogueSearch, type Listing, type Searcher, ToolcribError } from 'toolcrib'
 import { confidenceInterval, type Interval, mean, rounded } from './figures.ts'
-import { type EvalCase, toGroups } from './load-case.ts'
+import { type PastRequest, PastUse } from './history.ts'
+import { cloneKey, type EvalCase, toGroups } from './load-case.ts'
+import { type Bin, reliabilityOf } from './reliability.ts'
 
 /** How many matches are evaluated. */
 const DEPTH = 10
+/** How many matches of a query are compared with their scores. */
+const JUDGED = 5
 /** Queries that run before timing starts, so that the figures show a warm process. */
 const WARM_UP = 200
 
@@ -19,10 +23,17 @@ export interface EvalReport {
   readonly queries: number
   /** Per number of matches considered: the share of the relevant tools among them, averaged over the queries. */
   readonly recall: Readonly<Record<Cutoff, number>>
+  /**
+   * The same, but a tool counts as found if another one with the same name and description was (case and spaces
+   * aside): it does the same, and a user would not mind.
+   */
+  readonly cloneAwareRecall: Readonly<Record<Cutoff, number>>
   /** The 95 % confidence interval of each recall. */
   readonly recallIntervals: Readonly<Record<Cutoff, Interval>>
   readonly ndcg10: number
   readonly mrr: number
+  /** For searchers whose scores are probabilities: how often matches with such a score are right. */
+  readonly reliability?: readonly Bin[]
   readonly p50Micros: number
   readonly p95Micros: number
   readonly indexMs: number
@@ -37,8 +48,15 @@ export interface QueryOutcome {
   /** The ids found, best first. */
   readonly found: readonly string[]
   readonly recall: Readonly<Record<Cutoff, number>>
+  readonly cloneAwareRecall: Readonly<Record<Cutoff, number>>
   readonly ndcg: number
   readonly reciprocalRank: number
+}
+
+export interface MeasureOptions {
+  readonly onProgress?: (done: number, total: number) => void
+  /** Past use to replay first; only `hybrid` learns from it. */
+  readonly history?: readonly PastRequest[]
 }
 
 export interface Measurement {
@@ -50,28 +68,39 @@ export interface Measurement {
 export async function measure(
   searcher: Searcher,
   { tools, queries }: EvalCase,
-  onProgress?: (done: number, total: number) => void,
+  { onProgress, history }: MeasureOptions = {},
 ): Promise<Measurement> {
   const idOf = new Map<Listing, string>()
   const groups = toGroups(tools, idOf)
   const catalogue = new CatalogueSearch(searcher)
+  const memory = history && new PastUse()
   const bytesBefore = heapBytes()
   const indexStart = performance.now()
   catalogue.sync(groups)
   // The index is built with the first search.
-  await find(catalogue, queries[0]?.query ?? 'anything')
+  await find(catalogue, queries[0]?.query ?? 'anything', memory)
   const indexMs = performance.now() - indexStart
   const indexBytes = Math.max(0, heapBytes() - bytesBefore)
 
-  for (const { query } of queries.slice(0, WARM_UP)) await find(catalogue, query)
+  if (memory) await replay(history, catalogue, idOf, memory)
+  for (const { query } of queries.slice(0, WARM_UP)) await find(catalogue, query, memory)
+  const cloneOf = new Map(tools.map((tool) => [tool.id, cloneKey(tool)]))
+  const judged: { score: number; isRight: boolean }[] = []
+  let isCalibrated = false
   const micros: number[] = []
   const outcomes: QueryOutcome[] = []
   for (const [done, { id, query, relevant }] of queries.entries()) {
     const start = performance.now()
-    const listings = await find(catalogue, query)
+    const { ranked, confidence } = await find(catalogue, query, memory)
     micros.push((performance.now() - start) * 1000)
-    const found = listings.map((listing) => idOf.get(listing) ?? '')
-    outcomes.push({ id, query, relevant, found, ...score(found, new Set(relevant)) })
+    const found = ranked.map(({ listing }) => idOf.get(listing) ?? '')
+    isCalibrated ||= confidence !== undefined
+    for (const [at, one] of ranked.slice(0, JUDGED).entries())
+      judged.push({ score: one.score, isRight: relevant.includes(found[at] ?? '') })
+    const keys = (ids: readonly string[]) => ids.map((one) => cloneOf.get(one) ?? one)
+    const cloneAware = score(keys(found), new Set(keys(relevant)))
+    const outcome = score(found, new Set(relevant))
+    outcomes.push({ id, query, relevant, found, ...outcome, cloneAwareRecall: cloneAware.recall })
     onProgress?.(done + 1, queries.length)
   }
   micros.sort((a, b) => a - b)
@@ -82,9 +111,11 @@ export async function measure(
     tools: tools.length,
     queries: queries.length,
     recall: byCutoff((cutoff) => mean(recalls(cutoff))),
+    cloneAwareRecall: byCutoff((cutoff) => mean(outcomes.map((one) => one.cloneAwareRecall[cutoff]))),
     recallIntervals: byCutoff((cutoff) => confidenceInterval(recalls(cutoff))),
     ndcg10: mean(outcomes.map(({ ndcg }) => ndcg)),
     mrr: mean(outcomes.map(({ reciprocalRank }) => reciprocalRank)),
+    ...(isCalibrated ? { reliability: reliabilityOf(judged) } : {}),
     p50Micros: rounded(micros[Math.floor(micros.length * 0.5)] ?? 0, 1),
     p95Micros: rounded(micros[Math.floor(micros.length * 0.95)] ?? 0, 1),
     indexMs: rounded(indexMs, 1),
@@ -93,13 +124,30 @@ export async function measure(
   return { report, outcomes }
 }
 
+/** Remembers which tools were called for which requests. */
+async function replay(
+  history: readonly PastRequest[],
+  catalogue: CatalogueSearch,
+  idOf: ReadonlyMap<Listing, string>,
+  memory: PastUse,
+): Promise<void> {
+  const names = new Map(Array.from(idOf, ([{ name }, id]) => [id, name]))
+  for (const { query, called } of history) {
+    const { vector } = await find(catalogue, query, undefined)
+    for (const id of called) if (vector !== undefined) memory.remember(vector, names.get(id) ?? id)
+  }
+}
+
 /** An invalid query finds nothing. */
-async function find(catalogue: CatalogueSearch, query: string): Promise<Listing[]> {
+async function find(
+  catalogue: CatalogueSearch,
+  query: string,
+  memory: PastUse | undefined,
+): Promise<Pick<CatalogueFindings, 'ranked' | 'confidence' | 'vector'>> {
   try {
-    const { ranked } = await catalogue.search(query, { limit: DEPTH })
-    return ranked.map(({ listing }) => listing)
+    return await catalogue.search(query, { limit: DEPTH, ...(memory === undefined ? {} : { memory }) })
   } catch (error) {
-    if (error instanceof ToolcribError) return []
+    if (error instanceof ToolcribError) return { ranked: [] }
     throw error
   }
 }
@@ -109,7 +157,8 @@ export function score(
   found: readonly string[],
   relevant: ReadonlySet<string>,
 ): Pick<QueryOutcome, 'recall' | 'ndcg' | 'reciprocalRank'> {
-  const hits = found.map((id) => relevant.has(id))
+  // A clone of a tool that was found counts once.
+  const hits = found.map((id, at) => relevant.has(id) && found.indexOf(id) === at)
   const gain = (rank: number): number => 1 / Math.log2(rank + 2)
   let gained = 0
   let ideal = 0

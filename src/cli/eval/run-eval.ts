@@ -8,7 +8,7 @@ import type { Terminal } from '../terminal.ts'
 import { columns, cut, plural } from '../text.ts'
 import { remembering, withRegistry } from '../with-registry.ts'
 import { type Comparison, compare } from './compare.ts'
-import { type EvalCase, type EvalFiles, type EvalTool, loadCase } from './load-case.ts'
+import { type EvalCase, type EvalFiles, type EvalTool, loadCase, loadHistory } from './load-case.ts'
 import { CUTOFFS, type EvalReport, type Measurement, measure } from './measure.ts'
 
 const SEARCHERS: Readonly<Record<string, () => Searcher>> = {
@@ -31,7 +31,8 @@ export async function evaluate({
   onProgress,
   ...files
 }: EvalOptions): Promise<EvalReport> {
-  return (await measure(searcherNamed(searcher), await loadCase(files), onProgress)).report
+  return (await measure(searcherNamed(searcher), await loadCase(files), onProgress ? { onProgress } : {}))
+    .report
 }
 
 export interface EvalFlags extends Omit<EvalFiles, 'tools'>, ServerFlags, RefreshFlags {
@@ -39,6 +40,8 @@ export interface EvalFlags extends Omit<EvalFiles, 'tools'>, ServerFlags, Refres
   readonly tools?: string
   readonly searcher: string
   readonly compare?: string
+  /** A file of past use, to replay first. */
+  readonly history?: string
   readonly misses?: string
 }
 
@@ -48,16 +51,25 @@ export async function runEval(terminal: Terminal, flags: EvalFlags): Promise<num
   const tools = flags.tools ?? (await configuredTools(terminal, flags))
   const labelled = await loadCase({ ...flags, tools })
   noteUnknownIds(terminal, labelled)
+  const history = flags.history === undefined ? {} : { history: await loadHistory(flags.history) }
   const measured: Measurement[] = []
   for (const searcher of searchers)
-    measured.push(await measure(searcher, labelled, progressOf(terminal, searcher.name)))
+    measured.push(
+      await measure(searcher, labelled, {
+        ...history,
+        onProgress: progressOf(terminal, searcher.name),
+      }),
+    )
   if (flags.misses !== undefined) await writeMisses(flags.misses, measured)
   const [first, second] = measured
   const reports = measured.map(({ report }) => report)
   if (flags.compare !== undefined && first && second)
     showComparison(terminal, compare(first, second), measured, flags)
   else if (flags.json) terminal.printJson(reports.length === 1 ? reports[0] : reports)
-  else terminal.print(table(reports))
+  else {
+    terminal.print(table(reports))
+    for (const report of reports) if (report.reliability) terminal.print(reliabilityTable(report))
+  }
   return 0
 }
 
@@ -135,6 +147,7 @@ function table(reports: readonly EvalReport[]): string {
     '',
     ...CUTOFFS.map((cutoff) => `recall@${cutoff}`),
     '95 % of @5',
+    '@5 with clones',
     'nDCG@10',
     'MRR',
     'p50',
@@ -145,6 +158,7 @@ function table(reports: readonly EvalReport[]): string {
     pc.bold(report.searcher),
     ...CUTOFFS.map((cutoff) => percent(report.recall[cutoff])),
     report.recallIntervals['5'].map((share) => (100 * share).toFixed(1)).join('–'),
+    percent(report.cloneAwareRecall['5']),
     percent(report.ndcg10),
     percent(report.mrr),
     `${report.p50Micros} µs`,
@@ -155,6 +169,19 @@ function table(reports: readonly EvalReport[]): string {
   const queries = one?.queries === 1 ? '1 query' : `${one?.queries} queries`
   const title = `${queries} over ${plural(one?.tools ?? 0, 'tool')}`
   return [pc.bold(title), ...columns([header, ...rows], { rightAligned })].join('\n')
+}
+
+/** How far scores can be trusted: of the matches with about this score, how many are right. */
+function reliabilityTable({ searcher, reliability = [] }: EvalReport): string {
+  const rows = reliability.map(({ from, to, matches, score, right }) => [
+    `${from.toFixed(1)}–${to.toFixed(1)}`,
+    String(matches),
+    percent(score),
+    percent(right),
+  ])
+  const title = pc.bold(`\nReliability of ${searcher}'s scores (first five matches)`)
+  const header = ['score', 'matches', 'mean score', 'right']
+  return [title, ...columns([header, ...rows], { rightAligned: [1, 2, 3] })].join('\n')
 }
 
 function showComparison(

@@ -7,17 +7,18 @@ import { anyText, flag, invalid, oneOf, text, writing } from './route.ts'
  */
 export const changeConfig = writing(
   {
-    kind: oneOf('pin', 'unpin', 'hide', 'show', 'disable', 'enable', 'add'),
+    kind: oneOf('pin', 'unpin', 'hide', 'show', 'hint', 'disable', 'enable', 'add'),
     server: text,
     tool: anyText,
+    hint: anyText,
     url: anyText,
     confirmed: flag,
     digest: anyText,
   },
-  async ({ config }, { kind, server, tool, url, confirmed, digest }) => {
+  async ({ config }, { kind, server, confirmed, digest, ...more }) => {
     if (!config)
       throw invalid('this gateway was opened without a config file, so nothing can be changed here')
-    const edit = toEdit(kind, server, { tool, url })
+    const edit = toEdit(kind, server, more)
     return confirmed ? config.write(edit, digest) : config.draft(edit)
   },
 )
@@ -25,12 +26,13 @@ export const changeConfig = writing(
 function toEdit(
   kind: ServerEdit['kind'],
   server: string,
-  { tool, url }: { tool: string; url: string },
+  { tool, hint, url }: { readonly tool: string; readonly hint: string; readonly url: string },
 ): ServerEdit {
   if (kind === 'enable' || kind === 'disable') return { kind, server }
   if (kind !== 'add') {
     if (tool === '') throw invalid('tool must be the name of a tool')
-    return { kind, server, tool }
+    if (hint.length > MAX_HINT) throw invalid(`a hint has at most ${MAX_HINT} characters`)
+    return kind === 'hint' ? { kind, server, tool, hint: hint.trim() } : { kind, server, tool }
   }
   const isWeb = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
   if (!isWeb) throw invalid('url must be an address such as https://example.com/mcp')
@@ -38,3 +40,5 @@ function toEdit(
     throw invalid('a name has letters, digits, - and _, such as "github"')
   return { kind, server, url }
 }
+
+const MAX_HINT = 500

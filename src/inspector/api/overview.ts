@@ -28,6 +28,7 @@ export const overview = reading({}, async (inspection) => {
   }
   const sessions = history.sessions.list()
   const turn = await turnCost(inspection)
+  const names = inspection.clientNames()
   return {
     now,
     today: activity.days[today] ?? NO_TOTALS,
@@ -36,7 +37,12 @@ export const overview = reading({}, async (inspection) => {
     hours: lastHours(activity.hours, now),
     days: lastDays(activity.days, now),
     clients: Object.entries(activity.clients)
-      .map(([id, totals]) => ({ id, isRemembered: sessions.some((each) => each.id === id), ...totals }))
+      .map(([id, totals]) => ({
+        id,
+        client: names.get(id) ?? null,
+        isRemembered: sessions.some((each) => each.id === id),
+        ...totals,
+      }))
       .sort((first, second) => second.saved - first.saved)
       .slice(0, 20),
     turn,

@@ -7,6 +7,7 @@ export const servers = reading({}, async (inspection) => {
   const rows = await book.rows()
   const found = (await config?.found())?.config
   const configured = found?.servers ?? {}
+  const disabled = (await config?.disabled()) ?? []
   const running = connected.status().map((status) => {
     const own = rows.filter(({ kind, source }) => kind === 'mcp' && source === status.server)
     const { lines, ...course } = serverLog.of(status.server)
@@ -22,7 +23,7 @@ export const servers = reading({}, async (inspection) => {
       step: status.state === 'failed' ? stepFor(status.reason, status.server) : null,
     }
   })
-  return { servers: running, canChange: config !== undefined, files: found?.files ?? [] }
+  return { servers: running, canChange: config !== undefined, disabled, files: found?.files ?? [] }
 })
 
 /** What happened to a server, line by line. */

@@ -1,7 +1,12 @@
 import { invalid, reading, text } from './route.ts'
 
 /** The conversations of this process, the latest first. */
-export const sessions = reading({}, ({ history }) => history.sessions.list())
+export const sessions = reading({}, (inspection) => {
+  const names = inspection.clientNames()
+  return inspection.history.sessions
+    .list()
+    .map((session) => ({ ...session, client: names.get(session.id) ?? null }))
+})
 
 /** One conversation, step by step. */
 export const session = reading({ id: text }, ({ history }, { id }) => {

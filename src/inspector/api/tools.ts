@@ -46,6 +46,9 @@ export const tool = reading(
         ? {
             isPinned: settings.pinned?.includes(row.ownName) === true,
             isHidden: settings.deny?.includes(row.ownName) === true,
+            hint: Object.hasOwn(settings.hints ?? {}, row.ownName)
+              ? (settings.hints?.[row.ownName] ?? '')
+              : '',
           }
         : null,
     }

@@ -18,6 +18,7 @@ import type { ConfigSource } from '../inspector-options.ts'
 /** A change of one server in the config. */
 export type ServerEdit = { readonly server: string } & (
   | { readonly kind: 'pin' | 'unpin' | 'hide' | 'show'; readonly tool: string }
+  | { readonly kind: 'hint'; readonly tool: string; readonly hint: string }
   | { readonly kind: 'disable' | 'enable' }
   | { readonly kind: 'add'; readonly url: string }
 )
@@ -52,6 +53,14 @@ export class LiveConfig {
     if (this.#found === undefined || at - this.#found.at > FRESH_MS)
       this.#found = { at, config: findConfig(this.#source.find).catch(() => this.#source.opened) }
     return this.#found.config
+  }
+
+  /** The servers that are in the files and disabled. */
+  async disabled(): Promise<readonly string[]> {
+    const { files } = (await this.found()).config
+    const opened = await Promise.all(files.map((file) => ServersFile.open(file).catch(() => undefined)))
+    const all = opened.flatMap((file) => [...(file?.servers() ?? [])])
+    return [...new Set(all.filter(([, { disabled }]) => disabled === true).map(([name]) => name))]
   }
 
   /** How the servers differ from what the lockfiles approve; undefined where no lockfile applies. */
@@ -119,7 +128,8 @@ export class LiveConfig {
       if (known)
         throw new ToolcribError('config-invalid', `there is a server "${server}"; choose another name`)
       file.add([[server, { url: edit.url }]])
-    } else if ('tool' in edit) {
+    } else if (edit.kind === 'hint') file.setHint(server, edit.tool, edit.hint)
+    else if ('tool' in edit) {
       const key = edit.kind === 'pin' || edit.kind === 'unpin' ? 'pinned' : 'deny'
       const { [key]: before = [] } = (await this.found()).config.servers[server] ?? {}
       const others = before.filter((name) => name !== edit.tool)

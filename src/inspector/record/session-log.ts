@@ -70,7 +70,7 @@ export class SessionLog {
   }
 }
 
-/** A short name for a session that says nothing about its id. */
+/** A short name for a session that says nothing about its id. Gateways name the sessions of their clients the same way. */
 export function aliasOf(sessionId: string): string {
   return createHash('sha256').update(sessionId).digest('hex').slice(0, 8)
 }

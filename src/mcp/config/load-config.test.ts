@@ -230,7 +230,7 @@ describe('loadConfig', () => {
     [
       '/project/toolcrib.toml',
       '[server.a]\ncommand = "x"\nwhatever = 5',
-      'known keys: allow, args, command, connect_timeout_ms, cwd, deny, disabled, enabled, env, headers, idle_ms, lazy, oauth, pinned, start, timeout_ms, trust, type, url',
+      'known keys: allow, args, command, connect_timeout_ms, cwd, deny, disabled, enabled, env, headers, hints, idle_ms, lazy, oauth, pinned, start, timeout_ms, trust, type, url',
     ],
     [
       '/project/toolcrib.toml',

@@ -47,6 +47,8 @@ export interface ServerConfig {
   readonly deny?: readonly string[]
   /** Tools that are always shown, by the server's own tool names. */
   readonly pinned?: readonly string[]
+  /** Phrases that searches match too, by the server's own tool names. */
+  readonly hints?: Readonly<Record<string, string>>
   /** A trusted server may pin its own tools, and its results are not marked as untrusted. */
   readonly trust?: boolean
   /** Disables the server, and the server of the same name in the user's config. */
@@ -72,6 +74,7 @@ const FIELDS = {
   allow: 'texts',
   deny: 'texts',
   pinned: 'texts',
+  hints: 'map',
   trust: 'flag',
   disabled: 'flag',
   enabled: 'flag',

@@ -203,9 +203,11 @@ export class ListedTools {
 
   #toCallable(tool: ServerTool): Tool {
     const { servers } = this.#context
-    const { name: server } = this.#state
+    const { name: server, config } = this.#state
+    const hint = Object.hasOwn(config.hints ?? {}, tool.name) ? config.hints?.[tool.name] : undefined
     return {
       ...definitionOf(tool),
+      ...(hint === undefined ? {} : { searchHint: hint }),
       execute: async (input: unknown, ctx: ToolContext) => {
         // Another config may have replaced this server in the meantime.
         const current = servers.get(server)

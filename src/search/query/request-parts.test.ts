@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { requestParts } from './request-parts.ts'
+import { requestParts } from './request.ts'
 
 describe('request parts', () => {
   it('are empty for a request for one thing', () => {

@@ -9,7 +9,9 @@ const MIN_WORDS = 20
 
 /** Sentences of any language contain short function words; a list of search terms does not. */
 const SHORT_WORD = 3
-const MIN_SHORT_WORDS = 0.1
+/** A sentence or two may have few of them by chance; a long text has not. */
+const MIN_SHORT_WORDS = { brief: 0.05, long: 0.1 }
+const LONG_TEXT = 50
 
 const MAX_CHARACTERS = 600
 
@@ -19,5 +21,6 @@ export function isWordList({ ownName, description }: Listing): boolean {
   const words = description.slice(0, MAX_CHARACTERS).match(/[a-z]+/gi) ?? []
   if (words.length < MIN_WORDS) return false
   const short = words.filter((word) => word.length <= SHORT_WORD).length
-  return short < MIN_SHORT_WORDS * words.length
+  const expected = words.length < LONG_TEXT ? MIN_SHORT_WORDS.brief : MIN_SHORT_WORDS.long
+  return short < expected * words.length
 }

@@ -120,7 +120,15 @@ export class StdioTransport implements GuardedTransport {
       throw new Error(this.#closedBecause)
     }
     this.guard.sent(message, options)
+    this.#writeTogether(stdin)
     if (!stdin.write(`${JSON.stringify(message)}\n`)) await this.#drain(stdin)
+  }
+
+  /** Messages of the same turn of the event loop reach the pipe in one write. */
+  #writeTogether(stdin: Writable): void {
+    if (stdin.writableCorked > 0) return
+    stdin.cork()
+    setImmediate(() => stdin.uncork())
   }
 
   /** Resolves once the server has read its input; concurrent writers share one wait. */

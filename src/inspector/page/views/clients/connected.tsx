@@ -1,5 +1,6 @@
 import type { Output } from '../../../api/routes.ts'
 import { ago, whole } from '../../format.ts'
+import { linkTo } from '../../router.ts'
 import { Badge } from '../../ui/badge.tsx'
 
 /** The clients that use the gateway, with what they did. */
@@ -23,7 +24,8 @@ export function Connected({ clients }: { readonly clients: Output<'clients'>['co
           {clients.map((client) => (
             <tr key={client.id}>
               <td>
-                {client.name ?? 'unnamed'} <span class="small muted">{client.version}</span>
+                <a href={linkTo('sessions', client.session)}>{client.name ?? 'unnamed'}</a>{' '}
+                <span class="small muted">{client.version}</span>
               </td>
               <td>{client.token}</td>
               <td>{client.profile ?? '–'}</td>

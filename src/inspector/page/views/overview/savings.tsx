@@ -15,7 +15,7 @@ export function Savings({ data: { today, total, since } }: { readonly data: Over
         />
         <Figure
           value={short(total.saved)}
-          name={`tokens saved since ${since}`}
+          name={`tokens saved since ${dayOf(since)}`}
           note={`${money(costOf(total.saved))} in ${whole(total.turns)} turns`}
         />
         <Figure
@@ -87,4 +87,9 @@ function PriceChoice() {
       <span>Estimates: uncached input, counted for each turn that Toolcrib saw.</span>
     </div>
   )
+}
+
+/** 16 Nov */
+function dayOf(iso: string): string {
+  return new Date(`${iso}T12:00:00Z`).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
 }

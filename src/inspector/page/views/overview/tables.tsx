@@ -36,7 +36,7 @@ export function ServerTable({ data: { servers } }: { readonly data: OverviewData
 /** What each client saved. */
 export function ClientTable({ data: { clients } }: { readonly data: OverviewData }) {
   return (
-    <Card title="By conversation" aside={<a href={linkTo('sessions')}>Sessions</a>}>
+    <Card title="By client and conversation" aside={<a href={linkTo('sessions')}>Sessions</a>}>
       <div class="scroll-x">
         <table>
           <thead>
@@ -50,24 +50,24 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
             </tr>
           </thead>
           <tbody>
-            {clients.slice(0, 8).map(({ id, isRemembered, turns, searches, calls, errors, saved }) => (
-              <tr key={id}>
-                <td>
-                  {isRemembered ? (
-                    <a class="mono" href={linkTo('sessions', id)}>
-                      {id}
-                    </a>
-                  ) : (
-                    <span class="mono muted">{id}</span>
-                  )}
-                </td>
-                <td class="number">{whole(turns)}</td>
-                <td class="number">{whole(searches)}</td>
-                <td class="number">{whole(calls)}</td>
-                <td class="number">{whole(errors)}</td>
-                <td class="number">{short(saved)}</td>
-              </tr>
-            ))}
+            {clients
+              .slice(0, 8)
+              .map(({ id, client, isRemembered, turns, searches, calls, errors, saved }) => (
+                <tr key={id}>
+                  <td>
+                    {isRemembered ? (
+                      <a href={linkTo('sessions', id)}>{client ?? <code>{id}</code>}</a>
+                    ) : (
+                      <span class="mono muted">{id}</span>
+                    )}
+                  </td>
+                  <td class="number">{whole(turns)}</td>
+                  <td class="number">{whole(searches)}</td>
+                  <td class="number">{whole(calls)}</td>
+                  <td class="number">{whole(errors)}</td>
+                  <td class="number">{short(saved)}</td>
+                </tr>
+              ))}
           </tbody>
         </table>
       </div>

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { NamedChange } from '../../../api/safety.ts'
 import { tell } from '../../api-client.ts'
 import { plural } from '../../format.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -77,7 +78,7 @@ export function Safety() {
                 )}
                 {isLocked && changes.length === 0 && <p class="muted">Every server is as approved.</p>}
                 <ul class="list">
-                  {changes.map((change) => (
+                  {[...changes].sort(byConcern).map((change) => (
                     <Change
                       key={change.pattern}
                       change={change}
@@ -96,4 +97,17 @@ export function Safety() {
       </Show>
     </>
   )
+}
+
+const CONCERN: readonly NamedChange['kind'][] = [
+  'command-changed',
+  'tool-changed',
+  'server-added',
+  'tool-added',
+]
+
+/** What was approved once and is different now comes first. */
+function byConcern(first: NamedChange, second: NamedChange): number {
+  const rank = ({ kind }: NamedChange) => (CONCERN.includes(kind) ? CONCERN.indexOf(kind) : CONCERN.length)
+  return rank(first) - rank(second)
 }

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
 import { download } from '../../download.ts'
 import { ago } from '../../format.ts'
+import { linkTo } from '../../router.ts'
 import { ToolName } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Show } from '../../ui/state.tsx'
@@ -64,7 +65,7 @@ function Judge({ text }: { readonly text: string }) {
   if (tool !== undefined)
     return (
       <span class="small">
-        should find <ToolName name={tool} />
+        should find <ToolName name={tool} /> · <a href={linkTo('tools', tool)}>give it a hint</a>
       </span>
     )
   if (!isOpen)

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Input, Output } from '../../../api/routes.ts'
 import { tell } from '../../api-client.ts'
-import { ago, duration, short, whole } from '../../format.ts'
+import { clock, duration, short, whole } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { ServerState } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -54,7 +54,7 @@ export function ServerCard({
         <p class="small muted wrap">
           {runs !== null && <code>{runs}</code>} {about?.name} {about?.version}{' '}
           {about && `· MCP ${about.protocol}`}
-          {readySince !== undefined && ` · running since ${ago(readySince)}`}
+          {readySince !== undefined && ` · up since ${clock(readySince)}`}
         </p>
         <div class="row">
           <button type="button" class="button" aria-expanded={isShown} onClick={() => setShown(!isShown)}>

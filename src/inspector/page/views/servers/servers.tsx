@@ -4,6 +4,7 @@ import { Card, Head } from '../../ui/card.tsx'
 import { Empty, Show } from '../../ui/state.tsx'
 import { useApi } from '../../use-api.ts'
 import { AddServer } from './add-server.tsx'
+import { DisabledServers } from './disabled-servers.tsx'
 import { ServerCard } from './server-card.tsx'
 
 /** Every server: how it is doing, what it costs, and what mends it. */
@@ -25,7 +26,7 @@ export function Servers({ rest }: { readonly rest: string }) {
         Where your tools come from. A server that sleeps wakes with the first call.
       </Head>
       <Show of={loaded}>
-        {({ servers, canChange, files }) => (
+        {({ servers, canChange, disabled, files }) => (
           <div class="stack">
             {servers.length === 0 && (
               <Card>
@@ -50,6 +51,7 @@ export function Servers({ rest }: { readonly rest: string }) {
                   />
                 ))}
             </div>
+            <DisabledServers names={disabled} onChanged={loaded.reload} />
             {files.length > 0 && (
               <p class="small muted wrap">
                 {plural(servers.length, 'server')} of {files.join(', ')}

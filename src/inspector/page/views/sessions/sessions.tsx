@@ -31,7 +31,7 @@ export function Sessions({ rest }: { readonly rest: string }) {
             <div class="columns narrow-first">
               <Card label="Conversations">
                 <ul>
-                  {sessions.map(({ id, lastAt, totals }) => (
+                  {sessions.map(({ id, client, lastAt, totals }) => (
                     <li key={id}>
                       <a
                         class="session-link"
@@ -39,7 +39,7 @@ export function Sessions({ rest }: { readonly rest: string }) {
                         aria-current={id === chosen ? 'true' : undefined}
                       >
                         <span class="row spread">
-                          <code>{id}</code>
+                          <span class="truncate">{client ?? <code>{id}</code>}</span>
                           <span class="small muted">{ago(lastAt)}</span>
                         </span>
                         <span class="small muted">

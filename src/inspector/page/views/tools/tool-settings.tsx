@@ -2,11 +2,12 @@ import { useState } from 'preact/hooks'
 import type { Input } from '../../../api/routes.ts'
 import { Card } from '../../ui/card.tsx'
 import { ConfigChange } from '../../ui/config-change.tsx'
+import { HintForm } from './hint-form.tsx'
 import type { ToolData } from './tool-page.tsx'
 
 type Edit = Partial<Input<'change-config'>>
 
-/** Pin a tool, or hide it: each change is shown as a diff of the config before it is written. */
+/** Pin a tool, hide it, or give it a search hint: each change is shown as a diff of the config before it is written. */
 export function ToolSettings({
   tool,
   onChanged,
@@ -29,9 +30,14 @@ export function ToolSettings({
             {setting.isHidden ? 'Show again' : 'Hide'}
           </button>
         </div>
+        <HintForm
+          key={setting.hint}
+          hint={setting.hint}
+          onSave={(hint) => setEdit({ kind: 'hint', server, tool: ownName, hint })}
+        />
         <p class="small muted">
-          Pinned: always shown, never deferred. Hidden: no model sees, finds or calls it. You see the change
-          of your config before it is written.
+          Pinned: always shown, never deferred. Hidden: no model sees, finds or calls it. Hint: words that
+          searches match too. You see the change of your config before it is written.
         </p>
       </div>
       {edit && <ConfigChange edit={edit} onClose={() => setEdit(undefined)} onWritten={onChanged} />}

@@ -1,0 +1,95 @@
+/** What the ranker knows about a candidate. Each feature is about 0 to 1. */
+export interface Features {
+  /** The share of the request's words that it contains, weighted by rarity; words of values count half. */
+  readonly coverage: number
+  /**
+   * Score by words relative to the best, in a long request; 0 in one of up to four words. The vector of a long text is
+   * vague, while its words stay exact.
+   */
+  readonly longWords: number
+  /** Score by words relative to the best, for the part of the request that it matches best. */
+  readonly partWords: number
+  /** Cosine to the request, relative to the best. */
+  readonly meaning: number
+  /** The same for the request without its values. */
+  readonly plainMeaning: number
+  /** Cosine to the part of the request that it matches best. */
+  readonly partMeaning: number
+  /** How many parameters it has, up to eight, on a logarithmic scale. */
+  readonly parameters: number
+}
+
+/**
+ * Trained by `npm run train -- ranker`; models/README.md says on what, and what each weight does. The sum orders
+ * the candidates; one unit of it multiplies the odds of a candidate against the others by e.
+ */
+export const WEIGHTS: Features = {
+  coverage: 3.93,
+  longWords: 1.6,
+  partWords: 0.86,
+  meaning: 0.66,
+  plainMeaning: 2.7,
+  partMeaning: 5.05,
+  parameters: 0.87,
+}
+
+const NAMES = Object.keys(WEIGHTS) as (keyof Features)[]
+
+/** Brings sums into the range of 0 to about 1. */
+export const FIT_UNIT = 20
+
+/** How well a candidate fits, 0 to about 1. */
+export function fitOf(features: Features): number {
+  let sum = 0
+  for (const name of NAMES) sum += WEIGHTS[name] * features[name]
+  return Math.max(0, sum / FIT_UNIT)
+}
+
+/**
+ * Turns fits into probabilities, trained by the same command: how much a candidate stands out among the others, and how
+ * certainly the first one is about the request at all.
+ */
+const CALIBRATION = { share: 1.34, certainty: 0.85, constant: 0.62 }
+
+/** Cosines: the best tool for a request is seldom below the first, and texts below the second have nothing in common. */
+const SURE_FROM = 0.6
+const UNRELATED_BELOW = 0.12
+
+/**
+ * How certainly a listing is about a request, 0 to 1: it has the meaning of the request, or contains its words. Squared,
+ * since a little of either is no sign of it.
+ */
+export function certaintyOf(cosine: number, coverage: number): number {
+  const meaning = (cosine - UNRELATED_BELOW) / (SURE_FROM - UNRELATED_BELOW)
+  return Math.min(1, Math.max(0, meaning, coverage)) ** 2
+}
+
+interface Judged {
+  readonly candidate: { readonly features: Features; readonly similarity: number }
+  readonly fit: number
+}
+
+/**
+ * The sum of a candidate that stands for "none of them": in a small catalogue the best of a few poor ones would
+ * otherwise stand out.
+ */
+export const NOTHING_FITS = 6
+
+/** Lower probabilities are not told apart, and none is shown as 0.00. */
+const LEAST_SCORE = 0.01
+
+/** The probability that each candidate is right. Takes them best first; probabilities fall in the same order. */
+export function calibratedScores(fitting: readonly Judged[]): number[] {
+  const [first] = fitting
+  if (first === undefined) return []
+  let sum = Math.exp(NOTHING_FITS - FIT_UNIT * first.fit)
+  for (const { fit } of fitting) sum += Math.exp(FIT_UNIT * (fit - first.fit))
+  const { share, certainty, constant } = CALIBRATION
+  const { partMeaning, coverage } = first.candidate.features
+  const known = constant + certainty * certaintyOf(partMeaning, coverage)
+  return fitting.map(({ fit }) => {
+    const logShare = FIT_UNIT * (fit - first.fit) - Math.log(sum)
+    const chance = 1 / (1 + Math.exp(-known - share * logShare))
+    return Math.max(LEAST_SCORE, Math.round(10_000 * chance) / 10_000)
+  })
+}

@@ -1,0 +1,145 @@
+import { wordsOf } from '../lexical/text-words.ts'
+
+/** Phrases that people use for what tools call by another name, and the tool words that they stand for. */
+const PHRASES: Readonly<Record<string, string>> = {
+  // Looking things up
+  google: 'search web',
+  'look up': 'search find',
+  'look for': 'search find',
+  'look into': 'search get',
+  'dig up': 'search find',
+  'check out': 'get view',
+  'show me': 'get list',
+  'let me see': 'get view',
+  'give me': 'get',
+  'read me': 'get read',
+  'pull up': 'get open',
+  'what is in': 'list read',
+  'what s in': 'list read',
+  'how many': 'count list',
+  'how big': 'get size info',
+  'who is': 'get user profile',
+  'who are': 'list users',
+  'catch me up': 'get history list',
+  'find out': 'search get',
+  'on the web': 'search web',
+  'on the internet': 'search web',
+  'surf to': 'navigate open',
+  'go to': 'navigate open',
+  'latest news': 'search news',
+  // Remembering
+  'remember that': 'create memory add observation',
+  'keep in mind': 'create memory add observation',
+  'note that': 'create memory add note',
+  'note down': 'create note add',
+  'write down': 'create note write',
+  'jot down': 'create note',
+  'do you know about': 'search memory read',
+  'do you remember': 'search memory read',
+  'you know about me': 'read memory search',
+  forget: 'delete memory',
+  'remind me': 'create reminder add',
+  // Making, changing, removing
+  'set up': 'create configure',
+  'sign up': 'create register',
+  'put up': 'create post',
+  'put together': 'create',
+  'write up': 'create document write',
+  'come up with': 'generate create',
+  'make a picture': 'generate image screenshot',
+  'take a picture': 'screenshot capture',
+  'rename it': 'update rename',
+  'swap out': 'update replace',
+  'fill in': 'fill form update',
+  'fill out': 'fill form update',
+  'turn on': 'enable start',
+  'turn off': 'disable stop',
+  'switch on': 'enable start',
+  'switch off': 'disable stop',
+  'get rid of': 'delete remove',
+  'throw away': 'delete remove',
+  'take down': 'delete remove',
+  'take off': 'remove delete',
+  'put away': 'archive',
+  'tick off': 'complete update',
+  'cross off': 'complete update',
+  'check off': 'complete update',
+  'call off': 'cancel delete',
+  'put off': 'update reschedule',
+  'push back': 'update reschedule',
+  'hand over': 'assign update',
+  undo: 'revert reset',
+  // Saying things to people
+  'let them know': 'send message',
+  'let her know': 'send message',
+  'let him know': 'send message',
+  'get back to': 'reply send',
+  'write to': 'send message',
+  'drop a line': 'send message',
+  ping: 'send message notify',
+  dm: 'send direct message',
+  'text my': 'send message sms',
+  'shoot an': 'send',
+  'thumbs up': 'add reaction',
+  'post to': 'send create message',
+  'say hello': 'send message',
+  // Machines and money
+  'log in': 'login authenticate sign',
+  'log into': 'login authenticate sign',
+  'sign in': 'login authenticate',
+  'log out': 'logout sign',
+  'fire up': 'start run',
+  'spin up': 'create start deploy',
+  'shut down': 'stop terminate',
+  'kick off': 'start run trigger',
+  'hook up': 'connect create link',
+  'roll out': 'deploy release',
+  'roll back': 'revert rollback',
+  'run the numbers': 'calculate report',
+  'pay back': 'refund create',
+  'bill them': 'create invoice',
+  'in english': 'translate',
+  'how do you say': 'translate',
+  'how long does it take': 'duration directions distance',
+  'how far': 'distance directions',
+  'near me': 'search nearby places',
+  nearby: 'search nearby places',
+  'sum up': 'summarize',
+  'boil down': 'summarize',
+}
+
+interface Phrase {
+  readonly words: readonly string[]
+  readonly verbs: readonly string[]
+}
+
+const BY_FIRST_WORD: ReadonlyMap<string, readonly Phrase[]> = (() => {
+  const phrases = new Map<string, Phrase[]>()
+  for (const [phrase, verbs] of Object.entries(PHRASES)) {
+    const words = phrase.split(' ')
+    const entry = { words, verbs: verbs.split(' ') }
+    const [first = ''] = words
+    const others = phrases.get(first)
+    if (others === undefined) phrases.set(first, [entry])
+    else others.push(entry)
+  }
+  return phrases
+})()
+
+/** Maximum tool words to add: a long request would otherwise be more about them than about itself. */
+const MAX_VERBS = 4
+
+/** The tool words that the everyday phrases of a text stand for, each with its phrase. */
+export function everydayVerbs(text: string): readonly { readonly phrase: string; readonly verb: string }[] {
+  const words = wordsOf(text)
+  const verbs = new Map<string, string>()
+  for (let at = 0; at < words.length && verbs.size < MAX_VERBS; at++) {
+    for (const phrase of BY_FIRST_WORD.get(words[at] as string) ?? []) {
+      if (!phrase.words.every((word, offset) => words[at + offset] === word)) continue
+      for (const verb of phrase.verbs)
+        if (!words.includes(verb) && !verbs.has(verb) && verbs.size < MAX_VERBS)
+          verbs.set(verb, phrase.words.join(' '))
+    }
+  }
+  return Array.from(verbs, ([verb, phrase]) => ({ phrase, verb }))
+}

@@ -1,0 +1,117 @@
+import type { WeightedWord } from '../lexical/scoreboard.ts'
+import { STOP_WORDS, wordsOf } from '../lexical/text-words.ts'
+import { everydayVerbs } from './everyday-phrases.ts'
+import { isForeignFunctionWord, soundsForeign, translated } from './other-languages.ts'
+import type { Query } from './query.ts'
+
+/**
+ * The weight of a word inside a value (a quotation, a path, an address): it says what a tool works on, not what the
+ * tool does, and in a large catalogue some tool is always about it.
+ */
+const VALUE_WEIGHT = 0.5
+
+/** The weight of a tool word that stands for an everyday phrase of the request. */
+const EVERYDAY_WEIGHT = 0.5
+
+/** Maximum characters that an embedder reads of a query: enough for any request. */
+const MAX_CHARACTERS = 2_000
+
+/** A query as `hybrid` reads it. */
+export interface Request {
+  /** All free words. */
+  readonly text: string
+  /** The same without values, with everyday phrases and foreign words in the words of tools. */
+  readonly plainText: string
+  readonly words: readonly WeightedWord[]
+  /** The things it asks for; empty if it is only one. */
+  readonly parts: readonly RequestPart[]
+}
+
+export interface RequestPart {
+  readonly text: string
+  readonly words: readonly WeightedWord[]
+}
+
+/** Reads a query. `isKnown` tells whether any listing contains a word: only unknown words are translated. */
+export function readRequest(query: Query, isKnown: (word: string) => boolean): Request {
+  const values = valueWords(query.text)
+  const text = query.words.join(' ').slice(0, MAX_CHARACTERS)
+  const isForeign = soundsForeign(query.words)
+  const weigh = (words: readonly string[]) =>
+    words.flatMap((word) => weighWord(word, values, isKnown, isForeign))
+  const words = weigh(query.words)
+  const added = everydayVerbs(text).map(
+    ({ phrase, verb }): WeightedWord => ({
+      text: verb,
+      weight: EVERYDAY_WEIGHT,
+      written: phrase,
+      isAdded: true,
+    }),
+  )
+  const plain = [...words.filter(({ weight }) => weight === 1), ...added].map((word) => word.text)
+  const hasFilters =
+    query.required.length + query.excluded.length + query.servers.length + query.phrases.length > 0
+  const parts = hasFilters ? [] : requestParts(query.text)
+  return {
+    text,
+    plainText: plain.length === 0 ? text : plain.join(' ').slice(0, MAX_CHARACTERS),
+    words: [...words, ...added],
+    parts: parts.map((part) => ({ text: part, words: weigh(part.split(/\s+/)) })),
+  }
+}
+
+function weighWord(
+  word: string,
+  values: ReadonlySet<string>,
+  isKnown: (word: string) => boolean,
+  isForeign: boolean,
+): WeightedWord[] {
+  const inside = wordsOf(word)
+  const isValue = inside.length > 0 && inside.every((one) => values.has(one))
+  if (isValue) return [{ text: word, weight: VALUE_WEIGHT }]
+  if (!isForeign || inside.some(isKnown)) return [{ text: word, weight: 1 }]
+  const meanings = translated(word)
+  if (meanings.length > 0) return meanings.map((text) => ({ text, weight: 1, written: word }))
+  return isForeignFunctionWord(word) ? [] : [{ text: word, weight: 1 }]
+}
+
+// Quotations (not apostrophes), <placeholders>, addresses, paths, file names, numbers.
+const VALUE =
+  /(?<![\p{L}\p{N}])'([^']{1,80})'(?!\p{L})|["“”„]([^"“”„]{1,80})["“”„]|`([^`]{1,80})`|<([^<>]{1,60})>|(\bhttps?:\S+)|([\w.+-]+@[\w.-]+)|([\w-]+(?:[./\\][\w-]+)+)|(#?\b\d[\d.,:-]*\b)/gu
+
+/** The words inside the values of a request, in lower case. */
+function valueWords(text: string): ReadonlySet<string> {
+  const found = new Set<string>()
+  for (const match of text.slice(0, MAX_CHARACTERS).matchAll(VALUE))
+    for (const word of wordsOf(match.slice(1).find(Boolean) ?? '')) found.add(word)
+  return found
+}
+
+/** Minimum words, besides stop words, for a part to have a meaning of its own. */
+const MIN_TELLING_WORDS = 3
+
+/** Further parts are read only as part of the whole. */
+const MAX_PARTS = 6
+
+// Boundaries between requests: sentences, clauses and conjunctions.
+const BORDER =
+  /(?:[.?!;\n]+(?:\s+|$)|,\s+|\s+(?=(?:and|then|also|as well as|plus)\s))(?:(?:and|then|also|as well as|plus)\s+)*/i
+
+/**
+ * Splits a request for several things into parts ("find the cheapest flight to Rome, then book it and mail me the
+ * ticket"). Returns an empty list if it asks for one thing.
+ */
+export function requestParts(text: string): string[] {
+  const parts = text
+    .slice(0, MAX_CHARACTERS)
+    .split(BORDER)
+    .map((part) => part.trim())
+  const telling = parts.filter((part) => tellingWords(part) >= MIN_TELLING_WORDS)
+  return telling.length < 2 ? [] : telling.slice(0, MAX_PARTS)
+}
+
+function tellingWords(part: string): number {
+  let count = 0
+  for (const word of part.split(/\s+/)) if (!STOP_WORDS.has(word.toLowerCase())) count++
+  return count
+}
