@@ -18,12 +18,15 @@ export class LegacyDoor implements RelayTarget {
   readonly #services: GatewayServices
   readonly #records: SessionRecords
   readonly #sessions = new Map<string, Promise<LegacySession>>()
+  readonly #stopListening: () => void
   #stopSweeping = () => {}
 
   constructor(services: GatewayServices) {
     this.#services = services
     this.#records = new SessionRecords(services.store, services.limits.sessionIdleMs, services)
     services.relayTarget = this
+    // A store that was away may have taken nothing meanwhile, or have lost what it had.
+    this.#stopListening = services.store?.onBack(() => void this.rewrite()) ?? (() => {})
     this.#sweepLater()
   }
 
@@ -70,7 +73,8 @@ export class LegacyDoor implements RelayTarget {
 
   async rewrite(): Promise<void> {
     await this.#records.rewrite()
-    for (const session of [...this.#sessions.values()]) await (await session).refresh()
+    const open = await Promise.allSettled(this.#sessions.values())
+    for (const session of open) if (session.status === 'fulfilled') await session.value.refresh()
   }
 
   async ended(id: string): Promise<void> {
@@ -80,7 +84,7 @@ export class LegacyDoor implements RelayTarget {
 
   async close(): Promise<void> {
     this.#stopSweeping()
-    this.#records.close()
+    this.#stopListening()
     await Promise.all([...this.#sessions.values()].map(async (session) => (await session).close()))
   }
 

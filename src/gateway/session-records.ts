@@ -22,20 +22,18 @@ const REFRESHED_PART = 0.02
 
 /**
  * The sessions of older clients in the store. A store that fails costs the continuation for as long as it fails: what it
- * did not take is written when it works again, or with a later request.
+ * did not take is written when it works again.
  */
 export class SessionRecords {
   readonly #store: WatchedStore | undefined
   readonly #ttlMs: number
   readonly #warner: Warner
   readonly #open = new Map<string, { readonly text: string; savedAt: number | undefined }>()
-  readonly #stopListening: () => void
 
   constructor(store: WatchedStore | undefined, ttlMs: number, warner: Warner) {
     this.#store = store
     this.#ttlMs = ttlMs
     this.#warner = warner
-    this.#stopListening = store?.onBack(() => void this.#saveUnsaved()) ?? (() => {})
   }
 
   async save(id: string, { principal, profile, activation, initialize }: SessionRecord): Promise<void> {
@@ -55,17 +53,12 @@ export class SessionRecords {
 
   /** Writes all open sessions again: the store may have lost them. */
   async rewrite(): Promise<void> {
-    for (const record of this.#open.values()) record.savedAt = undefined
-    await this.#saveUnsaved()
+    for (const id of [...this.#open.keys()]) await this.#write(id)
   }
 
   /** Notes that a session is no longer open here. */
   forget(id: string): void {
     this.#open.delete(id)
-  }
-
-  close(): void {
-    this.#stopListening()
   }
 
   /** The record of a session; undefined where there is none. Rejects when the store cannot say. */
@@ -86,10 +79,6 @@ export class SessionRecords {
   async remove(id: string): Promise<void> {
     this.forget(id)
     await this.#try(() => this.#store?.delete(keyOf(id)))
-  }
-
-  async #saveUnsaved(): Promise<void> {
-    for (const [id, { savedAt }] of this.#open) if (savedAt === undefined) await this.#write(id)
   }
 
   async #write(id: string): Promise<void> {
