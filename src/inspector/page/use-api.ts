@@ -10,7 +10,8 @@ export interface Loaded<Data> {
   readonly reload: () => void
 }
 
-const QUIET_MS = 400
+/** How often an answer is asked for again at most. */
+const PAUSE_MS = 600
 
 /** Asks a route, again when the input changes and shortly after events of these types. */
 export function useApi<Name extends RouteName>(
@@ -46,8 +47,11 @@ export function useApi<Name extends RouteName>(
     let timer = 0
     const stop = onEvents((events) => {
       if (!events.some(({ type }) => after.includes(type))) return
-      clearTimeout(timer)
-      timer = window.setTimeout(reload, QUIET_MS)
+      // Not put off by what follows: a busy registry never falls silent.
+      timer ||= window.setTimeout(() => {
+        timer = 0
+        reload()
+      }, PAUSE_MS)
     })
     return () => {
       stop()
