@@ -14,6 +14,7 @@ const STARTING = [
   'src/agent/models/load-sdk.test.ts',
   'src/builtin-tools/builtin-tools.test.ts',
   'src/capabilities/{fs-reach,network,process}.test.ts',
+  'src/store/redis/*.test.ts',
 ]
 
 export default defineConfig({
@@ -21,11 +22,15 @@ export default defineConfig({
   test: {
     testTimeout: 20_000,
     env: { NO_COLOR: '1' },
+    // No module keeps state, so files share their workers: reading the modules again would cost more than most tests.
+    isolate: false,
+    // Every core: vitest leaves one free, which on two cores is half of them.
+    maxWorkers: '100%',
     projects: [
-      // Beside the code: `vitest --project unit` while you work. No module keeps state, so files share their workers.
+      // Beside the code: `vitest --project unit` while you work.
       {
         extends: true,
-        test: { name: 'unit', include: ['src/**/*.test.ts'], exclude: STARTING, isolate: false },
+        test: { name: 'unit', include: ['src/**/*.test.ts'], exclude: STARTING },
       },
       // Whole flows, which start processes and real servers.
       {
@@ -33,7 +38,7 @@ export default defineConfig({
         test: {
           name: 'flows',
           include: ['test/**/*.test.ts', ...STARTING],
-          globalSetup: './test/bundle-programs.ts',
+          globalSetup: ['./test/bundle-programs.ts', './test/redis-server.ts'],
         },
       },
     ],

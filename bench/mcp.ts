@@ -8,22 +8,23 @@ import { pathToFileURL } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { connectServers } from '../src/mcp/index.ts'
+import { fileStore } from '../src/store/file-store.ts'
 import { ToolRegistry } from '../src/tool-registry.ts'
 
 const CALL_GOAL = 1.3
 
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const servers = smoke ? 3 : 30
-  const cacheDirectory = await mkdtemp(join(tmpdir(), 'toolcrib-bench-'))
+  const directory = await mkdtemp(join(tmpdir(), 'toolcrib-bench-'))
   try {
-    const connectedMs = await timeFirstSearch(servers, cacheDirectory)
-    const rememberedMs = await timeFirstSearch(servers, cacheDirectory)
+    const connectedMs = await timeFirstSearch(servers, directory)
+    const rememberedMs = await timeFirstSearch(servers, directory)
     console.log(`mcp: from start to the first search, ${servers} servers`)
     console.log(`  connected   ${connectedMs.toFixed(0)} ms`)
     console.log(`  cached      ${rememberedMs.toFixed(1)} ms`)
     console.log(`  ratio ${(connectedMs / rememberedMs).toFixed(0)}`)
   } finally {
-    await rm(cacheDirectory, { recursive: true })
+    await rm(directory, { recursive: true })
   }
   const { bareMicros, toolMicros, throughMicros } = await timeCalls({
     rounds: smoke ? 2 : 40,
@@ -40,7 +41,7 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
 
 const MEMORY_SERVER = serverScript('memory')
 
-async function timeFirstSearch(count: number, cacheDirectory: string): Promise<number> {
+async function timeFirstSearch(count: number, directory: string): Promise<number> {
   const mcpServers = Object.fromEntries(
     Array.from({ length: count }, (_, at) => [
       `memory${at}`,
@@ -49,7 +50,7 @@ async function timeFirstSearch(count: number, cacheDirectory: string): Promise<n
   )
   const registry = new ToolRegistry({ serverWaitMs: 120_000 })
   const startedAt = performance.now()
-  const connected = connectServers(registry, { mcpServers }, { cacheDirectory })
+  const connected = connectServers(registry, { mcpServers }, { store: fileStore({ directory }) })
   const { total } = await registry.search('read the knowledge graph')
   const elapsedMs = performance.now() - startedAt
   if (total < count) throw new Error(`only ${total} of ${count} servers' tools were found`)

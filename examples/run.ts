@@ -6,11 +6,11 @@ import { join } from 'node:path'
 const examples = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.ts') && file !== 'run.ts')
 const failed = examples.filter((file) => {
   const path = join(import.meta.dirname, file)
-  const { status, stdout, stderr } = spawnSync(
-    'npx',
-    ['tsx', '--tsconfig', join(import.meta.dirname, 'tsconfig.json'), path],
-    { encoding: 'utf8' },
-  )
+  const env = { ...process.env, TSX_TSCONFIG_PATH: join(import.meta.dirname, 'tsconfig.json') }
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', path], {
+    encoding: 'utf8',
+    env,
+  })
   console.log(`${status === 0 ? 'ok    ' : 'FAILED'} examples/${file}`)
   if (status !== 0) console.log(`${stdout}\n${stderr}`)
   return status !== 0

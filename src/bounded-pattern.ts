@@ -95,7 +95,7 @@ const MAX_HELD = 400_000
 const STATE_OVERHEAD = 200
 const CODE_OVERHEAD = 4
 
-/** What stands before or after a place in the text: all that assertions ask about. */
+/** The characters before and after a position in the text: all that assertions depend on. */
 const ORDINARY = 0
 const WORD = 1
 const LINE_BREAK = 2

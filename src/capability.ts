@@ -1,3 +1,5 @@
+import { checkOptions, type OptionRules, objectWith, oneOf, optionsWith, textList } from './check-options.ts'
+
 /**
  * What a tool declares it needs. A tool gets what it declared *and* the host granted; `*` in a list means
  * everything the host's own policy lists, never more.
@@ -147,3 +149,30 @@ export interface CapabilityBackend<Name extends CapabilityName> {
 
 /** The host's backends. A capability without a backend is denied. */
 export type CapabilityBackends = { readonly [Name in CapabilityName]?: CapabilityBackend<Name> }
+
+/** What a tool may declare, for options that hold it. */
+export const CAPABILITY_RULES: OptionRules<CapabilityRequest> = {
+  network: textList,
+  secrets: textList,
+  storage: oneOf(true),
+  fs_reach: optionsWith<NonNullable<CapabilityRequest['fs_reach']>>({ read: textList, write: textList }),
+  process: textList,
+  attachments: oneOf(true),
+}
+
+const aBackend = objectWith('open')
+
+/** What a host may grant, for options that hold it. */
+export const BACKEND_RULES: OptionRules<CapabilityBackends> = {
+  network: aBackend,
+  secrets: aBackend,
+  storage: aBackend,
+  fs_reach: aBackend,
+  process: aBackend,
+  attachments: aBackend,
+}
+
+/** Throws `config-invalid` for an unknown capability or a value out of range. */
+export function checkCapabilityRequest(tool: string, request: unknown): void {
+  checkOptions<CapabilityRequest>(`the capabilities of "${tool}"`, request, CAPABILITY_RULES)
+}

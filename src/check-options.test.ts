@@ -79,15 +79,15 @@ describe('checkOptions', () => {
       'a shelf has no option "policy.alow"; did you mean "policy.allow"?',
     )
     expect(check({ policy: { filter: { servers: 'x' } } })).toThrow(
-      'policy.filter.servers is "x"; it must be a list of texts',
+      'policy.filter.servers is "x"; it must be an array of strings',
     )
-    expect(check({ policy: [] })).toThrow('policy is a list; it must be an object')
+    expect(check({ policy: [] })).toThrow('policy is an array; it must be an object')
   })
 
   it('asks for a required option', () => {
     const needy = { root: required(anyText) }
     expect(() => checkOptions<{ root: string }>('files()', {}, needy)).toThrow(
-      'files() needs the option "root": a text',
+      'files() needs the option "root": a string',
     )
     expect(() => checkOptions<{ root: string }>('files()', { root: '/' }, needy)).not.toThrow()
     expect(() => checkOptions<{ root: string }>('files()', { root: 3 }, needy)).toThrow('root is 3')

@@ -64,17 +64,17 @@ export function numberFrom(least: number): ValueCheck {
 }
 
 export const anyText: ValueCheck = {
-  expected: 'a text',
+  expected: 'a string',
   accepts: (value) => typeof value === 'string',
 }
 
 export const textList: ValueCheck = {
-  expected: 'a list of texts',
+  expected: 'an array of strings',
   accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
 }
 
 export const anyList: ValueCheck = {
-  expected: 'a list',
+  expected: 'an array',
   accepts: (value) => Array.isArray(value),
 }
 
@@ -88,11 +88,13 @@ export const anyFunction: ValueCheck = {
   accepts: (value) => typeof value === 'function',
 }
 
-/** Any object that is not a list: instances of classes included. */
+/** Any object that is not an array: instances of classes included. */
 export const anyObject: ValueCheck = {
   expected: 'an object',
   accepts: (value) => isRecord(value),
 }
+
+export const aSignal: ValueCheck = { expected: 'an AbortSignal', accepts: isSignal }
 
 /** For values that are checked elsewhere. */
 export const anyValue: ValueCheck = {
@@ -124,6 +126,13 @@ export function either(...checks: readonly ValueCheck[]): ValueCheck {
 /** The same check, for an option that must be given. */
 export function required(check: ValueCheck): ValueCheck {
   return { ...check, isRequired: true }
+}
+
+function isSignal(value: unknown): boolean {
+  if (!anyObject.accepts(value)) return false
+  const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>
+  const isTarget = typeof addEventListener === 'function' && typeof removeEventListener === 'function'
+  return isTarget && typeof aborted === 'boolean'
 }
 
 function checkMembers(
@@ -158,7 +167,7 @@ const MAX_SHOWN_CHARS = 60
 /** A value for a message. Only its kind where its content would not help. */
 function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(clipText(value, MAX_SHOWN_CHARS))
-  if (Array.isArray(value)) return 'a list'
+  if (Array.isArray(value)) return 'an array'
   if (typeof value === 'function') return 'a function'
   if (typeof value === 'object' && value !== null) return 'an object'
   return String(value)

@@ -102,6 +102,8 @@ export type ServerEventBody = { readonly server: string } & (
     }
   /** A recoverable protocol violation: junk on stdout, an unexpected response, a list that failed. */
   | { readonly type: 'server-warning'; readonly warning: string }
+  /** A line that the server wrote to stderr, with secrets masked. Long lines are cut, and floods are counted. */
+  | { readonly type: 'server-output'; readonly line: string }
   /**
    * A listed tool is unusable: its definition or name is invalid, or the name is taken. Other tools are not affected.
    */

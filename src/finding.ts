@@ -1,28 +1,28 @@
-/** How much a finding should worry: `high` is hardly ever innocent, `low` is worth knowing. */
+/** How serious a finding is: `high` is rarely innocent, `low` is informational. */
 export type Severity = 'high' | 'medium' | 'low'
 
-/** What is the matter with a definition. */
+/** The kind of problem in a definition. */
 export type FindingKind =
-  /** Characters that people do not see and models read. */
+  /** Characters that are invisible to people but read by models. */
   | 'hidden-characters'
-  /** Text that tells the model to disregard what it was told. */
+  /** Text that tells the model to ignore its instructions. */
   | 'override'
   /** Text that tells the model to keep something from the user. */
   | 'secrecy'
-  /** Markup that passes a description off as the host's own words. */
+  /** Markup that makes a description look like the host's own instructions. */
   | 'fake-markup'
   /** Text that asks for files, credentials or the conversation itself. */
   | 'exfiltration'
-  /** Text that pushes this tool before others, or talks about another server's tools. */
+  /** Text that promotes this tool over others, or refers to another server's tools. */
   | 'precedence'
-  /** Text pushed out of sight, or that cannot be read as it stands. */
+  /** Text moved out of sight, or encoded. */
   | 'concealment'
   /** A name that looks like another one. */
   | 'look-alike'
-  /** A tool that another server offers too, word for word. */
+  /** A tool with the same definition as another server's. */
   | 'clone'
 
-/** Something in a tool's definition that a person should look at. */
+/** A part of a tool's definition that a person should review. */
 export interface Finding {
   readonly kind: FindingKind
   readonly severity: Severity
@@ -31,11 +31,11 @@ export interface Finding {
   readonly tool: string
   /** Where in the definition: `description`, `inputSchema.properties.path.description`. */
   readonly place: string
-  /** What is the matter, in our words. */
+  /** Describes the problem, in our words. */
   readonly message: string
-  /** The passage, with hidden characters made visible. The server's words: not to be trusted. */
+  /** The passage, with hidden characters made visible. Untrusted: the server wrote it. */
   readonly excerpt: string
 }
 
-/** A finding before it is known whose it is. */
+/** A finding without the tool it belongs to. */
 export type Trace = Omit<Finding, 'server' | 'tool' | 'place'>

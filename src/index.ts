@@ -15,8 +15,7 @@ export type {
   ExecuteInstead,
   HookedCall,
 } from './call/call-scope.ts'
-export { type MemorySpillOptions, memorySpill } from './call/memory-spill.ts'
-export type { Spill } from './call/spill.ts'
+export { type MemorySpillOptions, memorySpill, type Spill } from './call/spill.ts'
 export {
   type Attachment,
   type CapabilityBackend,
@@ -51,11 +50,11 @@ export { type ReadFileOptions, readFile } from './reduce/read-file.ts'
 export type { Reducer, ReducerLookup } from './reduce/reducer.ts'
 export { ReducerRegistry } from './reduce/reducer-registry.ts'
 export { type TerminalOptions, terminal } from './reduce/terminal.ts'
+export type { ToolSchema } from './registry/entry.ts'
 export type { Defer, Mode } from './registry/mode.ts'
 export type { Policy, ToolFilter } from './registry/policy.ts'
 export type { ServerDirectory, ServerStatus } from './registry/server-directory.ts'
 export type { RegisterOptions, SyncOptions } from './registry/to-entry.ts'
-export type { ToolSchema } from './registry/tool-schema.ts'
 export type {
   RegistryOptions,
   RegistrySearchOptions,
@@ -91,13 +90,15 @@ export type { Activation } from './session/activations.ts'
 export type { Explanation } from './session/explain-tool.ts'
 export type { ModelTurn, TurnDialect, TurnRequestOptions } from './session/model-turn.ts'
 export type { SessionOrigin } from './session/open-session.ts'
-export type { ForkOptions, Session } from './session/session.ts'
-export type { SessionDialect } from './session/settings.ts'
+export type { Session } from './session/session.ts'
+export type { ForkOptions, SessionDialect } from './session/settings.ts'
 export type { SessionState } from './session/state.ts'
 export type { Stats } from './session/stats.ts'
 export type { Strategy, Surface } from './session/surface.ts'
+export { type MemoryStoreOptions, memoryStore } from './store/memory-store.ts'
+export type { Change, JsonValue, Store, StoredValue, WriteOptions } from './store/store.ts'
+export { estimateTokens, exactTokenCounter, type TokenCounter } from './text.ts'
 export type { Clock } from './time.ts'
-export { estimateTokens, exactTokenCounter, type TokenCounter } from './tokens.ts'
 export {
   type CallErrorCode,
   type CallProgress,

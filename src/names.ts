@@ -1,5 +1,6 @@
 import { ToolcribError } from './errors.ts'
 import { hashText } from './json.ts'
+import type { ToolSource } from './tool.ts'
 
 /** Maximum length of a tool, plugin or server name. Providers allow 64; dialects shorten names for them. */
 const MAX_NAME_LENGTH = 256
@@ -131,4 +132,11 @@ export function changedName(name: string, hash: string): string {
     .slice(0, MAX_LENGTH - HASH_DIGITS - 1)
   const start = /^[A-Za-z_]/.test(kept) ? kept : `_${kept}`.slice(0, MAX_LENGTH - HASH_DIGITS - 1)
   return `${start}_${hash.slice(0, HASH_DIGITS)}`
+}
+
+/** A short key for a source, equal for equal sources: `builtin`, `plugin:notes`, `mcp:github`. */
+export function sourceKey(source: ToolSource): string {
+  if (source.kind === 'plugin') return `plugin:${source.plugin}`
+  if (source.kind === 'mcp') return `mcp:${source.server}`
+  return 'builtin'
 }

@@ -173,7 +173,7 @@ class PatternReader {
     return this.#set(`[${isNegated ? '^' : ''}${items}]`)
   }
 
-  /** One item of a class: a character by its code, or a set as it stands in the source of a class. */
+  /** One item of a class: a character by its code, or a set as written in the source of a class. */
   #classItem(): number | string {
     const named = this.#match(/^\[:(\^?)([a-z]+):\]/)
     if (named !== undefined) {

@@ -34,8 +34,8 @@ describe('a list of tools', () => {
   it('is refused when it is none', () => {
     const registry = new ToolRegistry()
     for (const tools of [{}, undefined, 'tools']) {
-      expect(() => registry.registerAll(untyped(tools))).toThrow('registerAll() takes a list of tools')
-      expect(() => registry.syncMcp('server', untyped(tools))).toThrow('syncMcp() takes a list of tools')
+      expect(() => registry.registerAll(untyped(tools))).toThrow('registerAll() takes an array of tools')
+      expect(() => registry.syncMcp('server', untyped(tools))).toThrow('syncMcp() takes an array of tools')
     }
     expect(() => registry.registerAll(untyped({}))).toThrow(ToolcribError)
   })

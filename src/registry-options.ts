@@ -1,10 +1,9 @@
 import type { CallHooks } from './call/call-scope.ts'
-import { callHooks, checkHooks } from './call/read-context.ts'
+import { callHooks, checkHooks, hooksOf } from './call/hooks.ts'
 import type { Spill } from './call/spill.ts'
-import type { CapabilityBackends } from './capability.ts'
+import { BACKEND_RULES, type CapabilityBackends } from './capability.ts'
 import {
   anyFunction,
-  anyObject,
   anyText,
   anyValue,
   checkOptions,
@@ -14,6 +13,7 @@ import {
   type OptionRules,
   objectWith,
   oneOf,
+  optionsWith,
   textList,
   wholeNumber,
 } from './check-options.ts'
@@ -21,17 +21,17 @@ import type { ToolcribEvent } from './events.ts'
 import type { SearchStyle, SearchToolName } from './meta-tools/search-session.ts'
 import type { ReducerLookup } from './reduce/reducer.ts'
 import type { Defer, Mode } from './registry/mode.ts'
-import { checkPolicy, type Policy } from './registry/policy.ts'
+import { checkPolicy, copyPolicy, type Policy } from './registry/policy.ts'
 import { SEARCH_RULES, type SearchOptions } from './search/search-result.ts'
 import type { Searcher } from './search/searcher.ts'
 import type { SearcherName } from './search/searchers.ts'
 import type { ToolFinder } from './search/tool-finder.ts'
 import type { SessionOrigin } from './session/open-session.ts'
 import type { ServiceSettings } from './session/session-services.ts'
-import type { SessionDialect, SessionSettings } from './session/settings.ts'
+import { aDialect, type SessionDialect, type SessionSettings } from './session/settings.ts'
 import type { Strategy } from './session/surface.ts'
+import type { TokenCounter } from './text.ts'
 import { type Clock, readClock } from './time.ts'
-import type { TokenCounter } from './tokens.ts'
 
 /** What a registry decides for all its sessions, and a session may decide for itself. */
 export interface SharedOptions<Dialect extends SessionDialect = SessionDialect> {
@@ -125,14 +125,14 @@ const SHARED_RULES: OptionRules<SharedOptions> = {
   searchesPerMinute: wholeNumber(),
   searcher: aSearcher,
   strategy: oneOf('append', 'dispatch', 'native', 'auto'),
-  dialect: anyObject,
+  dialect: aDialect,
   // Checked key by key.
   policy: anyValue,
 }
 
 const REGISTRY_RULES: OptionRules<RegistryOptions> = {
   ...SHARED_RULES,
-  capabilities: anyObject,
+  capabilities: optionsWith<CapabilityBackends>(BACKEND_RULES),
   reducers: objectWith('get'),
   hooks: callHooks,
   onEvent: anyFunction,
@@ -154,17 +154,35 @@ const SESSION_RULES: OptionRules<SessionOptions> = {
   tools: textList,
 }
 
-/** Throws `config-invalid` for an unknown key or a value out of range. */
-export function checkRegistryOptions(options: RegistryOptions): void {
+/** Returns a copy that the caller cannot change later. Throws `config-invalid` for an unknown key or a value out of range. */
+export function readRegistryOptions(options: RegistryOptions): RegistryOptions {
   checkOptions<RegistryOptions>('a registry', options, REGISTRY_RULES)
   checkHooks('a registry', options.hooks)
-  if (options.policy !== undefined) checkPolicy(options.policy)
+  const { hooks, capabilities } = options
+  return {
+    ...copyShared(options),
+    ...(hooks === undefined ? {} : { hooks: hooksOf(hooks) }),
+    ...(capabilities === undefined ? {} : { capabilities: { ...capabilities } }),
+  }
 }
 
-/** Throws `config-invalid` for an unknown key or a value out of range. */
-export function checkSessionOptions(options: SessionOptions): void {
+/** Returns a copy that the caller cannot change later. Throws `config-invalid` for an unknown key or a value out of range. */
+export function readSessionOptions<Dialect extends SessionDialect>(
+  options: SessionOptions<Dialect>,
+): SessionOptions<Dialect> {
   checkOptions<SessionOptions>('a session', options, SESSION_RULES)
-  if (options.policy !== undefined) checkPolicy(options.policy)
+  const { tools } = options
+  return { ...copyShared(options), ...(tools === undefined ? {} : { tools: Object.freeze([...tools]) }) }
+}
+
+function copyShared<Options extends SharedOptions>(options: Options): Options {
+  const { pinned, policy } = options
+  if (policy !== undefined) checkPolicy(policy)
+  return {
+    ...options,
+    ...(pinned === undefined ? {} : { pinned: Object.freeze([...pinned]) }),
+    ...(policy === undefined ? {} : { policy: copyPolicy(policy) }),
+  }
 }
 
 // The policy and the searcher are checked when they are read, with messages of their own.

@@ -5,7 +5,7 @@ import type { Usage } from './usage.ts'
 export interface Reply {
   readonly text: string
   readonly calls: readonly ToolCall[]
-  /** Calls that cannot be run, already answered; `toMessages` tells the model. */
+  /** Calls that cannot run, with their results; `toMessages` passes those to the model. */
   readonly unrunnable: readonly CallResult[]
   readonly stop: Stop
   /** Why the model refused, when it says so. */

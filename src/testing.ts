@@ -7,4 +7,5 @@ export {
   type SpokenTurn,
 } from './dialects/dialect-contract.ts'
 export { type SearcherCheck, searcherContract } from './search/searcher-contract.ts'
+export { type AnnouncementsUnderTest, announcementsContract } from './store/announcements-contract.ts'
 export { type StoreCheck, type StoreUnderTest, storeContract } from './store/store-contract.ts'

@@ -1,3 +1,5 @@
+import { estimateTokenCount } from 'tokenx'
+
 /** The first `maxChars` characters of a text. Never splits a surrogate pair. */
 export function cutText(text: string, maxChars: number): string {
   const last = text.charCodeAt(maxChars - 1)
@@ -17,4 +19,16 @@ export function clamp(
 ): number {
   if (value === undefined || Number.isNaN(value)) return range.otherwise
   return Math.trunc(Math.min(range.max, Math.max(range.min, value)))
+}
+
+/** Counts the tokens of a text. */
+export type TokenCounter = (text: string) => number
+
+/** About how many tokens a text takes. Fast and small; decisions use it, figures shown to people are exact. */
+export const estimateTokens: TokenCounter = (text) => estimateTokenCount(text)
+
+/** The exact counter (o200k). Its tables are large, so they are loaded on first use. */
+export async function exactTokenCounter(): Promise<TokenCounter> {
+  const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base')
+  return (text) => countTokens(text)
 }

@@ -1,13 +1,12 @@
 import type { InputOf, SchemaInput } from './authoring/define-tool.ts'
 import { type FunctionOptions, functionTool } from './authoring/function-tool.ts'
+import { sessionIdOf } from './call/call-runner.ts'
 import type { CallContext } from './call/call-scope.ts'
-import { sessionIdOf } from './call/read-context.ts'
 import type { Attachment } from './capability.ts'
 import type { Emit, Listener, SyncReport } from './events.ts'
 import { META_TOOL_NAMES } from './meta-tools/session-meta-tools.ts'
 import { Catalogue } from './registry/catalogue.ts'
-import type { Entry } from './registry/entry.ts'
-import { ModeTracker } from './registry/mode.ts'
+import { type Entry, type ToolSchema, toolSchema } from './registry/entry.ts'
 import {
   type CompiledPolicy,
   checkNames,
@@ -21,24 +20,22 @@ import {
 import { Registrar } from './registry/registrar.ts'
 import type { ServerDirectory } from './registry/server-directory.ts'
 import type { RegisterOptions, SyncOptions } from './registry/to-entry.ts'
-import { type ToolSchema, toolSchema } from './registry/tool-schema.ts'
-import { definitionsOf } from './registry/view.ts'
-import { Viewpoint } from './registry/viewpoint.ts'
+import { definitionsOf, Viewpoint } from './registry/view.ts'
 import {
-  checkRegistryOptions,
   checkSearchOptions,
-  checkSessionOptions,
   checkSubscribeOptions,
   overrideSettings,
   type RegistryOptions,
   type RegistrySearchOptions,
+  readRegistryOptions,
+  readSessionOptions,
   type SessionOptions,
   serviceSettings,
 } from './registry-options.ts'
 import type { SearchResult } from './search/search-result.ts'
 import { PolicyAudience } from './search/tool-finder.ts'
 import { CallsWithoutSession } from './session/calls-without-session.ts'
-import { type Explanation, explainTool } from './session/explain-tool.ts'
+import { type Explanation, explainTool, RegistryOnlooker } from './session/explain-tool.ts'
 import { openSession } from './session/open-session.ts'
 import type { Session } from './session/session.ts'
 import { SessionServices } from './session/session-services.ts'
@@ -87,8 +84,7 @@ export class ToolRegistry {
   readonly #options: RegistryOptions
   readonly #settings: SessionSettings
   readonly #policy: CompiledPolicy
-  readonly #catalogue = new Catalogue(META_TOOL_NAMES, () => this.#modes.update())
-  readonly #modes = new ModeTracker(this.#catalogue)
+  readonly #catalogue = new Catalogue(META_TOOL_NAMES, () => this.#services.scene.modes.update())
   readonly #services: SessionServices
   readonly #registrar: Registrar
   /** The registry's own figures count every tool: whom a policy keeps out depends on who looks. */
@@ -97,17 +93,16 @@ export class ToolRegistry {
 
   /** Throws `config-invalid` for an unknown option or a value out of range. */
   constructor(options: RegistryOptions = {}) {
-    checkRegistryOptions(options)
-    this.#options = options
-    this.#services = new SessionServices(this.#catalogue, this.#modes, serviceSettings(options, DEFAULTS))
-    if (options.onEvent) this.subscribe(options.onEvent)
+    const read = readRegistryOptions(options)
+    this.#options = read
+    this.#services = new SessionServices(this.#catalogue, serviceSettings(read, DEFAULTS))
+    if (read.onEvent) this.subscribe(read.onEvent)
     this.emit = this.#services.events.emit
     this.#registrar = new Registrar(this.#catalogue, this.emit)
     const { finder } = this.#services
-    this.#settings = overrideSettings({ ...DEFAULT_SETTINGS, searcher: finder.standard }, options, finder)
+    this.#settings = overrideSettings({ ...DEFAULT_SETTINGS, searcher: finder.standard }, read, finder)
     this.#policy = compilePolicy(this.#settings.policy)
-    const scene = { catalogue: this.#catalogue, modes: this.#modes, emit: this.emit }
-    this.#viewpoint = new Viewpoint(this.#settings, compilePolicy({}), scene, this.#policy)
+    this.#viewpoint = new Viewpoint(this.#settings, compilePolicy({}), this.#services.scene, this.#policy)
   }
 
   /** Registers a built-in tool, or a plugin's. Throws `tool-duplicate`, `name-invalid` or `config-invalid`. */
@@ -279,21 +274,16 @@ export class ToolRegistry {
   async openSession<Dialect extends SessionDialect = SessionDialect>(
     options: SessionOptions<Dialect> = {},
   ): Promise<Session<Dialect>> {
-    checkSessionOptions(options)
-    const settings = overrideSettings<Dialect>(this.#settings, options, this.#services.finder)
+    const read = readSessionOptions(options)
+    const settings = overrideSettings<Dialect>(this.#settings, read, this.#services.finder)
     const pinned = [...settings.pinned, ...this.#preloaded]
-    return openSession(this.#services, options, { ...settings, pinned })
+    return openSession(this.#services, read, { ...settings, pinned })
   }
 
   /** Says why a tool is, or is not, there: under the registry's own settings, or for a session. */
   explain(name: string, session?: Session): Explanation {
-    const own = {
-      view: this.#viewpoint.current(),
-      policy: this.#policy,
-      metaTools: [],
-      isActive: () => false,
-    }
-    return explainTool(name, session?.currentTurn() ?? own, this.#catalogue, this.#services)
+    const onlooker = session?.currentTurn() ?? new RegistryOnlooker(this.#viewpoint, this.#policy)
+    return explainTool(name, onlooker, this.#catalogue, this.#services)
   }
 
   /** Counts all registered tools, under the registry's own settings. */

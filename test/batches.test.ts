@@ -107,7 +107,7 @@ describe('over random batches of searches and calls', () => {
   })
 })
 
-describe('an eviction that one answer of a batch tells', () => {
+describe('an eviction that one answer of a batch names', () => {
   it('is not undone by another search of the same batch, which says so', async () => {
     const registry = new ToolRegistry({ mode: 'lazy', maxActive: 2 })
     registerServers(registry)

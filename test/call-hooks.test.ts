@@ -109,7 +109,7 @@ describe('hooks of a batch', () => {
     before_tool_call: ({ name }) => (name === 'x' ? { deny: 'no x' } : undefined),
   }
 
-  it('hold for forks made while the batch runs, and for theirs', async () => {
+  it('apply to forks made while the batch runs, and for theirs', async () => {
     for (const make of [
       (session: Session) => session.fork(),
       (session: Session) => session.fork().fork(),
@@ -124,7 +124,7 @@ describe('hooks of a batch', () => {
     }
   })
 
-  it('do not hold for forks made before or after the batch, nor for the next batch', async () => {
+  it('do not apply to forks made before or after the batch, nor for the next batch', async () => {
     const parent = await withChild((session) => session.fork())
     const before = parent.fork()
     await parent.execute(one('start'), { hooks: denyX })
@@ -133,7 +133,7 @@ describe('hooks of a batch', () => {
     expect((await parent.execute(one('start')))[0]?.result).toMatchObject({ ok: true })
   })
 
-  it('still hold for a child once the batch is over', async () => {
+  it('still apply to a child once the batch is over', async () => {
     const children: Session[] = []
     const session = await withChild((parent) => {
       const child = parent.fork()

@@ -45,7 +45,7 @@ describe('call_tool', () => {
     expect((result.ok ? '' : result.error).length).toBeLessThan(700)
   })
 
-  it('runs what was meant, and passes on what is no object for the tool to refuse', async () => {
+  it('runs what was meant, and passes on arguments that are not an object for the tool to refuse', async () => {
     const { ran, session } = await open()
     const run = (args: unknown) => call(session, 'call_tool', args)
     expect(await run({ name: 'delete_rows', arguments: { customer: 'acme' } })).toMatchObject({ ok: true })

@@ -64,7 +64,7 @@ describe('preloading', () => {
     expect(shown(await registry.withoutMcp().openSession())).toEqual([])
   })
 
-  it('by the registry refuses what is no name', () => {
+  it('by the registry refuses anything but names', () => {
     const registry = new ToolRegistry()
     for (const names of [7, [7], {}, null])
       expect(() => registry.preload(names as never)).toThrow(

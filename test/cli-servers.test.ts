@@ -40,9 +40,7 @@ describe('commands over servers', () => {
     expect(tokens).toBe(servers[0].tokens + servers[1].tokens)
 
     const shown = await toolcrib('list', 'weather')
-    expect(shown.stdout).toMatch(
-      /weather {2}1 tool, \d+ tokens\n mcp__weather__get_rain +\d+ {2}Tells how much/,
-    )
+    expect(shown.stdout).toMatch(/weather {2}1 tool, \d+ tokens\n weather\.get_rain +\d+ {2}Tells how much/)
     expect(shown.stdout).not.toContain('\u001b')
     expect((await toolcrib('list', 'gone')).status).toBe(1)
     expect(shown.stdout).toMatch(/1 tool from 1 server, \d+ tokens\n$/)
@@ -75,7 +73,7 @@ describe('commands over servers', () => {
     expect(found.matches[0].reasons.length).toBeGreaterThan(0)
     const shown = await toolcrib('search', 'read', 'a', 'text', 'file', '--limit', '1')
     expect(shown.status).toBe(0)
-    expect(shown.stdout).toMatch(/mcp__files__read_text_file[\s\S]*because "read" in name/)
+    expect(shown.stdout).toMatch(/files\.read_text_file[\s\S]*because "read" in name/)
     expect(shown.stderr).toMatch(/note gone is not searched: it failed: .*not found/)
     expect(await toolcrib('search', 'zebra')).toMatchObject({
       status: 0,
@@ -148,7 +146,7 @@ describe('commands over servers', () => {
       expect(nowhere.stderr).toContain(words)
     expect(nowhere.stderr).not.toContain('tool_search')
     for (const name of ['get_ran', 'weather.get_ran', 'mcp__weather__get_ran'])
-      expect((await toolcrib('call', name)).stderr).toMatch(/unknown tool .*mcp__weather__get_rain/)
+      expect((await toolcrib('call', name)).stderr).toMatch(/unknown tool .*did you mean "weather\.get_rain"/)
   })
 
   it('stats counts tools and tokens', async () => {
@@ -180,7 +178,7 @@ describe('commands over servers', () => {
       lockfile: { state: 'none' },
     })
     const { stdout } = await toolcrib('doctor')
-    expect(stdout).toContain('fix server "gone"; the reason is above')
+    expect(stdout).toMatch(/Servers: 2 of 3 ready[\s\S]*→ gone: install .*, or correct its command/)
     expect(stdout).toContain('toolcrib lock')
     expect(stdout).not.toContain('\u200b')
 
@@ -236,11 +234,11 @@ describe('lock, diff and approve', () => {
     list({ ...RAIN, description: 'Tells how much rain fell\u200b in a city.' }, { ...RAIN, name: 'get_snow' })
     const diff = await toolcrib('diff')
     expect(diff.status).toBe(1)
-    expect(diff.stdout).toContain('~ tool mcp__weather__get_rain')
+    expect(diff.stdout).toContain('~ tool weather.get_rain')
     expect(diff.stdout).toMatch(
       /description\n\s+- Tells how much rain fell in a city\.\n\s+\+ .*\\u\{200b\} in a city/,
     )
-    expect(diff.stdout).toContain('+ tool mcp__weather__get_snow')
+    expect(diff.stdout).toContain('+ tool weather.get_snow')
     expect((await toolcrib('diff', '--json')).json()).toMatchObject({
       changed: true,
       changes: [{ kind: 'tool-changed', fields: [{ path: 'description' }] }, { kind: 'tool-added' }],
@@ -252,18 +250,18 @@ describe('lock, diff and approve', () => {
     })
 
     expect((await toolcrib('approve')).status).toBe(2)
-    expect(await toolcrib('approve', 'nothing')).toMatchObject({
+    expect(await toolcrib('approve', 'nothing', '--yes')).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('"nothing" matches no change'),
     })
-    const approved = await toolcrib('approve', 'mcp__*__get_rain', '--json')
+    const approved = await toolcrib('approve', 'mcp__*__get_rain', '--json', '--yes')
     expect(approved.status).toBe(0)
     expect(approved.json()).toMatchObject({
       approved: [{ kind: 'tool-changed' }],
       waiting: [{ kind: 'tool-added', tool: 'get_snow' }],
     })
     expect((await toolcrib('call', 'get_rain', '{"city":"Oslo"}')).status).toBe(0)
-    expect((await toolcrib('approve', '--all')).status).toBe(0)
+    expect((await toolcrib('approve', '--all', '--yes')).status).toBe(0)
     expect((await toolcrib('diff')).status).toBe(0)
   })
 
@@ -277,7 +275,11 @@ describe('lock, diff and approve', () => {
     expect((await toolcrib('list')).status).toBe(1)
     expect((await toolcrib('doctor')).status).toBe(1)
     expect(wasStarted()).toBe(false)
-    expect((await toolcrib('approve', 'weather')).status).toBe(0)
+    expect(await toolcrib('approve', 'weather')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('or pass --yes'),
+    })
+    expect((await toolcrib('approve', 'weather', '--yes')).status).toBe(0)
     expect(readFileSync(path('tools.json.started'), 'utf8')).toBe('started\n')
     expect((await toolcrib('list', 'weather')).status).toBe(0)
   })

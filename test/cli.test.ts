@@ -2,16 +2,24 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ToolRegistry } from 'toolcrib'
 import { afterAll, describe, expect, inject, it } from 'vitest'
+import { runCommandLine } from '../src/cli/command-line.ts'
+import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
 import { openScene } from '../src/cli/tour/scenes.ts'
 
 const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'toolcrib-cli-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
+/** Runs the command line in this process, which takes a tenth of the time of a separate one. */
+async function toolcrib(...args: string[]) {
+  const { terminal, stdout, stderr } = fakeTerminal({ env: { ...process.env, NO_COLOR: '1' }, cwd: root })
+  const status = await runCommandLine(args, terminal)
+  return { status, stdout: stdout(), stderr: stderr() }
+}
+
 /** Runs the command line as a separate process. */
-function toolcrib(...args: string[]) {
+function startToolcrib(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [inject('commandLine'), ...args], {
     cwd: root,
     encoding: 'utf8',
@@ -28,13 +36,13 @@ const lines = (name: string, rows: readonly object[]) => {
 
 describe('toolcrib', () => {
   it('explains its commands', () => {
-    const { status, stdout } = toolcrib('--help')
+    const { status, stdout } = startToolcrib('--help')
     expect(status).toBe(0)
     for (const word of ['tour', 'eval', 'Exit codes', 'Start with']) expect(stdout).toContain(word)
   })
 
   it('names the usage error', () => {
-    const { status, stderr } = toolcrib('serach')
+    const { status, stderr } = startToolcrib('serach')
     expect(status).toBe(2)
     expect(stderr).toContain("unknown command 'serach'")
   })
@@ -42,7 +50,7 @@ describe('toolcrib', () => {
 
 describe('toolcrib tour', () => {
   it('shows real servers in full and in lazy mode, a search, calls and an eviction', () => {
-    const { status, stdout } = toolcrib('tour', '--json')
+    const { status, stdout } = startToolcrib('tour', '--json')
     expect(status).toBe(0)
     const figures = JSON.parse(stdout)
     expect(figures).toMatchObject({ catalogue: 'servers', servers: 4 })
@@ -56,16 +64,16 @@ describe('toolcrib tour', () => {
     expect(figures.evicted.length).toBeGreaterThan(0)
   })
 
-  it('prints the same figure for the whole catalogue everywhere', () => {
-    const { stdout } = toolcrib('tour')
+  it('prints the same figure for the whole catalogue everywhere', async () => {
+    const { stdout } = await toolcrib('tour')
     const [, full] = /37 tools on the surface, ([\d,]+) tokens per turn/.exec(stdout) ?? []
     expect(full).toMatch(/\d/)
     expect(stdout).toContain(`all tools would be ${full} tokens`)
   })
 
   it('uses a made-up catalogue when those servers are not installed', async () => {
-    const registry = new ToolRegistry()
-    const scene = await openScene(registry, { from: join(folder, 'elsewhere.js') })
+    const scene = await openScene({}, { from: join(folder, 'elsewhere.js'), cwd: folder, env: {} })
+    const { registry } = scene
     expect(scene.kind).toBe('demo')
     expect(registry.size).toBeGreaterThan(300)
     const [{ name, args }] = scene.calls as [(typeof scene.calls)[number]]
@@ -94,7 +102,7 @@ describe('toolcrib eval', () => {
 
   it('prints its report as JSON, keyed by id, with recall as macro-averaged fractions', () => {
     const flags = ['--tools', tools, '--queries', queries, '--searcher', 'lexical']
-    const { status, stdout } = toolcrib('eval', ...flags, '--json')
+    const { status, stdout } = startToolcrib('eval', ...flags, '--json')
     expect(status).toBe(0)
     const report = JSON.parse(stdout)
     expect(report).toMatchObject({ searcher: 'lexical', tools: 3, queries: 3, mrr: expect.closeTo(2 / 3, 3) })
@@ -108,20 +116,27 @@ describe('toolcrib eval', () => {
       expect(report[key]).toBeGreaterThan(0)
   })
 
-  it('names labels that match no tool, and continues', () => {
+  it('names labels that match no tool, and continues', async () => {
     const mistyped = lines('mistyped.jsonl', [{ id: '1', query: 'email', relevant: ['b', 'bb'] }])
-    const { status, stdout, stderr } = toolcrib('eval', '--tools', tools, '--queries', mistyped, '--json')
+    const { status, stdout, stderr } = await toolcrib(
+      'eval',
+      '--tools',
+      tools,
+      '--queries',
+      mistyped,
+      '--json',
+    )
     expect(status).toBe(0)
     expect(stderr).toContain('1 relevant id matches no tool: bb')
     expect(JSON.parse(stdout).recall['5']).toBeCloseTo(0.5)
   })
 
-  it('leaves out distractors with the name of a relevant tool', () => {
+  it('leaves out distractors with the name of a relevant tool', async () => {
     const distractors = lines('distractors.jsonl', [
       { id: 'd', name: 'send', description: 'Send email email email.', inputSchema: {} },
       { id: 'e', name: 'other', description: 'Something else.', inputSchema: {} },
     ])
-    const { stdout } = toolcrib(
+    const { stdout } = await toolcrib(
       'eval',
       '--tools',
       tools,
@@ -136,17 +151,16 @@ describe('toolcrib eval', () => {
     expect(JSON.parse(stdout)).toMatchObject({ searcher: 'weighted', tools: 4 })
   })
 
-  it('names the file and line of invalid content', () => {
+  it('names the file and line of invalid content', async () => {
     const broken = join(folder, 'broken.jsonl')
     writeFileSync(broken, '{"id":"a","name":"x","description":"","inputSchema":{}}\n{"id":')
-    const { status, stderr } = toolcrib('eval', '--tools', broken, '--queries', queries)
+    const { status, stderr } = await toolcrib('eval', '--tools', broken, '--queries', queries)
     expect(status).toBe(2)
     expect(stderr).toContain('broken.jsonl')
     expect(stderr).toContain('2')
-    expect(toolcrib('eval', '--tools', join(folder, 'none.jsonl'), '--queries', queries).status).toBe(2)
-    expect(toolcrib('eval', '--tools', tools, '--queries', queries, '--searcher', 'magic')).toMatchObject({
-      status: 2,
-      stderr: expect.stringContaining('lexical'),
-    })
+    const missing = join(folder, 'none.jsonl')
+    expect(await toolcrib('eval', '--tools', missing, '--queries', queries)).toMatchObject({ status: 2 })
+    const magic = await toolcrib('eval', '--tools', tools, '--queries', queries, '--searcher', 'magic')
+    expect(magic).toMatchObject({ status: 2, stderr: expect.stringContaining('lexical') })
   })
 })

@@ -35,7 +35,7 @@ describe('auto mode', () => {
 })
 
 describe('quarantine', () => {
-  it('holds for a tool that arrives while a search waits', async () => {
+  it('applies to a tool that arrives while a search waits', async () => {
     const registry = new ToolRegistry()
     let statuses: ServerStatus[] = [{ server: 'late', state: 'connecting' }]
     registry.attachServers({

@@ -40,7 +40,35 @@ describe('what is deferred', () => {
     }
   })
 
-  it('is said to be so only where something is', async () => {
+  it('depends on what was registered, not on who looked when', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy', toolThreshold: 10 })
+    registry.registerAll(own(10))
+    const early = await registry.openSession()
+    expect(early.stats().deferred).toBe(10)
+    registry.unregister('own_9')
+    // Another way to see the same tools: nobody has looked from there before.
+    const late = await registry.openSession({ policy: { deny: ['nothing'] } })
+    expect(late.stats().deferred).toBe(9)
+    expect(early.stats().deferred).toBe(9)
+    expect(registry.stats().deferred).toBe(9)
+  })
+
+  it('changes with one event, however many sessions look', async () => {
+    const changes: string[] = []
+    const registry = new ToolRegistry({
+      onEvent: (event) => void (event.type === 'mode-changed' && changes.push(event.mode)),
+    })
+    registry.registerAll(own(15))
+    const sessions = await Promise.all(
+      ['a', 'b', 'c'].map((name) => registry.openSession({ policy: { deny: [name] } })),
+    )
+    for (const session of sessions) session.surface()
+    for (let index = 0; index < 8; index++) registry.unregister(`own_${index}`)
+    for (const session of sessions) session.surface()
+    expect(changes).toEqual(['full'])
+  })
+
+  it('is reported only where something is deferred', async () => {
     const registry = new ToolRegistry({ mode: 'lazy' })
     registry.registerAll(own(3))
     const session = await registry.openSession()

@@ -77,7 +77,7 @@ describe('events', () => {
     expect(seen).toEqual(['first', 'second', 'first', 'late'])
   })
 
-  it('hold no secret, and are not raised at all when they cannot be masked', async () => {
+  it('contain no secret, and are dropped when they cannot be masked', async () => {
     const secret = `sk_live_${'a1B2c3D4'.repeat(12)}`
     let isBroken = false
     const secrets = {
@@ -98,7 +98,7 @@ describe('events', () => {
     expect(log.of('missed')).toHaveLength(2)
   })
 
-  it('of the catalogue tell each change', () => {
+  it('of the catalogue report each change', () => {
     const log = eventLog()
     const registry = new ToolRegistry({ onEvent: log.onEvent })
     registry.registerAll([tool('a'), tool('b')])
@@ -119,7 +119,7 @@ describe('events', () => {
     expect(log.of('tool-released')).toMatchObject([{ name: 'b' }])
   })
 
-  it('of a session tell how it was opened, what it shows, and when its mode changes', async () => {
+  it('of a session report how it was opened, what it shows, and when its mode changes', async () => {
     const log = eventLog()
     const registry = new ToolRegistry({ onEvent: log.onEvent })
     registerServers(registry)

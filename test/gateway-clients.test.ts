@@ -1,6 +1,8 @@
 import { PassThrough } from 'node:stream'
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { Gateway } from 'toolcrib/gateway'
+import { memoryStore } from 'toolcrib/stores'
 import { describe, expect, it } from 'vitest'
 import { openGateway, rawRequest, URL_OF_GATEWAY } from './gateway.fixture.ts'
 import { HOSTILE_SERVER, MODERN_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
@@ -109,6 +111,24 @@ describe('a call that waits for its client', () => {
     expect(JSON.stringify((await call({ inputResponses, requestState })).answer)).toContain('hello')
     expect((await call({ inputResponses, requestState })).answer).toMatchObject({ error: { code: -32_602 } })
     expect(gateway.status()).toMatchObject({ callsParked: 0, callsUnderWay: 0 })
+  })
+
+  it('is answered with an error that says to call again, when a restart ended it', async () => {
+    const store = memoryStore()
+    const ask = (gateway: Gateway, more: object) =>
+      rawRequest(gateway, 'tools/call', { ...ASK, ...more, _meta: askable })
+    const first = await openGateway({ everything: EVERYTHING }, { store })
+    const { result } = (await ask(first.gateway, {})).answer as {
+      result: { requestState: string; inputRequests: Record<string, unknown> }
+    }
+    await first.gateway.close()
+    const { gateway } = await openGateway({ everything: EVERYTHING }, { store })
+    const [key = ''] = Object.keys(result.inputRequests)
+    const answer = { inputResponses: { [key]: ANSWER }, requestState: result.requestState }
+    expect((await ask(gateway, answer)).answer).toMatchObject({
+      error: { message: expect.stringContaining('call again without requestState'), data: { retry: true } },
+    })
+    expect((await ask(gateway, answer)).answer).toMatchObject({ error: { code: -32_602 } })
   })
 
   it('is given up at its deadline', async () => {

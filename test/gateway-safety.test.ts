@@ -157,6 +157,20 @@ describe('a token that is bound to a profile', () => {
   })
 })
 
+describe('a profile without call_tool', () => {
+  it('has no door to tools that are not listed', async () => {
+    const { gateway } = await openGateway(
+      { modern: MODERN },
+      { mode: 'lazy', profiles: { narrow: { deny: ['call_tool'] } } },
+    )
+    const client = await connectClient(gateway, { url: `${URL_OF_GATEWAY}/narrow` })
+    for (const name of ['call_tool', 'call_read_tool'])
+      await expect(
+        client.callTool({ name, arguments: { name: 'modern__add', arguments: { a: 1, b: 2 } } }),
+      ).rejects.toMatchObject({ code: -32_602 })
+  })
+})
+
 describe('a server that misbehaves behind the gateway', () => {
   it('fails only its own calls', async () => {
     const { gateway } = await openGateway({ plain: { ...PLAIN, timeout_ms: 500 }, modern: MODERN })

@@ -1,4 +1,4 @@
-import { memoryStore } from 'toolcrib/stores'
+import { memoryStore, type Store } from 'toolcrib/stores'
 import { describe, expect, it } from 'vitest'
 import { connectClient, openGateway, rawRequest, URL_OF_GATEWAY } from './gateway.fixture.ts'
 import { HOSTILE_SERVER, MODERN_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
@@ -10,18 +10,19 @@ const EVERYTHING = script(referenceServer('everything'))
 describe('a session of an older client', () => {
   it('goes on after a restart, with what it had checked out', async () => {
     const store = memoryStore()
-    const first = await openGateway({ modern: MODERN }, { store, mode: 'lazy' })
+    const options = { store, mode: 'lazy', profiles: { growing: { activate: 'list' } } } as const
+    const first = await openGateway({ modern: MODERN }, options)
     let { gateway } = first
     // The client does not notice which gateway answers it.
     const client = await connectClient(
       { fetch: (request) => gateway.fetch(request) },
-      { era: 'legacy', url: `${URL_OF_GATEWAY}?activate=list` },
+      { era: 'legacy', url: `${URL_OF_GATEWAY}/growing` },
     )
     await client.callTool({ name: 'tool_search', arguments: { query: 'add two numbers' } })
     const before = (await client.listTools()).tools.map(({ name }) => name)
     expect(before).toEqual(expect.arrayContaining(['tool_search', 'modern__add']))
     await first.gateway.close()
-    gateway = (await openGateway({ modern: MODERN }, { store, mode: 'lazy' })).gateway
+    gateway = (await openGateway({ modern: MODERN }, options)).gateway
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(before)
     expect(gateway.status().sessions).toBe(1)
   })
@@ -34,6 +35,42 @@ describe('a session of an older client', () => {
     await (client.transport as { terminateSession?: () => Promise<void> }).terminateSession?.()
     expect(gateway.status().sessions).toBe(0)
     await expect(client.listTools()).rejects.toThrow()
+  })
+
+  it('leaves nothing in the store for good, and stays there while it is used', async () => {
+    let now = 0
+    const kept = new Map<string, number | undefined>()
+    const inner = memoryStore({ clock: { now: () => now } })
+    const store: Store = {
+      get: (key) => inner.get(key),
+      set: (key, value, options) => {
+        kept.set(key, options?.ttlMs)
+        return inner.set(key, value, options)
+      },
+      update: (key, change, options) => {
+        kept.set(key, options?.ttlMs)
+        return inner.update(key, change, options)
+      },
+      delete: (key) => {
+        kept.delete(key)
+        return inner.delete(key)
+      },
+      close: () => inner.close(),
+    }
+    const { gateway } = await openGateway(
+      { modern: MODERN },
+      { store, mode: 'lazy', now: () => now, limits: { sessionIdleMs: 1_000 } },
+    )
+    const url = `${URL_OF_GATEWAY}?activate=list`
+    const client = await connectClient(gateway, { era: 'legacy', url })
+    await client.callTool({ name: 'tool_search', arguments: { query: 'add two numbers' } })
+    const ofSessions = () => [...kept].filter(([key]) => /client:|session:/.test(key))
+    expect(ofSessions().map(([, ttlMs]) => ttlMs)).toEqual([1_000, 1_000])
+    const [[record = ''] = []] = ofSessions()
+    for (now = 300; now < 3_000; now += 300) await client.listTools()
+    expect(await inner.get(record)).toBeDefined()
+    await (client.transport as { terminateSession?: () => Promise<void> }).terminateSession?.()
+    expect(ofSessions()).toEqual([])
   })
 
   it('is not opened again for another token', async () => {

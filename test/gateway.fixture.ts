@@ -1,4 +1,8 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { ToolRegistry } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway, type GatewayOptions } from 'toolcrib/gateway'
 import { type ConnectedServers, type ConnectOptions, connectServers } from 'toolcrib/mcp'
@@ -83,4 +87,31 @@ export async function rawRequest(
   const text = await response.text()
   const data = text.startsWith('{') ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? '{}')
   return { status: response.status, answer: JSON.parse(data) }
+}
+
+/** A modern server over HTTP with these tools, closed at the end of the test. Returns its URL and the headers it got. */
+export async function serveTools(
+  register: (server: McpServer) => void,
+): Promise<{ url: string; seen: IncomingHttpHeaders[] }> {
+  const seen: IncomingHttpHeaders[] = []
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: 'tools', version: '1' })
+    register(server)
+    return server
+  })
+  const answer = getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false })
+  const listener = createServer((request, response) => {
+    seen.push(request.headers)
+    void answer(request, response)
+  })
+  onTestFinished(() => void listener.close())
+  return { url: await listening(listener), seen }
+}
+
+/** Listens on a free port of this machine; returns the URL. */
+export async function listening(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
 }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { connectClient, openGateway, rawRequest } from './gateway.fixture.ts'
+import { z } from 'zod'
+import { memoryStore } from '../src/store/memory-store.ts'
+import { connectClient, openGateway, rawRequest, serveTools } from './gateway.fixture.ts'
 import { HOSTILE_SERVER, MODERN_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
 
 const PLAIN = script(HOSTILE_SERVER)
@@ -119,6 +121,24 @@ describe.each(['modern', 'legacy'] as const)('a %s client of the gateway', (era)
 })
 
 describe('the gateway', () => {
+  it('shows structured content of any type to modern clients, and as an object to older ones', async () => {
+    const { url } = await serveTools((server) =>
+      server.registerTool('primes', { outputSchema: z.array(z.number()) }, async () => ({
+        content: [],
+        structuredContent: [2, 3, 5],
+      })),
+    )
+    const { gateway } = await openGateway({ numbers: { type: 'http', url } }, { mode: 'full' })
+    const seen = async (era: 'modern' | 'legacy') => {
+      const client = await connectClient(gateway, { era })
+      const { tools } = await client.listTools()
+      const { structuredContent } = await client.callTool({ name: 'numbers__primes', arguments: {} })
+      return [tools[0]?.outputSchema?.type, structuredContent]
+    }
+    expect(await seen('modern')).toEqual(['array', [2, 3, 5]])
+    expect(await seen('legacy')).toEqual([undefined, { result: [2, 3, 5] }])
+  })
+
   it('forwards unknown fields unchanged', async () => {
     const { gateway } = await openGateway({ plain: PLAIN })
     const { answer } = await rawRequest(gateway, 'tools/call', { name: 'plain__odd_blocks', arguments: {} })
@@ -129,17 +149,12 @@ describe('the gateway', () => {
   })
 
   it('lists the same bytes after a restart, before any server runs', async () => {
-    const saved = new Map<string, unknown>()
-    const cache = {
-      load: async (server: string) => saved.get(server) as never,
-      save: async (server: string, _: string, catalogue: unknown) =>
-        void saved.set(server, JSON.parse(JSON.stringify(catalogue))),
-    }
+    const store = memoryStore()
     const lists: string[] = []
     for (const start of ['eager', 'on-demand'])
       for (const mode of ['full', 'lazy'] as const) {
         const both = { plain: { ...PLAIN, start }, modern: { ...MODERN, start } }
-        const { gateway, servers } = await openGateway(both, { mode }, { cache })
+        const { gateway, servers } = await openGateway(both, { mode }, { store })
         const { answer } = await rawRequest(gateway, 'tools/list')
         lists.push(JSON.stringify(answer.result))
         if (start === 'on-demand')

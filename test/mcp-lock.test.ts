@@ -17,6 +17,7 @@ import {
   readLockfile,
   writeLockfile,
 } from '../src/mcp/index.ts'
+import { fileStore } from '../src/store/file-store.ts'
 import { ToolRegistry } from '../src/tool-registry.ts'
 
 const SERVER = join(import.meta.dirname, 'fixtures', 'changing-server.mjs')
@@ -294,20 +295,20 @@ describe('servers checked against a lockfile', () => {
   })
 
   it('quarantines cached tools as well, before any process runs', async () => {
-    const cacheDirectory = join(folder, 'cache')
+    const store = fileStore({ directory: join(folder, 'store') })
     const lockfile = await lock({ weather: weather() })
     list([{ ...RAIN, title: 'Snow' }, ANNOUNCE])
-    await (await connect({ weather: weather() }, { cacheDirectory })).close()
-    const servers = await connect({ weather: weather() }, { cacheDirectory, lockfile })
+    await (await connect({ weather: weather() }, { store })).close()
+    const servers = await connect({ weather: weather() }, { store, lockfile })
     expect(servers.status()[0]?.state).toBe('cold')
     expect(registry.explain('mcp__weather__get_rain').state).toBe('quarantined')
   })
 
   it('reads the list before the first call to a cached server', async () => {
-    const cacheDirectory = join(folder, 'cache')
+    const store = fileStore({ directory: join(folder, 'store') })
     const lockfile = await lock({ weather: weather() })
-    await (await connect({ weather: weather() }, { cacheDirectory })).close()
-    const servers = await connect({ weather: weather() }, { cacheDirectory, lockfile })
+    await (await connect({ weather: weather() }, { store })).close()
+    const servers = await connect({ weather: weather() }, { store, lockfile })
     expect(servers.status()[0]?.state).toBe('cold')
     list([{ ...RAIN, title: 'Snow' }, ANNOUNCE])
     expect(await call('mcp__weather__get_rain')).toMatchObject({ ok: false, code: 'not_available' })

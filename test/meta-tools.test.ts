@@ -86,7 +86,7 @@ describe('tool_search, one step', () => {
     expect(await call(await open(), 'tool_search', args)).toMatchObject({ ok: false, code: 'input_invalid' })
   })
 
-  it('tells evictions', async () => {
+  it('names evictions', async () => {
     const session = await open({ maxActive: 1 })
     await ask(session, 'tool_search', { name: 'get_forecast' })
     expect(await ask(session, 'tool_search', { name: 'send_message' })).toMatchObject({

@@ -1,4 +1,4 @@
-import { ToolRegistry } from 'toolcrib'
+import { memorySpill, type Session, type Tool, ToolRegistry } from 'toolcrib'
 import { describe, expect, it } from 'vitest'
 import { registerServers, tool } from './helpers.ts'
 
@@ -38,6 +38,16 @@ const PLACES: [string, (options: never) => unknown][] = [
   ['the filter of toDefinitions()', (filter) => new ToolRegistry().toDefinitions(undefined, filter)],
   ['hooks', (hooks) => new ToolRegistry({ hooks })],
   ['hooks in a list', (hooks) => new ToolRegistry({ hooks: [{}, hooks] })],
+  [
+    'the capabilities of a tool',
+    (capabilities) => new ToolRegistry().register({ ...tool('a'), capabilities } as Tool),
+  ],
+  ['memorySpill()', (options) => memorySpill(options)],
+]
+
+/** Takes options that must name something. */
+const NAMED: [string, (options: never) => unknown][] = [
+  ['registerFunction()', (options) => new ToolRegistry().registerFunction(function f() {}, options)],
 ]
 
 describe('options', () => {
@@ -52,7 +62,7 @@ describe('options', () => {
     expect(fault.message).toMatch(/it takes \w+/)
   })
 
-  it.each(PLACES)('%s refuses what is no object', async (_, take) => {
+  it.each(PLACES)('%s refuses anything but an object', async (_, take) => {
     for (const options of ['lazy', 7, [], true])
       if (!(Array.isArray(options) && take === PLACES[13]?.[1]))
         expect(await faultOf(() => take(untyped(options)))).toMatchObject({ code: 'config-invalid' })
@@ -76,6 +86,9 @@ describe('options', () => {
     ['the filter of toDefinitions()', { exclude_tools: [] }, 'excludeTools'],
     ['hooks', { beforeToolCall: () => {} }, 'before_tool_call'],
     ['hooks in a list', { after_tool_cal: () => {} }, 'after_tool_call'],
+    ['new ToolRegistry()', { capabilities: { netwrok: { open: () => {} } } }, 'capabilities.network'],
+    ['the capabilities of a tool', { secret: ['a'] }, 'secrets'],
+    ['memorySpill()', { maxEntires: 1 }, 'maxEntries'],
   ])('%s: a key like %j was meant to be %s', async (place, options, meant) => {
     const take = PLACES.find(([name]) => name === place)?.[1]
     const fault = await faultOf(() => take?.(untyped(options)))
@@ -139,8 +152,21 @@ describe('options', () => {
     ['a policy', { filter: [] }],
     ['the filter of a policy', { allowedPlugins: 'notes' }],
     ['hooks', { before_tool_call: 'deny' }],
+    ['new ToolRegistry()', { capabilities: { network: true } }],
+    ['new ToolRegistry()', { dialect: {} }],
+    ['new ToolRegistry()', { dialect: { strategy: 'natve' } }],
+    ['new ToolRegistry()', { dialect: { strategy: 'native', maxTools: '128' } }],
+    ['fork()', { dialect: { strategy: 'lazy' } }],
+    ['the capabilities of a tool', { network: 'example.com' }],
+    ['the capabilities of a tool', { storage: 'yes' }],
+    ['the capabilities of a tool', { fs_reach: { reed: ['/'] } }],
+    ['registerFunction()', { description: 'x', execute: () => 1 }],
+    ['registerFunction()', { description: 'x', preload: true }],
+    ['memorySpill()', { ttlMs: 0 }],
+    ['memorySpill()', { maxChars: Number.NaN }],
   ])('%s refuses %j', async (place, options) => {
-    const take = PLACES.find(([name]) => name === place)?.[1]
+    const take = [...PLACES, ...NAMED].find(([name]) => name === place)?.[1]
+    expect(take).toBeDefined()
     expect(await faultOf(() => take?.(untyped(options)))).toMatchObject({ code: 'config-invalid' })
   })
 
@@ -150,5 +176,44 @@ describe('options', () => {
       code: 'config-invalid',
       message: expect.stringContaining('a fork has no option "allow"'),
     })
+  })
+})
+
+describe('options that the caller changes later', () => {
+  it('change nothing in a registry, its sessions or its forks', async () => {
+    const pinned: string[] = []
+    const deny = ['mcp__slack__*']
+    const hooks = [{ before_tool_call: () => ({ deny: 'no' }) }]
+    const capabilities: Record<string, unknown> = {}
+    const registry = new ToolRegistry(
+      untyped({ mode: 'lazy', pinned, policy: { deny }, hooks, capabilities }),
+    )
+    registerServers(registry)
+    registry.register(tool('saver', { capabilities: { storage: true } }))
+    const tools = ['mcp__github__*', 'saver']
+    const options = { tools, policy: { deny: ['mcp__github__get_file'] } }
+    const session = await registry.openSession(options)
+    const allowed = ['mcp__github__create_issue']
+    const fork = session.fork({ tools: allowed })
+    pinned.push('*')
+    deny.length = 0
+    hooks.length = 0
+    capabilities.storage = { open: () => ({}) }
+    tools.push('*')
+    options.policy.deny.length = 0
+    allowed.push('*')
+
+    expect(registry.stats().loaded).toBe(1)
+    expect(registry.policy).toEqual({ deny: ['mcp__slack__*'] })
+    expect(Object.isFrozen(registry.policy.deny)).toBe(true)
+    const code = async (from: Session, name: string) => {
+      const [answer] = await from.execute([{ toolCallId: '1', name, args: {} }])
+      return answer?.result.ok === false && answer.result.code
+    }
+    expect(await code(session, 'mcp__github__create_issue')).toBe('denied')
+    expect(await code(session, 'mcp__github__get_file')).toBe('not_available')
+    expect(await code(session, 'saver')).toBe('not_available')
+    expect(await code(session.fork(), 'mcp__weather__get_alerts')).toBe('not_available')
+    expect(await code(fork.fork(), 'mcp__github__list_branches')).toBe('not_available')
   })
 })

@@ -1,4 +1,4 @@
-import { fromOpenAI, ToolRegistry } from 'toolcrib'
+import { fromOpenAI, type RegistryOptions, ToolRegistry } from 'toolcrib'
 import { describe, expect, it } from 'vitest'
 import { eventLog, registerServers, tool } from './helpers.ts'
 
@@ -416,6 +416,65 @@ describe('explain', () => {
     ])
     expect(states[4]?.reason).toContain('the deny list')
     expect(registry.explain('mcp__s__c').state).toBe('deferred')
+  })
+
+  it.each<[string, RegistryOptions, string]>([
+    ['own', { mode: 'lazy' }, 'visible: defer is auto, which leaves builtin tools shown'],
+    [
+      'own',
+      { mode: 'lazy', toolThreshold: 1 },
+      'deferred: shown once activated: mode is lazy; 1 or more tools would stay shown',
+    ],
+    ['own', { mode: 'lazy', defer: 'all' }, 'deferred: shown once activated: mode is lazy; defer is all'],
+    ['own', { mode: 'lazy', pinned: ['ow*'] }, 'visible: pinned by name'],
+    ['own', { mode: 'full' }, 'visible: nothing is deferred: mode is full'],
+    ['own', {}, 'visible: only tools that ask for it are deferred: 5 tools, threshold 15'],
+    ['flagged', {}, 'deferred: shown once activated: registered as deferred'],
+    ['flagged', { mode: 'full' }, 'visible: nothing is deferred: mode is full'],
+    ['never', { mode: 'lazy', defer: 'all' }, 'visible: pinned: it was registered as never deferred'],
+    ['mcp__s__a', { mode: 'lazy' }, 'deferred: shown once activated: mode is lazy; defer is auto'],
+    [
+      'mcp__s__a',
+      { mode: 'lazy', defer: 'flagged' },
+      'visible: defer is flagged, which leaves mcp tools shown',
+    ],
+    [
+      'mcp__s__a',
+      { mode: 'lazy', policy: { deny: ['tool_search'] } },
+      'visible: nothing is deferred: no search tool is permitted',
+    ],
+    [
+      'needy',
+      { mode: 'lazy' },
+      'visible: defer is auto, which leaves builtin tools shown; calls are refused: it needs network, which this host does not grant',
+    ],
+  ])('says why %s is there with %j', async (name, options, expected) => {
+    const registry = new ToolRegistry(options)
+    registry.register(tool('own'))
+    registry.register(tool('flagged', { deferred: true }))
+    registry.register(tool('never', { deferred: false }))
+    registry.register(tool('needy', { capabilities: { network: ['example.com'] } }))
+    registry.syncMcp('s', [tool('a')])
+    for (const session of [undefined, await registry.openSession()]) {
+      const { state, reason } = registry.explain(name, session)
+      expect(`${state}: ${reason}`).toBe(expected)
+    }
+  })
+
+  it('explains how a tool is active, and that one has left', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy' })
+    registry.syncMcp('s', [tool('a'), tool('b')])
+    const session = await registry.openSession({ strategy: 'dispatch' })
+    await session.activate(['mcp__s__a'])
+    await session.preload('mcp__s__b')
+    const reason = (name: string) => registry.explain(name, session).reason
+    expect(reason('mcp__s__a')).toBe('checked out by this session; called through call_tool')
+    expect(reason('mcp__s__b')).toBe('preloaded by this session; called through call_tool')
+    registry.unregisterMcp('s')
+    expect(registry.explain('mcp__s__a', session)).toMatchObject({
+      state: 'unknown',
+      reason: 'no longer registered; calls return not_available',
+    })
   })
 })
 

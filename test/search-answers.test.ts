@@ -85,7 +85,7 @@ describe('what the surface shows anyway', () => {
     ])
   })
 
-  it('is loaded by name like any other, and its place is no activation', async () => {
+  it('is loaded by name like any other, and takes no place among the activations', async () => {
     const session = await open({ maxActive: 1 })
     expect(await ask(session, 'tool_search', { name: 'ping' })).toMatchObject({
       activated: true,
@@ -96,7 +96,7 @@ describe('what the surface shows anyway', () => {
 })
 
 describe('what a search activates', () => {
-  it('is said where it is less than it returns', async () => {
+  it('is named where it is less than what it returns', async () => {
     for (const [searchTool, args] of [
       ['tool_search', { query: 'get weather' }],
       ['ToolSearch', { query: 'get weather' }],
@@ -112,7 +112,7 @@ describe('what a search activates', () => {
     }
   })
 
-  it('is all of it when nothing else is said', async () => {
+  it('is everything it returns unless it names less', async () => {
     const registry = new ToolRegistry({ mode: 'lazy', searchTool: 'ToolSearch' })
     registerServers(registry)
     const session = await registry.openSession()
@@ -167,7 +167,7 @@ describe('what a search activates', () => {
 })
 
 describe('what is searched again', () => {
-  it('is no loop, however often; other calls are', async () => {
+  it('is not a loop, however often; other calls are', async () => {
     const registry = new ToolRegistry({ mode: 'lazy' })
     registerServers(registry)
     const session = await registry.openSession()
@@ -181,7 +181,7 @@ describe('what is searched again', () => {
     expect(codes).toEqual([...Array(25).fill('ok'), 'repeated'])
   })
 
-  it('is no loop through call_tool either', async () => {
+  it('is not a loop through call_tool either', async () => {
     const registry = new ToolRegistry({ mode: 'lazy', strategy: 'dispatch', maxIdenticalCalls: 2 })
     registerServers(registry)
     const session = await registry.openSession()

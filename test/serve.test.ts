@@ -63,7 +63,14 @@ describe('toolcrib serve', () => {
   it('serves clients of both eras over HTTP, and leaves nothing running after SIGTERM', async () => {
     await toolcrib('list')
     const { child, ended, url, token, pid, version, page } = await serve('--mode', 'full')
-    expect({ pid, page }).toEqual({ pid: child.pid, page: null })
+    expect(pid).toBe(child.pid)
+    const { origin } = new URL(url)
+    expect(page).toBe(`${origin}/#token=${token}`)
+    // The page needs a build, which tests do without; its API is there.
+    expect((await fetch(`${origin}/`)).headers.get('content-security-policy')).toContain("script-src 'self'")
+    expect((await fetch(`${origin}/api/tools`)).status).toBe(401)
+    const tools = await fetch(`${origin}/api/tools`, { headers: { authorization: `Bearer ${token}` } })
+    expect(JSON.stringify(await tools.json())).toContain('mcp__weather__get_rain')
     expect(version).toBe(
       JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version,
     )
@@ -88,7 +95,10 @@ describe('toolcrib serve', () => {
   })
 
   it('can be asked for its status and log, and be stopped, by commands on the same config', async () => {
-    const { ended, url, pid } = await serve()
+    write('stderr.mjs', `console.error('API_KEY=sk-abcdef1234567890'); setInterval(() => {}, 1e6)`)
+    const { child, ended, url, pid } = await serve()
+    let printed = ''
+    child.stderr?.on('data', (chunk: Buffer) => (printed += chunk))
     const status = await toolcrib('status', '--json')
     expect(status.status).toBe(0)
     expect(status.json()).toMatchObject({
@@ -100,10 +110,36 @@ describe('toolcrib serve', () => {
     expect((await toolcrib('status')).stdout).toContain(url)
     expect((await toolcrib('logs', 'weather')).stdout).toMatch(/info {2}weather connecting\n/)
     expect((await toolcrib('logs', 'nowhere')).status).toBe(2)
+
+    // Servers come and go with the config.
+    await toolcrib('add', 'broken', '--', 'no-such-program')
+    await toolcrib('add', 'loud', '--', process.execPath, path('stderr.mjs'))
+    await vi.waitUntil(() => printed.includes('no-such-program'), { timeout: 30_000 })
+    expect(printed).toMatch(/^✗ broken command "no-such-program" not found; install no-such-program, or/m)
+    await vi.waitUntil(async () => (await toolcrib('logs', 'loud')).stdout.includes('stderr'), {
+      timeout: 30_000,
+      interval: 500,
+    })
+    expect((await toolcrib('logs', 'loud')).stdout).toMatch(/info {2}loud stderr: API_KEY=•••\n/)
+    expect((await toolcrib('status')).stdout).toMatch(
+      /broken +failed\n +command .*\n +→ install no-such-program/,
+    )
+    write('.mcp.json', '{"mcpServers": ')
+    await vi.waitUntil(() => printed.includes('was not reloaded'), { timeout: 30_000 })
+    configure({ weather: server() })
+    await vi.waitUntil(async () => (await toolcrib('status', '--json')).json().servers.length === 1, {
+      timeout: 30_000,
+      interval: 200,
+    })
+
     expect(await toolcrib('stop')).toMatchObject({ status: 0, stdout: `stopped the gateway at ${url}\n` })
+    expect(isRunning(pid)).toBe(false)
     expect((await ended).status).toBe(0)
-    for (const command of ['status', 'logs', 'stop'])
-      expect(await toolcrib(command)).toMatchObject({
+    const last = await toolcrib('logs')
+    expect(last.stderr).toContain('this is the log of the last one')
+    expect(last.stdout).toMatch(/info {2}weather connecting\n/)
+    for (const command of ['status', 'logs --follow', 'stop'].map((line) => line.split(' ')))
+      expect(await toolcrib(...command)).toMatchObject({
         status: 1,
         stderr: expect.stringContaining('no gateway is running'),
       })
@@ -161,6 +197,8 @@ describe('toolcrib serve', () => {
     const { toolcrib: entry } = JSON.parse(snippet).mcpServers
     expect(entry.headers).toEqual({ Authorization: `Bearer ${token}` })
     expect(output).toContain(entry.url)
+    expect(output).toContain(`The token is in ${path('token')}.`)
+    expect(output).not.toContain('shown once')
     child.kill('SIGINT')
     expect((await ended).status).toBe(0)
   })
@@ -170,7 +208,7 @@ describe('toolcrib serve', () => {
       [['--no-token', '--host', '0.0.0.0'], '--no-token is for loopback addresses'],
       [['--token', 'short'], 'at least 16 characters'],
       [['--profile', 'nobody'], 'there is no profile "nobody"; the config has none'],
-      [['--store', 'disk'], '--store is "disk"; it must be file: and a folder'],
+      [['--store', 'disk'], '--store is "disk"; it must be file: and a folder, or redis://'],
       [['--port', '70000'], 'from 0 to 65535'],
     ] as const) {
       const refused = await toolcrib('serve', '--port', '0', ...flags)
@@ -179,6 +217,10 @@ describe('toolcrib serve', () => {
     }
     write('toolcrib.toml', '[server.weather]\ncommand = "x"\n[profile.work]\nservers = ["weather"]\n')
     expect((await toolcrib('serve', '--profile', 'wrok')).stderr).toContain('the config has work')
+    write('toolcrib.toml', '[server.weather]\ncommand = "x"\n[profile.work]\nservers = ["wetter"]\n')
+    expect((await toolcrib('serve')).stderr).toContain(
+      'profile "work" names the server "wetter", which does not exist; the config has weather',
+    )
   })
 })
 

@@ -100,3 +100,69 @@ describe('what a session is limited to', () => {
     expect((await third.activate(['mcp__s__b'])).missing).toEqual(['mcp__s__b'])
   })
 })
+
+describe('two replicas of a session', () => {
+  const replica = async (store: Store) => {
+    const log = eventLog()
+    const registry = new ToolRegistry({ mode: 'lazy', maxActive: 2, onEvent: log.onEvent })
+    registerServers(registry)
+    return { log, session: await registry.openSession({ id: 'a', store }) }
+  }
+  const [first, second, third, fourth] = [
+    'mcp__github__get_file',
+    'mcp__github__create_issue',
+    'mcp__slack__send_message',
+    'mcp__slack__upload_file',
+  ] as const
+
+  it('report what the other evicted, in an event and to the model', async () => {
+    const store = memoryStore()
+    const one = await replica(store)
+    await one.session.activate([first, second])
+    const two = await replica(store)
+    await two.session.activate([third])
+    expect(two.log.of('evicted')).toMatchObject([{ names: [second] }])
+    expect(one.log.of('evicted')).toEqual([])
+    // Here `second` makes room; in the store it is gone already, and `first` does.
+    expect(await one.session.activate([fourth])).toMatchObject({ evicted: [second] })
+    expect(one.log.of('evicted')).toMatchObject([{ names: [second] }, { names: [first] }])
+    expect(shown(one.session)).toEqual(['tool_search', third, fourth])
+    expect((await ask(one.session, 'tool_search', { name: fourth })).evicted).toEqual([first])
+  })
+
+  it('bring back a tool that the other evicted, when it is used', async () => {
+    const store = memoryStore()
+    const one = await replica(store)
+    await one.session.activate([first, second])
+    const two = await replica(store)
+    await two.session.activate([third, fourth])
+    expect(one.session.isActive(first)).toBe(true)
+    await call(one.session, first)
+    expect(one.session.isActive(first)).toBe(true)
+    expect((await replica(store)).session.isActive(first)).toBe(true)
+  })
+})
+
+describe('tools that are not there', () => {
+  it('take no place under the cap, and are back with their server', async () => {
+    const log = eventLog()
+    const registry = new ToolRegistry({ mode: 'lazy', maxActive: 2, onEvent: log.onEvent })
+    registerServers(registry)
+    const session = await registry.openSession()
+    await session.activate(['mcp__slack__send_message', 'mcp__slack__upload_file'])
+    registry.unregisterMcp('slack')
+    expect(await session.activate(['mcp__github__get_file', 'mcp__github__create_issue'])).toMatchObject({
+      evicted: [],
+    })
+    expect(shown(session)).toEqual(['tool_search', 'mcp__github__get_file', 'mcp__github__create_issue'])
+    // Back again, they are too many: those that were used longest ago go, and it is told.
+    registerServers(registry)
+    expect(shown(session)).toEqual(['tool_search', 'mcp__github__get_file', 'mcp__github__create_issue'])
+    expect(log.of('evicted')).toMatchObject([
+      { names: ['mcp__slack__upload_file', 'mcp__slack__send_message'] },
+    ])
+    expect((await ask(session, 'tool_search', { query: 'weather forecast' })).evicted).toEqual(
+      expect.arrayContaining(['mcp__slack__upload_file', 'mcp__slack__send_message']),
+    )
+  })
+})

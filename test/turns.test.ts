@@ -178,7 +178,7 @@ describe('a turn', () => {
 
   it.each([
     [{ sytem: 'x' }, /no option "sytem"; did you mean "system"\?/],
-    [{ system: 7 }, /system is 7; it must be a text/],
+    [{ system: 7 }, /system is 7; it must be a string/],
     ['Be brief.', /takes its options as an object/],
   ])('refuses the options %j', async (options, message) => {
     const session = await open()

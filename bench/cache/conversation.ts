@@ -1,6 +1,6 @@
 import type { Dialect } from '../../src/dialects/dialect.ts'
 import type { ProviderVoice } from '../../src/dialects/dialect-contract.ts'
-import { readSearchAnswer } from '../../src/meta-tools/search-answer.ts'
+import { readSearchAnswer } from '../../src/meta-tools/answer.ts'
 import { splitName, toWireName } from '../../src/names.ts'
 import type { Session } from '../../src/session/session.ts'
 import type { Strategy } from '../../src/session/surface.ts'

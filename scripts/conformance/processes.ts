@@ -28,10 +28,11 @@ export async function startFixture(name: UpstreamName): Promise<AsyncDisposable 
   return { config: { type: 'http', url }, [Symbol.asyncDispose]: () => ended(child) }
 }
 
-/** `toolcrib serve` with this one server, every tool under its own name. */
+/** `toolcrib serve` with this one server, every tool under its own name; from dist/ or from src/. */
 export async function startGateway(
   folder: string,
   server: object,
+  { isBuilt }: { readonly isBuilt: boolean },
 ): Promise<AsyncDisposable & { url: string }> {
   await mkdir(folder, { recursive: true })
   const config = join(folder, 'mcp.json')
@@ -48,15 +49,14 @@ export async function startGateway(
     '--config',
     config,
   ]
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', join(ROOT, 'src', 'cli', 'main.ts'), 'serve', ...flags],
-    {
-      cwd: ROOT,
-      env: { ...process.env, XDG_CACHE_HOME: join(folder, 'cache'), XDG_STATE_HOME: join(folder, 'state') },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
+  const program = isBuilt
+    ? [join(ROOT, 'dist', 'cli', 'main.js')]
+    : ['--import', 'tsx', join(ROOT, 'src', 'cli', 'main.ts')]
+  const child = spawn(process.execPath, [...program, 'serve', ...flags], {
+    cwd: ROOT,
+    env: { ...process.env, XDG_CACHE_HOME: join(folder, 'cache'), XDG_STATE_HOME: join(folder, 'state') },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const { url } = JSON.parse(await firstLine(child))
   return { url, [Symbol.asyncDispose]: () => ended(child) }
 }

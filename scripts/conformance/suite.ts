@@ -37,9 +37,15 @@ export async function installSuite() {
   }
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
   const conformance = (...args: string[]) => run(join(bin, 'conformance'), args, env)
+  const listed = new Map<string, ReturnType<typeof conformance>>()
+  const requirements = (revision: string) => {
+    const known = listed.get(revision) ?? conformance('list', '--requirements', revision)
+    listed.set(revision, known)
+    return known
+  }
   return {
     testServer: async ({ url, revision, folder }: ServerTest): Promise<SuiteReport> => {
-      const required = readRequired((await conformance('list', '--requirements', revision)).output)
+      const required = readRequired((await requirements(revision)).output)
       const { output } = await conformance('server', '--url', url, '--requirements', revision, '-o', folder)
       const faults = await readFaults(folder, required)
       return { required, ...readScores(output, required), faults, output }

@@ -1,9 +1,9 @@
 // Breaks one source file in many small ways and runs its tests each time, to find changes that no test detects:
 //   npm run mutate -- src/schema/coerce.ts [more tests…]
-// Runs the test beside the file (all tests of its folder when there is none), and any other tests named.
+// Runs the tests of its folder that import the file (all of them when none does), and any other tests named.
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 const { positionals } = parseArgs({ allowPositionals: true })
@@ -13,9 +13,14 @@ if (files.length === 0) {
   process.stderr.write('Which file? npm run mutate -- src/schema/coerce.ts\n')
   process.exit(2)
 }
-const beside = files.map((file) => {
-  const test = file.replace(/\.ts.*$/, '.test.ts')
-  return existsSync(test) ? test : `${dirname(file)}/**/*.test.ts`
+const beside = files.flatMap((file) => {
+  const [path = file] = file.split(':')
+  const folder = dirname(path)
+  const inFolder = readdirSync(folder).filter((name) => name.endsWith('.test.ts'))
+  const importing = inFolder.filter((name) =>
+    readFileSync(join(folder, name), 'utf8').includes(`'./${basename(path)}'`),
+  )
+  return importing.length > 0 ? importing.map((name) => join(folder, name)) : [`${folder}/**/*.test.ts`]
 })
 const { status } = spawnSync(
   'npx',

@@ -1,6 +1,5 @@
 import type { Session } from '../session/session.ts'
-import { clipText } from '../text.ts'
-import { estimateTokens } from '../tokens.ts'
+import { clipText, estimateTokens } from '../text.ts'
 import type { ToolDefinition } from '../tool.ts'
 
 /** The most tokens that definitions may take in a note; tools beyond that are only named. */

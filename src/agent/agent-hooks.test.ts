@@ -60,6 +60,26 @@ describe('hooks', () => {
     expect(toldTo(model)[0]).toContain('guard is down')
   })
 
+  it('end the run when one around model calls throws, with the history kept', async () => {
+    for (const name of ['before_model_call', 'after_model_call'] as const) {
+      const { session } = await open([tool('echo')])
+      const model = scriptedModel([{ calls: [{ name: 'echo' }] }, { text: 'bye' }])
+      let times = 0
+      const hook = () => {
+        if (++times === 2) throw new Error('the hook broke')
+      }
+      const events: string[] = []
+      const onEvent = ({ type }: { type: string }) => void events.push(type)
+      const result = await runAgent({ model, session, messages: 'go', hooks: { [name]: hook }, onEvent })
+      expect(result).toMatchObject({ stop: 'failed', error: { message: 'the hook broke' }, iterations: 2 })
+      expect(result.messages.length).toBeGreaterThan(1)
+      expect(events.at(-1)).toBe('stopped')
+      const count = events.length
+      await runAgent({ model, session, messages: 'again' })
+      expect(events).toHaveLength(count)
+    }
+  })
+
   it('see each request and each answer', async () => {
     const { session } = await open([tool('echo')])
     const model = scriptedModel([{ calls: [{ name: 'echo' }], inputTokens: 40 }, { text: 'bye' }])

@@ -74,7 +74,7 @@ describe('options of agentTool', () => {
     [{ hooks: { beforeToolCall: () => {} } }, 'did you mean "before_tool_call"?'],
     [{ loopGuard: { nudgeAfter: 'x' } }, 'loopGuard.nudgeAfter is "x"'],
     [{ agents: [{ ...worker, inheritActiveMCP: false }] }, 'did you mean "inheritActiveMcp"?'],
-    [{ agents: [{ ...worker, tools: 'read_file' }] }, 'tools is "read_file"; it must be a list of texts'],
+    [{ agents: [{ ...worker, tools: 'read_file' }] }, 'tools is "read_file"; it must be an array of strings'],
   ])('refuses %j', async (options, message) => {
     await expect(tool(options)).rejects.toMatchObject({
       code: 'config-invalid',

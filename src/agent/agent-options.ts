@@ -1,10 +1,10 @@
 import type { CallContext } from '../call/call-scope.ts'
-import { aSignal } from '../call/read-context.ts'
 import {
   anyFunction,
   anyList,
   anyObject,
   anyText,
+  aSignal,
   checkOptions,
   either,
   milliseconds,

@@ -1,7 +1,7 @@
 import type { View } from '../registry/view.ts'
 import type { Session } from '../session/session.ts'
 import type { Surface } from '../session/surface.ts'
-import { estimateTokens } from '../tokens.ts'
+import { estimateTokens } from '../text.ts'
 
 type Deferred = View['deferred']
 

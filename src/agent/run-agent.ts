@@ -37,150 +37,246 @@ export interface AgentResult<Message = unknown> {
 }
 
 /**
- * Lets a model work with a session's tools until it has answered. It does not throw for what the model, its provider
- * or the tools do: the result says how it ended, and keeps what was said. Throws `config-invalid` for unknown options,
- * values out of range, and a `maxCostUsd` without prices.
+ * Lets a model work with a session's tools until it has answered. Does not throw for what the model, its provider, the
+ * tools or the hooks do: the result says how the run ended, and keeps what was said. Throws `config-invalid` for unknown
+ * options, values out of range, and a `maxCostUsd` without prices.
  */
 export async function runAgent<Message, Request, Response>(
   options: AgentOptions<Message, Request, Response>,
 ): Promise<AgentResult<Message>> {
   checkAgentOptions(options)
-  const { model, session, system, maxIterations = 25, signal = new AbortController().signal } = options
-  const { ledger, prices, maxCostUsd, maxTokens } = options
-  const { dialect } = model
-  const hooks = agentHookList(options.hooks)
-  const callHooks = hooks.flatMap(callHooksOf)
-  const spending = new Spending({
-    session,
-    modelId: model.id,
-    ledger,
-    prices,
-    ...(maxCostUsd === undefined ? {} : { maxCostUsd }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-  })
-  const guard = new LoopGuard(options.loopGuard)
-  const timing = options.timing ?? platformTiming
-  let messages = openingMessages(options)
-  let iteration = 0
-  let text = ''
-  let isPaused = false
-  let mayCall = true
-  let lastUsage: Usage | undefined
-
-  const emit = (event: AgentEventBody) => session.emit({ type: 'agent', iteration, event })
-  const unsubscribe = options.onEvent && session.subscribe(listenerFor(options.onEvent))
-  const say = (note: string) => {
-    if (note !== '') messages = [...messages, dialect.userMessage(note)]
-  }
-  /** Continues from a shortened history, with a note about the active tools unless it still holds that note. */
-  const tellActive = (shortened: readonly Message[]) => {
-    messages = shortened
-    const note = activeToolsNote(session)
-    if (!messages.some((message) => isSame(message, dialect.userMessage(note)))) say(note)
-  }
-  type Ending = Pick<AgentResult, 'limit' | 'refusal' | 'error'>
-  const end = (stop: AgentStop, more: Ending = {}): AgentResult<Message> => {
-    const totals = spending.totals()
-    emit({ type: 'stopped', stop, ...(more.limit ? { limit: more.limit } : {}), ledger: totals })
+  const run = new AgentRun(options)
+  const { session, onEvent } = options
+  const unsubscribe = onEvent && session.subscribe(listenerFor(onEvent))
+  try {
+    return await run.toEnd()
+  } finally {
     unsubscribe?.()
-    return { text, messages, stop, iterations: iteration, ledger: totals, ...more }
   }
+}
 
-  if (options.isCompacted) say(activeToolsNote(session))
+/** How a run ended, beside what it said and spent. */
+type Ending = Pick<AgentResult, 'stop' | 'limit' | 'refusal' | 'error'>
 
-  while (iteration < iterationLimit(session, maxIterations)) {
-    if (signal.aborted) return end('cancelled')
-    const limit = spending.limitReached()
-    if (limit) return end('limit', { limit })
-    iteration++
+/** The state of one run: its history, how far it is, and what it spent. */
+class AgentRun<Message, Request, Response> {
+  readonly #options: AgentOptions<Message, Request, Response>
+  readonly #hooks: readonly AgentHooks<Message>[]
+  readonly #spending: Spending
+  readonly #guard: LoopGuard
+  readonly #signal: AbortSignal
+  #messages: readonly Message[]
+  #iteration = 0
+  /** What the model said last. */
+  #text = ''
+  /** Whether the model stopped in the middle of an answer that the next request continues. */
+  #isPaused = false
+  /** False for the turn after the loop guard took the tools away. */
+  #mayCall = true
+  #lastUsage: Usage | undefined
 
-    const before = modelCall(session, iteration, messages, lastUsage)
-    const compacted = await compact(hooks, before)
-    if (!keepsAll(messages, compacted)) {
-      emit({ type: 'compacted', before: messages.length, after: compacted.length })
-      tellActive(compacted)
-    } else messages = compacted
-
-    const surface = session.surface()
-    const request = makeRequest(surface)
-    if (request instanceof ToolcribError) return end('failed', { error: request })
-    emit({ type: 'asking', tools: surface.tools.length, deferredCount: surface.deferredCount, mayCall })
-    const asked: Asked<Response> = await askModel(model, request, {
-      surface,
-      mayCall,
-      signal,
-      timing,
-      emit,
-      retry: options.retry ?? {},
-      onReply: (reply) => spending.addReply(reply, request, surface),
-      limitReached: () => spending.limitReached(),
+  constructor(options: AgentOptions<Message, Request, Response>) {
+    const { model, session, ledger, prices, maxCostUsd, maxTokens } = options
+    this.#options = options
+    this.#hooks = agentHookList(options.hooks)
+    this.#spending = new Spending({
+      session,
+      modelId: model.id,
+      ledger,
+      prices,
+      ...(maxCostUsd === undefined ? {} : { maxCostUsd }),
+      ...(maxTokens === undefined ? {} : { maxTokens }),
     })
-    if (asked.kind === 'limit') return end('limit', { limit: asked.limit })
-    if (asked.kind === 'failed') return end('failed', { error: asked.error })
-    if (asked.kind === 'cancelled') {
-      text = asked.reply?.text ?? ''
-      messages = [...messages, ...saidBefore(asked, surface, model)]
-      return end('cancelled')
-    }
-
-    const { reply, response }: { reply: Reply; response: Response } = asked
-    text = isPaused ? text + reply.text : reply.text
-    isPaused = reply.stop === 'paused'
-    lastUsage = reply.usage
-    emit({ type: 'replied', reply })
-    for (const hook of hooks) await hook.after_model_call?.(reply, before)
-
-    const hasCalls = reply.calls.length + reply.unrunnable.length > 0
-    const results = await answerCalls(reply)
-    messages = [...messages, ...dialect.toMessages(response, results, surface)]
-    if (signal.aborted) return end('cancelled')
-    if (reply.stop === 'refused')
-      return end('refused', reply.refusal === undefined ? {} : { refusal: reply.refusal })
-    if (!hasCalls && !isPaused) return end(reply.stop === 'length' ? 'length' : 'done')
-
-    const finding: LoopFinding | undefined = mayCall
-      ? guard.note(reachedCalls(reply), [...results, ...reply.unrunnable])
-      : undefined
-    mayCall = finding?.answer !== 'withhold'
-    if (finding) {
-      emit({ type: 'looping', ...finding })
-      say(loopMessage(finding))
-    }
+    this.#guard = new LoopGuard(options.loopGuard)
+    this.#signal = options.signal ?? new AbortController().signal
+    this.#messages = openingMessages(options)
   }
-  return end('limit', { limit: 'maxIterations' })
+
+  async toEnd(): Promise<AgentResult<Message>> {
+    const { session, maxIterations = 25, isCompacted } = this.#options
+    if (isCompacted) this.#say(activeToolsNote(session))
+    let ending: Ending | undefined
+    while (!ending)
+      ending =
+        this.#iteration < iterationLimit(session, maxIterations)
+          ? await this.#iterate()
+          : { stop: 'limit', limit: 'maxIterations' }
+
+    const ledger = this.#spending.totals()
+    const { stop, limit } = ending
+    this.#emit({ type: 'stopped', stop, ...(limit ? { limit } : {}), ledger })
+    return { text: this.#text, messages: this.#messages, iterations: this.#iteration, ledger, ...ending }
+  }
+
+  /** Sends one request and runs the calls of its answer. Returns how the run ended, if it did. */
+  async #iterate(): Promise<Ending | undefined> {
+    if (this.#signal.aborted) return { stop: 'cancelled' }
+    const limit = this.#spending.limitReached()
+    if (limit) return { stop: 'limit', limit }
+    this.#iteration++
+
+    const before = this.#modelCall()
+    const compacted = await this.#compact(before)
+    if (compacted instanceof HookFailed) return { stop: 'failed', error: compacted.cause }
+    this.#continueFrom(compacted)
+
+    const { session, model } = this.#options
+    const surface = session.surface()
+    const request = this.#makeRequest(surface)
+    if (request instanceof ToolcribError) return { stop: 'failed', error: request }
+    const asked = await this.#ask(request, surface)
+    if (asked.kind === 'limit') return { stop: 'limit', limit: asked.limit }
+    if (asked.kind === 'failed') return { stop: 'failed', error: asked.error }
+    if (asked.kind === 'cancelled') {
+      this.#text = asked.reply?.text ?? ''
+      this.#messages = [...this.#messages, ...saidBefore(asked, surface, model)]
+      return { stop: 'cancelled' }
+    }
+
+    const { reply, response } = asked
+    const failed = await this.#noteReply(reply, before)
+    if (failed) return { stop: 'failed', error: failed.cause }
+    const results = await this.#runCalls(reply)
+    this.#messages = [...this.#messages, ...model.dialect.toMessages(response, results, surface)]
+    return this.#endingAfter(reply) ?? this.#checkForLoop(reply, results)
+  }
+
+  async #compact(call: ModelCall<Message>): Promise<readonly Message[] | HookFailed> {
+    let { messages } = call
+    try {
+      for (const hook of this.#hooks)
+        messages = (await hook.before_model_call?.({ ...call, messages })) ?? messages
+    } catch (error) {
+      return new HookFailed(error)
+    }
+    return messages
+  }
+
+  /** Takes over the history that the hooks returned. If they shortened it, a note names the active tools, once. */
+  #continueFrom(compacted: readonly Message[]): void {
+    const before = this.#messages
+    this.#messages = compacted
+    if (keepsAll(before, compacted)) return
+    this.#emit({ type: 'compacted', before: before.length, after: compacted.length })
+    const { session, model } = this.#options
+    const note = activeToolsNote(session)
+    const noteMessage = model.dialect.userMessage(note)
+    if (!compacted.some((message) => isSame(message, noteMessage))) this.#say(note)
+  }
 
   /** A surface that the provider cannot take is a failure like others: the history is kept. */
-  function makeRequest(surface: Surface): Request | ToolcribError {
+  #makeRequest(surface: Surface): Request | ToolcribError {
+    const { session, model, system } = this.#options
     try {
-      const note = session.promptNote()
-      return dialect.toRequest({ surface, messages, system, note, cacheKey: session.id })
+      return model.dialect.toRequest({
+        surface,
+        messages: this.#messages,
+        system,
+        note: session.promptNote(),
+        cacheKey: session.id,
+      })
     } catch (error) {
       if (error instanceof ToolcribError) return error
       throw error
     }
   }
 
+  #ask(request: Request, surface: Surface): Promise<Asked<Response>> {
+    const { tools, deferredCount } = surface
+    this.#emit({ type: 'asking', tools: tools.length, deferredCount, mayCall: this.#mayCall })
+    return askModel(this.#options.model, request, {
+      surface,
+      mayCall: this.#mayCall,
+      signal: this.#signal,
+      timing: this.#options.timing ?? platformTiming,
+      emit: (event) => this.#emit(event),
+      retry: this.#options.retry ?? {},
+      onReply: (reply) => this.#spending.addReply(reply, request, surface),
+      limitReached: () => this.#spending.limitReached(),
+    })
+  }
+
+  async #noteReply(reply: Reply, call: ModelCall<Message>): Promise<HookFailed | undefined> {
+    this.#text = this.#isPaused ? this.#text + reply.text : reply.text
+    this.#isPaused = reply.stop === 'paused'
+    this.#lastUsage = reply.usage
+    this.#emit({ type: 'replied', reply })
+    try {
+      for (const hook of this.#hooks) await hook.after_model_call?.(reply, call)
+    } catch (error) {
+      return new HookFailed(error)
+    }
+    return undefined
+  }
+
   /** Runs the calls that may run; the dialect answers the others with the reason. */
-  async function answerCalls({ calls, unrunnable, stop }: Reply): Promise<readonly CallResult[]> {
-    if (calls.length + unrunnable.length === 0 || !mayCall || stop === 'refused') return []
-    emit({ type: 'calling', calls })
-    const { callContext = {} } = options
+  async #runCalls(reply: Reply): Promise<readonly CallResult[]> {
+    const { calls, unrunnable, stop } = reply
+    if (!hasCalls(reply) || !this.#mayCall || stop === 'refused') return []
+    this.#emit({ type: 'calling', calls })
+    const { session, callContext = {} } = this.#options
     const results = await session.execute(calls, {
       ...callContext,
-      turnCount: iteration,
-      signal,
-      hooks: [...hooksOf(callContext.hooks), ...callHooks],
-      meters: spending.meters,
+      turnCount: this.#iteration,
+      signal: this.#signal,
+      hooks: [...hooksOf(callContext.hooks), ...this.#hooks.flatMap(callHooksOf)],
+      meters: this.#spending.meters,
     })
-    spending.addToolCosts(results)
-    emit({ type: 'called', results: [...results, ...unrunnable] })
+    this.#spending.addToolCosts(results)
+    this.#emit({ type: 'called', results: [...results, ...unrunnable] })
     return results
   }
 
-  function reachedCalls({ calls, unrunnable }: Reply) {
-    const malformed = unrunnable.map(({ toolCallId, name }) => ({ toolCallId, name, args: {} }))
-    return [...calls.map((call) => session.reached(call)), ...malformed]
+  #endingAfter(reply: Reply): Ending | undefined {
+    const { stop, refusal } = reply
+    if (this.#signal.aborted) return { stop: 'cancelled' }
+    if (stop === 'refused') return { stop: 'refused', ...(refusal === undefined ? {} : { refusal }) }
+    if (hasCalls(reply) || this.#isPaused) return undefined
+    return { stop: stop === 'length' ? 'length' : 'done' }
   }
+
+  #checkForLoop(reply: Reply, results: readonly CallResult[]): undefined {
+    const finding: LoopFinding | undefined = this.#mayCall
+      ? this.#guard.note(this.#reachedCalls(reply), [...results, ...reply.unrunnable])
+      : undefined
+    this.#mayCall = finding?.answer !== 'withhold'
+    if (!finding) return
+    this.#emit({ type: 'looping', ...finding })
+    this.#say(loopMessage(finding))
+  }
+
+  #reachedCalls({ calls, unrunnable }: Reply) {
+    const malformed = unrunnable.map(({ toolCallId, name }) => ({ toolCallId, name, args: {} }))
+    return [...calls.map((call) => this.#options.session.reached(call)), ...malformed]
+  }
+
+  #modelCall(): ModelCall<Message> {
+    const { session } = this.#options
+    const lastUsage = this.#lastUsage
+    const call = { sessionId: session.id, iteration: this.#iteration, messages: this.#messages }
+    return { ...call, ...(lastUsage ? { lastUsage } : {}) }
+  }
+
+  #say(note: string): void {
+    if (note !== '') this.#messages = [...this.#messages, this.#options.model.dialect.userMessage(note)]
+  }
+
+  #emit(event: AgentEventBody): void {
+    this.#options.session.emit({ type: 'agent', iteration: this.#iteration, event })
+  }
+}
+
+/** What a hook around model calls threw. It ends the run, which keeps its history. */
+class HookFailed {
+  readonly cause: unknown
+
+  constructor(cause: unknown) {
+    this.cause = cause
+  }
+}
+
+function hasCalls({ calls, unrunnable }: Reply): boolean {
+  return calls.length + unrunnable.length > 0
 }
 
 function openingMessages<Message, Request, Response>({
@@ -201,24 +297,6 @@ function listenerFor(onEvent: (event: AgentEvent) => void): Listener {
     if (event.type === 'agent')
       onEvent({ ...event.event, sessionId: event.sessionId ?? '', iteration: event.iteration })
   }
-}
-
-function modelCall<Message>(
-  session: Session,
-  iteration: number,
-  messages: readonly Message[],
-  lastUsage: Usage | undefined,
-): ModelCall<Message> {
-  return { sessionId: session.id, iteration, messages, ...(lastUsage ? { lastUsage } : {}) }
-}
-
-async function compact<Message>(
-  hooks: readonly AgentHooks<Message>[],
-  call: ModelCall<Message>,
-): Promise<readonly Message[]> {
-  let { messages } = call
-  for (const hook of hooks) messages = (await hook.before_model_call?.({ ...call, messages })) ?? messages
-  return messages
 }
 
 /** Whether a history still has all of another, in order. Copies of messages count as the same. */

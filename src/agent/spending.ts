@@ -2,7 +2,7 @@ import { ToolcribError } from '../errors.ts'
 import type { Reply } from '../reply.ts'
 import type { Session } from '../session/session.ts'
 import type { Surface } from '../session/surface.ts'
-import { estimateTokens } from '../tokens.ts'
+import { estimateTokens } from '../text.ts'
 import type { CallResult } from '../tool.ts'
 import {
   type LedgerTotals,

@@ -239,7 +239,7 @@ describe('a draft', () => {
   })
 
   it('needs a name, a schema and something to run', () => {
-    expect(() => defineTool(untyped({}))).toThrow('defineTool() needs the option "name": a text')
+    expect(() => defineTool(untyped({}))).toThrow('defineTool() needs the option "name": a string')
     expect(define({ inputSchema: undefined })).toThrow('the tool "x" needs the option "inputSchema"')
     expect(define({ execute: undefined })).toThrow('needs the option "execute": a function')
     expect(() => defineTool(untyped(null))).toThrow('defineTool() takes its options as an object')

@@ -1,5 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
-import type { CapabilityRequest } from '../capability.ts'
+import { CAPABILITY_RULES, type CapabilityRequest } from '../capability.ts'
 import {
   anyFunction,
   anyObject,
@@ -8,10 +8,8 @@ import {
   either,
   milliseconds,
   type OptionRules,
-  oneOf,
   optionsWith,
   required,
-  textList,
   trueOrFalse,
   wholeNumber,
 } from '../check-options.ts'
@@ -50,14 +48,7 @@ const RULES: OptionRules<ToolDraft<SchemaInput>> = {
   searchHint: anyText,
   deferred: trueOrFalse,
   alwaysInclude: trueOrFalse,
-  capabilities: optionsWith<CapabilityRequest>({
-    network: textList,
-    secrets: textList,
-    storage: oneOf(true),
-    fs_reach: optionsWith<NonNullable<CapabilityRequest['fs_reach']>>({ read: textList, write: textList }),
-    process: textList,
-    attachments: oneOf(true),
-  }),
+  capabilities: optionsWith<CapabilityRequest>(CAPABILITY_RULES),
   maxResultChars: wholeNumber(),
   timeoutMs: milliseconds(),
   maxConcurrent: wholeNumber({ from: 1 }),

@@ -23,6 +23,11 @@ export function functionTool<const Schema extends SchemaInput>(
       'config-invalid',
       'registerFunction() expects a function and its options, such as { description }',
     )
+  if ('execute' in options)
+    throw new ToolcribError(
+      'config-invalid',
+      'registerFunction() has no option "execute"; pass the function first',
+    )
   const { name = fn.name, inputSchema = NO_PARAMETERS, ...rest } = options
   if (name === '')
     throw new ToolcribError(

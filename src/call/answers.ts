@@ -47,7 +47,7 @@ export function readResult(returned: unknown): ToolResult | string {
 
 function readSuccess(returned: object): ToolResult | string {
   const { value, content, structured, costUsd, meta } = returned as { [key: string]: unknown }
-  if (typeof value !== 'string') return `"value" is ${nameOf(value)} instead of a text`
+  if (typeof value !== 'string') return `"value" is ${nameOf(value)} instead of a string`
   if (content !== undefined && !Array.isArray(content)) return '"content" is not an array'
   if (costUsd !== undefined && typeof costUsd !== 'number') return '"costUsd" is not a number'
   const result: ToolResult = { ok: true, value }
@@ -60,7 +60,7 @@ function readSuccess(returned: object): ToolResult | string {
 
 function readFailure(returned: object): ToolResult | string {
   const { error, code, structured, meta } = returned as { [key: string]: unknown }
-  if (typeof error !== 'string') return `"error" is ${nameOf(error)} instead of a text`
+  if (typeof error !== 'string') return `"error" is ${nameOf(error)} instead of a string`
   // The model needs the reason: an invalid code must not lose it.
   const known = typeof code === 'string' && code !== '' ? code : 'execution_failed'
   const result: ToolResult = { ok: false, error, code: known }

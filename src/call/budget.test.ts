@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ToolResult } from '../tool.ts'
 import { callOf, entryOf, fakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
-import { memorySpill } from './memory-spill.ts'
-import { shareBudget } from './share-budget.ts'
-import { trimText } from './trim-results.ts'
+import { memorySpill } from './spill.ts'
+import { shareBudget, trimText } from './trim-results.ts'
 
 const saying = (value: string, name = 'echo') => fakeTool({ name, execute: () => ({ ok: true, value }) })
 
@@ -199,7 +198,7 @@ describe('the results of a batch', () => {
     expect(answer?.result.ok && answer.result.value).toMatch(/chars total\]$/)
   })
 
-  test('the length told is that after reducing', async () => {
+  test('the length in the marker is that after reducing', async () => {
     const reducers = {
       get: () => ({ toolName: 'echo', reduce: () => ({ ok: true as const, value: 'y'.repeat(300) }) }),
     }
@@ -238,7 +237,7 @@ describe('the results of a batch', () => {
     })
   })
 
-  test('a spill that fails leaves the plain marker and tells', async () => {
+  test('a spill that fails leaves the plain marker, with an event', async () => {
     const spill = {
       put: () => Promise.reject(new Error('disk full')),
       get: () => undefined,

@@ -1,10 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Tool } from '../tool.ts'
-import type { FakeRunner } from './fake-scope.ts'
-import { callOf, entryOf, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
+import { callOf, entryOf, type FakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
 import { IdenticalCalls } from './identical-calls.ts'
-import { memorySpill } from './memory-spill.ts'
 import { ResultCache } from './result-cache.ts'
+import { memorySpill } from './spill.ts'
 
 describe('the same call again and again', () => {
   const ask = async (
@@ -41,7 +40,7 @@ describe('the same call again and again', () => {
     expect(answers).toEqual(['ok', 'ok', 'ok', 'repeated'])
   })
 
-  test('counts anew after another call, of another tool or with other arguments', async () => {
+  test('restarts the count after another call, of another tool or with other arguments', async () => {
     const { runner } = fakeTime()
     for (const between of [{ args: { n: 2 } }, { args: { n: 1 }, name: 'other' }]) {
       for (let n = 0; n < 3; n++) expect(await ask(runner, { n: 1 })).toBe('ok')
@@ -112,7 +111,7 @@ describe('the result cache', () => {
     return result.ok ? result.value : result.error
   }
 
-  test('answers a read-only tool’s call again for as long as the tool says', async () => {
+  test('returns a read-only tool’s result again for as long as the tool says', async () => {
     const { runner, advance } = fakeTime()
     const tool = counted()
     expect(await value(runner, tool, { a: 1, b: 2 })).toBe('run 1')
@@ -131,7 +130,7 @@ describe('the result cache', () => {
     expect(await value(runner, counted(), { a: 1 })).toBe('run 1')
   })
 
-  test('starts empty when the same tool is registered anew', async () => {
+  test('starts empty when the same tool is registered again', async () => {
     const { runner } = fakeTime()
     const tool = counted()
     const register = () => {
@@ -152,7 +151,7 @@ describe('the result cache', () => {
     expect([await value(runner, tool), await value(runner, tool)]).toEqual(['run 1', 'run 2'])
   })
 
-  test('never holds errors', async () => {
+  test('never contains errors', async () => {
     const { runner } = fakeTime()
     let runs = 0
     const tool = counted({
@@ -194,7 +193,7 @@ describe('the result cache', () => {
     expect(cache.get('a', 0)).toBeDefined()
   })
 
-  test('leaves out what is no plain data: the call does not fail, runs again, and an event says so', async () => {
+  test('leaves out anything but plain data: the call does not fail, runs again, and an event says so', async () => {
     const { runner } = fakeTime()
     const cyclic: Record<string, unknown> = {}
     cyclic.self = cyclic
@@ -250,10 +249,13 @@ describe('memorySpill', () => {
   })
 
   test('goes by the time of day when it is given no clock', () => {
-    const kept = memorySpill()
-    const gone = memorySpill({ ttlMs: -1 })
-    expect(kept.get('s', kept.put('s', 'text') as string)).toBe('text')
-    expect(gone.get('s', gone.put('s', 'text') as string)).toBeUndefined()
+    vi.useFakeTimers({ toFake: ['Date'], now: 0 })
+    const spill = memorySpill({ ttlMs: 5 })
+    const handle = spill.put('s', 'text') as string
+    expect(spill.get('s', handle)).toBe('text')
+    vi.setSystemTime(5)
+    expect(spill.get('s', handle)).toBeUndefined()
+    vi.useRealTimers()
   })
 
   test('forgets what is too old', () => {

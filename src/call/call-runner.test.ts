@@ -8,7 +8,7 @@ const runner = () => fakeRunner()
 const context = { sessionId: 's' }
 
 describe('a batch', () => {
-  test('answers in the order of the calls, with the ids and names they came with', async () => {
+  test('returns results in the order of the calls, with their ids and names', async () => {
     const slow = fakeTool({
       name: 'slow',
       execute: () => new Promise((resolve) => setTimeout(resolve, 5, { ok: true, value: 'slow' })),
@@ -54,7 +54,7 @@ describe('a batch', () => {
     expect(answer?.durationMs).toBe(40)
   })
 
-  test('answers every entry of a malformed list, and an empty one with nothing', async () => {
+  test('returns a result for every entry of a malformed list, and nothing for an empty one', async () => {
     const malformed = [null, undefined, 7, {}, { name: 5 }, { toolCallId: 'x' }] as unknown as ToolCall[]
     const answers = await runner().execute(malformed, context, fakeScope([]))
     expect(answers.map(({ result }) => !result.ok && result.code)).toEqual(
@@ -363,7 +363,7 @@ describe('whatever a tool does, its call is answered', () => {
 })
 
 describe('events', () => {
-  test('tell when a call started and how it ended', async () => {
+  test('report when a call started and how it ended', async () => {
     const environment = fakeScope([fakeTool({ execute: throwing })])
     await runner().execute([callOf('echo')], context, environment)
     expect(environment.events).toEqual([

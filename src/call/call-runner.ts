@@ -1,3 +1,16 @@
+import {
+  anyFunction,
+  anyList,
+  anyText,
+  aSignal,
+  checkOptions,
+  either,
+  milliseconds,
+  numberFrom,
+  type OptionRules,
+  trueOrFalse,
+  wholeNumber,
+} from '../check-options.ts'
 import { describeError } from '../errors.ts'
 import { SchemaCache } from '../schema/check-arguments.ts'
 import { type Mask, maskFor } from '../secrets/mask.ts'
@@ -6,16 +19,14 @@ import type { CallResult, ToolCall, ToolResult } from '../tool.ts'
 import { failure } from './answers.ts'
 import type { Batch, CallState } from './batch.ts'
 import type { CallContext, CallScope, CallSettings } from './call-scope.ts'
-import { hookList } from './hooks.ts'
+import { callHooks, checkHooks, hookList } from './hooks.ts'
 import { IdenticalCalls } from './identical-calls.ts'
 import { openCall } from './open-call.ts'
-import { readContext } from './read-context.ts'
 import { ResultCache } from './result-cache.ts'
 import { runCall } from './run-call.ts'
 import { BatchAbort } from './run-within.ts'
-import { fairShare } from './share-budget.ts'
 import { Slots } from './slots.ts'
-import { trimResults } from './trim-results.ts'
+import { fairShare, trimResults } from './trim-results.ts'
 
 /** What a runner takes from the world around it. */
 export interface CallRunnerOptions {
@@ -148,6 +159,40 @@ function steady(now: () => number): () => number {
       if (Number.isFinite(time)) last = time
     } catch {}
     return last
+  }
+}
+
+const RULES: OptionRules<CallContext> = {
+  sessionId: either(anyText, numberFrom(Number.NEGATIVE_INFINITY)),
+  turnCount: numberFrom(0),
+  resultBudgetChars: numberFrom(0),
+  dryRun: trueOrFalse,
+  signal: aSignal,
+  timeoutMs: milliseconds(),
+  maxParallel: wholeNumber({ from: 1 }),
+  attachments: anyList,
+  onProgress: anyFunction,
+  hooks: callHooks,
+  meters: anyList,
+  maxIdenticalCalls: wholeNumber(),
+  execute: anyFunction,
+}
+
+/** Checks the context of a batch. Throws `config-invalid` for an unknown key or a value out of range. */
+function readContext(context: unknown = {}): CallContext {
+  checkOptions<CallContext>('the context of a call', context, RULES)
+  const { sessionId = '', ...rest } = context as Partial<CallContext>
+  checkHooks('the context of a call', rest.hooks)
+  return { ...rest, sessionId: String(sessionId) }
+}
+
+/** The session id of a context that may be anything; empty when it has none. */
+export function sessionIdOf(context: unknown): string {
+  try {
+    const { sessionId } = context as Partial<CallContext>
+    return typeof sessionId === 'string' || typeof sessionId === 'number' ? String(sessionId) : ''
+  } catch {
+    return ''
   }
 }
 

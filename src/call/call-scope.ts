@@ -70,6 +70,8 @@ export interface CallScope {
   resolve(call: ToolCall): CallTarget | undefined
   /** Returns the gate that refuses the target, as text for the model; undefined when it is permitted. */
   denial(target: CallTarget): string | undefined
+  /** Whether the model was shown a tool of this name that no longer exists. */
+  isGone(name: string): boolean
   /** Returns a few names close to one that is not there. */
   suggest(name: string): readonly string[]
   /** True when the model has not seen the target's schema: an error about its arguments then carries it. */

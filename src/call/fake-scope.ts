@@ -59,6 +59,7 @@ export function fakeScope(tools: readonly Tool[], overrides: FakeOverrides = {})
     denial: () => undefined,
     needsSchema: () => false,
     noteUses: () => {},
+    isGone: () => false,
     untrustedServers: () => [],
     ...rest,
     events,

@@ -52,6 +52,14 @@ describe('before_tool_call', () => {
     expect(ran).toBe(0)
   })
 
+  test('deny a call when their answer has an unknown key', async () => {
+    for (const said of [{ dney: 'no' }, { args: { n: 1 }, denied: true }])
+      expect(await withHooks({ before_tool_call: () => said as never })).toMatchObject({
+        code: 'denied',
+        error: expect.stringMatching(/^a hook returned the unknown key "(dney|denied)"; it may return/),
+      })
+  })
+
   test('may deny it', async () => {
     expect(await withHooks({ before_tool_call: () => ({ deny: 'not on Sundays' }) })).toEqual({
       ok: false,
@@ -60,7 +68,7 @@ describe('before_tool_call', () => {
     })
   })
 
-  test('that throws, rejects or answers nonsense denies it: a broken guard lets nothing through', async () => {
+  test('that throws, rejects or returns nonsense denies it: a broken guard lets nothing through', async () => {
     const broken: CallHooks['before_tool_call'][] = [
       () => {
         throw new Error('boom')
@@ -177,7 +185,7 @@ describe('after_tool_call', () => {
     expect(seen).toEqual([])
   })
 
-  test('still hears of a call that was cancelled', async () => {
+  test('still runs for a call that was cancelled', async () => {
     const seen: ToolResult[] = []
     const controller = new AbortController()
     const aborting = fakeTool({

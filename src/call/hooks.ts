@@ -1,7 +1,8 @@
-import { copyJson } from '../copy-json.ts'
+import { anyFunction, checkOptions, type OptionRules, type ValueCheck } from '../check-options.ts'
 import { describeError } from '../errors.ts'
-import { isRecord } from '../json.ts'
+import { copyJson, isRecord } from '../json.ts'
 import { copyResult } from '../secrets/mask.ts'
+import { clipText } from '../text.ts'
 import type { ToolResult } from '../tool.ts'
 import { failure, readResult, toResult } from './answers.ts'
 import type { CallHooks, HookedCall } from './call-scope.ts'
@@ -21,7 +22,7 @@ export type HookList = readonly { readonly hook: CallHooks; readonly timeoutMs: 
 /** The hooks as a list, whichever way the host gave them. */
 export function hooksOf(hooks: CallHooks | readonly CallHooks[] | undefined): readonly CallHooks[] {
   if (hooks === undefined) return []
-  return Array.isArray(hooks) ? hooks : [hooks as CallHooks]
+  return Array.isArray(hooks) ? [...hooks] : [hooks as CallHooks]
 }
 
 /** Those of the context first, which may wait for a person; then the registry's, which have a deadline. Each once. */
@@ -70,6 +71,8 @@ function readBeforeAnswer(
   try {
     if (isRecord(said)) {
       const { deny, result } = said
+      const unknown = Object.keys(said).find((key) => !BEFORE_KEYS.includes(key))
+      if (unknown !== undefined) return { refusal: unknownAnswer(unknown) }
       if (deny !== undefined && deny !== false) return { refusal: failure('denied', denialText(deny)) }
       if (result !== undefined) return { answer: toResult(result) }
       if ('args' in said) return { args: copyJson(said.args ?? {}) }
@@ -82,6 +85,14 @@ function readBeforeAnswer(
   return {
     refusal: failure('denied', 'a hook returned something other than { args }, { result } or { deny }'),
   }
+}
+
+const BEFORE_KEYS = ['args', 'result', 'deny']
+
+// A misspelt `deny` must not let the call through.
+function unknownAnswer(key: string): ToolResult {
+  const known = '{ args }, { result } or { deny }'
+  return failure('denied', `a hook returned the unknown key "${clipText(key, 60)}"; it may return ${known}`)
 }
 
 function denialText(deny: unknown): string {
@@ -128,4 +139,17 @@ export async function runAfterHooks(
     else current = read
   }
   return current
+}
+
+/** Hooks, one or a list of them, each with known keys only: a guard that is misspelt must not be a guard that is off. */
+export const callHooks: ValueCheck = {
+  expected: 'hooks with before_tool_call or after_tool_call, or a list of such',
+  accepts: (value) => value !== null && typeof value === 'object',
+}
+
+const HOOK_RULES: OptionRules<CallHooks> = { before_tool_call: anyFunction, after_tool_call: anyFunction }
+
+/** Throws `config-invalid` for hooks with an unknown key, naming the nearest known one. */
+export function checkHooks(owner: string, hooks: CallHooks | readonly CallHooks[] | undefined): void {
+  for (const hook of hooksOf(hooks)) checkOptions<CallHooks>(`a hook of ${owner}`, hook, HOOK_RULES)
 }

@@ -2,10 +2,9 @@ import { type CheckedArguments, checkArguments, readArguments } from '../schema/
 import { maskArguments } from '../secrets/mask-arguments.ts'
 import type { ToolCall, ToolResult } from '../tool.ts'
 import { failedWith, failure } from './answers.ts'
-import type { Batch } from './batch.ts'
+import { type Batch, partFailed } from './batch.ts'
 import type { CallScope, CallTarget } from './call-scope.ts'
-import { missingCapabilities } from './open-capabilities.ts'
-import { partFailed } from './part-failed.ts'
+import { missingCapabilities } from './run-tool.ts'
 
 /** A call that was resolved and checked: on its way with valid arguments, or already answered. */
 export interface OpenCall {
@@ -89,9 +88,10 @@ function unknownTool(call: ToolCall, batch: Batch): Pick<OpenCall, 'isUse' | 'st
 }
 
 function describeUnknown(name: string, scope: CallScope): string {
+  const nextStep = scope.searchToolName ? ` Find tools with ${scope.searchToolName}.` : ''
+  if (scope.isGone(name)) return `"${name}" is no longer available: it was removed.${nextStep}`
   const close = scope.suggest(name).slice(0, 5)
   const suggestion = close.length > 0 ? ` Close names: ${close.join(', ')}.` : ''
-  const nextStep = scope.searchToolName ? ` Find tools with ${scope.searchToolName}.` : ''
   return `Unknown tool: ${name === '' ? '(no name)' : name}.${suggestion}${nextStep}`
 }
 

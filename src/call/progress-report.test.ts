@@ -35,7 +35,7 @@ describe('progress', () => {
     expect(seen).not.toHaveProperty('onProgress')
   })
 
-  test('is told without secrets, and without what makes no sense', async () => {
+  test('is passed on without secrets and without invalid notes', async () => {
     const notes: CallProgress[] = []
     const tool = fakeTool({
       execute: (_input, { onProgress }) => {
@@ -52,7 +52,7 @@ describe('progress', () => {
     expect(notes).toEqual([{ toolCallId: 'call-1', progress: 1, message: 'with ***' }])
   })
 
-  test('that comes after the answer is not told, and a listener that throws harms nobody', async () => {
+  test('after the result is dropped, and exceptions of a listener are ignored', async () => {
     let told = 0
     let late: ToolContext['onProgress']
     const tool = fakeTool({

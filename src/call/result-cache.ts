@@ -1,4 +1,4 @@
-import { copyJson } from '../copy-json.ts'
+import { copyJson } from '../json.ts'
 import type { ToolResult } from '../tool.ts'
 
 const MAX_RESULTS = 500

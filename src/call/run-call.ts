@@ -1,15 +1,13 @@
-import { copyJson } from '../copy-json.ts'
 import { describeError } from '../errors.ts'
-import { canonicalJson } from '../json.ts'
-import { maskResult } from '../secrets/mask.ts'
-import type { Tool, ToolResult } from '../tool.ts'
-import { failedWith, failure } from './answers.ts'
-import type { Batch } from './batch.ts'
+import { canonicalJson, copyJson } from '../json.ts'
+import type { ReducerLookup } from '../reduce/reducer.ts'
+import { copyResult, maskResult } from '../secrets/mask.ts'
+import type { ReduceContext, Tool, ToolResult } from '../tool.ts'
+import { failedWith, failure, readResult } from './answers.ts'
+import { type Batch, partFailed } from './batch.ts'
 import type { CallTarget } from './call-scope.ts'
 import { runAfterHooks, runBeforeHooks } from './hooks.ts'
 import { calledAs, checkCall, invalidArguments, type OpenCall } from './open-call.ts'
-import { partFailed } from './part-failed.ts'
-import { reduceResult } from './reduce-result.ts'
 import { runTool } from './run-tool.ts'
 import { isTracing, traceCall } from './trace.ts'
 
@@ -176,4 +174,33 @@ function cacheTtlMs({ annotations, cacheTtlMs = 0, capabilities }: Tool, { attac
 
 function textOf(result: ToolResult): string {
   return result.ok ? result.value : result.error
+}
+
+/**
+ * The result as the tool's reducer leaves it: the host's for that name, else the tool's own. One that throws, returns
+ * nothing, or returns something other than a result leaves the original, even if it changed its argument. `meta` is kept
+ * unless the reducer returns another: models do not read it, so it need not be shorter.
+ */
+export function reduceResult(
+  tool: Tool,
+  result: ToolResult,
+  context: ReduceContext,
+  reducers: ReducerLookup | undefined,
+  onFailure: (error: string) => void,
+): ToolResult {
+  try {
+    const reducer = reducers?.get(tool.name) ?? tool
+    if (reducer.reduce === undefined) return result
+    const reduced: unknown = reducer.reduce(copyResult(result), context)
+    if (reduced === undefined || reduced === null) return result
+    const read = readResult(reduced)
+    if (typeof read !== 'string') {
+      if (result.meta !== undefined) read.meta ??= result.meta
+      return read
+    }
+    onFailure(`not a tool result: ${read}`)
+  } catch (thrown) {
+    onFailure(describeError(thrown))
+  }
+  return result
 }

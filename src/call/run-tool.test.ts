@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type CapabilityBackends, CapabilityError, type StorageAccess } from '../capability.ts'
+import { localEntry } from '../registry/to-entry.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
-import { callOf, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
+import { callOf, fakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
 
 const context = { sessionId: 's' }
 const done: ToolResult = { ok: true, value: 'done' }
@@ -28,7 +29,7 @@ function held(overrides: Partial<Tool> = {}) {
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 describe('a deadline', () => {
-  test('answers for a tool that takes too long, and tells it by its signal', async () => {
+  test('returns timeout for a tool that takes too long, and fires its signal', async () => {
     const time = fakeTime()
     const { tool, started } = held({ timeoutMs: 500 })
     const running = time.runner.execute([callOf('echo')], context, fakeScope([tool]))
@@ -63,7 +64,7 @@ describe('a deadline', () => {
     expect(second?.result).toMatchObject({ code: 'timeout' })
   })
 
-  test('of nothing, 0 or more than timers can hold is no deadline', async () => {
+  test('that is absent, 0 or beyond what timers take is ignored', async () => {
     for (const timeoutMs of [undefined, 0, Number.POSITIVE_INFINITY, 2 ** 40, Number.NaN]) {
       const time = fakeTime()
       const { tool, finish } = held(timeoutMs === undefined ? {} : { timeoutMs })
@@ -100,7 +101,7 @@ describe('a deadline', () => {
 })
 
 describe('cancellation', () => {
-  test('answers every call at once, and tells each tool why', async () => {
+  test('ends every call at once, with the reason in each signal', async () => {
     const { tool, started } = held()
     const controller = new AbortController()
     const running = fakeTime().runner.execute(
@@ -142,7 +143,7 @@ describe('cancellation', () => {
 })
 
 describe('gates', () => {
-  test('maxConcurrent holds across batches, and lets in who waited longest', async () => {
+  test('maxConcurrent applies across batches, and admits the longest waiting first', async () => {
     const { runner } = fakeTime()
     const { tool, started, finish } = held({ maxConcurrent: 2 })
     const environment = fakeScope([tool])
@@ -187,7 +188,7 @@ describe('gates', () => {
     ])
   })
 
-  test('maxParallel holds within a batch', async () => {
+  test('maxParallel applies within a batch', async () => {
     const { tool, started, finish } = held()
     const running = fakeTime().runner.execute(
       [1, 2, 3].map((n) => callOf('echo', { n })),
@@ -290,8 +291,15 @@ describe('capabilities', () => {
   })
 
   test('that nobody knows are refused', async () => {
-    const tool = fakeTool({ capabilities: { teleport: true } as never })
-    expect(await runOne(tool, {})).toMatchObject({
+    const capabilities = {}
+    const tool = fakeTool({ capabilities })
+    const entry = localEntry(tool, {})
+    // A registry refuses such a tool; one that changes afterwards is refused when it is called.
+    Object.assign(capabilities, { teleport: true })
+    expect(() => localEntry(tool, {})).toThrow('the capabilities of "echo" has no option "teleport"')
+    const scope = fakeScope([], { resolve: () => ({ entry, args: {} }) })
+    const [answer] = await fakeRunner().execute([callOf('echo')], {}, scope)
+    expect(answer?.result).toMatchObject({
       code: 'not_available',
       error: expect.stringContaining('teleport'),
     })

@@ -1,12 +1,18 @@
-import { CapabilityError, type CapabilityHandles } from '../capability.ts'
+import {
+  type CapabilityBackends,
+  CapabilityError,
+  type CapabilityHandles,
+  type CapabilityName,
+  type CapabilityRequest,
+  type CapabilityScope,
+} from '../capability.ts'
 import { describeError } from '../errors.ts'
 import type { Entry } from '../registry/entry.ts'
-import type { Tool, ToolContext, ToolResult } from '../tool.ts'
+import type { Mask } from '../secrets/mask.ts'
+import type { CallProgress, ProgressNote, Tool, ToolContext, ToolResult } from '../tool.ts'
 import { failedWith, failure, toResult } from './answers.ts'
 import type { Batch } from './batch.ts'
 import type { CallTarget } from './call-scope.ts'
-import { openCapabilities } from './open-capabilities.ts'
-import { ProgressReport } from './progress-report.ts'
 import { type Outcome, runWithin, type Stop } from './run-within.ts'
 import { Slots } from './slots.ts'
 
@@ -141,4 +147,70 @@ function answerOf(outcome: Outcome<unknown>, tool: Tool, timeoutMs: number | und
 
 function cancelled(tool: Tool): ToolResult {
   return failure('cancelled', `the call of "${tool.name}" was cancelled`)
+}
+
+/** The capabilities a tool declares and no backend grants. */
+export function missingCapabilities(
+  request: CapabilityRequest | undefined,
+  backends: CapabilityBackends,
+): CapabilityName[] {
+  return declaredNames(request).filter((name) => backends[name] === undefined)
+}
+
+/** A handle for each declared capability, from its backend. A backend that refuses throws. */
+export async function openCapabilities(
+  request: CapabilityRequest | undefined,
+  backends: CapabilityBackends,
+  scope: CapabilityScope,
+): Promise<CapabilityHandles> {
+  const opened = declaredNames(request).map(async (name) => [name, await open(name)] as const)
+  return Object.fromEntries(await Promise.all(opened))
+
+  function open<Name extends CapabilityName>(name: Name) {
+    const declared = request?.[name]
+    const backend = backends[name]
+    if (!declared || !backend) throw new Error(`no backend grants ${name}`)
+    return backend.open(declared, scope)
+  }
+}
+
+// Unknown names count too: a tool must not run without what it declares.
+function declaredNames(request: CapabilityRequest | undefined): CapabilityName[] {
+  if (request === undefined) return []
+  return (Object.keys(request) as CapabilityName[]).filter((name) => request[name] !== undefined)
+}
+
+/** Passes a tool's progress to the host until its call ends. */
+export class ProgressReport {
+  readonly #toolCallId: string
+  readonly #listener: (note: CallProgress) => void
+  readonly #mask: Mask | undefined
+  #isOver = false
+
+  constructor(toolCallId: string, listener: (note: CallProgress) => void, mask: Mask | undefined) {
+    this.#toolCallId = toolCallId
+    this.#listener = listener
+    this.#mask = mask
+  }
+
+  /** Passes a note on with secrets masked. Drops invalid notes. Never throws. */
+  readonly tell = (note: ProgressNote): void => {
+    if (this.#isOver) return
+    try {
+      const { progress, total, message } = note
+      if (typeof progress !== 'number') return
+      this.#listener({
+        toolCallId: this.#toolCallId,
+        progress,
+        ...(typeof total === 'number' ? { total } : undefined),
+        ...(typeof message === 'string' ? { message: this.#mask?.(message) ?? message } : undefined),
+      })
+    } catch {
+      // A failing listener or mask must not fail the call.
+    }
+  }
+
+  end(): void {
+    this.#isOver = true
+  }
 }

@@ -55,8 +55,8 @@ export interface Limits {
 
 /**
  * Runs foreign work and returns how it ended: by itself, by its deadline or by cancellation, whichever is first. The
- * work learns of the latter two by its signal; if it carries on regardless, what becomes of it is ignored. Work that is
- * done at once is answered at once.
+ * signal of the work fires for the latter two; if the work continues, its outcome is ignored. Work that completes
+ * synchronously returns synchronously.
  */
 export function runWithin<Value>(
   work: (stop: Stop) => Value | PromiseLike<Value>,

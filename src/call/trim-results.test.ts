@@ -232,11 +232,11 @@ describe('what a reducer left out', () => {
     expect(texts[1]).toHaveLength(220)
   })
 
-  test('is what is kept when even the reduced text is cut', async () => {
+  test('is kept as well when even the reduced text is cut', async () => {
     const { spill, kept } = keeping()
     const { text } = await run(reduced(5_000, 2_000), 300, { spill })
     expect(text).toContain('[truncated — 2000 chars total]')
-    expect(kept).toEqual([['s', 'y'.repeat(2_000)]])
+    expect(kept).toEqual([['s', 'x'.repeat(5_000)]])
   })
 })
 

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { type FileHandle, lstat, open, readdir, rename, rm } from 'node:fs/promises'
+import { type FileHandle, lstat, readdir } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { type CapabilityBackend, CapabilityError, type FileAccess, type FileInfo } from '../capability.ts'
 import { anyText, checkOptions, type OptionRules, textList, wholeNumber } from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
+import { writeWhole } from '../store/files/write-whole.ts'
 import { turns } from '../store/turns.ts'
 import { checkRunning } from './check-running.ts'
 import {
@@ -171,24 +171,12 @@ async function readAtMost(
 async function writeWithin(path: string, roots: readonly string[], data: Uint8Array): Promise<void> {
   const target = await writeTarget(path, roots)
   const directory = await openDirectoryWithin(dirname(target), roots, { create: true })
-  const temporary = pathInside(directory, `.toolcrib-${randomUUID()}.tmp`)
   const place = pathInside(directory, basename(target))
   try {
     const present = await lstat(place).catch(ignoreMissing)
     if (present !== undefined && !present.isSymbolicLink()) checkRegular(path, present)
-    const handle = await open(temporary, 'wx')
-    try {
-      await handle.writeFile(data)
-      if (present?.isFile()) await handle.chmod(present.mode & 0o777)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    // A rename replaces a link that has appeared meanwhile; it does not follow it.
-    await rename(temporary, place)
-  } catch (thrown) {
-    await rm(temporary, { force: true })
-    throw thrown
+    // A link that has appeared meanwhile is replaced, not followed.
+    await writeWhole(place, data, { mode: 0o666 })
   } finally {
     await directory.handle.close()
   }

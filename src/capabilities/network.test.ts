@@ -1,10 +1,19 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, it } from 'vitest'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { hostTest } from './network/host-list.ts'
 import { type NetworkOptions, networkBackend } from './network.ts'
 import { testScope } from './testing-scope.ts'
+
+const run = promisify(execFile)
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -417,6 +426,32 @@ describe('what servers and hosts get wrong', () => {
     expect(broken.message).toContain('could not be fetched')
   })
 
+  it.each([['bob@'], [':pa55word@'], ['bob:@']])('denies %s in a URL, also in a redirect', async (user) => {
+    const reason = 'must not contain a user name or password'
+    const direct = await network({ hosts: ['example.com'] })
+    await expect(direct.fetch(`https://${user}example.com/x`)).rejects.toThrow(reason)
+    const inner = await serve()
+    const site = await serve(redirectTo(`http://${user}${inner.at}/`))
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at, inner.at] })
+    await expect(access.fetch(site.url)).rejects.toMatchObject({
+      ...denied,
+      message: expect.stringContaining(reason),
+    })
+    expect(inner.requests).toEqual([])
+  })
+
+  it('does not follow a redirect that the caller treats as an error, or follows itself', async () => {
+    const inner = await serve()
+    const site = await serve(redirectTo(`${inner.url}/`))
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at, inner.at] })
+    await expect(access.fetch(site.url, { redirect: 'error' })).rejects.toThrow(`redirects to ${inner.url}`)
+    const manual = await access.fetch(site.url, { redirect: 'manual' })
+    expect([manual.status, manual.headers.get('location')]).toEqual([302, `${inner.url}/`])
+    expect(inner.requests).toEqual([])
+    expect((await access.fetch(site.url)).redirected).toBe(true)
+    expect(inner.requests).toHaveLength(1)
+  })
+
   it('does not print the password of a redirect', async () => {
     const site = await serve(redirectTo('https://bob:pa55word@example.com/x'))
     const access = await network({ hosts: ['127.0.0.1'], allowPrivate: [site.at], maxRedirects: 0 })
@@ -435,6 +470,32 @@ describe('what servers and hosts get wrong', () => {
     }
   })
 
+  it('reads brotli, counts its decompressed size, and rejects what is damaged or cut short', async () => {
+    const text = 'hello '.repeat(5_000)
+    const bodies = {
+      '/whole': brotliCompressSync(text),
+      '/bomb': brotliCompressSync(Buffer.alloc(2_000_000), {
+        params: { [constants.BROTLI_PARAM_QUALITY]: 1 },
+      }),
+      '/cut': brotliCompressSync(text).subarray(0, 10),
+      '/damaged': Buffer.from('not brotli at all, but long enough to be read'),
+    }
+    const site = await serve((request, response) => {
+      const body = bodies[request.url as keyof typeof bodies]
+      response.writeHead(200, { 'content-encoding': 'br' }).end(body)
+    })
+    const access = await network({ hosts: ['127.0.0.1'], allowPrivate: [site.at], maxBytes: 100_000 })
+    const whole = await access.fetch(`${site.url}/whole`)
+    expect([await whole.text(), whole.headers.get('content-encoding')]).toEqual([text, null])
+    expect(site.requests[0]?.headers['accept-encoding']).toBe('gzip, deflate, br')
+    await expect(access.fetch(`${site.url}/bomb`)).rejects.toThrow('exceeds the 100000 bytes')
+    for (const path of ['/cut', '/damaged'])
+      await expect(access.fetch(`${site.url}${path}`)).rejects.toMatchObject({
+        code: 'execution_failed',
+        message: expect.stringContaining('could not be fetched'),
+      })
+  })
+
   it('counts the decompressed size of deflate', async () => {
     const site = await serve((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'deflate' }).end(deflateRawSync('x'.repeat(500_000)))
@@ -448,7 +509,9 @@ describe('what servers and hosts get wrong', () => {
       'did you mean "allowPrivate"?',
     )
     expect(() => networkBackend({} as never)).toThrow('networkBackend() needs the option "hosts"')
-    expect(() => networkBackend({ hosts: '*' } as never)).toThrow('hosts is "*"; it must be a list of texts')
+    expect(() => networkBackend({ hosts: '*' } as never)).toThrow(
+      'hosts is "*"; it must be an array of strings',
+    )
   })
 
   it('rejects limits beyond the range of a timer', () => {
@@ -457,5 +520,56 @@ describe('what servers and hosts get wrong', () => {
         expect.objectContaining({ code: 'config-invalid' }),
       )
     }
+  })
+})
+
+describe('secure connections', () => {
+  let folder: string
+  let url: string
+  const server = createSecureServer((_request, response) => response.end('secret'))
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'toolcrib-tls-'))
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    await run('openssl', [
+      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=secure.test'],
+      ...['-addext', 'subjectAltName=DNS:secure.test', '-keyout', key, '-out', cert],
+    ])
+    server.setSecureContext({ key: await readFile(key), cert: await readFile(cert) })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    url = `https://secure.test:${(server.address() as AddressInfo).port}/`
+  })
+  afterAll(async () => {
+    server.closeAllConnections()
+    server.close()
+    await rm(folder, { recursive: true })
+  })
+
+  it('are refused when nobody vouches for the certificate', async () => {
+    const lookup = async () => [{ address: '127.0.0.1', family: 4 }]
+    const access = await network({ hosts: ['*'], allowPrivate: ['secure.test'], lookup })
+    await expect(access.fetch(url)).rejects.toMatchObject({
+      code: 'execution_failed',
+      message: expect.stringMatching(/could not be fetched: .*self.signed/),
+    })
+  })
+
+  it('are made with the name of the host, whatever address it has', async () => {
+    // Only a new process reads whom to trust.
+    const program = `
+      import { networkBackend } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, 'network.ts')).href)}
+      const lookup = async () => [{ address: '127.0.0.1', family: 4 }]
+      const backend = networkBackend({ hosts: ['*'], allowPrivate: ['secure.test', 'other.test'], lookup })
+      const access = await backend.open(['*'], { tool: 't', signal: new AbortController().signal })
+      for (const url of process.argv.slice(1))
+        console.log(await access.fetch(url).then((response) => response.text(), ({ message }) => message))
+    `
+    const urls = [url, url.replace('secure.test', 'other.test')]
+    const args = ['--import', 'tsx', '--input-type=module', '-e', program, ...urls]
+    const env = { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, 'cert.pem') }
+    const { stdout } = await run(process.execPath, args, { env })
+    const [right, wrong] = stdout.split('\n')
+    expect(right).toBe('secret')
+    expect(wrong).toContain("does not match certificate's altnames")
   })
 })

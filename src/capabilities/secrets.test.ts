@@ -41,7 +41,7 @@ describe('secrets', () => {
 
   it('come from options that are checked', () => {
     expect(() => secretsBackend({ envv: ['A'] } as never)).toThrow('did you mean "env"?')
-    expect(() => secretsBackend({ env: 'A' } as never)).toThrow('env is "A"; it must be a list of texts')
+    expect(() => secretsBackend({ env: 'A' } as never)).toThrow('env is "A"; it must be an array of strings')
   })
 
   it('are denied when none of the declared ones exists', async () => {

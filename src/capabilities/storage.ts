@@ -1,10 +1,9 @@
 import { type CapabilityBackend, CapabilityError } from '../capability.ts'
-import { describeError } from '../errors.ts'
+import { describeError, ToolcribError } from '../errors.ts'
 import { turns } from '../store/turns.ts'
-import { checkLimits } from './check-limits.ts'
 import { checkRunning } from './check-running.ts'
-import { directorySpaces } from './storage/directory-spaces.ts'
-import { memorySpaces } from './storage/memory-spaces.ts'
+import { DirectorySpaces } from './storage/directory-spaces.ts'
+import { MemorySpaces } from './storage/memory-spaces.ts'
 import type { StorageSpace } from './storage/space.ts'
 
 /** Where values are stored, which tools share them, and the size limits. */
@@ -35,7 +34,7 @@ const SHARED_BY_DEFAULT = {
 export function storageBackend(options: StorageOptions = {}): CapabilityBackend<'storage'> {
   const { maxKeyLength = 256, maxValueBytes = 1024 * 1024, maxKeys = 10_000 } = options
   checkLimits('storageBackend', { maxKeyLength, maxValueBytes, maxKeys })
-  const openSpace = options.directory === undefined ? memorySpaces() : directorySpaces(options.directory)
+  const spaces = options.directory === undefined ? new MemorySpaces() : new DirectorySpaces(options.directory)
   const spaceOf = spaceNames(options.shared ?? SHARED_BY_DEFAULT)
   const inTurn = turns()
 
@@ -64,7 +63,7 @@ export function storageBackend(options: StorageOptions = {}): CapabilityBackend<
   return {
     open(_declared, scope) {
       const name = JSON.stringify([spaceOf(scope.tool), ...(options.perSession ? [scope.sessionId] : [])])
-      const space = openSpace(name)
+      const space = spaces.open(name)
       const run = async <Value>(operate: () => Promise<Value>): Promise<Value> => {
         checkRunning(scope.signal)
         try {
@@ -104,5 +103,27 @@ function spaceNames(shared: { readonly [space: string]: readonly string[] }): (t
   return (tool) => {
     const space = spaces.get(tool)
     return space === undefined ? `tool ${tool}` : `shared ${space}`
+  }
+}
+
+/** The longest delay a platform timer supports; a longer one fires immediately. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/**
+ * Throws `config-invalid` unless each given limit is an integer of at least `least`; `…Ms` limits must fit a timer.
+ */
+export function checkLimits(
+  what: string,
+  limits: { readonly [name: string]: number | undefined },
+  least = 1,
+): void {
+  for (const [name, value] of Object.entries(limits)) {
+    if (value === undefined) continue
+    const most = name.endsWith('Ms') ? MAX_TIMER_MS : Number.MAX_SAFE_INTEGER
+    if (Number.isInteger(value) && value >= least && value <= most) continue
+    throw new ToolcribError(
+      'config-invalid',
+      `${what}: ${name} must be a whole number from ${least} to ${most}, not ${value}`,
+    )
   }
 }

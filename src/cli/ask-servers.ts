@@ -31,7 +31,7 @@ export function askServers(
   found: FoundConfig,
   mayStart: (server: string) => boolean,
 ): Promise<Observation> {
-  const options = { found, servers: mayStart, locked: false }
+  const options = { found, servers: mayStart, locked: false, isAlone: true }
   return withRegistry(terminal, flags, options, async (ready) => {
     const { servers, statuses } = ready
     const observed = await observeServers(ready, terminal)

@@ -1,18 +1,25 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { addCommand } from './add/command.ts'
 import { approveCommand } from './approve/command.ts'
 import { callCommand } from './call/command.ts'
 import { chatCommand } from './chat/command.ts'
+import { connectCommand } from './connect/command.ts'
 import { diffCommand } from './diff/command.ts'
+import { disableCommand } from './disable/command.ts'
+import { disconnectCommand } from './disconnect/command.ts'
 import { doctorCommand } from './doctor/command.ts'
+import { enableCommand } from './enable/command.ts'
 import { evalCommand } from './eval/command.ts'
 import { importCommand } from './import/command.ts'
 import { listCommand } from './list/command.ts'
 import { lockCommand } from './lock/command.ts'
 import { logsCommand } from './logs/command.ts'
+import { removeCommand } from './remove/command.ts'
 import { reportFailure } from './report-failure.ts'
 import { searchCommand } from './search/command.ts'
 import { serveCommand } from './serve/command.ts'
+import { setupCommand } from './setup/command.ts'
 import { statsCommand } from './stats/command.ts'
 import { statusCommand } from './status/command.ts'
 import { stopCommand } from './stop/command.ts'
@@ -21,11 +28,18 @@ import { tourCommand } from './tour/command.ts'
 
 /** In the order in which `--help` lists them. Each describes its flags here, and loads the rest when it runs. */
 const COMMANDS = [
+  setupCommand,
   tourCommand,
   serveCommand,
   statusCommand,
   logsCommand,
   stopCommand,
+  connectCommand,
+  disconnectCommand,
+  addCommand,
+  removeCommand,
+  enableCommand,
+  disableCommand,
   importCommand,
   doctorCommand,
   listCommand,
@@ -43,13 +57,18 @@ const COMMANDS = [
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   const program = describeProgram(terminal)
   try {
-    await program.parseAsync(args, { from: 'user' })
+    await program.parseAsync(isSetup(args) ? ['setup', ...args] : args, { from: 'user' })
     return terminal.exitCode
   } catch (error) {
     const names = new Set(program.commands.map((each) => each.name()))
     const command = args.find((word) => names.has(word))
     return reportFailure(error, terminal, { isJson: asksForJson(args), command })
   }
+}
+
+/** Without a command, a person is new here. */
+function isSetup(args: readonly string[]): boolean {
+  return args.every((word) => word === '--yes')
 }
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -70,9 +89,12 @@ function describeProgram(terminal: Terminal): Command {
       getOutHelpWidth: () => (terminal.output.isTTY ? terminal.width : 80),
       getErrHelpWidth: () => terminal.errors.columns || 80,
     })
-    .addHelpText('after', HELP)
+    .addHelpText('after', () => terminal.help(HELP))
   for (const describe of COMMANDS) {
     const command = describe(terminal)
+    command.hook('preAction', () => {
+      terminal.config = command.opts().config
+    })
     command.copyInheritedSettings(program).showHelpAfterError(`see "toolcrib ${command.name()} --help"`)
     program.addCommand(command)
   }
@@ -80,7 +102,7 @@ function describeProgram(terminal: Terminal): Command {
 }
 
 const HELP = `
-Start with "toolcrib tour", then "toolcrib doctor".
+Without a command, toolcrib sets itself up; see "toolcrib setup --help".
 Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 130 cancelled.`
 
 /** Looks only at the words, because a command line that cannot be parsed has no flags. */

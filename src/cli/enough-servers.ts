@@ -15,13 +15,17 @@ export interface EnoughServers {
 }
 
 /** Decides when the missing servers are not worth a longer wait. */
-export function enoughServers(isEnough: () => boolean, schedule: Schedule): EnoughServers {
+export function enoughServers(
+  isEnough: () => boolean,
+  schedule: Schedule,
+  lingerMs: number = LINGER_MS,
+): EnoughServers {
   const { promise: reached, resolve } = withResolve()
   const settled = new Set<string>()
   let stop = () => {}
   const check = () => {
     stop()
-    if (isEnough()) stop = schedule(LINGER_MS, resolve)
+    if (isEnough()) stop = schedule(lingerMs, resolve)
   }
   return {
     note: (event) => {

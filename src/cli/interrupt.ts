@@ -19,15 +19,18 @@ const CLEAN_UP_MS = 5_000
 
 /**
  * Runs work that cleans up after itself. The first signal aborts its `AbortSignal` with `Interrupted`; a second one
- * exits the process immediately, and so does a clean-up that takes longer than five seconds.
+ * exits the process immediately, and so does a clean-up that takes longer than five seconds. Signals that are not
+ * `isMeant` are left to the work.
  */
 export async function untilSignal<Result>(
   signals: SignalSource,
   work: (signal: AbortSignal) => Promise<Result>,
   exitIn: (ms: number, exitCode: number) => void = exitProcessIn,
+  isMeant: (signal: string) => boolean = () => true,
 ): Promise<Result> {
   const controller = new AbortController()
-  const listeners = Object.entries(EXIT_CODES).map(([name, exitCode]) => {
+  const meant = Object.entries(EXIT_CODES).filter(([name]) => isMeant(name))
+  const listeners = meant.map(([name, exitCode]) => {
     const listener = () => {
       stopListening()
       exitIn(CLEAN_UP_MS, exitCode)

@@ -2,9 +2,14 @@
 import { runCommandLine } from './command-line.ts'
 import { processTerminal } from './terminal.ts'
 
-// A reader that closes the pipe early (`| head`) must not crash the command: it still stops its servers.
+let isWritten = true
+// Neither a reader that closes the pipe early (`| head`) nor a full disk must crash the command: it still stops its servers.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
+  if (isWritten && error.code !== 'EPIPE')
+    process.stderr.write(`error stdout cannot be written: ${error.message}\n`)
+  isWritten = error.code === 'EPIPE' && isWritten
 })
+process.stderr.on('error', () => {})
 
-process.exitCode = await runCommandLine(process.argv.slice(2), processTerminal())
+const exitCode = await runCommandLine(process.argv.slice(2), processTerminal())
+process.exitCode = isWritten ? exitCode : 1

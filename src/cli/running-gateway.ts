@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { ServerStatus } from 'toolcrib'
-import type { Config, Environment } from 'toolcrib/mcp'
+import type { Config, Environment, ServerInfo } from 'toolcrib/mcp'
 import { socketPath } from './runtime-folder.ts'
 
 /** What a running gateway says of itself. */
@@ -14,6 +14,8 @@ export interface GatewayReport {
   readonly startedAt: string
   readonly files: readonly string[]
   readonly servers: readonly ServerStatus[]
+  /** A digest of each server's config; see `serverDigest()`. */
+  readonly digests?: Readonly<Record<string, string>>
   readonly [more: string]: unknown
 }
 
@@ -41,15 +43,32 @@ export class RunningGateway {
     }
   }
 
-  /** Asks it to stop, and resolves once it is gone. */
-  async stop(): Promise<void> {
+  /**
+   * Asks it to stop, and returns whether its process has ended within the time; calls in flight are given time to finish.
+   * `onWait` is called now and then.
+   */
+  async stop({ timeoutMs = STOP_MS, onWait = () => {} } = {}): Promise<boolean> {
     await text(await send(this.#socketPath, 'POST', '/stop'))
-    const isThere = () =>
-      send(this.#socketPath, 'GET', '/status').then(
-        (response) => response.resume(),
-        () => undefined,
-      )
-    while (await isThere()) await new Promise((resolve) => setTimeout(resolve, 50))
+    for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += POLL_MS) {
+      if (!(await this.#isThere())) return true
+      onWait()
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    }
+    return false
+  }
+
+  /** Asks it to read its config and lockfiles again. */
+  async reload(): Promise<void> {
+    await text(await send(this.#socketPath, 'POST', '/reload'))
+  }
+
+  /** The socket closes first, while calls in flight finish; then the process ends. */
+  async #isThere(): Promise<boolean> {
+    const isAnswering = await send(this.#socketPath, 'GET', '/status').then(
+      (response) => response.resume() !== undefined,
+      () => false,
+    )
+    return isAnswering || (this.report.pid !== process.pid && isRunning(this.report.pid))
   }
 
   /** Its log, as lines of JSON; with `follow`, the stream stays open. */
@@ -61,11 +80,29 @@ export class RunningGateway {
   }
 
   /** A stream of JSON-RPC lines, as over stdio, to a session of its own. */
-  async openStream(profile: string | undefined): Promise<Duplex> {
-    const query = profile === undefined ? '' : `?${new URLSearchParams({ profile })}`
+  openStream(profile: string | undefined): Promise<Duplex> {
+    return this.#upgrade(`/stdio${profile === undefined ? '' : `?${new URLSearchParams({ profile })}`}`)
+  }
+
+  /** What a server reports about itself; the gateway starts a server that it knows nothing of. Rejects with the reason. */
+  async describeServer(server: string, signal: AbortSignal): Promise<ServerInfo> {
+    const query = new URLSearchParams({ name: server })
+    const answer = await readJson<{ info?: ServerInfo; error?: string }>(
+      await send(this.#socketPath, 'GET', `/server?${query}`, signal),
+    )
+    if (answer.info) return answer.info
+    throw new Error(answer.error ?? `the gateway does not know the server "${server}"`)
+  }
+
+  /** A stream of JSON-RPC lines to one server, over the gateway's connection to it. */
+  openServer(server: string): Promise<Duplex> {
+    return this.#upgrade(`/server?${new URLSearchParams({ name: server })}`)
+  }
+
+  async #upgrade(path: string): Promise<Duplex> {
     const upgrade = request({
       socketPath: this.#socketPath,
-      path: `/stdio${query}`,
+      path,
       headers: { connection: 'Upgrade', upgrade: 'mcp-stdio' },
     })
     upgrade.end()
@@ -75,8 +112,26 @@ export class RunningGateway {
   }
 }
 
-async function send(path: string, method: string, route: string): Promise<IncomingMessage> {
-  const sent = request({ socketPath: path, method, path: route, agent: false })
+/** Longer than a gateway gives the calls in flight, and its servers. */
+const STOP_MS = 30_000
+const POLL_MS = 50
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function send(
+  path: string,
+  method: string,
+  route: string,
+  signal?: AbortSignal,
+): Promise<IncomingMessage> {
+  const options = { socketPath: path, method, path: route, agent: false as const }
+  const sent = request(signal === undefined ? options : { ...options, signal })
   sent.end()
   const [response] = await once(sent, 'response')
   return response

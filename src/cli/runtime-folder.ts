@@ -2,17 +2,27 @@ import { createHash } from 'node:crypto'
 import { chmod, mkdir, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Environment } from 'toolcrib/mcp'
+import { type Environment, stateDirectory } from 'toolcrib/mcp'
 
 /**
  * The path of the socket at which a gateway of these config files can be reached by the user who started it. The same
  * files give the same path, in whatever folder a command is run.
  */
 export function socketPath(files: readonly string[], env: Environment): string {
-  const key = createHash('sha256').update(files.join('\n')).digest('hex').slice(0, 16)
+  const key = keyOf(files)
   if (process.platform === 'win32') return `\\\\.\\pipe\\toolcrib-${key}`
   const path = join(runtimeFolder(env), `${key}.sock`)
   return path.length <= MAX_SOCKET_PATH ? path : join(shortFolder(), `${key}.sock`)
+}
+
+/** The file of the log of such a gateway; undefined when the user has no folder for it. */
+export function logPath(files: readonly string[], env: Environment): string | undefined {
+  const folder = stateDirectory(env)
+  return folder === undefined ? undefined : join(folder, 'logs', `${keyOf(files)}.log`)
+}
+
+function keyOf(files: readonly string[]): string {
+  return createHash('sha256').update(files.join('\n')).digest('hex').slice(0, 16)
 }
 
 /** Systems cut longer paths of sockets off, at 104 or 108 bytes. */

@@ -1,7 +1,7 @@
 import pc from 'picocolors'
 import { changeDigest, type FieldChange, type Finding, type LockChange } from 'toolcrib/mcp'
 import type { Terminal } from './terminal.ts'
-import { exact, plain, plural } from './text.ts'
+import { exact, plain, plural, toolName } from './text.ts'
 
 /** Prints new, removed and changed servers and tools, field by field, with the scanner's findings. */
 export function showChanges(
@@ -61,7 +61,8 @@ const WORDS: Readonly<Record<string, string>> = { added: 'new', removed: 'missin
 
 function titleOf(change: LockChange): string {
   const name =
-    pc.bold(exact('tool' in change ? change.name : change.server)) + pc.dim(`@${changeDigest(change)}`)
+    pc.bold(exact('tool' in change ? toolName(change.name, change.server) : change.server)) +
+    pc.dim(`@${changeDigest(change)}`)
   switch (change.kind) {
     case 'server-added':
       return `${pc.green('+')} server ${name} ${pc.dim('is new: not started until it is approved')}`

@@ -27,6 +27,20 @@ describe('a terminal', () => {
     expect(fakeTerminal({ output: screen(0) }).terminal.width).toBe(100)
   })
 
+  it('writes hints as they can be typed here', () => {
+    const program = { name: 'npx toolcrib', command: 'npx', args: [], install: 'npm install -g' }
+    const { terminal, stdout, stderr } = fakeTerminal({ program })
+    terminal.config = 'work.toml'
+    terminal.say(
+      'see "toolcrib status", "toolcrib import --user", "toolcrib --help", "toolcrib lock --config x"',
+    )
+    expect(stdout()).toBe(
+      'see "npx toolcrib status --config work.toml", "npx toolcrib import --user", "npx toolcrib --help", "npx toolcrib lock --config x"\n',
+    )
+    terminal.note('install it with: npm install @some/sdk')
+    expect(stderr()).toBe('install it with: npm install -g @some/sdk\n')
+  })
+
   it('keeps notes and progress out of stdout', () => {
     const errors = screen(24)
     const { terminal, stdout } = fakeTerminal({ errors })

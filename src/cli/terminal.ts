@@ -1,6 +1,8 @@
 import type { Readable, Writable } from 'node:stream'
 import pc from 'picocolors'
 import type { Schedule } from 'toolcrib/mcp'
+import { type OwnProgram, ownProgram, TOOLCRIB } from './own-program.ts'
+import { withSavedVariables } from './saved-variables.ts'
 import { cut, wrap } from './text.ts'
 
 /** The streams, environment and folder of a command: the process's own, or those of a test. */
@@ -13,6 +15,8 @@ export interface TerminalOptions {
   readonly signals: SignalSource
   /** How a command waits. Default: timers. */
   readonly schedule?: Schedule
+  /** How this program was started. Default: as `toolcrib`. */
+  readonly program?: OwnProgram
 }
 
 export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number }
@@ -35,10 +39,14 @@ export class Terminal {
   readonly cwd: string
   readonly signals: SignalSource
   readonly schedule: Schedule
+  readonly program: OwnProgram
+  /** The `--config` of the command, which its hints repeat. */
+  config: string | undefined
   /** The command's exit code, unless an error ends it. */
   exitCode = 0
 
-  constructor({ input, output, errors, env, cwd, signals, schedule = withTimers }: TerminalOptions) {
+  constructor(options: TerminalOptions) {
+    const { input, output, errors, env, cwd, signals, schedule = withTimers, program = TOOLCRIB } = options
     this.input = input
     this.output = output
     this.errors = errors
@@ -46,6 +54,7 @@ export class Terminal {
     this.cwd = cwd
     this.signals = signals
     this.schedule = schedule
+    this.program = program
   }
 
   /** Whether a person reads the output and can answer questions. */
@@ -68,9 +77,29 @@ export class Terminal {
     this.print(this.fit(line))
   }
 
-  /** Wraps prose to the terminal's width; returns it unchanged when there is no terminal. */
+  /** Wraps prose to the terminal's width, and returns it unwrapped without a terminal; hints become commands that can be typed. */
   fit(text: string): string {
-    return this.output.isTTY ? wrap(text, this.width) : text
+    return this.output.isTTY ? wrap(this.hinted(text), this.width) : this.hinted(text)
+  }
+
+  /** Wraps the text of a `--help`, without a terminal to 80 characters. */
+  help(text: string): string {
+    return wrap(this.hinted(text), this.output.isTTY ? this.width : 80)
+  }
+
+  /** Writes `"toolcrib status"` in a text as a person would have to type it here: the program's name, and the config. */
+  hinted(text: string): string {
+    const { install } = this.program
+    const fitting = install === undefined ? text : text.replace(/npm install(?= @?[\w/-]+$)/gm, install)
+    return fitting.replace(
+      /"toolcrib(?: ([a-z]+))?([^"\n]*)"/g,
+      (_, command: string | undefined, rest: string) => {
+        const isNamed =
+          this.config === undefined || rest.includes('--config') || !TAKES_CONFIG.has(command ?? '')
+        const words = [this.program.name, command, isNamed ? undefined : `--config ${this.config}`]
+        return `"${words.filter((word) => word !== undefined).join(' ')}${rest}"`
+      },
+    )
   }
 
   /** Prints data for programs. */
@@ -81,7 +110,8 @@ export class Terminal {
   /** Prints a line for people that is not part of the result. */
   note(line: string): void {
     const { isTTY, columns } = this.errors
-    this.errors.write(`${isTTY ? wrap(line, columns || 80) : line}\n`)
+    const hinted = this.hinted(line)
+    this.errors.write(`${isTTY ? wrap(hinted, columns || 80) : hinted}\n`)
   }
 
   /** One line that is updated while work goes on; does nothing without a terminal. */
@@ -90,6 +120,28 @@ export class Terminal {
   }
 }
 
+/** The commands with `--config`. */
+const TAKES_CONFIG: ReadonlySet<string> = new Set([
+  'serve',
+  'status',
+  'logs',
+  'stop',
+  'connect',
+  'add',
+  'remove',
+  'enable',
+  'disable',
+  'doctor',
+  'list',
+  'search',
+  'call',
+  'stats',
+  'chat',
+  'lock',
+  'diff',
+  'approve',
+])
+
 function withTimers(ms: number, fire: () => void): () => void {
   const timer = setTimeout(fire, ms)
   return () => clearTimeout(timer)
@@ -97,12 +149,16 @@ function withTimers(ms: number, fire: () => void): () => void {
 
 /** The process's own terminal. */
 export function processTerminal(): Terminal {
+  const { execPath: node } = process
+  const env = withSavedVariables(process.env)
+  const cwd = process.cwd()
   return new Terminal({
+    program: ownProgram({ script: process.argv[1], node, env, cwd }),
     input: process.stdin,
     output: process.stdout,
     errors: process.stderr,
-    env: process.env,
-    cwd: process.cwd(),
+    env,
+    cwd,
     signals: process,
   })
 }

@@ -86,6 +86,12 @@ function withoutColours(text: string): string {
   return text.replace(/\u001B\[\d+m/g, '')
 }
 
+/** A tool's name as people write it, `server.tool`: registered names are longer, and no command needs them. */
+export function toolName(name: string, server = /^mcp__(.+?)__/.exec(name)?.[1]): string {
+  const prefix = `mcp__${server}__`
+  return server !== undefined && name.startsWith(prefix) ? `${server}.${name.slice(prefix.length)}` : name
+}
+
 export function figure(count: number): string {
   return count.toLocaleString('en-US')
 }

@@ -12,7 +12,9 @@ import {
 } from 'toolcrib/mcp'
 import { enoughServers } from './enough-servers.ts'
 import type { RefreshFlags, RegistryFlags, ServerFlags } from './flags.ts'
+import { gatewayConnections } from './gateway-connections.ts'
 import { orAborted, untilSignal } from './interrupt.ts'
+import { RunningGateway } from './running-gateway.ts'
 import type { ProgressLine, Terminal } from './terminal.ts'
 import { plainLines } from './text.ts'
 
@@ -28,6 +30,10 @@ export interface UseOptions
    * few more seconds; otherwise, and with `--timeout`, they get their full time.
    */
   readonly isEnough?: (registry: ToolRegistry) => boolean
+  /** How long these servers get then. Default: five seconds. */
+  readonly lingerMs?: number
+  /** true: servers are started by the command, even while a gateway of the same config is running. */
+  readonly isAlone?: boolean
 }
 
 /** A registry whose servers have connected or failed. */
@@ -44,8 +50,17 @@ export async function findWithFlags(
   flags: OpenFlags,
   options: Pick<FindOptions, 'lenient' | 'optional'> = {},
 ): Promise<FoundConfig> {
+  const { locked } = flags
+  const found = await findConfig({ ...findOptionsOf({ cwd, env }, flags), ...options })
+  const missing = locked && !options.lenient ? missingLockfile(found) : undefined
+  if (missing !== undefined) throw new ToolcribError('config-invalid', missing)
+  return found
+}
+
+/** Where the flags say that config and lockfiles are. */
+export function findOptionsOf({ cwd, env }: Pick<Terminal, 'cwd' | 'env'>, flags: OpenFlags): FindOptions {
   const { config: path, lockfile, locked, mode, defer } = flags
-  const found = await findConfig({
+  return {
     cwd,
     env,
     overrides: {
@@ -55,11 +70,7 @@ export async function findWithFlags(
     ...(path === undefined ? {} : { path }),
     ...(lockfile === undefined ? {} : { lockfilePath: lockfile }),
     ...(locked ? { locked } : {}),
-    ...options,
-  })
-  const missing = locked && !options.lenient ? missingLockfile(found) : undefined
-  if (missing !== undefined) throw new ToolcribError('config-invalid', missing)
-  return found
+  }
 }
 
 /** Servers without a lockfile, by its expected path. */
@@ -93,21 +104,22 @@ export function remembering({ refresh = false }: RefreshFlags): Pick<UseOptions,
 
 /**
  * Connects the configured servers, calls `use` with them, and stops them in every case: an error, Ctrl-C, or a
- * signal. The cache is not used unless the options say so.
+ * signal. Servers of a running gateway are used there, and go on running. The cache is not used unless the options say so.
  */
 export async function withRegistry<Result>(
   terminal: Terminal,
   flags: OpenFlags,
-  { isEnough = () => false, ...options }: UseOptions,
+  { isEnough = () => false, lingerMs, isAlone = false, ...options }: UseOptions,
   use: (ready: ReadyRegistry) => Promise<Result>,
 ): Promise<Result> {
   const found = options.found ?? (await findWithFlags(terminal, flags))
   noteWarnings(terminal, found)
+  const running = isAlone ? undefined : await RunningGateway.find(found, terminal.env)
   return untilSignal(terminal.signals, async (signal) => {
     const events: McpEvent[] = []
     const isPatient = flags.timeout !== undefined
     const canGoOn = () => !isPatient && opened !== undefined && isEnough(opened.registry)
-    const enough = enoughServers(canGoOn, terminal.schedule)
+    const enough = enoughServers(canGoOn, terminal.schedule, lingerMs)
     const waiting = new WaitingLine(terminal.progressLine())
     let opened: OpenedRegistry | undefined
     try {
@@ -116,6 +128,7 @@ export async function withRegistry<Result>(
         ...options,
         found,
         env: terminal.env,
+        ...(running ? { connect: gatewayConnections(running, found) } : {}),
         ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
         // The command has waited for the servers already, so a search need not.
         registry: { serverWaitMs: 0, ...options.registry },

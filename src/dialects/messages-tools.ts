@@ -1,5 +1,5 @@
 import type Anthropic from '@anthropic-ai/sdk'
-import { readSearchAnswer } from '../meta-tools/search-answer.ts'
+import { readSearchAnswer } from '../meta-tools/answer.ts'
 import type { CallResult } from '../tool.ts'
 import type { WireTool, WireTools } from './wire-tools.ts'
 

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai'
 import { hashText, isRecord } from '../json.ts'
-import { readSearchAnswer } from '../meta-tools/search-answer.ts'
+import { readSearchAnswer } from '../meta-tools/answer.ts'
 import type { Reply, Stop } from '../reply.ts'
 import { OPENAI_RULES } from '../schema/translate/schema-rules.ts'
 import type { CallResult } from '../tool.ts'

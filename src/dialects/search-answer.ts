@@ -42,6 +42,8 @@ const ASIDES = [
   'omitted',
   'unmatched_terms',
   'servers',
+  'servers_joined',
+  'servers_left',
   'hint',
 ] as const
 

@@ -28,15 +28,6 @@ export interface ToolLimits {
   readonly maxDescriptionChars?: number | undefined
 }
 
-/** The surface of a conversation that servers joined after its first request. */
-export interface GrownSurface extends Surface {
-  /**
-   * Deferred tools that the first request did not have. `deferredTools` stays as in that request, including removed
-   * tools, so that bytes already sent never change.
-   */
-  readonly lateTools?: readonly ToolDefinition[]
-}
-
 /** A surface in wire form, and the mapping back. */
 export class WireTools {
   /** Shown from the start, in the surface's order. */
@@ -54,7 +45,7 @@ export class WireTools {
   readonly #limits: ToolLimits
 
   constructor(
-    surface: GrownSurface,
+    surface: Surface,
     translate: (definition: ToolDefinition) => TranslatedSchema,
     memory: WireNameMemory,
     limits: ToolLimits,

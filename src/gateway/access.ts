@@ -1,44 +1,110 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { GatewayToken } from './gateway-options.ts'
+import type { GatewayOptions, GatewayToken } from './gateway-options.ts'
+import { OAuthResource } from './oauth-resource.ts'
+import { type Principal, Refusal } from './principal.ts'
 
-/** Who sent a request. */
-export interface Principal {
-  /** A hash of the token: sessions and handles are bound to it, and it is safe to store. */
-  readonly id: string
-  readonly name: string
-  /** The only profile it may use; any when absent. */
-  readonly profile: string | undefined
+/** The headers that decide whether a request may pass. */
+export interface AccessHeaders {
+  readonly host: string | undefined
+  readonly origin: string | undefined
+  readonly authorization: string | undefined
 }
 
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
+
 /** Everybody, where no token is asked for. */
-const ANYONE: Principal = { id: 'anyone', name: 'anyone', profile: undefined }
+const ANYONE: Principal = { id: 'anyone', name: 'anyone', profile: undefined, profiles: undefined }
 
-/** The tokens of a gateway. Only their hashes are kept. */
+/**
+ * Decides who may send requests: by the Host header, by the Origin header, then by the token. Only hashes of tokens are
+ * kept, and they are compared in constant time.
+ */
 export class Access {
+  readonly #hosts: ReadonlySet<string>
+  readonly #origins: ReadonlySet<string>
   readonly #known: readonly { readonly digest: Buffer; readonly principal: Principal }[]
+  /** Set where tokens are those of an OAuth issuer. */
+  readonly #oauth: OAuthResource | undefined
 
-  constructor(tokens: readonly GatewayToken[]) {
-    this.#known = tokens.map(({ token, profile, name }, index) => {
-      const digest = digestOf(token)
-      const id = digest.toString('hex').slice(0, 32)
-      return { digest, principal: { id, name: name ?? `client-${index + 1}`, profile } }
-    })
+  constructor({
+    hosts = LOOPBACK,
+    origins = [],
+    tokens = [],
+    oauth,
+    now = Date.now,
+  }: Pick<GatewayOptions, 'hosts' | 'origins' | 'tokens' | 'oauth' | 'now'>) {
+    this.#hosts = new Set(hosts.map((host) => host.toLowerCase()))
+    this.#origins = new Set(origins.map((origin) => origin.toLowerCase()))
+    this.#known = tokens.map(knownToken)
+    this.#oauth = oauth && new OAuthResource(oauth, now)
   }
 
-  get isOpen(): boolean {
-    return this.#known.length === 0
+  /** Who sent the request, or the response that refuses it: 403 for a foreign host or origin, 401 without a token. */
+  async check(request: Request): Promise<Principal | Response> {
+    const headers = headersOf(request)
+    const checked = this.checkAddress(request) ?? (await this.identify(headers.authorization))
+    return checked instanceof Refusal ? checked.toResponse() : checked
   }
 
-  /** Who an `Authorization` header belongs to; undefined for a stranger. */
-  identify(header: string | null): Principal | undefined {
-    if (this.isOpen) return ANYONE
-    const token = /^Bearer +([^\s]+) *$/i.exec(header ?? '')?.[1] ?? ''
-    const digest = digestOf(token)
+  /** The response that refuses a foreign host or origin, for routes that need no token; undefined when it may pass. */
+  checkAddress(request: Request): Response | undefined {
+    const reason = this.refuseAddress(headersOf(request))
+    return reason === undefined ? undefined : new Refusal(403, reason).toResponse()
+  }
+
+  /** The metadata of an OAuth resource server for a path below `/.well-known/`; undefined when there is none. */
+  metadata(path: string): object | undefined {
+    return this.#oauth?.metadata(path)
+  }
+
+  /**
+   * Why a request is refused: a name that a stranger's DNS points at this machine arrives as a foreign host, a request
+   * of a stranger's web page has a foreign origin. Undefined when it may pass.
+   */
+  refuseAddress({ host = '', origin }: Omit<AccessHeaders, 'authorization'>): string | undefined {
+    const asked = host.toLowerCase()
+    const hostname = hostnameOf(asked)
+    if (hostname === undefined || !this.#hosts.has(hostname)) return 'this host name is not served here'
+    const page = origin?.toLowerCase()
+    if (page === undefined || this.#origins.has(page)) return undefined
+    const isOwnPage = page === `http://${asked}` || page === `https://${asked}`
+    return isOwnPage ? undefined : 'this origin may not send requests here'
+  }
+
+  /** Who an `Authorization` header belongs to, or why it is refused. `profile` is the one the request is for. */
+  identify(
+    authorization: string | undefined,
+    profile?: string,
+  ): Principal | Refusal | Promise<Principal | Refusal> {
+    const token = /^Bearer +([^\s]+) *$/i.exec(authorization ?? '')?.[1]
+    if (this.#oauth) return this.#oauth.identify(token, profile)
+    if (this.#known.length === 0) return ANYONE
+    const digest = digestOf(token ?? '')
     // Every token is compared, in constant time: how long it takes says nothing about which comes close.
     let found: Principal | undefined
     for (const known of this.#known) if (timingSafeEqual(known.digest, digest)) found = known.principal
-    return found
+    return found ?? new Refusal(401, 'a token is needed', { 'www-authenticate': 'Bearer' })
   }
+}
+
+function headersOf({ headers, url }: Request): AccessHeaders {
+  return {
+    host: headers.get('host') ?? new URL(url).host,
+    origin: headers.get('origin') ?? undefined,
+    authorization: headers.get('authorization') ?? undefined,
+  }
+}
+
+function hostnameOf(host: string): string | undefined {
+  const { name } = /^(?<name>\[[0-9a-f:.]+\]|[^:/?#@\s]+)(?::\d+)?$/.exec(host)?.groups ?? {}
+  return name
+}
+
+function knownToken({ token, profile, name }: GatewayToken, index: number) {
+  const digest = digestOf(token)
+  const id = digest.toString('hex').slice(0, 32)
+  const profiles = profile === undefined ? undefined : [profile]
+  return { digest, principal: { id, name: name ?? `client-${index + 1}`, profile, profiles } }
 }
 
 function digestOf(token: string): Buffer {

@@ -25,33 +25,37 @@ const CHANGES = [
 ]
 /** Changes come in bursts, a server's whole list at once. */
 const SETTLE_MS = 100
-/** Long enough for a server's list to be read again. */
+/** Usually long enough for a server's list to be read again. A slower server is waited for several times as long. */
 const ANNOUNCED_MS = 700
+const MAX_WAITS = 5
 
 interface Seen {
   /** What was on the list that the client fetched; undefined when it never did. */
   fingerprint: string | undefined
-  toldAt: number
+  notifiedAt: number
 }
 
-/** Tells clients about changed lists, once for each burst, and only those whose list did change. */
+/** Notifies clients of changed lists, once per burst, and only those whose list did change. */
 export class Audience {
   readonly #schedule: Schedule
   readonly #unsubscribe: () => void
   readonly #attendees = new Map<Attendee, Seen>()
   readonly #pending = new Map<string, () => void>()
+  /** Servers whose list was read since they last announced a change. */
+  readonly #synced = new Set<string>()
   #sequence = 0
 
   constructor(registry: ToolRegistry, schedule: Schedule) {
     this.#schedule = schedule
-    this.#unsubscribe = registry.subscribe(({ type }) => {
-      if (CHANGES.includes(type)) this.#soon(TOOLS_CHANGED, () => this.#toolsChanged())
+    this.#unsubscribe = registry.subscribe((event) => {
+      if (event.type === 'server-synced') this.#synced.add(event.server)
+      if (CHANGES.includes(event.type)) this.#soon(TOOLS_CHANGED, () => this.#toolsChanged())
     })
   }
 
-  /** Tells this one from now on; returns how to stop. */
+  /** Notifies this client from now on; returns how to stop. */
   add(attendee: Attendee): () => void {
-    this.#attendees.set(attendee, { fingerprint: undefined, toldAt: 0 })
+    this.#attendees.set(attendee, { fingerprint: undefined, notifiedAt: 0 })
     return () => void this.#attendees.delete(attendee)
   }
 
@@ -61,15 +65,15 @@ export class Audience {
     if (seen) seen.fingerprint = attendee.surface().fingerprint
   }
 
-  /** Tells one client, if it sees other tools than when it last listed them. */
+  /** Notifies one client if it sees other tools than when it last listed them. */
   recheck(attendee: Attendee): void {
     const seen = this.#attendees.get(attendee)
-    // Whoever never listed tools has nothing that could be out of date.
+    // A client that never listed tools has nothing that could be out of date.
     if (!seen || seen.fingerprint === undefined) return
     const fingerprint = attendee.surface().fingerprint
     if (fingerprint === seen.fingerprint) return
     seen.fingerprint = fingerprint
-    seen.toldAt = ++this.#sequence
+    seen.notifiedAt = ++this.#sequence
     attendee.changed(TOOLS_CHANGED)
   }
 
@@ -94,11 +98,20 @@ export class Audience {
    * anyway, because the server announced a change.
    */
   #announced(server: string): void {
-    const since = this.#sequence
+    this.#synced.delete(server)
+    this.#tellAfterSync(server, this.#sequence, MAX_WAITS)
+  }
+
+  #tellAfterSync(server: string, since: number, waits: number): void {
     this.#after(ANNOUNCED_MS, `${server} ${TOOLS_CHANGED}`, () => {
+      if (!this.#synced.has(server) && waits > 0) {
+        this.#tellAfterSync(server, since, waits - 1)
+        return
+      }
       for (const [attendee, seen] of this.#attendees) {
-        const isTold = seen.toldAt > since || seen.fingerprint === undefined
-        if (isTold || !attendee.view.permitsServer(server) || attendee.surface().deferredCount > 0) continue
+        const isNotified = seen.notifiedAt > since || seen.fingerprint === undefined
+        if (isNotified || !attendee.view.permitsServer(server) || attendee.surface().deferredCount > 0)
+          continue
         attendee.changed(TOOLS_CHANGED)
       }
     })

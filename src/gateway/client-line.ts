@@ -29,6 +29,25 @@ export interface ClientLine {
   flushed(): Promise<void>
 }
 
+/** The limits of a question to a client. */
+export interface AskLimits {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** How a client is reached while one of its requests is under way, over the transport that the request came with. */
+export interface RequestWire {
+  /** Aborted when the client cancels the request. */
+  readonly signal: AbortSignal
+  /** The `_meta` of the request. */
+  readonly meta: Json
+  notify(method: string, params: Json): void
+  /** Asks the client, and waits for its answer. Rejects with the client's own error, and when the limits are reached. */
+  ask(method: string, params: Json | undefined, limits: AskLimits): Promise<Json>
+  /** Resolves once every notification is on its way. */
+  flushed(): Promise<void>
+}
+
 /** Whether a client with these capabilities can be asked this. */
 export function canAnswer(capabilities: Json, method: string): boolean {
   return capabilities[capabilityFor(method)] !== undefined

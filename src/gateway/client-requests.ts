@@ -4,14 +4,8 @@ import type { Offers } from './offers.ts'
 import { RpcError } from './rpc-error.ts'
 import type { CallScene, ToolCalls } from './tool-calls.ts'
 import type { ToolList } from './tool-list.ts'
-import type { View } from './view.ts'
 
 const METHOD_NOT_FOUND = -32_601
-
-/** What a client sees, and the session it sees it with. */
-export interface ClientScene extends CallScene {
-  readonly view: View
-}
 
 /** The requests that clients of either era make, one method each. */
 export class ClientRequests {
@@ -28,7 +22,7 @@ export class ClientRequests {
   }
 
   /** The result of a request. Throws an `RpcError` for what is answered with an error. */
-  async answer(method: string, params: Json, scene: ClientScene, line: ClientLine): Promise<Json> {
+  async answer(method: string, params: Json, scene: CallScene, line: ClientLine): Promise<Json> {
     const end = this.#load.begin(line.principal)
     try {
       return await this.#answer(method, params, scene, line)
@@ -37,7 +31,7 @@ export class ClientRequests {
     }
   }
 
-  async #answer(method: string, params: Json, scene: ClientScene, line: ClientLine): Promise<Json> {
+  async #answer(method: string, params: Json, scene: CallScene, line: ClientLine): Promise<Json> {
     const { view } = scene
     switch (method) {
       case 'tools/list':

@@ -1,6 +1,6 @@
 import { type Mode, ToolcribError, type ToolRegistry } from 'toolcrib'
 import type { ConnectedServers, Profile, Schedule } from 'toolcrib/mcp'
-import type { Store } from 'toolcrib/stores'
+import type { Announcements, Store } from 'toolcrib/stores'
 
 /** What a gateway serves, to whom, and within which limits. */
 export interface GatewayOptions {
@@ -11,10 +11,19 @@ export interface GatewayOptions {
   /** Where sessions of older clients are kept, to continue after a restart; nothing is kept without it. */
   readonly store?: Store | undefined
   /**
+   * Reaches the other replicas of this gateway, which use the same `store`. Without it, calls that wait for an answer and
+   * cancellations have to come to the replica that has the call.
+   */
+  readonly announcements?: Announcements | undefined
+  /** Called when another replica has read its config or lockfile again, and after announcements were missed. */
+  readonly onReload?: (() => void) | undefined
+  /**
    * Who may connect. With an empty list, or none, everybody who can reach the handler may: only for a handler that is
    * reachable from this machine alone.
    */
   readonly tokens?: readonly GatewayToken[] | undefined
+  /** Takes tokens of an OAuth issuer instead of `tokens`. */
+  readonly oauth?: GatewayOAuth | undefined
   /** What the clients of `/mcp/<profile>`, and of tokens bound to a profile, see. */
   readonly profiles?: Readonly<Record<string, Profile>> | undefined
   /** How many tools a client is shown; a profile's own `mode` wins. The registry's mode when absent. */
@@ -38,12 +47,22 @@ export interface GatewayOptions {
   readonly serverInfo?: { readonly name: string; readonly version: string } | undefined
   /** Called for failures that are not reported to any client. Never with a token. Exceptions are ignored. */
   readonly onWarning?: ((warning: string) => void) | undefined
+  /** What clients are told about using the gateway, before what servers say about themselves. */
+  readonly instructions?: string | undefined
+  /** Receives a line for each request, each session that opens or ends, and each warning, with secrets masked. */
+  readonly logger?: GatewayLogger | undefined
   /** The time in milliseconds; `Date.now`. */
   readonly now?: (() => number) | undefined
   /** Timers; the platform's, which keep no process alive. */
   readonly schedule?: Schedule | undefined
   /** Makes session ids and handles; random UUIDs. */
   readonly newId?: (() => string) | undefined
+}
+
+/** A logger such as pino's. Exceptions are ignored. */
+export interface GatewayLogger {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
 }
 
 export type NameStyle = 'prefixed' | 'plain'
@@ -55,6 +74,18 @@ export interface GatewayToken {
   readonly profile?: string | undefined
   /** What metrics and the status call its owner; `client-1`, `client-2` … when absent. */
   readonly name?: string | undefined
+}
+
+/** The gateway as an OAuth 2.1 resource server. Tokens are JWTs, signed with a private key of the issuer. */
+export interface GatewayOAuth {
+  /** The URL of `/mcp` as clients reach it. Tokens must be for this audience. */
+  readonly resource: string
+  /** The authorization server, as the `iss` claim has it. */
+  readonly issuer: string
+  /** Where the keys of the issuer are; found through the issuer's metadata when absent. */
+  readonly jwksUri?: string | undefined
+  /** The profile that each scope opens; null opens every profile, and `/mcp` itself. A token needs one of them. */
+  readonly scopes: Readonly<Record<string, string | null>>
 }
 
 /** Where the gateway says no. 0 lifts a limit, except for those in bytes and milliseconds. */
@@ -109,7 +140,10 @@ const KEYS: Record<keyof GatewayOptions, true> = {
   registry: true,
   servers: true,
   store: true,
+  announcements: true,
+  onReload: true,
   tokens: true,
+  oauth: true,
   profiles: true,
   mode: true,
   names: true,
@@ -119,6 +153,8 @@ const KEYS: Record<keyof GatewayOptions, true> = {
   askingServers: true,
   serverInfo: true,
   onWarning: true,
+  instructions: true,
+  logger: true,
   now: true,
   schedule: true,
   newId: true,
@@ -145,8 +181,36 @@ export function checkGatewayOptions(options: GatewayOptions): void {
     if (profile !== undefined && !Object.hasOwn(profiles, profile))
       throw invalid(`a token is bound to the profile "${profile}", which does not exist`)
   }
+  if (options.oauth) checkOAuth(options.oauth, options)
   if (new Set(tokens.map(({ token }) => token)).size < tokens.length)
     throw invalid('two entries of tokens have the same token')
+}
+
+function checkOAuth(oauth: GatewayOAuth, { tokens = [], profiles = {} }: GatewayOptions): void {
+  checkKeys('oauth', oauth, ['resource', 'issuer', 'jwksUri', 'scopes'])
+  if (tokens.length > 0)
+    throw invalid('give either tokens or oauth: clients that find an issuer ignore a token of their config')
+  for (const field of ['resource', 'issuer', 'jwksUri'] as const) {
+    const url = oauth[field]
+    if (url === undefined && field === 'jwksUri') continue
+    if (!isSafeUrl(url))
+      throw invalid(`oauth.${field} must be an https URL; http is for loopback addresses only`)
+  }
+  const { scopes } = oauth
+  if (typeof scopes !== 'object' || scopes === null || Object.keys(scopes).length === 0)
+    throw invalid('oauth.scopes must name at least one scope and the profile that it opens')
+  for (const [scope, profile] of Object.entries(scopes)) {
+    // RFC 6749: what a scope is made of. It is quoted in a header.
+    if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) throw invalid(`oauth.scopes: "${scope}" is not a scope`)
+    if (profile !== null && !Object.hasOwn(profiles, profile))
+      throw invalid(`oauth.scopes opens the profile "${profile}", which does not exist`)
+  }
+}
+
+function isSafeUrl(text: unknown): boolean {
+  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'https:') return true
+  return url?.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
 }
 
 function checkKeys(owner: string, options: object, known: readonly string[]): void {

@@ -1,49 +1,58 @@
-import { isLegacyRequest } from '@modelcontextprotocol/server'
-import { Access, type Principal } from './access.ts'
-import type { GatewayCore } from './core.ts'
-import { refusal, rpcResponse } from './http-answers.ts'
+import type { Access } from './access.ts'
+import { type Exchange, refuse, refuseRpc } from './exchange.ts'
+import type { GatewayServices } from './gateway-services.ts'
+import type { ClientIdentity } from './legacy-client.ts'
 import { LegacyDoor } from './legacy-door.ts'
+import { LEGACY_VERSIONS } from './legacy-session.ts'
 import { ModernDoor } from './modern-door.ts'
-import { RequestGuard, readBody } from './request-guard.ts'
+import { MODERN_VERSION } from './modern-request.ts'
+import { type Principal, Refusal } from './principal.ts'
+import { isJson, VERSION_KEY } from './upstream.ts'
 import type { View } from './view.ts'
 
 const MCP_PATH = /^\/mcp(?:\/(?<profile>[A-Za-z0-9][\w.-]{0,63}))?\/?$/
 const RETRY = { 'retry-after': '1' }
+const STATES = ['/healthz', '/readyz']
+const JSON_TYPE = { 'content-type': 'application/json' }
 
 const BODY_FAULTS = {
-  'too-large': () => rpcResponse(413, -32_000, 'the request is too large'),
-  'too-slow': () => rpcResponse(408, -32_000, 'the request took too long to arrive'),
-  invalid: () => rpcResponse(400, -32_700, 'Parse error'),
+  'too-large': { status: 413, code: -32_000, message: 'the request is too large' },
+  'too-slow': { status: 408, code: -32_000, message: 'the request took too long to arrive' },
+  invalid: { status: 400, code: -32_700, message: 'Parse error' },
 }
 
 /** The gateway over HTTP: who may come in, and through which door. */
 export class HttpGateway {
-  readonly #core: GatewayCore
-  readonly #guard: RequestGuard
+  readonly #services: GatewayServices
   readonly #access: Access
   readonly #legacy: LegacyDoor
   readonly #modern = new Map<string, Promise<ModernDoor>>()
   #arriving = 0
   #isDraining = false
 
-  constructor(core: GatewayCore) {
-    this.#core = core
-    this.#guard = new RequestGuard(core.options)
-    this.#access = new Access(core.options.tokens ?? [])
-    this.#legacy = new LegacyDoor(core)
+  constructor(services: GatewayServices, access: Access) {
+    this.#services = services
+    this.#access = access
+    this.#legacy = new LegacyDoor(services)
   }
 
   get sessions(): number {
     return this.#legacy.size
   }
 
-  async fetch(request: Request): Promise<Response> {
-    const response = await this.#route(request).catch((error: unknown) => {
-      this.#core.warn(error instanceof Error ? error.message : 'a request failed')
-      return rpcResponse(500, -32_603, 'Internal error')
-    })
-    this.#core.metrics.answered(routeOf(request), response.status)
-    return response
+  /** Whether the gateway has a route for this path. */
+  serves(path: string): boolean {
+    return routeOf(path) !== 'other' || path.startsWith('/.well-known/')
+  }
+
+  /** Answers a request. Never rejects. */
+  async handle(exchange: Exchange): Promise<void> {
+    try {
+      await this.#route(exchange)
+    } catch (error) {
+      this.#services.warn(error instanceof Error ? error.message : 'a request failed')
+      refuseRpc(exchange, 500, { code: -32_603, message: 'Internal error' })
+    }
   }
 
   /** Takes no more requests. */
@@ -57,74 +66,128 @@ export class HttpGateway {
   }
 
   // Every check comes before whatever it protects: the host and origin before the token, the token before the rest.
-  async #route(request: Request): Promise<Response> {
-    const refused = this.#guard.refusal(request)
-    if (refused !== undefined) return refusal(403, refused)
-    const { pathname, searchParams } = new URL(request.url)
-    if (pathname === '/healthz') return Response.json({ status: 'ok' })
-    if (pathname === '/readyz') return this.#readiness()
+  async #route(exchange: Exchange): Promise<void> {
+    const { path } = exchange
+    const foreign = this.#access.refuseAddress({
+      host: exchange.header('host'),
+      origin: exchange.header('origin'),
+    })
+    if (foreign !== undefined) return refuse(exchange, 403, foreign)
+    if (STATES.includes(path)) return this.#state(exchange)
     // With static tokens there is no authorization server, and clients that find one ignore their token.
-    if (pathname.startsWith('/.well-known/')) return refusal(404, 'there is nothing here')
-    const principal = this.#access.identify(request.headers.get('authorization'))
-    if (!principal) return refusal(401, 'a token is needed', { 'www-authenticate': 'Bearer' })
-    if (pathname === '/metrics') return this.#metrics(principal)
-    const path = MCP_PATH.exec(pathname)
-    if (!path) return refusal(404, 'there is nothing here')
-    const view = this.#core.view(path.groups?.profile, principal)
-    if (!view) return refusal(404, 'there is no such profile')
-    const activation = searchParams.get('activate') === 'list' ? 'list' : 'doors'
-    return this.#serve(request, { principal, view, activation })
+    if (path.startsWith('/.well-known/')) return this.#metadata(exchange)
+    const match = MCP_PATH.exec(path)
+    const profile = match?.groups?.profile
+    const principal = await this.#access.identify(exchange.header('authorization'), profile)
+    if (principal instanceof Refusal)
+      return refuse(exchange, principal.status, principal.error, principal.headers)
+    if (path === '/metrics') return this.#metrics(exchange, principal)
+    if (!match) return refuse(exchange, 404, 'there is nothing here')
+    const view = this.#services.view(profile, principal)
+    if (!view) return refuse(exchange, 404, 'there is no such profile')
+    const wanted = exchange.query('activate') ?? view.activation
+    const activation = wanted === 'list' ? 'list' : 'doors'
+    return this.#serve(exchange, { principal, view, activation, transport: 'http' })
   }
 
-  /** Unready only when every server has failed: a single bad one does not take the gateway out of service. */
-  #readiness(): Response {
-    if (this.#isDraining) return Response.json({ status: 'stopping' }, { status: 503 })
-    const states = this.#core.options.servers.status().map(({ state }) => state)
+  /**
+   * Unready only when every server has failed: a single bad one does not take the gateway out of service, nor does a
+   * store that fails.
+   */
+  #state(exchange: Exchange): void {
+    const isReadiness = exchange.path === '/readyz'
+    const states = isReadiness ? this.#services.options.servers.status().map(({ state }) => state) : []
     const isDown = states.length > 0 && states.every((state) => state === 'failed')
-    return Response.json({ status: isDown ? 'unavailable' : 'ok' }, { status: isDown ? 503 : 200 })
+    const isStopping = isReadiness && this.#isDraining
+    const isDegraded = isReadiness && this.#services.store?.health().state === 'degraded'
+    const status = isStopping ? 'stopping' : isDown ? 'unavailable' : isDegraded ? 'degraded' : 'ok'
+    exchange.respond(isStopping || isDown ? 503 : 200, JSON_TYPE, JSON.stringify({ status }))
+  }
+
+  #metadata(exchange: Exchange): void {
+    const metadata = this.#access.metadata(exchange.path)
+    if (metadata) exchange.respond(200, JSON_TYPE, JSON.stringify(metadata))
+    else refuse(exchange, 404, 'there is nothing here')
   }
 
   /** Metrics tell of every profile, so a token that is bound to one does not see them. */
-  #metrics(principal: Principal): Response {
-    if (principal.profile !== undefined) return refusal(403, 'this token is bound to a profile')
+  #metrics(exchange: Exchange, principal: Principal): void {
+    if (principal.profiles !== undefined) {
+      refuse(exchange, 403, 'this token is bound to a profile')
+      return
+    }
     const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
-    return new Response(this.#core.metrics.text(), { headers })
+    exchange.respond(200, headers, this.#services.metrics.text())
   }
 
-  async #serve(
-    request: Request,
-    client: { readonly principal: Principal; readonly view: View; readonly activation: 'doors' | 'list' },
-  ): Promise<Response> {
-    const { limits, load, schedule } = this.#core
-    if (this.#isDraining) return rpcResponse(503, -32_000, 'the gateway is stopping', RETRY)
-    if (request.method === 'GET' || request.method === 'DELETE') return this.#legacy.fetch(request, client)
-    if (request.method !== 'POST') return refusal(405, 'use POST', { allow: 'GET, POST, DELETE' })
+  async #serve(exchange: Exchange, client: ClientIdentity): Promise<void> {
+    const { limits, load, schedule } = this.#services
+    if (this.#isDraining)
+      return refuseRpc(exchange, 503, { code: -32_000, message: 'the gateway is stopping' }, RETRY)
+    if (exchange.method === 'GET') return this.#legacy.get(exchange, client)
+    if (exchange.method === 'DELETE') return this.#legacy.delete(exchange, client)
+    if (exchange.method !== 'POST') return refuse(exchange, 405, 'use POST', { allow: 'GET, POST, DELETE' })
     if (limits.maxRequests > 0 && load.total + this.#arriving >= limits.maxRequests)
-      return rpcResponse(503, -32_000, 'the gateway is busy', RETRY)
-    if (load.isFull(client.principal.id))
-      return rpcResponse(429, -32_000, 'too many calls are under way; wait for some of them to end', RETRY)
+      return refuseRpc(exchange, 503, { code: -32_000, message: 'the gateway is busy' }, RETRY)
+    if (load.isFull(client.principal.id)) {
+      const message = 'too many calls are under way; wait for some of them to end'
+      return refuseRpc(exchange, 429, { code: -32_000, message }, RETRY)
+    }
     this.#arriving++
-    const body = await readBody(request, limits, schedule).finally(() => this.#arriving--)
-    if (body.kind !== 'json') return BODY_FAULTS[body.kind]()
-    if (await isLegacyRequest(request, body.value)) return this.#legacy.fetch(request, client, body.value)
+    const body = await exchange.readBody({ ...limits, schedule }).finally(() => this.#arriving--)
+    if (body.kind !== 'json') {
+      const { status, ...error } = BODY_FAULTS[body.kind]
+      return refuseRpc(exchange, status, error)
+    }
+    if (await isLegacy(exchange, body.value)) return this.#legacy.post(exchange, client, body.value)
     const door = await this.#modernDoor(client.principal, client.view)
-    return door.fetch(request, body.value)
+    return door.post(exchange, body.value)
   }
 
   #modernDoor(principal: Principal, view: View): Promise<ModernDoor> {
     const key = JSON.stringify([principal.id, view.profile ?? null])
     const known = this.#modern.get(key)
-    if (known) return known
-    const door = ModernDoor.open(this.#core, principal, view)
+    if (known) {
+      // The door that was not used for the longest comes first.
+      this.#modern.delete(key)
+      this.#modern.set(key, known)
+      return known
+    }
+    void this.#makeRoom()
+    const door = ModernDoor.open(this.#services, principal, view)
     this.#modern.set(key, door)
     door.catch(() => this.#modern.delete(key))
     return door
   }
+
+  /** Tokens of an issuer can be of any number of users. */
+  async #makeRoom(): Promise<void> {
+    const { maxSessions } = this.#services.limits
+    if (maxSessions === 0 || this.#modern.size < maxSessions) return
+    for (const [key, opening] of this.#modern) {
+      const door = await opening.catch(() => undefined)
+      if (door?.isIdle !== true || this.#modern.get(key) !== opening) continue
+      this.#modern.delete(key)
+      await door.close()
+      return
+    }
+  }
+}
+
+/** Whether a request is of the older era. What the version header and the body leave open is decided by the SDK. */
+async function isLegacy(exchange: Exchange, body: unknown): Promise<boolean> {
+  const version = exchange.header('mcp-protocol-version')
+  const isPlain = isJson(body) && body.jsonrpc === '2.0'
+  const claims =
+    isPlain && isJson(body.params) && isJson(body.params._meta) && VERSION_KEY in body.params._meta
+  if (isPlain && !claims && (version === undefined || LEGACY_VERSIONS.includes(version))) return true
+  if (claims && version === MODERN_VERSION) return false
+  const { isLegacyRequest } = await import('@modelcontextprotocol/server')
+  return isLegacyRequest(exchange.toRequest(), body)
 }
 
 /** The route as metrics label it; unknown paths share one label, so that strangers cannot add any. */
-function routeOf({ url }: Request): string {
-  const { pathname } = new URL(url)
-  if (MCP_PATH.test(pathname)) return '/mcp'
-  return ['/healthz', '/readyz', '/metrics'].includes(pathname) ? pathname : 'other'
+export function routeOf(path: string): string {
+  if (MCP_PATH.test(path)) return '/mcp'
+  return [...STATES, '/metrics'].includes(path) ? path : 'other'
 }

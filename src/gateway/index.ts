@@ -1,5 +1,15 @@
 /** `toolcrib/gateway`: one MCP endpoint before all servers of a registry. For Node and other hosts with `node:crypto`. */
 
+export type { Access, AccessHeaders } from './access.ts'
+export type { ConnectedClient } from './connected-clients.ts'
 export { createGateway, GATEWAY_CAPABILITIES, type Gateway, type GatewayStatus } from './gateway.ts'
-export type { GatewayLimits, GatewayOptions, GatewayToken, NameStyle } from './gateway-options.ts'
+export type {
+  GatewayLimits,
+  GatewayOAuth,
+  GatewayOptions,
+  GatewayToken,
+  NameStyle,
+} from './gateway-options.ts'
+export type { Principal, Refusal } from './principal.ts'
+export type { MetricValues } from './prometheus.ts'
 export type { StdioDoor, StdioOptions } from './stdio-door.ts'

@@ -1,13 +1,12 @@
-import type { ServerContext } from '@modelcontextprotocol/server'
 import type { Session, Surface } from 'toolcrib'
-import type { Principal } from './access.ts'
 import type { Attendee } from './audience.ts'
-import type { Json } from './client-line.ts'
-import type { GatewayCore } from './core.ts'
+import type { Json, RequestWire } from './client-line.ts'
+import type { ClientRecord } from './connected-clients.ts'
+import type { GatewayServices } from './gateway-services.ts'
 import { LegacyLine } from './legacy-line.ts'
-import { RawServer } from './mcp-server.ts'
+import type { Principal } from './principal.ts'
 import { RpcError } from './rpc-error.ts'
-import { serverDescription } from './server-description.ts'
+import { isJson } from './upstream.ts'
 import type { Activation, View } from './view.ts'
 
 const INVALID_PARAMS = -32_602
@@ -18,29 +17,45 @@ export interface ClientIdentity {
   readonly principal: Principal
   readonly view: View
   readonly activation: Activation
+  readonly transport: 'http' | 'stdio'
 }
 
 /** One client of the older era, with a connection or a session to itself. */
 export class LegacyClient implements Attendee {
   readonly id: string
   readonly identity: ClientIdentity
-  readonly server: RawServer
+  capabilities: Json = {}
   logLevel: string | undefined
-  readonly #core: GatewayCore
+  readonly #services: GatewayServices
   readonly #session: Session
+  readonly #record: ClientRecord
+  readonly #standing: LegacyLine
+  readonly #wire: RequestWire
   readonly #watched = new Map<string, () => void>()
   readonly #leave: (() => void)[]
 
-  constructor(core: GatewayCore, id: string, identity: ClientIdentity, session: Session) {
+  /** `wire` reaches the client between its requests. */
+  constructor(
+    services: GatewayServices,
+    { id, identity, session }: { id: string; identity: ClientIdentity; session: Session },
+    wire: RequestWire,
+  ) {
     this.id = id
     this.identity = identity
-    this.#core = core
+    this.#services = services
     this.#session = session
-    const description = serverDescription(core, identity.view, 'legacy')
-    this.server = new RawServer(description, (method, params, ctx) => this.#answer(method, params, ctx))
-    const standing = new LegacyLine(this, this.server)
-    this.#leave = [core.audience.add(this), core.traffic.stand(core.connections.keyOf(standing), standing)]
-    this.server.setNotificationHandler('notifications/roots/list_changed', () => core.rootsChanged(standing))
+    this.#wire = wire
+    const { principal, view, transport } = identity
+    this.#record = services.clients.enter({
+      principal,
+      sessionId: session.id,
+      profile: view.profile,
+      era: 'legacy',
+      transport,
+    })
+    this.#standing = new LegacyLine(this, wire)
+    const { audience, traffic, connections } = services
+    this.#leave = [audience.add(this), traffic.stand(connections.keyOf(this.#standing), this.#standing)]
   }
 
   get view(): View {
@@ -52,7 +67,13 @@ export class LegacyClient implements Attendee {
   }
 
   get askTimeoutMs(): number {
-    return this.#core.limits.askTimeoutMs
+    return this.#services.limits.askTimeoutMs
+  }
+
+  /** Notes what the client says about itself in `initialize`. */
+  introduce({ clientInfo, capabilities }: Json): void {
+    this.capabilities = isJson(capabilities) ? capabilities : {}
+    this.#record.introduce(clientInfo)
   }
 
   surface(): Surface {
@@ -60,25 +81,45 @@ export class LegacyClient implements Attendee {
   }
 
   changed(method: string): void {
-    void this.server.tell({ method })
+    this.#wire.notify(method, {})
+  }
+
+  /** The result of a request. Throws an `RpcError` for what is answered with an error. */
+  answer(method: string, params: Json, wire: RequestWire): Promise<Json> {
+    return this.#record.count(
+      method,
+      this.#answer(method, params, wire).then((result) => legacyResult(method, result)),
+    )
+  }
+
+  /** Takes a notification of the client. */
+  notified(method: string): void {
+    if (method === 'notifications/roots/list_changed') this.#services.rootsChanged(this.#standing)
   }
 
   async close(): Promise<void> {
+    this.#services.clients.leave(this.#record)
     for (const leave of this.#leave) leave()
     for (const stop of this.#watched.values()) stop()
     this.#watched.clear()
-    await this.server.close().catch(() => {})
-    await this.#core.connections.closeOwner(this.id)
-    await this.#core.closeSession(this.#session)
+    await this.#services.connections.closeOwner(this.id)
+    await this.#services.closeSession(this.#session)
   }
 
-  async #answer(method: string, params: Json, ctx: ServerContext): Promise<Json> {
+  /** Takes over what other replicas changed, and writes what the store has lost. */
+  refresh(): Promise<void> {
+    return this.#session.refresh()
+  }
+
+  async #answer(method: string, params: Json, wire: RequestWire): Promise<Json> {
     if (method === 'logging/setLevel') return this.#setLevel(params)
     if (method === 'resources/subscribe') return this.#watch(String(params.uri))
     if (method === 'resources/unsubscribe') return this.#unwatch(String(params.uri))
-    const { requests, audience } = this.#core
-    const line = new LegacyLine(this, this.server, ctx)
-    const result = await requests.answer(method, params, this.#core.scene(this.view, this.#session), line)
+    const { requests, audience } = this.#services
+    const scene = this.#services.scene(this.view, this.#session)
+    // Another replica may have added to a list that grows.
+    if (method === 'tools/list' && this.identity.activation === 'list') await this.#session.refresh()
+    const result = await requests.answer(method, params, scene, new LegacyLine(this, wire))
     if (method === 'tools/list') audience.listed(this)
     // What a search found is on the list now, for clients that asked for a list that grows.
     if (method === 'tools/call' && this.identity.activation === 'list') audience.recheck(this)
@@ -87,7 +128,7 @@ export class LegacyClient implements Attendee {
 
   #setLevel({ level }: Json): Json {
     this.logLevel = typeof level === 'string' ? level : undefined
-    this.#core.wantLogs(this.view, this.logLevel)
+    this.#services.wantLogs(this.view, this.logLevel)
     return {}
   }
 
@@ -95,12 +136,11 @@ export class LegacyClient implements Attendee {
     if (this.#watched.has(uri)) return {}
     if (this.#watched.size >= MAX_WATCHED)
       throw new RpcError(INVALID_PARAMS, `a client may subscribe to ${MAX_WATCHED} resources at most`)
-    const offer = await this.#core.offers.resource(uri, this.view)
-    const told = { method: 'notifications/resources/updated', params: { uri } }
-    this.#watched.set(
-      uri,
-      this.#core.subscriptions.watch(offer, () => void this.server.tell(told)),
+    const offer = await this.#services.offers.resource(uri, this.view)
+    const stop = this.#services.subscriptions.watch(offer, () =>
+      this.#wire.notify('notifications/resources/updated', { uri }),
     )
+    this.#watched.set(uri, stop)
     return {}
   }
 
@@ -109,4 +149,22 @@ export class LegacyClient implements Attendee {
     this.#watched.delete(uri)
     return {}
   }
+}
+
+/** A result that clients of older revisions can read: structured content, and the schema of it, are objects there. */
+function legacyResult(method: string, result: Json): Json {
+  if (method === 'tools/call') {
+    const { structuredContent: value } = result
+    return value === undefined || isJson(value) ? result : { ...result, structuredContent: { result: value } }
+  }
+  if (method !== 'tools/list' || !Array.isArray(result.tools)) return result
+  const isForeign = (tool: unknown) =>
+    isJson(tool) && isJson(tool.outputSchema) && tool.outputSchema.type !== 'object'
+  if (!result.tools.some(isForeign)) return result
+  const tools = result.tools.map((tool) => {
+    if (!isForeign(tool)) return tool
+    const { outputSchema, ...rest } = tool
+    return rest
+  })
+  return { ...result, tools }
 }

@@ -1,27 +1,29 @@
-import { isInitializeRequest } from '@modelcontextprotocol/server'
-import type { GatewayCore } from './core.ts'
-import { rpcResponse } from './http-answers.ts'
+import type { Json } from './client-line.ts'
+import { type Exchange, refuseRpc } from './exchange.ts'
+import type { GatewayServices } from './gateway-services.ts'
 import type { ClientIdentity } from './legacy-client.ts'
-import { LegacySession } from './legacy-session.ts'
+import { LEGACY_VERSIONS, LegacySession } from './legacy-session.ts'
+import type { RelayTarget } from './replica-duties.ts'
 import { SessionRecords } from './session-records.ts'
+import { isJson } from './upstream.ts'
 
 const SWEEP_MS = 60_000
+const MAX_BATCH = 100
 
 /**
  * Serves clients of the older era over HTTP: each opens a session, which only its own token can use, and which goes on
  * after a restart when there is a store.
  */
-export class LegacyDoor {
-  readonly #core: GatewayCore
+export class LegacyDoor implements RelayTarget {
+  readonly #services: GatewayServices
   readonly #records: SessionRecords
   readonly #sessions = new Map<string, Promise<LegacySession>>()
   #stopSweeping = () => {}
 
-  constructor(core: GatewayCore) {
-    this.#core = core
-    this.#records = new SessionRecords(core.options.store, core.limits.sessionIdleMs, (text) =>
-      core.warn(text),
-    )
+  constructor(services: GatewayServices) {
+    this.#services = services
+    this.#records = new SessionRecords(services.store, services.limits.sessionIdleMs, services)
+    services.relayTarget = this
     this.#sweepLater()
   }
 
@@ -30,36 +32,106 @@ export class LegacyDoor {
     return this.#sessions.size
   }
 
-  async fetch(request: Request, client: ClientIdentity, parsedBody?: unknown): Promise<Response> {
-    const id = request.headers.get('mcp-session-id')
-    if (id !== null) {
-      const session = await (this.#sessions.get(id) ?? this.#restore(id, client))
-      // Another token's session looks the same as none.
-      if (!session?.belongsTo(client)) return rpcResponse(404, -32_001, 'Session not found')
-      const response = await session.fetch(request, parsedBody)
-      if (request.method === 'DELETE' && response.ok) await this.#records.remove(id)
-      return response
-    }
-    if (!isInitializeRequest(parsedBody))
-      return rpcResponse(400, -32_000, 'Mcp-Session-Id header is required')
-    await this.#makeRoom()
-    const opened = this.#core.newId()
-    const session = await this.#open(opened, client)
-    const response = await session.fetch(request, parsedBody)
-    const { principal, view, activation } = client
-    const record = {
-      principal: principal.id,
-      profile: view.profile,
-      activation,
-      initialize: parsedBody.params,
-    }
-    await this.#records.save(opened, record)
-    return response
+  /** Answers a GET: opens the stream of a session. */
+  async get(exchange: Exchange, client: ClientIdentity): Promise<void> {
+    if (!exchange.header('accept')?.includes('text/event-stream'))
+      return refuseRpc(exchange, 406, { code: -32_000, message: 'accept text/event-stream' })
+    const session = await this.#sessionOf(exchange, client)
+    session?.listen(exchange)
+  }
+
+  /** Answers a DELETE: ends a session. */
+  async delete(exchange: Exchange, client: ClientIdentity): Promise<void> {
+    const session = await this.#sessionOf(exchange, client)
+    if (!session) return
+    await session.close()
+    await this.#records.remove(session.id)
+    await this.#services.forgetSession(session.id)
+    this.#services.replicas?.ended(session.id)
+    exchange.respond(200, {})
+  }
+
+  async post(exchange: Exchange, client: ClientIdentity, body: unknown): Promise<void> {
+    const fault = headerFault(exchange)
+    if (fault) return refuseRpc(exchange, fault.status, { code: -32_000, message: fault.message })
+    const messages = messagesOf(body)
+    if (!messages) return refuseRpc(exchange, 400, { code: -32_600, message: 'Invalid Request' })
+    const [first] = messages
+    if (first && isInitialize(first)) return this.#initialize(exchange, client, messages)
+    const session = await this.#sessionOf(exchange, client)
+    await session?.post(exchange, messages)
+  }
+
+  /** Takes a message that came to another replica, if the session is open here. */
+  async take(id: string, message: Json): Promise<void> {
+    const session = await this.#sessions.get(id)
+    session?.take(message)
+  }
+
+  async rewrite(): Promise<void> {
+    await this.#records.rewrite()
+    for (const session of [...this.#sessions.values()]) await (await session).refresh()
+  }
+
+  async ended(id: string): Promise<void> {
+    const session = await this.#sessions.get(id)
+    await session?.close()
   }
 
   async close(): Promise<void> {
     this.#stopSweeping()
+    this.#records.close()
     await Promise.all([...this.#sessions.values()].map(async (session) => (await session).close()))
+  }
+
+  async #initialize(exchange: Exchange, client: ClientIdentity, messages: readonly Json[]): Promise<void> {
+    const [{ id, params } = {}, ...others] = messages
+    if (others.length > 0 || exchange.header('mcp-session-id') !== undefined)
+      return refuseRpc(exchange, 400, { id, code: -32_600, message: 'initialize opens a session by itself' })
+    if (!isJson(params) || !isJson(params.capabilities) || typeof params.protocolVersion !== 'string')
+      return refuseRpc(exchange, 400, { id, code: -32_602, message: 'initialize lacks parameters' })
+    await this.#makeRoom()
+    const opened = this.#services.newId()
+    const session = await this.#open(opened, client, params)
+    const { principal, view, activation } = client
+    await this.#records.save(opened, {
+      principal: principal.id,
+      profile: view.profile,
+      activation,
+      initialize: params,
+    })
+    const reply = this.#services.replyTo(exchange, { headers: { 'mcp-session-id': opened } })
+    reply.finish({ jsonrpc: '2.0', id, result: session.greeting(params) })
+  }
+
+  /** The session that a request names; refuses the request, and returns undefined, where there is none. */
+  async #sessionOf(exchange: Exchange, client: ClientIdentity): Promise<LegacySession | undefined> {
+    const id = exchange.header('mcp-session-id')
+    if (id === undefined) {
+      refuseRpc(exchange, 400, { code: -32_000, message: 'Mcp-Session-Id header is required' })
+      return undefined
+    }
+    const session = await (this.#sessions.get(id) ?? this.#restore(id, client)).catch((error) => {
+      this.#services.warn(error instanceof Error ? error.message : 'the store failed')
+      return 'unknown' as const
+    })
+    // Another replica may have it open, or the store may say more in a moment.
+    if (session === 'unknown') {
+      const message = 'the session cannot be looked up now; try again'
+      refuseRpc(exchange, 503, { code: -32_000, message }, { 'retry-after': '1' })
+      return undefined
+    }
+    // Another token's session looks the same as none.
+    if (!session?.belongsTo(client)) {
+      refuseRpc(exchange, 404, { code: -32_001, message: 'Session not found' })
+      return undefined
+    }
+    this.#records.used(id)
+    const version = exchange.header('mcp-protocol-version')
+    if (version === undefined || LEGACY_VERSIONS.includes(version)) return session
+    const message = `Unsupported protocol version: ${version.slice(0, 40)}; use one of ${LEGACY_VERSIONS.join(', ')}`
+    refuseRpc(exchange, 400, { code: -32_000, message })
+    return undefined
   }
 
   /** Opens a session again that another process, or an earlier start, had open. */
@@ -74,12 +146,16 @@ export class LegacyDoor {
     return session
   }
 
-  #open(id: string, identity: ClientIdentity, initialize?: object): Promise<LegacySession> {
-    const onClose = () => void this.#sessions.delete(id)
-    const opening = LegacySession.open(this.#core, { id, identity, onClose }).then(async (session) => {
-      if (initialize) await session.replay(initialize)
-      return session
-    })
+  #open(id: string, identity: ClientIdentity, initialize: Json): Promise<LegacySession> {
+    const { log } = this.#services
+    const client = { token: identity.principal.name, profile: identity.view.profile }
+    log.info('session opened', client)
+    const onClose = () => {
+      log.info('session ended', client)
+      this.#sessions.delete(id)
+      this.#records.forget(id)
+    }
+    const opening = LegacySession.open(this.#services, { id, identity, onClose }, initialize)
     this.#sessions.set(id, opening)
     opening.catch(onClose)
     return opening
@@ -87,20 +163,51 @@ export class LegacyDoor {
 
   /** The session that was idle the longest makes room; with a store it can come back. */
   async #makeRoom(): Promise<void> {
-    const { maxSessions } = this.#core.limits
+    const { maxSessions } = this.#services.limits
     if (maxSessions === 0 || this.#sessions.size < maxSessions) return
     const open = await Promise.all(this.#sessions.values())
     await open.reduce((oldest, one) => (one.lastUsedAt < oldest.lastUsedAt ? one : oldest)).close()
   }
 
   #sweepLater(): void {
-    this.#stopSweeping = this.#core.schedule(SWEEP_MS, () => void this.#sweep())
+    this.#stopSweeping = this.#services.schedule(SWEEP_MS, () => void this.#sweep())
   }
 
   async #sweep(): Promise<void> {
     this.#sweepLater()
-    const { now, limits } = this.#core
+    const { now, limits } = this.#services
     const open = await Promise.all(this.#sessions.values())
     for (const session of open) if (now() - session.lastUsedAt > limits.sessionIdleMs) await session.close()
   }
+}
+
+function headerFault(exchange: Exchange): { readonly status: number; readonly message: string } | undefined {
+  const accept = exchange.header('accept') ?? ''
+  if (!accept.includes('application/json') || !accept.includes('text/event-stream'))
+    return { status: 406, message: 'accept both application/json and text/event-stream' }
+  const [type = ''] = (exchange.header('content-type') ?? '').split(';')
+  // A web page may send other types to any address, without asking first.
+  if (type.trim().toLowerCase() !== 'application/json')
+    return { status: 415, message: 'the content type must be application/json' }
+  return undefined
+}
+
+/** The messages of a body: one, or a batch as revision 2025-03-26 has them. Undefined for anything else. */
+function messagesOf(body: unknown): readonly Json[] | undefined {
+  const messages: readonly unknown[] = Array.isArray(body) ? body : [body]
+  if (messages.length === 0 || messages.length > MAX_BATCH) return undefined
+  return messages.every(isMessage) ? messages : undefined
+}
+
+function isMessage(message: unknown): message is Json {
+  if (!isJson(message) || message.jsonrpc !== '2.0') return false
+  const { id, method, params, result, error } = message
+  const isId = typeof id === 'string' || typeof id === 'number'
+  if (typeof method === 'string')
+    return (id === undefined || isId) && (params === undefined || isJson(params))
+  return isId && (isJson(result) || isJson(error))
+}
+
+function isInitialize({ method, id }: Json): boolean {
+  return method === 'initialize' && id !== undefined
 }

@@ -1,8 +1,5 @@
-import type { ServerContext } from '@modelcontextprotocol/server'
 import type { ProgressNote } from 'toolcrib'
-import { type ClientLine, canAnswer, type Json } from './client-line.ts'
-import type { RawServer } from './mcp-server.ts'
-import { NoticeQueue } from './notice-queue.ts'
+import { type ClientLine, canAnswer, type Json, type RequestWire } from './client-line.ts'
 import { RpcError } from './rpc-error.ts'
 
 const METHOD_NOT_FOUND = -32_601
@@ -12,6 +9,7 @@ interface LineOwner {
   readonly id: string
   readonly principal: string
   readonly askTimeoutMs: number
+  readonly capabilities: Json
   readonly logLevel: string | undefined
 }
 
@@ -22,26 +20,22 @@ export class LegacyLine implements ClientLine {
   readonly principal: string
   readonly signal: AbortSignal
   readonly #client: LineOwner
-  readonly #server: RawServer
-  readonly #ctx: ServerContext | undefined
-  readonly #notices = new NoticeQueue()
+  readonly #wire: RequestWire
 
-  /** Without a request, it is the line for what a server asks between two requests. */
-  constructor(client: LineOwner, server: RawServer, ctx?: ServerContext) {
+  constructor(client: LineOwner, wire: RequestWire) {
     this.owner = client.id
     this.principal = client.principal
-    this.signal = ctx?.mcpReq.signal ?? new AbortController().signal
+    this.signal = wire.signal
     this.#client = client
-    this.#server = server
-    this.#ctx = ctx
+    this.#wire = wire
   }
 
   get capabilities(): Json {
-    return this.#server.getClientCapabilities() ?? {}
+    return this.#client.capabilities
   }
 
   get wantsProgress(): boolean {
-    return this.#ctx?.mcpReq._meta?.progressToken !== undefined
+    return this.#wire.meta.progressToken !== undefined
   }
 
   get logLevel(): string {
@@ -49,27 +43,22 @@ export class LegacyLine implements ClientLine {
   }
 
   progress(note: ProgressNote): void {
-    const progressToken = this.#ctx?.mcpReq._meta?.progressToken
-    if (!this.#ctx || progressToken === undefined) return
-    const params = { ...note, progressToken }
-    this.#notices.add(this.#ctx.mcpReq.notify({ method: 'notifications/progress', params }))
+    const { progressToken } = this.#wire.meta
+    if (progressToken !== undefined) this.#wire.notify('notifications/progress', { ...note, progressToken })
   }
 
   log(params: Json): void {
-    if (!isLoud(params.level, this.#client.logLevel)) return
-    const notification = { method: 'notifications/message', params: { ...params } }
-    this.#notices.add(this.#ctx ? this.#ctx.mcpReq.notify(notification) : this.#server.tell(notification))
+    if (isLoud(params.level, this.#client.logLevel)) this.#wire.notify('notifications/message', params)
   }
 
   ask(method: string, params: Json | undefined, signal: AbortSignal): Promise<Json> {
     if (!canAnswer(this.capabilities, method))
       return Promise.reject(new RpcError(METHOD_NOT_FOUND, 'the client does not support this'))
-    const { askTimeoutMs: timeoutMs } = this.#client
-    return this.#server.ask(method, params, { ctx: this.#ctx, timeoutMs, signal })
+    return this.#wire.ask(method, params, { timeoutMs: this.#client.askTimeoutMs, signal })
   }
 
   flushed(): Promise<void> {
-    return this.#notices.flushed()
+    return this.#wire.flushed()
   }
 }
 

@@ -1,38 +1,67 @@
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
-import type { GatewayCore } from './core.ts'
+import { ClientAsks } from './client-asks.ts'
+import type { AskLimits, Json, RequestWire } from './client-line.ts'
+import { eventOf } from './event-streams.ts'
+import { type EventStream, type Exchange, refuseRpc } from './exchange.ts'
+import type { GatewayServices } from './gateway-services.ts'
 import { type ClientIdentity, LegacyClient } from './legacy-client.ts'
+import { methodsOf } from './methods.ts'
+import type { Reply } from './reply.ts'
+import { errorResponse, RpcError } from './rpc-error.ts'
+import { withTraceContext } from './trace-context.ts'
+import { isJson } from './upstream.ts'
+
+const METHOD_NOT_FOUND = -32_601
+const NOT_ANSWERED = -32_603
+/** Revisions of the older era, the latest first. */
+export const LEGACY_VERSIONS: readonly string[] = [
+  '2025-11-25',
+  '2025-06-18',
+  '2025-03-26',
+  '2024-11-05',
+  '2024-10-07',
+]
 
 /** One session of a client of the older era, over HTTP. */
 export class LegacySession {
   readonly id: string
   lastUsedAt: number
-  readonly #core: GatewayCore
+  readonly #services: GatewayServices
   readonly #client: LegacyClient
-  readonly #transport: WebStandardStreamableHTTPServerTransport
+  readonly #asks: ClientAsks
+  readonly #capabilities: Json
+  readonly #methods: ReadonlySet<string>
+  readonly #underWay = new Map<unknown, AbortController>()
   readonly #onClose: () => void
+  #events: EventStream | undefined
   #isClosed = false
 
-  private constructor(core: GatewayCore, client: LegacyClient, onClose: () => void) {
-    this.id = client.id
-    this.lastUsedAt = core.now()
-    this.#core = core
-    this.#client = client
+  private constructor(
+    services: GatewayServices,
+    client: (session: LegacySession) => LegacyClient,
+    onClose: () => void,
+  ) {
+    this.#services = services
+    this.#asks = new ClientAsks(services.newId(), services.schedule)
+    this.#client = client(this)
+    this.id = this.#client.id
+    this.lastUsedAt = services.now()
+    this.#capabilities = services.capabilities(this.#client.view)
+    this.#methods = methodsOf(this.#capabilities, 'legacy')
     this.#onClose = onClose
-    this.#transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: () => client.id,
-      maxRequestBodySize: core.limits.maxBodyBytes,
-      onsessionclosed: () => this.close(),
-    })
   }
 
+  /** Opens a session for a client that sent, or once sent, these parameters of `initialize`. */
   static async open(
-    core: GatewayCore,
+    services: GatewayServices,
     { id, identity, onClose }: { id: string; identity: ClientIdentity; onClose: () => void },
+    initialize: Json,
   ): Promise<LegacySession> {
     const { view, activation } = identity
-    const session = await core.openSession(view, id, { activation })
-    const opened = new LegacySession(core, new LegacyClient(core, id, identity, session), onClose)
-    await opened.#client.server.connect(opened.#transport)
+    const session = await services.openSession(view, id, activation)
+    const newClient = (opened: LegacySession) =>
+      new LegacyClient(services, { id, identity, session }, opened.#standingWire())
+    const opened = new LegacySession(services, newClient, onClose)
+    opened.#client.introduce(initialize)
     return opened
   }
 
@@ -42,33 +71,176 @@ export class LegacySession {
     return principal.id === identity.principal.id && view === identity.view
   }
 
-  /** Greets the client again as it was greeted before: it knows nothing of a restart. */
-  async replay(initialize: object): Promise<void> {
-    await this.#send({ jsonrpc: '2.0', id: 'again', method: 'initialize', params: initialize })
-    await this.#send({ jsonrpc: '2.0', method: 'notifications/initialized' })
-  }
-
-  fetch(request: Request, parsedBody?: unknown): Promise<Response> {
-    this.lastUsedAt = this.#core.now()
-    return this.#transport.handleRequest(request, parsedBody === undefined ? {} : { parsedBody })
-  }
-
-  async #send(message: { readonly method: string; readonly [field: string]: unknown }): Promise<void> {
-    const headers = {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      ...(message.method === 'initialize' ? {} : { 'mcp-session-id': this.id }),
+  /** The result of the `initialize` that opened the session. */
+  greeting({ protocolVersion }: Json): Json {
+    const { info, instructions } = this.#services.describe(this.#client.view, this.#client.surface())
+    const isKnown = typeof protocolVersion === 'string' && LEGACY_VERSIONS.includes(protocolVersion)
+    return {
+      protocolVersion: isKnown ? protocolVersion : LEGACY_VERSIONS[0],
+      capabilities: this.#capabilities,
+      serverInfo: info,
+      ...(instructions === undefined ? {} : { instructions }),
     }
-    const body = JSON.stringify(message)
-    const request = new Request('http://localhost/mcp', { method: 'POST', headers, body })
-    const response = await this.#transport.handleRequest(request, { parsedBody: message })
-    await response.text()
+  }
+
+  /** Takes over what other replicas changed, and writes what the store has lost. */
+  refresh(): Promise<void> {
+    return this.#client.refresh()
+  }
+
+  /** Answers a POST with messages of the client. */
+  async post(exchange: Exchange, messages: readonly Json[]): Promise<void> {
+    this.lastUsedAt = this.#services.now()
+    const requests = messages.filter(isRequest)
+    const reply =
+      requests.length === 0 ? undefined : this.#services.replyTo(exchange, { expected: requests.length })
+    if (!reply) exchange.respond(202, {})
+    const answers = messages.map((message) => {
+      if (reply && isRequest(message)) {
+        const params = withTraceContext(isJson(message.params) ? message.params : {}, exchange)
+        return this.#answer({ id: message.id, method: String(message.method), params }, reply)
+      }
+      // What belongs to no request of this replica may belong to one of another.
+      if (!this.take(message)) this.#services.replicas?.relay(this.id, message)
+      return undefined
+    })
+    await Promise.all(answers)
+  }
+
+  /** Takes a notification or a response. Returns false when it is about a request or question that is not known here. */
+  take({ method, params, ...response }: Json): boolean {
+    if (typeof method !== 'string') return this.#asks.answered(response)
+    if (method === 'notifications/cancelled') return this.#cancel(params)
+    this.#client.notified(method)
+    return true
+  }
+
+  /** Answers a GET: the stream for what the gateway sends between requests. One at a time. */
+  listen(exchange: Exchange): void {
+    this.lastUsedAt = this.#services.now()
+    if (this.#events?.isOpen) {
+      refuseRpc(exchange, 409, { code: -32_000, message: 'this session has a stream already' })
+      return
+    }
+    const events = this.#services.streams.open(exchange, { 'mcp-session-id': this.id })
+    this.#events = events
+    events.onClose(() => {
+      this.lastUsedAt = this.#services.now()
+    })
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#onClose()
+    this.#asks.close()
+    for (const abort of this.#underWay.values()) abort.abort(new Error('the session ended'))
+    this.#events?.end()
     await this.#client.close()
   }
+
+  async #answer(
+    { id, method, params }: { readonly id: unknown; readonly method: string; readonly params: Json },
+    reply: Reply,
+  ): Promise<void> {
+    const abort = new AbortController()
+    this.#underWay.set(id, abort)
+    try {
+      const wire = new PostWire(reply, this.#asks, { signal: abort.signal, params })
+      const result = await this.#resultOf(method, params, wire)
+      if (abort.signal.reason instanceof Cancelled) reply.abandon()
+      else reply.finish({ jsonrpc: '2.0', id, result })
+    } catch (error) {
+      // Only a client that cancelled expects no answer.
+      if (abort.signal.reason instanceof Cancelled) reply.abandon()
+      else reply.finish(errorResponse(id, error))
+    } finally {
+      if (this.#underWay.get(id) === abort) this.#underWay.delete(id)
+    }
+  }
+
+  #resultOf(method: string, params: Json, wire: RequestWire): Promise<Json> {
+    if (method === 'ping') return Promise.resolve({})
+    if (!this.#methods.has(method)) throw new RpcError(METHOD_NOT_FOUND, 'Method not found')
+    return this.#client.answer(method, params, wire)
+  }
+
+  #cancel(params: unknown): boolean {
+    const { requestId } = isJson(params) ? params : {}
+    const underWay = this.#underWay.get(requestId)
+    underWay?.abort(new Cancelled('the client cancelled'))
+    return underWay !== undefined
+  }
+
+  #standingWire(): RequestWire {
+    return new StandingWire(this.#asks, () => this.#events)
+  }
+}
+
+/** Why a request was aborted: its client asked for that. */
+class Cancelled extends Error {
+  override readonly name = 'Cancelled'
+}
+
+/** Reaches the client over the reply to one of its requests. */
+class PostWire implements RequestWire {
+  readonly signal: AbortSignal
+  readonly meta: Json
+  readonly #reply: Reply
+  readonly #asks: ClientAsks
+
+  constructor(
+    reply: Reply,
+    asks: ClientAsks,
+    { signal, params }: { readonly signal: AbortSignal; readonly params: Json },
+  ) {
+    this.signal = signal
+    this.meta = isJson(params._meta) ? params._meta : {}
+    this.#reply = reply
+    this.#asks = asks
+  }
+
+  notify(method: string, params: Json): void {
+    this.#reply.send({ jsonrpc: '2.0', method, params })
+  }
+
+  ask(method: string, params: Json | undefined, limits: AskLimits): Promise<Json> {
+    if (!this.#reply.isOpen) return Promise.reject(gone())
+    return this.#asks.ask((message) => this.#reply.send(message), method, params, limits)
+  }
+
+  async flushed(): Promise<void> {}
+}
+
+/** Reaches the client between its requests, over the stream that it listens to, if there is one. */
+class StandingWire implements RequestWire {
+  readonly signal = new AbortController().signal
+  readonly meta = {}
+  readonly #asks: ClientAsks
+  readonly #events: () => EventStream | undefined
+
+  constructor(asks: ClientAsks, events: () => EventStream | undefined) {
+    this.#asks = asks
+    this.#events = events
+  }
+
+  notify(method: string, params: Json): void {
+    this.#events()?.send(eventOf({ jsonrpc: '2.0', method, params }))
+  }
+
+  ask(method: string, params: Json | undefined, limits: AskLimits): Promise<Json> {
+    const events = this.#events()
+    if (!events?.isOpen) return Promise.reject(gone())
+    return this.#asks.ask((message) => events.send(eventOf(message)), method, params, limits)
+  }
+
+  async flushed(): Promise<void> {}
+}
+
+function isRequest({ method, id }: Json): boolean {
+  return typeof method === 'string' && id !== undefined
+}
+
+function gone(): RpcError {
+  return new RpcError(NOT_ANSWERED, 'the client cannot be reached')
 }

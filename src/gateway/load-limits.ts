@@ -17,6 +17,10 @@ interface Usage {
   /** Calls that may start now: one more with each share of a minute that passes. */
   allowance: number
   at: number
+  /** Calls that began since they were last asked for. */
+  started: number
+  /** Calls under way at other replicas, about. */
+  elsewhere: number
 }
 
 /** How many calls each client has under way, and how many it may start in a minute. */
@@ -46,7 +50,7 @@ export class ClientLoad {
   /** True when a call of this client would be turned away. */
   isFull(principal: string): boolean {
     const { maxCallsPerClient } = this.#limits
-    return maxCallsPerClient > 0 && (this.#usage.get(principal)?.underWay ?? 0) >= maxCallsPerClient
+    return maxCallsPerClient > 0 && this.#underWay(principal) >= maxCallsPerClient
   }
 
   /** Notes that a call begins; returns how to end it. Throws when the client has too many, or starts them too fast. */
@@ -60,6 +64,7 @@ export class ClientLoad {
         Math.ceil(((1 - usage.allowance) * MINUTE_MS) / callsPerMinute),
       )
     usage.allowance--
+    usage.started++
     usage.underWay++
     this.#total++
     return () => {
@@ -69,11 +74,34 @@ export class ClientLoad {
     }
   }
 
+  /** What clients did since this was last called, and do now; those that do nothing are left out. */
+  takeUse(): readonly { readonly principal: string; readonly underWay: number; readonly started: number }[] {
+    const uses = [...this.#usage].map(([principal, usage]) => {
+      const { underWay, started } = usage
+      usage.started = 0
+      usage.elsewhere = 0
+      return { principal, underWay, started }
+    })
+    return uses.filter(({ underWay, started }) => underWay > 0 || started > 0)
+  }
+
+  /** Counts what a client does at other replicas; until the next `takeUse()`. */
+  noteElsewhere(principal: string, { underWay, started }: { underWay: number; started: number }): void {
+    const usage = this.#of(principal)
+    usage.elsewhere = underWay
+    usage.allowance = Math.max(-this.#limits.callsPerMinute, usage.allowance - started)
+  }
+
+  #underWay(principal: string): number {
+    const usage = this.#usage.get(principal)
+    return (usage?.underWay ?? 0) + (usage?.elsewhere ?? 0)
+  }
+
   #of(principal: string): Usage {
     const { callsPerMinute } = this.#limits
     const at = this.#now()
     const known = this.#usage.get(principal)
-    const usage = known ?? { underWay: 0, allowance: callsPerMinute, at }
+    const usage = known ?? { underWay: 0, allowance: callsPerMinute, at, started: 0, elsewhere: 0 }
     const grown = usage.allowance + ((at - usage.at) * callsPerMinute) / MINUTE_MS
     usage.allowance = Math.min(callsPerMinute, grown)
     usage.at = at

@@ -1,5 +1,5 @@
 import type { ToolcribEvent, ToolRegistry } from 'toolcrib'
-import { Counter, Histogram, type Labels } from './prometheus.ts'
+import { Counter, Histogram, type Labels, type MetricValues, metricText } from './prometheus.ts'
 import type { ToolNames } from './tool-names.ts'
 
 /** What the metrics read from the rest of the gateway when they are asked for. */
@@ -56,13 +56,17 @@ export class Metrics {
 
   /** Everything in the text format of Prometheus. */
   text(): string {
+    return this.values().map(metricText).join('')
+  }
+
+  values(): readonly MetricValues[] {
     const counted = [this.#calls, this.#latency, this.#searches, this.#misses, this.#activations, this.#saved]
     const gauges = [...this.#gauges].map(([name, values]) => {
-      const gauge = new Counter(name, GAUGES[name], 'gauge')
+      const gauge = new Counter(name, GAUGES[name], name.endsWith('_total') ? 'counter' : 'gauge')
       for (const { labels, value } of values()) gauge.add(labels, value)
       return gauge
     })
-    return [...counted, this.#requests, ...gauges].map((metric) => metric.text()).join('')
+    return [...counted, this.#requests, ...gauges].map((metric) => metric.values())
   }
 
   close(): void {
@@ -90,6 +94,8 @@ const GAUGES = {
   toolcrib_calls_parked: 'Calls that wait for an answer of their client.',
   toolcrib_server_ready: '1 for a server that runs, 0 for one that does not.',
   toolcrib_tools: 'Tools that are registered.',
+  toolcrib_store_ready: '1 while the store works, 0 while it fails.',
+  toolcrib_store_operations_total: 'Operations of the store, by kind and outcome.',
 } as const
 
 const OUTCOMES = [

@@ -1,28 +1,38 @@
-import type { ServerContext } from '@modelcontextprotocol/server'
 import type { Schedule } from 'toolcrib/mcp'
 import type { ClientLine, Json } from './client-line.ts'
 import type { Limits } from './gateway-options.ts'
-import { PendingCall } from './pending-call.ts'
+import type { ParkedRecords } from './parked-records.ts'
+import { type ModernRequest, PendingCall } from './pending-call.ts'
+import type { Replicas } from './replicas.ts'
 import type { RequestStates } from './request-states.ts'
 import { RpcError } from './rpc-error.ts'
 
 const INVALID_PARAMS = -32_602
 const OVERLOADED = -32_000
+const CALL_LOST = -32_603
+const LOST =
+  'the call ended while it waited for this answer, because the gateway was restarted; call again without requestState'
 const GATHER_MS = 10
 
 /** Runs the requests of modern clients that servers may ask something about, and keeps those that wait for an answer. */
 export class ModernCalls {
   readonly #states: RequestStates
+  readonly #records: ParkedRecords
   readonly #limits: Limits
   readonly #schedule: Schedule
   readonly #newId: () => string
+  readonly #replicas: () => Replicas | undefined
   readonly #parked = new Map<string, { readonly call: PendingCall; readonly stopTimer: () => void }>()
 
   constructor(
     states: RequestStates,
+    records: ParkedRecords,
     { limits, schedule, newId }: { limits: Limits; schedule: Schedule; newId: () => string },
+    replicas: () => Replicas | undefined = () => undefined,
   ) {
+    this.#replicas = replicas
     this.#states = states
+    this.#records = records
     this.#limits = limits
     this.#schedule = schedule
     this.#newId = newId
@@ -35,28 +45,43 @@ export class ModernCalls {
 
   /** Answers a request with its result, or with what a server asks first. */
   async run(
-    request: {
+    call: {
       readonly params: Json
-      readonly ctx: ServerContext
+      readonly request: ModernRequest
       readonly principal: string
       readonly boundTo: string
     },
     work: (params: Json, line: ClientLine) => Promise<Json>,
   ): Promise<Json> {
-    const { params, ctx, principal, boundTo } = request
-    const { parked, ...sent } = await this.#open(ctx, boundTo)
-    const responses: Json = ctx.mcpReq.inputResponses ?? {}
-    const call = parked ?? new PendingCall(ctx, { owner: this.#newId(), principal })
-    if (parked) parked.resume(ctx, responses)
+    const { params, request, principal, boundTo } = call
+    const { inputResponses } = request
+    const { parked, elsewhere, ...sent } = await this.#open(request.requestState, boundTo)
+    const replicas = this.#replicas()
+    if (elsewhere && replicas)
+      return replicas.resume(elsewhere, boundTo, request).catch((error) => this.#lost(elsewhere.call, error))
+    const pending = parked ?? new PendingCall(request, { owner: this.#newId(), principal })
+    if (parked) parked.resume(request, inputResponses)
     else {
-      const answers = Object.keys(responses).length > 0 ? { inputResponses: responses } : {}
-      call.start((line) => work({ ...params, ...sent, ...answers }, line))
+      const answers = Object.keys(inputResponses).length > 0 ? { inputResponses } : {}
+      pending.start((line) => work({ ...params, ...sent, ...answers }, line))
     }
-    const progressed = await call.next(() => this.#gather())
-    await call.flushed()
+    return this.#progress(pending, boundTo)
+  }
+
+  /** Continues a call that is parked here with a request that came to another replica; undefined when it is not. */
+  resume(id: string, boundTo: string, request: ModernRequest): Promise<Json> | undefined {
+    const parked = this.#take(id)
+    if (!parked) return undefined
+    parked.resume(request, request.inputResponses)
+    return this.#progress(parked, boundTo)
+  }
+
+  async #progress(pending: PendingCall, boundTo: string): Promise<Json> {
+    const progressed = await pending.next(() => this.#gather())
+    await pending.flushed()
     if (progressed.kind === 'asking') {
       const { inputRequests } = progressed
-      return { resultType: 'input_required', inputRequests, requestState: await this.#park(call, boundTo) }
+      return { resultType: 'input_required', inputRequests, requestState: await this.#park(pending, boundTo) }
     }
     const { result } = progressed
     if (result.resultType !== 'input_required') return result
@@ -67,10 +92,12 @@ export class ModernCalls {
   }
 
   close(): void {
-    for (const [id, { call }] of this.#parked) {
-      this.#take(id)
+    // Their records stay: whoever starts next knows that these calls were lost.
+    for (const { call, stopTimer } of this.#parked.values()) {
+      stopTimer()
       call.abandon('the gateway is stopping')
     }
+    this.#parked.clear()
   }
 
   /** Questions that a server asks at once arrive one after another, and are put to the client together. */
@@ -80,18 +107,32 @@ export class ModernCalls {
 
   /** What the client brings back: a parked call, or the state of a modern server. */
   async #open(
-    ctx: ServerContext,
+    state: unknown,
     boundTo: string,
-  ): Promise<{ readonly parked?: PendingCall; readonly requestState?: string }> {
-    const state: unknown = ctx.mcpReq.requestState()
+  ): Promise<{
+    readonly parked?: PendingCall
+    readonly elsewhere?: { readonly holder: string; readonly call: string }
+    readonly requestState?: string
+  }> {
     if (state === undefined) return {}
     const content = typeof state === 'string' ? await this.#states.open(state, boundTo) : undefined
     if (!content) throw new RpcError(INVALID_PARAMS, 'Invalid or expired requestState')
     if (typeof content.requestState === 'string') return { requestState: content.requestState }
     if (typeof content.parked !== 'string') return {}
     const parked = this.#take(content.parked)
-    if (!parked) throw new RpcError(INVALID_PARAMS, 'Invalid or expired requestState')
-    return { parked }
+    if (parked) return { parked }
+    const replicas = this.#replicas()
+    const { holder } = content
+    if (replicas && typeof holder === 'string' && holder !== replicas.id)
+      return { elsewhere: { holder, call: content.parked } }
+    return this.#lost(content.parked, new RpcError(INVALID_PARAMS, 'Invalid or expired requestState'))
+  }
+
+  /** Throws what is wrong with a call that nobody has: the process that had it may be gone. */
+  async #lost(id: string, error: unknown): Promise<never> {
+    const isLost = await this.#records.has(id)
+    void this.#records.remove(id)
+    throw isLost ? new RpcError(CALL_LOST, LOST, { retry: true }) : error
   }
 
   async #park(call: PendingCall, boundTo: string): Promise<string> {
@@ -103,17 +144,20 @@ export class ModernCalls {
     }
     const id = this.#newId()
     const stopTimer = this.#schedule(this.#limits.askTimeoutMs, () => {
-      this.#parked.delete(id)
+      this.#take(id)
       call.abandon('the client did not answer in time')
     })
     this.#parked.set(id, { call, stopTimer })
-    return this.#states.seal({ parked: id }, boundTo)
+    await this.#records.add(id)
+    return this.#states.seal({ parked: id, holder: this.#replicas()?.id }, boundTo)
   }
 
   #take(id: string): PendingCall | undefined {
     const found = this.#parked.get(id)
+    if (!found) return undefined
     this.#parked.delete(id)
-    found?.stopTimer()
-    return found?.call
+    void this.#records.remove(id)
+    found.stopTimer()
+    return found.call
   }
 }

@@ -1,46 +1,45 @@
-import type { ServerContext } from '@modelcontextprotocol/server'
 import type { Session, Surface } from 'toolcrib'
-import type { Principal } from './access.ts'
 import type { Attendee } from './audience.ts'
 import type { Json } from './client-line.ts'
-import type { GatewayCore } from './core.ts'
-import { RawServer } from './mcp-server.ts'
-import { PendingCall } from './pending-call.ts'
-import { serverDescription } from './server-description.ts'
+import type { ClientFacts } from './connected-clients.ts'
+import type { GatewayServices } from './gateway-services.ts'
+import type { ClientIdentity } from './legacy-client.ts'
+import { type ModernRequest, PendingCall } from './pending-call.ts'
+import { CLIENT_INFO_KEY } from './upstream.ts'
 import type { View } from './view.ts'
 
 /** Requests that a server may ask something about before it answers. */
 const INTERACTIVE = ['tools/call', 'prompts/get', 'resources/read']
 
-/** Clients of the modern era with the same token and profile. Each of their requests stands alone. */
+/** Clients of the modern era with the same token and profile. Each of their requests is independent. */
 export class ModernClient implements Attendee {
   readonly view: View
-  readonly #core: GatewayCore
-  readonly #principal: Principal
+  readonly #services: GatewayServices
+  readonly #facts: ClientFacts
   readonly #session: Session
-  readonly #tell: (method: string) => void
+  readonly #notify: (method: string) => void
   readonly #leave: () => void
 
   constructor(
-    core: GatewayCore,
-    { principal, view }: { readonly principal: Principal; readonly view: View },
+    services: GatewayServices,
+    { principal, view, transport }: Omit<ClientIdentity, 'activation'>,
     session: Session,
-    tell: (method: string) => void,
+    notify: (method: string) => void,
   ) {
     this.view = view
-    this.#core = core
-    this.#principal = principal
+    this.#services = services
+    this.#facts = {
+      principal,
+      sessionId: session.id,
+      profile: view.profile,
+      era: 'modern',
+      transport,
+    }
     this.#session = session
-    this.#tell = tell
-    this.#leave = core.audience.add(this)
+    this.#notify = notify
+    this.#leave = services.audience.add(this)
     // Nobody says when a list was fetched: what there is now counts as seen.
-    core.audience.listed(this)
-  }
-
-  /** A server of the SDK that answers for the gateway: one for each request over HTTP, one for all over stdio. */
-  server(): RawServer {
-    const description = serverDescription(this.#core, this.view, 'modern')
-    return new RawServer(description, (method, params, ctx) => this.#answer(method, params, ctx))
+    services.audience.listed(this)
   }
 
   surface(): Surface {
@@ -48,22 +47,28 @@ export class ModernClient implements Attendee {
   }
 
   changed(method: string): void {
-    this.#tell(method)
+    this.#notify(method)
+  }
+
+  /** The result of a request. Throws an `RpcError` for what is answered with an error. */
+  answer(method: string, params: Json, request: ModernRequest): Promise<Json> {
+    const record = this.#services.clients.modern(this.#facts, request.envelope[CLIENT_INFO_KEY])
+    return record.count(method, this.#answer(method, params, request))
   }
 
   async close(): Promise<void> {
     this.#leave()
-    await this.#core.closeSession(this.#session)
+    await this.#services.closeSession(this.#session)
   }
 
-  async #answer(method: string, params: Json, ctx: ServerContext): Promise<Json> {
-    const { requests, modernCalls, newId } = this.#core
-    const scene = this.#core.scene(this.view, this.#session)
-    const { id: principal } = this.#principal
+  #answer(method: string, params: Json, request: ModernRequest): Promise<Json> {
+    const { requests, modernCalls, newId } = this.#services
+    const scene = this.#services.scene(this.view, this.#session)
+    const { id: principal } = this.#facts.principal
     if (!INTERACTIVE.includes(method))
-      return requests.answer(method, params, scene, new PendingCall(ctx, { owner: newId(), principal }))
+      return requests.answer(method, params, scene, new PendingCall(request, { owner: newId(), principal }))
     const boundTo = JSON.stringify([principal, this.view.profile ?? null, method, params.name ?? params.uri])
-    return modernCalls.run({ params, ctx, principal, boundTo }, (sent, line) =>
+    return modernCalls.run({ params, request, principal, boundTo }, (sent, line) =>
       requests.answer(method, sent, scene, line),
     )
   }

@@ -1,55 +1,145 @@
-import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server'
-import type { Principal } from './access.ts'
-import type { GatewayCore } from './core.ts'
+import type { McpHttpHandler } from '@modelcontextprotocol/server'
+import type { Json } from './client-line.ts'
+import { type Exchange, refuseRpc } from './exchange.ts'
+import type { GatewayServices } from './gateway-services.ts'
+import { methodsOf } from './methods.ts'
 import { ModernClient } from './modern-client.ts'
-import { whenEnded } from './stream-end.ts'
+import { ModernPost, modernResult, type PlainRequest, readPlainRequest } from './modern-request.ts'
+import { ParamHeaders } from './param-headers.ts'
+import type { Principal } from './principal.ts'
+import { errorResponse, RpcError } from './rpc-error.ts'
+import { withTraceContext } from './trace-context.ts'
 import { isJson } from './upstream.ts'
 import type { View } from './view.ts'
 
 const MAX_WATCHED = 1_000
+const MISSING_CAPABILITY = -32_021
+const HEADER_MISMATCH = -32_020
 
-/** Serves clients of the modern era over HTTP, for one token and profile. */
+/**
+ * Serves clients of the modern era over HTTP, for one token and profile. Requests for tools, prompts and resources are
+ * handled here; the SDK's handler takes all others, and those that deviate from the protocol.
+ */
 export class ModernDoor {
-  readonly #core: GatewayCore
-  readonly #handler: McpHttpHandler
+  readonly #services: GatewayServices
   readonly #client: ModernClient
+  readonly #paramHeaders = new ParamHeaders()
+  #handler: Promise<McpHttpHandler> | undefined
+  #underWay = 0
 
-  private constructor(core: GatewayCore, client: ModernClient, handler: McpHttpHandler) {
-    this.#core = core
-    this.#client = client
-    this.#handler = handler
+  private constructor(services: GatewayServices, client: (door: ModernDoor) => ModernClient) {
+    this.#services = services
+    this.#client = client(this)
   }
 
-  static async open(core: GatewayCore, principal: Principal, view: View): Promise<ModernDoor> {
-    const session = await core.openSession(view, `${principal.id}:${view.profile ?? ''}`)
-    const client = new ModernClient(core, { principal, view }, session, (method) => notify(handler, method))
-    const handler = createMcpHandler(() => client.server(), {
-      legacy: 'reject',
-      maxRequestBodySize: core.limits.maxBodyBytes,
-      onerror: ({ message }) => core.warn(message),
-    })
-    return new ModernDoor(core, client, handler)
+  static async open(services: GatewayServices, principal: Principal, view: View): Promise<ModernDoor> {
+    const session = await services.openSession(view, `${principal.id}:${view.profile ?? ''}`)
+    const identity = { principal, view, transport: 'http' } as const
+    return new ModernDoor(
+      services,
+      (door) => new ModernClient(services, identity, session, (method) => void door.#notify(method)),
+    )
   }
 
-  async fetch(request: Request, parsedBody: unknown): Promise<Response> {
-    const response = await this.#handler.fetch(request, { parsedBody })
-    const watched = watchedResources(parsedBody)
-    if (watched.length === 0 || !response.ok) return response
-    const stops = await Promise.all(watched.map((uri) => this.#watch(uri)))
+  /** True while no request is under way. A client that only listens counts as a request. */
+  get isIdle(): boolean {
+    return this.#underWay === 0
+  }
+
+  async post(exchange: Exchange, body: unknown): Promise<void> {
+    this.#underWay++
+    try {
+      await this.#post(exchange, body)
+    } finally {
+      this.#underWay--
+    }
+  }
+
+  async #post(exchange: Exchange, body: unknown): Promise<void> {
+    const fault = this.#headerFault(exchange, body)
+    if (fault !== undefined) {
+      const id = isJson(body) ? body.id : null
+      return refuseRpc(exchange, 400, { id, code: HEADER_MISMATCH, message: fault })
+    }
+    const methods = methodsOf(this.#services.capabilities(this.#client.view), 'modern')
+    const request = readPlainRequest(exchange, body, methods)
+    if (request)
+      await this.#answer(exchange, { ...request, params: withTraceContext(request.params, exchange) })
+    else exchange.respondWith(await this.#rare(exchange, body))
+  }
+
+  async close(): Promise<void> {
+    await (await this.#handler)?.close()
+    await this.#client.close()
+  }
+
+  async #answer(exchange: Exchange, plain: PlainRequest): Promise<void> {
+    const { id, method } = plain
+    const reply = this.#services.replyTo(exchange)
+    try {
+      const request = new ModernPost(plain, reply, exchange.signal)
+      const result = await this.#client.answer(method, request.params, request)
+      reply.finish({ jsonrpc: '2.0', id, result: modernResult(method, result, this.#services.info) })
+    } catch (error) {
+      const status = RpcError.from(error).code === MISSING_CAPABILITY ? 400 : 200
+      reply.finish(errorResponse(id, error), status)
+    }
+  }
+
+  #headerFault(exchange: Exchange, body: unknown): string | undefined {
+    if (!isJson(body) || body.method !== 'tools/call' || !isJson(body.params)) return undefined
+    const { name, arguments: args } = body.params
+    const named = typeof name === 'string' ? this.#services.names.ofShown(name) : undefined
+    const schema = named && this.#services.options.registry.get(named.registered)?.inputSchema
+    return this.#paramHeaders.fault(schema, args, exchange)
+  }
+
+  async #rare(exchange: Exchange, body: unknown): Promise<Response> {
+    const handler = await this.#sdkHandler()
+    const response = await handler.fetch(exchange.toRequest(), { parsedBody: body })
+    if (!isJson(body) || body.method !== 'subscriptions/listen' || !response.ok) return response
+    this.#underWay++
+    const stops = await Promise.all(watchedResources(body).map((uri) => this.#watch(uri, handler)))
     return whenEnded(response, () => {
+      this.#underWay--
       for (const stop of stops) stop()
     })
   }
 
-  async close(): Promise<void> {
-    await this.#handler.close()
-    await this.#client.close()
+  #sdkHandler(): Promise<McpHttpHandler> {
+    this.#handler ??= this.#createHandler()
+    return this.#handler
   }
 
-  async #watch(uri: string): Promise<() => void> {
+  async #createHandler(): Promise<McpHttpHandler> {
+    const { createMcpHandler } = await import('@modelcontextprotocol/server')
+    const { RawServer } = await import('./mcp-server.ts')
+    const { SdkWire } = await import('./sdk-wire.ts')
+    const newServer = () =>
+      new RawServer(
+        this.#services.describe(this.#client.view, this.#client.surface()),
+        'modern',
+        (method, params, ctx) => this.#client.answer(method, params, new SdkWire(ctx)),
+      )
+    return createMcpHandler(newServer, {
+      legacy: 'reject',
+      maxRequestBodySize: this.#services.limits.maxBodyBytes,
+      onerror: ({ message }) => this.#services.warn(message),
+    })
+  }
+
+  /** Announces a changed list. Without a handler nobody listens. */
+  async #notify(method: string): Promise<void> {
+    const notify = (await this.#handler)?.notify
+    if (method === 'notifications/tools/list_changed') notify?.toolsChanged()
+    if (method === 'notifications/prompts/list_changed') notify?.promptsChanged()
+    if (method === 'notifications/resources/list_changed') notify?.resourcesChanged()
+  }
+
+  async #watch(uri: string, handler: McpHttpHandler): Promise<() => void> {
     try {
-      const offer = await this.#core.offers.resource(uri, this.#client.view)
-      return this.#core.subscriptions.watch(offer, () => this.#handler.notify.resourceUpdated(uri))
+      const offer = await this.#services.offers.resource(uri, this.#client.view)
+      return this.#services.subscriptions.watch(offer, () => handler.notify.resourceUpdated(uri))
     } catch {
       // Nobody has this resource, so it cannot change.
       return () => {}
@@ -57,16 +147,16 @@ export class ModernDoor {
   }
 }
 
-function notify({ notify }: McpHttpHandler, method: string): void {
-  if (method === 'notifications/tools/list_changed') notify.toolsChanged()
-  if (method === 'notifications/prompts/list_changed') notify.promptsChanged()
-  if (method === 'notifications/resources/list_changed') notify.resourcesChanged()
-}
-
 /** The resources that a request of a client subscribes to. */
-function watchedResources(body: unknown): readonly string[] {
-  if (!isJson(body) || body.method !== 'subscriptions/listen' || !isJson(body.params)) return []
-  const { notifications } = body.params
+function watchedResources({ params }: Json): readonly string[] {
+  const { notifications } = isJson(params) ? params : {}
   const uris = isJson(notifications) ? notifications.resourceSubscriptions : undefined
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string').slice(0, MAX_WATCHED) : []
+}
+
+/** The same response; calls `ended` once, when its body has been sent or nobody reads it any more. */
+function whenEnded(response: Response, ended: () => void): Response {
+  const passOn = new TransformStream<Uint8Array, Uint8Array>()
+  response.body?.pipeTo(passOn.writable).then(ended, ended)
+  return new Response(passOn.readable, { status: response.status, headers: response.headers })
 }

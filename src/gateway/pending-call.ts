@@ -1,13 +1,20 @@
-import type { ServerContext } from '@modelcontextprotocol/server'
 import type { ProgressNote } from 'toolcrib'
-import { type ClientLine, canAnswer, capabilityFor, type Json } from './client-line.ts'
+import { type ClientLine, canAnswer, capabilityFor, type Json, type RequestWire } from './client-line.ts'
 import { isLoud } from './legacy-line.ts'
-import { NoticeQueue } from './notice-queue.ts'
 import { RpcError } from './rpc-error.ts'
 import { CAPABILITIES_KEY, isJson, LOG_LEVEL_KEY } from './upstream.ts'
 
 const MISSING_CAPABILITY = -32_021
 const NOT_ANSWERED = -32_603
+
+/** A request of a modern client: who it is from, and what it brings back. */
+export interface ModernRequest extends RequestWire {
+  /** What the protocol says about the client: its info, capabilities and log level. */
+  readonly envelope: Json
+  /** The answers to questions that an earlier request was answered with. */
+  readonly inputResponses: Json
+  readonly requestState: unknown
+}
 
 /** Something a server wants to know before it goes on. */
 interface Question {
@@ -18,7 +25,7 @@ interface Question {
   readonly refuse: (error: Error) => void
 }
 
-/** Where a call stands: done, or waiting for answers of its client. */
+/** The state of a call: done, or waiting for answers of its client. */
 export type Progressed =
   | { readonly kind: 'done'; readonly result: Json }
   | { readonly kind: 'asking'; readonly inputRequests: Json }
@@ -33,9 +40,8 @@ export class PendingCall implements ClientLine {
   readonly owner: string
   readonly principal: string
   readonly #abort = new AbortController()
-  readonly #notices = new NoticeQueue()
   readonly #questions: Question[] = []
-  #ctx: ServerContext
+  #request: ModernRequest
   #work: Promise<Json> | undefined
   #isSettled = false
   #isParked = false
@@ -44,18 +50,17 @@ export class PendingCall implements ClientLine {
   #wake = () => {}
 
   constructor(
-    ctx: ServerContext,
+    request: ModernRequest,
     { owner, principal }: { readonly owner: string; readonly principal: string },
   ) {
     this.owner = owner
     this.principal = principal
-    this.#ctx = ctx
-    this.#follow(ctx)
+    this.#request = request
+    this.#follow(request)
   }
 
   get capabilities(): Json {
-    const envelope: Json = this.#ctx.mcpReq.envelope ?? {}
-    const declared = envelope[CAPABILITIES_KEY]
+    const declared = this.#request.envelope[CAPABILITIES_KEY]
     return isJson(declared) ? declared : {}
   }
 
@@ -64,12 +69,11 @@ export class PendingCall implements ClientLine {
   }
 
   get wantsProgress(): boolean {
-    return this.#ctx.mcpReq._meta?.progressToken !== undefined
+    return this.#request.meta.progressToken !== undefined
   }
 
   get logLevel(): string | undefined {
-    const envelope: Json = this.#ctx.mcpReq.envelope ?? {}
-    const level = envelope[LOG_LEVEL_KEY]
+    const level = this.#request.envelope[LOG_LEVEL_KEY]
     return typeof level === 'string' ? level : undefined
   }
 
@@ -101,10 +105,10 @@ export class PendingCall implements ClientLine {
   }
 
   /** Continues with a request that answers the questions. One that is not answered is refused. */
-  resume(ctx: ServerContext, responses: Json): void {
-    this.#ctx = ctx
+  resume(request: ModernRequest, responses: Json): void {
+    this.#request = request
     this.#isParked = false
-    this.#follow(ctx)
+    this.#follow(request)
     for (const { key, answer, refuse } of this.#questions.splice(0)) {
       const response = responses[key]
       if (isJson(response)) answer(response)
@@ -119,16 +123,15 @@ export class PendingCall implements ClientLine {
   }
 
   progress(note: ProgressNote): void {
-    const progressToken = this.#ctx.mcpReq._meta?.progressToken
+    const { progressToken } = this.#request.meta
     if (progressToken === undefined || this.#isParked) return
-    const params = { ...note, progressToken }
-    this.#notices.add(this.#ctx.mcpReq.notify({ method: 'notifications/progress', params }))
+    this.#request.notify('notifications/progress', { ...note, progressToken })
   }
 
   log(params: Json): void {
     const { logLevel } = this
     if (logLevel === undefined || this.#isParked || !isLoud(params.level, logLevel)) return
-    this.#notices.add(this.#ctx.mcpReq.notify({ method: 'notifications/message', params: { ...params } }))
+    this.#request.notify('notifications/message', params)
   }
 
   ask(method: string, params: Json | undefined, signal: AbortSignal): Promise<Json> {
@@ -149,7 +152,7 @@ export class PendingCall implements ClientLine {
   }
 
   flushed(): Promise<void> {
-    return this.#notices.flushed()
+    return this.#request.flushed()
   }
 
   #withdraw(question: Question): void {
@@ -158,10 +161,10 @@ export class PendingCall implements ClientLine {
     question.refuse(new Error('the server withdrew its question'))
   }
 
-  #follow({ mcpReq: { signal } }: ServerContext): void {
+  #follow({ signal }: ModernRequest): void {
     const ended = () => {
       // A parked call outlives the request that it came with.
-      if (!this.#isParked && this.#ctx.mcpReq.signal === signal)
+      if (!this.#isParked && this.#request.signal === signal)
         this.#abort.abort(new Error('the client cancelled'))
     }
     if (signal.aborted) ended()

@@ -1,28 +1,47 @@
 export type Labels = Readonly<Record<string, string>>
 
+/** A metric as values. */
+export interface MetricValues {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  /** One for each set of labels. */
+  readonly series: readonly MetricSeries[]
+}
+
+export interface MetricSeries {
+  readonly labels: Labels
+  /** The number; of a histogram, how many values it has. */
+  readonly value: number
+  /** The sum of a histogram's values, and how many are at most each bound; the last bound is infinite. */
+  readonly sum?: number
+  readonly buckets?: readonly { readonly atMost: number; readonly count: number }[]
+}
+
 /** Label sets of one metric; what goes beyond is counted together, so that nobody fills the memory. */
 const MAX_SERIES = 1_000
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-/** A number for each set of labels, in the text format of Prometheus. */
+/** A number for each set of labels. */
 export class Counter {
   readonly #name: string
-  readonly #head: string
-  readonly #series = new Map<string, number>()
+  readonly #help: string
+  readonly #type: 'counter' | 'gauge'
+  readonly #series = new BoundedSeries(() => ({ value: 0 }))
 
   constructor(name: string, help: string, type: 'counter' | 'gauge' = 'counter') {
     this.#name = name
-    this.#head = `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
+    this.#help = help
+    this.#type = type
   }
 
   add(labels: Labels, value = 1): void {
-    const key = boundedKey(labels, this.#series)
-    this.#series.set(key, (this.#series.get(key) ?? 0) + value)
+    this.#series.of(labels).value += value
   }
 
-  text(): string {
-    const lines = [...this.#series].map(([labels, value]) => `${this.#name}${braced(labels)} ${value}\n`)
-    return this.#head + lines.join('')
+  values(): MetricValues {
+    const series = this.#series.all().map(({ labels, value }) => ({ labels, value }))
+    return { name: this.#name, help: this.#help, type: this.#type, series }
   }
 }
 
@@ -30,7 +49,10 @@ export class Counter {
 export class Histogram {
   readonly #name: string
   readonly #help: string
-  readonly #series = new Map<string, { readonly counts: number[]; sum: number }>()
+  readonly #series = new BoundedSeries(() => ({
+    counts: new Array<number>(BUCKETS.length + 1).fill(0),
+    sum: 0,
+  }))
 
   constructor(name: string, help: string) {
     this.#name = name
@@ -38,38 +60,74 @@ export class Histogram {
   }
 
   add(labels: Labels, value: number): void {
-    const key = boundedKey(labels, this.#series)
-    const series = this.#series.get(key) ?? { counts: new Array<number>(BUCKETS.length + 1).fill(0), sum: 0 }
-    this.#series.set(key, series)
+    const series = this.#series.of(labels)
     const at = BUCKETS.findIndex((bound) => value <= bound)
     const bucket = at < 0 ? BUCKETS.length : at
     series.counts[bucket] = (series.counts[bucket] ?? 0) + 1
     series.sum += value
   }
 
-  text(): string {
-    const name = this.#name
-    const lines = [...this.#series].flatMap(([labels, { counts, sum }]) => {
+  values(): MetricValues {
+    const series = this.#series.all().map(({ labels, counts, sum }) => {
       let total = 0
       const buckets = counts.map((count, at) => {
         total += count
-        const bound = labelText({ le: String(BUCKETS[at] ?? '+Inf') })
-        return `${name}_bucket${braced(labels === '' ? bound : `${labels},${bound}`)} ${total}\n`
+        return { atMost: BUCKETS[at] ?? Number.POSITIVE_INFINITY, count: total }
       })
-      return [
-        ...buckets,
-        `${name}_sum${braced(labels)} ${sum}\n`,
-        `${name}_count${braced(labels)} ${total}\n`,
-      ]
+      return { labels, value: total, sum, buckets }
     })
-    return `# HELP ${name} ${this.#help}\n# TYPE ${name} histogram\n${lines.join('')}`
+    return { name: this.#name, help: this.#help, type: 'histogram', series }
   }
 }
 
-function boundedKey(labels: Labels, known: ReadonlyMap<string, unknown>): string {
-  const key = labelText(labels)
-  if (known.has(key) || known.size < MAX_SERIES) return key
-  return labelText(Object.fromEntries(Object.keys(labels).map((name) => [name, 'other'])))
+/** What is counted for each set of labels, for a limited number of them. */
+class BoundedSeries<Counts extends object> {
+  readonly #empty: () => Counts
+  readonly #series = new Map<string, Counts & { readonly labels: Labels }>()
+
+  constructor(empty: () => Counts) {
+    this.#empty = empty
+  }
+
+  of(labels: Labels): Counts {
+    const key = keyOf(labels)
+    const known = this.#series.get(key)
+    if (known) return known
+    if (this.#series.size < MAX_SERIES) return this.#add(key, labels)
+    const others = Object.fromEntries(Object.keys(labels).map((name) => [name, 'other']))
+    return this.#series.get(keyOf(others)) ?? this.#add(keyOf(others), others)
+  }
+
+  all(): readonly (Counts & { readonly labels: Labels })[] {
+    return [...this.#series.values()]
+  }
+
+  #add(key: string, labels: Labels): Counts {
+    const series = { ...this.#empty(), labels }
+    this.#series.set(key, series)
+    return series
+  }
+}
+
+/** Cheap, because every call counts: label values are joined with a character that none of them contains. */
+function keyOf(labels: Labels): string {
+  let key = ''
+  for (const name in labels) key += `${labels[name]}\0`
+  return key
+}
+
+/** A metric in the text format of Prometheus. */
+export function metricText({ name, help, type, series }: MetricValues): string {
+  const lines = series.flatMap(({ labels, value, sum, buckets }) => {
+    const text = labelText(labels)
+    if (!buckets) return [`${name}${braced(text)} ${value}\n`]
+    const bounds = buckets.map(({ atMost, count }) => {
+      const bound = `le="${atMost === Number.POSITIVE_INFINITY ? '+Inf' : atMost}"`
+      return `${name}_bucket${braced(text === '' ? bound : `${text},${bound}`)} ${count}\n`
+    })
+    return [...bounds, `${name}_sum${braced(text)} ${sum}\n`, `${name}_count${braced(text)} ${value}\n`]
+  })
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
 }
 
 function labelText(labels: Labels): string {

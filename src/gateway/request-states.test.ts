@@ -1,4 +1,4 @@
-import { memoryStore } from 'toolcrib/stores'
+import { memoryStore, watchStore } from 'toolcrib/stores'
 import { describe, expect, it } from 'vitest'
 import { RequestStates } from './request-states.ts'
 
@@ -33,7 +33,7 @@ describe('sealed states', () => {
 
   it('open after a restart when there is a store, and not without one', async () => {
     const time = { ttlMs: 1_000, now: () => 0 }
-    const store = memoryStore()
+    const store = watchStore(memoryStore())
     const sealed = await new RequestStates(store, time).seal({ parked: 'x' }, 'ada')
     expect(await new RequestStates(store, time).open(sealed, 'ada')).toEqual({ parked: 'x' })
     expect(await new RequestStates(undefined, time).open(sealed, 'ada')).toBeUndefined()

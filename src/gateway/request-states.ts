@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Store } from 'toolcrib/stores'
+import type { WatchedStore } from 'toolcrib/stores'
 import type { Json } from './client-line.ts'
 import { isJson } from './upstream.ts'
 
@@ -11,17 +11,24 @@ const KEY_BYTES = 32
  * for another token, profile or tool.
  */
 export class RequestStates {
-  readonly #key: Promise<string>
+  readonly #store: WatchedStore | undefined
   readonly #ttlMs: number
   readonly #now: () => number
+  readonly #fresh = randomBytes(KEY_BYTES).toString('hex')
+  #key: Promise<string>
 
   constructor(
-    store: Store | undefined,
+    store: WatchedStore | undefined,
     { ttlMs, now }: { readonly ttlMs: number; readonly now: () => number },
   ) {
-    this.#key = loadKey(store)
+    this.#store = store
     this.#ttlMs = ttlMs
     this.#now = now
+    this.#key = this.#load()
+    // While the store was away, each replica may have made a key of its own.
+    store?.onBack(() => {
+      this.#key = this.#load()
+    })
   }
 
   async seal(content: Json, boundTo: string): Promise<string> {
@@ -33,26 +40,32 @@ export class RequestStates {
   /** The content, or undefined when it is not what was sealed for this. */
   async open(state: string, boundTo: string): Promise<Json | undefined> {
     const [sealed = '', signature = ''] = state.split('.')
-    const expected = Buffer.from(sign(sealed, boundTo, await this.#key))
-    const given = Buffer.from(signature)
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined
+    const keys = [await this.#key, this.#fresh]
+    if (!keys.some((key) => isSigned(sealed, signature, boundTo, key))) return undefined
     const opened: unknown = JSON.parse(Buffer.from(sealed, 'base64url').toString())
     if (!isJson(opened) || Number(opened.until) < this.#now() || !isJson(opened.content)) return undefined
     return opened.content
   }
+
+  /** The key of the store, so that another replica, or the next start, opens what this one sealed. */
+  async #load(): Promise<string> {
+    try {
+      const kept = await this.#store?.update(KEY, (current) =>
+        typeof current === 'string' ? current : this.#fresh,
+      )
+      return typeof kept === 'string' ? kept : this.#fresh
+    } catch {
+      return this.#fresh
+    }
+  }
+}
+
+function isSigned(sealed: string, signature: string, boundTo: string, key: string): boolean {
+  const expected = Buffer.from(sign(sealed, boundTo, key))
+  const given = Buffer.from(signature)
+  return given.length === expected.length && timingSafeEqual(given, expected)
 }
 
 function sign(sealed: string, boundTo: string, key: string): string {
   return createHmac('sha256', Buffer.from(key, 'hex')).update(`${boundTo}\n${sealed}`).digest('base64url')
-}
-
-/** The key of the store, so that another replica, or the next start, opens what this one sealed. */
-async function loadKey(store: Store | undefined): Promise<string> {
-  const fresh = randomBytes(KEY_BYTES).toString('hex')
-  try {
-    const kept = await store?.update(KEY, (current) => (typeof current === 'string' ? current : fresh))
-    return typeof kept === 'string' ? kept : fresh
-  } catch {
-    return fresh
-  }
 }

@@ -1,4 +1,4 @@
-import type { Store } from 'toolcrib/stores'
+import type { Change, Store, StoredValue, WatchedStore } from 'toolcrib/stores'
 import type { Json } from './client-line.ts'
 import { isJson } from './upstream.ts'
 import type { Activation } from './view.ts'
@@ -12,27 +12,66 @@ export interface SessionRecord {
   readonly initialize: Json
 }
 
-/** The sessions of older clients in the store. A store that fails costs the continuation, and nothing else. */
-export class SessionRecords {
-  readonly #store: Store | undefined
-  readonly #ttlMs: number
-  readonly #warn: (warning: string) => void
+interface Warner {
+  readonly now: () => number
+  warn(warning: string): void
+}
 
-  constructor(store: Store | undefined, ttlMs: number, warn: (warning: string) => void) {
+/** A session in use is written again after this part of its time to live: so it never expires, nor stays lost. */
+const REFRESHED_PART = 0.02
+
+/**
+ * The sessions of older clients in the store. A store that fails costs the continuation for as long as it fails: what it
+ * did not take is written when it works again, or with a later request.
+ */
+export class SessionRecords {
+  readonly #store: WatchedStore | undefined
+  readonly #ttlMs: number
+  readonly #warner: Warner
+  readonly #open = new Map<string, { readonly text: string; savedAt: number | undefined }>()
+  readonly #stopListening: () => void
+
+  constructor(store: WatchedStore | undefined, ttlMs: number, warner: Warner) {
     this.#store = store
     this.#ttlMs = ttlMs
-    this.#warn = warn
+    this.#warner = warner
+    this.#stopListening = store?.onBack(() => void this.#saveUnsaved()) ?? (() => {})
   }
 
   async save(id: string, { principal, profile, activation, initialize }: SessionRecord): Promise<void> {
-    // As text: what a client sends is stored as it is, whatever it holds.
-    const record = JSON.stringify({ principal, profile, activation, initialize })
-    await this.#try(() => this.#store?.set(keyOf(id), record, { ttlMs: this.#ttlMs }))
+    // As text, so that a client's own data is kept unchanged.
+    const text = JSON.stringify({ principal, profile, activation, initialize })
+    if (!this.#store) return
+    this.#open.set(id, { text, savedAt: undefined })
+    await this.#write(id)
   }
 
+  /** Notes that a session is in use. */
+  used(id: string): void {
+    const { savedAt } = this.#open.get(id) ?? { savedAt: this.#warner.now() }
+    if (savedAt !== undefined && this.#warner.now() - savedAt > this.#ttlMs * REFRESHED_PART)
+      void this.#write(id)
+  }
+
+  /** Writes all open sessions again: the store may have lost them. */
+  async rewrite(): Promise<void> {
+    for (const record of this.#open.values()) record.savedAt = undefined
+    await this.#saveUnsaved()
+  }
+
+  /** Notes that a session is no longer open here. */
+  forget(id: string): void {
+    this.#open.delete(id)
+  }
+
+  close(): void {
+    this.#stopListening()
+  }
+
+  /** The record of a session; undefined where there is none. Rejects when the store cannot say. */
   async load(id: string): Promise<SessionRecord | undefined> {
     if (!ID.test(id)) return undefined
-    const stored = await this.#try(() => this.#store?.get(keyOf(id)))
+    const stored = await this.#store?.get(keyOf(id))
     const record: unknown = typeof stored === 'string' ? JSON.parse(stored) : undefined
     if (!isJson(record) || !isJson(record.initialize) || typeof record.principal !== 'string')
       return undefined
@@ -45,14 +84,33 @@ export class SessionRecords {
   }
 
   async remove(id: string): Promise<void> {
+    this.forget(id)
     await this.#try(() => this.#store?.delete(keyOf(id)))
+  }
+
+  async #saveUnsaved(): Promise<void> {
+    for (const [id, { savedAt }] of this.#open) if (savedAt === undefined) await this.#write(id)
+  }
+
+  async #write(id: string): Promise<void> {
+    const record = this.#open.get(id)
+    if (!record) return
+    record.savedAt = this.#warner.now()
+    await this.#try(async () => {
+      try {
+        await this.#store?.set(keyOf(id), record.text, { ttlMs: this.#ttlMs })
+      } catch (error) {
+        record.savedAt = undefined
+        throw error
+      }
+    })
   }
 
   async #try<Value>(work: () => Promise<Value> | undefined): Promise<Value | undefined> {
     try {
       return await work()
     } catch (error) {
-      this.#warn(error instanceof Error ? error.message : 'the store failed')
+      this.#warner.warn(error instanceof Error ? error.message : 'the store failed')
       return undefined
     }
   }
@@ -63,4 +121,33 @@ const ID = /^[\w.:-]{1,128}$/
 
 function keyOf(id: string): string {
   return `gateway:client:${id}`
+}
+
+/** A store whose values expire when they are not written for a while. Closing it does not close the store beneath. */
+export class ExpiringStore implements Store {
+  readonly #store: Store
+  readonly #ttlMs: number
+
+  constructor(store: Store, ttlMs: number) {
+    this.#store = store
+    this.#ttlMs = ttlMs
+  }
+
+  get(key: string): Promise<StoredValue | undefined> {
+    return this.#store.get(key)
+  }
+
+  set(key: string, value: StoredValue): Promise<void> {
+    return this.#store.set(key, value, { ttlMs: this.#ttlMs })
+  }
+
+  update(key: string, change: Change): Promise<StoredValue | undefined> {
+    return this.#store.update(key, change, { ttlMs: this.#ttlMs })
+  }
+
+  delete(key: string): Promise<void> {
+    return this.#store.delete(key)
+  }
+
+  async close(): Promise<void> {}
 }

@@ -1,10 +1,10 @@
 import { ToolcribError } from 'toolcrib'
-import type { Principal } from './access.ts'
-import type { Era } from './client-line.ts'
-import type { GatewayCore } from './core.ts'
-import { LegacyClient } from './legacy-client.ts'
+import type { AskLimits, Era, Json, RequestWire } from './client-line.ts'
+import type { GatewayServices } from './gateway-services.ts'
+import { type ClientIdentity, LegacyClient } from './legacy-client.ts'
 import type { RawServer } from './mcp-server.ts'
 import { ModernClient } from './modern-client.ts'
+import type { Principal } from './principal.ts'
 import type { View } from './view.ts'
 
 /** Who is served over stdio. */
@@ -16,21 +16,24 @@ export interface StdioOptions {
 }
 
 /** Whoever started the process. */
-const LOCAL: Principal = { id: 'stdio', name: 'stdio', profile: undefined }
+const LOCAL: Principal = { id: 'stdio', name: 'stdio', profile: undefined, profiles: undefined }
 
 /** Serves one client over stdin and stdout. */
 export class StdioDoor {
   /** Resolves when the client has gone, or the door is closed. Rejects when it cannot be opened. */
   readonly closed: Promise<void>
-  readonly #core: GatewayCore
+  readonly #services: GatewayServices
   readonly #view: View
   readonly #clients: { close(): Promise<void> }[] = []
   #close: () => Promise<void> = async () => {}
 
-  constructor(core: GatewayCore, { profile, input = process.stdin, output = process.stdout }: StdioOptions) {
-    const view = core.view(profile, LOCAL)
+  constructor(
+    services: GatewayServices,
+    { profile, input = process.stdin, output = process.stdout }: StdioOptions,
+  ) {
+    const view = services.view(profile, LOCAL)
     if (!view) throw new ToolcribError('config-invalid', `there is no profile "${profile}"`)
-    this.#core = core
+    this.#services = services
     this.#view = view
     this.closed = this.#serve(input, output)
   }
@@ -49,7 +52,7 @@ export class StdioDoor {
     )
     const handle = serveStdio(({ era }) => this.#client(era), {
       transport,
-      onerror: ({ message }) => this.#core.warn(message),
+      onerror: ({ message }) => this.#services.warn(message),
     })
     await new Promise<void>((resolve) => {
       this.#close = async () => {
@@ -63,21 +66,62 @@ export class StdioDoor {
     await Promise.all(this.#clients.map((client) => client.close()))
   }
 
+  /** The SDK's server for the client, once it is known which era the client speaks. */
   async #client(era: Era): Promise<RawServer> {
-    const core = this.#core
+    const services = this.#services
     const view = this.#view
-    const id = core.newId()
-    const session = await core.openSession(view, id, { isKept: false })
-    if (era === 'legacy') {
-      const client = new LegacyClient(core, id, { principal: LOCAL, view, activation: 'doors' }, session)
-      this.#clients.push(client)
-      return client.server
+    const id = services.newId()
+    const session = await services.openSession(view, id)
+    const { RawServer } = await import('./mcp-server.ts')
+    const { SdkWire } = await import('./sdk-wire.ts')
+    const identity: ClientIdentity = {
+      principal: LOCAL,
+      view,
+      activation: view.activation ?? 'doors',
+      transport: 'stdio',
     }
-    const client = new ModernClient(core, { principal: LOCAL, view }, session, (method) => {
-      void server.tell({ method })
-    })
-    const server = client.server()
+    if (era === 'modern') {
+      const client = new ModernClient(services, identity, session, (method) => server.tell(method, {}))
+      const server = new RawServer(services.describe(view, session.surface()), era, (method, params, ctx) =>
+        client.answer(method, params, new SdkWire(ctx)),
+      )
+      this.#clients.push(client)
+      return server
+    }
+    const server: RawServer = new RawServer(
+      services.describe(view, session.surface()),
+      era,
+      (method, params, ctx) => client.answer(method, params, new SdkWire(ctx)),
+    )
+    const client = new LegacyClient(services, { id, identity, session }, new ConnectionWire(server))
+    server.oninitialized = () =>
+      client.introduce({
+        clientInfo: server.getClientVersion(),
+        capabilities: server.getClientCapabilities(),
+      })
+    server.setNotificationHandler('notifications/roots/list_changed', ({ method }) => client.notified(method))
     this.#clients.push(client)
     return server
   }
+}
+
+/** Reaches a client between its requests, over its connection. */
+class ConnectionWire implements RequestWire {
+  readonly signal = new AbortController().signal
+  readonly meta = {}
+  readonly #server: RawServer
+
+  constructor(server: RawServer) {
+    this.#server = server
+  }
+
+  notify(method: string, params: Json): void {
+    this.#server.tell(method, params)
+  }
+
+  ask(method: string, params: Json | undefined, limits: AskLimits): Promise<Json> {
+    return this.#server.ask(method, params, limits)
+  }
+
+  async flushed(): Promise<void> {}
 }

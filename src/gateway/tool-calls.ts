@@ -1,10 +1,12 @@
 import { type ExecutedCall, type Session, ToolcribError, type ToolRegistry, type ToolResult } from 'toolcrib'
-import { ServerError } from 'toolcrib/mcp'
+import { type ConnectedServers, ServerError } from 'toolcrib/mcp'
 import type { ClientLine, Json } from './client-line.ts'
+import type { GatewayOptions, Limits } from './gateway-options.ts'
 import { RpcError } from './rpc-error.ts'
-import { renameTools } from './search-answer.ts'
+import { waitForStrangers } from './tool-list.ts'
 import type { ToolNames } from './tool-names.ts'
 import { isJson, type Upstream } from './upstream.ts'
+import type { View } from './view.ts'
 
 const INVALID_PARAMS = -32_602
 const SEARCH_TOOLS = ['tool_search', 'tool_search_regex', 'ToolSearch']
@@ -13,30 +15,47 @@ const SEARCH_TOOLS = ['tool_search', 'tool_search_regex', 'ToolSearch']
 export interface CallScene {
   readonly session: Session
   readonly names: ToolNames
+  readonly view: View
 }
 
 /**
- * Calls of tools. Each goes through the session, for its policy, its hooks, its events and the check of its arguments,
- * and then to its server as a request; what the server answers reaches the client as it came.
+ * Runs calls of tools. Each passes the policy, hooks, events and argument check of its session, then goes to its server
+ * as a request. The client receives the server's response unchanged.
  */
 export class ToolCalls {
   readonly #registry: ToolRegistry
+  readonly #servers: ConnectedServers
   readonly #upstream: Upstream
+  readonly #limits: Pick<Limits, 'listWaitMs'>
   #nextId = 0
 
-  constructor(registry: ToolRegistry, upstream: Upstream) {
+  constructor(
+    { registry, servers }: Pick<GatewayOptions, 'registry' | 'servers'>,
+    upstream: Upstream,
+    limits: Pick<Limits, 'listWaitMs'>,
+  ) {
     this.#registry = registry
+    this.#servers = servers
     this.#upstream = upstream
+    this.#limits = limits
   }
 
-  /** The result of `tools/call`. Throws an `RpcError` for what the protocol answers with an error. */
+  /** Returns the result of `tools/call`. Throws an `RpcError` for errors of the protocol. */
   async call(params: Json, scene: CallScene, line: ClientLine): Promise<Json> {
     const { name, arguments: args, ...rest } = params
     if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, 'tools/call needs the name of a tool')
-    const door = this.#throughDoor(name, args, scene)
+    const target = isDoor(name) && isJson(args) ? args.name : name
+    let resolved = typeof target === 'string' ? this.#resolve(target, scene) : undefined
+    if (resolved === undefined && typeof target === 'string') {
+      // A client may call what it listed before a restart, while the server is starting for the first time here.
+      await waitForStrangers(this.#servers, scene.view, this.#limits.listWaitMs)
+      resolved = this.#resolve(target, scene)
+    }
+    const door = this.#throughDoor(name, args, { scene, target: resolved })
     if (door && 'refusal' in door) return failed(door.refusal)
-    const call = door ?? { name: this.#resolve(name, scene) ?? name, args: args ?? {} }
-    if (this.#registry.has(call.name) && this.#registry.explain(call.name, scene.session).state === 'denied')
+    const known = isDoor(name) ? undefined : resolved
+    const call = door ?? { name: known ?? name, args: args ?? {} }
+    if (!door && known === undefined && this.#isDenied(name, scene))
       throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name.slice(0, 200)}`)
     const sent = new SentCall(this.#upstream, rest, line)
     const toolCallId = String(++this.#nextId)
@@ -59,13 +78,12 @@ export class ToolCalls {
   #throughDoor(
     name: string,
     args: unknown,
-    scene: CallScene,
+    { scene, target }: { readonly scene: CallScene; readonly target: string | undefined },
   ): { readonly name: string; readonly args: unknown } | { readonly refusal: string } | undefined {
-    if (name !== 'call_tool' && name !== 'call_read_tool') return undefined
+    if (!isDoor(name)) return undefined
     const { state } = this.#registry.explain('call_tool', scene.session)
     if (state === 'denied') return undefined
     const named = isJson(args) && typeof args.name === 'string' ? args.name : undefined
-    const target = named === undefined ? undefined : this.#resolve(named, scene)
     if (name === 'call_read_tool' && !(target !== undefined && this.#isReadOnly(target)))
       return { refusal: notReadOnly(named, target !== undefined) }
     const meant = target === undefined ? args : { ...(isJson(args) ? args : {}), name: target }
@@ -82,6 +100,10 @@ export class ToolCalls {
     return this.#registry.explain(exact, session).state === 'denied' ? undefined : exact
   }
 
+  #isDenied(name: string, { session }: CallScene): boolean {
+    return this.#registry.has(name) && this.#registry.explain(name, session).state === 'denied'
+  }
+
   /** The door that a tool is called through; undefined where tools are called by their names. */
   #doorOf(registered: string, { session }: CallScene): string | undefined {
     if (this.#registry.explain('call_tool', session).state !== 'visible') return undefined
@@ -93,7 +115,7 @@ export class ToolCalls {
   }
 }
 
-/** A call that reached its server: what the server answered, and what the session makes of that. */
+/** A call that reached its server: the server's response, and the session's view of it. */
 class SentCall {
   outcome: Answered | undefined
   readonly #upstream: Upstream
@@ -124,7 +146,7 @@ class SentCall {
   }
 }
 
-/** What a server answered, beside the summary of it that hooks, events and reducers of the registry see. */
+/** A server's response, and the summary of it that hooks, events and reducers of the registry see. */
 class Answered {
   readonly summary: ToolResult
   readonly #kept: { readonly raw: Json } | { readonly error: ServerError | RpcError }
@@ -137,13 +159,17 @@ class Answered {
     this.summary = summary
   }
 
-  /** The answer as it came, unless the host's hooks, reducers or secrets changed its summary on the way. */
+  /** The response unchanged, unless hooks, reducers or masked secrets of the host changed its summary. */
   answer(result: ToolResult): Json {
     if (textOf(result) !== textOf(this.summary) || result.structured !== this.summary.structured)
       return toCallResult(result)
     if ('error' in this.#kept) throw RpcError.from(this.#kept.error)
     return this.#kept.raw
   }
+}
+
+function isDoor(name: string): boolean {
+  return name === 'call_tool' || name === 'call_read_tool'
 }
 
 function summaryOf(raw: Json): ToolResult {
@@ -178,4 +204,36 @@ function notReadOnly(name: string | undefined, isKnown: boolean): string {
   if (name === undefined) return 'call_read_tool takes { "name": …, "arguments": { … } }. Nothing was run.'
   if (!isKnown) return `Unknown tool: ${name.slice(0, 200)}; find it with the search tool. Nothing was run.`
   return `"${name.slice(0, 200)}" does not say that it only reads; call it with call_tool. Nothing was run.`
+}
+
+/** The fields of search results that contain names. */
+const LISTS_OF_NAMES = ['activated', 'evicted', 'suggestions', 'already_visible']
+
+/** A search result with the names that clients see, and with the door for each tool found. */
+function renameTools(
+  result: ToolResult,
+  names: ToolNames,
+  doorOf: (registered: string) => string | undefined,
+): ToolResult {
+  const { structured } = result
+  if (!result.ok || !isJson(structured)) return result
+  const renamed = Object.entries(structured).map(([key, value]) => {
+    if (LISTS_OF_NAMES.includes(key) && Array.isArray(value))
+      return [key, value.map((name) => (typeof name === 'string' ? names.shown(name) : name))]
+    if ((key === 'matches' || key === 'tools') && Array.isArray(value))
+      return [key, value.map((match) => renameMatch(match, names, doorOf))]
+    return [key, key === 'name' && typeof value === 'string' ? names.shown(value) : value]
+  })
+  const answer: unknown = Object.fromEntries(renamed)
+  return { ...result, structured: answer, value: JSON.stringify(answer) }
+}
+
+function renameMatch(
+  match: unknown,
+  names: ToolNames,
+  doorOf: (registered: string) => string | undefined,
+): unknown {
+  if (!isJson(match) || typeof match.name !== 'string') return match
+  const door = doorOf(match.name)
+  return { ...match, name: names.shown(match.name), ...(door === undefined ? {} : { call_with: door }) }
 }

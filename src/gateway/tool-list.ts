@@ -6,9 +6,9 @@ import {
   type ToolRegistry,
 } from 'toolcrib'
 import type { ConnectedServers, ServerTool } from 'toolcrib/mcp'
-import type { ClientScene } from './client-requests.ts'
 import type { Limits } from './gateway-options.ts'
 import type { Metrics } from './metrics.ts'
+import type { CallScene } from './tool-calls.ts'
 import type { NamedTool } from './tool-names.ts'
 import type { View } from './view.ts'
 
@@ -37,8 +37,8 @@ export class ToolList {
     this.#servers = servers
   }
 
-  async of({ session, names, view }: ClientScene): Promise<readonly ListedTool[]> {
-    await this.#waitForStrangers(view)
+  async of({ session, names, view }: CallScene): Promise<readonly ListedTool[]> {
+    await waitForStrangers(this.#servers, view, this.#limits.listWaitMs)
     const { tools, fingerprint } = session.surface()
     this.#metrics.listed(view.profile, this.#savedTokens(session, fingerprint))
     return tools.flatMap((definition) => {
@@ -62,17 +62,6 @@ export class ToolList {
     return saved
   }
 
-  /** Waits a little for servers that nothing is known of; all others are listed as they are remembered. */
-  async #waitForStrangers(view: View): Promise<void> {
-    const isStranger = this.#servers
-      .status()
-      .some(
-        ({ server, state }) =>
-          state === 'connecting' && view.permitsServer(server) && this.#servers.tools(server) === undefined,
-      )
-    if (isStranger) await this.#servers.ready({ timeoutMs: this.#limits.listWaitMs })
-  }
-
   #toolOf(named: NamedTool, definition: ToolDefinition): ListedTool {
     const own = definitionOf(definition, named.shown)
     const listed = this.#listed(named)
@@ -90,6 +79,21 @@ export class ToolList {
     if (!known) this.#byOwnName.set(tools, byName)
     return byName.get(ownName)?.listed
   }
+}
+
+/** Waits a while for servers that nothing is known of; all others are listed as they are remembered. */
+export async function waitForStrangers(
+  servers: ConnectedServers,
+  view: View,
+  timeoutMs: number,
+): Promise<void> {
+  const isStranger = servers
+    .status()
+    .some(
+      ({ server, state }) =>
+        state === 'connecting' && view.permitsServer(server) && servers.tools(server) === undefined,
+    )
+  if (isStranger) await servers.ready({ timeoutMs })
 }
 
 const META_ANNOTATIONS: Readonly<Record<string, ToolAnnotations>> = {

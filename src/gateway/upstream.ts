@@ -4,19 +4,17 @@ import { type ClientLine, canAnswer, type Json } from './client-line.ts'
 import type { Traffic } from './traffic.ts'
 
 export const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities'
+export const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo'
+export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 export const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel'
 /** What the protocol says about one hop: it is never passed on to the next. */
-const OF_ONE_HOP = [
-  'progressToken',
-  'io.modelcontextprotocol/protocolVersion',
-  'io.modelcontextprotocol/clientInfo',
-]
+const OF_ONE_HOP = ['progressToken', VERSION_KEY, CLIENT_INFO_KEY]
 
 const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo'
 
 const MAX_ROUNDS = 16
 
-/** Sends clients' requests on to servers, and answers of servers back as they came. */
+/** Forwards clients' requests to servers and returns the results unchanged. */
 export class Upstream {
   readonly #servers: ConnectedServers
   readonly #traffic: Traffic

@@ -5,7 +5,7 @@ import type { Store } from 'toolcrib/stores'
 /** Meta-tools of the library that have no use here: results are not shortened, and lists wait for servers themselves. */
 const HIDDEN_META_TOOLS = ['read_result', 'wait_for_servers']
 
-/** How a session shows what it found: by a list that never changes and two doors, or by a list that grows. */
+/** How a session shows tools that were found: through two doors and a list that never changes, or in a list that grows. */
 export type Activation = 'doors' | 'list'
 
 /** What the clients of one profile may see and call. */
@@ -24,6 +24,11 @@ export class View {
     this.profile = profile
     this.#settings = settings
     this.#mode = settings.mode ?? mode
+  }
+
+  /** How the profile shows what was found; undefined when it does not say. */
+  get activation(): Activation | undefined {
+    return this.#settings.activate
   }
 
   /** Whether anything of a server may be seen here. */
@@ -51,7 +56,7 @@ export class View {
       ...(store ? { store } : {}),
       ...(this.#mode === undefined ? {} : { mode: this.#mode }),
       ...(pinned === undefined ? {} : { pinned }),
-      // The registry's own list holds too.
+      // The registry's own list applies too.
       ...(allow !== undefined && this.#registry.policy.allow !== undefined ? { tools: allow } : {}),
     })
   }

@@ -7,14 +7,14 @@ import {
   type OptionRules,
   objectWith,
   optionsWith,
+  trueOrFalse,
   wholeNumber,
 } from '../check-options.ts'
 import type { ToolcribEvent } from '../events.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock, Schedule } from '../time.ts'
 import type { ToolRegistry } from '../tool-registry.ts'
-import type { CatalogueCache } from './cache/catalogue-cache.ts'
-import type { Environment } from './config/load-config.ts'
+import type { Environment } from './config/server-config.ts'
 import type { OAuthOptions } from './connection/http/oauth-session.ts'
 import type { OpenConnection } from './connection/open-connection.ts'
 import type { ClientOptions } from './connection/server-messages.ts'
@@ -29,17 +29,18 @@ export interface ConnectOptions {
   /** Variables for the config to refer to; servers inherit a few of them. Default: `process.env`. */
   readonly env?: Environment
   /**
-   * Stores server catalogues, so that servers need not run until called, the search vectors computed from them, and
-   * OAuth tokens. By default nothing is stored. A store that hangs or fails delays startup by at most a second; the
+   * Stores server catalogues, so that servers need not run until called, the search vectors computed from them, failed
+   * starts, and OAuth tokens. By default nothing is stored. A store that hangs or fails delays startup by at most a second; the
    * failure is reported, and the next change is saved again.
    */
   readonly store?: Store
   /** How long catalogues stay valid in `store`. Default: one day. Empty catalogues stay valid for at most a minute. */
   readonly catalogueTtlMs?: number
-  /** Stores catalogues and vectors instead of `store`. */
-  readonly cache?: CatalogueCache
-  /** Shorthand for `cache: fileCatalogueCache(cacheDirectory)`. */
-  readonly cacheDirectory?: string
+  /**
+   * false: what is stored of servers is not used, only replaced, so that every server is started and asked for its
+   * tools. Default: true.
+   */
+  readonly remembered?: boolean
   /** How to authorize with servers that require it. Without it, connecting to such a server fails. */
   readonly oauth?: OAuthOptions
   /**
@@ -64,7 +65,7 @@ export interface ConnectOptions {
   readonly random?: () => number
   /** Starts timers. Default: platform timers that do not keep the process alive. */
   readonly schedule?: Schedule
-  /** Opens a connection. Default: stdio or HTTP, depending on the server's config. */
+  /** Opens a connection; see `connectOver()`. Default: stdio or HTTP, depending on the server's config. */
   readonly open?: OpenConnection
 }
 
@@ -74,6 +75,8 @@ export type ServersRegistry = Pick<
   'syncMcp' | 'unregisterMcp' | 'attachServers' | 'quarantine' | 'release' | 'subscribe' | 'emit'
 > &
   Partial<Pick<ToolRegistry, 'searcher'>>
+
+const STORE = objectWith('get', 'set', 'update', 'delete')
 
 export const CLIENT_RULES: OptionRules<ClientOptions> = {
   name: anyText,
@@ -85,12 +88,11 @@ export const CLIENT_RULES: OptionRules<ClientOptions> = {
 
 export const CONNECT_RULES: OptionRules<ConnectOptions> = {
   env: anyObject,
-  store: objectWith('get', 'set', 'update', 'delete'),
+  store: STORE,
   catalogueTtlMs: wholeNumber({ from: 1 }),
-  cache: objectWith('load', 'save'),
-  cacheDirectory: anyText,
+  remembered: trueOrFalse,
   oauth: optionsWith<OAuthOptions>({
-    store: objectWith('load', 'save'),
+    store: STORE,
     redirectUrl: anyText,
     authorize: anyFunction,
   }),

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { memoryStore } from '../store/memory-store.ts'
 import { ToolRegistry } from '../tool-registry.ts'
 import { connectServers } from './connect-servers.ts'
-import { begin, call, World } from './server/fake-world.fixture.ts'
+import type { OpenConnection } from './connection/open-connection.ts'
+import { begin, call, storeWith, World } from './server/fake-world.fixture.ts'
 
 describe('connectServers', () => {
   it('starts a cached server with its first call, once for concurrent callers', async () => {
@@ -141,14 +143,31 @@ describe('connectServers', () => {
     const broken = () => {
       throw new Error('disk on fire')
     }
-    const cache = { load: async () => broken(), save: broken }
-    const options = { ...world.options, cache }
+    const options = { ...world.options, store: storeWith(memoryStore(), { get: broken, set: broken }) }
     const servers = connectServers(new ToolRegistry(), { servers: { a: { command: 'x' } } }, options)
     expect(await servers.ready()).toEqual([{ server: 'a', state: 'ready' }])
     expect(world.warnings).toEqual([
       expect.stringMatching(/cached tools could not be loaded.*disk on fire/),
       expect.stringMatching(/tools could not be cached.*disk on fire/),
     ])
+  })
+
+  it('reports fewer warnings of a kind the more there are, and still the first of another kind', async () => {
+    const world = new World({})
+    let warn = (_warning: string) => {}
+    const open: OpenConnection = (request, openDirectly) => {
+      warn = request.onWarning
+      return world.options.open?.(request, openDirectly) ?? openDirectly(request)
+    }
+    const config = { servers: { a: { command: 'x' } } }
+    await connectServers(new ToolRegistry(), config, { ...world.options, open }).ready()
+    for (let count = 1; count <= 1_000; count++) warn(`it responded to an unknown request (id ${count})`)
+    expect(world.warnings).toHaveLength(50 + ['64', '128', '256', '512'].length)
+    warn('it sent more than 1000 requests within a second; the rest are not answered')
+    expect(world.warnings.at(-1)).toContain('requests within')
+    // Even if every warning is of a kind of its own, they are bounded.
+    for (let kind = 0; kind < 1_000; kind++) warn(`it said ${'x'.repeat(kind)}`)
+    expect(world.warnings.length).toBeLessThan(200)
   })
 
   it('does not treat a server that falls silent every half minute as a crash loop', async () => {

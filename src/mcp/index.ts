@@ -1,32 +1,25 @@
 /** `toolcrib/mcp`: MCP servers as a source of tools. For Node. */
 
 export type { Finding, FindingKind, Severity } from '../finding.ts'
-export type { Schedule } from '../time.ts'
-export {
-  type CachedCatalogue,
-  type CatalogueCache,
-  fileCatalogueCache,
-} from './cache/catalogue-cache.ts'
-export { type Authorization, fileTokenStore, type TokenStore } from './cache/token-store.ts'
+export type { Deadline, Schedule } from '../time.ts'
+export type { StartFailure } from './cache/start-failures.ts'
 export { type FindOptions, type FoundConfig, findConfig } from './config/find-config.ts'
+export type { Profile } from './config/load-config.ts'
 export {
   type Config,
   type ConfigLayer,
-  type Environment,
   type LoadOptions,
   loadConfig,
-  type ReadOptions,
   readConfig,
 } from './config/load-config.ts'
-export type { Profile } from './config/profile-config.ts'
-export type { ServerConfig } from './config/server-config.ts'
+export type { Environment, ReadOptions, ServerConfig } from './config/server-config.ts'
 export type { SearcherChoice, ToolsConfig } from './config/tools-config.ts'
-export { configDirectory } from './config/user-folders.ts'
+export { configDirectory, stateDirectory } from './config/user-folders.ts'
 export { type WatchOptions, watchConfig } from './config/watch-config.ts'
 export type { ConnectOptions, McpEvent, ServersRegistry } from './connect-options.ts'
 export { type ConnectedServers, connectServers, type ServersConfig } from './connect-servers.ts'
+export { connectOver } from './connection/connect-over.ts'
 export type { Connection, ServerInfo } from './connection/connection.ts'
-export type { Deadline } from './connection/deadline.ts'
 export type { OAuthOptions } from './connection/http/oauth-session.ts'
 export type { OpenConnection, OpenRequest } from './connection/open-connection.ts'
 export { type RequestOptions, ServerError } from './connection/requests.ts'
@@ -52,6 +45,7 @@ export {
   type Lockfile,
   lockServers,
   type ObservedServer,
+  type ProgramChange,
 } from './lock/lockfile.ts'
 export { lockfilePath, readLockfile, writeLockfile } from './lock/lockfile-file.ts'
 export { literalSecrets, type ServerCommand } from './lock/server-command.ts'

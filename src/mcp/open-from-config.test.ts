@@ -1,16 +1,21 @@
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { memoryStore } from '../store/memory-store.ts'
 import { findConfig } from './config/find-config.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import type { OpenConnection } from './connection/open-connection.ts'
+import { approveChanges, changeMatcher } from './lock/approve.ts'
+import { compareWithLock } from './lock/compare.ts'
+import { writeLocks } from './lock/lock-layers.ts'
 import { lockServers } from './lock/lockfile.ts'
 import { writeLockfile } from './lock/lockfile-file.ts'
 import { type OpenFromConfigOptions, observeServers, openFromConfig } from './open-from-config.ts'
 import { World } from './server/fake-world.fixture.ts'
 
 const ECHO = { name: 'echo', description: '', inputSchema: { type: 'object' } } as const
+const DAY_MS = 24 * 60 * 60 * 1000
 const CONFIG = '[server.a]\ncommand = "x"\n'
 
 describe('openFromConfig', () => {
@@ -97,8 +102,8 @@ describe('openFromConfig', () => {
     const first = await open()
     await first.servers.ready()
     await first.close()
-    const folder = join(cwd, 'home', '.cache', 'toolcrib', 'catalogues')
-    expect((await readdir(folder)).some((name) => name.startsWith('a-'))).toBe(true)
+    const folder = join(cwd, 'home', '.cache', 'toolcrib', 'store')
+    expect(await readdir(folder)).not.toEqual([])
     const second = await open()
     expect(await second.servers.ready()).toMatchObject([{ state: 'cold' }])
     expect(second.registry.has('mcp__a__echo')).toBe(true)
@@ -121,15 +126,24 @@ describe('openFromConfig', () => {
     expect(await start(false)).toBe(1)
   })
 
-  it('deletes cache files older than a day', async () => {
+  it('keeps what it learns in the store that it is given, or nowhere', async () => {
     await write(CONFIG)
-    const folder = join(env.HOME ?? '', '.cache', 'toolcrib', 'catalogues')
-    await mkdir(folder, { recursive: true })
-    await writeFile(join(folder, 'old.json'), '{}')
-    await utimes(join(folder, 'old.json'), new Date(0), new Date(0))
-    const opened = await open({ servers: () => false })
-    await opened.close()
-    expect(await readdir(folder)).toEqual([])
+    let now = 0
+    const store = memoryStore({ clock: () => now })
+    const stateWith = async (options: OpenFromConfigOptions) => {
+      const opened = await open(options)
+      const [status] = await opened.servers.ready()
+      await opened.close()
+      return status?.state
+    }
+    expect(await stateWith({ store })).toBe('ready')
+    now = DAY_MS - 1
+    expect(await stateWith({ store })).toBe('cold')
+    now = DAY_MS
+    expect(await stateWith({ store })).toBe('ready')
+    expect(await stateWith({ store: false })).toBe('ready')
+    expect(await stateWith({ store: false })).toBe('ready')
+    await expect(readdir(join(cwd, 'home'))).rejects.toThrow('ENOENT')
   })
 
   it('applies timeoutMs to every server', async () => {
@@ -180,6 +194,14 @@ describe('openFromConfig', () => {
       message: 'openFromConfig() has no option "lockfilepath"; did you mean "lockfilePath"?',
     })
     await expect(findConfig({ cwdd: cwd } as object)).rejects.toThrow('findConfig() has no option "cwdd"')
+    await expect(open({ connect: { maxMessageByte: 1 } as object })).rejects.toThrow(
+      'openFromConfig() has no option "connect.maxMessageByte"; did you mean "connect.maxMessageBytes"?',
+    )
+    await expect(open({ connect: { lockfile: {} } as object })).rejects.toThrow(
+      'no option "connect.lockfile"',
+    )
+    await expect(open({ connect: { client: { nam: 'x' } } as object })).rejects.toThrow('connect.client.nam')
+    await expect(open({ remembered: 'yes' as never })).rejects.toMatchObject({ code: 'config-invalid' })
     await expect(openFromConfig(null as unknown as object)).rejects.toMatchObject({ code: 'config-invalid' })
     expect(world.opened).toBe(0)
   })
@@ -273,24 +295,55 @@ describe('openFromConfig', () => {
       expect((await findConfig({ cwd: other, env })).warnings).toEqual([])
     })
 
-    it('warns when a server would run another program than the approved one', async () => {
-      await write(CONFIG)
+    it('does not start a server that would run another program than the approved one, until that is approved', async () => {
+      await write(`${CONFIG}[server.b]\ncommand = "y"\n`)
       const program = async (folder: string) => {
         await mkdir(join(cwd, folder), { recursive: true })
-        await writeFile(join(cwd, folder, 'x'), '', { mode: 0o755 })
+        for (const name of ['x', 'y']) await writeFile(join(cwd, folder, name), '', { mode: 0o755 })
         return join(cwd, folder)
       }
       const [usual, other] = [await program('usual'), await program('other')]
-      await lockA()
-      const warningsOf = async (...path: string[]) =>
-        (await findConfig({ cwd, env: { ...env, PATH: path.join(delimiter) } })).warnings
-      expect(await warningsOf(usual)).toEqual([])
-      expect(await warningsOf(usual, other)).toEqual([])
-      const warning = `server "a" would run ${join(other, 'x')}, but ran ${join(usual, 'x')} when it was approved`
-      expect((await warningsOf(other, usual))[0]).toContain(warning)
-      expect((await warningsOf(other, usual))[0]).toContain(warning)
-      await utimes(join(cwd, 'toolcrib.lock'), new Date(1), new Date(1))
-      expect(await warningsOf(other, usual)).toEqual([])
+      const tools = [ECHO, { ...ECHO, name: 'add' }]
+      const servers = ['x', 'y'].map(
+        (command, at) => ['ab'[at] ?? '', { config: { command }, tools }] as const,
+      )
+      await writeLockfile(join(cwd, 'toolcrib.lock'), lockServers(new Map(servers)))
+      const pathOf = (...path: string[]) => ({ env: { ...env, PATH: path.join(delimiter) } })
+      const movedWith = async (...path: string[]) => {
+        const found = await findConfig({ cwd, ...pathOf(...path) })
+        expect(found.warnings).toEqual([])
+        return [...(found.lockfile?.moved?.keys() ?? [])]
+      }
+      expect(await movedWith(usual)).toEqual([])
+      expect(await movedWith(usual, other)).toEqual([])
+      expect(await movedWith(other, usual)).toEqual(['a', 'b'])
+      // Seen twice, it is still not approved.
+      expect(await movedWith(other, usual)).toEqual(['a', 'b'])
+      const moved = { before: join(usual, 'x'), after: join(other, 'x') }
+
+      const held = await open(pathOf(other))
+      const [status] = await held.servers.ready()
+      expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining('it would run') })
+      expect(JSON.stringify(status)).toContain(`${moved.after}, but ran ${moved.before} when it was approved`)
+      expect(JSON.stringify(status)).toContain('toolcrib approve a')
+      await held.close()
+      expect(world.opened).toBe(0)
+
+      const free = await open({ ...pathOf(other), locked: false })
+      await free.servers.ready()
+      const observed = await observeServers(free, { cwd, ...pathOf(other) })
+      await free.close()
+      const lockfile = free.lockfile ?? { servers: new Map() }
+      expect(compareWithLock(lockfile, observed)).toContainEqual({
+        kind: 'command-changed',
+        server: 'a',
+        fields: [{ path: 'program', ...moved }],
+      })
+      const { lockfile: next, approved } = approveChanges(lockfile, observed, changeMatcher(['a']))
+      expect(approved).toHaveLength(1)
+      expect(await writeLocks(free.locks, next)).toEqual([join(cwd, 'toolcrib.lock')])
+      expect(await movedWith(other, usual)).toEqual(['b'])
+      expect(await movedWith(usual)).toEqual(['a'])
     })
 
     it('runs the version of a package that was approved, whatever the newest is', async () => {

@@ -1,24 +1,28 @@
+import { join } from 'node:path'
+import {
+  anyFunction,
+  anyObject,
+  checkOptions,
+  either,
+  milliseconds,
+  type OptionRules,
+  oneOf,
+  optionsWith,
+  trueOrFalse,
+} from '../check-options.ts'
 import { staticEmbedder } from '../embedders/static-embedder.ts'
-import { ToolcribError } from '../errors.ts'
 import type { RegistryOptions } from '../registry-options.ts'
 import { hybrid } from '../search/hybrid.ts'
+import { fileStore } from '../store/file-store.ts'
+import type { Store } from '../store/store.ts'
 import { ToolRegistry } from '../tool-registry.ts'
-import type { CatalogueCache } from './cache/catalogue-cache.ts'
-import {
-  checkOptionKeys,
-  FIND_KEYS,
-  type FindOptions,
-  type FoundConfig,
-  findConfig,
-} from './config/find-config.ts'
-import { MAX_MILLISECONDS } from './config/read-table.ts'
-import type { ServerConfig } from './config/server-config.ts'
+import { FIND_RULES, type FindOptions, type FoundConfig, findConfig } from './config/find-config.ts'
+import type { Environment, ServerConfig } from './config/server-config.ts'
 import type { SearcherChoice } from './config/tools-config.ts'
-import { openUserCache } from './config/user-cache.ts'
-import type { ConnectOptions, McpEvent } from './connect-options.ts'
+import { cacheDirectory } from './config/user-folders.ts'
+import { CONNECT_RULES, type ConnectOptions, type McpEvent } from './connect-options.ts'
 import { type ConnectedServers, connectServers } from './connect-servers.ts'
 import type { ObservedServer } from './lock/lockfile.ts'
-import { pinTo } from './lock/package-runner.ts'
 import { whatRuns } from './lock/what-runs.ts'
 
 /** Options of `openFromConfig()`. Every option has a default. */
@@ -37,12 +41,15 @@ export interface OpenFromConfigOptions extends FindOptions {
   readonly timeoutMs?: number
   /** Registry options; they take precedence over the config. */
   readonly registry?: RegistryOptions
-  /** Stores catalogues and vectors. Default: files in the user's cache folder. `false` disables caching. */
-  readonly cache?: CatalogueCache | false
+  /**
+   * Keeps catalogues, vectors, failures and OAuth tokens between runs. Default: files in the user's cache folder.
+   * `false`: nothing is kept.
+   */
+  readonly store?: Store | false
   /** Receives every event about a server, from the first connection on. Exceptions are ignored. */
   readonly onEvent?: (event: McpEvent) => void
   /** Any other option of `connectServers()`. */
-  readonly connect?: Omit<ConnectOptions, 'env' | 'cache' | 'cacheDirectory' | 'lockfile' | 'onEvent'>
+  readonly connect?: Omit<ConnectOptions, 'env' | 'store' | 'remembered' | 'lockfile' | 'onEvent'>
 }
 
 /** A registry with its servers, and the config it was opened from. */
@@ -66,20 +73,21 @@ export interface OpenedRegistry extends FoundConfig {
  * option, an invalid or missing config, and an invalid lockfile; in that case nothing has been started.
  */
 export async function openFromConfig(options: OpenFromConfigOptions = {}): Promise<OpenedRegistry> {
-  checkOptions(options)
-  const { env = process.env, locked, onEvent } = options
+  checkOptions('openFromConfig()', options, OPEN_RULES)
+  const { env = process.env, locked, remembered, onEvent } = options
   const found = options.found ?? (await findConfig(findOptions(options)))
   const registry = new ToolRegistry({
     ...found.config.tools,
     searcher: toSearcher(found.config.searcher ?? 'hybrid'),
     ...options.registry,
   })
-  const cache = await openCache(options, found)
+  const store = options.store ?? userStore(env)
   const servers = connectServers(registry, wantedServers(found, options), {
     ...options.connect,
     env,
     ...(locked === false ? {} : { lockfile: found.lockfile }),
-    ...(cache ? { cache } : {}),
+    ...(store ? { store } : {}),
+    ...(remembered === undefined ? {} : { remembered }),
     ...(onEvent ? { onEvent } : {}),
   })
   const reload = async (next: FoundConfig) => {
@@ -87,62 +95,52 @@ export async function openFromConfig(options: OpenFromConfigOptions = {}): Promi
     if (locked !== false) await servers.relock(next.lockfile)
     await servers.reload(wantedServers(next, options))
   }
-  return { ...found, registry, servers, reload, close: () => servers.close() }
+  const close = async () => {
+    await servers.close()
+    if (store && store !== options.store) await store.close()
+  }
+  return { ...found, registry, servers, reload, close }
 }
 
-const OPEN_KEYS: Record<keyof OpenFromConfigOptions, true> = {
-  ...FIND_KEYS,
-  found: true,
-  servers: true,
-  remembered: true,
-  timeoutMs: true,
-  registry: true,
-  cache: true,
-  onEvent: true,
-  connect: true,
-}
+const { env: _, store: __, remembered: ___, lockfile: ____, onEvent: _____, ...OTHER_RULES } = CONNECT_RULES
 
-function checkOptions(options: OpenFromConfigOptions): void {
-  checkOptionKeys(options, 'openFromConfig()', Object.keys(OPEN_KEYS))
-  const { timeoutMs } = options
-  if (timeoutMs === undefined || (timeoutMs > 0 && timeoutMs <= MAX_MILLISECONDS)) return
-  const expected = `a number of milliseconds, greater than 0 and at most ${MAX_MILLISECONDS}`
-  throw new ToolcribError(
-    'config-invalid',
-    `timeoutMs is ${JSON.stringify(timeoutMs)}; it must be ${expected}`,
-  )
+const OPEN_RULES: OptionRules<OpenFromConfigOptions> = {
+  ...FIND_RULES,
+  found: anyObject,
+  servers: anyFunction,
+  remembered: trueOrFalse,
+  timeoutMs: milliseconds({ from: 1 }),
+  registry: anyObject,
+  store: either(CONNECT_RULES.store, oneOf(false)),
+  onEvent: anyFunction,
+  connect: optionsWith<NonNullable<OpenFromConfigOptions['connect']>>(OTHER_RULES),
 }
 
 function findOptions(options: OpenFromConfigOptions): FindOptions {
-  return Object.fromEntries(Object.entries(options).filter(([key]) => Object.hasOwn(FIND_KEYS, key)))
+  return Object.fromEntries(Object.entries(options).filter(([key]) => Object.hasOwn(FIND_RULES, key)))
 }
 
 function toSearcher(name: SearcherChoice): NonNullable<RegistryOptions['searcher']> {
   return name === 'hybrid' ? hybrid({ embedder: staticEmbedder() }) : name
 }
 
-async function openCache(
-  { cache, env = process.env, remembered = true }: OpenFromConfigOptions,
-  { config }: FoundConfig,
-): Promise<CatalogueCache | undefined> {
-  if (cache === false) return undefined
-  if (cache === undefined)
-    return openUserCache(env, { isRead: remembered, files: config.files, now: Date.now() })
-  return remembered ? cache : { ...cache, load: async () => undefined }
+/** A store in the user's cache folder; undefined when the environment does not define such a folder. */
+function userStore(env: Environment): Store | undefined {
+  const folder = cacheDirectory(env)
+  return folder === undefined ? undefined : fileStore({ directory: join(folder, 'store') })
 }
 
-/** The selected servers, with the options applied and packages pinned to their approved versions. */
+/** The selected servers, with the options applied. */
 function wantedServers(
   found: FoundConfig,
-  { servers: isWanted = () => true, timeoutMs, remembered, locked }: OpenFromConfigOptions,
+  { servers: isWanted = () => true, timeoutMs, remembered }: OpenFromConfigOptions,
 ): { readonly servers: Readonly<Record<string, ServerConfig>> } {
   const wanted = Object.entries(found.config.servers).filter(([name]) => isWanted(name, found))
   const adjusted = wanted.map(([name, server]): [string, ServerConfig] => {
-    const runs = locked === false ? undefined : found.lockfile?.servers.get(name)?.runs
     return [
       name,
       {
-        ...(runs === undefined ? server : pinTo(server, runs)),
+        ...server,
         ...(timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs, timeoutMs }),
         ...(remembered === true ? { start: 'on-demand' } : {}),
       },
@@ -153,18 +151,33 @@ function wantedServers(
 
 /**
  * Collects the current state of an opened registry's servers for `lockServers()`, `compareWithLock()` and
- * `approveChanges()`: their config, their tools (undefined for servers that did not respond), and the package or
- * image that they run.
+ * `approveChanges()`: their config, their tools (undefined for servers that did not respond), the package or image
+ * that they run, a program that changed, and the failure for which they were not started.
  */
 export async function observeServers(
-  { config, servers }: Pick<OpenedRegistry, 'config' | 'servers'>,
+  {
+    config,
+    lockfile,
+    servers,
+  }: Pick<OpenedRegistry, 'config' | 'servers'> & Partial<Pick<OpenedRegistry, 'lockfile'>>,
   { cwd = process.cwd(), env = process.env }: Pick<FindOptions, 'cwd' | 'env'> = {},
 ): Promise<Map<string, ObservedServer>> {
   const observed = Object.entries(config.servers).map(async ([name, server]) => {
     const tools = servers.tools(name)
     // Which package ran is only known for a server that was started.
     const runs = tools === undefined ? undefined : await whatRuns(server, { cwd, env })
-    return [name, { config: server, tools, ...(runs === undefined ? {} : { runs }) }] as const
+    const failure = servers.failure(name)
+    const program = lockfile?.moved?.get(name)
+    return [
+      name,
+      {
+        config: server,
+        tools,
+        ...(runs === undefined ? {} : { runs }),
+        ...(program === undefined ? {} : { program }),
+        ...(failure === undefined ? {} : { failure }),
+      },
+    ] as const
   })
   return new Map(await Promise.all(observed))
 }

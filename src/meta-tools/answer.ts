@@ -1,6 +1,8 @@
 import { ToolcribError } from '../errors.ts'
-import { clipText } from '../text.ts'
-import type { ToolResult } from '../tool.ts'
+import { isRecord } from '../json.ts'
+import type { SearchMatch } from '../search/search-result.ts'
+import { clipText, estimateTokens } from '../text.ts'
+import type { JsonSchema, ToolDefinition, ToolResult } from '../tool.ts'
 
 /** A meta-tool's answer: JSON for the model, and the same object for the host. */
 export function answer(structured: object): ToolResult {
@@ -11,7 +13,7 @@ export function inputInvalid(error: string): ToolResult {
   return { ok: false, code: 'input_invalid', error }
 }
 
-/** Runs a search; a query or pattern that cannot be understood is the model's to mend, so it becomes an answer. */
+/** Runs a search. An invalid query or pattern becomes a result, because the model can correct it. */
 export async function answerSearch(search: () => Promise<ToolResult>): Promise<ToolResult> {
   try {
     return await search()
@@ -27,15 +29,160 @@ export function isBadQuery(error: unknown): error is ToolcribError {
   )
 }
 
-/** As many of these texts as an answer has room for, each within reason. */
+/** Limits the number and length of texts in an answer. */
 export function clipList(texts: readonly string[]): readonly string[] {
   return texts.slice(0, MAX_LISTED).map((text) => clipText(text, MAX_ECHO))
 }
 
-/** What the model wrote, said back to it within reason. */
+/** Limits the length of the model's own words in an answer. */
 export function echo(text: string): string {
   return clipText(text, MAX_ECHO)
 }
 
 const MAX_LISTED = 25
 const MAX_ECHO = 200
+
+/** What the answer of a search tool says about tools, whichever of the three forms it has. */
+export interface SearchAnswer {
+  /** The tools whose descriptions it quotes. */
+  readonly described: readonly string[]
+  /** Those of them that the session has checked out. */
+  readonly activated: readonly string[]
+}
+
+const NOTHING: SearchAnswer = { described: [], activated: [] }
+
+/** Reads the `structured` answer of a search tool; anything else describes nothing. */
+export function readSearchAnswer(structured: unknown): SearchAnswer {
+  if (!isRecord(structured)) return NOTHING
+  // tool_search { name }
+  if (typeof structured.activated === 'boolean') {
+    const names = structured.activated && typeof structured.name === 'string' ? [structured.name] : []
+    return { described: names, activated: names }
+  }
+  // tool_search_regex
+  if (Array.isArray(structured.tools)) {
+    const described = namesIn(structured.tools)
+    const loaded = structured.tools.filter((tool) => isRecord(tool) && tool.loaded === true)
+    return { described, activated: namesIn(loaded) }
+  }
+  const described = namesIn(structured.matches)
+  if (Array.isArray(structured.activated)) {
+    const { activated } = structured
+    return { described, activated: described.filter((name) => activated.includes(name)) }
+  }
+  // ToolSearch checks out all it returns, unless it says otherwise; a query of two steps only lists.
+  return { described, activated: structured.query_kind === undefined ? [] : described }
+}
+
+function namesIn(listed: unknown): readonly string[] {
+  if (!Array.isArray(listed)) return []
+  return listed.flatMap((match) => (isRecord(match) && typeof match.name === 'string' ? [match.name] : []))
+}
+
+/** A match as the model reads it. */
+export interface ShownMatch {
+  readonly name: string
+  readonly description: string
+  readonly score: number
+  readonly parameters: JsonSchema
+}
+
+// What the rest of an answer takes: names of activated and evicted tools, unmatched terms, servers.
+const RESERVED_TOKENS = 200
+
+/**
+ * As many matches as fit, best first. The first is always there, shortened if it must be: its full schema comes
+ * with the next surface.
+ */
+export function fitMatches(
+  matches: readonly SearchMatch[],
+  describe: (name: string) => ToolDefinition | undefined,
+  maxTokens: number,
+): readonly ShownMatch[] {
+  let left = maxTokens - RESERVED_TOKENS
+  const fitting: ShownMatch[] = []
+  for (const { name, score } of matches) {
+    const definition = describe(name)
+    if (!definition) continue
+    const { description, parameters } = definition
+    const match = { name, description, score: Math.round(score * 1000) / 1000, parameters }
+    const tokens = tokensOf(match)
+    if (tokens <= left) {
+      fitting.push(match)
+      left -= tokens
+      continue
+    }
+    if (fitting.length === 0)
+      fitting.push({ ...match, ...shorten(definition, Math.max(left, RESERVED_TOKENS)) })
+    break
+  }
+  return fitting
+}
+
+/** A definition within a budget: first without the words inside its schema, then only the names of its parameters. */
+export function shorten(definition: ToolDefinition, maxTokens: number): Omit<ToolDefinition, 'name'> {
+  const description = cutWords(definition.description, Math.floor(maxTokens / 2))
+  const forms = [
+    definition.parameters,
+    withoutProse(definition.parameters),
+    outline(definition.parameters, 50),
+    outline(definition.parameters, 8),
+  ]
+  const parameters = forms.find((form) => tokensOf({ description, parameters: form }) <= maxTokens)
+  return { description, parameters: parameters ?? { type: 'object' } }
+}
+
+function withoutProse(schema: JsonSchema): JsonSchema {
+  return JSON.parse(
+    JSON.stringify(schema, (key, value: unknown) =>
+      PROSE.has(key) && typeof value === 'string' ? undefined : value,
+    ),
+  )
+}
+
+const PROSE = new Set(['description', 'title', '$comment', 'markdownDescription'])
+
+function outline(schema: JsonSchema, most: number): JsonSchema {
+  if (!isRecord(schema) || !isRecord(schema.properties)) return { type: 'object' }
+  const required = Array.isArray(schema.required)
+    ? schema.required.filter((name) => typeof name === 'string')
+    : []
+  const names = Object.keys(schema.properties)
+  const kept = [
+    ...names.filter((name) => required.includes(name)),
+    ...names.filter((name) => !required.includes(name)),
+  ].slice(0, most)
+  const { properties } = schema
+  return {
+    type: 'object',
+    properties: Object.fromEntries(kept.map((name) => [name, typeOf(properties[name])])),
+    required: required.filter((name) => kept.includes(name)),
+    $comment: 'shortened; the full schema comes with the next list of tools',
+  }
+}
+
+function typeOf(property: unknown): JsonSchema {
+  return isRecord(property) && property.type !== undefined ? { type: property.type } : {}
+}
+
+/** The beginning of a text, within a token limit; scripts without spaces have about one character per token. */
+function cutWords(text: string, maxTokens: number): string {
+  if (estimateTokens(text) <= maxTokens) return text
+  const cut = clipText(text, maxTokens * 3)
+  return estimateTokens(cut) <= maxTokens ? cut : clipText(text, maxTokens)
+}
+
+/** As many of these, in their order, as fit; always the first. */
+export function fitItems<Item>(items: readonly Item[], maxTokens: number): readonly Item[] {
+  let left = maxTokens - RESERVED_TOKENS
+  const end = items.findIndex((item) => {
+    left -= tokensOf(item)
+    return left < 0
+  })
+  return end < 0 ? items : items.slice(0, Math.max(1, end))
+}
+
+function tokensOf(value: unknown): number {
+  return estimateTokens(JSON.stringify(value))
+}

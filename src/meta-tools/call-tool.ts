@@ -1,7 +1,7 @@
 import { isRecord } from '../json.ts'
 import { readArguments } from '../schema/check-arguments.ts'
 import { clipText } from '../text.ts'
-import type { Tool } from '../tool.ts'
+import type { Tool, ToolResult } from '../tool.ts'
 import { inputInvalid } from './answer.ts'
 import type { SearchSession } from './search-session.ts'
 
@@ -15,7 +15,10 @@ interface Input {
  * pipeline sees it (`dispatchedCall`); what reaches `execute` names no tool that is there, or has its arguments in
  * the wrong place.
  */
-export function callTool(session: Pick<SearchSession, 'suggest'>, searchTool: string): Tool<Input> {
+export function callTool(
+  session: Pick<SearchSession, 'suggest' | 'isGone'>,
+  searchTool: string,
+): Tool<Input> {
   return {
     name: 'call_tool',
     description: `Calls a tool found with ${searchTool}: its name, and in "arguments" an object that fits its parameters.`,
@@ -33,9 +36,13 @@ export function callTool(session: Pick<SearchSession, 'suggest'>, searchTool: st
         return inputInvalid('call_tool cannot call itself; give the name of another tool')
       const misplaced = misplacedArguments(input)
       if (misplaced.length > 0) return inputInvalid(describeMisplaced(name, misplaced))
+      if (session.isGone(name))
+        return notAvailable(
+          `"${name}" is no longer available: it was removed; find another with ${searchTool}`,
+        )
       const close = session.suggest(name)
       const next = close.length > 0 ? `did you mean ${close.join(' or ')}?` : `find it with ${searchTool}`
-      return { ok: false, code: 'not_available', error: `Unknown tool: ${clipText(name, 200)}; ${next}` }
+      return notAvailable(`Unknown tool: ${clipText(name, 200)}; ${next}`)
     },
   }
 }
@@ -51,6 +58,10 @@ export function dispatchedCall(args: unknown): { readonly name: string; readonly
   if (typeof name !== 'string' || name.trim() === 'call_tool' || misplacedArguments(read).length > 0)
     return undefined
   return { name: name.trim(), args: given }
+}
+
+function notAvailable(error: string): ToolResult {
+  return { ok: false, code: 'not_available', error }
 }
 
 function misplacedArguments(input: object): readonly string[] {

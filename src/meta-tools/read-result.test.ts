@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { memorySpill } from '../call/memory-spill.ts'
+import { memorySpill } from '../call/spill.ts'
 import type { ToolContext, ToolResult } from '../tool.ts'
 import { readResult } from './read-result.ts'
 
@@ -58,7 +58,7 @@ describe('read_result', () => {
     expect(last.next_offset).toBeUndefined()
   })
 
-  test('beyond the end answers nothing more', async () => {
+  test('beyond the end returns nothing more', async () => {
     const beyond = await open('abc').readOk({ offset: 50 })
     expect(beyond).toMatchObject({ text: '', total_chars: 3 })
     expect(beyond.next_offset).toBeUndefined()

@@ -35,7 +35,7 @@ export function readResult({ spill, sessionId }: { spill: Spill; sessionId: stri
         },
         pattern: {
           type: 'string',
-          description: 'A regular expression; answers the lines that match it, with their numbers.',
+          description: 'A regular expression: returns the matching lines with their numbers.',
         },
       },
       required: ['handle'],

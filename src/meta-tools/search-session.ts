@@ -5,7 +5,8 @@ import {
   type SearchOptions,
   type SearchResult,
 } from '../search/search-result.ts'
-import type { ToolDefinition } from '../tool.ts'
+import type { Tool, ToolDefinition } from '../tool.ts'
+import { clipList } from './answer.ts'
 
 /** Which of the three search meta-tools a session shows. */
 export type SearchToolName = 'tool_search' | 'tool_search_regex' | 'ToolSearch'
@@ -26,6 +27,12 @@ export interface DeferredResult extends SearchResult {
   readonly alreadyVisible: readonly string[]
 }
 
+/** Servers that came or went while a conversation is under way whose first request names the old ones. */
+export interface ServerChanges {
+  readonly joined: readonly string[]
+  readonly left: readonly string[]
+}
+
 /** The part of a session that its meta-tools use. Implemented by `Turn`. */
 export interface SearchSession {
   readonly sessionId: string
@@ -35,12 +42,16 @@ export interface SearchSession {
   /** Returns the definition a name means, however it is written; undefined when it is unknown, denied or unavailable. */
   describe(name: string): ToolDefinition | undefined
   isActive(name: string): boolean
+  /** Whether the model was shown a tool of this name that no longer exists. */
+  isGone(name: string): boolean
   /** Returns names close to one that is not there. */
   suggest(name: string): readonly string[]
   /** The MCP servers this session may use. */
   serverNames(): readonly string[]
   /** How many deferrable tools this session may use, active or not. */
   deferrableCount(): number
+  /** Takes the servers that joined or left and that no answer has named yet. */
+  takeServerChanges(): ServerChanges
   /** Takes the evictions that no answer has named yet. */
   takeEvictions(): readonly string[]
   /** Waits a little for servers that are connecting; returns those that still are, and those that failed. */
@@ -68,4 +79,69 @@ export const HOW_TO_ASK = 'Ask in English, with a verb and an object: "create is
 /** The matches worth activating: not those that are far weaker than the best. */
 export function worthActivating(matches: readonly ScoredMatch[]): readonly string[] {
   return matches.filter((match) => !isFarWeaker(match, { matches })).map(({ name }) => name)
+}
+
+/** Limits the searches per minute of one session; 0 = no limit. */
+export class SearchLimit {
+  readonly #perMinute: number
+  readonly #now: () => number
+  #times: number[] = []
+
+  constructor(perMinute: number, now: () => number) {
+    this.#perMinute = perMinute
+    this.#now = now
+  }
+
+  /** The same tool, refusing calls beyond the limit. */
+  wrap<Input>(tool: Tool<Input>): Tool<Input> {
+    if (this.#perMinute === 0) return tool
+    return {
+      ...tool,
+      execute: (input, ctx) => {
+        const waitMs = this.#take()
+        if (waitMs === 0) return tool.execute(input, ctx)
+        const seconds = Math.ceil(waitMs / 1000)
+        const error = `${this.#perMinute} searches a minute is the limit; use the tools you have, or search again in ${seconds} s`
+        return { ok: false, code: 'denied', error }
+      },
+    }
+  }
+
+  /** 0 when a search may go ahead now, else how long until the next one may. */
+  #take(): number {
+    const now = this.#now()
+    this.#times = this.#times.filter((time) => now - time < 60_000)
+    const [oldest] = this.#times
+    if (oldest !== undefined && this.#times.length >= this.#perMinute) return oldest + 60_000 - now
+    this.#times.push(now)
+    return 0
+  }
+}
+
+/** The servers that joined or left since the conversation began, as every search answer names them. */
+export function serverChanges(session: SearchSession): object {
+  const { joined, left } = session.takeServerChanges()
+  return {
+    ...(joined.length > 0 ? { servers_joined: clipList(joined) } : {}),
+    ...(left.length > 0 ? { servers_left: clipList(left) } : {}),
+  }
+}
+
+/** What a search among the deferred found, with what the surface shows anyway. */
+export function withVisible(
+  { missing, unmatchedTerms, ...found }: DeferredResult | Omit<DeferredResult, 'alreadyVisible'>,
+  shown: Omit<DeferredResult, 'alreadyVisible'>,
+): DeferredResult {
+  // What only one of the two searches misses, the other has found.
+  const stillMissing = missing?.filter((name) => shown.missing?.includes(name))
+  const stillUnmatched = unmatchedTerms?.filter((term) => shown.unmatchedTerms?.includes(term))
+  const best = Math.max(0, ...found.matches.map(({ score }) => score))
+  // Shown tools fit the query as well as what was found, or better; a stray word in common is not worth naming.
+  const fitting = shown.matches.filter(({ score }) => score >= best / 2)
+  return {
+    ...found,
+    ...(stillMissing?.length ? { missing: stillMissing } : {}),
+    ...(stillUnmatched?.length ? { unmatchedTerms: stillUnmatched } : {}),
+    alreadyVisible: fitting.map(({ name }) => name),
+  }
 }

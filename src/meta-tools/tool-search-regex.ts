@@ -1,12 +1,12 @@
 import { clamp, clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
-import { answer, clipList, echo, inputInvalid, isBadQuery } from './answer.ts'
-import { fitItems } from './fit-matches.ts'
+import { answer, clipList, echo, fitItems, inputInvalid, isBadQuery } from './answer.ts'
 import {
   type DeferredResult,
   howToCall,
   type SearchSession,
   type SearchToolOptions,
+  serverChanges,
 } from './search-session.ts'
 
 interface Input {
@@ -41,7 +41,7 @@ export function toolSearchRegex(session: SearchSession, options: SearchToolOptio
           limit: clamp(limit, { min: 1, max: 50, otherwise: 10 }),
         })
         return found.total === 0
-          ? noMatches(pattern, found)
+          ? noMatches(session, pattern, found)
           : await load(session, pattern, found, { ...options, maxAnswerTokens })
       } catch (error) {
         if (isBadQuery(error)) return badPattern(pattern, error.message)
@@ -77,6 +77,7 @@ async function load(
     message: `Found ${found.total} tools; ${newlyLoaded} newly loaded. To use one, ${howToCall(options)}.`,
     ...(gone.length > 0 ? { evicted: gone } : {}),
     ...visible(found),
+    ...serverChanges(session),
     ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
   })
 }
@@ -85,11 +86,12 @@ function visible({ alreadyVisible }: DeferredResult): object {
   return alreadyVisible.length > 0 ? { already_visible: clipList(alreadyVisible) } : {}
 }
 
-function noMatches(pattern: string, found: DeferredResult): ToolResult {
+function noMatches(session: SearchSession, pattern: string, found: DeferredResult): ToolResult {
   return answer({
     status: 'no_matches',
     message: `No deferred tool matches /${pattern}/.`,
     ...visible(found),
+    ...serverChanges(session),
     suggestion: 'Try a shorter pattern, or alternatives such as "file|document".',
     ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
   })

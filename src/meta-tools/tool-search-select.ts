@@ -1,12 +1,12 @@
 import { clamp, clipText } from '../text.ts'
 import type { Tool } from '../tool.ts'
-import { answer, answerSearch, clipList, echo, inputInvalid } from './answer.ts'
-import { fitMatches } from './fit-matches.ts'
+import { answer, answerSearch, clipList, echo, fitMatches, inputInvalid } from './answer.ts'
 import {
   HOW_TO_ASK,
   howToCall,
   type SearchSession,
   type SearchToolOptions,
+  serverChanges,
   worthActivating,
 } from './search-session.ts'
 
@@ -53,6 +53,7 @@ export function toolSearchSelect(session: SearchSession, options: SearchToolOpti
           ...(activated.length < matches.length ? { activated } : {}),
           ...(gone.length > 0 ? { evicted: gone } : {}),
           ...(found.alreadyVisible.length > 0 ? { already_visible: clipList(found.alreadyVisible) } : {}),
+          ...serverChanges(session),
           ...(left.length > 0
             ? { omitted: clipList(left), hint: 'These did not fit; select them next.' }
             : {}),

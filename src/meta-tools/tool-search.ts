@@ -1,8 +1,16 @@
 import type { ServerStatus } from '../registry/server-directory.ts'
 import { clamp, clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
-import { answer, answerSearch, clipList, echo, inputInvalid } from './answer.ts'
-import { fitItems, fitMatches, shorten } from './fit-matches.ts'
+import {
+  answer,
+  answerSearch,
+  clipList,
+  echo,
+  fitItems,
+  fitMatches,
+  inputInvalid,
+  shorten,
+} from './answer.ts'
 import {
   type DeferredResult,
   HOW_TO_ASK,
@@ -10,6 +18,7 @@ import {
   type SearchSession,
   type SearchStyle,
   type SearchToolOptions,
+  serverChanges,
   worthActivating,
 } from './search-session.ts'
 
@@ -61,7 +70,7 @@ export function toolSearch(
       return answerSearch(async () => {
         const found = await session.searchDeferred(query, { limit, offset })
         return options.style === 'two-step'
-          ? list(found, { limit, offset, maxTokens })
+          ? list(session, found, { limit, offset, maxTokens })
           : load(session, found, { limit, offset, maxTokens })
       })
     },
@@ -100,12 +109,13 @@ async function load(session: SearchSession, found: DeferredResult, page: Page): 
     matches,
     activated,
     evicted: [...session.takeEvictions(), ...evicted],
+    ...serverChanges(session),
     ...footer(found, matches.length, page),
   })
 }
 
 /** Two steps: names and descriptions only; nothing is checked out. */
-function list(found: DeferredResult, page: Page): ToolResult {
+function list(session: SearchSession, found: DeferredResult, page: Page): ToolResult {
   const described = found.matches.map(({ name, description }) => ({
     name,
     description: clipText(description, 400),
@@ -116,6 +126,7 @@ function list(found: DeferredResult, page: Page): ToolResult {
     total: found.total,
     ...(found.advice === undefined ? {} : { note: clipText(found.advice, 400) }),
     matches,
+    ...serverChanges(session),
     ...footer(found, matches.length, page),
   })
 }

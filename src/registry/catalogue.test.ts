@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ToolcribError } from '../errors.ts'
-import { sourceKey, type Tool } from '../tool.ts'
+import { sourceKey } from '../names.ts'
+import type { Tool } from '../tool.ts'
 import { Catalogue, type Snapshot } from './catalogue.ts'
 import type { Entry } from './entry.ts'
 import { localEntry, mcpEntry } from './to-entry.ts'
@@ -135,7 +136,7 @@ describe('the catalogue', () => {
     expect(Object.isFrozen(after.get(keyOf('one')))).toBe(true)
   })
 
-  it('tells what a sync added, changed, removed and skipped, and leaves the rest alone', () => {
+  it('reports what a sync added, changed, removed and skipped, and leaves the rest alone', () => {
     const { catalogue, changes } = open()
     catalogue.addAll([mcp('same'), mcp('other'), mcp('gone'), builtin('mcp__s__own')])
     const report = catalogue.replaceSource(keyOf('s'), [
@@ -185,6 +186,20 @@ describe('the catalogue', () => {
     catalogue.remove('a')
     catalogue.replaceSource(keyOf('s'), [])
     expect(catalogue.tokens).toBe(builtin('c').tokens)
+  })
+
+  it('counts the built-in tools that leave it open whether they are deferred', () => {
+    const { catalogue } = open()
+    const deferred = localEntry(tool('deferred'), { deferred: true })
+    const shown = localEntry(tool('shown'), { deferred: false })
+    catalogue.addAll([builtin('a'), builtin('b'), deferred, shown, plugin('c'), mcp('d')])
+    expect(catalogue.undecided).toBe(2)
+    catalogue.add(builtin('a', 'Another.'), { replace: true })
+    expect(catalogue.undecided).toBe(2)
+    for (const name of ['deferred', 'shown', 'c', 'mcp__s__d']) catalogue.remove(name)
+    expect(catalogue.undecided).toBe(2)
+    catalogue.remove('b')
+    expect(catalogue.undecided).toBe(1)
   })
 })
 
@@ -250,6 +265,7 @@ function compare(model: Model, { catalogue, seen }: Real): void {
   const grouped = [...snapshot.groups].flatMap(([key, listings]) => listings.map(({ name }) => [name, key]))
   expect(grouped.sort()).toEqual(sorted.map(([name, { source }]) => [name, source]))
   expect(catalogue.tokens).toBe(snapshot.sorted.reduce((sum, { tokens }) => sum + tokens, 0))
+  expect(catalogue.undecided).toBe(sorted.filter(([, { source }]) => source === 'builtin').length)
   for (const [name] of sorted) expect(catalogue.get(name)).toBe(snapshot.get(name))
 }
 

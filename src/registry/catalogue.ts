@@ -1,7 +1,7 @@
 import { ToolcribError } from '../errors.ts'
 import type { SyncReport } from '../events.ts'
-import { nameSkeletons } from '../names.ts'
-import { type Listing, sourceKey } from '../tool.ts'
+import { nameSkeletons, sourceKey } from '../names.ts'
+import type { Listing } from '../tool.ts'
 import type { Entry } from './entry.ts'
 
 /** All tools at one moment. It never changes; a change of the catalogue makes another one. */
@@ -33,6 +33,7 @@ export class Catalogue {
   #version = 0
   #snapshot: Snapshot | undefined
   #tokens: number | undefined
+  #undecided = 0
 
   constructor(reservedNames: readonly string[], onChange: () => void) {
     this.#onChange = onChange
@@ -49,6 +50,11 @@ export class Catalogue {
   get tokens(): number {
     this.#tokens ??= [...this.#entries.values()].reduce((sum, entry) => sum + entry.tokens, 0)
     return this.#tokens
+  }
+
+  /** How many built-in tools leave it to `defer` whether they are deferred. */
+  get undecided(): number {
+    return this.#undecided
   }
 
   get(name: string): Entry | undefined {
@@ -170,6 +176,7 @@ export class Catalogue {
     else this.#sources.set(key, new Map([[entry.name, entry]]))
     this.#groups.delete(key)
     if (this.#tokens !== undefined) this.#tokens += entry.tokens
+    if (isUndecided(entry)) this.#undecided++
   }
 
   #drop(entry: Entry): void {
@@ -181,6 +188,7 @@ export class Catalogue {
     if (siblings?.size === 0) this.#sources.delete(key)
     this.#groups.delete(key)
     if (this.#tokens !== undefined) this.#tokens -= entry.tokens
+    if (isUndecided(entry)) this.#undecided--
   }
 
   #changed(): void {
@@ -201,6 +209,10 @@ export class Catalogue {
       new Map(this.#quarantined),
     )
   }
+}
+
+function isUndecided({ source, deferral }: Entry): boolean {
+  return source.kind === 'builtin' && deferral === 'unset'
 }
 
 function firstOf(keys: readonly string[], map: ReadonlyMap<string, string>): string | undefined {

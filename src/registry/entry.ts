@@ -1,8 +1,9 @@
+import { checkCapabilityRequest } from '../capability.ts'
 import { ToolcribError } from '../errors.ts'
 import { hashText, isRecord } from '../json.ts'
 import { nameSkeletons, withoutHidden } from '../names.ts'
 import { copySchema } from '../schema/copy-schema.ts'
-import { estimateTokens } from '../tokens.ts'
+import { estimateTokens } from '../text.ts'
 import type { Listing, Tool, ToolDefinition, ToolSource } from '../tool.ts'
 
 /** How a tool takes to being deferred: never, whenever it may, or as the registry's `defer` says. */
@@ -117,4 +118,21 @@ function checkTool(tool: Tool, name: string): void {
     throw new ToolcribError('config-invalid', `"${name}" has no execute() to call`)
   if (typeof tool.description !== 'string')
     throw new ToolcribError('config-invalid', `"${name}" needs a description, "" if there is nothing to say`)
+  if (tool.capabilities !== undefined) checkCapabilityRequest(name, tool.capabilities)
+}
+
+/** A tool as the registry lists it for people and pages: with where it is from. */
+export interface ToolSchema extends ToolDefinition {
+  readonly source: 'builtin' | 'plugin' | 'mcp'
+  readonly mcpServer?: string
+  readonly pluginId?: string
+}
+
+export function toolSchema({ definition, source }: Entry): ToolSchema {
+  return {
+    ...definition,
+    source: source.kind,
+    ...(source.kind === 'mcp' ? { mcpServer: source.server } : {}),
+    ...(source.kind === 'plugin' ? { pluginId: source.plugin } : {}),
+  }
 }

@@ -1,3 +1,4 @@
+import type { Emit } from '../events.ts'
 import type { Entry } from './entry.ts'
 
 /** full: every schema, every turn. lazy: deferrable tools appear once activated. auto: lazy when there are many. */
@@ -25,56 +26,69 @@ export interface ModeDecision {
   readonly reason: string
 }
 
-// Once lazy, auto mode stays so until the catalogue is clearly smaller: a server that comes and goes at the
-// threshold would otherwise change every session's surface each time.
-const HYSTERESIS = 0.8
+// A figure falls by more than a fifth before anything changes back: a server that comes and goes at the threshold would
+// otherwise change every session's surface each time.
+const MAX_LAG = 1.25
 
-export function decideMode(
-  settings: ModeSettings,
-  catalogue: { readonly size: number; readonly tokens: number },
-  wasLazy: boolean,
-): ModeDecision {
-  if (settings.mode !== 'auto') {
-    return { isLazy: settings.mode === 'lazy', isAuto: false, reason: `mode is ${settings.mode}` }
+/**
+ * A figure that follows growth at once and decline with a lag: it stays at most a quarter above the present one.
+ * It reaches a threshold exactly when the figure itself has, and has not been clearly below the threshold since. So one
+ * number decides for every threshold, whoever asks and whenever.
+ */
+export class SteadyFigure {
+  #value: number
+
+  constructor(now: number) {
+    this.#value = now
   }
-  const slack = wasLazy ? HYSTERESIS : 1
-  if (catalogue.size >= settings.toolThreshold * slack) {
-    return {
-      isLazy: true,
-      isAuto: true,
-      reason: `${catalogue.size} tools, threshold ${settings.toolThreshold}`,
-    }
+
+  get value(): number {
+    return this.#value
   }
-  const maxTokens = ((settings.contextWindow ?? Number.POSITIVE_INFINITY) * settings.thresholdPercent) / 100
-  // Without a context window nothing is counted: the estimate costs a pass over every schema.
-  if (settings.contextWindow !== undefined && catalogue.tokens > maxTokens * slack) {
-    return {
-      isLazy: true,
-      isAuto: true,
-      reason: `definitions take ${catalogue.tokens} of ${maxTokens} tokens`,
-    }
+
+  follow(now: number): void {
+    this.#value = Math.max(now, Math.min(this.#value, now * MAX_LAG))
   }
-  return {
-    isLazy: false,
-    isAuto: false,
-    reason: `${catalogue.size} tools, threshold ${settings.toolThreshold}`,
+}
+
+/** What a decision depends on: the catalogue's figures now, and as they have been. */
+export interface ModeFigures {
+  readonly size: number
+  readonly steadySize: number
+  /** Read only for settings with a context window: counting costs a pass over every schema. */
+  readonly tokens: number
+  readonly steadyTokens: number
+}
+
+/** Decides what a mode means for a catalogue. */
+export function decideMode(settings: ModeSettings, figures: ModeFigures): ModeDecision {
+  const { mode, toolThreshold, thresholdPercent, contextWindow } = settings
+  if (mode !== 'auto') return { isLazy: mode === 'lazy', isAuto: false, reason: `mode is ${mode}` }
+  const bySize = `${figures.size} tools, threshold ${toolThreshold}`
+  if (figures.steadySize >= toolThreshold) return { isLazy: true, isAuto: true, reason: bySize }
+  if (contextWindow !== undefined) {
+    const maxTokens = (contextWindow * thresholdPercent) / 100
+    const byTokens = `definitions take ${figures.tokens} of ${maxTokens} tokens`
+    if (figures.steadyTokens > maxTokens) return { isLazy: true, isAuto: true, reason: byTokens }
   }
+  return { isLazy: false, isAuto: false, reason: bySize }
 }
 
 /**
  * Whether `defer: 'auto'` defers every tool: when those it would leave on the surface, besides what is pinned, are too
- * many themselves. With the same slack as the mode, so that one tool more or less does not change every surface.
+ * many themselves. `recentlyGone` tools that left the catalogue a short while ago count too, with the same lag as the
+ * mode, so that one tool more or less does not change every surface.
  */
 export function defersAll(
   deferrable: readonly Entry[],
   { defer, mode, toolThreshold }: ModeSettings,
-  { isLazy, did }: { readonly isLazy: boolean; readonly did: boolean },
+  { isLazy, recentlyGone }: { readonly isLazy: boolean; readonly recentlyGone: number },
 ): boolean {
   if (defer !== 'auto' || !isLazy) return false
-  const stays = deferrable.filter(
+  const staying = deferrable.filter(
     (entry) => entry.deferral === 'unset' && !isDeferred(entry, { isLazy, mode, defer: 'mcp' }),
   )
-  return stays.length >= toolThreshold * (did ? HYSTERESIS : 1)
+  return Math.min(staying.length + recentlyGone, staying.length * MAX_LAG) >= toolThreshold
 }
 
 /** Whether a tool is hidden until it is activated. */
@@ -89,39 +103,86 @@ export function isDeferred(
   return defer !== 'flagged' && entry.source.kind !== 'builtin'
 }
 
-/** What a decision depends on. `tokens` is read only for settings that count them. */
+/** The figures of a catalogue as it is now. */
 export interface CatalogueFigures {
   readonly size: number
   readonly tokens: number
+  /** Built-in tools that leave it to `defer` whether they are deferred. */
+  readonly undecided: number
 }
 
-/**
- * Caches the mode decision for each combination of settings. Every change of the catalogue decides again, so that
- * hysteresis does not depend on who looked when.
- */
-export class ModeTracker {
-  readonly #figures: CatalogueFigures
-  readonly #decisions = new Map<string, { readonly settings: ModeSettings; decision: ModeDecision }>()
+/** How many combinations of settings are watched for changes of mode; a service has a handful. */
+const MAX_WATCHED = 100
 
-  constructor(figures: CatalogueFigures) {
-    this.#figures = figures
+/**
+ * The catalogue's figures over time, and the mode decisions that follow from them. A decision depends on the
+ * catalogue's history alone, not on who looked when. Raises `mode-changed` once for each combination of settings in use.
+ */
+export class ModeHistory implements ModeFigures {
+  readonly #catalogue: CatalogueFigures
+  readonly #emit: Emit
+  readonly #size: SteadyFigure
+  readonly #undecided: SteadyFigure
+  #tokens: SteadyFigure | undefined
+  readonly #watched = new Map<string, { readonly settings: ModeSettings; isLazy: boolean }>()
+
+  constructor(catalogue: CatalogueFigures, emit: Emit) {
+    this.#catalogue = catalogue
+    this.#emit = emit
+    this.#size = new SteadyFigure(catalogue.size)
+    this.#undecided = new SteadyFigure(catalogue.undecided)
   }
 
-  /** The decision for these settings; from now on it is kept up to date. */
+  get size(): number {
+    return this.#catalogue.size
+  }
+
+  get steadySize(): number {
+    return this.#size.value
+  }
+
+  get tokens(): number {
+    return this.#catalogue.tokens
+  }
+
+  /** Its history begins with the first question: counting from the start would cost every registry. */
+  get steadyTokens(): number {
+    this.#tokens ??= new SteadyFigure(this.#catalogue.tokens)
+    return this.#tokens.value
+  }
+
+  /** How many undecided tools left the catalogue and still count. */
+  get recentlyGone(): number {
+    return this.#undecided.value - this.#catalogue.undecided
+  }
+
+  /** Returns the decision for these settings, and watches from now on whether it changes. */
   decision({ mode, defer, toolThreshold, thresholdPercent, contextWindow }: ModeSettings): ModeDecision {
     const settings = { mode, defer, toolThreshold, thresholdPercent, contextWindow }
-    const key = JSON.stringify(settings)
-    const tracked = this.#decisions.get(key)
-    if (tracked) return tracked.decision
-    const decision = decideMode(settings, this.#figures, false)
-    this.#decisions.set(key, { settings, decision })
+    const decision = decideMode(settings, this)
+    if (mode === 'auto') this.#watch(settings, decision.isLazy)
     return decision
   }
 
   /** Must be called after every change of the catalogue. */
   update(): void {
-    for (const tracked of this.#decisions.values()) {
-      tracked.decision = decideMode(tracked.settings, this.#figures, tracked.decision.isLazy)
+    this.#size.follow(this.#catalogue.size)
+    this.#undecided.follow(this.#catalogue.undecided)
+    this.#tokens?.follow(this.#catalogue.tokens)
+    for (const watched of this.#watched.values()) {
+      const { isLazy, reason } = decideMode(watched.settings, this)
+      if (isLazy === watched.isLazy) continue
+      watched.isLazy = isLazy
+      this.#emit({ type: 'mode-changed', mode: isLazy ? 'lazy' : 'full', reason })
     }
+  }
+
+  #watch(settings: ModeSettings, isLazy: boolean): void {
+    const key = JSON.stringify(settings)
+    // Put back at the end: the first is the one that was asked for longest ago.
+    this.#watched.delete(key)
+    this.#watched.set(key, { settings, isLazy })
+    const [oldest] = this.#watched.keys()
+    if (this.#watched.size > MAX_WATCHED && oldest !== undefined) this.#watched.delete(oldest)
   }
 }

@@ -146,8 +146,8 @@ describe('checkPolicy', () => {
     [[], 'policy must be an object'],
     [{ alow: [] }, 'policy has no "alow"; did you mean "allow"?'],
     [{ colour: [] }, 'policy has no "colour"; it takes allow, deny, filter'],
-    [{ allow: 'a' }, 'policy.allow must be a list of names, such as ["mcp__github__*"]'],
-    [{ deny: [7] }, 'policy.deny must be a list of names, such as ["mcp__github__*"]'],
+    [{ allow: 'a' }, 'policy.allow must be an array of names, such as ["mcp__github__*"]'],
+    [{ deny: [7] }, 'policy.deny must be an array of names, such as ["mcp__github__*"]'],
     [{ filter: 7 }, 'policy.filter must be an object'],
     [
       { filter: { servers: [] } },
@@ -155,7 +155,7 @@ describe('checkPolicy', () => {
     ],
     [
       { filter: { allowedPlugins: {} } },
-      'policy.filter.allowedPlugins must be a list of names, such as ["mcp__github__*"]',
+      'policy.filter.allowedPlugins must be an array of names, such as ["mcp__github__*"]',
     ],
   ])('refuses %j', (policy, message) => {
     expect(() => checkPolicy(policy)).toThrow(expect.objectContaining({ code: 'config-invalid', message }))
@@ -212,8 +212,8 @@ describe('a policy that one call narrows', () => {
   })
 
   it.each<[unknown, unknown, string]>([
-    ['read', undefined, 'allowedTools must be a list of names'],
-    [[7], undefined, 'allowedTools must be a list of names'],
+    ['read', undefined, 'allowedTools must be an array of names'],
+    [[7], undefined, 'allowedTools must be an array of names'],
     [undefined, { exclude: [] }, 'policy.filter has no "exclude"'],
     [undefined, [], 'policy.filter must be an object'],
   ])('throws for lists that cannot be read, or permits nothing: %j, %j', (allowedTools, filter, message) => {

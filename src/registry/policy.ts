@@ -53,6 +53,22 @@ export function checkPolicy(policy: unknown): asserts policy is Policy {
   checkLists(checkKeys(filter, 'policy.filter', FILTER_KEYS), 'policy.filter')
 }
 
+/** Returns a frozen copy of a policy, its lists included. */
+export function copyPolicy({ filter, ...lists }: Policy): Policy {
+  return Object.freeze({
+    ...copyLists(lists),
+    ...(filter === undefined ? {} : { filter: copyLists(filter) }),
+  })
+}
+
+function copyLists<Lists extends object>(lists: Lists): Lists {
+  const copies = Object.entries(lists).map(([key, list]) => [
+    key,
+    Array.isArray(list) ? Object.freeze([...list]) : list,
+  ])
+  return Object.freeze(Object.fromEntries(copies))
+}
+
 function checkKeys(value: unknown, what: string, known: readonly string[]): Record<string, unknown> {
   if (!isRecord(value)) throw new ToolcribError('config-invalid', `${what} must be an object`)
   const unknown = Object.keys(value).find((key) => !known.includes(key))
@@ -66,10 +82,10 @@ function checkLists(lists: Record<string, unknown>, what: string): void {
   for (const [key, list] of Object.entries(lists)) checkNames(list, `${what}.${key}`)
 }
 
-/** Throws `config-invalid` for anything but a list of names and globs; absent is fine. */
+/** Throws `config-invalid` for anything but an array of names and globs; undefined is accepted. */
 export function checkNames(list: unknown, what: string): void {
   if (list === undefined || (Array.isArray(list) && list.every((name) => typeof name === 'string'))) return
-  throw new ToolcribError('config-invalid', `${what} must be a list of names, such as ["mcp__github__*"]`)
+  throw new ToolcribError('config-invalid', `${what} must be an array of names, such as ["mcp__github__*"]`)
 }
 
 export function compilePolicy(gates: Gates): CompiledPolicy {
@@ -164,7 +180,7 @@ function denyAll(reason: string): CompiledPolicy {
   }
 }
 
-/** Whether a name is on a list of names and globs; undefined when there is no list. */
+/** Returns the test whether a list of names and globs contains a name; undefined without a list. */
 export function matcher(patterns: readonly string[] | undefined): ((name: string) => boolean) | undefined {
   if (patterns === undefined) return undefined
   const names = new Set(patterns.filter((pattern) => !pattern.includes('*')))

@@ -1,7 +1,7 @@
 import { ToolcribError } from '../errors.ts'
 import type { Emit, SyncReport } from '../events.ts'
-import { checkName } from '../names.ts'
-import { sourceKey, type Tool } from '../tool.ts'
+import { checkName, sourceKey } from '../names.ts'
+import type { Tool } from '../tool.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { Entry } from './entry.ts'
 import {
@@ -96,5 +96,5 @@ export class Registrar {
 
 function requireList(tools: unknown, method: string): void {
   if (Array.isArray(tools)) return
-  throw new ToolcribError('config-invalid', `${method}() takes a list of tools; pass them as an array`)
+  throw new ToolcribError('config-invalid', `${method}() takes an array of tools`)
 }

@@ -1,10 +1,10 @@
 import { hashText } from '../json.ts'
 import type { Listing, ToolDefinition } from '../tool.ts'
 import type { Availability } from './availability.ts'
-import type { Snapshot } from './catalogue.ts'
+import type { Catalogue, Snapshot } from './catalogue.ts'
 import type { Entry } from './entry.ts'
-import type { ModeDecision } from './mode.ts'
-import type { CompiledPolicy } from './policy.ts'
+import { defersAll, isDeferred, type ModeDecision, type ModeHistory, type ModeSettings } from './mode.ts'
+import { type CompiledPolicy, compilePolicy, type Gates, matcher } from './policy.ts'
 
 /** All that is deferred, as a provider that defers by itself receives it. */
 export interface DeferredList {
@@ -92,5 +92,120 @@ function listDeferred(entries: readonly Entry[]): DeferredList {
   return {
     definitions: Object.freeze(entries.map(({ definition }) => definition)),
     fingerprint: hashText(entries.map(({ fingerprint }) => fingerprint).join(' ')),
+  }
+}
+
+/** What decides how a session sees the catalogue. */
+export interface ViewSettings extends ModeSettings {
+  readonly pinned: readonly string[]
+  readonly searchTool: string
+}
+
+/** What a viewpoint looks at. */
+export interface Scene {
+  readonly catalogue: Catalogue
+  readonly modes: ModeHistory
+}
+
+const NO_SEARCH: ModeDecision = { isLazy: false, isAuto: false, reason: 'no search tool is permitted' }
+
+/**
+ * How one or more sessions see the catalogue: settings and a policy. Keeps the view of the newest snapshot, so looking
+ * again at an unchanged catalogue costs nothing.
+ */
+export class Viewpoint {
+  readonly policy: CompiledPolicy
+  readonly #settings: ViewSettings
+  readonly #scene: Scene
+  /** False when no search tool may be shown: nothing is deferred then, since nothing could bring it back. */
+  readonly #canSearch: boolean
+  readonly #isPinned: (name: string) => boolean
+  #view: View | undefined
+
+  /** `gate` decides whether the search tool may be shown; the policy itself when absent. */
+  constructor(settings: ViewSettings, policy: CompiledPolicy, scene: Scene, gate: CompiledPolicy = policy) {
+    this.policy = policy
+    this.#settings = settings
+    this.#scene = scene
+    this.#canSearch = gate.denialOfMetaTool(settings.searchTool) === undefined
+    this.#isPinned = matcher(settings.pinned) ?? (() => false)
+  }
+
+  current(): View {
+    const snapshot = this.#scene.catalogue.snapshot()
+    if (this.#view?.snapshot !== snapshot) this.#view = this.#look(snapshot)
+    return this.#view
+  }
+
+  /** Says why a permitted tool is shown or deferred. */
+  explain({ name, deferral, source }: Entry): string {
+    const { mode, deferred } = this.current()
+    const { defer, toolThreshold } = this.#settings
+    if (!this.#canSearch) return `nothing is deferred: ${NO_SEARCH.reason}`
+    if (this.#isPinned(name)) return 'pinned by name'
+    if (deferral === 'pinned') return 'pinned: it was registered as never deferred'
+    if (this.#settings.mode === 'full') return `nothing is deferred: ${mode.reason}`
+    if (deferral === 'deferred') return 'registered as deferred'
+    if (!mode.isLazy) return `only tools that ask for it are deferred: ${mode.reason}`
+    if (!deferred.has(name)) return `defer is ${defer}, which leaves ${source.kind} tools shown`
+    const isByNumber = defer === 'auto' && source.kind === 'builtin'
+    const why = isByNumber ? `${toolThreshold} or more tools would stay shown` : `defer is ${defer}`
+    return `${mode.reason}; ${why}`
+  }
+
+  #look(snapshot: Snapshot): View {
+    const mode = this.#canSearch ? this.#scene.modes.decision(this.#settings) : NO_SEARCH
+    const permitted = snapshot.sorted.filter((entry) => denialOf(entry, snapshot, this.policy) === undefined)
+    return new View(snapshot, mode, this.policy, this.#divide(permitted, mode.isLazy))
+  }
+
+  #divide(permitted: readonly Entry[], isLazy: boolean): { shown: Entry[]; deferred: Entry[] } {
+    if (!this.#canSearch) return { shown: [...permitted], deferred: [] }
+    const deferrable = permitted.filter(({ name }) => !this.#isPinned(name))
+    const { recentlyGone } = this.#scene.modes
+    const isAll = defersAll(deferrable, this.#settings, { isLazy, recentlyGone })
+    const deferral = { ...this.#settings, isLazy, defer: isAll ? 'all' : this.#settings.defer } as const
+    const shown: Entry[] = []
+    const deferred: Entry[] = []
+    for (const entry of permitted) {
+      const isHidden = isDeferred(entry, deferral) && !this.#isPinned(entry.name)
+      if (isHidden) deferred.push(entry)
+      else shown.push(entry)
+    }
+    return { shown, deferred }
+  }
+}
+
+/** How many are kept; a service opens its sessions in a handful of ways. */
+const MAX_VIEWPOINTS = 100
+
+/** Shares viewpoints: sessions that see the catalogue alike divide it once, however many they are. */
+export class SharedViewpoints {
+  readonly #scene: Scene
+  readonly #shared = new Map<string, Viewpoint>()
+
+  constructor(scene: Scene) {
+    this.#scene = scene
+  }
+
+  of(settings: ViewSettings, gates: Gates): Viewpoint {
+    const { mode, defer, toolThreshold, thresholdPercent, contextWindow, pinned, searchTool } = settings
+    const key = JSON.stringify([
+      mode,
+      defer,
+      toolThreshold,
+      thresholdPercent,
+      contextWindow,
+      pinned,
+      searchTool,
+      gates,
+    ])
+    const shared = this.#shared.get(key) ?? new Viewpoint(settings, compilePolicy(gates), this.#scene)
+    // Put back at the end: the first is the one that was requested longest ago.
+    this.#shared.delete(key)
+    this.#shared.set(key, shared)
+    const [oldest] = this.#shared.keys()
+    if (this.#shared.size > MAX_VIEWPOINTS && oldest !== undefined) this.#shared.delete(oldest)
+    return shared
   }
 }

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { WorkBudget } from '../bounded-pattern.ts'
 import type { JsonSchema } from '../tool.ts'
-import { checkArguments, checkOutput } from './check-arguments.ts'
-import { CompiledSchema, checkBudget } from './compiled-schema.ts'
+import { CompiledSchema, checkArguments, checkBudget, checkOutput } from './check-arguments.ts'
 
 /** Wraps a value in itself the given number of times. */
 const nest = (times: number, wrap: (inner: unknown) => unknown, core: unknown) => {

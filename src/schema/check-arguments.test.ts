@@ -1,8 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonSchema } from '../tool.ts'
-import { checkArguments, SchemaCache } from './check-arguments.ts'
-import { CompiledSchema } from './compiled-schema.ts'
+import {
+  CompiledSchema,
+  checkArguments,
+  checkBudget,
+  checkOutput,
+  readArguments,
+  SchemaCache,
+} from './check-arguments.ts'
 
 const check = (schema: JsonSchema, args: unknown) => checkArguments(new CompiledSchema(schema), args)
 const accepted = (schema: JsonSchema, args: unknown) => {
@@ -330,5 +336,99 @@ describe('both drafts', () => {
   test('boolean schemas', () => {
     expect(check(true, { a: 1 }).ok).toBe(true)
     expect(check(false, {}).ok).toBe(false)
+  })
+})
+
+describe('arguments as they are read', () => {
+  test('are themselves, or what their text says', () => {
+    const given = [undefined, null, '', ' \n', '{"a":1}', '[1]', 'x', 5, false]
+    expect(given.map(readArguments)).toEqual([{}, {}, {}, {}, { a: 1 }, [1], 'x', 5, false])
+  })
+
+  test('are masked in errors', () => {
+    const mask = (text: string) => text.replaceAll('hunter2', '***')
+    const schema = new CompiledSchema(object({ n: { type: 'number' } }))
+    expect(checkArguments(schema, { n: 'hunter2' }, mask)).toEqual({
+      ok: false,
+      error: 'n: expected number, got string ("***")',
+    })
+  })
+})
+
+describe('what is too expensive to check', () => {
+  const items = { items: { $ref: '#/$defs/tree' } }
+  const schema = new CompiledSchema({
+    $ref: '#/$defs/tree',
+    $defs: { tree: { type: ['array', 'object'], anyOf: [items, items] } },
+  })
+  let deep: unknown = 5
+  for (let level = 0; level < 150; level++) deep = [deep]
+
+  test('is rejected as arguments, with the next step', () => {
+    expect(checkArguments(schema, deep)).toMatchObject({
+      ok: false,
+      error: expect.stringMatching(
+        /^arguments: cannot be checked against the schema \(.+\); make them shorter or simpler$/,
+      ),
+    })
+  })
+
+  test('is left unchecked as output, with the reason', () => {
+    expect(checkOutput(schema, deep)).toEqual({ kind: 'unchecked', reason: expect.stringMatching(/./) })
+  })
+
+  test('is not accepted by a part of the schema', () => {
+    expect(schema.accepts(schema.root, deep, checkBudget())).toBe(false)
+    expect(schema.accepts(schema.root, [], checkBudget())).toBe(true)
+  })
+})
+
+describe('output', () => {
+  test('is valid, invalid with the reason, or unchecked where the schema is unusable', () => {
+    const schema = new CompiledSchema(object({ n: { type: 'number' } }))
+    expect(checkOutput(schema, { n: 1 })).toEqual({ kind: 'valid' })
+    expect(checkOutput(schema, { n: 'x' })).toEqual({
+      kind: 'invalid',
+      error: 'n: expected number, got string ("x")',
+    })
+    const unusable = new CompiledSchema({ allOf: [{ $ref: '#' }] })
+    expect(checkOutput(unusable, { n: 1 })).toEqual({ kind: 'unchecked', reason: unusable.unusable })
+  })
+})
+
+describe('parts of a compiled schema', () => {
+  const text = { type: 'string' }
+  const chain = (length: number): JsonSchema => ({
+    properties: { x: { $ref: '#/$defs/d0' } },
+    $defs: Object.fromEntries(
+      Array.from({ length }, (_, at) => [`d${at}`, at + 1 < length ? { $ref: `#/$defs/d${at + 1}` } : text]),
+    ),
+  })
+
+  test('are found behind up to twenty references', () => {
+    const behind = (length: number) => {
+      const schema = new CompiledSchema(chain(length))
+      const { properties } = schema.root as { properties: { x: unknown } }
+      return schema.resolve(properties.x)
+    }
+    expect(behind(1)).toEqual(text)
+    expect(behind(20)).toEqual(text)
+    expect(behind(21)).not.toEqual(text)
+  })
+
+  test('accept anything where they are not a schema', () => {
+    const schema = new CompiledSchema(true)
+    expect(schema.resolve('x')).toBe('x')
+    for (const part of ['x', 5, null, undefined, [], true])
+      expect(schema.accepts(part, {}, checkBudget())).toBe(true)
+    expect(schema.accepts(false, {}, checkBudget())).toBe(false)
+    expect(schema.accepts(text, 5, checkBudget())).toBe(false)
+  })
+
+  test('are missing from one that is unusable, which says why', () => {
+    const schema = new CompiledSchema({ allOf: [{ $ref: '#' }] })
+    expect(schema.unusable).toContain('levels deep')
+    expect(new CompiledSchema({}).unusable).toBeUndefined()
+    expect(new CompiledSchema({}).faults).toEqual([])
   })
 })

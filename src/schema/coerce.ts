@@ -1,7 +1,7 @@
 import type { WorkBudget } from '../bounded-pattern.ts'
 import { isRecord } from '../json.ts'
 import { isOfType } from './assertions.ts'
-import type { CompiledSchema } from './compiled-schema.ts'
+import type { CompiledSchema } from './check-arguments.ts'
 
 /** Deeper than any real arguments; recursion in the schema stops here. */
 const MAX_DEPTH = 64

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonSchema } from '../tool.ts'
-import { CompiledSchema } from './compiled-schema.ts'
+import { CompiledSchema } from './check-arguments.ts'
 
 const compile = (schema: JsonSchema) => new CompiledSchema(schema)
 const verdict = (schema: JsonSchema, instance: unknown) => compile(schema).validate(instance).kind
@@ -300,7 +300,7 @@ describe('patterns', () => {
     expect(verdict(schema, { a: 'xc' })).toBe('invalid')
   })
 
-  test('hold for every item, also for equal ones', () => {
+  test('apply to every item, also to equal ones', () => {
     const schema: JsonSchema = { items: { pattern: '^x' } }
     expect(verdict(schema, ['xa', 'xa', 'xb'])).toBe('valid')
     expect(verdict(schema, ['xa', 'y', 'xa'])).toBe('invalid')
@@ -331,7 +331,7 @@ describe('patterns', () => {
     )
   })
 
-  test('for property names decide which schema holds, with additionalProperties for the rest', () => {
+  test('for property names decide which schema applies, with additionalProperties for the rest', () => {
     const schema: JsonSchema = {
       patternProperties: { '^x-': { type: 'number' }, y$: { minimum: 5 } },
       additionalProperties: false,

@@ -2,7 +2,8 @@ import { isRecord } from '../json.ts'
 import { nearestName } from '../nearest-name.ts'
 import type { Mask } from '../secrets/mask.ts'
 import { clipText } from '../text.ts'
-import type { Fault } from './evaluation.ts'
+import type { Place, Visit } from './evaluation.ts'
+import type { SchemaNode } from './prepare-schema.ts'
 import { showJson } from './show-json.ts'
 
 const MAX_FAULTS = 5
@@ -205,4 +206,40 @@ function show(value: unknown, mask: Mask): string {
 
 function clip(text: string, maxChars = 60): string {
   return clipText(text, maxChars)
+}
+
+/** One keyword's complaint about one value. */
+export interface Fault {
+  readonly keyword: string
+  /** The schema that contains the keyword. */
+  readonly node: SchemaNode
+  readonly path: readonly string[]
+  readonly given: unknown
+  /** For `anyOf` and `oneOf` without a matching alternative: the faults of each. */
+  readonly branches?: readonly (readonly Fault[])[]
+}
+
+/** Faults in order; beyond a limit, only their number. */
+export class FaultList {
+  readonly kept: Fault[] = []
+  count = 0
+
+  add(keyword: string, visit: Visit, branches?: readonly (readonly Fault[])[]): false {
+    this.count++
+    visit.evaluation.spend(FAULT_COST)
+    if (this.kept.length >= MAX_KEPT) return false
+    const { node, place, instance: given } = visit
+    this.kept.push({ keyword, node, path: pathOf(place), given, ...(branches && { branches }) })
+    return false
+  }
+}
+
+const MAX_KEPT = 50
+/** In the units of an evaluation's work budget. */
+const FAULT_COST = 1_000
+
+function pathOf(place: Place | undefined): string[] {
+  const path: string[] = []
+  for (let at = place; at !== undefined; at = at.parent) path.push(String(at.key))
+  return path.reverse()
 }

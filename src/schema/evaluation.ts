@@ -1,18 +1,8 @@
 import type { WorkBudget } from '../bounded-pattern.ts'
 import { isRecord } from '../json.ts'
 import { ASSERTIONS } from './assertions.ts'
+import { FaultList } from './describe-faults.ts'
 import type { PreparedSchema, SchemaNode, SchemaPart } from './prepare-schema.ts'
-
-/** One keyword's complaint about one value. */
-export interface Fault {
-  readonly keyword: string
-  /** The schema that contains the keyword. */
-  readonly node: SchemaNode
-  readonly path: readonly string[]
-  readonly given: unknown
-  /** For `anyOf` and `oneOf` without a matching alternative: the faults of each. */
-  readonly branches?: readonly (readonly Fault[])[]
-}
 
 /** A value's position in the instance, linked back to the root. */
 export interface Place {
@@ -37,7 +27,6 @@ export type Check = (visit: Visit) => boolean
 
 /** Work is counted in units of about 5 ns. */
 const VISIT_COST = 40
-const FAULT_COST = 1_000
 /** Cost of recording an evaluated name or index and passing it on. */
 const SEEN_COST = 60
 /** Deeper than any real data, and shallow enough for the stack. */
@@ -126,29 +115,6 @@ export class Evaluation {
     this.spend(from.size * SEEN_COST)
     for (const key of from) into.add(key)
   }
-}
-
-/** Faults in order; beyond a limit, only their number. */
-export class FaultList {
-  readonly kept: Fault[] = []
-  count = 0
-
-  add(keyword: string, visit: Visit, branches?: readonly (readonly Fault[])[]): false {
-    this.count++
-    visit.evaluation.spend(FAULT_COST)
-    if (this.kept.length >= MAX_KEPT) return false
-    const { node, place, instance: given } = visit
-    this.kept.push({ keyword, node, path: pathOf(place), given, ...(branches && { branches }) })
-    return false
-  }
-}
-
-const MAX_KEPT = 50
-
-function pathOf(place: Place | undefined): string[] {
-  const path: string[] = []
-  for (let at = place; at !== undefined; at = at.parent) path.push(String(at.key))
-  return path.reverse()
 }
 
 function fail(keyword: string, visit: Visit): boolean {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonSchema } from '../tool.ts'
-import { CompiledSchema } from './compiled-schema.ts'
+import { CompiledSchema } from './check-arguments.ts'
 
 const kinds = (schema: JsonSchema, instances: readonly unknown[]) => {
   const compiled = new CompiledSchema(schema)

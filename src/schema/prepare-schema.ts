@@ -1,11 +1,10 @@
 import type { WorkBudget } from '../bounded-pattern.ts'
-import { setOwn } from '../copy-json.ts'
 import { describeError } from '../errors.ts'
-import { isRecord } from '../json.ts'
+import { isRecord, setOwn } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
 import type { Check } from './evaluation.ts'
 import { linearPattern } from './linear-pattern.ts'
-import { MAX_ADDRESS_CHARS, resolveRefs } from './resolve-refs.ts'
+import { MAX_ADDRESS_CHARS, type ResolvedRefs, resolveRefs } from './resolve-refs.ts'
 
 /** A schema copied into a form that is safe and cheap to evaluate. */
 export interface PreparedSchema {
@@ -53,6 +52,8 @@ const MAX_FAULTS = 5
 const MAX_PATTERN_WEIGHT = 2_000
 const MAX_SCHEMA_PATTERN_WEIGHT = 20_000
 
+const NO_REFS: ResolvedRefs = { targets: new Map(), dangling: [] }
+
 /**
  * Copies a schema without the parts that cannot be evaluated: malformed keywords, an empty `enum`, patterns that are
  * invalid or too expensive, unresolved references. Throws if the schema is cyclic, too deep or too large.
@@ -64,10 +65,11 @@ export function prepareSchema(schema: JsonSchema): PreparedSchema {
   const keyTests = new Map<SchemaNode, KeyTest[]>()
   const choices = new Map<SchemaNode, Choices>()
   let hasUnevaluated = false
+  let hasRefs = false
   let nodes = 0
   let patternWeight = 0
   const root = copy(schema, '#', 0) ?? true
-  const { targets, dangling } = resolveRefs(root)
+  const { targets, dangling } = hasRefs ? resolveRefs(root) : NO_REFS
   faults.push(...dangling)
   return { root, draft, targets, tests, keyTests, choices, hasUnevaluated, checks: new WeakMap(), faults }
 
@@ -126,6 +128,7 @@ export function prepareSchema(schema: JsonSchema): PreparedSchema {
 
   /** Precomputes what would be too expensive to compute for each instance. */
   function readKeywords(node: SchemaNode, at: string): void {
+    if (isRef(node)) hasRefs = true
     if ('unevaluatedProperties' in node || 'unevaluatedItems' in node) hasUnevaluated = true
     if (Array.isArray(node.enum)) choices.set(node, sortChoices(node.enum))
     if (typeof node.pattern === 'string') {
@@ -159,6 +162,11 @@ export function prepareSchema(schema: JsonSchema): PreparedSchema {
     if (faults.length < MAX_FAULTS) faults.push(`${at.slice(0, 120)} ${reason}`)
     return undefined
   }
+}
+
+/** Whether a schema refers to another one. */
+export function isRef(node: SchemaNode): boolean {
+  return '$ref' in node || '$dynamicRef' in node || '$recursiveRef' in node
 }
 
 // Linear time is linear in the pattern too, and a counted repetition expands to its full length.

@@ -1,7 +1,7 @@
 import { isRecord } from '../json.ts'
-import type { SchemaNode, SchemaPart } from './prepare-schema.ts'
+import { isRef, type SchemaNode, type SchemaPart } from './prepare-schema.ts'
 
-interface ResolvedRefs {
+export interface ResolvedRefs {
   readonly targets: ReadonlyMap<SchemaNode, SchemaPart>
   /** Descriptions of a few references that have no target or form a cycle. */
   readonly dangling: readonly string[]
@@ -84,10 +84,6 @@ function leadsSomewhere(node: SchemaNode, targets: ReadonlyMap<SchemaNode, Schem
     current = targets.get(current)
   }
   return false
-}
-
-function isRef(node: SchemaNode): boolean {
-  return '$ref' in node || '$dynamicRef' in node || '$recursiveRef' in node
 }
 
 function resolve(ref: string, base: string): string {

@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { fuzz } from '../../test/fuzz.ts'
 import type { JsonSchema } from '../tool.ts'
-import { checkArguments, checkOutput } from './check-arguments.ts'
-import { CompiledSchema } from './compiled-schema.ts'
+import { CompiledSchema, checkArguments, checkOutput } from './check-arguments.ts'
 
 const names = fc.constantFrom('a', 'b', 'c')
 const scalars = fc.oneof(fc.constantFrom<unknown>(0, 1, 2, 7, -1, 0.5, '', 'a', 'ab', true, false, null))

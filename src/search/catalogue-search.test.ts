@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Listing, sourceKey } from '../tool.ts'
+import { sourceKey } from '../names.ts'
+import type { Listing } from '../tool.ts'
 import { type CatalogueFindings, CatalogueSearch, type CatalogueSearchOptions } from './catalogue-search.ts'
 import { lexical } from './lexical.ts'
 import { regex } from './regex.ts'

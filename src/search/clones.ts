@@ -1,4 +1,5 @@
-import { type Listing, sourceKey, type ToolSource } from '../tool.ts'
+import { sourceKey } from '../names.ts'
+import type { Listing, ToolSource } from '../tool.ts'
 import { HASH_SEED, hashed, wordsOf } from './lexical/text-words.ts'
 import type { Query } from './query/query.ts'
 import type { SourceLedger } from './ranked-search.ts'

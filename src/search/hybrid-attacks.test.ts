@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { staticEmbedder } from '../embedders/static-embedder.ts'
-import { type Listing, sourceKey } from '../tool.ts'
+import { sourceKey } from '../names.ts'
+import type { Listing } from '../tool.ts'
 import { CatalogueSearch } from './catalogue-search.ts'
 import { hybrid } from './hybrid.ts'
 import type { Searcher } from './searcher.ts'

@@ -1,4 +1,5 @@
-import { type Listing, sourceKey, type ToolSource } from '../tool.ts'
+import { sourceKey } from '../names.ts'
+import type { Listing, ToolSource } from '../tool.ts'
 import type { CloneFolding } from './clones.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import type { Accepts, Query } from './query/query.ts'

@@ -6,8 +6,8 @@ import { closeNames } from '../registry/close-names.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
 import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
+import type { Viewpoint } from '../registry/view.ts'
 import { denialOf, type View } from '../registry/view.ts'
-import type { Viewpoint } from '../registry/viewpoint.ts'
 import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import { CatalogueSearch } from './catalogue-search.ts'
@@ -217,10 +217,10 @@ export class PolicyAudience implements Audience {
 
 /** Searches from a session's point of view: every tool it may use, only deferred ones, or only shown ones. */
 export class SessionAudience implements Audience {
-  readonly #viewpoint: Viewpoint
+  readonly #viewpoint: Pick<Viewpoint, 'policy' | 'current'>
   readonly #among: 'all' | 'deferred' | 'shown'
 
-  constructor(viewpoint: Viewpoint, among: 'all' | 'deferred' | 'shown') {
+  constructor(viewpoint: Pick<Viewpoint, 'policy' | 'current'>, among: 'all' | 'deferred' | 'shown') {
     this.#viewpoint = viewpoint
     this.#among = among
   }

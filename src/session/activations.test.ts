@@ -5,8 +5,10 @@ import {
   activate,
   type Candidate,
   deactivate,
+  merge,
   preload,
   use,
+  useOrActivate,
   withinCaps,
 } from './activations.ts'
 
@@ -83,7 +85,7 @@ describe('activations', () => {
     expect(stateAfter(capped(0), many)).toHaveLength(100)
   })
 
-  it('hold to a cap in tokens, but always let the best one in', () => {
+  it('stay within a cap in tokens, but always let the best one in', () => {
     const first = activate([], { candidates: candidates('a', 'b', 'c') }, capped(0, 25))
     expect(first.activated).toEqual(['a', 'b'])
     const huge = activate(
@@ -155,5 +157,51 @@ describe('activations', () => {
         },
       ),
     )
+  })
+})
+
+describe('activations of tools that no longer exist', () => {
+  const absent = new Set(['gone_1', 'gone_2'])
+  const state = stateAfter(capped(4), candidates('gone_1', 'gone_2', 'a'))
+
+  it('take no place under the cap', () => {
+    const change = activate(state, { candidates: candidates('b'), absent }, capped(2))
+    expect(change.evicted).toEqual([])
+    expect(names(change.state)).toEqual(['gone_1', 'gone_2', 'a', 'b'])
+    expect(withinCaps(change.state, capped(2), absent).evicted).toEqual([])
+    expect(names(withinCaps(change.state, capped(2)).evicted)).toEqual(['a', 'gone_2'])
+  })
+
+  it('are remembered as far as the cap goes, and forgotten without being reported', () => {
+    const change = activate(state, { candidates: candidates('b'), absent }, capped(1))
+    expect(names(change.state)).toEqual(['gone_1', 'b'])
+    expect(names(change.evicted)).toEqual(['a'])
+  })
+})
+
+describe('using tools', () => {
+  it('checks out what is not active, and evicts nothing that is used', () => {
+    const state = stateAfter(capped(2), candidates('a', 'b'))
+    const change = useOrActivate(state, { candidates: candidates('b', 'c') }, capped(2))
+    expect(names(change.state)).toEqual(['b', 'c'])
+    expect([change.activated, names(change.evicted)]).toEqual([['c'], ['a']])
+    expect(useOrActivate(state, { candidates: candidates('a') }, capped(2))).toMatchObject({ evicted: [] })
+  })
+})
+
+describe('merging what led from one state to another', () => {
+  const from = stateAfter(capped(0), candidates('a', 'b', 'c'))
+  const to = activate(deactivate(from, ['b']).state, { candidates: candidates('d') }, capped(0)).state
+
+  it('keeps what others did meanwhile, and changes nothing more the second time', () => {
+    const others = activate(deactivate(from, ['c']).state, { candidates: candidates('x') }, capped(0)).state
+    const once = merge(others, { from, to }, capped(0))
+    expect(names(once)).toEqual(['a', 'x', 'd'])
+    expect(merge(once, { from, to }, capped(0))).toEqual(once)
+  })
+
+  it('stays within the caps', () => {
+    const others = activate(from, { candidates: candidates('x') }, capped(0)).state
+    expect(names(merge(others, { from, to }, capped(3)))).toHaveLength(3)
   })
 })

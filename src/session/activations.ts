@@ -26,6 +26,8 @@ export interface Batch {
   readonly candidates: readonly Candidate[]
   /** Never evicted: what the same batch of calls uses, or has checked out already. */
   readonly keep?: ReadonlySet<string>
+  /** Active tools that no longer exist: they take no place under the caps, and are there again when the tool is. */
+  readonly absent?: ReadonlySet<string>
 }
 
 export interface Caps {
@@ -46,8 +48,9 @@ export interface ActivationChange {
  * Checks out a batch. Others make room, least recently used first, but none of `keep`. Of a batch larger than the room
  * there is, the best stay; the best one always gets in unless `keep` fills the cap.
  */
-export function activate(state: Activations, { candidates, keep }: Batch, caps: Caps): ActivationChange {
-  const members = membersOf(state, candidates, keep ?? new Set(), caps)
+export function activate(state: Activations, batch: Batch, caps: Caps): ActivationChange {
+  const { candidates, keep = NONE, absent = NONE } = batch
+  const members = membersOf(state, candidates, keep, caps)
   const names = new Set(members.map(({ name }) => name))
   const uses = lastUseOf(state)
   const byName = new Map(state.map((activation) => [activation.name, activation]))
@@ -57,9 +60,13 @@ export function activate(state: Activations, { candidates, keep }: Batch, caps: 
     byName.set(name, { name, fingerprint, tokens, isKept, lastUse: uses + members.length - rank })
   })
   const grown = [...byName.values()]
-  const evicted = surplusOf(grown, (name) => names.has(name) || keep?.has(name) === true, caps)
-  return { state: without(grown, evicted), activated: [...names], evicted }
+  const present = grown.filter(({ name }) => names.has(name) || !absent.has(name))
+  const evicted = surplusOf(present, (name) => names.has(name) || keep.has(name), caps)
+  const forgotten = forgottenOf(grown, present, caps)
+  return { state: without(grown, [...evicted, ...forgotten]), activated: [...names], evicted }
 }
+
+const NONE: ReadonlySet<string> = new Set()
 
 /** Marks tools as used now; names that are not active are ignored. */
 export function use(state: Activations, names: readonly string[]): Activations {
@@ -69,6 +76,22 @@ export function use(state: Activations, names: readonly string[]): Activations {
     const lastUse = order.get(activation.name)
     return lastUse === undefined ? activation : { ...activation, lastUse }
   })
+}
+
+/**
+ * Marks tools as used now, and checks out those that are not active: one that another replica has just evicted comes
+ * back. `activated` and `evicted` are what the latter led to.
+ */
+export function useOrActivate(state: Activations, batch: Batch, caps: Caps): ActivationChange {
+  const active = new Set(state.map(({ name }) => name))
+  const names = batch.candidates.map(({ name }) => name)
+  const used = use(
+    state,
+    names.filter((name) => active.has(name)),
+  )
+  const candidates = batch.candidates.filter(({ name }) => !active.has(name))
+  if (candidates.length === 0) return { state: used, activated: [], evicted: [] }
+  return activate(used, { ...batch, candidates, keep: new Set([...(batch.keep ?? NONE), ...names]) }, caps)
 }
 
 /** Checks out for good: outside the cap, never evicted. */
@@ -94,9 +117,35 @@ export function deactivate(
 export function withinCaps(
   state: Activations,
   caps: Caps,
+  absent: ReadonlySet<string> = NONE,
 ): { readonly state: Activations; readonly evicted: readonly Activation[] } {
-  const evicted = surplusOf(state, () => false, caps)
+  const present = state.filter(({ name }) => !absent.has(name))
+  const evicted = surplusOf(present, () => false, caps)
   return { state: without(state, evicted), evicted }
+}
+
+/**
+ * Applies what led from one state to another to a third, which others have changed meanwhile: what went is removed,
+ * what came or was used is put in. Applying it twice changes nothing more.
+ */
+export function merge(
+  state: Activations,
+  { from, to }: { readonly from: Activations; readonly to: Activations },
+  caps: Caps,
+): Activations {
+  const before = new Map(from.map((activation) => [activation.name, activation]))
+  const after = new Map(to.map((activation) => [activation.name, activation]))
+  const gone = from.filter(({ name }) => !after.has(name))
+  const merged = new Map(without(state, gone).map((activation) => [activation.name, activation]))
+  for (const activation of to) {
+    const old = before.get(activation.name)
+    if (old === undefined || !isSame(old, activation)) merged.set(activation.name, activation)
+  }
+  return withinCaps([...merged.values()], caps).state
+}
+
+function isSame(a: Activation, b: Activation): boolean {
+  return a.lastUse === b.lastUse && a.isKept === b.isKept && a.fingerprint === b.fingerprint
 }
 
 /** The best candidates that fit beside what must stay. */
@@ -144,6 +193,17 @@ function surplusOf(
     tokens -= activation.tokens
   }
   return surplus
+}
+
+/** How many absent tools are remembered where there is no cap. */
+const MAX_ABSENT = 100
+
+/** Absent tools beyond what is worth remembering, least recently used first. Nobody can miss them. */
+function forgottenOf(state: Activations, present: Activations, { maxActive }: Caps): readonly Activation[] {
+  const isPresent = new Set(present)
+  const absent = state.filter((activation) => !activation.isKept && !isPresent.has(activation))
+  const surplus = absent.length - (maxActive > 0 ? maxActive : MAX_ABSENT)
+  return surplus > 0 ? absent.sort((a, b) => a.lastUse - b.lastUse).slice(0, surplus) : []
 }
 
 function isBeyond(count: number, tokens: number, { maxActive, maxActiveTokens }: Caps): boolean {

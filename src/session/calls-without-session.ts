@@ -45,6 +45,10 @@ export class CallsWithoutSession implements CallScope {
     return denialOf(entry, snapshot, policy)
   }
 
+  isGone(): boolean {
+    return false
+  }
+
   suggest(name: string): readonly string[] {
     const { finder, snapshot, policy } = this.#options
     return finder.suggest(name, (entry) => denialOf(entry, snapshot, policy) === undefined)

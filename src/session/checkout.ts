@@ -1,15 +1,19 @@
 import type { Emit } from '../events.ts'
 import {
   type Activation,
+  type ActivationChange,
   type Activations,
   activate,
+  type Batch,
   type Candidate,
   type Caps,
   deactivate,
   preload,
-  use,
+  useOrActivate,
+  withinCaps,
 } from './activations.ts'
-import type { SavedActivations } from './saved-activations.ts'
+import { type MergeListener, SavedActivations, type Saving } from './saved-activations.ts'
+import type { SessionViewpoint } from './surface.ts'
 
 /** What came of checking tools out. */
 export interface CheckoutReport {
@@ -18,12 +22,13 @@ export interface CheckoutReport {
 }
 
 /**
- * What one session has checked out, as it changes: by searches, by calls, by its host. While calls run, what they use
- * and what a search among them finds is not evicted, and what was evicted stays so: each answer is read after all of
- * them, and must be true then.
+ * What one session has checked out, as it changes: by searches, by calls, by its host, by other replicas. While calls
+ * run, what they use and what a search among them finds is not evicted, and what was evicted stays so: each answer is
+ * read after all of them, and must be true then.
  */
-export class Checkout {
+export class Checkout implements MergeListener {
   readonly #saved: SavedActivations
+  readonly #viewpoint: SessionViewpoint
   readonly #caps: Caps
   readonly #emit: Emit
   readonly #busy = new Set<string>()
@@ -31,10 +36,12 @@ export class Checkout {
   #batches = 0
   #untold: string[] = []
 
-  constructor(saved: SavedActivations, caps: Caps, emit: Emit) {
-    this.#saved = saved
+  constructor(activations: Activations, viewpoint: SessionViewpoint, saving: Saving) {
+    const { id, caps, emit } = saving
+    this.#saved = new SavedActivations(activations, saving, this)
+    this.#viewpoint = viewpoint
     this.#caps = caps
-    this.#emit = emit
+    this.#emit = (event) => emit({ ...event, sessionId: id })
   }
 
   get state(): Activations {
@@ -57,38 +64,31 @@ export class Checkout {
   }
 
   /** Checks tools out, best first. */
-  activate(
-    candidates: readonly Candidate[],
-    type: 'activated' | 'auto-activated' = 'activated',
-  ): CheckoutReport {
-    const before = this.state
-    const batch = {
-      candidates: candidates.filter(({ name }) => !this.#evictedNow.has(name)),
-      keep: new Set(this.#busy),
-    }
-    const { activated, evicted } = activate(before, batch, this.#caps)
-    this.#saved.apply((state) => activate(state, batch, this.#caps).state)
-    if (this.#batches > 0) {
-      for (const name of activated) this.#busy.add(name)
-      for (const { name } of evicted) this.#evictedNow.add(name)
-    }
-    const wasActive = new Set(before.map(({ name }) => name))
-    const fresh = candidates.filter(({ name }) => activated.includes(name) && !wasActive.has(name))
-    if (fresh.length > 0) this.#emit({ type, ...totals(fresh) })
-    if (evicted.length > 0) this.#emit({ type: 'evicted', ...totals(evicted) })
+  activate(candidates: readonly Candidate[]): CheckoutReport {
+    const { activated, evicted } = this.#change('activated', activate, candidates)
     return { activated, evicted: evicted.map(({ name }) => name) }
   }
 
   /** Calls count as use; a tool that is not active is checked out on the way. */
   noteUses(candidates: readonly Candidate[]): void {
-    const names = [...new Set(candidates.map(({ name }) => name))]
-    const active = names.filter((name) => this.has(name))
-    for (const name of names) this.#busy.add(name)
-    if (active.length > 0) this.#saved.apply((state) => use(state, active))
-    const inactive = candidates.filter(({ name }) => !this.has(name))
-    if (inactive.length === 0) return
-    const { evicted } = this.activate(inactive, 'auto-activated')
-    this.noteEvictions(evicted)
+    if (candidates.length === 0) return
+    for (const { name } of candidates) this.#busy.add(name)
+    const { evicted } = this.#change('auto-activated', useOrActivate, candidates)
+    this.noteEvictions(evicted.map(({ name }) => name))
+  }
+
+  /** Evicts what is beyond the caps: they are smaller than they were, or tools came back that had left. */
+  fit(): void {
+    const absent = this.#absent()
+    const { evicted } = withinCaps(this.state, this.#caps, absent)
+    if (evicted.length === 0) return
+    this.#saved.apply((state) => withinCaps(state, this.#caps, absent).state)
+    this.#reportEvicted(evicted)
+  }
+
+  /** Replaces what the store has with the state as it is here. */
+  replaceSaved(): void {
+    this.#saved.replace()
   }
 
   /** Checks tools out for good: outside the cap, never evicted. */
@@ -110,6 +110,10 @@ export class Checkout {
     this.#untold.push(...names)
   }
 
+  noteGoneElsewhere(gone: Activations): void {
+    this.#reportEvicted(gone)
+  }
+
   /** Takes the evictions that no answer has named yet, as far as those tools are still gone. */
   takeEvictions(): readonly string[] {
     const untold = new Set(this.#untold.filter((name) => !this.has(name)))
@@ -124,13 +128,53 @@ export class Checkout {
     return this.#saved.save()
   }
 
+  /** Takes over what other replicas changed. Never rejects. */
+  refresh(): Promise<void> {
+    return this.#saved.refresh()
+  }
+
   /** Writes everything, or throws `store-unavailable`. */
   close(): Promise<void> {
     return this.#saved.close()
   }
+
+  #change(
+    type: 'activated' | 'auto-activated',
+    change: (state: Activations, batch: Batch, caps: Caps) => ActivationChange,
+    candidates: readonly Candidate[],
+  ): ActivationChange {
+    const before = this.state
+    const batch: Batch = {
+      candidates: candidates.filter(({ name }) => !this.#evictedNow.has(name)),
+      keep: new Set(this.#busy),
+      absent: this.#absent(),
+    }
+    const { activated, evicted, state } = change(before, batch, this.#caps)
+    this.#saved.apply((state) => change(state, batch, this.#caps).state)
+    if (this.#batches > 0) {
+      for (const name of activated) this.#busy.add(name)
+      for (const { name } of evicted) this.#evictedNow.add(name)
+    }
+    const wasActive = new Set(before.map(({ name }) => name))
+    const fresh = candidates.filter(({ name }) => activated.includes(name) && !wasActive.has(name))
+    if (fresh.length > 0) this.#emit({ type, ...totals(fresh) })
+    if (evicted.length > 0) this.#emit({ type: 'evicted', ...totals(evicted) })
+    return { activated, evicted, state }
+  }
+
+  #reportEvicted(evicted: Activations): void {
+    this.noteEvictions(evicted.map(({ name }) => name))
+    this.#emit({ type: 'evicted', ...totals(evicted) })
+  }
+
+  /** Active tools that are not there to be shown: they take no place under the caps. */
+  #absent(): ReadonlySet<string> {
+    const { deferred } = this.#viewpoint.current()
+    return new Set(this.state.map(({ name }) => name).filter((name) => !deferred.has(name)))
+  }
 }
 
 /** Names and tokens of tools, as events carry them. */
-export function totals(tools: readonly Pick<Activation, 'name' | 'tokens'>[]) {
+function totals(tools: readonly Pick<Activation, 'name' | 'tokens'>[]) {
   return { names: tools.map(({ name }) => name), tokens: tools.reduce((sum, { tokens }) => sum + tokens, 0) }
 }

@@ -1,6 +1,6 @@
+import { sourceKey } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
-import type { TokenCounter } from '../tokens.ts'
-import { sourceKey } from '../tool.ts'
+import type { TokenCounter } from '../text.ts'
 import type { Activation } from './activations.ts'
 import { hiddenCount, type SurfaceParts } from './surface.ts'
 

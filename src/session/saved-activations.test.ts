@@ -60,8 +60,13 @@ class MoodyStore implements Store {
 function setUp(store = new MoodyStore(), state: Activations = []) {
   const events: EventBody[] = []
   const timers = new Set<{ readonly delayMs: number; readonly fire: () => void }>()
+  const retries: { readonly delayMs: number; readonly fire: () => void }[] = []
+  const gone: string[] = []
+  const listener = { noteGoneElsewhere: (others: Activations) => void gone.push(...namesOf(others)) }
   const saving = {
     id: 's',
+    writer: crypto.randomUUID(),
+    caps: CAPS,
     allowlists: [],
     store,
     emit: (event: EventBody) => void events.push(event),
@@ -70,12 +75,20 @@ function setUp(store = new MoodyStore(), state: Activations = []) {
       timers.add(timer)
       return () => void timers.delete(timer)
     },
+    background(delayMs: number, fire: () => void) {
+      const timer = { delayMs, fire }
+      retries.push(timer)
+      return () => void retries.splice(retries.indexOf(timer), 1)
+    },
   }
-  const saved = new SavedActivations(state, saving)
+  const saved = new SavedActivations(state, saving, listener)
   return {
+    retries,
     store,
     saved,
     saving,
+    listener,
+    gone,
     events,
     waits: () => [...timers].map(({ delayMs }) => delayMs),
     /** Everyone's patience is used up. */
@@ -123,9 +136,77 @@ describe('activations in a store', () => {
     expect(store.updates).toBe(0)
   })
 
+  it('are written when a store that failed works again, though nothing changes any more', async () => {
+    const { store, change, retries, events } = setUp()
+    const retry = async () => {
+      retries.shift()?.fire()
+      await settle()
+    }
+    store.mood = 'fails'
+    await change('a')
+    await change('b')
+    expect(retries.map(({ delayMs }) => delayMs)).toEqual([1_000])
+    const told = events.length
+    await retry()
+    expect(retries.map(({ delayMs }) => delayMs)).toEqual([2_000])
+    await retry()
+    await retry()
+    expect(retries.map(({ delayMs }) => delayMs)).toEqual([5_000])
+    expect(events.length).toBe(told)
+    store.mood = 'works'
+    await retry()
+    expect(await store.saved()).toEqual(['a', 'b'])
+    expect(retries).toEqual([])
+  })
+
+  it('are tried again at a store that hangs, without adding writes for ever', async () => {
+    const { store, saved, change, retries, expire } = setUp()
+    store.mood = 'hangs'
+    const waiting = change('a')
+    await settle()
+    expire()
+    await waiting
+    for (let round = 0; round < 5; round++) {
+      retries.shift()?.fire()
+      await settle()
+      expire()
+      await settle()
+    }
+    expect(store.updates).toBe(2)
+    store.mood = 'works'
+    store.letGo()
+    await settle()
+    expect(await store.saved()).toEqual(['a'])
+    await saved.close()
+    expect(retries).toEqual([])
+  })
+
+  it('name what a change made room for in the store, though it was not known here', async () => {
+    const caps = { maxActive: 2, maxActiveTokens: 0 }
+    const takeOne =
+      (name: string): ChangeActivations =>
+      (state) =>
+        activate(state, { candidates: [{ name, fingerprint: name, tokens: 1 }] }, caps).state
+    const store = new MoodyStore()
+    const [here, there] = [setUp(store), setUp(store)]
+    const evicted = [here.gone, there.gone]
+    const change = ({ saved }: typeof here, name: string) => {
+      saved.apply(takeOne(name))
+      return saved.save()
+    }
+    await change(here, 'a')
+    await change(here, 'b')
+    await change(there, 'c')
+    expect(await store.saved()).toEqual(['b', 'c'])
+    expect(evicted).toEqual([[], ['a']])
+    // What it evicted knowingly is not named again.
+    await change(there, 'd')
+    expect(evicted).toEqual([[], ['a']])
+  })
+
   it('need no store', async () => {
-    const { saving } = setUp()
-    const saved = new SavedActivations([], { ...saving, store: undefined })
+    const { saving, listener } = setUp()
+    const saved = new SavedActivations([], { ...saving, store: undefined }, listener)
     saved.apply(take('a'))
     await saved.save()
     await saved.close()
@@ -217,6 +298,65 @@ describe('a store that hangs', () => {
     expect(await store.saved()).toEqual(['a', 'b', 'c'])
   })
 
+  it('undoes nothing newer when it answers late', async () => {
+    const { saved, store, change, expire } = setUp()
+    await change('z')
+    store.mood = 'hangs'
+    const first = change('a')
+    expire()
+    await first
+    store.mood = 'works'
+    saved.apply((state) => deactivate(state, ['a']).state)
+    await saved.save()
+    expect(await store.saved()).toEqual(['z'])
+    store.letGo()
+    await settle()
+    expect(await store.saved()).toEqual(['z'])
+    expect(namesOf(saved.state)).toEqual(['z'])
+  })
+
+  it('keeps a bounded list of changes, and applies them to what others wrote meanwhile', async () => {
+    const { saved, store, change } = setUp()
+    await change('a')
+    store.mood = 'fails'
+    for (let n = 0; n < 1_000; n++) {
+      saved.apply(take(`t${n}`))
+      if (n < 999) saved.apply((state) => deactivate(state, [`t${n}`]).state)
+    }
+    await saved.save()
+    store.mood = 'works'
+    let changes = 0
+    const other = setUp(store, saved.state)
+    await other.change('x')
+    const { update } = store
+    store.update = (key, change) =>
+      update.call(store, key, (current) => {
+        changes++
+        return change(current)
+      })
+    await saved.save()
+    expect(changes).toBe(1)
+    expect([...(await store.saved())].sort()).toEqual(['a', 't999', 'x'])
+    expect(namesOf(saved.state).sort()).toEqual(['a', 't999', 'x'])
+  })
+
+  it('is waited for by close() no longer than by anyone else, and a moment once it did not answer', async () => {
+    const { saved, store, change, expire, waits } = setUp()
+    store.mood = 'hangs'
+    saved.apply(take('a'))
+    const closing = expect(saved.close()).rejects.toMatchObject({ code: 'store-unavailable' })
+    await settle()
+    expect(Math.max(...waits())).toBe(2_000)
+    expire()
+    await closing
+    await change('b')
+    const again = expect(saved.close()).rejects.toMatchObject({ code: 'store-unavailable' })
+    await settle()
+    expect(waits()).toContain(200)
+    expire()
+    await again
+  })
+
   it('keeps close() waiting for one more attempt, then lets it throw with the cause', async () => {
     const { saved, store, change, expire } = setUp()
     store.mood = 'hangs'
@@ -276,15 +416,19 @@ describe('a store that fails', () => {
     expect(await store.saved()).toEqual(['a'])
   })
 
-  it('may throw at once, and hold what is no state', async () => {
-    const { saving, events } = setUp()
+  it('may throw at once, or contain an invalid state', async () => {
+    const { saving, listener, events } = setUp()
     const update = () => {
       throw new Error('closed')
     }
-    const throwing = new SavedActivations([], {
-      ...saving,
-      store: Object.assign(new MoodyStore(), { update }),
-    })
+    const throwing = new SavedActivations(
+      [],
+      {
+        ...saving,
+        store: Object.assign(new MoodyStore(), { update }),
+      },
+      listener,
+    )
     throwing.apply(take('a'))
     await throwing.save()
     expect(events).toMatchObject([{ type: 'save-failed', error: 'closed' }])
@@ -320,6 +464,27 @@ describe('two replicas of one session', () => {
     await one.change('c')
     expect(await store.saved()).toEqual(['b', 'c'])
     expect(namesOf(one.saved.state)).toEqual(['b', 'c'])
+  })
+
+  it('learn which tools the other evicted', async () => {
+    const store = new MoodyStore()
+    const one = setUp(store)
+    await one.change('a')
+    const two = setUp(store, one.saved.state)
+    two.saved.apply((state) => deactivate(state, ['a']).state)
+    await two.saved.save()
+    expect(two.gone).toEqual([])
+    await one.change('c')
+    expect(one.gone).toEqual(['a'])
+    await one.change('d')
+    expect(one.gone).toEqual(['a'])
+  })
+
+  it('remember no more writers than replicas could write at a time', async () => {
+    const store = new MoodyStore()
+    for (let n = 0; n < 40; n++) await setUp(store).change(`t${n}`)
+    const { writers } = (await store.get('session:s')) as { writers: object }
+    expect(Object.keys(writers)).toHaveLength(16)
   })
 
   it('keep what they activate while the store answers, whichever write it answers first', async () => {

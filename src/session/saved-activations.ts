@@ -2,8 +2,17 @@ import { describeError, ToolcribError } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import type { Store, StoredValue } from '../store/store.ts'
 import { type Schedule, waitAtMost } from '../time.ts'
-import type { Activations } from './activations.ts'
-import { readState, type SessionState, writeState } from './state.ts'
+import { type Activations, type Caps, merge } from './activations.ts'
+import {
+  readSaved,
+  readState,
+  readWriters,
+  type SessionState,
+  sessionKey,
+  withWriter,
+  writeSaved,
+  writeState,
+} from './state.ts'
 
 /** A change of activations: pure, since a store may run it again on a newer state. */
 export type ChangeActivations = (state: Activations) => Activations
@@ -11,24 +20,59 @@ export type ChangeActivations = (state: Activations) => Activations
 /** Where a session is saved, and how long anyone waits for it. */
 export interface Saving {
   readonly id: string
+  /** Names this copy of the session among those that write to the same key: another one each time it is opened. */
+  readonly writer: string
   readonly allowlists: readonly (readonly string[])[]
   readonly store: Store | undefined
+  readonly caps: Caps
   readonly schedule: Schedule
+  /** Timers that keep no process alive, for attempts that nobody waits for. */
+  readonly background: Schedule
   readonly emit: Emit
+}
+
+/** Informed about what others did to the session. Implemented by `Checkout`. */
+export interface MergeListener {
+  /** Called when tools that were active here are not any more, because another replica evicted them or gave them back. */
+  noteGoneElsewhere(gone: Activations): void
 }
 
 /** A store that has not answered by then is waited for no longer; what changed is written with the next change. */
 const PATIENCE_MS = 2_000
+/** Pauses before further attempts, when one has failed and no change causes the next; the last one repeats. */
+const RETRY_MS = [1_000, 2_000, 5_000]
+/** Writes that a hanging store has not answered; no retry adds another. */
+const MAX_UNANSWERED = 2
+/** How long a session that is closed waits for a store that did not answer last time. */
+const LAST_PATIENCE_MS = 200
+/** Unsaved changes beyond this are merged into one. */
+const MAX_UNSAVED = 50
+
+interface UnsavedChange {
+  /** Grows with each change of this writer. */
+  readonly number: number
+  /** True when it replaces whatever is stored. */
+  readonly isReplacement: boolean
+  readonly change: ChangeActivations
+  /** What it removed here. */
+  readonly gone: Activations
+}
 
 /**
  * The activations of one session, and their copy in a store. A change takes effect here at once; the store applies the
  * same change to the state it has, so that replicas keep each other's. A store that hangs or fails delays and breaks
- * nothing: the changes wait for the next attempt.
+ * nothing: the changes wait for the next attempt, which the next change makes, or a timer. Changes are numbered, and the
+ * stored state names the newest one of each writer: an attempt that was given up and arrives after a newer one changes
+ * nothing.
  */
 export class SavedActivations {
   readonly #saving: Saving
+  readonly #listener: MergeListener
   #state: Activations
-  #unsaved: ChangeActivations[] = []
+  /** What the store had when it last answered. */
+  #stored: Activations
+  #unsaved: readonly UnsavedChange[] = []
+  #changes = 0
   /** The attempt under way: it ends when the store has answered, or when everyone's patience is used up. */
   #attempt: Promise<void> | undefined
   /** True after an attempt without an answer, until the store answers: nobody waits for it meanwhile. */
@@ -38,10 +82,16 @@ export class SavedActivations {
   #newestAnswered = 0
   /** What the last attempt failed with. */
   #failure: { readonly error: unknown } | undefined
+  #unanswered = 0
+  #retries = 0
+  #stopRetry: (() => void) | undefined
+  #isClosed = false
 
-  constructor(state: Activations, saving: Saving) {
+  constructor(state: Activations, saving: Saving, listener: MergeListener) {
     this.#state = state
+    this.#stored = state
     this.#saving = saving
+    this.#listener = listener
   }
 
   get state(): Activations {
@@ -49,8 +99,15 @@ export class SavedActivations {
   }
 
   apply(change: ChangeActivations): void {
-    this.#state = change(this.#state)
-    if (this.#saving.store) this.#unsaved.push(change)
+    const before = this.#state
+    this.#state = change(before)
+    this.#add(change, false, missingIn(this.#state, before))
+  }
+
+  /** Replaces what the store has with the state as it is here. */
+  replace(): void {
+    const state = this.#state
+    this.#add(() => state, true)
   }
 
   /** Writes what is unsaved, and waits for it a while. Never rejects: a failure is an event. */
@@ -63,69 +120,157 @@ export class SavedActivations {
     if (!this.#failure && this.#unsaved.length > 0) await this.save()
   }
 
+  /**
+   * Takes over what other replicas wrote since, and waits for that a while. What the store has lost is written again.
+   * Never rejects.
+   */
+  async refresh(): Promise<void> {
+    const { id, store, schedule } = this.#saving
+    if (store === undefined || this.#isStuck) return
+    const writes = this.#writes
+    let found: { readonly saved: SessionState | undefined } | undefined
+    const load = async () => {
+      found = { saved: readSaved(await store.get(sessionKey(id))) }
+    }
+    await waitAtMost(PATIENCE_MS, [load().catch(() => {})], schedule)
+    // TypeScript does not see that the promise assigns it. A write that was made meanwhile brought a newer state.
+    const loaded = found as { readonly saved: SessionState | undefined } | undefined
+    if (loaded === undefined || writes !== this.#writes) return
+    if (loaded.saved) return this.#adopt(loaded.saved.activations)
+    if (this.#state.length === 0) return
+    this.#add((state) => state, false)
+    await this.save()
+  }
+
   /** Writes everything, or throws `store-unavailable`. */
   async close(): Promise<void> {
-    await this.#attempt
-    if (this.#unsaved.length > 0) await this.#try()
+    const patienceMs = this.#isStuck ? LAST_PATIENCE_MS : PATIENCE_MS
+    await waitAtMost(patienceMs, [this.#finish()], this.#saving.schedule)
+    this.#isClosed = true
+    this.#stopRetry?.()
     if (this.#unsaved.length === 0) return
     throw new ToolcribError('store-unavailable', `the session "${this.#saving.id}" could not be saved`, {
       cause: this.#failure?.error,
     })
   }
 
-  #try(): Promise<void> {
-    const attempt = this.#writeInTime().finally(() => {
+  async #finish(): Promise<void> {
+    await this.#attempt
+    if (this.#unsaved.length > 0) await this.#try()
+  }
+
+  #add(change: ChangeActivations, isReplacement: boolean, gone: Activations = []): void {
+    if (this.#saving.store === undefined) return
+    this.#unsaved = [...this.#unsaved, { number: ++this.#changes, isReplacement, change, gone }]
+    if (this.#unsaved.length > MAX_UNSAVED) this.#unsaved = [this.#merged()]
+  }
+
+  /** All unsaved changes as one, so that a store that is away for long costs no memory. */
+  #merged(): UnsavedChange {
+    const isReplacement = this.#unsaved.some((unsaved) => unsaved.isReplacement)
+    const { caps } = this.#saving
+    const from = this.#stored
+    const to = this.#state
+    const change: ChangeActivations = isReplacement ? () => to : (state) => merge(state, { from, to }, caps)
+    return { number: this.#changes, isReplacement, change, gone: missingIn(to, from) }
+  }
+
+  #try({ isRetry = false } = {}): Promise<void> {
+    const attempt = this.#writeInTime(isRetry).finally(() => {
       if (this.#attempt === attempt) this.#attempt = undefined
+      if (this.#failure) this.#retryLater()
+      else this.#retries = 0
     })
     this.#attempt = attempt
     return attempt
   }
 
+  #retryLater(): void {
+    if (this.#stopRetry || this.#isClosed) return
+    const delayMs = RETRY_MS[Math.min(this.#retries++, RETRY_MS.length - 1)] ?? 0
+    this.#stopRetry = this.#saving.background(delayMs, () => {
+      this.#stopRetry = undefined
+      if (this.#unsaved.length === 0 || this.#attempt) return
+      if (this.#unanswered < MAX_UNANSWERED) void this.#try({ isRetry: true })
+      else this.#retryLater()
+    })
+  }
+
   /** A write that is not answered in time is given up: the next change makes another attempt, with all changes. */
-  async #writeInTime(): Promise<void> {
+  async #writeInTime(isRetry: boolean): Promise<void> {
     let isAnswered = false
-    const writing = this.#write().then(() => {
+    const writing = this.#write(isRetry).then(() => {
       isAnswered = true
     })
     await waitAtMost(PATIENCE_MS, [writing], this.#saving.schedule)
     if (isAnswered) return
     const error = new Error(`the store did not answer within ${PATIENCE_MS} ms`)
     this.#failure = { error }
-    if (!this.#isStuck) this.#emitFailure(error)
+    if (!this.#isStuck && !isRetry) this.#emitFailure(error)
     this.#isStuck = true
   }
 
-  async #write(): Promise<void> {
-    const { id, allowlists, store } = this.#saving
-    const changes = new Set(this.#unsaved)
+  async #write(isRetry: boolean): Promise<void> {
+    const { id, writer, allowlists, store } = this.#saving
+    const changes = this.#unsaved
+    let evicted: Activations = []
     const localState = this.#state
+    const newest = this.#changes
     const write = ++this.#writes
+    this.#unanswered++
     try {
       const stored = await store?.update(sessionKey(id), (current) => {
         const saved = readSaved(current)
+        const writers = readWriters(current)
+        const fresh = changes.filter(({ number }) => number > (writers.get(writer) ?? 0))
+        // An attempt that arrives late: a newer one has written all of this.
+        if (saved && fresh.length === 0) return current
         // A first save writes what is here; later ones change what is there.
         const state = saved
-          ? [...changes].reduce((before, change) => change(before), saved.activations)
+          ? fresh.reduce((before, { change }) => change(before), saved.activations)
           : localState
-        return toJson(writeState(id, state, union(saved?.allowlists ?? [], allowlists)))
+        evicted = missingIn(state, saved?.activations ?? [])
+        const limits = union(saved?.allowlists ?? [], allowlists)
+        return writeSaved(writeState(id, state, limits), withWriter(writers, writer, newest))
       })
-      const merged = readSaved(stored)?.activations ?? localState
-      this.#unsaved = this.#unsaved.filter((change) => !changes.has(change))
-      if (write > this.#newestAnswered)
-        this.#state = this.#unsaved.reduce((before, change) => change(before), merged)
+      this.#unsaved = this.#unsaved.filter(({ number }) => number > newest)
+      const reported = new Set(changes.flatMap(({ gone }) => gone.map(({ name }) => name)))
+      const unreported = evicted.filter(({ name }) => !reported.has(name))
+      if (write > this.#newestAnswered) this.#adopt(readSaved(stored)?.activations ?? localState, unreported)
       this.#failure = undefined
     } catch (error) {
       this.#failure = { error }
-      this.#emitFailure(error)
+      // What a timer tried again in vain is known already.
+      if (!isRetry) this.#emitFailure(error)
     }
+    this.#unanswered--
     this.#newestAnswered = Math.max(write, this.#newestAnswered)
     this.#isStuck = false
+  }
+
+  /**
+   * Takes over what the store has now, with what is unsaved on top. `evicted` is what made room there and may not have
+   * been known here: another replica had checked it out for the same conversation.
+   */
+  #adopt(stored: Activations, evicted: Activations = []): void {
+    const before = this.#state
+    this.#stored = stored
+    this.#state = this.#unsaved.reduce((state, { change }) => change(state), stored)
+    const gone = [...missingIn(this.#state, before), ...missingIn(before, missingIn(this.#state, evicted))]
+    if (gone.length > 0) this.#listener.noteGoneElsewhere(gone)
   }
 
   #emitFailure(error: unknown): void {
     const { id, emit } = this.#saving
     emit({ type: 'save-failed', sessionId: id, error: describeFailure(error) })
   }
+}
+
+/** What was in a state, and is not in a later one. */
+function missingIn(later: Activations, before: Activations): Activations {
+  if (later === before) return []
+  const names = new Set(later.map(({ name }) => name))
+  return before.filter(({ name }) => !names.has(name))
 }
 
 /** Loads a saved session. A store that hangs or fails is an event, and the session opens as a new one. */
@@ -166,19 +311,6 @@ function union(saved: Allowlists, own: Allowlists): Allowlists {
 }
 
 type Allowlists = readonly (readonly string[])[]
-
-function sessionKey(id: string): string {
-  return `session:${id}`
-}
-
-function readSaved(value: StoredValue | undefined): SessionState | undefined {
-  return value === undefined ? undefined : readState(value)
-}
-
-// A state is JSON by construction; its type has optional fields, which JSON has not.
-function toJson(state: SessionState): StoredValue {
-  return JSON.parse(JSON.stringify(state))
-}
 
 function describeFailure(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? `: ${describeError(error.cause)}` : ''

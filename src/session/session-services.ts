@@ -1,17 +1,18 @@
 import { CallRunner, openCallState } from '../call/call-runner.ts'
 import type { CallSettings } from '../call/call-scope.ts'
 import type { Spill } from '../call/spill.ts'
+import type { CapabilityBackends } from '../capability.ts'
 import { EventStream } from '../events.ts'
+import { DeferredNotes } from '../meta-tools/session-meta-tools.ts'
 import { Availability } from '../registry/availability.ts'
 import type { Catalogue } from '../registry/catalogue.ts'
-import type { ModeTracker } from '../registry/mode.ts'
-import { SharedViewpoints } from '../registry/viewpoint.ts'
+import { ModeHistory } from '../registry/mode.ts'
+import { type Scene, SharedViewpoints } from '../registry/view.ts'
 import { ToolFinder } from '../search/tool-finder.ts'
 import { mapTexts } from '../secrets/map-texts.ts'
 import { maskFor } from '../secrets/mask.ts'
-import { type Schedule, scheduleWithTimers } from '../time.ts'
-import type { TokenCounter } from '../tokens.ts'
-import { DeferredNotes } from './describe-deferred.ts'
+import type { TokenCounter } from '../text.ts'
+import { type Schedule, scheduleInBackground, scheduleWithTimers } from '../time.ts'
 
 /** What the registry decides for all its sessions and calls, with no gaps. */
 export interface ServiceSettings extends Omit<CallSettings, 'availability' | 'emit'> {
@@ -37,16 +38,20 @@ export class SessionServices {
   readonly availability: Availability
   readonly finder: ToolFinder
   readonly runner: CallRunner
+  /** The catalogue and its history, as viewpoints look at them. */
+  readonly scene: Scene
   readonly viewpoints: SharedViewpoints
   readonly notes: DeferredNotes
   readonly spill: Spill | undefined
+  readonly backends: CapabilityBackends
   readonly countTokens: TokenCounter | undefined
   readonly answerTokens: number
   readonly now: () => number
   readonly newId: () => string
   readonly schedule: Schedule = scheduleWithTimers
+  readonly background: Schedule = scheduleInBackground
 
-  constructor(catalogue: Catalogue, modes: ModeTracker, settings: ServiceSettings) {
+  constructor(catalogue: Catalogue, settings: ServiceSettings) {
     const { now, spill, countTokens, newId, answerTokens, noteTokens } = settings
     const mask = maskFor(settings.backends)
     this.events = new EventStream({
@@ -58,9 +63,11 @@ export class SessionServices {
     const shared = { ...settings, availability: this.availability, emit }
     this.finder = new ToolFinder({ ...shared, catalogue })
     this.runner = new CallRunner(shared, openCallState({ now }))
-    this.viewpoints = new SharedViewpoints({ catalogue, modes, emit })
+    this.scene = { catalogue, modes: new ModeHistory(catalogue, emit) }
+    this.viewpoints = new SharedViewpoints(this.scene)
     this.notes = new DeferredNotes(noteTokens)
     this.spill = spill
+    this.backends = settings.backends
     this.countTokens = countTokens
     this.answerTokens = answerTokens
     this.now = now

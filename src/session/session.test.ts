@@ -67,7 +67,7 @@ describe('a session', () => {
     expect(session.reached(callOf('nope', 7))).toEqual(callOf('nope', 7))
   })
 
-  it('numbers its forks, and tells whose they are', async () => {
+  it('numbers its forks, and reports their parent', async () => {
     const events: ToolcribEvent[] = []
     const session = await house(events).openSession({ id: 'chat' })
     const [first, second] = [session.fork(), session.fork()]
@@ -171,7 +171,7 @@ describe('a session', () => {
     expect(session.toJSON().activations).toEqual([])
   })
 
-  it('limits searches a minute by the clock of the registry, forks apart', async () => {
+  it('limits searches per minute by the clock of the registry, forks included', async () => {
     let now = 0
     const registry = new ToolRegistry({ mode: 'lazy', clock: () => now, searchesPerMinute: 1 })
     registry.syncMcp('s', [tool('a')])
@@ -181,9 +181,12 @@ describe('a session', () => {
     expect([await search(session), await search(session), await search(session.fork())]).toEqual([
       true,
       false,
-      true,
+      false,
     ])
     now = 60_000
+    expect(await search(session.fork().fork())).toBe(true)
+    expect(await search(session)).toBe(false)
+    now = 120_000
     expect(await search(session)).toBe(true)
   })
 
@@ -193,13 +196,13 @@ describe('a session', () => {
       const action = async () => session[method](names as never)
       await expect(action()).rejects.toMatchObject({
         code: 'config-invalid',
-        message: `${method}() takes a list of tool names, such as ["mcp__github__search"]`,
+        message: `${method}() takes an array of tool names, such as ["mcp__github__search"]`,
       })
     }
     expect(session.toJSON().activations).toEqual([])
   })
 
-  it('tells what is checked out and given back, with its tokens', async () => {
+  it('reports what is checked out and given back, with its tokens', async () => {
     const events: ToolcribEvent[] = []
     const session = await house(events).openSession()
     events.length = 0
@@ -239,5 +242,143 @@ describe('a session', () => {
     await session.deactivate(NAMES)
     await session.close()
     expect((await registry.openSession({ id: 'chat', store })).toJSON().activations).toEqual([])
+  })
+})
+
+describe('the events of a session', () => {
+  it('include every surface, with what it costs', async () => {
+    const events: ToolcribEvent[] = []
+    const session = await house(events).openSession()
+    const { fingerprint, tools } = session.surface()
+    session.surface()
+    expect(events.filter(({ type }) => type === 'surfaced')).toEqual(
+      [1, 2].map(() =>
+        expect.objectContaining({
+          sessionId: session.id,
+          tools: tools.length,
+          tokens: expect.any(Number),
+          deferredCount: 3,
+          fingerprint,
+        }),
+      ),
+    )
+  })
+
+  it('can be subscribed to apart from those of others', async () => {
+    const registry = house()
+    const [one, other] = [await registry.openSession(), await registry.openSession()]
+    const heard: (string | undefined)[] = []
+    const unsubscribe = one.subscribe((event) => void heard.push(event.sessionId))
+    for (const session of [one, other]) session.surface()
+    expect(heard).toEqual([one.id])
+    unsubscribe()
+    one.surface()
+    expect(heard).toEqual([one.id])
+  })
+})
+
+describe('a fork made while calls run', () => {
+  const deny = {
+    before_tool_call: ({ name }: { name: string }) => (name === 'own' ? { deny: 'no' } : undefined),
+  }
+
+  /** Forks a session from inside one of its calls. */
+  async function forkInside(context: object): Promise<{ session: Session; child: Session }> {
+    const registry = house()
+    const session = await registry.openSession()
+    let child: Session | undefined
+    registry.register(
+      tool('spawn', {
+        execute: () => {
+          child = session.fork()
+          return { ok: true, value: '' }
+        },
+      }),
+    )
+    await session.execute([callOf('spawn')], context)
+    if (!child) throw new Error('spawn did not run')
+    return { session, child }
+  }
+  const outcome = async (session: Session) => (await session.execute([callOf('own')]))[0]?.result
+
+  it('keeps the hooks of those calls, and so do its own forks', async () => {
+    const { session, child } = await forkInside({ hooks: deny })
+    for (const each of [child, child.fork()])
+      expect(await outcome(each)).toMatchObject({ ok: false, code: 'denied' })
+    expect(await outcome(session)).toEqual({ ok: true, value: 'own' })
+    expect(await outcome(session.fork())).toEqual({ ok: true, value: 'own' })
+  })
+
+  it('runs inherited hooks before those of a call', async () => {
+    const order: string[] = []
+    const noting = (who: string) => ({ before_tool_call: () => void order.push(who) })
+    const { child } = await forkInside({ hooks: noting('inherited') })
+    order.length = 0
+    await child.execute([callOf('own')], { hooks: noting('own') })
+    expect(order).toEqual(['inherited', 'own'])
+  })
+
+  it('keeps their meters, each once', async () => {
+    const meter = {} as never
+    const { session, child } = await forkInside({ meters: [meter, meter] })
+    expect(child.meters).toEqual([meter])
+    expect(child.fork().meters).toEqual([meter])
+    expect([session.meters, session.fork().meters]).toEqual([[], []])
+  })
+})
+
+describe('a session that is used wrongly', () => {
+  it('says which options are unknown, and where', async () => {
+    const session = await house().openSession()
+    await expect(session.search('x', { limt: 1 } as never)).rejects.toThrow(/search\(\).*limt/)
+    expect(() => session.fork({ tool: [] } as never)).toThrow(/a fork.*tool/)
+  })
+
+  it.each([
+    null,
+    'x',
+    {
+      get hooks() {
+        throw new Error('unreadable')
+      },
+    },
+  ])('answers every call, whatever the context (%#)', async (context) => {
+    const session = await house().openSession()
+    expect(await session.execute([callOf('own')], context as never)).toMatchObject([{ name: 'own' }])
+  })
+
+  it('opens no turn of a conversation without a dialect', async () => {
+    const session = await house().openSession()
+    expect(() => session.turn([]).request).toThrow(expect.objectContaining({ code: 'config-invalid' }))
+  })
+})
+
+describe('a session that another process changes', () => {
+  it('takes the changes over when it is asked to', async () => {
+    const registry = house()
+    const store = memoryStore()
+    const one = await registry.openSession({ id: 'chat', store })
+    const other = await registry.openSession({ id: 'chat', store })
+    await other.activate(['mcp__s__b'])
+    expect(one.isActive('mcp__s__b')).toBe(false)
+    await one.refresh()
+    expect(one.isActive('mcp__s__b')).toBe(true)
+    expect(one.currentTurn()).toBe(one.currentTurn())
+    expect(one.currentTurn().view.deferred.size).toBe(3)
+  })
+})
+
+describe('what waits behind the search', () => {
+  it('is what is neither active nor preloaded', async () => {
+    const session = await house().openSession()
+    const waiting = () => session.deferred().map(({ name }) => name)
+    expect(waiting()).toEqual(NAMES)
+    expect(await session.preload(['mcp__s__a', 'own', 'nothing'])).toEqual({
+      activated: ['own', 'mcp__s__a'],
+      evicted: [],
+      missing: ['nothing'],
+    })
+    await session.activate(['mcp__s__c'])
+    expect(waiting()).toEqual(['mcp__s__b'])
   })
 })

@@ -1,55 +1,26 @@
 import type { CallContext, CallHooks } from '../call/call-scope.ts'
 import { hooksOf } from '../call/hooks.ts'
-import {
-  anyObject,
-  checkOptions,
-  type OptionRules,
-  textList,
-  trueOrFalse,
-  wholeNumber,
-} from '../check-options.ts'
+import { checkOptions } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import type { EventBody, Listener } from '../events.ts'
 import { isRecord } from '../json.ts'
-import { SearchLimit } from '../meta-tools/search-limit.ts'
-import type { ActivationReport } from '../meta-tools/search-session.ts'
+import { type ActivationReport, SearchLimit } from '../meta-tools/search-session.ts'
 import type { ServerDirectory } from '../registry/server-directory.ts'
-import type { Viewpoint } from '../registry/viewpoint.ts'
 import { SEARCH_RULES, type SearchOptions, type SearchResult } from '../search/search-result.ts'
 import { SessionAudience } from '../search/tool-finder.ts'
 import type { Store } from '../store/store.ts'
 import type { CallResult, Listing, ToolCall } from '../tool.ts'
 import type { Meter } from '../usage.ts'
-import { type Activations, withinCaps } from './activations.ts'
-import { Checkout, totals } from './checkout.ts'
+import type { Activations } from './activations.ts'
+import { Checkout } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
 import { type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
-import { SavedActivations } from './saved-activations.ts'
 import type { SessionServices } from './session-services.ts'
-import type { SessionDialect, SessionSettings } from './settings.ts'
+import { checkForkOptions, type ForkOptions, type SessionDialect, type SessionSettings } from './settings.ts'
 import { type SessionState, writeState } from './state.ts'
 import { type Stats, statsOf } from './stats.ts'
-import { buildSurface, type Surface, surfaceTokens } from './surface.ts'
+import { SessionViewpoint, type Surface, surfaceTokens } from './surface.ts'
 import { Turn } from './turn.ts'
-
-/** How a child session differs from its parent. */
-export interface ForkOptions {
-  /** Start with the parent's activations; true when absent. */
-  readonly inheritActive?: boolean
-  /** The only tools the child may use: names and globs. Wins over inheritance. */
-  readonly tools?: readonly string[]
-  /** Its own cap; the parent's when absent. */
-  readonly maxActive?: number
-  /** The dialect of its own model; the parent's when absent. */
-  readonly dialect?: SessionDialect
-}
-
-const FORK_RULES: OptionRules<ForkOptions> = {
-  inheritActive: trueOrFalse,
-  tools: textList,
-  maxActive: wholeNumber(),
-  dialect: anyObject,
-}
 
 export interface SessionParameters<Dialect extends SessionDialect> {
   readonly id: string
@@ -64,6 +35,8 @@ export interface SessionParameters<Dialect extends SessionDialect> {
   readonly hooks?: readonly CallHooks[]
   /** Meters of these calls. */
   readonly meters?: readonly Meter[]
+  /** Its parent's, which a fork shares; a new one when absent. */
+  readonly searchLimit?: SearchLimit
 }
 
 /** What a session forked while calls run takes over from them. */
@@ -80,7 +53,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   /** Count what is spent here, the nearest caller's last: those of the calls during which the session was forked. */
   readonly meters: readonly Meter[]
   readonly #services: SessionServices
-  readonly #viewpoint: Viewpoint
+  readonly #viewpoint: SessionViewpoint
   readonly #checkout: Checkout
   readonly #searchLimit: SearchLimit
   readonly #servers: ServerDirectory | undefined
@@ -89,11 +62,12 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   readonly #reportedChanges = new Map<string, string>()
   readonly #underWay = new Set<Promise<unknown>>()
   #turn: Turn | undefined
+  #surface: Surface | undefined
   #forks = 0
 
   constructor(services: SessionServices, parameters: SessionParameters<Dialect>) {
     const { id, settings, activations, replacesSaved, store, parentId, hooks = [], meters = [] } = parameters
-    const { events, schedule, viewpoints, finder, now } = services
+    const { events, schedule, background, viewpoints, finder, now, newId } = services
     this.id = id
     this.settings = settings
     this.meters = meters
@@ -104,21 +78,17 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
       restored: activations.length,
       ...(parentId === undefined ? {} : { parentId }),
     })
-    const { policy, allowlists } = settings
-    this.#viewpoint = viewpoints.of(settings, { ...policy, allowlists })
-    this.#searchLimit = new SearchLimit(settings.searchesPerMinute, now)
+    const { policy, allowlists, dialect } = settings
+    const viewpoint = viewpoints.of(settings, { ...policy, allowlists })
+    this.#viewpoint = new SessionViewpoint(viewpoint, dialect?.maxTools)
+    this.#searchLimit = parameters.searchLimit ?? new SearchLimit(settings.searchesPerMinute, now)
     // Decided once: a meta-tool that turns up later would disturb the prompt cache of a running conversation.
     this.#servers = this.#viewpoint.current().deferred.size === 0 ? finder.servers : undefined
-    const saved = new SavedActivations(activations, { id, allowlists, store, schedule, emit: events.emit })
-    this.#checkout = new Checkout(saved, settings, (event) => this.emit(event))
-    if (replacesSaved) saved.apply(() => activations)
-    const { evicted } = withinCaps(activations, settings)
-    if (evicted.length > 0) {
-      // A cap that is smaller than it was: reported like any other eviction.
-      saved.apply((state) => withinCaps(state, settings).state)
-      this.#checkout.noteEvictions(evicted.map(({ name }) => name))
-      this.emit({ type: 'evicted', ...totals(evicted) })
-    }
+    const writer = store === undefined ? '' : newId()
+    const saving = { id, writer, allowlists, store, schedule, background, emit: events.emit, caps: settings }
+    this.#checkout = new Checkout(activations, this.#viewpoint, saving)
+    if (replacesSaved) this.#checkout.replaceSaved()
+    this.#checkout.fit()
   }
 
   /**
@@ -130,20 +100,16 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return new ModelTurn(this, messages, options)
   }
 
-  /** Returns the tools of this turn: frozen, and the same bytes until the catalogue or the activations change. */
+  /**
+   * Returns the tools of this turn: frozen, and the same object until the catalogue or the activations change. With a
+   * dialect, and a strategy other than append, all surfaces of a session begin with the bytes of the first one: tools that
+   * come later are found by the search, and those that leave stay declared.
+   */
   surface(): Surface {
-    const parts = this.#current().surfaceParts()
-    const surface = buildSurface(parts)
-    if (!this.#services.events.isHeard) return surface
-    const { deferredCount, fingerprint, tools } = surface
-    this.emit({
-      type: 'surfaced',
-      tools: tools.length,
-      tokens: surfaceTokens(parts),
-      deferredCount,
-      fingerprint,
-    })
-    return surface
+    const turn = this.#current()
+    this.#surface = turn.surface(this.#surface)
+    if (this.#services.events.isHeard) this.#emitSurfaced(this.#surface, surfaceTokens(turn.surfaceParts()))
+    return this.#surface
   }
 
   /** Finds tools this session may use. Activates nothing. Rejects with `config-invalid` for an unknown option. */
@@ -190,6 +156,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return this.#track(this.#execute(calls, context))
   }
 
+  /**
+   * Takes over what another process changed in this session since it was opened here or saved last. Waits for the store a
+   * while, and never rejects.
+   */
+  refresh(): Promise<void> {
+    return this.#track(this.#checkout.refresh())
+  }
+
   /** What waits behind the search: permitted, deferred, not active. */
   deferred(): readonly Listing[] {
     const { view } = this.#current()
@@ -202,14 +176,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
    * and meters of the calls that are under way hold for it too. Throws `config-invalid` for an unknown key.
    */
   fork(options: ForkOptions = {}): Session {
-    checkOptions<ForkOptions>('a fork', options, FORK_RULES)
+    checkForkOptions(options)
     const { inheritActive = true, tools, maxActive, dialect } = options
     const settings: SessionSettings = {
       ...this.settings,
       maxActive: maxActive ?? this.settings.maxActive,
       dialect: dialect ?? this.settings.dialect,
       // A child passes its parent's gates and its own.
-      allowlists: tools === undefined ? this.settings.allowlists : [...this.settings.allowlists, tools],
+      allowlists: tools === undefined ? this.settings.allowlists : [...this.settings.allowlists, [...tools]],
     }
     const { policy, allowlists } = settings
     const view = this.#services.viewpoints.of(settings, { ...policy, allowlists }).current()
@@ -226,6 +200,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
       activations: inheritActive ? inherited : [],
       hooks: [...new Set([...this.#hooks, ...inFlight.flatMap(({ hooks }) => hooks)])],
       meters: [...new Set([...this.meters, ...inFlight.flatMap(({ meters }) => meters)])],
+      searchLimit: this.#searchLimit,
     })
   }
 
@@ -332,9 +307,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
         searchLimit: this.#searchLimit,
         servers: this.#servers,
       })
+      this.#checkout.fit()
       this.#reportChanges(this.#turn)
     }
     return this.#turn
+  }
+
+  #emitSurfaced({ deferredCount, fingerprint, tools }: Surface, tokens: number): void {
+    this.emit({ type: 'surfaced', tools: tools.length, tokens, deferredCount, fingerprint })
   }
 
   /** A tool that was checked out with another definition is reported, once for each definition. */
@@ -357,7 +337,7 @@ function listOf(names: unknown, method: string): readonly string[] {
   if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names
   throw new ToolcribError(
     'config-invalid',
-    `${method}() takes a list of tool names, such as ["mcp__github__search"]`,
+    `${method}() takes an array of tool names, such as ["mcp__github__search"]`,
   )
 }
 

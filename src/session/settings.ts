@@ -1,3 +1,12 @@
+import {
+  checkOptions,
+  type OptionRules,
+  textList,
+  trueOrFalse,
+  type ValueCheck,
+  wholeNumber,
+} from '../check-options.ts'
+import { isRecord } from '../json.ts'
 import type { SearchStyle, SearchToolName } from '../meta-tools/search-session.ts'
 import type { ModeSettings } from '../registry/mode.ts'
 import type { Policy } from '../registry/policy.ts'
@@ -10,6 +19,17 @@ export interface SessionDialect {
   readonly strategy: Strategy
   /** How many tools the provider takes in one request; no limit when absent. */
   readonly maxTools?: number
+}
+
+/** A dialect, for options that hold one: what it is besides these two is its own matter. */
+export const aDialect: ValueCheck = {
+  expected: 'a dialect, such as anthropic(): an object whose strategy is append, dispatch or native',
+  accepts: (value) => {
+    if (!isRecord(value)) return false
+    const { strategy, maxTools } = value
+    const isLimit = maxTools === undefined || (typeof maxTools === 'number' && maxTools > 0)
+    return isLimit && ['append', 'dispatch', 'native'].includes(strategy as string)
+  },
 }
 
 /** Everything a session decides by, with no gaps: the registry's options, overridden by the session's own. */
@@ -25,4 +45,28 @@ export interface SessionSettings<Dialect extends SessionDialect = SessionDialect
   readonly policy: Policy
   /** What the sessions it was forked from, and it itself, are limited to. */
   readonly allowlists: readonly (readonly string[])[]
+}
+
+/** How a child session differs from its parent. */
+export interface ForkOptions {
+  /** Start with the parent's activations; true when absent. */
+  readonly inheritActive?: boolean
+  /** The only tools the child may use: names and globs. Wins over inheritance. */
+  readonly tools?: readonly string[]
+  /** Its own cap; the parent's when absent. */
+  readonly maxActive?: number
+  /** The dialect of its own model; the parent's when absent. */
+  readonly dialect?: SessionDialect
+}
+
+const FORK_RULES: OptionRules<ForkOptions> = {
+  inheritActive: trueOrFalse,
+  tools: textList,
+  maxActive: wholeNumber(),
+  dialect: aDialect,
+}
+
+/** Throws `config-invalid` for an unknown key or a value out of range. */
+export function checkForkOptions(options: ForkOptions): void {
+  checkOptions<ForkOptions>('a fork', options, FORK_RULES)
 }

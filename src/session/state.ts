@@ -1,5 +1,6 @@
 import { ToolcribError } from '../errors.ts'
 import { hashText, isRecord } from '../json.ts'
+import type { StoredValue } from '../store/store.ts'
 import type { Activation, Activations } from './activations.ts'
 
 /** A session as plain JSON: what `toJSON()` returns and `openSession({ state })` takes. */
@@ -44,12 +45,48 @@ export function readState(saved: unknown): SessionState {
   return { version: 1, id, activations, allowlists }
 }
 
+/** The key of a session in a store. */
+export function sessionKey(id: string): string {
+  return `session:${id}`
+}
+
+/** Reads what a store has of a session; undefined when it has nothing. Throws as `readState` does. */
+export function readSaved(value: StoredValue | undefined): SessionState | undefined {
+  return value === undefined ? undefined : readState(value)
+}
+
+/** The number of the newest change that a stored state has of each writer, the one that wrote last at the end. */
+export type Writers = ReadonlyMap<string, number>
+
+/** Writes a session as a store keeps it. */
+export function writeSaved(state: SessionState, writers: Writers): StoredValue {
+  // A state is JSON by construction; its type has optional fields, which JSON has not.
+  return JSON.parse(JSON.stringify({ ...state, writers: [...writers] }))
+}
+
+export function readWriters(value: StoredValue | undefined): Writers {
+  const writers = isRecord(value) && Array.isArray(value.writers) ? value.writers : []
+  return new Map(writers.filter(isWriter))
+}
+
+/** How many writers a stored state remembers: far more than replicas write to one session at a time. */
+const MAX_WRITERS = 16
+
+export function withWriter(writers: Writers, writer: string, number: number): Writers {
+  const others = [...writers].filter(([name]) => name !== writer)
+  return new Map([...others.slice(1 - MAX_WRITERS), [writer, number]])
+}
+
+function isWriter(pair: unknown): pair is [string, number] {
+  return Array.isArray(pair) && typeof pair[0] === 'string' && isCount(pair[1])
+}
+
 /** Ids of forks are made of their parent's: `conversation/1`. */
 export function isForkId(id: string): boolean {
   return /\/\d+$/.test(id)
 }
 
-// Not a signature: whoever computes it anew can write any state. It keeps a fork from being opened without its limits by
+// Not a signature: anyone can compute it for a state of their own. It keeps a fork from being opened without its limits by
 // mistake, or by an edit that leaves the seal as it was.
 function sealOf(id: string, allowlists: readonly (readonly string[])[]): string {
   return hashText(JSON.stringify(['allowlists', id, allowlists]))

@@ -1,28 +1,41 @@
 import type { CallScope, CallTarget } from '../call/call-scope.ts'
+import { readSearchAnswer } from '../meta-tools/answer.ts'
 import { dispatchedCall } from '../meta-tools/call-tool.ts'
-import { readSearchAnswer } from '../meta-tools/search-answer.ts'
-import type { SearchLimit } from '../meta-tools/search-limit.ts'
-import type { ActivationReport, DeferredResult, SearchSession } from '../meta-tools/search-session.ts'
+import {
+  type ActivationReport,
+  type DeferredResult,
+  type SearchLimit,
+  type SearchSession,
+  type ServerChanges,
+  withVisible,
+} from '../meta-tools/search-session.ts'
 import { promptNote, sessionMetaTools } from '../meta-tools/session-meta-tools.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
 import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
 import type { View } from '../registry/view.ts'
-import type { Viewpoint } from '../registry/viewpoint.ts'
 import type { SearchOptions } from '../search/search-result.ts'
 import { SessionAudience } from '../search/tool-finder.ts'
 import type { ToolCall, ToolDefinition, ToolResult } from '../tool.ts'
 import type { Candidate } from './activations.ts'
 import type { Checkout } from './checkout.ts'
+import type { Onlooker } from './explain-tool.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
-import { buildSurface, type Strategy, type Surface, type SurfaceParts } from './surface.ts'
+import {
+  buildSurface,
+  FirstRequest,
+  type SessionViewpoint,
+  type Strategy,
+  type Surface,
+  type SurfaceParts,
+} from './surface.ts'
 
 /** What a turn is made of. */
 export interface TurnOptions {
   readonly sessionId: string
   readonly settings: SessionSettings
-  readonly viewpoint: Viewpoint
+  readonly viewpoint: SessionViewpoint
   readonly checkout: Checkout
   readonly services: SessionServices
   readonly searchLimit: SearchLimit
@@ -37,7 +50,7 @@ const MAX_ALREADY_VISIBLE = 5
  * One turn of a session: a view of the catalogue, a strategy and the meta-tools over what is checked out. It builds the
  * surface the model sees, and it is the scope in which the model's calls run.
  */
-export class Turn implements CallScope, SearchSession {
+export class Turn implements CallScope, SearchSession, Onlooker {
   readonly sessionId: string
   readonly view: View
   readonly strategy: Strategy
@@ -45,29 +58,45 @@ export class Turn implements CallScope, SearchSession {
   /** A paragraph for the system prompt; '' when nothing is deferred. */
   readonly promptNote: string
   readonly #options: TurnOptions
+  readonly #behind: string
 
   constructor(options: TurnOptions) {
     const { settings, viewpoint, services } = options
     this.#options = options
     this.sessionId = options.sessionId
     this.view = viewpoint.current()
-    this.strategy = strategyOf(options, this.view)
+    const { first } = viewpoint
+    this.strategy = first?.surface.strategy ?? strategyOf(options, this.view)
     const meta = { ...settings, isDispatch: this.strategy === 'dispatch' }
+    this.#behind = first?.texts.behind ?? services.notes.of(this.view)
     this.metaTools = sessionMetaTools(this, {
       ...meta,
       policy: viewpoint.policy,
-      behind: services.notes.of(this.view),
+      behind: this.#behind,
       maxAnswerTokens: services.answerTokens,
       spill: services.spill,
       servers: options.servers,
       searchLimit: options.searchLimit,
     })
-    this.promptNote = promptNote(this.view.deferred.size, meta)
+    this.promptNote = first?.texts.promptNote ?? promptNote(this.view.deferred.size, meta)
   }
 
-  /** Builds the tools of this turn: frozen, and byte for byte the same until the activations change. */
-  surface(): Surface {
-    return buildSurface(this.surfaceParts())
+  /**
+   * Builds the tools of this turn: frozen, and the same object as `before` while nothing changed. The first one that a
+   * provider gets and that need not grow decides the bytes of all later ones.
+   */
+  surface(before?: Surface): Surface {
+    const { viewpoint, services, settings } = this.#options
+    const { first } = viewpoint
+    if (first) return first.grown(this.view, ({ tool }) => services.availability.isAvailable(tool))
+    const surface = buildSurface(this.surfaceParts(), before)
+    // Without a search nothing could bring in what comes later.
+    const canStay = this.strategy !== 'append' && this.searchToolName !== undefined
+    if (settings.dialect !== undefined && canStay)
+      viewpoint.begin(
+        new FirstRequest(surface, { behind: this.#behind, promptNote: this.promptNote }, this.view),
+      )
+    return surface
   }
 
   /** What the surface is built of: available tools only. */
@@ -93,6 +122,16 @@ export class Turn implements CallScope, SearchSession {
     })
   }
 
+  /** Says why a permitted tool is shown or deferred. */
+  explain(entry: Entry): string {
+    return this.#options.viewpoint.explain(entry)
+  }
+
+  /** Whether a tool is checked out for good. */
+  isKept(name: string): boolean {
+    return this.#options.checkout.state.some((activation) => activation.name === name && activation.isKept)
+  }
+
   get policy(): CompiledPolicy {
     return this.view.policy
   }
@@ -100,7 +139,7 @@ export class Turn implements CallScope, SearchSession {
   // The scope of calls.
 
   get searchToolName(): string | undefined {
-    return this.view.deferred.size > 0 ? this.#options.settings.searchTool : undefined
+    return this.#metaTool(this.#options.settings.searchTool)?.name
   }
 
   get canReadResults(): boolean {
@@ -120,6 +159,12 @@ export class Turn implements CallScope, SearchSession {
     return this.metaTools.includes(entry) ? undefined : this.view.denial(entry)
   }
 
+  isGone(name: string): boolean {
+    const { viewpoint, checkout } = this.#options
+    const wasHere = viewpoint.first?.hasSent(name) === true || checkout.has(name)
+    return wasHere && viewpoint.current().snapshot.get(name) === undefined
+  }
+
   suggest(name: string): readonly string[] {
     const view = this.#options.viewpoint.current()
     return this.#options.services.finder.suggest(name, (entry) => view.denial(entry) === undefined)
@@ -127,6 +172,7 @@ export class Turn implements CallScope, SearchSession {
 
   /** The model has seen the schema of what is on the surface, or was checked out with the definition it has now. */
   needsSchema({ entry }: CallTarget): boolean {
+    if (this.#options.viewpoint.first?.hasSentOther(entry)) return true
     if (!this.view.deferred.has(entry.name)) return false
     if (this.strategy === 'dispatch') return true
     return !this.isActive(entry.name) || this.changedTools().includes(entry)
@@ -210,6 +256,11 @@ export class Turn implements CallScope, SearchSession {
     return this.#options.viewpoint.current().deferred.size
   }
 
+  takeServerChanges(): ServerChanges {
+    const { viewpoint } = this.#options
+    return viewpoint.first?.takeServerChanges(viewpoint.current()) ?? { joined: [], left: [] }
+  }
+
   takeEvictions(): readonly string[] {
     return this.#options.checkout.takeEvictions()
   }
@@ -249,23 +300,4 @@ function bestFor(dialect: SessionDialect | undefined, { deferred, shown }: View)
 
 function candidateOf({ name, fingerprint, tokens }: Entry): Candidate {
   return { name, fingerprint, tokens }
-}
-
-/** What a search among the deferred found, with what the surface shows anyway. */
-function withVisible(
-  { missing, unmatchedTerms, ...found }: DeferredResult | Omit<DeferredResult, 'alreadyVisible'>,
-  shown: Omit<DeferredResult, 'alreadyVisible'>,
-): DeferredResult {
-  // What only one of the two searches misses, the other has found.
-  const stillMissing = missing?.filter((name) => shown.missing?.includes(name))
-  const stillUnmatched = unmatchedTerms?.filter((term) => shown.unmatchedTerms?.includes(term))
-  const best = Math.max(0, ...found.matches.map(({ score }) => score))
-  // Shown tools fit the query as well as what was found, or better; a stray word in common is not worth naming.
-  const fitting = shown.matches.filter(({ score }) => score >= best / 2)
-  return {
-    ...found,
-    ...(stillMissing?.length ? { missing: stillMissing } : {}),
-    ...(stillUnmatched?.length ? { unmatchedTerms: stillUnmatched } : {}),
-    alreadyVisible: fitting.map(({ name }) => name),
-  }
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
+import { crc32 } from 'node:zlib'
 import {
   anyFunction,
   anyText,
@@ -10,33 +11,33 @@ import {
   required,
 } from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
+import { isRecord } from '../json.ts'
 import { type Clock, readClock, type Schedule, scheduleInBackground } from '../time.ts'
-import { decodeEntry, encodeEntry } from './files/entry-file.ts'
 import { Sweeper } from './files/sweeper.ts'
 import { type Head, ValueFolder } from './files/value-folder.ts'
 import type { Change, Store, StoredValue, WriteOptions } from './store.ts'
+import type { EncodedValue } from './stored-value.ts'
 import { checkKey, decodeValue, encodeValue, expiryOf } from './stored-value.ts'
 import { turns } from './turns.ts'
 
 export interface FileStoreOptions {
-  /** Where the files are kept. It is made with the first write, readable for its owner alone. */
+  /** The folder of the files. Created by the first write, readable only by its owner. */
   readonly directory: string
   /**
-   * Called for a file that is damaged. The store goes on as if it held no value, and replaces it with the next write. By
-   * default the message is a Node.js warning.
+   * Called for a damaged file. It counts as absent, and the next write replaces it. Default: emits a Node.js warning.
    */
   readonly onDamaged?: (error: ToolcribError) => void
-  /** Where the time comes from; `Date` by default. */
+  /** The clock. Default: `Date`. */
   readonly clock?: Clock
-  /** Runs the clearing of expired values in the background; timers of the platform by default. */
+  /** Starts the timers that remove expired values in the background. Default: the platform's timers. */
   readonly schedule?: Schedule
-  /** Numbers from 0 to 1; `Math.random` by default. */
+  /** Returns numbers from 0 to 1. Default: `Math.random`. */
   readonly random?: () => number
 }
 
 /**
  * A store in a directory. Values survive the process, and any number of processes may use the directory at once: a
- * process that is killed at any moment leaves the old value or the new one, and holds nobody up.
+ * process that is killed at any moment leaves the old value or the new one, and delays no other process.
  */
 export function fileStore(options: FileStoreOptions): Store {
   checkOptions('fileStore()', options, OPTIONS)
@@ -194,4 +195,33 @@ class FileStore implements Store {
       )
     }
   }
+}
+
+/**
+ * An entry as the content of a file: a line of JSON with the key, the type of the value and its checksum, and then the
+ * value itself.
+ */
+export function encodeEntry(key: string, value: EncodedValue): Uint8Array {
+  const body = typeof value === 'string' ? Buffer.from(value) : value
+  const header = { key, type: typeof value === 'string' ? 'json' : 'bytes', crc32: crc32(body) }
+  return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body])
+}
+
+/** The value of an entry. Throws, with the reason, when the content is not what was written under this key. */
+export function decodeEntry(key: string, content: Uint8Array): EncodedValue {
+  const end = content.indexOf(LINE_END)
+  if (end < 0) throw new Error('it is cut off')
+  const header = parseHeader(Buffer.from(content.subarray(0, end)).toString())
+  const body = content.subarray(end + 1)
+  if (header.crc32 !== crc32(body)) throw new Error('its content does not match its checksum')
+  if (header.key !== key) throw new Error(`it contains the key ${JSON.stringify(header.key)}`)
+  return header.type === 'json' ? Buffer.from(body).toString() : body
+}
+
+const LINE_END = 10
+
+function parseHeader(line: string): Record<string, unknown> {
+  const header: unknown = JSON.parse(line)
+  if (!isRecord(header)) throw new Error('it has no header')
+  return header
 }

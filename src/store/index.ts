@@ -1,6 +1,23 @@
 /** Where state is kept that must outlive a process, and what a store of your own needs. */
 export { type StoreSpillOptions, storeSpill } from '../call/store-spill.ts'
+export {
+  type Announcement,
+  type AnnouncementBoard,
+  type AnnouncementBoardOptions,
+  type AnnouncementListener,
+  type Announcements,
+  announcementBoard,
+  MAX_ANNOUNCEMENT_CHARS,
+} from './announcements.ts'
 export { type FileStoreOptions, fileStore } from './file-store.ts'
+export { writeWhole } from './files/write-whole.ts'
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 export type { Change, JsonValue, Store, StoredValue, WriteOptions } from './store.ts'
 export { checkKey, decodeValue, type EncodedValue, encodeValue, expiryOf } from './stored-value.ts'
+export {
+  type StoreCount,
+  type StoreHealth,
+  type WatchedStore,
+  type WatchStoreOptions,
+  watchStore,
+} from './watched-store.ts'

@@ -13,17 +13,16 @@ import { checkKey, decodeValue, type EncodedValue, encodeValue, expiryOf } from 
 
 /** How much a store in memory keeps. */
 export interface MemoryStoreOptions {
-  /** Entries kept at once; 100,000 by default. */
+  /** The maximum number of entries. Default: 100,000. */
   readonly maxEntries?: number
-  /** Characters of JSON and bytes kept at once, over all entries; 256 million by default. */
+  /** The maximum size of all entries, in characters of JSON and bytes. Default: 256 million. */
   readonly maxChars?: number
-  /** Where the time comes from; `Date` by default. */
+  /** The clock. Default: `Date`. */
   readonly clock?: Clock
 }
 
 /**
- * A store in memory: it lasts as long as the process, and no other process sees it. When it is full, the entries that
- * were read or written longest ago go first.
+ * A store in memory, for one process. When it is full, the least recently used entries are removed.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptions('memoryStore()', options, OPTIONS)

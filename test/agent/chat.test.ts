@@ -264,6 +264,12 @@ describe('toolcrib chat', () => {
     await expect(readFile(join(folder, 'a.txt'))).rejects.toThrow('ENOENT')
     await chat([], [call, { text: 'written' }], { options: { prompt: 'Write', builtin: true, yes: true } })
     expect(await readFile(join(folder, 'a.txt'), 'utf8')).toBe('x')
+    const json = await chat([], [call, { text: 'No.' }], {
+      options: { builtin: true, prompt: 'Write', json: true },
+    })
+    expect(JSON.parse(json.printed).refusedCalls).toEqual([
+      { name: 'write_file', error: expect.stringContaining('did not approve') },
+    ])
   })
 
   it('works with agents written in Markdown', async () => {

@@ -2,13 +2,16 @@ import * as v6 from 'ai-v6'
 import { MockLanguageModelV3 } from 'ai-v6/test'
 import * as v7 from 'ai-v7'
 import { MockLanguageModelV4 } from 'ai-v7/test'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { aiSdk } from '../../src/dialects/ai-sdk.ts'
 import type { AiSdkStreamPart } from '../../src/dialects/ai-sdk-stream.ts'
 import { toWireName } from '../../src/names.ts'
 import type { CallResult } from '../../src/tool.ts'
 import { sampleRegistry } from './catalogue.ts'
 import { converse } from './conversation.ts'
+
+// Version 7 warns of the form of images that version 6 needs.
+vi.stubGlobal('AI_SDK_LOG_WARNINGS', false)
 
 const RAIN = 'mcp__city__get_rain'
 const USAGE = {

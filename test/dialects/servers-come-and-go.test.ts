@@ -7,7 +7,7 @@ import { gemini } from '../../src/dialects/gemini.ts'
 import { minimax } from '../../src/dialects/minimax.ts'
 import { openaiChat } from '../../src/dialects/openai-chat.ts'
 import { openaiResponses } from '../../src/dialects/openai-responses.ts'
-import type { GrownSurface } from '../../src/dialects/wire-tools.ts'
+import type { Surface } from '../../src/session/surface.ts'
 import type { CallResult, ToolDefinition } from '../../src/tool.ts'
 import type { Body } from './wire-server/body.ts'
 import { checkAnthropicRequest } from './wire-server/check-anthropic.ts'
@@ -86,7 +86,7 @@ function conversation<Message, Request extends object, Response, StreamEvent>(
   const faults: string[] = []
   for (let turn = 0; turn < TURNS; turn++) {
     if ([5, 12, 20].includes(turn)) late.push(...toolsOf(`late_${turn}`))
-    const surface: GrownSurface = {
+    const surface: Surface = {
       tools: [define('ping'), define('tool_search'), ...(isNative ? [] : [define('call_tool')])],
       deferredCount: 2 + late.length,
       strategy: dialect.strategy,

@@ -6,7 +6,7 @@ const [server = '', marker = '', ...given] = process.argv.slice(2)
 const calls = given.filter((name) => !name.startsWith('--'))
 const flags = given.filter((name) => name.startsWith('--') && name !== '--exit')
 const registry = new ToolRegistry()
-const hostile = { command: process.execPath, args: [server, marker, ...flags], timeoutMs: 10_000 }
+const hostile = { command: process.execPath, args: [server, marker, ...flags], timeoutMs: 20_000 }
 const servers = connectServers(registry, { servers: { hostile } })
 await servers.ready()
 
@@ -15,7 +15,10 @@ for (const call of calls) {
   const [name, megabytes] = call.split(':')
   const args = megabytes === undefined ? {} : { megabytes: Number(megabytes) }
   const request = { toolCallId: call, name: `mcp__hostile__${name}`, args }
-  const [answer] = await registry.executeParallel([request], { sessionId: 's', resultBudgetChars: 1_000 })
+  // It never ends, and what it sent is read all the same before the next answer.
+  const signal = name === 'endless_line' ? AbortSignal.timeout(1_000) : new AbortController().signal
+  const context = { sessionId: 's', resultBudgetChars: 1_000, signal }
+  const [answer] = await registry.executeParallel([request], context)
   answers.push(answer?.result)
 }
 

@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { expect, inject } from 'vitest'
+import { expect, inject, vi } from 'vitest'
 import {
   type ConnectedServers,
   type ConnectOptions,
@@ -18,12 +18,13 @@ export const WELL = { ok: true, value: 'well' }
 
 /** A registry with two servers that can misbehave: the tests ask `hostile` to, and leave `calm` alone. */
 export class HostilePair {
-  readonly registry = new ToolRegistry()
+  readonly registry = new ToolRegistry({ serverWaitMs: 20_000 })
   readonly events: McpEvent[] = []
   /** On the command line of every process that belongs to it. */
   readonly marker = `--marker=${randomUUID()}`
   servers: ConnectedServers | undefined
   readonly #hosts: ChildProcess[] = []
+  #calls = 0
 
   /** Connects both, the hostile one with these arguments. */
   async connect(...args: string[]): Promise<void> {
@@ -32,8 +33,8 @@ export class HostilePair {
 
   /** Starts connecting both, the hostile one with its own settings. */
   open(args: readonly string[], settings: object = {}, options: ConnectOptions = {}): ConnectedServers {
-    const hostile = { ...script(HOSTILE_SERVER, this.marker, ...args), timeout_ms: 1_000, ...settings }
-    const calm = { ...script(HOSTILE_SERVER, this.marker), timeout_ms: 20_000 }
+    const hostile = { ...script(HOSTILE_SERVER, this.marker, ...args), timeout_ms: 2_000, ...settings }
+    const calm = { ...script(HOSTILE_SERVER, this.marker), timeout_ms: 200_000, connect_timeout_ms: 200_000 }
     this.servers = connectServers(
       this.registry,
       { mcpServers: { hostile, calm } },
@@ -43,7 +44,8 @@ export class HostilePair {
   }
 
   async call(name: string, args: unknown = {}, signal?: AbortSignal): Promise<ToolResult> {
-    const context = { sessionId: 's', ...(signal ? { signal } : {}) }
+    // Separate sessions: many equal calls in one would be taken for a loop.
+    const context = { sessionId: `s${this.#calls++}`, ...(signal ? { signal } : {}) }
     const [answer] = await this.registry.executeParallel([{ toolCallId: 'c', name, args }], context)
     if (!answer) throw new Error('no answer')
     return answer.result
@@ -94,9 +96,9 @@ export class HostilePair {
   }
 
   /** Closes everything and asserts that nothing is left running. */
-  async end(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.servers?.close()
     for (const host of this.#hosts.splice(0)) host.kill('SIGKILL')
-    await expect.poll(() => this.processes(), { timeout: 5_000 }).toEqual([])
+    await vi.waitFor(async () => expect(await this.processes()).toEqual([]), { timeout: 5_000 })
   }
 }

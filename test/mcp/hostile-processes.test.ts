@@ -1,5 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { HostilePair } from './hostile-pair.fixture.ts'
+
+// Hosts are processes of their own, and read hundreds of megabytes.
+vi.setConfig({ testTimeout: 60_000 })
 
 const isLinux = process.platform === 'linux'
 
@@ -10,7 +13,7 @@ describe('the processes of a hostile server, and the memory it takes', () => {
     pair = new HostilePair()
   })
 
-  afterEach(() => pair.end())
+  afterEach(() => pair[Symbol.asyncDispose]())
 
   it('that has just died is gone with its children once it is closed', async () => {
     await pair.connect()
@@ -52,9 +55,7 @@ describe('the processes of a hostile server, and the memory it takes', () => {
     await expect.poll(() => pair.processes(), { timeout: 10_000 }).toEqual([])
   })
 
-  it("does not exhaust the host's memory by floods of junk, of stderr or of one line", {
-    timeout: 60_000,
-  }, async () => {
+  it("does not exhaust the host's memory by floods of junk, of stderr or of one line", async () => {
     const floods = ['junk_flood', 'stderr_flood', 'huge', 'huge_id_last', 'endless_line:100']
     const oddities = ['list_changed_flood', 'deep', 'proto_keys', 'broken_utf8', 'malformed_error', 'twice']
     const host = pair.startHost([...floods, ...oddities, 'echo', '--exit'])

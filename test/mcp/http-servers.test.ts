@@ -13,10 +13,11 @@ import {
   type ConnectedServers,
   type ConnectOptions,
   connectServers,
-  fileTokenStore,
   type McpEvent,
 } from '../../src/mcp/index.ts'
+import { fileStore } from '../../src/store/file-store.ts'
 import { memoryStore } from '../../src/store/memory-store.ts'
+import type { StoredValue } from '../../src/store/store.ts'
 import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 import { referenceServer } from './reference-servers.fixture.ts'
@@ -158,7 +159,7 @@ describe('servers over HTTP', () => {
     cleanUps.push(() => rm(directory, { recursive: true }))
     const url = await listen(authorized(speak({ echo: () => 'authorized' })))
     const asked: string[] = []
-    const store = fileTokenStore(join(directory, 'tokens'))
+    const store = fileStore({ directory: join(directory, 'tokens') })
     const authorize = async ({ server, url }: { server: string; url: URL }) => {
       asked.push(server)
       const response = await fetch(url, { redirect: 'manual' })
@@ -170,8 +171,11 @@ describe('servers over HTTP', () => {
     expect(await first.ready()).toEqual([{ server: 'web', state: 'ready' }])
     expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'authorized' })
     await first.close()
-    const [file = ''] = await readdir(join(directory, 'tokens'))
-    expect((await stat(join(directory, 'tokens', file))).mode & 0o777).toBe(0o600)
+    const kept = await readdir(join(directory, 'tokens'), { recursive: true, withFileTypes: true })
+    const files = kept.filter((entry) => entry.isFile())
+    expect(files.length).toBeGreaterThan(0)
+    for (const { parentPath, name } of files)
+      expect((await stat(join(parentPath, name))).mode & 0o777).toBe(0o600)
 
     expect(await connect({ url: `${url}/mcp` }, { oauth: { store } }).ready()).toMatchObject([
       { state: 'ready' },
@@ -193,7 +197,8 @@ describe('servers over HTTP', () => {
     const url = await listen(authorized(speak({ echo: () => 'authorized' })))
     const events: McpEvent[] = []
     const fail = () => Promise.reject(new Error('disk full'))
-    const oauth = { store: { load: fail, save: fail }, redirectUrl: REDIRECT, authorize }
+    const store = Object.assign(memoryStore(), { get: fail, set: fail })
+    const oauth = { store, redirectUrl: REDIRECT, authorize }
     const servers = connect({ url: `${url}/mcp` }, { oauth, onEvent: (event) => events.push(event) })
     expect(await servers.ready()).toEqual([{ server: 'web', state: 'ready' }])
     expect(events).toContainEqual(
@@ -227,11 +232,11 @@ describe('servers over HTTP', () => {
     const silenced = vi.spyOn(console, 'warn').mockImplementation(() => {})
     cleanUps.push(() => silenced.mockRestore())
     const url = await listen(authorized(speak({ echo: () => 'never' })))
-    const kept: Record<string, unknown>[] = []
-    const store = {
-      load: async () => kept.at(-1),
-      save: async (_key: string, authorization: Record<string, unknown>) => void kept.push(authorization),
-    }
+    const kept: StoredValue[] = []
+    const store = Object.assign(memoryStore(), {
+      get: async () => kept.at(-1),
+      set: async (_key: string, authorization: StoredValue) => void kept.push(authorization),
+    })
     const refusing = async ({ url: asked }: { url: URL }) => {
       const answer: Record<string, string> = comeBack()
       const own = asked.searchParams.get('state') ?? ''
@@ -240,7 +245,8 @@ describe('servers over HTTP', () => {
     const oauth = { store, redirectUrl: REDIRECT, authorize: refusing }
     const [status] = await connect({ url: `${url}/mcp` }, { oauth }).ready()
     expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining(reason) })
-    expect(kept.every(({ tokens }) => tokens === undefined)).toBe(true)
+    expect(kept.length).toBeGreaterThan(0)
+    expect(kept.every((authorization) => !JSON.stringify(authorization).includes('"tokens"'))).toBe(true)
     expect(registry.size).toBe(0)
   })
 
@@ -252,7 +258,7 @@ describe('servers over HTTP', () => {
         return response.writeHead(401).end()
       }),
     )
-    const oauth = { store: fileTokenStore(await temporary()), redirectUrl: REDIRECT, authorize }
+    const oauth = { store: memoryStore(), redirectUrl: REDIRECT, authorize }
     const [status] = await connect({ url: `${url}/mcp` }, { oauth }).ready()
     expect(status).toMatchObject({
       state: 'failed',
@@ -477,6 +483,56 @@ describe('servers over HTTP', () => {
     expect(greetings).toBe(2)
   })
 
+  it('that ignore the modern greeting are greeted in the old way, and at once the next time', async () => {
+    const asked: string[] = []
+    const handle = speak({ echo: () => 'well' }, { session: 'first' })
+    const url = await listen(
+      breaking(handle, ({ method = '' }, response) => {
+        asked.push(method)
+        // Kept open, never answered.
+        return method === 'server/discover' && response.writable
+      }),
+    )
+    const store = memoryStore()
+    const first = connect({ url, connect_timeout_ms: 8_000 }, { store })
+    expect(await first.ready()).toEqual([{ server: 'web', state: 'ready' }])
+    expect(first.info('web')?.era).toBe('legacy')
+    expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'well' })
+    await first.close()
+    asked.length = 0
+    await connect({ url, connect_timeout_ms: 8_000 }, { store }).ready()
+    expect(await call('mcp__web__echo')).toMatchObject({ ok: true, value: 'well' })
+    expect(asked).toContain('initialize')
+    expect(asked).not.toContain('server/discover')
+  })
+
+  it('that were upgraded since they were greeted in the old way are greeted in the modern one', async () => {
+    let isUpgraded = false
+    const handle = speak({ echo: () => 'well' })
+    const url = await listen(
+      breaking(handle, ({ method, id }, response) => {
+        if (!isUpgraded || (method !== 'initialize' && method !== 'server/discover')) return false
+        const outcome =
+          method === 'initialize'
+            ? { error: { code: -32_601, message: 'Method not found' } }
+            : { result: { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, ...MODERN_RESULT } }
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }))
+        return true
+      }),
+    )
+    const store = memoryStore()
+    const first = connect({ url }, { store })
+    await first.ready()
+    expect(first.info('web')?.era).toBe('legacy')
+    await first.close()
+    isUpgraded = true
+    const second = connect({ url, start: 'eager' }, { store })
+    expect(await second.ready()).toEqual([{ server: 'web', state: 'ready' }])
+    // Until its list has been read again, it is known as it was.
+    await vi.waitFor(() => expect(second.info('web')?.era).toBe('modern'))
+  })
+
   /** A server that knows only the sessions it issued itself. */
   async function startForgetful(port: number): Promise<void> {
     const server = createServer(speak({ echo: ({ message }) => String(message) }, { session: 'second' }))
@@ -496,6 +552,9 @@ async function authorize({ url }: { url: URL }): Promise<URLSearchParams> {
   const response = await fetch(url, { redirect: 'manual' })
   return new URL(response.headers.get('location') ?? '').searchParams
 }
+
+/** What every result of the modern revision has besides its own fields. */
+const MODERN_RESULT = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
 
 type Answers = Record<string, (args: Record<string, unknown>) => string>
 

@@ -7,6 +7,7 @@ import {
   type ServerNotification,
   type ServerRequest,
 } from '../../src/mcp/index.ts'
+import { memoryStore } from '../../src/store/memory-store.ts'
 import type { ProgressNote } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 import { HOSTILE_SERVER, MODERN_SERVER, referenceServer, script } from './reference-servers.fixture.ts'
@@ -118,14 +119,8 @@ describe('raw requests', () => {
   })
 
   it('start a cached server that is not running', async () => {
-    const saved: unknown[] = []
-    const cache = {
-      load: async () => saved.at(-1) as never,
-      save: async (_server: string, _fingerprint: string, catalogue: unknown) => {
-        saved.push(JSON.parse(JSON.stringify(catalogue)))
-      },
-    }
-    const before = await connect('everything', {}, { cache })
+    const store = memoryStore()
+    const before = await connect('everything', {}, { store })
     const info = before.info('everything')
     expect(info).toMatchObject({
       era: 'legacy',
@@ -136,7 +131,7 @@ describe('raw requests', () => {
     })
     await before.close()
 
-    const after = await connect('everything', {}, { cache })
+    const after = await connect('everything', {}, { store })
     expect(after.status()).toEqual([{ server: 'everything', state: 'cold' }])
     expect(after.info('everything')).toEqual(info)
     expect(after.tools('everything')?.[0]?.listed).toMatchObject({ name: expect.any(String) })

@@ -1,17 +1,15 @@
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { inject } from 'vitest'
 
-/** The published reference servers, by name. */
+/** The published reference servers, by name, as test/bundle-programs.ts bundled them. */
 export function referenceServer(
   name: 'everything' | 'filesystem' | 'memory' | 'sequential-thinking',
 ): string {
-  const require = createRequire(import.meta.url)
-  const manifest = require.resolve(`@modelcontextprotocol/server-${name}/package.json`)
-  return join(dirname(manifest), 'dist', 'index.js')
+  return join(inject('servers'), `${name}.js`)
 }
 
-export const MODERN_SERVER = fileURLToPath(new URL('../fixtures/modern-server.mjs', import.meta.url))
+export const MODERN_SERVER = join(inject('servers'), 'modern.js')
 export const HOSTILE_SERVER = fileURLToPath(new URL('../fixtures/hostile-server.mjs', import.meta.url))
 
 /** A server config that runs a script with the current Node. */

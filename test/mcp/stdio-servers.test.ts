@@ -8,6 +8,8 @@ import {
   connectServers,
   type McpEvent,
 } from '../../src/mcp/index.ts'
+import { fileStore } from '../../src/store/file-store.ts'
+import { memoryStore } from '../../src/store/memory-store.ts'
 import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
 import { referenceServer, script } from './reference-servers.fixture.ts'
@@ -127,7 +129,7 @@ describe('published servers over stdio', () => {
 
   it('caches the catalogue of a server, so that its process starts with the first call', async () => {
     const config = { everything: script(referenceServer('everything')) }
-    const options = { cacheDirectory: join(directory, 'cache') }
+    const options = { store: fileStore({ directory: join(directory, 'store') }) }
     await connect(config, options).ready()
     const before = registry.listSchemas()
     await servers?.close()
@@ -183,10 +185,12 @@ describe('published servers over stdio', () => {
       const starts = join(directory, 'starts')
       const silent = { command: 'sh', args: ['-c', `echo started >> ${starts}; exec sleep 100`] }
       const info = { era, protocolVersion: '', capabilities: {} }
-      const cache = { load: async () => ({ tools: [], info }), save: async () => {} }
+      const store = memoryStore()
+      const get = async (key: string) =>
+        key.startsWith('catalogue:') ? { version: 2, tools: [], info } : undefined
       const [status] = await connect(
         { silent: { ...silent, start: 'eager', connect_timeout_ms: 500 } },
-        { cache },
+        { store: Object.assign(store, { get }) },
       ).ready()
       expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining('within 500 ms') })
       expect(await readFile(starts, 'utf8')).toBe('started\n')

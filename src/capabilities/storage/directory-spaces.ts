@@ -15,26 +15,51 @@ const START_BYTES = 2_048
  * Spaces in a directory: a folder per space, a file per key. A file starts with its key as a line of JSON. Its name
  * is a readable prefix plus a hash, so any key works on any file system, including case-insensitive ones.
  */
-export function directorySpaces(directory: string): (name: string) => StorageSpace {
-  return (name) => {
-    const folder = join(directory, fileName(name))
-    const fileOf = (key: string) => join(folder, fileName(key) + SUFFIX)
-    return {
-      async get(key) {
-        const text = await unlessMissing(readFile(fileOf(key), 'utf8'))
-        return text?.slice(text.indexOf('\n') + 1)
-      },
-      async set(key, value) {
-        await makeFolder(folder, { mode: 0o700 })
-        await writeWhole(fileOf(key), `${JSON.stringify(key)}\n${value}`, { mode: 0o600 })
-      },
-      delete: (key) => rm(fileOf(key), { force: true }),
-      async keys() {
-        const keys = await inBatches(await entriesOf(folder), (entry) => readKey(join(folder, entry)))
-        return keys.filter((key) => key !== undefined)
-      },
-      count: async () => (await entriesOf(folder)).length,
-    }
+export class DirectorySpaces {
+  readonly #directory: string
+
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  open(name: string): StorageSpace {
+    return new DirectorySpace(join(this.#directory, fileName(name)))
+  }
+}
+
+class DirectorySpace implements StorageSpace {
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  async get(key: string): Promise<string | undefined> {
+    const text = await unlessMissing(readFile(this.#fileOf(key), 'utf8'))
+    return text?.slice(text.indexOf('\n') + 1)
+  }
+
+  async set(key: string, value: string): Promise<void> {
+    await makeFolder(this.#folder, { mode: 0o700 })
+    await writeWhole(this.#fileOf(key), `${JSON.stringify(key)}\n${value}`, { mode: 0o600 })
+  }
+
+  async delete(key: string): Promise<void> {
+    await rm(this.#fileOf(key), { force: true })
+  }
+
+  async keys(): Promise<string[]> {
+    const entries = await entriesOf(this.#folder)
+    const keys = await inBatches(entries, (entry) => readKey(join(this.#folder, entry)))
+    return keys.filter((key) => key !== undefined)
+  }
+
+  async count(): Promise<number> {
+    return (await entriesOf(this.#folder)).length
+  }
+
+  #fileOf(key: string): string {
+    return join(this.#folder, fileName(key) + SUFFIX)
   }
 }
 

@@ -1,17 +1,36 @@
 import type { StorageSpace } from './space.ts'
 
 /** Spaces in memory, which last as long as the process. */
-export function memorySpaces(): (name: string) => StorageSpace {
-  const spaces = new Map<string, Map<string, string>>()
-  return (name) => {
-    const values = spaces.get(name) ?? new Map<string, string>()
-    spaces.set(name, values)
-    return {
-      get: async (key) => values.get(key),
-      set: async (key, value) => void values.set(key, value),
-      delete: async (key) => void values.delete(key),
-      keys: async () => [...values.keys()],
-      count: async () => values.size,
-    }
+export class MemorySpaces {
+  readonly #spaces = new Map<string, MemorySpace>()
+
+  open(name: string): StorageSpace {
+    const space = this.#spaces.get(name) ?? new MemorySpace()
+    this.#spaces.set(name, space)
+    return space
+  }
+}
+
+class MemorySpace implements StorageSpace {
+  readonly #values = new Map<string, string>()
+
+  async get(key: string): Promise<string | undefined> {
+    return this.#values.get(key)
+  }
+
+  async set(key: string, value: string): Promise<void> {
+    this.#values.set(key, value)
+  }
+
+  async delete(key: string): Promise<void> {
+    this.#values.delete(key)
+  }
+
+  async keys(): Promise<string[]> {
+    return [...this.#values.keys()]
+  }
+
+  async count(): Promise<number> {
+    return this.#values.size
   }
 }

@@ -9,11 +9,11 @@ export function approveCommand(terminal: Terminal): Command {
     .description('Approve changes of servers and tools, so that they can be used again.')
     .argument(
       '[names...]',
-      'servers, tools (mcp__files__read_file or files.read_file) or globs; with @digest, as "toolcrib diff" prints it',
+      'servers, tools (files.read_file) or globs; with @digest, as "toolcrib diff" prints it',
     )
     .option('--all', 'approve everything that changed')
-    .option('--yes', 'do not ask for confirmation on a terminal')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .option('--yes', 'approve what the servers list now, without asking')
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (names: string[], flags: ApproveFlags) => {
       const { runApprove } = await import('./run-approve.ts')
       terminal.exitCode = await runApprove(terminal, names, flags)
@@ -26,12 +26,12 @@ a tool of a server that is new or has a different command.
 
 Servers are asked again for what they list. With the digest that "toolcrib diff" prints, exactly that change is approved, and \
 only if it is still the same; for a new server, its command without its tools. Without a digest, a terminal shows the \
-changes and asks.
+changes and asks; without a terminal, --yes is needed.
 
 Examples:
-  toolcrib approve files.read_file@3fa9c01d77e2b456   the change that diff printed
+  toolcrib approve files.read_file@3fa9c01d77e2b456   a change as diff printed it
   toolcrib approve files                              a server
-  toolcrib approve mcp__files__read_file              one tool
+  toolcrib approve files.read_file                    one tool
   toolcrib approve 'mcp__github__list_*'              tools by glob
-  toolcrib approve --all
+  toolcrib approve --all --yes                        in a script
 Exit codes: 0 done, 1 a name matches nothing or a server could not be asked, 2 wrong usage, no lockfile or a damaged one.`

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import {
@@ -10,7 +9,9 @@ import {
   writeLocks,
 } from 'toolcrib/mcp'
 import { askServers, type Observation, requireLockfile, unapprovedServers } from '../ask-servers.ts'
+import { confirm } from '../confirm.ts'
 import type { ServerFlags } from '../flags.ts'
+import { RunningGateway } from '../running-gateway.ts'
 import { findingsOf, showChanges, summarise, withDigests } from '../show-changes.ts'
 import type { Terminal } from '../terminal.ts'
 import { plain, plural } from '../text.ts'
@@ -30,6 +31,12 @@ export async function runApprove(
   if (names.length === 0 && !flags.all)
     throw new ToolcribError('config-invalid', 'name what to approve, or pass --all; see "toolcrib diff"')
   const found = await requireLockfile(terminal, flags)
+  const mustConfirm = mustAsk(names, flags)
+  if (mustConfirm && (flags.json || !terminal.isInteractive))
+    throw new ToolcribError(
+      'config-invalid',
+      'nothing was approved: without a terminal, name the digest that "toolcrib diff" prints, or pass --yes',
+    )
   const { lockfile, lockPath } = found
   const isMeant = flags.all ? () => true : changeMatcher(names)
   const unapproved = unapprovedServers(found)
@@ -42,12 +49,13 @@ export async function runApprove(
   const { observed, failed, findings } = await askServers(terminal, flags, found, mayStart)
   const { lockfile: next, approved } = approveChanges(lockfile, observed, isMeant)
   if (!flags.json) showChanges(terminal, approved, findings)
-  const isAsked = approved.length > 0 && mustAsk(terminal, names, flags)
+  const isAsked = approved.length > 0 && mustConfirm
   if (isAsked && !(await isConfirmed(terminal, approved))) {
     terminal.say('nothing was approved')
     return 1
   }
   await writeLocks(found.locks, next)
+  await (await RunningGateway.find(found, terminal.env))?.reload()
   const waiting = compareWithLock(next, observed)
   const changes = [...compareWithLock(lockfile, observed), ...approved]
   const unmatched = names.filter((name) => !changes.some(changeMatcher([name])))
@@ -67,28 +75,13 @@ export async function runApprove(
 }
 
 /** Servers may have changed since the last diff, so a person confirms what they list now, unless a digest pins it. */
-function mustAsk(
-  { isInteractive }: Terminal,
-  names: readonly string[],
-  { yes, json, all }: ApproveFlags,
-): boolean {
-  if (yes || json || !isInteractive) return false
-  return all === true || names.some((name) => splitDigest(name).digest === undefined)
+function mustAsk(names: readonly string[], { yes, all }: ApproveFlags): boolean {
+  return !yes && (all === true || names.some((name) => splitDigest(name).digest === undefined))
 }
 
-function isConfirmed({ input, output }: Terminal, changes: readonly LockChange[]): Promise<boolean> {
-  return new Promise((resolve) => {
-    const lines = createInterface({ input, output })
-    // Ctrl-C and the end of input mean no.
-    lines.once('close', () => resolve(false))
-    lines.question(
-      `\nApprove ${changes.length === 1 ? 'this change' : `these ${plural(changes.length, 'change')}`}? [y/N] `,
-      (answer) => {
-        resolve(/^y(es)?$/i.test(answer.trim()))
-        lines.close()
-      },
-    )
-  })
+function isConfirmed(terminal: Terminal, changes: readonly LockChange[]): Promise<boolean> {
+  const what = changes.length === 1 ? 'this change' : `these ${plural(changes.length, 'change')}`
+  return confirm(terminal, `Approve ${what}?`)
 }
 
 function explainUnmatched(name: string, changes: readonly LockChange[]): string {

@@ -12,11 +12,16 @@ export interface CallProgressOptions {
   readonly every?: (intervalMs: number, tick: () => void) => () => void
 }
 
+export interface CallProgress {
+  note(event: McpEvent): void
+  during<Value>(work: Promise<Value>): Promise<Value>
+}
+
 /** A line that shows how long a call has been running, and the progress that its server reports. */
 export function callProgress(
   name: string,
   { stream, now = Date.now, every = everyTick }: CallProgressOptions,
-): { note(event: McpEvent): void; during<Value>(work: Promise<Value>): Promise<Value> } {
+): CallProgress {
   const line = progressLine(stream)
   let said = ''
   return {

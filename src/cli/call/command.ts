@@ -7,11 +7,12 @@ import type { CallFlags } from './run-call.ts'
 export function callCommand(terminal: Terminal): Command {
   return withRegistryFlags(withServerFlags(new Command('call')))
     .description('Call a tool, through the same checks as a model’s call.')
-    .argument('<tool>', 'mcp__files__read_file, files.read_file, or read_file when only one server has it')
+    .argument('<tool>', 'files.read_file, or read_file when only one server has it')
     .argument('[json]', 'the arguments as a JSON object; - reads them from stdin')
     .option('--arg <key=value>', 'one argument; can be repeated', gather, [])
     .option('--dry-run', 'check the call without running it')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .option('--out <file>', 'write the result to a file: images and audio as bytes')
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (name: string, json: string | undefined, flags: CallFlags) => {
       const { runCall } = await import('./run-call.ts')
       terminal.exitCode = await runCall(terminal, name, json, flags)
@@ -24,9 +25,10 @@ Examples:
   toolcrib call files.read_text_file --arg path=README.md --arg head=10
   echo '{"message": "hi"}' | toolcrib call echo -
   toolcrib call github.create_issue --arg title=Bug --dry-run
+  toolcrib call browser.screenshot --out page.png
 
 A value of --arg is text where the tool's schema expects text, and JSON elsewhere.
-When the name includes the server, only that server is started.
+The name is looked up among cached tools first, so that only the server that has it is started.
 --timeout limits the start of the server, and then the whole call. Without it, a call may take the server's timeout_ms, by \
 default one minute, and longer while it reports progress. A terminal shows the progress; Ctrl-C cancels the call.
 ${REGISTRY_HELP}

@@ -8,15 +8,18 @@ import {
   type ToolRegistry,
   type ToolSchema,
 } from 'toolcrib'
+import type { FoundConfig } from 'toolcrib/mcp'
 import type { RegistryFlags, ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
-import { plain, plainLines } from '../text.ts'
-import { withRegistry } from '../with-registry.ts'
-import { callProgress } from './call-progress.ts'
+import { plain, plainLines, toolName } from '../text.ts'
+import { type ReadyRegistry, withRegistry } from '../with-registry.ts'
+import { type CallProgress, callProgress } from './call-progress.ts'
+import { writeOut } from './write-out.ts'
 
 export interface CallFlags extends ServerFlags, RegistryFlags {
   readonly arg: readonly string[]
   readonly dryRun?: boolean
+  readonly out?: string
 }
 
 /** Calls one tool, through the same checks as a model's call. */
@@ -28,33 +31,59 @@ export async function runCall(
 ): Promise<number> {
   const given = await readArguments(terminal, json)
   const pairs = flags.arg.map(readPair)
-  const servers = (server: string, { config }: { config: { servers: object } }) =>
-    serversOf(name, Object.keys(config.servers))?.includes(server) ?? true
   const progress = callProgress(name, { stream: terminal.errors })
   const isEnough = (registry: ToolRegistry) => toolsNamed(name, registry).length > 0
-  const options = { servers, isEnough, onEvent: progress.note }
-  return withRegistry(terminal, flags, options, async ({ registry, statuses, signal }) => {
-    const tool = findTool(registry, name)
-    const args = { ...given, ...typedPairs(pairs, tool?.parameters) }
-    const call = { toolCallId: 'call-1', name: tool?.name ?? name, args }
-    // --timeout ends the call even while its server reports progress.
-    const deadline = flags.timeout === undefined ? undefined : AbortSignal.timeout(flags.timeout)
-    const context = {
-      sessionId: 'cli',
-      resultBudgetChars: ENOUGH,
-      dryRun: flags.dryRun === true,
-      signal: deadline ? AbortSignal.any([signal, deadline]) : signal,
-    }
-    const [answer] = await progress.during(registry.executeParallel([call], context))
-    signal.throwIfAborted()
-    if (!answer) throw new Error('a call has no result')
-    const timely = deadline?.aborted ? asTimeout(answer, flags.timeout) : answer
-    const unknown = tool ? undefined : describeUnknown(name, registry, statuses)
-    const explained = withNextStep(timely, tool, unknown)
-    if (flags.json) terminal.printJson(explained)
-    else show(terminal, explained)
-    return exitCodeOf(explained, tool !== undefined)
-  })
+  const call = (ready: ReadyRegistry) => callOnce(terminal, ready, { name, given, pairs, flags, progress })
+  const unasked = new Set<string>()
+  // What is cached is enough to find the tool, so that only its server has to run.
+  const exitCode = await withRegistry(
+    terminal,
+    flags,
+    { servers: serversOf(name), isEnough, lingerMs: 0, remembered: true, onEvent: progress.note },
+    async (ready) => {
+      for (const { server, state } of ready.statuses) if (state === 'cold') unasked.add(server)
+      return isEnough(ready.registry) || unasked.size === 0 ? call(ready) : undefined
+    },
+  )
+  if (exitCode !== undefined) return exitCode
+  const servers = (server: string) => unasked.has(server)
+  return withRegistry(terminal, flags, { servers, isEnough, lingerMs: 0, onEvent: progress.note }, call)
+}
+
+interface OneCall {
+  readonly name: string
+  readonly given: Readonly<Record<string, unknown>>
+  readonly pairs: readonly [string, string][]
+  readonly flags: CallFlags
+  readonly progress: CallProgress
+}
+
+async function callOnce(
+  terminal: Terminal,
+  { registry, statuses, signal }: ReadyRegistry,
+  { name, given, pairs, flags, progress }: OneCall,
+): Promise<number> {
+  const tool = findTool(registry, name)
+  const args = { ...given, ...typedPairs(pairs, tool?.parameters) }
+  const call = { toolCallId: 'call-1', name: tool?.name ?? name, args }
+  // --timeout ends the call even while its server reports progress.
+  const deadline = flags.timeout === undefined ? undefined : AbortSignal.timeout(flags.timeout)
+  const context = {
+    sessionId: 'cli',
+    resultBudgetChars: ENOUGH,
+    dryRun: flags.dryRun === true,
+    signal: deadline ? AbortSignal.any([signal, deadline]) : signal,
+  }
+  const [answer] = await progress.during(registry.executeParallel([call], context))
+  signal.throwIfAborted()
+  if (!answer) throw new Error('a call has no result')
+  const timely = deadline?.aborted ? asTimeout(answer, flags.timeout) : answer
+  const unknown = tool ? undefined : describeUnknown(name, registry, statuses)
+  const explained = withNextStep(timely, tool, unknown)
+  const written = await writeOut(terminal, explained, flags)
+  if (flags.json) terminal.printJson(explained)
+  else show(terminal, explained, written)
+  return exitCodeOf(explained, tool !== undefined)
 }
 
 /** People can scroll, so nothing is trimmed for them. */
@@ -84,18 +113,25 @@ function readPair(pair: string): [key: string, value: string] {
   throw new ToolcribError('config-invalid', `--arg ${pair} must be key=value`)
 }
 
-/** The servers that a name can refer to; undefined when it names none. */
-function serversOf(name: string, servers: readonly string[]): readonly string[] | undefined {
-  const fitting = servers.filter(
-    (server) => name.startsWith(`mcp__${server}__`) || name.startsWith(`${server}.`),
-  )
-  return fitting.length > 0 ? fitting : undefined
+/** Selects the servers that a name can refer to; all of them when it names none. */
+function serversOf(name: string): (server: string, found: FoundConfig) => boolean {
+  return (server, { config }) => {
+    const fitting = Object.keys(config.servers).filter((each) =>
+      prefixes(each).some((it) => name.startsWith(it)),
+    )
+    return fitting.length === 0 || fitting.includes(server)
+  }
+}
+
+/** The spellings of a tool with its server: people's, the gateway's and the registry's. */
+function prefixes(server: string): string[] {
+  return [`${server}.`, `${server}__`, `mcp__${server}__`]
 }
 
 function findTool(registry: ToolRegistry, name: string): ToolSchema | undefined {
   const fitting = toolsNamed(name, registry)
   if (fitting.length < 2) return fitting[0]
-  const names = fitting.map((schema) => schema.name).join(', ')
+  const names = fitting.map((schema) => toolName(schema.name, schema.mcpServer)).join(', ')
   throw new ToolcribError(
     'name-invalid',
     `"${name}" is the name of several tools: ${names}; call one of these`,
@@ -109,7 +145,7 @@ function toolsNamed(name: string, registry: ToolRegistry): readonly ToolSchema[]
   if (exact) return [exact]
   return schemas.filter((schema) => {
     const own = schema.name.replace(`mcp__${schema.mcpServer}__`, '')
-    return own === name || `${schema.mcpServer}.${own}` === name
+    return own === name || prefixes(schema.mcpServer ?? '').some((prefix) => prefix + own === name)
   })
 }
 
@@ -173,21 +209,35 @@ function describeUnknown(name: string, registry: ToolRegistry, statuses: readonl
   })
   if (missing.length > 0 && missing.length === statuses.length)
     return [`"${name}" cannot be called`, ...missing].join('\n')
-  const step = 'find its name with "toolcrib search" or "toolcrib list"'
-  // The reason lists tools with similar names.
-  const { reason } = registry.explain(name)
-  return [`unknown tool "${name}": ${reason}`, step, ...missing].join('\n')
+  const near = nearNames(name, registry)
+  const step =
+    near.length > 0
+      ? `did you mean ${near.map((each) => `"${each}"`).join(' or ')}?`
+      : 'find its name with "toolcrib search" or "toolcrib list"'
+  return [`unknown tool "${name}"; ${step}`, ...missing].join('\n')
 }
 
-function show(terminal: Terminal, { result, durationMs }: CallResult): void {
+/** Tools with a similar name, as people write them. */
+function nearNames(name: string, registry: ToolRegistry): string[] {
+  const { reason } = registry.explain(name)
+  const words = new Set(reason.split(/[\s,]+/))
+  const near = registry.listSchemas().filter((schema) => words.has(schema.name))
+  return near.map((schema) => toolName(schema.name, schema.mcpServer))
+}
+
+function show(terminal: Terminal, { result, durationMs }: CallResult, written: readonly string[]): void {
   if (!result.ok) {
     terminal.note(`${pc.red(result.code)} ${plainLines(result.error)}`)
     return
   }
-  terminal.print(terminal.output.isTTY ? plainLines(result.value) : result.value)
-  const others = result.content?.filter(({ type }) => type !== 'text') ?? []
-  if (others.length > 0)
-    terminal.note(pc.dim(`also: ${others.map(({ type }) => type).join(', ')}; see them with --json`))
+  if (written.length > 0) terminal.note(`${pc.green('written')} ${written.join(', ')}`)
+  else {
+    terminal.print(terminal.output.isTTY ? plainLines(result.value) : result.value)
+    const others = result.content?.filter(({ type }) => type !== 'text') ?? []
+    const types = others.map(({ type }) => type).join(', ')
+    if (others.length > 0)
+      terminal.note(pc.dim(`also: ${types}; write it to a file with --out, or see it with --json`))
+  }
   if (terminal.errors.isTTY) terminal.note(pc.dim(`${Math.round(durationMs)} ms`))
 }
 

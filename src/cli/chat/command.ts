@@ -35,7 +35,7 @@ export function chatCommand(terminal: Terminal): Command {
     .option('--yes', 'run every tool without asking')
     .option('--prompt <text>', 'send this, print the answer and exit')
     .option('--json', 'with --prompt: print answer, stop reason and usage as JSON')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (options: ChatOptions, command: Command) => {
       if (options.json && options.prompt === undefined)
         command.error('error: --json needs --prompt', { exitCode: 2 })

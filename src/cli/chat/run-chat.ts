@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import pc from 'picocolors'
+import type { CallResult } from 'toolcrib'
 import { type AgentEvent, type AgentResult, agentTool, Ledger } from 'toolcrib/agent'
 import { loadAgents } from 'toolcrib/agent-files'
 import { configDirectory } from 'toolcrib/mcp'
@@ -56,9 +57,13 @@ export async function runChat(terminal: Terminal, options: ChatOptions): Promise
     const session = await tools.registry.openSession({ dialect: model.dialect })
     const write = (text: string) => void terminal.output.write(options.json ? '' : text)
     const printer = new EventPrinter(write, session.id)
+    const refused: RefusedCall[] = []
     const shared = {
       ledger: new Ledger(),
-      onEvent: (event: AgentEvent) => printer.show(event),
+      onEvent: (event: AgentEvent) => {
+        printer.show(event)
+        if (event.type === 'called') refused.push(...refusedCalls(event.results))
+      },
       hooks: options.yes
         ? {}
         : approval({
@@ -86,7 +91,7 @@ export async function runChat(terminal: Terminal, options: ChatOptions): Promise
       const result = await turn.run((signal) => conversation.say(options.prompt ?? '', signal))
       printer.endLine()
       terminal.output.write(
-        options.json ? `${JSON.stringify(toJson(result), null, 2)}\n` : describeStop(result),
+        options.json ? `${JSON.stringify(toJson(result, refused), null, 2)}\n` : describeStop(result),
       )
       return result.stop === 'done' ? 0 : 1
     }
@@ -195,11 +200,27 @@ function describeStop({ stop, error, refusal, iterations }: AgentResult): string
   }
 }
 
-function toJson({ text, stop, iterations, ledger, refusal, error }: AgentResult): object {
+/** A call that nobody approved. */
+interface RefusedCall {
+  readonly name: string
+  readonly error: string
+}
+
+function refusedCalls(results: readonly CallResult[]): RefusedCall[] {
+  return results.flatMap(({ name, result }) =>
+    !result.ok && result.code === 'denied' ? [{ name, error: result.error }] : [],
+  )
+}
+
+function toJson(
+  { text, stop, iterations, ledger, refusal, error }: AgentResult,
+  refused: readonly RefusedCall[],
+): object {
   return {
     text,
     stop,
     iterations,
+    ...(refused.length === 0 ? {} : { refusedCalls: refused }),
     ledger,
     ...(refusal === undefined ? {} : { refusal }),
     ...(error === undefined ? {} : { error: messageOf(error) }),

@@ -6,7 +6,7 @@ import type { Terminal } from '../terminal.ts'
 export function diffCommand(terminal: Terminal): Command {
   return withServerFlags(new Command('diff'))
     .description('Show what changed since it was approved, field by field.')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: ServerFlags) => {
       const { runDiff } = await import('./run-diff.ts')
       terminal.exitCode = await runDiff(terminal, flags)

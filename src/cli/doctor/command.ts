@@ -7,7 +7,7 @@ import type { DoctorFlags } from './run-doctor.ts'
 export function doctorCommand(terminal: Terminal): Command {
   return withRegistryFlags(withServerFlags(new Command('doctor')))
     .description('Check config, servers, definitions and lockfile, and say what to do next.')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: DoctorFlags) => {
       const { runDoctor } = await import('./run-doctor.ts')
       terminal.exitCode = await runDoctor(terminal, flags)

@@ -1,4 +1,4 @@
-import { exactTokenCounter, type TokenCounter, ToolcribError } from 'toolcrib'
+import { exactTokenCounter, type ServerStatus, type TokenCounter, ToolcribError } from 'toolcrib'
 import {
   compareWithLock,
   type Finding,
@@ -11,6 +11,7 @@ import {
 } from 'toolcrib/mcp'
 import { definitionTokens } from '../definition-tokens.ts'
 import type { RegistryFlags, ServerFlags } from '../flags.ts'
+import { mendServer } from '../mend-server.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural } from '../text.ts'
 import {
@@ -36,6 +37,8 @@ export interface ServerReport {
   readonly server: string
   readonly state: string
   readonly reason?: string
+  /** What to do about it. */
+  readonly step?: string
   readonly connectMs?: number
   readonly tools: number
   readonly tokens: number
@@ -85,7 +88,13 @@ function orProblem<Value>(found: Promise<Value>): Promise<Value | string> {
 
 function withoutConfig(problem: string): Report {
   const lockfile = { state: 'none', changes: [] } as const
-  const nextSteps = ['fix the problem under Config, then run "toolcrib doctor" again']
+  const isThere = !problem.startsWith('no config found')
+  const nextSteps = isThere
+    ? ['correct the config where the problem above says']
+    : [
+        'take the servers of your other programs with "toolcrib import --user"',
+        'or add one with "toolcrib add"',
+      ]
   return { healthy: false, files: [], problem, servers: [], findings: [], lockfile, nextSteps }
 }
 
@@ -106,7 +115,11 @@ function withoutLock({ config, lockPath }: FoundConfig, state: 'damaged' | 'none
     servers,
     findings: [],
     lockfile: { path: lockPath, state, changes: [] },
-    nextSteps: ['fix the problem under Lockfile, then run "toolcrib doctor" again'],
+    nextSteps: [
+      state === 'damaged'
+        ? 'restore the lockfile, or review the servers and write it again with "toolcrib lock"'
+        : 'review the servers, then approve them with "toolcrib lock"',
+    ],
   }
 }
 
@@ -151,7 +164,7 @@ function diagnose(ready: ReadyRegistry, { countTokens, startFaults, changes }: M
     const report = serverReport(status.server, ready, countTokens)
     return fault === undefined ? report : { ...report, warnings: [...report.warnings, fault] }
   })
-  const findings = servers.findings()
+  const findings = inOrder(servers.findings())
   const state = hasLockfile(ready) ? (changes.length > 0 ? 'changed' : 'unchanged') : 'none'
   const broken = events.filter(({ type }) => type === 'tool-invalid').length
   const isWell = reports.every(({ state }) => state === 'ready' || state === 'cold')
@@ -172,7 +185,7 @@ function diagnose(ready: ReadyRegistry, { countTokens, startFaults, changes }: M
 
 function serverReport(
   server: string,
-  { registry, servers, statuses, events }: ReadyRegistry,
+  { config, registry, servers, statuses, events }: ReadyRegistry,
   countTokens: TokenCounter,
 ): ServerReport {
   const status = statuses.find((each) => each.server === server)
@@ -185,13 +198,34 @@ function serverReport(
   })
   return {
     server,
-    state: status?.state ?? 'cold',
-    ...(status?.state === 'failed' ? { reason: status.reason } : {}),
+    ...conditionOf(status, config.servers[server]),
     ...(took === undefined ? {} : { connectMs: Math.round(took) }),
     tools: servers.tools(server)?.length ?? 0,
     tokens: definitionTokens(own, countTokens),
     warnings: [...new Set(warnings)].slice(0, 5),
   }
+}
+
+/** A server that has not answered in its time hangs, whether it is given up already or not. */
+function conditionOf(
+  status: ServerStatus | undefined,
+  config: ServerConfig | undefined,
+): Pick<ServerReport, 'state' | 'reason' | 'step'> {
+  const state = status?.state ?? 'cold'
+  if (status === undefined || (state !== 'failed' && state !== 'connecting')) return { state }
+  const reason = status.state === 'failed' ? status.reason : 'it did not connect in time'
+  const { fault, step } = mendServer(status.server, reason, config)
+  const isHanging = state === 'connecting' || fault.startsWith('it hangs')
+  return { state: isHanging ? 'hanging' : state, reason: isHanging ? fault : reason, step }
+}
+
+const SEVERITIES = ['high', 'medium', 'low']
+
+/** The worst first, then by server and tool, whatever answered first. */
+function inOrder(findings: readonly Finding[]): Finding[] {
+  const keyOf = ({ severity, server, tool, place }: Finding) =>
+    JSON.stringify([SEVERITIES.indexOf(severity), server, tool, place])
+  return [...findings].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
 }
 
 /** How long a server took to become ready or fail. */
@@ -206,6 +240,10 @@ function connectTime(server: string, events: readonly McpEvent[]): number | unde
   return start && end ? end.at - start.at : undefined
 }
 
+function isBroken(state: string): boolean {
+  return state === 'failed' || state === 'hanging'
+}
+
 interface Diagnosis extends Pick<Measures, 'startFaults' | 'changes'> {
   readonly servers: readonly ServerReport[]
   readonly findings: readonly Finding[]
@@ -218,12 +256,10 @@ function nextSteps({ servers, findings, state, changes, startFaults, broken }: D
   const steps: string[] = []
   if (servers.length === 0) steps.push('add a server to the config, or run "toolcrib import"')
   const unapproved = new Set(changes.filter((change) => !('tool' in change)).map(({ server }) => server))
-  const failed = servers.filter(({ server, state }) => state === 'failed' && !unapproved.has(server))
-  for (const { server } of failed) steps.push(`fix server "${server}"; the reason is above`)
+  const failed = servers.filter(({ server, state }) => isBroken(state) && !unapproved.has(server))
+  for (const { server, step } of failed) steps.push(`${server}: ${step ?? 'see the reason above'}`)
   for (const server of startFaults.keys())
     steps.push(`fix server "${server}" before you approve it: it cannot start; the reason is above`)
-  if (servers.some(({ state }) => state === 'connecting'))
-    steps.push('give slow servers more time with --timeout 60000')
   if (changes.some(({ server }) => !startFaults.has(server)))
     steps.push('review the changes with "toolcrib diff", then approve them with "toolcrib approve"')
   if (findings.some(({ severity }) => severity === 'high'))

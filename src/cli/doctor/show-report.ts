@@ -13,21 +13,29 @@ export function showReport(terminal: Terminal, report: Report): void {
   const isOfLock = problem !== undefined && lockfile.path !== undefined
   if (problem !== undefined && !isOfLock) terminal.say(`  ${pc.red('✗')} ${plain(problem)}`)
   for (const file of files) terminal.say(`  ${pc.green('✓')} ${file}`)
-  if (servers.length > 0) section(terminal, 'Servers')
+  const ready = servers.filter(({ state }) => state === 'ready').length
+  if (servers.length > 0) section(terminal, `Servers: ${figure(ready)} of ${figure(servers.length)} ready`)
   const rows = servers.map(({ server, state, reason, connectMs, tools, tokens }) => [
     `  ${markOf(state, reason)} ${pc.bold(server)}`,
     state,
     connectMs === undefined ? '' : `${figure(connectMs)} ms`,
-    reason !== undefined ? plain(reason) : pc.dim(`${plural(tools, 'tool')}, ${plural(tokens, 'token')}`),
+    reason !== undefined ? '' : pc.dim(`${plural(tools, 'tool')}, ${plural(tokens, 'token')}`),
   ])
   for (const [at, line] of columns(rows, { rightAligned: [2] }).entries()) {
     terminal.say(line)
+    const reason = servers[at]?.reason
+    if (reason !== undefined) terminal.say(`      ${plain(reason)}`)
     for (const warning of servers[at]?.warnings ?? []) terminal.say(pc.dim(`      ${plain(warning)}`))
   }
   const isPartial = servers.some(({ state }) => state !== 'ready')
   const extent = isPartial ? ' in the servers that responded' : ''
   if (findings.length > 0) section(terminal, 'Definitions')
-  for (const finding of findings) showFinding(terminal, finding)
+  const clones = findings.filter(({ kind, severity }) => kind === 'clone' && severity === 'low')
+  for (const finding of findings) if (!clones.includes(finding)) showFinding(terminal, finding)
+  for (const { pair, count } of clonePairs(clones))
+    terminal.say(
+      `  ${COLOURS.low('low   ')} ${pc.bold(pair.map(plain).join(' and '))} have ${plural(count, 'tool')} in common, word for word: is one of them enough?`,
+    )
   if (findings.length === 0 && servers.some(({ tools }) => tools > 0)) {
     section(terminal, 'Definitions')
     terminal.say(`  ${pc.green('✓')} nothing suspicious${extent}`)
@@ -47,9 +55,21 @@ export function showReport(terminal: Terminal, report: Report): void {
   if (report.nextSteps.length === 0) terminal.say('  nothing to do')
 }
 
+/** How many tools each pair of servers has in common. */
+function clonePairs(
+  clones: readonly Finding[],
+): { readonly pair: readonly string[]; readonly count: number }[] {
+  const counts = new Map<string, number>()
+  for (const { server, message } of clones) {
+    const other = /of server "(.*)"$/.exec(message)?.[1] ?? '?'
+    const key = JSON.stringify([server, other].sort())
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  return [...counts].map(([key, count]) => ({ pair: JSON.parse(key), count }))
+}
+
 function markOf(state: string, reason: string | undefined): string {
-  if (state === 'failed') return pc.red('✗')
-  if (state === 'connecting') return pc.yellow('…')
+  if (state === 'failed' || state === 'hanging') return pc.red('✗')
   return reason === undefined ? pc.green('✓') : pc.yellow('–')
 }
 

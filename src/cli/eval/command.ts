@@ -26,7 +26,7 @@ export function evalCommand(terminal: Terminal): Command {
     )
     .option('--misses <file>', 'write the queries whose tools are not all in the top five, as JSON lines')
   return withRefreshFlag(withServerFlags(command))
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: EvalFlags) => {
       const { runEval } = await import('./run-eval.ts')
       terminal.exitCode = await runEval(terminal, flags)

@@ -14,8 +14,9 @@ export function importCommand(terminal: Terminal): Command {
     .option('--user', 'add to the toolcrib.toml of your config folder, for every project')
     .option('--dry-run', 'show what would be added, and write nothing')
     .option('--force', 'replace the file; its content is lost')
+    .option('--yes', 'write secrets into a git repository without asking')
     .option('--json', 'print the result as JSON')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (clients: string[], flags: ImportFlags) => {
       const { runImport } = await import('./run-import.ts')
       terminal.exitCode = await runImport(terminal, clients, flags)

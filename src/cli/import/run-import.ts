@@ -1,21 +1,19 @@
-import { readFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
+import { type ImportOptions, type ImportOutcome, importServers, type PlannedServer } from 'toolcrib/clients'
 import { configDirectory } from 'toolcrib/mcp'
+import { clientPlace } from '../client-place.ts'
+import { confirm } from '../confirm.ts'
 import type { Terminal } from '../terminal.ts'
 import { figure, plain, plural } from '../text.ts'
-import { type ClientFile, type ClientPlace, clientFiles } from './client-files.ts'
-import { type ImportPlan, type PlannedServer, planImport } from './plan-import.ts'
-import type { ImportedServer } from './read-servers.ts'
-import { openTarget } from './target-file.ts'
 
 export interface ImportFlags {
   readonly to?: string
   readonly user?: boolean
   readonly dryRun?: boolean
   readonly force?: boolean
+  readonly yes?: boolean
   readonly json?: boolean
 }
 
@@ -25,83 +23,44 @@ export async function runImport(
   clients: readonly string[],
   flags: ImportFlags,
 ): Promise<number> {
-  const { env, cwd } = terminal
-  const outcome = await importServers({
-    home: env.HOME || homedir(),
-    platform: process.platform,
-    env,
-    cwd,
+  const options = {
+    ...clientPlace(terminal),
     clients,
     target: targetOf(terminal, flags),
     isDry: flags.dryRun === true,
     isReplaced: flags.force === true,
-  })
+  }
+  if (!(await mayWriteSecrets(terminal, options, flags))) {
+    terminal.say('nothing was written')
+    return 1
+  }
+  const outcome = await importServers(options)
   if (flags.json) terminal.printJson(outcome)
   else show(terminal, outcome)
   return exitCodeOf(outcome)
 }
 
+/** Secrets that land in a git repository are soon public: a person says yes first, or `--yes` does. */
+async function mayWriteSecrets(
+  terminal: Terminal,
+  options: ImportOptions,
+  { yes, dryRun, json }: ImportFlags,
+): Promise<boolean> {
+  if (yes || dryRun) return true
+  const { secrets, repository, target } = await importServers({ ...options, isDry: true })
+  const count = countSecrets(secrets)
+  if (repository === undefined || count === 0) return true
+  const what = `${plural(count, 'value that looks like a secret', 'values that look like secrets')} would be written to ${target}, in the git repository ${repository}`
+  const step = 'import with --user, outside of the repository, or pass --yes'
+  if (json || !terminal.isInteractive) throw new ToolcribError('config-invalid', `${what}; ${step}`)
+  terminal.say(`${pc.yellow('note')} ${what}`)
+  terminal.say(pc.dim(`  "toolcrib import --user" writes to your own config instead`))
+  return confirm(terminal, 'Write them there?')
+}
+
 /** 1 when nothing was found, or when a file could not be read and its servers are missing. */
 export function exitCodeOf({ files }: Pick<ImportOutcome, 'files'>): 0 | 1 {
   return files.length === 0 || files.some(({ problem }) => problem !== undefined) ? 1 : 0
-}
-
-export interface ImportOptions extends ClientPlace {
-  /** Names of programs; empty means all. */
-  readonly clients: readonly string[]
-  readonly target: string
-  readonly isDry: boolean
-  /** true: the target is replaced, and its content is lost. */
-  readonly isReplaced?: boolean
-}
-
-export interface ImportOutcome {
-  readonly target: string
-  readonly files: ImportPlan['files']
-  /** Names of the servers that were added, or would be. */
-  readonly added: readonly string[]
-  /** Names of the servers that were already in the target. */
-  readonly kept: readonly string[]
-  readonly written: boolean
-  /** True when the target was replaced, or would be: its content is lost. */
-  readonly replaced: boolean
-  /** Where it looked for servers, including files that do not exist. */
-  readonly looked: readonly string[]
-  /** How many variables and headers were copied with their values. */
-  readonly copiedValues: number
-}
-
-/** Finds servers, and adds the new ones to the target. Throws `config-invalid` for an invalid target. */
-export async function importServers({
-  clients,
-  target,
-  isDry,
-  isReplaced = false,
-  ...place
-}: ImportOptions): Promise<ImportOutcome> {
-  const files = clientFiles(place)
-  const known = new Set(files.map(({ client }) => client))
-  const unknown = clients.find((client) => !known.has(client))
-  if (unknown !== undefined)
-    throw new ToolcribError(
-      'config-invalid',
-      `unknown program "${unknown}"; use one of ${[...known].join(', ')}`,
-    )
-  const wanted = files.filter(({ client }) => clients.length === 0 || clients.includes(client))
-  const file = await openTarget(target, { isReplaced })
-  const plan = planImport(await readExisting(wanted), file.present)
-  const isWritten = !isDry && plan.added.size > 0
-  if (isWritten) await file.add(plan.added)
-  return {
-    target,
-    files: plan.files.filter(({ servers, problem }) => servers.length > 0 || problem !== undefined),
-    added: [...plan.added.keys()],
-    kept: [...file.present.keys()],
-    written: isWritten,
-    replaced: file.isReplaced && plan.added.size > 0,
-    looked: wanted.map(({ path }) => path),
-    copiedValues: [...plan.added.values()].reduce((sum, server) => sum + literalValues(server), 0),
-  }
 }
 
 function targetOf({ env, cwd }: Terminal, { to, user }: ImportFlags): string {
@@ -112,53 +71,55 @@ function targetOf({ env, cwd }: Terminal, { to, user }: ImportFlags): string {
   return join(folder, 'toolcrib.toml')
 }
 
-async function readExisting(files: readonly ClientFile[]): Promise<{ file: ClientFile; text: string }[]> {
-  const read = await Promise.all(files.map(async (file) => ({ file, text: await readText(file.path) })))
-  return read.flatMap(({ file, text }) => (text === undefined ? [] : [{ file, text }]))
-}
-
-async function readText(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch {
-    // Most of these programs are not installed.
-    return undefined
-  }
-}
-
-function literalValues({ env, headers }: ImportedServer): number {
-  const values = [...Object.values(env ?? {}), ...Object.values(headers ?? {})]
-  return values.filter((value) => !String(value).includes('${')).length
-}
-
 function show(terminal: Terminal, outcome: ImportOutcome): void {
-  const { files, target, added, kept, written, replaced, copiedValues } = outcome
-  if (files.length === 0) showNothingFound(terminal, outcome)
+  const { files, target, added, kept, written, replaced } = outcome
+  if (files.length === 0) {
+    showNothingFound(terminal, outcome)
+    return
+  }
   for (const { title, path, servers, problem } of files) {
     terminal.say(`${pc.bold(pc.cyan(title))}  ${pc.dim(path)}`)
     if (problem !== undefined) terminal.say(`  ${pc.red('✗')} ${plain(problem)}`)
     for (const server of servers) terminal.say(`  ${describe(server)}`)
   }
-  if (files.length === 0) return
   terminal.say()
   const beside = kept.length > 0 ? `, beside the ${figure(kept.length)} already there` : ''
   const what = `${plural(added.length, 'server')} to ${target}${replaced ? ', replacing the file' : beside}`
   if (added.length === 0) terminal.say(`nothing new for ${target}`)
   else if (written) terminal.say(`${pc.green('added')} ${what}; check with "toolcrib doctor"`)
   else terminal.say(`would add ${what}; run without --dry-run to write it`)
-  if (written && copiedValues > 0)
-    terminal.say(
-      pc.yellow(
-        `${plural(copiedValues, 'value of a variable or header was', 'values of variables or headers were')} copied: keep the file private, or write \${NAME} instead`,
-      ),
-    )
+  showValues(terminal, outcome)
+}
+
+function showValues(terminal: Terminal, { variables, secrets, copiedValues, written }: ImportOutcome): void {
+  for (const { name, servers } of variables)
+    terminal.say(`${pc.yellow('set')} ${name}, which ${servers.map(plain).join(', ')} needs`)
+  if (!written || copiedValues + secrets.length === 0) return
+  const inArgs = secrets.flatMap(({ places }) => places.filter((place) => !/^(?:env|headers)\./.test(place)))
+  const counts = [
+    copiedValues > 0
+      ? plural(copiedValues, 'value of a variable or header', 'values of variables or headers')
+      : '',
+    inArgs.length > 0
+      ? plural(inArgs.length, 'secret in an argument or URL', 'secrets in arguments or URLs')
+      : '',
+  ]
+  const copied = counts.filter(Boolean).join(' and ')
+  const isOne = copiedValues + inArgs.length === 1
+  terminal.say(
+    pc.yellow(`${copied} ${isOne ? 'was' : 'were'} copied: keep the file private, or write \${NAME} instead`),
+  )
+}
+
+function countSecrets(secrets: ImportOutcome['secrets']): number {
+  return secrets.reduce((sum, { places }) => sum + places.length, 0)
 }
 
 function showNothingFound(terminal: Terminal, { looked, target }: ImportOutcome): void {
   terminal.say('no servers were found in any of these files:')
   for (const path of looked) terminal.say(pc.dim(`  ${path}`))
   terminal.say(
-    `\nTo configure one by hand, write ${target}:\n\n${MINIMAL_CONFIG}\nthen check it with "toolcrib doctor"`,
+    `\nTo add one, run "toolcrib add files -- npx -y @modelcontextprotocol/server-filesystem .", or write ${target}:\n\n${MINIMAL_CONFIG}\nthen check it with "toolcrib doctor"`,
   )
 }
 

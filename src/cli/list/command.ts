@@ -9,7 +9,7 @@ export function listCommand(terminal: Terminal): Command {
     .description('List servers and their tools, with the token cost of each definition.')
     .argument('[servers...]', 'only these servers')
     .option('--schema', "show each tool's description and input schema in full")
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (names: string[], flags: ListFlags) => {
       const { runList } = await import('./run-list.ts')
       terminal.exitCode = await runList(terminal, names, flags)

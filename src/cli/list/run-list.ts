@@ -9,7 +9,7 @@ import {
 import type { RefreshFlags, RegistryFlags, ServerFlags } from '../flags.ts'
 import { noteMissing } from '../missing-servers.ts'
 import type { Terminal } from '../terminal.ts'
-import { columns, cut, figure, plain, plainLines, plural } from '../text.ts'
+import { columns, cut, figure, plain, plainLines, plural, toolName } from '../text.ts'
 import { findWithFlags, type ReadyRegistry, remembering, withRegistry } from '../with-registry.ts'
 
 export interface ListFlags extends ServerFlags, RegistryFlags, RefreshFlags {
@@ -86,8 +86,9 @@ function show(terminal: Terminal, { files, servers, tools, tokens }: Listing, is
   for (const server of servers) {
     terminal.print()
     terminal.print(heading(server))
-    if (isFull) for (const tool of server.tools) showInFull(terminal, tool)
-    else showInLines(terminal, server.tools)
+    const tools = server.tools.map((tool) => ({ ...tool, name: toolName(tool.name, server.server) }))
+    if (isFull) for (const tool of tools) showInFull(terminal, tool)
+    else showInLines(terminal, tools)
   }
   const absent = servers.filter(({ state }) => state === 'failed' || state === 'connecting').length
   const from = `from ${plural(servers.length - absent, 'server')}`
@@ -108,14 +109,19 @@ function indented(text: string): string {
 
 function showInLines(terminal: Terminal, tools: readonly ListedTool[]): void {
   const nameWidth = Math.max(0, ...tools.map(({ name }) => name.length))
-  const rest = Math.max(20, terminal.width - nameWidth - 14)
+  const rest = Math.max(0, terminal.width - nameWidth - 14)
   const rows = tools.map(({ name, description, tokens, state, reason }) => [
     ` ${reason === undefined ? name : pc.yellow(name)}`,
     pc.dim(figure(tokens)),
-    reason === undefined ? pc.dim(cut(plain(description), rest)) : pc.yellow(`${state}: ${plain(reason)}`),
+    reason === undefined
+      ? pc.dim(rest < MIN_TEXT ? '' : cut(plain(description), rest))
+      : pc.yellow(`${state}: ${plain(reason)}`),
   ])
   for (const line of columns(rows, { rightAligned: [1] })) terminal.print(line)
 }
+
+/** A shorter piece of a description says nothing. */
+const MIN_TEXT = 12
 
 function heading(server: Listing['servers'][number]): string {
   const name = pc.bold(pc.cyan(server.server))

@@ -6,7 +6,7 @@ import type { Terminal } from '../terminal.ts'
 export function lockCommand(terminal: Terminal): Command {
   return withServerFlags(new Command('lock'))
     .description('Approve the servers and tools as they are now: write them to toolcrib.lock.')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: ServerFlags) => {
       const { runLock } = await import('./run-lock.ts')
       terminal.exitCode = await runLock(terminal, flags)

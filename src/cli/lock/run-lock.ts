@@ -14,6 +14,7 @@ import {
 } from 'toolcrib/mcp'
 import { askServers, type Observation } from '../ask-servers.ts'
 import type { ServerFlags } from '../flags.ts'
+import { RunningGateway } from '../running-gateway.ts'
 import { showChanges, showFinding, withDigests } from '../show-changes.ts'
 import type { Terminal } from '../terminal.ts'
 import { plain, plural } from '../text.ts'
@@ -33,6 +34,7 @@ export async function runLock(terminal: Terminal, flags: ServerFlags): Promise<n
   const locked = keepUnreachable(lockServers(observed, inUse), inUse, failed)
   const changes = inUse ? compareWithLock(inUse, observed) : []
   await writeLockfile(layer.path, { servers: new Map([...kept, ...locked.servers]) })
+  await (await RunningGateway.find(found, terminal.env))?.reload()
   const outcome: Outcome = {
     lockfile: layer.path,
     servers: locked.servers.size,

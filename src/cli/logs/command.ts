@@ -10,7 +10,7 @@ export function logsCommand(terminal: Terminal): Command {
     .option('--follow', 'wait for more, until Ctrl-C')
     .option('--config <file>', 'the config of the gateway')
     .option('--json', 'print each line as JSON')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (server: string | undefined, flags: LogsFlags) => {
       const { runLogs } = await import('./run-logs.ts')
       terminal.exitCode = await runLogs(terminal, server, flags)
@@ -18,8 +18,9 @@ export function logsCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-The gateway keeps its last 2,000 lines in memory: servers that start, stop and fail, what they do wrong, and calls with \
-their outcome and time. Arguments and results of calls are never logged.
+Servers that start, stop and fail, what they do wrong and write to stderr, and calls with their outcome and time. Arguments \
+and results of calls are never logged, and secrets are masked. Without a running gateway, the log of the last one is shown; \
+it is a file of JSON lines in your state folder.
 
 Examples:
   toolcrib logs

@@ -1,43 +1,75 @@
+import { createReadStream, existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
+import type { FoundConfig } from 'toolcrib/mcp'
 import type { ServerFlags } from '../flags.ts'
 import { untilSignal } from '../interrupt.ts'
-import { requireGateway } from '../require-gateway.ts'
+import { RunningGateway } from '../running-gateway.ts'
+import { logPath } from '../runtime-folder.ts'
 import type { LogLine } from '../serve/log-book.ts'
 import type { Terminal } from '../terminal.ts'
-import { plain } from '../text.ts'
+import { plain, wrap } from '../text.ts'
+import { findWithFlags } from '../with-registry.ts'
 
 export interface LogsFlags extends ServerFlags {
   readonly follow?: boolean
 }
 
-/** Shows the log of the running gateway; with `--follow`, until it stops or a signal ends the command. */
+/**
+ * Shows the log of the running gateway, with `--follow` until it stops or a signal ends the command; without a gateway,
+ * that of the last one.
+ */
 export async function runLogs(
   terminal: Terminal,
   server: string | undefined,
   flags: LogsFlags,
 ): Promise<number> {
-  const running = await requireGateway(terminal, flags)
-  const known = running.report.servers.map((each) => each.server)
-  if (server !== undefined && !known.includes(server))
-    throw new ToolcribError(
-      'config-invalid',
-      `there is no server "${server}"; the gateway has ${known.join(', ')}`,
-    )
+  const found = await findWithFlags(terminal, flags)
+  const running = await RunningGateway.find(found, terminal.env)
+  requireServer(server, found, running)
   return untilSignal(terminal.signals, async (signal) => {
-    const stream = await running.logs({ server, follow: flags.follow === true })
+    const stream = running
+      ? await running.logs({ server, follow: flags.follow === true })
+      : lastLog(terminal, found, flags)
     signal.addEventListener('abort', () => stream.destroy(), { once: true })
-    for await (const line of createInterface({ input: stream }))
-      terminal.print(flags.json ? line : describe(JSON.parse(line)))
+    for await (const line of createInterface({ input: stream })) {
+      const entry: LogLine = JSON.parse(line)
+      if (server !== undefined && entry.server !== server) continue
+      terminal.print(flags.json ? line : describe(terminal, entry))
+    }
     signal.throwIfAborted()
     return 0
   })
 }
 
-function describe({ at, level, server, message }: LogLine): string {
-  const time = pc.dim(at.slice(11, 23))
+function requireServer(
+  server: string | undefined,
+  { config }: FoundConfig,
+  running: RunningGateway | undefined,
+): void {
+  const known = running?.report.servers.map((each) => each.server) ?? Object.keys(config.servers)
+  if (server === undefined || known.includes(server)) return
+  throw new ToolcribError('config-invalid', `there is no server "${server}"; there are ${known.join(', ')}`)
+}
+
+function lastLog(terminal: Terminal, { config }: FoundConfig, { follow }: LogsFlags): Readable {
+  const path = logPath(config.files, terminal.env)
+  if (follow || path === undefined || !existsSync(path)) {
+    const files = config.files.join(', ')
+    const step = 'start one with "toolcrib serve"'
+    throw new ToolcribError('source-unavailable', `no gateway is running for ${files}; ${step}`)
+  }
+  terminal.note(`${pc.yellow('note')} no gateway is running; this is the log of the last one (${path})`)
+  return createReadStream(path)
+}
+
+function describe({ output, width }: Terminal, { at, level, server, message }: LogLine): string {
+  const time = pc.dim(at.slice(11, 19))
   const colour = level === 'error' ? pc.red : level === 'warn' ? pc.yellow : pc.dim
   const from = server === undefined ? '' : `${pc.cyan(plain(server))} `
-  return `${time} ${colour(level.padEnd(5))} ${from}${plain(message)}`
+  const line = `${time} ${colour(level.padEnd(5))} ${from}${plain(message)}`
+  // Lines that go on are set in, so that the next entry is easy to see.
+  return output.isTTY ? wrap(line, width - 4).replaceAll('\n', '\n    ') : line
 }

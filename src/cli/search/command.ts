@@ -14,7 +14,7 @@ export function searchCommand(terminal: Terminal): Command {
         .choices(['lexical', 'weighted', 'regex', 'hybrid'])
         .default('hybrid'),
     )
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (words: string[], flags: SearchFlags) => {
       const { runSearch } = await import('./run-search.ts')
       terminal.exitCode = await runSearch(terminal, words.join(' '), flags)
@@ -24,9 +24,9 @@ export function searchCommand(terminal: Terminal): Command {
 const HELP = `
 Examples:
   toolcrib search read a file
-  toolcrib search '+github issues -delete'     a required word, and an excluded one
+  toolcrib search '+github issues -delete'     with a word, without another
   toolcrib search 'server:files write'         one server
-  toolcrib search 'select:mcp__files__read_file'
+  toolcrib search 'select:files.read_file'
   toolcrib search '/^list_/' --limit 20        a regular expression
   toolcrib search --searcher lexical tidy up   by words only, not by meaning
 Quote what your shell would interpret. An empty result is not an error.

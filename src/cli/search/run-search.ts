@@ -4,7 +4,7 @@ import { staticEmbedder } from 'toolcrib/embedders'
 import type { RefreshFlags, RegistryFlags, ServerFlags } from '../flags.ts'
 import { isNoneThere, noteMissing, noteQuarantined } from '../missing-servers.ts'
 import type { Terminal } from '../terminal.ts'
-import { cut, figure, plain, plural } from '../text.ts'
+import { cut, figure, plain, plural, toolName } from '../text.ts'
 import { remembering, withRegistry } from '../with-registry.ts'
 
 export interface SearchFlags extends ServerFlags, RegistryFlags, RefreshFlags {
@@ -24,7 +24,7 @@ export async function runSearch(
     const result = await registry.search(query, { limit })
     signal.throwIfAborted()
     if (flags.json) terminal.printJson(result)
-    else if (!isNoneThere(statuses)) show(terminal, result)
+    else if (!isNoneThere(statuses)) show(terminal, result, registry)
     noteQuarantined(terminal, registry, 'searched')
     return noteMissing(terminal, statuses, 'searched')
   })
@@ -40,18 +40,31 @@ function searcherNamed(name: SearcherName | 'hybrid'): SearcherName | Searcher {
   return name === 'hybrid' ? hybrid({ embedder: staticEmbedder() }) : name
 }
 
-function show(terminal: Terminal, { query, total, matches, missing, unmatchedTerms }: SearchResult): void {
+function show(
+  terminal: Terminal,
+  { query, total, matches, missing, unmatchedTerms }: SearchResult,
+  registry: ToolRegistry,
+): void {
   const rest = terminal.width - 9
-  if (matches.length === 0) terminal.print(`nothing matches "${plain(query)}"`)
+  const [weak] = matches[0]?.reasons.filter((reason) => reason.startsWith(WEAK)) ?? []
+  const servers = new Map(registry.listSchemas().map((schema) => [schema.name, schema.mcpServer]))
+  if (matches.length === 0) terminal.say(`nothing matches "${plain(query)}"`)
+  else if (weak !== undefined)
+    terminal.say(pc.yellow(`no tool matches "${plain(query)}" well; the nearest ${matches.length}:`))
   for (const { name, score, description, reasons } of matches) {
-    terminal.print(`${pc.dim(score.toFixed(2).padStart(6))}  ${pc.green(name)}`)
+    const server = servers.get(name)
+    const because = reasons.filter((reason) => !reason.startsWith(WEAK))
+    terminal.print(`${pc.dim(score.toFixed(2).padStart(6))}  ${pc.green(toolName(name, server))}`)
     terminal.print(`        ${cut(plain(description), rest)}`)
-    if (reasons.length > 0) terminal.print(pc.dim(`        ${cut(`because ${reasons.join('; ')}`, rest)}`))
+    if (because.length > 0) terminal.print(pc.dim(`        ${cut(`because ${because.join('; ')}`, rest)}`))
   }
   if (total > matches.length)
     terminal.print(
       pc.dim(`\n${figure(matches.length)} of ${plural(total, 'match', 'matches')}; see more with --limit`),
     )
-  if (unmatchedTerms?.length) terminal.print(pc.yellow(`\nno tool mentions: ${unmatchedTerms.join(', ')}`))
-  if (missing?.length) terminal.print(pc.yellow(`\nno such tool: ${missing.join(', ')}`))
+  if (unmatchedTerms?.length) terminal.say(pc.yellow(`\nno tool mentions: ${unmatchedTerms.join(', ')}`))
+  if (missing?.length) terminal.say(pc.yellow(`\nno such tool: ${missing.join(', ')}`))
 }
+
+/** How the reasons of a match say that it is a poor one. */
+const WEAK = 'weak:'

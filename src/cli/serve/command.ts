@@ -25,9 +25,10 @@ export function serveCommand(terminal: Terminal): Command {
       ),
     )
     .option('--profile <name>', 'show clients what this profile of the config allows')
-    .option('--store <store>', 'where sessions are kept: file:DIR (default: in the state folder)')
+    .option('--store <store>', 'where state is kept: file:DIR or redis://HOST (default: in the state folder)')
     .option('--locked', 'fail when a server has no lockfile')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .option('--open', 'open the page in a browser')
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: ServeFlags) => {
       const { runServe } = await import('./run-serve.ts')
       terminal.exitCode = await runServe(terminal, flags)
@@ -42,17 +43,22 @@ function toPort(value: string): number {
 
 const HELP = `
 Clients connect to http://HOST:PORT/mcp, or /mcp/PROFILE, and send the token as "Authorization: Bearer TOKEN". Without \
---token or --token-file, a random token is made and shown once. A token on the command line can be seen by other users \
+--token or --token-file, the token of your config folder is used if "toolcrib connect --http" has made one; otherwise a random \
+one is made and shown once. A token on the command line can be seen by other users \
 of this machine; --token-file keeps it private, and the same over restarts.
 /healthz and /readyz need no token; /metrics does.
 With --stdio, a gateway of the same config and user that is already running is used, so that several clients share its \
 servers. Otherwise the servers run in this process.
 With --json, one line is printed once the gateway listens: { url, token, page, pid, version }.
+With --store redis://HOST (rediss:// with TLS, ?prefix=NAME: to keep gateways apart), any number of gateways serve the same \
+clients: give them all the same config and --token-file. TOOLCRIB_STORE sets the same, where nobody else can read it.
+A config that changes is read again at once, and on SIGHUP: servers are started and stopped accordingly. [tools] and profiles \
+change with a restart.
 SIGTERM and Ctrl-C let calls in flight finish, then end every server.
 
 Examples:
-  toolcrib serve                                 the config's servers, on port 7117
-  toolcrib serve --token-file ~/.toolcrib-token  with a token that stays the same
-  toolcrib serve --stdio                         for a client that starts its servers
+  toolcrib serve                                 on port 7117
+  toolcrib serve --token-file ~/.toolcrib-token  the same token each time
+  toolcrib serve --stdio                         for a client that starts it
   toolcrib serve --port 0 --json | jq -r .url
 Exit codes: 0 stopped, 1 the port is taken, 2 wrong usage or no config.`

@@ -27,8 +27,11 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
   const start = async (gateway: Partial<ControlledGateway> = {}, ...files: string[]) => {
     const socket = await ControlSocket.open(socketPath(files, env()), {
       logs: new LogBook(),
-      status: () => ({ pid: 7, servers: [] }),
+      status: () => ({ pid: process.pid, servers: [] }),
       serveStream: async () => {},
+      describeServer: async () => ({}),
+      serveServer: async () => {},
+      reload: async () => {},
       stop: () => {},
       ...gateway,
     })
@@ -39,7 +42,7 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
   it('lets a command of the same config find the gateway, and no other', async () => {
     await start({}, '/a/toolcrib.toml')
     expect((await RunningGateway.find(found('/a/toolcrib.toml'), env()))?.report).toEqual({
-      pid: 7,
+      pid: process.pid,
       servers: [],
     })
     expect(await RunningGateway.find(found('/b/toolcrib.toml'), env())).toBeUndefined()
@@ -142,7 +145,7 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
     socket = await start({ stop: () => void socket?.close() }, '/a')
     open = []
     const running = await RunningGateway.find(found('/a'), env())
-    await running?.stop()
+    expect(await running?.stop()).toBe(true)
     expect(await RunningGateway.find(found('/a'), env())).toBeUndefined()
   })
 })

@@ -13,6 +13,12 @@ export interface ControlledGateway {
   status(): object
   /** Serves one client over a stream of JSON-RPC lines, and resolves when it ends. */
   serveStream(stream: Duplex, profile: string | undefined): Promise<void>
+  /** What one server reports about itself. Rejects with the reason when that cannot be found out. */
+  describeServer(server: string): Promise<object>
+  /** Connects a stream of JSON-RPC lines to one server, and resolves when it ends. */
+  serveServer(stream: Duplex, server: string): Promise<void>
+  /** Reads config and lockfiles again. */
+  reload(): Promise<void>
   /** Begins to stop. */
   stop(): void
 }
@@ -46,7 +52,7 @@ export class ControlSocket {
       // A client that ends its side is gone, whatever is still to be sent.
       stream.once('end', () => stream.destroy())
       const close = () => stream.destroy()
-      gateway.serveStream(stream, profileOf(request)).then(close, close)
+      connectStream(request, stream, gateway).then(close, close)
     })
     if (isFile && !(await removeStale(path))) return undefined
     server.listen(path)
@@ -84,6 +90,12 @@ async function removeStale(path: string): Promise<boolean> {
   }
 }
 
+function connectStream(request: IncomingMessage, stream: Duplex, gateway: ControlledGateway): Promise<void> {
+  const { pathname, searchParams } = urlOf(request)
+  if (pathname === '/server') return gateway.serveServer(stream, searchParams.get('name') ?? '')
+  return gateway.serveStream(stream, searchParams.get('profile') ?? undefined)
+}
+
 function answer(request: IncomingMessage, response: ServerResponse, gateway: ControlledGateway): void {
   const { pathname, searchParams } = urlOf(request)
   switch (`${request.method} ${pathname}`) {
@@ -96,6 +108,12 @@ function answer(request: IncomingMessage, response: ServerResponse, gateway: Con
         isFollowed: searchParams.has('follow'),
       })
       break
+    case 'GET /server':
+      void sendServer(response, gateway, searchParams.get('name') ?? '')
+      break
+    case 'POST /reload':
+      void gateway.reload().then(() => sendJson(response, { reloaded: true }))
+      break
     case 'POST /stop':
       sendJson(response, { stopping: true })
       gateway.stop()
@@ -107,6 +125,18 @@ function answer(request: IncomingMessage, response: ServerResponse, gateway: Con
 
 function sendJson(response: ServerResponse, data: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(data))
+}
+
+async function sendServer(
+  response: ServerResponse,
+  gateway: ControlledGateway,
+  server: string,
+): Promise<void> {
+  try {
+    sendJson(response, { info: await gateway.describeServer(server) })
+  } catch (error) {
+    sendJson(response, { error: error instanceof Error ? error.message : String(error) })
+  }
 }
 
 /** One JSON object per line. */
@@ -126,10 +156,6 @@ function sendLogs(
   }
   response.flushHeaders()
   response.once('close', logs.follow(send))
-}
-
-function profileOf(request: IncomingMessage): string | undefined {
-  return urlOf(request).searchParams.get('profile') ?? undefined
 }
 
 function urlOf({ url = '/' }: IncomingMessage): URL {

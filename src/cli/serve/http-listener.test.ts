@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type HttpListener, listen } from './http-listener.ts'
 
 const LOCAL = { host: '127.0.0.1', port: 0 }
@@ -73,13 +73,14 @@ describe('the HTTP listener', () => {
     await listener.close({ graceMs: 0 })
   })
 
-  it('lets requests in flight finish when it closes, and accepts no more', async () => {
+  it('lets requests in flight finish when it closes, and soon accepts no more', async () => {
     let answer = (_response: Response) => {}
     let arrive = () => {}
     const arrived = new Promise<void>((resolve) => {
       arrive = resolve
     })
-    const listener = await listen(() => {
+    const listener = await listen(async ({ url }) => {
+      if (url.endsWith('/late')) return new Response('late')
       arrive()
       return new Promise<Response>((resolve) => {
         answer = resolve
@@ -88,7 +89,12 @@ describe('the HTTP listener', () => {
     const pending = fetch(listener.origin)
     await arrived
     const closed = listener.close({ graceMs: 60_000 })
-    await expect(fetch(listener.origin)).rejects.toThrow()
+    const isRefused = () =>
+      fetch(`${listener.origin}/late`).then(
+        () => false,
+        () => true,
+      )
+    await vi.waitUntil(isRefused, { timeout: 15_000 })
     answer(new Response('done'))
     expect(await (await pending).text()).toBe('done')
     await closed

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { ToolcribError } from 'toolcrib'
 
@@ -7,6 +7,8 @@ export interface ListenOptions {
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
+  /** Answers requests without fetch objects; those for which it returns false go to the fetch handler. */
+  readonly direct?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
 /** A fetch handler that is served over HTTP. */
@@ -23,8 +25,12 @@ export interface HttpListener {
  */
 export async function listen(
   handle: (request: Request) => Promise<Response>,
-  { host, port }: ListenOptions,
+  { host, port, direct = () => false }: ListenOptions,
 ): Promise<HttpListener> {
+  const viaFetch = getRequestListener(handle, {
+    overrideGlobalObjects: false,
+    errorHandler: () => INTERNAL_ERROR(),
+  })
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -34,7 +40,9 @@ export async function listen(
       insecureHTTPParser: false,
       noDelay: true,
     },
-    getRequestListener(handle, { overrideGlobalObjects: false, errorHandler: () => INTERNAL_ERROR() }),
+    (request, response) => {
+      if (!direct(request, response)) void viaFetch(request, response)
+    },
   )
   server.maxConnections = MAX_CONNECTIONS
   // A connection that is kept alive would hold up a server that is closing.
@@ -48,7 +56,10 @@ export async function listen(
   const actual = typeof address === 'object' && address ? address.port : port
   return {
     origin: `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${actual}`,
-    close: ({ graceMs }) => closed(server, graceMs),
+    close: async ({ graceMs }) => {
+      await lingered(server)
+      await closed(server, graceMs)
+    },
   }
 }
 
@@ -57,6 +68,8 @@ const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 60_000
 /** Longer than the pauses between two calls of a model, so that most calls find an open connection. */
 const KEEP_ALIVE_MS = 65_000
+/** Longer than a client takes from choosing a connection to sending a request over it. */
+const LINGER_MS = 500
 /** Each of 500 sessions may hold one for its stream, and one for its calls. */
 const MAX_CONNECTIONS = 4_096
 
@@ -77,6 +90,19 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port }: ListenOption
   }
   const message = reasons[error.code ?? ''] ?? `cannot listen on ${host}:${port}: ${error.message}`
   return new ToolcribError('source-unavailable', message, { cause: error })
+}
+
+/**
+ * A client that has a connection may be sending a request over it at this moment. For a while such requests are still
+ * answered, and the answers say that the connection ends.
+ */
+async function lingered(server: Server): Promise<void> {
+  const connections = await new Promise<number>((resolve) =>
+    server.getConnections((_error, count) => resolve(count ?? 0)),
+  )
+  if (connections === 0) return
+  server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
+  await new Promise<void>((resolve) => void setTimeout(resolve, LINGER_MS))
 }
 
 async function closed(server: Server, graceMs: number): Promise<void> {

@@ -22,7 +22,7 @@ describe('the log book', () => {
         at: '1970-01-01T00:00:00.001Z',
         level: 'warn',
         server: 'files',
-        message: 'call mcp__files__read: timeout, 12 ms',
+        message: 'call files.read: timeout, 12 ms',
       },
     ])
     expect(book.lines()).toHaveLength(3)

@@ -1,4 +1,6 @@
 import type { ToolcribEvent } from 'toolcrib'
+import { toolName } from '../text.ts'
+import type { LogFile } from './log-file.ts'
 
 /** One line of a gateway's log. */
 export interface LogLine {
@@ -13,10 +15,15 @@ export interface LogLine {
 /** How many lines are kept. */
 const KEPT_LINES = 2_000
 
-/** What happened lately, for `toolcrib logs`. It lives as long as the gateway; arguments and results are never in it. */
+/** What happened lately, for `toolcrib logs`, in memory and in a file. Arguments and results are never in it. */
 export class LogBook {
+  readonly #file: LogFile | undefined
   readonly #lines: LogLine[] = []
   readonly #readers = new Set<(line: LogLine) => void>()
+
+  constructor(file?: LogFile) {
+    this.#file = file
+  }
 
   /** Adds the line of an event; most events are not worth one. */
   note(event: ToolcribEvent): void {
@@ -25,6 +32,7 @@ export class LogBook {
   }
 
   add(line: LogLine): void {
+    this.#file?.write(line)
     this.#lines.push(line)
     if (this.#lines.length > KEPT_LINES) this.#lines.shift()
     for (const read of this.#readers) read(line)
@@ -51,6 +59,8 @@ function toLine(event: ToolcribEvent): Omit<LogLine, 'at'> | undefined {
     }
     case 'server-warning':
       return { level: 'warn', server: event.server, message: event.warning }
+    case 'server-output':
+      return { level: 'info', server: event.server, message: `stderr: ${event.line}` }
     case 'tool-invalid':
       return { level: 'warn', server: event.server, message: `tool ${event.tool}: ${event.reason}` }
     case 'tool-suspicious':
@@ -60,12 +70,12 @@ function toLine(event: ToolcribEvent): Omit<LogLine, 'at'> | undefined {
     case 'call-finished': {
       const { name, ok, code, durationMs } = event
       const outcome = ok ? 'ok' : (code ?? 'failed')
-      const message = `call ${name}: ${outcome}, ${Math.round(durationMs)} ms`
+      const message = `call ${toolName(name)}: ${outcome}, ${Math.round(durationMs)} ms`
       const server = serverOf(name)
       return { level: ok ? 'info' : 'warn', ...(server === undefined ? {} : { server }), message }
     }
     case 'tool-quarantined':
-      return { level: 'warn', message: `tool ${event.name} is in quarantine: ${event.reason}` }
+      return { level: 'warn', message: `tool ${toolName(event.name)} is in quarantine: ${event.reason}` }
     case 'save-failed':
     case 'load-failed':
       return { level: 'error', message: `store: ${event.error}` }

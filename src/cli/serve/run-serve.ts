@@ -1,22 +1,29 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { networkInterfaces, hostname as ownName } from 'node:os'
 import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
-import { fileStore, type Store } from 'toolcrib/stores'
+import { storeSpill } from 'toolcrib/stores'
+import { type AccessToken, chooseToken, type TokenFlags } from '../access-token.ts'
 import type { ServerFlags } from '../flags.ts'
+import { serverDigest } from '../gateway-connections.ts'
 import { Interrupted, untilSignal } from '../interrupt.ts'
 import { RunningGateway } from '../running-gateway.ts'
-import { socketPath } from '../runtime-folder.ts'
+import { logPath, socketPath } from '../runtime-folder.ts'
 import type { Terminal } from '../terminal.ts'
 import { findWithFlags, noteWarnings } from '../with-registry.ts'
-import { type AccessToken, chooseToken, isLoopback, type TokenFlags } from './access-token.ts'
 import { ControlSocket } from './control-socket.ts'
+import { FailureNotes } from './failure-notes.ts'
 import { listen } from './http-listener.ts'
+import { LiveConfig } from './live-config.ts'
 import { LogBook } from './log-book.ts'
-import { showWelcome } from './show-welcome.ts'
+import { LogFile } from './log-file.ts'
+import { openStores, type ServeStores } from './open-stores.ts'
+import { pageUrl, servePage } from './serve-page.ts'
+import { reachableHosts, requireProfiles } from './serve-settings.ts'
+import { describeServer, ServerStream } from './server-stream.ts'
+import { openPage, showWelcome } from './show-welcome.ts'
 import { joinGateway, serveOverStdio } from './stdio-door.ts'
 
 export interface ServeFlags extends ServerFlags, TokenFlags {
@@ -27,21 +34,23 @@ export interface ServeFlags extends ServerFlags, TokenFlags {
   readonly profile?: string
   readonly store?: string
   readonly locked?: boolean
+  readonly open?: boolean
 }
 
 /** Serves the configured servers at one MCP endpoint until a signal, or `toolcrib stop`, ends it. */
 export async function runServe(terminal: Terminal, flags: ServeFlags): Promise<number> {
   const found = await findWithFlags(terminal, flags)
-  requireProfile(flags.profile, found)
+  requireProfiles(flags.profile, found)
   noteWarnings(terminal, found)
   const running = await RunningGateway.find(found, terminal.env)
   if (flags.stdio && running && !hasOwnSettings(flags)) return joinGateway(terminal, running, flags.profile)
-  const token = flags.stdio ? undefined : await chooseToken(flags, terminal.cwd)
+  const token = flags.stdio ? undefined : await chooseToken(flags, terminal)
   try {
     return await untilSignal(
       terminal.signals,
       (signal) => serve(terminal, flags, { found, token, running, signal }),
       exitProcessIn,
+      (signal) => signal !== 'SIGHUP' || endsOnHangUp(terminal, flags),
     )
   } catch (error) {
     // A server that is told to stop, and does, has not failed.
@@ -50,16 +59,14 @@ export async function runServe(terminal: Terminal, flags: ServeFlags): Promise<n
   }
 }
 
+/** A gateway without a terminal, and without a client that started it, reads its config again instead. */
+function endsOnHangUp({ isInteractive }: Terminal, { stdio }: ServeFlags): boolean {
+  return stdio === true || isInteractive
+}
+
 /** Other settings than those of the running gateway need a gateway of their own. */
 function hasOwnSettings({ mode, names, store, lockfile, timeout }: ServeFlags): boolean {
   return [mode, names, store, lockfile, timeout].some((flag) => flag !== undefined)
-}
-
-function requireProfile(profile: string | undefined, { config }: FoundConfig): void {
-  if (profile === undefined || Object.hasOwn(config.profiles ?? {}, profile)) return
-  const names = Object.keys(config.profiles ?? {})
-  const known = names.length > 0 ? `the config has ${names.join(', ')}` : 'the config has none'
-  throw new ToolcribError('config-invalid', `there is no profile "${profile}"; ${known}`)
 }
 
 interface Serving {
@@ -70,37 +77,65 @@ interface Serving {
 }
 
 async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): Promise<number> {
-  const logs = new LogBook()
+  const stores = openStores(flags.store, terminal)
+  const path = flags.stdio ? undefined : logPath(serving.found.config.files, terminal.env)
+  const file = path === undefined ? undefined : new LogFile(path)
+  try {
+    return await serveWith(stores, terminal, flags, { ...serving, logs: new LogBook(file) })
+  } finally {
+    file?.close()
+    await stores.close()
+  }
+}
+
+async function serveWith(
+  stores: ServeStores,
+  terminal: Terminal,
+  flags: ServeFlags,
+  serving: Serving & { readonly logs: LogBook },
+): Promise<number> {
+  const { found, logs } = serving
+  await stores.tried
   const opened = await openFromConfig({
-    found: serving.found,
+    found,
     env: terminal.env,
     connect: { client: { capabilities: GATEWAY_CAPABILITIES } },
+    ...sharedBy(stores),
     ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
   })
   opened.registry.subscribe((event) => logs.note(event))
+  const live = liveConfig(terminal, flags, { found, opened, logs })
   try {
     const gateway = createGateway({
       registry: opened.registry,
       servers: opened.servers,
-      store: openStore(flags.store, terminal),
+      store: stores.store,
+      announcements: stores.announcements,
+      onReload: () => void live.reload(),
       tokens: toTokens(serving.token, flags.profile),
-      profiles: serving.found.config.profiles,
+      profiles: found.config.profiles,
       mode: flags.mode,
       names: flags.names,
       hosts: reachableHosts(flags.host),
       limits: { drainMs: DRAIN_MS },
       onWarning: (warning) => logs.add({ at: new Date().toISOString(), level: 'warn', message: warning }),
     })
+    live.onChange(() => gateway.announceReload())
     try {
       return flags.stdio
         ? await serveOverStdio(terminal, gateway, { profile: flags.profile, signal: serving.signal })
-        : await serveOverHttp(terminal, flags, { ...serving, opened, gateway, logs })
+        : await serveOverHttp(terminal, flags, { ...serving, opened, gateway, live, store: stores.store })
     } finally {
       await gateway.close()
     }
   } finally {
     await opened.close()
   }
+}
+
+/** Replicas share catalogues, vectors, spilled results and OAuth tokens; a single gateway uses the user's folders. */
+function sharedBy({ store, announcements }: ServeStores) {
+  return store && announcements ? { store, registry: { spill: storeSpill(store) } } : {}
 }
 
 /** How long calls in flight may take after a signal to stop. */
@@ -116,14 +151,24 @@ interface HttpServing extends Serving {
   readonly opened: OpenedRegistry
   readonly gateway: Gateway
   readonly logs: LogBook
+  readonly live: LiveConfig
+  readonly store: ServeStores['store']
 }
 
 async function serveOverHttp(
   terminal: Terminal,
   flags: ServeFlags,
-  { found, token, running, signal, opened, gateway, logs }: HttpServing,
+  { found, token, running, signal, opened, gateway, logs, live, store }: HttpServing,
 ): Promise<number> {
-  const listener = await listen((request) => gateway.fetch(request), flags).catch((error) => {
+  const failures = new FailureNotes(terminal, () => live.found)
+  opened.registry.subscribe((event) => failures.note(event))
+  for (const status of opened.servers.status())
+    if (status.state === 'failed') failures.note({ ...status, type: 'server-state', at: Date.now() })
+  const inspector = servePage(terminal, flags, { opened, gateway, store })
+  const listener = await listen((request) => inspector.fetch(request), {
+    ...flags,
+    direct: (request, response) => gateway.handle(request, response),
+  }).catch((error) => {
     throw running === undefined ? error : alreadyRunning(running, error)
   })
   const url = `${listener.origin}/mcp${flags.profile === undefined ? '' : `/${flags.profile}`}`
@@ -140,27 +185,65 @@ async function serveOverHttp(
       version: VERSION,
       url,
       startedAt,
-      files: found.config.files,
+      files: live.found.config.files,
       ...gateway.status(),
       servers: opened.servers.status(),
+      digests: digestsOf(live.found),
     }),
     serveStream: async (stream, profile) =>
       gateway.serveStdio({ input: stream, output: stream, profile }).closed,
+    describeServer: (server) => describeServer(opened.servers, server),
+    serveServer: (stream, server) => new ServerStream(opened.servers, server, stream).run(),
+    reload: () => live.reload(),
     stop,
   })
+  const stopWatching = live.watch(terminal, flags)
+  const reload = () => void live.reload()
+  if (!endsOnHangUp(terminal, flags)) terminal.signals.on('SIGHUP', reload)
   try {
-    // No page is served as yet.
-    const announcement = { url, token: token?.token ?? null, page: null, pid: process.pid, version: VERSION }
+    const announcement = {
+      url,
+      token: token?.token ?? null,
+      page: pageUrl(listener.origin, token),
+      pid: process.pid,
+      version: VERSION,
+    }
     if (flags.json) terminal.print(JSON.stringify(announcement))
-    else showWelcome(terminal, { ...announcement, token, found, isControlled: control !== undefined })
+    else await showWelcome(terminal, { ...announcement, token, found, isControlled: control !== undefined })
+    failures.show()
+    if (flags.open && !(await openPage(announcement.page, terminal.env)))
+      terminal.note(`no browser could be opened; open ${announcement.page}`)
     await stopped
     if (!flags.json) terminal.note(pc.dim('stopping …'))
   } finally {
+    terminal.signals.off('SIGHUP', reload)
     // First the socket: nobody should join what is about to end.
-    await control?.close()
+    await Promise.all([control?.close(), stopWatching()])
+    // Its event streams would keep connections open.
+    await inspector.close()
     await Promise.all([gateway.close(), listener.close({ graceMs: DRAIN_MS })])
   }
   return 0
+}
+
+function liveConfig(
+  terminal: Terminal,
+  flags: ServeFlags,
+  { found, opened, logs }: Pick<HttpServing, 'found' | 'opened' | 'logs'>,
+): LiveConfig {
+  const find = async () => {
+    const next = await findWithFlags(terminal, flags)
+    requireProfiles(flags.profile, next)
+    return next
+  }
+  return new LiveConfig(found, opened, find, (outcome) => {
+    const at = new Date().toISOString()
+    if ('problem' in outcome) {
+      const message = `the config was not reloaded: ${outcome.problem}`
+      logs.add({ at, level: 'error', message })
+      terminal.note(`${pc.red('✗')} ${message}`)
+    } else logs.add({ at, level: 'info', message: 'the config was reloaded' })
+  })
 }
 
 const { version: VERSION }: { version: string } = JSON.parse(
@@ -171,6 +254,11 @@ const { version: VERSION }: { version: string } = JSON.parse(
 function packageFile(folder: string): string {
   const path = join(folder, 'package.json')
   return existsSync(path) ? path : packageFile(resolve(folder, '..'))
+}
+
+function digestsOf({ config }: FoundConfig): Readonly<Record<string, string>> {
+  const servers = Object.entries(config.servers)
+  return Object.fromEntries(servers.map(([name, server]) => [name, serverDigest(server)]))
 }
 
 function toTokens(token: AccessToken | undefined, profile: string | undefined) {
@@ -186,25 +274,4 @@ function alreadyRunning({ report }: RunningGateway, cause: unknown): ToolcribErr
       cause,
     },
   )
-}
-
-/** The names under which clients reach an address that is not a loopback one; the gateway's own default otherwise. */
-function reachableHosts(host: string): readonly string[] | undefined {
-  if (isLoopback(host)) return undefined
-  const isEvery = host === '0.0.0.0' || host === '::' || host === '[::]'
-  const addresses = Object.values(networkInterfaces())
-    .flatMap((each) => each ?? [])
-    .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address))
-  return ['localhost', '127.0.0.1', '[::1]', ownName(), ...(isEvery ? addresses : [host])]
-}
-
-/** `file:DIR`; by default a folder of the user's state. Throws `config-invalid` for any other kind of store. */
-function openStore(flag: string | undefined, { cwd, env }: Terminal): Store | undefined {
-  if (flag === undefined) {
-    const state = env.XDG_STATE_HOME || (env.HOME ? join(env.HOME, '.local', 'state') : env.LOCALAPPDATA)
-    return state ? fileStore({ directory: join(state, 'toolcrib', 'gateway') }) : undefined
-  }
-  const directory = /^file:(.+)$/.exec(flag)?.[1]
-  if (directory !== undefined) return fileStore({ directory: resolve(cwd, directory) })
-  throw new ToolcribError('config-invalid', `--store is "${flag}"; it must be file: and a folder`)
 }

@@ -1,14 +1,17 @@
-import { homedir } from 'node:os'
+import { spawn } from 'node:child_process'
 import pc from 'picocolors'
+import { connectableClients } from 'toolcrib/clients'
 import type { FoundConfig } from 'toolcrib/mcp'
-import type { ClientPlace } from '../import/client-files.ts'
+import type { AccessToken } from '../access-token.ts'
+import { clientPlace } from '../client-place.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural } from '../text.ts'
-import type { AccessToken } from './access-token.ts'
 import { clientSnippets } from './client-snippets.ts'
 
 export interface Welcome {
   readonly url: string
+  /** Where the page is, with the token. */
+  readonly page: string
   readonly version: string
   readonly token: AccessToken | undefined
   readonly found: FoundConfig
@@ -17,30 +20,64 @@ export interface Welcome {
 }
 
 /** Shows a person where the gateway is, and what to put into a client's config. */
-export function showWelcome(terminal: Terminal, { url, version, token, found, isControlled }: Welcome): void {
+export async function showWelcome(
+  terminal: Terminal,
+  { url, page, version, token, found, isControlled }: Welcome,
+): Promise<void> {
   const { servers, files } = found.config
   const count = plural(Object.keys(servers).length, 'server')
   terminal.say(`${pc.bold(`Toolcrib ${version}`)} serves ${count} of ${files.join(', ')}`)
   terminal.print()
   terminal.print(`  URL    ${pc.cyan(url)}`)
+  terminal.print(`  Page   ${pc.cyan(page)}`)
   if (token === undefined)
     terminal.print(`  Token  ${pc.dim('none: any program on this machine may connect')}`)
   else terminal.print(`  Token  ${token.token}`)
   terminal.print()
-  const address = { url, token: token?.token, config: files.at(-1) ?? '' }
-  for (const { titles, text } of clientSnippets(address, placeOf(terminal))) {
+  const { command, args } = terminal.program
+  const doors = {
+    http: { kind: 'http', url, token: token?.token },
+    stdio: { kind: 'stdio', command, args: [...args, 'serve', '--stdio', '--config', files.at(-1) ?? ''] },
+  } as const
+  const place = clientPlace(terminal)
+  const there = (await connectableClients(place)).filter(({ isThere }) => isThere)
+  const connected = there.filter(({ isConnected }) => isConnected).map(({ title }) => title)
+  const open = there.filter(({ isConnected }) => !isConnected).map(({ client }) => client)
+  if (connected.length > 0) terminal.say(`Connected already: ${connected.join(', ')}.\n`)
+  const isOpen = (client: string) => open.includes(client)
+  const snippets = connected.length > 0 && open.length === 0 ? [] : clientSnippets(doors, place, isOpen)
+  for (const { titles, text } of snippets) {
     terminal.say(`For ${titles.join(', ')}:`)
     terminal.print()
     // Lines may be longer than the terminal: what is copied must not be broken.
     for (const line of text.split('\n')) terminal.print(`  ${line}`)
     terminal.print()
   }
-  if (token?.isNew)
+  if (token?.file !== undefined) terminal.say(pc.dim(`The token is in ${token.file}.`))
+  else if (token?.isNew)
     terminal.say(pc.dim('The token is shown once. --token-file FILE keeps one over restarts.'))
+  terminal.say(pc.dim('"toolcrib connect" writes such an entry into the configs of your clients.'))
   const commands = '"toolcrib status", "toolcrib logs --follow" and "toolcrib stop" reach it'
   terminal.say(pc.dim(`Ctrl-C stops it.${isControlled ? ` In another terminal, ${commands}.` : ''}`))
 }
 
-function placeOf({ env, cwd }: Terminal): ClientPlace {
-  return { home: env.HOME || homedir(), platform: process.platform, env, cwd }
+const OPENERS: Readonly<Record<string, readonly [command: string, ...args: string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}
+
+/** Opens a page in the user's browser. Resolves with false when there is no way to. */
+export function openPage(
+  url: string,
+  { BROWSER }: Readonly<Record<string, string | undefined>>,
+): Promise<boolean> {
+  const [command, ...args] = BROWSER ? [BROWSER] : (OPENERS[process.platform] ?? ['xdg-open'])
+  return new Promise((resolve) => {
+    const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
+    child.once('error', () => resolve(false))
+    child.once('spawn', () => {
+      child.unref()
+      resolve(true)
+    })
+  })
 }

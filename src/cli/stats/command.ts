@@ -7,7 +7,7 @@ import type { StatsFlags } from './run-stats.ts'
 export function statsCommand(terminal: Terminal): Command {
   return withRefreshFlag(withRegistryFlags(withServerFlags(new Command('stats'))))
     .description('Count the tools, and the cost of a turn with and without deferral.')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: StatsFlags) => {
       const { runStats } = await import('./run-stats.ts')
       terminal.exitCode = await runStats(terminal, flags)

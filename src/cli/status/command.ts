@@ -8,7 +8,7 @@ export function statusCommand(terminal: Terminal): Command {
     .description('Show how the running gateway of this config and its servers are doing.')
     .option('--config <file>', 'the config of the gateway')
     .option('--json', 'print the status as JSON')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: ServerFlags) => {
       const { runStatus } = await import('./run-status.ts')
       terminal.exitCode = await runStatus(terminal, flags)

@@ -1,25 +1,37 @@
 import pc from 'picocolors'
 import type { ServerStatus } from 'toolcrib'
 import type { ServerFlags } from '../flags.ts'
+import { mendServer } from '../mend-server.ts'
 import { requireGateway } from '../require-gateway.ts'
 import type { Terminal } from '../terminal.ts'
-import { columns, plain } from '../text.ts'
+import { columns, plural } from '../text.ts'
 
 /** Shows how the running gateway and its servers are doing. */
 export async function runStatus(terminal: Terminal, flags: ServerFlags): Promise<number> {
   const { report } = await requireGateway(terminal, flags)
   if (flags.json) {
-    terminal.printJson(report)
+    const { digests: _, ...shown } = report
+    terminal.printJson(shown)
     return 0
   }
-  const { url, pid, version, startedAt, servers } = report
-  terminal.say(`${pc.bold(`Toolcrib ${version}`)} at ${pc.cyan(url)}, pid ${pid}, since ${startedAt}`)
-  const rows = servers.map((server) => [
-    `  ${pc.cyan(server.server)}`,
-    stateOf(server),
-    pc.dim('reason' in server && server.reason ? plain(server.reason) : ''),
-  ])
-  for (const line of columns(rows)) terminal.say(line)
+  const { url, pid, version, startedAt, servers, sessions, callsUnderWay } = report
+  terminal.say(`${pc.bold(`Toolcrib ${version}`)} at ${pc.cyan(url)}`)
+  const counts = [
+    `pid ${pid}`,
+    `since ${startedAt.replace('T', ' ').slice(0, 16)}`,
+    typeof sessions === 'number' ? plural(sessions, 'session') : '',
+    typeof callsUnderWay === 'number' ? `${plural(callsUnderWay, 'call')} under way` : '',
+  ]
+  terminal.say(pc.dim(counts.filter(Boolean).join(', ')))
+  const rows = columns(servers.map((server) => [`  ${pc.cyan(server.server)}`, stateOf(server)]))
+  for (const [at, line] of rows.entries()) {
+    terminal.say(line)
+    const server = servers[at]
+    if (server?.state !== 'failed') continue
+    const { fault, step } = mendServer(server.server, server.reason)
+    terminal.say(pc.dim(`      ${fault}`))
+    terminal.say(pc.dim(`      → ${step}`))
+  }
   return 0
 }
 

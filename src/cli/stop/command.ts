@@ -8,7 +8,7 @@ export function stopCommand(terminal: Terminal): Command {
     .description('Stop the running gateway of this config, and every server it started.')
     .option('--config <file>', 'the config of the gateway')
     .option('--json', 'print the result as JSON')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: ServerFlags) => {
       const { runStop } = await import('./run-stop.ts')
       terminal.exitCode = await runStop(terminal, flags)

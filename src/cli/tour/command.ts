@@ -6,7 +6,7 @@ export function tourCommand(terminal: Terminal): Command {
   return new Command('tour')
     .description('Walk through one conversation: full and lazy mode, a search, real calls, an eviction.')
     .option('--json', 'print the figures as JSON')
-    .addHelpText('after', () => terminal.fit(HELP))
+    .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: { json?: boolean }) => {
       const { runTour } = await import('./run-tour.ts')
       terminal.exitCode = await runTour(terminal, flags)

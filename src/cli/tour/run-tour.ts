@@ -1,11 +1,5 @@
 import pc from 'picocolors'
-import {
-  exactTokenCounter,
-  type Session,
-  type ToolcribEvent,
-  type ToolDefinition,
-  ToolRegistry,
-} from 'toolcrib'
+import { exactTokenCounter, type Session, type ToolcribEvent, type ToolDefinition } from 'toolcrib'
 import { definitionTokens } from '../definition-tokens.ts'
 import { orAborted, untilSignal } from '../interrupt.ts'
 import type { Terminal } from '../terminal.ts'
@@ -46,14 +40,14 @@ async function openAndWalk(
 ): Promise<TourFigures> {
   const countTokens = await exactTokenCounter()
   const events: ToolcribEvent[] = []
-  const registry = new ToolRegistry({ countTokens, onEvent: (event) => events.push(event) })
   const progress = terminal.progressLine()
   progress.show('starting servers …')
-  const opening = openScene(registry)
+  const { cwd, env } = terminal
+  const opening = openScene({ countTokens, onEvent: (event) => events.push(event) }, { cwd, env })
   try {
     const scene = await orAborted(opening, signal)
     progress.clear()
-    return await orAborted(walk(scene, { registry, events, say, countTokens, width: terminal.width }), signal)
+    return await orAborted(walk(scene, { events, say, countTokens, width: terminal.width }), signal)
   } finally {
     progress.clear()
     await (await opening).close()
@@ -61,7 +55,6 @@ async function openAndWalk(
 }
 
 interface Walk {
-  readonly registry: ToolRegistry
   readonly events: readonly ToolcribEvent[]
   readonly say: (line?: string) => void
   readonly countTokens: (text: string) => number
@@ -69,7 +62,8 @@ interface Walk {
   readonly width: number
 }
 
-async function walk(scene: Scene, { registry, events, say, countTokens, width }: Walk): Promise<TourFigures> {
+async function walk(scene: Scene, { events, say, countTokens, width }: Walk): Promise<TourFigures> {
+  const { registry } = scene
   const costOf = (tools: readonly ToolDefinition[]) => definitionTokens(tools, countTokens)
   let step = 0
   const heading = (text: string) => say(`\n${pc.bold(pc.cyan(`${++step}. ${text}`))}`)
@@ -109,7 +103,8 @@ async function walk(scene: Scene, { registry, events, say, countTokens, width }:
   )
   say(`   ${tokens(afterSearchTokens)} per turn ${saved(afterSearchTokens, fullTokens)}`)
 
-  heading(scene.calls.length > 1 ? 'It calls tools, one of them without a search' : 'It calls a tool')
+  if (scene.calls.length > 0)
+    heading(scene.calls.length > 1 ? 'It calls tools, one of them without a search' : 'It calls a tool')
   const answers: string[] = []
   for (const [index, call] of scene.calls.entries()) {
     const [answer] = await lazy.execute([{ toolCallId: `call-${index + 1}`, ...call }])
@@ -131,7 +126,7 @@ async function walk(scene: Scene, { registry, events, say, countTokens, width }:
   heading('What the session costs')
   for (const line of lazy.context().split('\n')) say(`   ${line}`)
   say(
-    `\n${pc.dim('Next: "toolcrib import" adds the servers you use elsewhere, "toolcrib doctor" checks them.')}`,
+    `\n${pc.dim('Next: "toolcrib" takes the servers you use elsewhere, and lets your programs use them through one gateway.')}`,
   )
 
   return {

@@ -2,13 +2,14 @@ import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { ToolRegistry } from 'toolcrib'
-import { connectServers } from 'toolcrib/mcp'
+import { type RegistryOptions, ToolRegistry, type ToolSchema } from 'toolcrib'
+import { connectServers, type FindOptions, findConfig, openFromConfig } from 'toolcrib/mcp'
 import { demoCatalogue } from './demo-catalogue.ts'
 
 /** What a tour walks through: tools, and what a model would do with them. */
 export interface Scene {
-  readonly kind: 'servers' | 'demo'
+  readonly kind: 'own' | 'servers' | 'demo'
+  readonly registry: ToolRegistry
   readonly intro: string
   readonly servers: readonly string[]
   readonly query: string
@@ -18,12 +19,60 @@ export interface Scene {
   close(): Promise<void>
 }
 
+/** Where a tour looks for servers. */
+export interface ScenePlace extends Pick<FindOptions, 'cwd' | 'env'> {
+  /** The module from which the reference servers are resolved. Default: this file. */
+  readonly from?: string
+}
+
 /**
- * Opens the reference servers of MCP if they are installed, as in a clone of the repository; otherwise a made-up
- * catalogue. They are resolved from the module `from`, by default this file.
+ * Opens the user's own servers, once there are some; else the reference servers of MCP if they are installed, as in a clone
+ * of the repository; otherwise a made-up catalogue.
  */
-export async function openScene(registry: ToolRegistry, { from = import.meta.url } = {}): Promise<Scene> {
+export async function openScene(options: RegistryOptions, place: ScenePlace): Promise<Scene> {
+  const { from = import.meta.url, cwd = process.cwd(), env = process.env } = place
+  const own = await openOwn(options, { cwd, env })
+  if (own) return own
+  const registry = new ToolRegistry(options)
   return (await openServers(registry, from)) ?? openDemo(registry)
+}
+
+/** Fewer tools need no search. */
+const MIN_TOOLS = 12
+const WAIT_MS = 10_000
+
+/** A call may have effects, so a tour calls none of the user's own tools. */
+async function openOwn(
+  options: RegistryOptions,
+  place: Required<Pick<FindOptions, 'cwd' | 'env'>>,
+): Promise<Scene | undefined> {
+  const found = await findConfig({ ...place, optional: true }).catch(() => undefined)
+  if (found === undefined || Object.keys(found.config.servers).length === 0) return undefined
+  const opened = await openFromConfig({ found, env: place.env, remembered: true, registry: options })
+  const { registry, servers } = opened
+  await servers.ready({ timeoutMs: WAIT_MS })
+  const schemas = registry.listSchemas()
+  if (schemas.length < MIN_TOOLS) {
+    await opened.close()
+    return undefined
+  }
+  const requestAt = (share: number) => wordsOf(schemas[Math.floor(schemas.length * share)])
+  return {
+    kind: 'own',
+    registry,
+    intro: 'Your own servers',
+    servers: [...new Set(schemas.flatMap(({ mcpServer }) => mcpServer ?? []))],
+    query: requestAt(0.3),
+    calls: [],
+    laterQuery: requestAt(0.8),
+    close: () => opened.close(),
+  }
+}
+
+/** What somebody who looks for a tool might ask. */
+function wordsOf(schema: ToolSchema | undefined): string {
+  const own = schema?.name.replace(`mcp__${schema.mcpServer}__`, '') ?? ''
+  return own.replace(/[^A-Za-z0-9]+/g, ' ')
 }
 
 /** The config of the tour; its variables are set below. */
@@ -63,6 +112,7 @@ async function openServers(registry: ToolRegistry, from: string): Promise<Scene 
   }
   return {
     kind: 'servers',
+    registry,
     intro: 'The reference servers of MCP, each its own process over stdio',
     servers: statuses.map(({ server }) => server),
     query: 'read a text file',
@@ -97,6 +147,7 @@ function openDemo(registry: ToolRegistry): Scene {
   for (const [server, tools] of catalogue) registry.syncMcp(server, tools)
   return {
     kind: 'demo',
+    registry,
     intro: 'A made-up catalogue, since the reference servers of MCP are not installed here',
     servers: [...catalogue.keys()],
     query: 'create a refund',

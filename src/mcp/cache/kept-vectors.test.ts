@@ -1,14 +1,12 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { hybrid } from '../../search/hybrid.ts'
 import type { Embedder } from '../../search/vectors/embedder.ts'
 import { fakeEmbedder, slowEmbedder } from '../../search/vectors/fake-embedder.ts'
+import { memoryStore } from '../../store/memory-store.ts'
+import type { Store, StoredValue } from '../../store/store.ts'
 import { ToolRegistry } from '../../tool-registry.ts'
 import { connectServers } from '../connect-servers.ts'
-import { World } from '../server/fake-world.fixture.ts'
-import { fileCatalogueCache } from './catalogue-cache.ts'
+import { storeWith, World } from '../server/fake-world.fixture.ts'
 
 const TOOLS = [
   { name: 'send', description: 'Send a letter', inputSchema: { type: 'object' } },
@@ -17,12 +15,19 @@ const TOOLS = [
 const TEXTS_OF_TOOLS = TOOLS.length
 
 describe('stored vectors', () => {
-  let directory: string
+  let kept: Map<string, StoredValue>
+  let store: Store
 
-  beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'toolcrib-vectors-'))
+  beforeEach(() => {
+    kept = new Map()
+    const inner = memoryStore()
+    store = storeWith(inner, {
+      set: async (key, value, options) => {
+        await inner.set(key, value, options)
+        kept.set(key, value)
+      },
+    })
   })
-  afterEach(() => rm(directory, { recursive: true }))
 
   it('make a second start embed no tools', async () => {
     expect((await start(fakeEmbedder())).embedded).toBe(TEXTS_OF_TOOLS)
@@ -54,10 +59,10 @@ describe('stored vectors', () => {
     ['cut short', (bytes: Uint8Array) => bytes.subarray(0, bytes.length - 7)],
     ['empty', () => new Uint8Array()],
     ['something else', () => new TextEncoder().encode('not what it was')],
-  ])('are computed again when the file is %s', async (_, damage) => {
+  ])('are computed again when they are %s', async (_, damage) => {
     await start(fakeEmbedder())
-    const file = await indexFile()
-    await writeFile(file, damage(await readFile(file)))
+    const { key, bytes } = storedVectors()
+    await store.set(key, damage(bytes))
     const again = await start(fakeEmbedder())
     expect(again).toEqual({ embedded: TEXTS_OF_TOOLS, found: ['mcp__a__send'] })
     expect((await start(fakeEmbedder())).embedded).toBe(0)
@@ -66,12 +71,12 @@ describe('stored vectors', () => {
   it('are saved after a short delay, not only at the end', async () => {
     const world = new World({ tools: TOOLS })
     const registry = new ToolRegistry({ searcher: hybrid({ embedder: fakeEmbedder() }) })
-    const servers = connectServers(registry, CONFIG, { ...world.options, cacheDirectory: directory })
+    const servers = connectServers(registry, CONFIG, { ...world.options, store })
     await servers.ready()
     await registry.search('send a letter')
-    await expect(indexFile()).rejects.toThrow('no index')
+    expect(storedVectors).toThrow('no vectors')
     await world.pass(5_000)
-    await expect.poll(indexFile).toContain('fake')
+    expect(storedVectors().bytes.length).toBeGreaterThan(0)
     await servers.close()
   })
 
@@ -79,8 +84,12 @@ describe('stored vectors', () => {
     const broken = async () => {
       throw new Error('the disk is gone')
     }
-    const cache = { ...fileCatalogueCache(directory), loadIndex: broken, saveIndex: broken }
-    expect(await start(fakeEmbedder(), { cache })).toEqual({
+    const isVectors = (key: string) => key.startsWith('vectors:')
+    const failing = storeWith(store, {
+      get: (key) => (isVectors(key) ? broken() : store.get(key)),
+      set: (key, value, options) => (isVectors(key) ? broken() : store.set(key, value, options)),
+    })
+    expect(await start(fakeEmbedder(), { store: failing })).toEqual({
       embedded: TEXTS_OF_TOOLS,
       found: ['mcp__a__send'],
     })
@@ -93,9 +102,9 @@ describe('stored vectors', () => {
     embedder: Embedder,
     {
       tools = TOOLS,
-      cache = fileCatalogueCache(directory),
+      store: used = store,
       isFresh = false,
-    }: { tools?: readonly object[]; cache?: ReturnType<typeof fileCatalogueCache>; isFresh?: boolean } = {},
+    }: { tools?: readonly object[]; store?: Store; isFresh?: boolean } = {},
   ) {
     const world = new World({ tools })
     const texts: string[] = []
@@ -109,7 +118,8 @@ describe('stored vectors', () => {
     const registry = new ToolRegistry({ searcher: hybrid({ embedder: counting }) })
     const servers = connectServers(registry, CONFIG, {
       ...world.options,
-      cache: isFresh ? { ...cache, load: async () => undefined } : cache,
+      store: used,
+      remembered: !isFresh,
     })
     await servers.ready()
     const { matches } = await registry.search('letter')
@@ -120,9 +130,9 @@ describe('stored vectors', () => {
     }
   }
 
-  async function indexFile(): Promise<string> {
-    const name = (await readdir(directory)).find((file) => file.endsWith('.index'))
-    if (name === undefined) throw new Error('there is no index')
-    return join(directory, name)
+  function storedVectors(): { key: string; bytes: Uint8Array } {
+    const [entry] = [...kept].filter(([key]) => key.startsWith('vectors:'))
+    if (!(entry?.[1] instanceof Uint8Array)) throw new Error('there are no vectors')
+    return { key: entry[0], bytes: entry[1] }
   }
 })

@@ -3,8 +3,7 @@ import type { Emit } from '../../events.ts'
 import type { Searcher } from '../../search/searcher.ts'
 import { isVectorSearcher, type VectorSearcher } from '../../search/vectors/vector-searcher.ts'
 import type { Schedule } from '../../time.ts'
-import { waitAtMost } from '../../time.ts'
-import { within } from '../connection/deadline.ts'
+import { waitAtMost, within } from '../../time.ts'
 import type { CatalogueCache } from './catalogue-cache.ts'
 
 /** How long startup waits for vectors; if the store hangs, they are only computed again. */
@@ -23,7 +22,7 @@ export class KeptVectors {
   /** Resolves once the searcher has the stored vectors, or loading takes too long. Never rejects. */
   readonly loaded: Promise<void>
   readonly #searcher: VectorSearcher
-  readonly #cache: IndexCache
+  readonly #cache: CatalogueCache
   readonly #schedule: Schedule
   readonly #emit: Emit
   readonly #stopListening: () => void
@@ -31,7 +30,7 @@ export class KeptVectors {
 
   constructor(
     searcher: VectorSearcher,
-    cache: IndexCache,
+    cache: CatalogueCache,
     { schedule, emit }: { readonly schedule: Schedule; readonly emit: Emit },
   ) {
     this.#searcher = searcher
@@ -52,7 +51,7 @@ export class KeptVectors {
 
   async #load(): Promise<void> {
     try {
-      const loading = this.#cache.loadIndex(this.#searcher.embedderName)
+      const loading = this.#cache.loadVectors(this.#searcher.embedderName)
       const bytes = await within(LOAD_MS, loading, this.#schedule)
       if (bytes !== undefined) this.#searcher.importVectors(bytes)
     } catch (error) {
@@ -65,7 +64,7 @@ export class KeptVectors {
     this.#cancelSave = undefined
     try {
       const bytes = this.#searcher.exportVectors()
-      const saving = this.#cache.saveIndex(this.#searcher.embedderName, bytes)
+      const saving = this.#cache.saveVectors(this.#searcher.embedderName, bytes)
       await within(SAVE_MS, saving, this.#schedule)
     } catch (error) {
       this.#failed('save-failed', error)
@@ -77,18 +76,12 @@ export class KeptVectors {
   }
 }
 
-/** Returns undefined when the searcher has no vectors, or the cache does not store any. */
+/** Returns undefined when the searcher has no vectors. */
 export function keepVectors(
   searcher: Searcher | undefined,
-  cache: CatalogueCache | undefined,
+  cache: CatalogueCache,
   around: { readonly schedule: Schedule; readonly emit: Emit },
 ): KeptVectors | undefined {
   if (searcher === undefined || !isVectorSearcher(searcher)) return undefined
-  return cache !== undefined && keepsIndexes(cache) ? new KeptVectors(searcher, cache, around) : undefined
-}
-
-type IndexCache = Required<Pick<CatalogueCache, 'loadIndex' | 'saveIndex'>>
-
-function keepsIndexes(cache: CatalogueCache): cache is CatalogueCache & IndexCache {
-  return cache.loadIndex !== undefined && cache.saveIndex !== undefined
+  return new KeptVectors(searcher, cache, around)
 }

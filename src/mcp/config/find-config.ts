@@ -1,12 +1,12 @@
+import { anyObject, anyText, checkOptions, type OptionRules, trueOrFalse } from '../../check-options.ts'
 import { ToolcribError } from '../../errors.ts'
-import { isRecord } from '../../json.ts'
-import { nearestName } from '../../nearest-name.ts'
 import { findProgram } from '../lock/find-program.ts'
 import { type LockLayer, lockInForce, lockPlaces, readLocks } from '../lock/lock-layers.ts'
 import { LockMemory } from '../lock/lock-memory.ts'
 import type { Lockfile } from '../lock/lockfile.ts'
 import { lockfilePath } from '../lock/lockfile-file.ts'
-import { type Config, type Environment, loadConfig } from './load-config.ts'
+import { type Config, loadConfig } from './load-config.ts'
+import type { Environment } from './server-config.ts'
 
 /** Where to look for config and lockfiles. Every option has a default. */
 export interface FindOptions {
@@ -54,16 +54,15 @@ export interface FoundConfig {
   readonly warnings: readonly string[]
 }
 
-/** Every key of `FindOptions`. */
-export const FIND_KEYS: Record<keyof FindOptions, true> = {
-  cwd: true,
-  env: true,
-  path: true,
-  lockfilePath: true,
-  overrides: true,
-  optional: true,
-  lenient: true,
-  locked: true,
+export const FIND_RULES: OptionRules<FindOptions> = {
+  cwd: anyText,
+  env: anyObject,
+  path: anyText,
+  lockfilePath: anyText,
+  overrides: anyObject,
+  optional: trueOrFalse,
+  lenient: trueOrFalse,
+  locked: trueOrFalse,
 }
 
 /**
@@ -72,7 +71,7 @@ export const FIND_KEYS: Record<keyof FindOptions, true> = {
  * config, and an invalid lockfile.
  */
 export async function findConfig(options: FindOptions = {}): Promise<FoundConfig> {
-  checkOptionKeys(options, 'findConfig()', Object.keys(FIND_KEYS))
+  checkOptions('findConfig()', options, FIND_RULES)
   const { cwd = process.cwd(), env = process.env, path, overrides, lenient = false } = options
   const config = await loadConfig({
     cwd,
@@ -90,8 +89,14 @@ export async function findConfig(options: FindOptions = {}): Promise<FoundConfig
   if (locks.every((layer) => layer.lockfile === undefined) && named !== undefined && !lenient)
     throw noLockfile(named)
   const main = damaged ?? locks.findLast((layer) => layer.lockfile !== undefined) ?? locks.at(-1)
-  const warnings = await new LockMemory(env).check(locks, await programsOf(config, { cwd, env }))
-  return { config, locks, lockfile, lockPath: main?.path ?? named ?? lockfilePath(config, cwd), warnings }
+  const { warnings, moved } = await new LockMemory(env).check(locks, await programsOf(config, { cwd, env }))
+  return {
+    config,
+    locks,
+    lockfile: lockfile && moved.size > 0 ? { ...lockfile, moved } : lockfile,
+    lockPath: main?.path ?? named ?? lockfilePath(config, cwd),
+    warnings,
+  }
 }
 
 async function programsOf(
@@ -106,17 +111,6 @@ async function programsOf(
   return new Map(
     found.flatMap(([name, program]) => (program === undefined ? [] : [[name, program] as const])),
   )
-}
-
-/** Throws `config-invalid` when the options are not an object, and for an unknown key, with the nearest known one. */
-export function checkOptionKeys(options: unknown, what: string, known: readonly string[]): void {
-  if (!isRecord(options))
-    throw new ToolcribError('config-invalid', `${what} takes its options as an object, such as { cwd: '.' }`)
-  const unknown = Object.keys(options).find((key) => options[key] !== undefined && !known.includes(key))
-  if (unknown === undefined) return
-  const nearest = nearestName(unknown, known)
-  const step = nearest === undefined ? `it takes ${known.join(', ')}` : `did you mean "${nearest}"?`
-  throw new ToolcribError('config-invalid', `${what} has no option "${unknown}"; ${step}`)
 }
 
 function noConfig(): ToolcribError {

@@ -230,7 +230,7 @@ describe('loadConfig', () => {
     [
       '/project/toolcrib.toml',
       '[server.a]\ncommand = "x"\nwhatever = 5',
-      'known keys: allow, args, command, connect_timeout_ms, cwd, deny, disabled, enabled, env, headers, idle_ms, lazy, oauth, pinned, start, timeout_ms, trust, type, url',
+      'known keys: allow, args, command, connect_timeout_ms, cwd, deny, disabled, enabled, env, headers, hints, idle_ms, lazy, oauth, pinned, start, timeout_ms, trust, type, url',
     ],
     [
       '/project/toolcrib.toml',
@@ -449,13 +449,18 @@ describe('loadConfig', () => {
           servers = ["github"]
           deny = ["*delete*"]
           [profile.home]
-          mode = "lazy"`,
+          mode = "lazy"
+          [server.github]
+          command = "github-server"`,
         '/project/toolcrib.toml': `
+          [server.jira]
+          command = "jira-server"
           [profile.work]
           servers = ["github", "jira"]
           allow = ["mcp__github__*"]
           pinned = ["mcp__jira__search"]
-          mode = "full"`,
+          mode = "full"
+          activate = "list"`,
       },
       { env: { HOME: '/home/me' } },
     )
@@ -465,10 +470,21 @@ describe('loadConfig', () => {
         allow: ['mcp__github__*'],
         pinned: ['mcp__jira__search'],
         mode: 'full',
+        activate: 'list',
       },
       home: { mode: 'lazy' },
     })
-    expect(config.servers).toEqual({})
+    expect(Object.keys(config.servers)).toEqual(['github', 'jira'])
+  })
+
+  it('refuses a profile that names an unknown server, unless by a glob', async () => {
+    const read = (servers: string[]) =>
+      readConfig({ mcpServers: { github: { command: 'x' } }, profile: { work: { servers } } })
+    expect(() => read(['githb'])).toThrow(
+      'profile "work" names an unknown server "githb"; did you mean "github"?',
+    )
+    expect(() => read(['jira'])).toThrow('unknown server "jira"; there are github')
+    expect(read(['github', 'jira*']).profiles).toEqual({ work: { servers: ['github', 'jira*'] } })
   })
 
   it.each([
@@ -567,7 +583,7 @@ describe('loadConfig', () => {
     const servers = Object.fromEntries(Array.from({ length: 2_001 }, (_, at) => [`s${at}`, { command: 'x' }]))
     const text = JSON.stringify({ mcpServers: servers })
     await expect(load({ '/project/mcp.json': text })).rejects.toThrow(
-      '"mcpServers" holds 2001 servers; the maximum is 2000',
+      '"mcpServers" has 2001 servers; the maximum is 2000',
     )
   })
 

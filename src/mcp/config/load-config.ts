@@ -1,11 +1,20 @@
 import { isAbsolute, join } from 'node:path'
 import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
+import { nearestName } from '../../nearest-name.ts'
+import type { Mode } from '../../registry/mode.ts'
 import { type ConfigFile, MAX_CONFIG_BYTES, parseConfigFile, tooLarge } from './config-file.ts'
-import { type Profile, readProfile } from './profile-config.ts'
 import { readLimitedFile } from './read-limited-file.ts'
-import { type Fields, invalid, type Place, readTable } from './read-table.ts'
-import { asRead, readServer, type ServerConfig, type ServerPlace } from './server-config.ts'
+import type { Variables } from './read-table.ts'
+import { type Fields, fillTable, invalid, type Place, readTable } from './read-table.ts'
+import {
+  type Environment,
+  enabledServers,
+  placeOf,
+  type ReadOptions,
+  readServers,
+  type ServerConfig,
+} from './server-config.ts'
 import {
   overlayTools,
   readTools,
@@ -17,9 +26,6 @@ import {
   toRegistryOptions,
 } from './tools-config.ts'
 import { configDirectory } from './user-folders.ts'
-
-/** Environment variables by name, as in `process.env`. */
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Where to look for config, and what its variables expand to. */
 export interface LoadOptions {
@@ -89,30 +95,20 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   ]
   const servers = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.servers)))
   const profiles = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.profiles)))
+  checkProfiles(profiles, Object.keys(servers))
   return {
     ...settingsOf(tools.reduce(overlayTools), profiles),
-    servers: withoutDisabled(servers),
+    servers: enabledServers(servers),
     ...originOf(layers),
   }
-}
-
-/** Options of `readConfig()`. */
-export interface ReadOptions {
-  /** The values of `${NAME}`. Default: none. */
-  readonly env?: Environment
-  /** The value of `${workspaceFolder}`. */
-  readonly workspaceFolder?: string
-  /** The file that the data was parsed from, so that errors can name lines. */
-  readonly file?: ConfigFile
-  /** Returns a replacement for a server whose table is invalid; without it, one such server fails the whole config. */
-  readonly onBadServer?: (error: ToolcribError) => ServerConfig
 }
 
 /** Reads config that is already parsed: `mcpServers`, `servers` or `server` by name, `tools`, and `profile` by name. */
 export function readConfig(data: unknown, options: ReadOptions = {}): Config {
   const { tools, servers, profiles } = readLayer(data, options)
+  checkProfiles(profiles, Object.keys(servers))
   const layers = options.file ? [{ file: options.file.path, servers }] : []
-  return { ...settingsOf(tools, profiles), servers: withoutDisabled(servers), ...originOf(layers) }
+  return { ...settingsOf(tools, profiles), servers: enabledServers(servers), ...originOf(layers) }
 }
 
 function settingsOf(table: ToolsTable, profiles: Layer['profiles']): Omit<Config, 'servers' | 'files'> {
@@ -141,59 +137,18 @@ interface Layer {
   readonly profiles: Readonly<Record<string, Profile>>
 }
 
-/** Far more than anyone runs; a larger file was not written as a config. */
-const MAX_SERVERS = 2_000
-
-function readLayer(data: unknown, { env = {}, workspaceFolder, file, onBadServer }: ReadOptions): Layer {
+function readLayer(data: unknown, options: ReadOptions): Layer {
+  const { env = {}, workspaceFolder, file } = options
   const root = placeOf(file, [])
   if (!isRecord(data)) throw invalid(root, [], 'a config must be a table of keys')
   const variables = { env, workspaceFolder }
-  const servers: Record<string, ServerConfig> = {}
-  for (const key of SERVER_KEYS) {
-    if (data[key] === undefined) continue
-    if (!isRecord(data[key])) throw invalid(root, [key], `"${key}" must be a table of servers by name`)
-    const tables = Object.entries(data[key])
-    if (tables.length > MAX_SERVERS)
-      throw invalid(root, [key], `"${key}" holds ${tables.length} servers; the maximum is ${MAX_SERVERS}`)
-    for (const [name, table] of tables) {
-      const place = placeOf(file, [key, name])
-      const where = { place, isForeign: file?.format === 'json', ...variables }
-      define(servers, name, readOrReport(name, table, where, onBadServer))
-    }
-  }
+  const servers = readServers(data, options)
   const { settings, profiles: tables } = readRoot(data, root)
   const tools = data.tools === undefined ? {} : readTools(data.tools, placeOf(file, ['tools']), variables)
   const profiles: Record<string, Profile> = {}
   for (const [name, table] of Object.entries(tables))
     profiles[name] = readProfile(name, table, placeOf(file, ['profile', name]), variables)
   return { tools: overlayTools(settings, tools), servers, profiles }
-}
-
-function readOrReport(
-  name: string,
-  table: unknown,
-  where: ServerPlace,
-  onBadServer: ReadOptions['onBadServer'],
-): ServerConfig {
-  try {
-    return readServer(name, table, where)
-  } catch (error) {
-    if (!onBadServer || !(error instanceof ToolcribError)) throw error
-    return asRead(onBadServer(error))
-  }
-}
-
-function withoutDisabled(
-  servers: Readonly<Record<string, ServerConfig>>,
-): Readonly<Record<string, ServerConfig>> {
-  return Object.fromEntries(Object.entries(servers).filter(([, { disabled }]) => disabled !== true))
-}
-
-const SERVER_KEYS = ['mcpServers', 'mcp_servers', 'servers', 'server'] as const
-
-/** Defines an own property, even for a server named `__proto__`. */
-function define(servers: Record<string, ServerConfig>, name: string, server: ServerConfig): void {
-  Object.defineProperty(servers, name, { value: server, enumerable: true, configurable: true })
 }
 
 /** The keys of a config. `readConfig()` itself produces the last ones, so they are accepted too. */
@@ -231,14 +186,6 @@ function readRoot(data: Record<string, unknown>, place: Place): Root {
       ...(searcher === undefined ? {} : { searcher }),
     },
     profiles: { ...(isRecord(profiles) ? profiles : {}), ...(isRecord(profile) ? profile : {}) },
-  }
-}
-
-function placeOf(file: ConfigFile | undefined, keys: readonly string[]): Place {
-  return {
-    keys,
-    style: file?.format === 'toml' ? 'snake' : 'camel',
-    at: (path) => (file ? `${file.path}:${file.lineOf(path)}: ` : ''),
   }
 }
 
@@ -290,4 +237,58 @@ export function configPaths({ cwd, env, path, userDirectory = configDirectory(en
   if (explicit) return [isAbsolute(explicit) ? explicit : join(cwd, explicit)]
   const layers = [userDirectory, cwd].filter((directory) => directory !== undefined)
   return layers.flatMap((directory) => FILE_NAMES.map((name) => join(directory, name)))
+}
+
+/** `[profile.NAME]`: what one client of a gateway sees. Absent keys fall back to the rest of the config. */
+export interface Profile {
+  /** The servers whose tools are visible. Default: all. */
+  readonly servers?: readonly string[]
+  /** Names and globs of tools, as in `[tools]`. */
+  readonly allow?: readonly string[]
+  readonly deny?: readonly string[]
+  readonly pinned?: readonly string[]
+  readonly mode?: Mode
+  /** For older clients. list: tools that a search found appear in their list; doors (default): the list stays the same. */
+  readonly activate?: 'doors' | 'list'
+}
+
+const PROFILE_FIELDS = {
+  servers: 'texts',
+  allow: 'texts',
+  deny: 'texts',
+  pinned: 'texts',
+  mode: { oneOf: ['full', 'lazy', 'auto'] },
+  activate: { oneOf: ['doors', 'list'] },
+} as const satisfies Fields
+
+/** The profile name is part of a URL, `/mcp/<profile>`. */
+const PROFILE_NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
+
+/** Reads one profile's table, with its variables expanded. Throws `config-invalid` for anything invalid. */
+function readProfile(name: string, table: unknown, place: Place, variables: Variables): Profile {
+  if (!PROFILE_NAME.test(name))
+    throw invalid(place, [], 'invalid profile name; use up to 64 letters, digits, "_", "." and "-"')
+  const { values, faults } = fillTable(
+    readTable(table, PROFILE_FIELDS, place),
+    PROFILE_FIELDS,
+    place,
+    variables,
+  )
+  if (faults.length > 0) throw invalid(place, [], faults.join('; '))
+  return values
+}
+
+/** Throws `config-invalid` for a profile that names a server that is not configured. Globs may match nothing. */
+function checkProfiles(profiles: Readonly<Record<string, Profile>>, configured: readonly string[]): void {
+  for (const [profile, { servers = [] }] of Object.entries(profiles)) {
+    const unknown = servers.find((server) => !server.includes('*') && !configured.includes(server))
+    if (unknown === undefined) continue
+    const nearest = nearestName(unknown, configured)
+    const hint =
+      nearest === undefined ? `there are ${configured.join(', ') || 'none'}` : `did you mean "${nearest}"?`
+    throw new ToolcribError(
+      'config-invalid',
+      `profile "${profile}" names an unknown server "${unknown}"; ${hint}`,
+    )
+  }
 }

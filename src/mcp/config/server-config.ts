@@ -1,8 +1,17 @@
 import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { checkName } from '../../names.ts'
-import { holdsVariable, type Variables } from './expand-variables.ts'
-import { type Fields, fillTable, invalid, MAX_MILLISECONDS, type Place, readTable } from './read-table.ts'
+import type { ConfigFile } from './config-file.ts'
+import {
+  type Fields,
+  fillTable,
+  holdsVariable,
+  invalid,
+  MAX_MILLISECONDS,
+  type Place,
+  readTable,
+  type Variables,
+} from './read-table.ts'
 
 /** One MCP server, as configured. Has either `command` (stdio) or `url` (HTTP). */
 export interface ServerConfig {
@@ -38,6 +47,8 @@ export interface ServerConfig {
   readonly deny?: readonly string[]
   /** Tools that are always shown, by the server's own tool names. */
   readonly pinned?: readonly string[]
+  /** Phrases that searches match too, by the server's own tool names. */
+  readonly hints?: Readonly<Record<string, string>>
   /** A trusted server may pin its own tools, and its results are not marked as untrusted. */
   readonly trust?: boolean
   /** Disables the server, and the server of the same name in the user's config. */
@@ -63,6 +74,7 @@ const FIELDS = {
   allow: 'texts',
   deny: 'texts',
   pinned: 'texts',
+  hints: 'map',
   trust: 'flag',
   disabled: 'flag',
   enabled: 'flag',
@@ -120,8 +132,92 @@ export function asWritten(server: ServerConfig): ServerConfig {
 }
 
 /** Marks the replacement of an invalid server as already read, so that it is not checked again. */
-export function asRead(server: ServerConfig): ServerConfig {
+function asRead(server: ServerConfig): ServerConfig {
   return Reflect.has(server, WRITTEN) ? server : remember(server, server)
+}
+
+/** Environment variables by name, as in `process.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Options of `readConfig()`. */
+export interface ReadOptions {
+  /** The values of `${NAME}`. Default: none. */
+  readonly env?: Environment
+  /** The value of `${workspaceFolder}`. */
+  readonly workspaceFolder?: string
+  /** The file that the data was parsed from, so that errors can name lines. */
+  readonly file?: ConfigFile
+  /** Returns a replacement for a server whose table is invalid; without it, one such server fails the whole config. */
+  readonly onBadServer?: (error: ToolcribError) => ServerConfig
+}
+
+/** Far more than anyone runs; a larger file was not written as a config. */
+const MAX_SERVERS = 2_000
+
+/**
+ * Reads the servers of a config, under any of the keys for them, including disabled ones. Throws `config-invalid`
+ * for an invalid table, unless `onBadServer` replaces it.
+ */
+export function readServers(
+  data: Readonly<Record<string, unknown>>,
+  { env = {}, workspaceFolder, file, onBadServer }: ReadOptions,
+): Record<string, ServerConfig> {
+  const servers: Record<string, ServerConfig> = {}
+  for (const key of SERVER_KEYS) {
+    if (data[key] === undefined) continue
+    if (!isRecord(data[key]))
+      throw invalid(placeOf(file, []), [key], `"${key}" must be a table of servers by name`)
+    const tables = Object.entries(data[key])
+    if (tables.length > MAX_SERVERS)
+      throw invalid(
+        placeOf(file, []),
+        [key],
+        `"${key}" has ${tables.length} servers; the maximum is ${MAX_SERVERS}`,
+      )
+    for (const [name, table] of tables) {
+      const place = placeOf(file, [key, name])
+      const where = { place, isForeign: file?.format === 'json', env, workspaceFolder }
+      define(servers, name, readOrReport(name, table, where, onBadServer))
+    }
+  }
+  return servers
+}
+
+function readOrReport(
+  name: string,
+  table: unknown,
+  where: ServerPlace,
+  onBadServer: ReadOptions['onBadServer'],
+): ServerConfig {
+  try {
+    return readServer(name, table, where)
+  } catch (error) {
+    if (!onBadServer || !(error instanceof ToolcribError)) throw error
+    return asRead(onBadServer(error))
+  }
+}
+
+/** Without those that are disabled. */
+export function enabledServers(
+  servers: Readonly<Record<string, ServerConfig>>,
+): Readonly<Record<string, ServerConfig>> {
+  return Object.fromEntries(Object.entries(servers).filter(([, { disabled }]) => disabled !== true))
+}
+
+const SERVER_KEYS = ['mcpServers', 'mcp_servers', 'servers', 'server'] as const
+
+/** Defines an own property, even for a server named `__proto__`. */
+function define(servers: Record<string, ServerConfig>, name: string, server: ServerConfig): void {
+  Object.defineProperty(servers, name, { value: server, enumerable: true, configurable: true })
+}
+
+/** The place of a table in a file, or in data without a file. */
+export function placeOf(file: ConfigFile | undefined, keys: readonly string[]): Place {
+  return {
+    keys,
+    style: file?.format === 'toml' ? 'snake' : 'camel',
+    at: (path) => (file ? `${file.path}:${file.lineOf(path)}: ` : ''),
+  }
 }
 
 /** Where a server's table is, and the values of its variables. */

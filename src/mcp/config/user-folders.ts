@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Environment } from './load-config.ts'
+import type { Environment } from './server-config.ts'
 
 /** `$XDG_CONFIG_HOME/toolcrib`, `~/.config/toolcrib`, or `%APPDATA%\toolcrib`; undefined without any of them. */
 export function configDirectory(env: Environment): string | undefined {

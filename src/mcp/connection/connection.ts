@@ -32,6 +32,8 @@ export interface ConnectionOptions {
   readonly client: ClientOptions
   /** `auto` detects the server's era; anything else is known already. */
   readonly greeting: 'auto' | NonNullable<GreetingOptions['prior']>
+  /** How long `auto` waits for a response to the modern greeting. Default: 10,000, at most half of `timeoutMs`. */
+  readonly probeMs?: number | undefined
   readonly timeoutMs: number
   readonly now: () => number
   readonly schedule: Schedule
@@ -65,10 +67,10 @@ export class Connection {
 
   /** Connects and negotiates a protocol revision. Rejects when that fails, with the transport closed. */
   static async open(transport: GuardedTransport, options: ConnectionOptions): Promise<Connection> {
-    const { timeoutMs, greeting } = options
+    const { timeoutMs, greeting, probeMs = LONGEST_PROBE_MS } = options
     const { name, version, capabilities = {} } = options.client
     // A server that stays silent is an old one; leave half the time to greet it.
-    const probe = { timeoutMs: Math.min(10_000, timeoutMs / 2) }
+    const probe = { timeoutMs: Math.min(probeMs, timeoutMs / 2) }
     const client = new Client(
       { name, version },
       { capabilities, versionNegotiation: { mode: 'auto', probe } },
@@ -235,6 +237,7 @@ export class Connection {
   }
 }
 
+const LONGEST_PROBE_MS = 10_000
 const LISTS = ['tools', 'prompts', 'resources'] as const
 const METHOD_NOT_FOUND = -32_601
 const RESUBSCRIBE_MS = 5_000

@@ -1,15 +1,20 @@
-import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  type DiscoverResult,
+  LATEST_PROTOCOL_VERSION,
+  PROTOCOL_VERSION_META_KEY,
+  SdkError,
+  SdkErrorCode,
+} from '@modelcontextprotocol/client'
 import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { concealerOf } from '../../secrets/conceal-values.ts'
-import type { Schedule } from '../../time.ts'
-import type { Environment } from '../config/load-config.ts'
-import type { ServerConfig } from '../config/server-config.ts'
+import { concealerOf } from '../../secrets/mask.ts'
+import type { Deadline, Schedule } from '../../time.ts'
+import type { Environment, ServerConfig } from '../config/server-config.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
-import type { Deadline } from './deadline.ts'
 import type { OAuthSettings } from './http/oauth-session.ts'
-import type { GuardedTransport } from './requests.ts'
+import { type GuardedTransport, Requests, ServerError } from './requests.ts'
 import type { ClientOptions } from './server-messages.ts'
-import { greet, SpeaksBothError } from './stdio/greet.ts'
 import { StdioTransport } from './stdio/stdio-transport.ts'
 
 /** A request to connect to a server. */
@@ -26,12 +31,20 @@ export interface OpenRequest {
   readonly deadline: Deadline
   /** Called for recoverable protocol violations. */
   readonly onWarning: (warning: string) => void
+  /** Called with each line that the server writes to stderr. */
+  readonly onOutput?: (line: string) => void
   /** Aborts the attempt. */
   readonly signal: AbortSignal
 }
 
-/** Connects to one server; rejects with a readable reason. */
-export type OpenConnection = (request: OpenRequest) => Promise<Connection>
+/**
+ * Connects to one server; rejects with a readable reason. `openDirectly` is what happens without this function: it starts
+ * the server, or connects over HTTP.
+ */
+export type OpenConnection = (
+  request: OpenRequest,
+  openDirectly: (request: OpenRequest) => Promise<Connection>,
+) => Promise<Connection>
 
 /** Shared options of all connections. */
 export interface OpenOptions {
@@ -83,20 +96,20 @@ async function startAndConnect(
     env: { ...inheritedFrom(options.env), ...ownEnv },
     ...(cwd ? { cwd } : {}),
   }
-  const { onWarning } = request
+  const { onWarning, onOutput = () => {} } = request
   const known = era === 'legacy' ? ({ kind: 'legacy' } as const) : 'auto'
   // Windows has neither /bin/sh nor process groups; the SDK's transport can find a command there.
   if (options.platform === 'win32') {
     const { HttpTransport } = await import('./http/http-transport.ts')
     const inner = new StdioClientTransport({ ...started, stderr: 'ignore' })
-    return connect(new HttpTransport(inner, onWarning), request, options, known)
+    return connect(new HttpTransport(inner, onWarning), request, options, { greeting: known })
   }
-  const { maxMessageBytes } = options
+  const { maxMessageBytes, now } = options
   const conceal = concealerOf(request.config)
-  const transport = new StdioTransport({ ...started, maxMessageBytes, onWarning, conceal })
-  return connect(transport, request, options, known, () =>
-    known === 'auto' ? greet(transport, request, options) : Promise.resolve(known),
-  )
+  const transport = new StdioTransport({ ...started, maxMessageBytes, onWarning, onOutput, conceal, now })
+  return connect(transport, request, options, {
+    greeting: known === 'auto' ? () => greet(transport, request, options) : known,
+  })
 }
 
 /** The few variables that every server inherits; exported shell functions are left out. */
@@ -109,13 +122,17 @@ function inheritedFrom(env: Environment): Record<string, string> {
   return inherited
 }
 
-/** Connects over a transport within the request's deadline; `prepare` may first find out how to greet the server. */
+/** How to greet a server, or how to find that out; see `ConnectionOptions`. */
+interface GreetingChoice extends Pick<ConnectionOptions, 'probeMs'> {
+  readonly greeting: ConnectionOptions['greeting'] | (() => Promise<ConnectionOptions['greeting']>)
+}
+
+/** Connects over a transport within the request's deadline. */
 export async function connect(
   transport: GuardedTransport,
   request: OpenRequest,
-  { now, schedule }: OpenOptions,
-  greeting: ConnectionOptions['greeting'],
-  prepare: () => Promise<ConnectionOptions['greeting']> = async () => greeting,
+  { now, schedule }: Pick<OpenOptions, 'now' | 'schedule'>,
+  { greeting, probeMs }: GreetingChoice,
 ): Promise<Connection> {
   const { server, sessionKey, client, deadline, signal, onWarning } = request
   const timeoutMs = deadline.remainingMs
@@ -129,8 +146,9 @@ export async function connect(
   try {
     signal.throwIfAborted()
     signal.addEventListener('abort', giveUp, { once: true })
-    const common = { server, sessionKey, client, timeoutMs, now, schedule, onWarning }
-    return await Connection.open(transport, { ...common, greeting: await prepare() })
+    const common = { server, sessionKey, client, timeoutMs, probeMs, now, schedule, onWarning }
+    const chosen = typeof greeting === 'function' ? await greeting() : greeting
+    return await Connection.open(transport, { ...common, greeting: chosen })
   } catch (error) {
     const closedBecause = transport.closedBecause
     stopTimer()
@@ -145,4 +163,97 @@ export async function connect(
     stopTimer()
     signal.removeEventListener('abort', giveUp)
   }
+}
+
+export type Greeting = Exclude<ConnectionOptions['greeting'], 'auto'>
+
+/** The first protocol revision without a handshake. */
+const MODERN = '2026-07-28'
+/** How long a server may be silent before it is also greeted in the old way. */
+export const PATIENCE_MS = 1_000
+
+/**
+ * Starts a server and detects its protocol era, trying the modern greeting first. A server that rejects it is an old
+ * one. A server that stays silent may be old, or just slow to start: it is then greeted in the old way too, and its
+ * response decides. Rejects with `EraNegotiationFailed` when the server exits because of the greeting, with a
+ * `SpeaksBothError`, and with the reason when it cannot be greeted at all.
+ */
+export async function greet(
+  transport: GuardedTransport & Pick<StdioTransport, 'answerGreeting'>,
+  { client, deadline, era }: Pick<OpenRequest, 'client' | 'deadline' | 'era'>,
+  time: { readonly now: () => number; readonly schedule: Schedule },
+): Promise<Greeting> {
+  const { name, version, capabilities = {} } = client
+  const clientInfo = { name, version }
+  const requests = new Requests(transport, time)
+  const limits = { timeoutMs: deadline.remainingMs }
+  const askInNewWay = async (): Promise<Greeting> => {
+    const _meta = {
+      [PROTOCOL_VERSION_META_KEY]: MODERN,
+      [CLIENT_INFO_META_KEY]: clientInfo,
+      [CLIENT_CAPABILITIES_META_KEY]: capabilities,
+    }
+    try {
+      return readDiscovery(await requests.send('server/discover', { _meta }, limits))
+    } catch (error) {
+      if (error instanceof ServerError) return LEGACY
+      throw error
+    }
+  }
+  const greetInOldWay = async (): Promise<Greeting> => {
+    const params = { protocolVersion: LATEST_PROTOCOL_VERSION, capabilities, clientInfo }
+    transport.answerGreeting(await requests.send('initialize', params, limits))
+    return LEGACY
+  }
+
+  const silence = (patienceMs: number) =>
+    new Promise<'silence'>((resolve) => {
+      stopTimer = time.schedule(Math.min(patienceMs, deadline.remainingMs / 2), () => resolve('silence'))
+    })
+
+  let stopTimer = () => {}
+  transport.intercept = (message) => requests.take(message)
+  transport.onclose = () => requests.failAll(new SdkError(SdkErrorCode.EraNegotiationFailed, ENDED))
+  try {
+    const startedAt = time.now()
+    await transport.start()
+    const asked = askInNewWay()
+    // A server that was modern before gets as long as it needs to start.
+    const patienceMs = era === 'modern' ? Number.POSITIVE_INFINITY : PATIENCE_MS
+    const answer = await Promise.race([asked, silence(patienceMs)])
+    if (answer !== 'silence') return answer
+    // A server that rejects the old greeting has yet to respond to the modern one.
+    const greeted = greetInOldWay().catch((error: unknown) =>
+      error instanceof ServerError ? asked : Promise.reject(error),
+    )
+    const first = await Promise.race([asked, greeted])
+    if (first.kind === 'legacy') return await greeted
+    const second = await Promise.race([greeted, silence(PATIENCE_MS)])
+    if (second === 'silence' || second.kind === 'modern') return first
+    // It supports both eras, was slow to start, and now treats us as an old client.
+    if (time.now() - startedAt < deadline.remainingMs / 2) throw new SpeaksBothError()
+    return second
+  } finally {
+    stopTimer()
+    delete transport.intercept
+    delete transport.onclose
+    requests.failAll(new Error('the question is settled'))
+  }
+}
+
+/**
+ * The server supports both eras but was greeted in the old way; after a restart it can be greeted in the modern one.
+ */
+export class SpeaksBothError extends Error {
+  override readonly name = 'SpeaksBothError'
+}
+
+export const LEGACY: Greeting = { kind: 'legacy' }
+const ENDED = 'the server exited when asked for its protocol revision'
+
+function readDiscovery(result: Readonly<Record<string, unknown>>): Greeting {
+  const { supportedVersions } = result
+  if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN)) return LEGACY
+  // The SDK validates it again.
+  return { kind: 'modern', discover: result as unknown as DiscoverResult }
 }

@@ -1,8 +1,8 @@
 import type { JSONRPCMessage, Transport, TransportSendOptions } from '@modelcontextprotocol/client'
 import { isRecord } from '../../json.ts'
 import type { Schedule } from '../../time.ts'
+import { TooLateError } from '../../time.ts'
 import type { ProgressNote } from '../../tool.ts'
-import { TooLateError } from './deadline.ts'
 import type { MessageGuard } from './message-guard.ts'
 
 /** A transport whose messages are checked by a guard and can be intercepted before the SDK sees them. */

@@ -1,7 +1,8 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import { MessageGuard } from './message-guard.ts'
-import { type ClientOptions, ServerMessages, type ServerRequest } from './server-messages.ts'
+import type { ServerNotification } from './server-messages.ts'
+import { type ClientOptions, ServerListeners, ServerMessages, type ServerRequest } from './server-messages.ts'
 
 describe('ServerMessages', () => {
   it('answers up to a thousand pings a second, and warns once about more', () => {
@@ -126,3 +127,38 @@ function begin(client: Partial<ClientOptions> = {}) {
   const settle = () => new Promise((resolve) => setImmediate(resolve))
   return { messages, sent, warnings, pass, settle }
 }
+
+const NAMED = { name: 'toolcrib', version: '1' }
+const NOTE: ServerNotification = { server: 's', method: 'notifications/message' }
+const request = { ...NOTE, signal: new AbortController().signal }
+
+describe('listeners of the shared connections', () => {
+  it('all get notifications, whichever of them fails', () => {
+    const heard: string[] = []
+    const listeners = new ServerListeners({ onNotification: () => heard.push('own') })
+    listeners.attach({
+      onNotification: () => {
+        throw new Error('broken')
+      },
+    })
+    const detach = listeners.attach({ onNotification: () => heard.push('attached') })
+    const client = listeners.asClient(NAMED)
+    client.onNotification?.(NOTE)
+    detach()
+    client.onNotification?.(NOTE)
+    expect(heard).toEqual(['own', 'attached', 'own'])
+  })
+
+  it('answer requests, the last one attached first, and nobody does when there is none', () => {
+    const listeners = new ServerListeners()
+    const client = listeners.asClient(NAMED)
+    expect(client.onRequest).toBeUndefined()
+    const detach = listeners.attach({ onRequest: () => 'first' })
+    listeners.attach({ onNotification: () => {} })
+    expect(client.onRequest?.(request)).toBe('first')
+    listeners.attach({ onRequest: () => 'second' })
+    expect(client.onRequest?.(request)).toBe('second')
+    detach()
+    expect(client.onRequest?.(request)).toBe('second')
+  })
+})

@@ -53,7 +53,7 @@ export function compareWithLock(
     if (lockfile.exempt?.has(server)) return []
     if (!now) return [{ kind: 'server-removed', server }]
     if (!locked) return [{ kind: 'server-added', server, fields: newCommand(now) }]
-    const fields = [...commandChanges(locked, now), ...runsChanges(locked, now)]
+    const fields = [...commandChanges(locked, now), ...runsChanges(locked, now), ...programChanges(now)]
     if (fields.length > 0) return [{ kind: 'command-changed', server, fields }]
     return now.tools ? compareTools(server, locked, toolsByName(now.tools)) : []
   })
@@ -76,6 +76,11 @@ function newCommand({ config, runs }: ObservedServer): FieldChange[] {
 function runsChanges(locked: LockedServer, { runs }: ObservedServer): FieldChange[] {
   if (locked.runs === undefined || runs === undefined || locked.runs === runs) return []
   return [{ path: 'runs', before: locked.runs, after: runs }]
+}
+
+/** Another program on this machine than the approved one. */
+function programChanges({ program }: ObservedServer): FieldChange[] {
+  return program ? [{ path: 'program', ...program }] : []
 }
 
 /** Differences between a server's command and the approved one. */

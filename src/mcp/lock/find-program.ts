@@ -1,8 +1,7 @@
 import { constants } from 'node:fs'
 import { access, realpath, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
-import type { Environment } from '../config/load-config.ts'
-import type { ServerConfig } from '../config/server-config.ts'
+import type { Environment, ServerConfig } from '../config/server-config.ts'
 
 /**
  * Returns the real path of the program that a server's command runs, found on the `PATH`; undefined for an HTTP

@@ -3,6 +3,7 @@ import type { ServerConfig } from '../config/server-config.ts'
 import type { ServerTool } from '../server/server-tool.ts'
 import { commandChanges, type FieldChange, toolChanges } from './compare.ts'
 import { type LockedServer, type LockedTool, type Lockfile, toolsByName } from './lockfile.ts'
+import { pinTo } from './package-runner.ts'
 
 /**
  * Enforces approvals: a server with an unapproved command is not started, and a tool whose definition differs from
@@ -36,6 +37,12 @@ export class LockGuard {
     return this.#lockfile?.servers.has(server) === true && this.#lockfile.exempt?.has(server) !== true
   }
 
+  /** Returns the config with its package or image replaced by the approved one, so that no newer one is fetched. */
+  pinned(server: string, config: ServerConfig): ServerConfig {
+    const runs = this.isApproved(server) ? this.#lockfile?.servers.get(server)?.runs : undefined
+    return runs === undefined ? config : pinTo(config, runs)
+  }
+
   /** Replaces the lockfile. Registered tools are checked against it at the next sync. */
   replace(lockfile: Lockfile | undefined): void {
     this.#lockfile = lockfile
@@ -50,6 +57,9 @@ export class LockGuard {
     if (missing !== undefined)
       return `a lockfile is required but ${missing} does not exist, so it was not started; write it with "toolcrib lock"`
     if (!locked) return `it is not in toolcrib.lock, so it was not started; ${step}`
+    const moved = this.#lockfile.moved?.get(server)
+    if (moved)
+      return `it would run ${moved.after}, but ran ${moved.before} when it was approved, so it was not started; ${step}`
     const fields = commandChanges(locked, { config })
     if (fields.length === 0) return undefined
     return `its command changed since it was approved (${namesOf(fields)}), so it was not started; ${step}`

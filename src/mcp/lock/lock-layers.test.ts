@@ -1,7 +1,8 @@
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ValueFolder } from '../../store/files/value-folder.ts'
 import { type Config, loadConfig } from '../config/load-config.ts'
 import type { ServerTool } from '../server/server-tool.ts'
 import { approveChanges, changeMatcher } from './approve.ts'
@@ -158,8 +159,8 @@ describe('the lockfiles of a user and a project', () => {
   })
 
   it('are written although a process died while writing them', async () => {
-    await writeFile(join(cwd, 'toolcrib.lock.writing'), 'dead')
-    await utimes(join(cwd, 'toolcrib.lock.writing'), new Date(0), new Date(0))
+    const dead = new ValueFolder(join(cwd, 'toolcrib.lock.writing'), cwd)
+    await dead.replace(undefined, Buffer.from('dead'), 1)
     await lock(projectLock(), 'ours')
     expect(await readdir(cwd)).toEqual(['toolcrib.lock'])
   })

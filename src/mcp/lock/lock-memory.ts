@@ -1,17 +1,19 @@
 import { createHash } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isRecord } from '../../json.ts'
 import { makeFolder } from '../../store/files/make-folder.ts'
 import { writeWhole } from '../../store/files/write-whole.ts'
-import type { Environment } from '../config/load-config.ts'
+import type { Environment } from '../config/server-config.ts'
 import { stateDirectory } from '../config/user-folders.ts'
+import { sha256 } from './definition.ts'
 import type { LockLayer } from './lock-layers.ts'
+import type { LockedServer, ProgramChange } from './lockfile.ts'
 
 /**
  * Records in the user's state folder which lockfiles were in use on this machine and which programs their servers
  * ran, so that neither changes silently: a lockfile is the same on every machine, so it cannot contain paths of
- * programs. Read and write errors are ignored, because this only ever adds warnings.
+ * programs. Read and write errors are ignored: without this record, programs count as approved when first seen.
  */
 export class LockMemory {
   readonly #directory: string | undefined
@@ -22,33 +24,45 @@ export class LockMemory {
   }
 
   /**
-   * Returns a warning for each lockfile that existed before and is missing, and for each server that would run
-   * another program than when its lockfile was written; records the rest. `programs` are real paths by server.
+   * Returns a warning for each lockfile that existed before and is missing, and the servers that would run another
+   * program than when they were approved; records the rest. `programs` are real paths by server.
    */
-  async check(layers: readonly LockLayer[], programs: ReadonlyMap<string, string>): Promise<string[]> {
-    const warnings = await Promise.all(layers.map((layer) => this.#checkLayer(layer, programs)))
-    return warnings.flat()
+  async check(
+    layers: readonly LockLayer[],
+    programs: ReadonlyMap<string, string>,
+  ): Promise<{ readonly warnings: string[]; readonly moved: ReadonlyMap<string, ProgramChange> }> {
+    const checked = await Promise.all(layers.map((layer) => this.#checkLayer(layer, programs)))
+    return {
+      warnings: checked.flatMap(({ warnings }) => warnings),
+      moved: new Map(checked.flatMap(({ moved }) => moved)),
+    }
   }
 
   async #checkLayer(
     { path, lockfile, damage, servers }: LockLayer,
     programs: ReadonlyMap<string, string>,
-  ): Promise<string[]> {
-    if (this.#directory === undefined || damage) return []
+  ): Promise<{ warnings: string[]; moved: [string, ProgramChange][] }> {
+    if (this.#directory === undefined || damage) return { warnings: [], moved: [] }
     const file = join(this.#directory, `${createHash('sha256').update(path).digest('hex').slice(0, 32)}.json`)
     const before = await recall(file, path)
-    if (!lockfile) return before && servers.size > 0 ? [goneWarning(path, servers, file)] : []
-    const writtenAt = (await stat(path).catch(() => undefined))?.mtimeMs ?? 0
-    // Whoever wrote the lockfile since then has reviewed its servers.
-    const known = before?.writtenAt === writtenAt ? before.programs : {}
-    const own = Object.fromEntries([...programs].filter(([server]) => servers.has(server)))
-    const moved = Object.entries(own).filter(([server, program]) => (known[server] ?? program) !== program)
-    const next: Memory = { path, writtenAt, programs: { ...own, ...known } }
+    if (!lockfile)
+      return { warnings: before && servers.size > 0 ? [goneWarning(path, servers, file)] : [], moved: [] }
+    const known: Record<string, KnownProgram> = {}
+    const moved: [string, ProgramChange][] = []
+    for (const [name, locked] of lockfile.servers) {
+      const entry = entryOf(locked)
+      const recorded = before?.programs[name]
+      // Whoever approved its command since then has seen the program, too.
+      const approved = recorded?.entry === entry ? recorded.program : undefined
+      const now = servers.has(name) ? programs.get(name) : undefined
+      const program = approved ?? now
+      if (program !== undefined) known[name] = { program, entry }
+      if (approved !== undefined && now !== undefined && now !== approved)
+        moved.push([name, { before: approved, after: now }])
+    }
+    const next: Memory = { path, programs: known }
     if (JSON.stringify(next) !== JSON.stringify(before)) await this.#write(file, next).catch(() => {})
-    return moved.map(
-      ([server, program]) =>
-        `server "${server}" would run ${program}, but ran ${known[server]} when it was approved; if this is intended, run "toolcrib lock"`,
-    )
+    return { warnings: [], moved }
   }
 
   async #write(file: string, memory: Memory): Promise<void> {
@@ -59,9 +73,18 @@ export class LockMemory {
 
 interface Memory {
   readonly path: string
-  /** When the lockfile was written, so that a new approval starts from the programs found then. */
-  readonly writtenAt: number
-  readonly programs: Readonly<Record<string, string>>
+  readonly programs: Readonly<Record<string, KnownProgram>>
+}
+
+/** The program of a server, and the approval that it was found under. */
+interface KnownProgram {
+  readonly program: string
+  readonly entry: string
+}
+
+/** Changes whenever a server's command is approved again. */
+function entryOf({ hash, runs, approval }: LockedServer): string {
+  return sha256({ hash, runs, approval })
 }
 
 function goneWarning(path: string, servers: ReadonlySet<string>, file: string): string {
@@ -73,13 +96,13 @@ async function recall(file: string, path: string): Promise<Memory | undefined> {
   try {
     const data: unknown = JSON.parse(await readFile(file, 'utf8'))
     if (!isRecord(data) || data.path !== path) return undefined
-    const { writtenAt, programs } = data
-    const entries = Object.entries(isRecord(programs) ? programs : {})
-    return {
-      path,
-      writtenAt: typeof writtenAt === 'number' ? writtenAt : 0,
-      programs: Object.fromEntries(entries.map(([server, program]) => [server, String(program)])),
-    }
+    const programs = Object.entries(isRecord(data.programs) ? data.programs : {}).flatMap(
+      ([server, known]) =>
+        isRecord(known) && typeof known.program === 'string' && typeof known.entry === 'string'
+          ? [[server, { program: known.program, entry: known.entry }] as const]
+          : [],
+    )
+    return { path, programs: Object.fromEntries(programs) }
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-import { chmod, realpath, stat } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describeError, ToolcribError } from '../../errors.ts'
 import { writeWhole } from '../../store/files/write-whole.ts'
@@ -49,7 +49,7 @@ export async function readLockfile(
 
 /** Writes a lockfile atomically. An existing file keeps its mode; a symbolic link stays a link. */
 export function writeLockfile(path: string, lockfile: Lockfile): Promise<void> {
-  return alone(path, () => replace(path, lockfile))
+  return alone(path, (checkAlone) => replace(path, lockfile, checkAlone))
 }
 
 /**
@@ -60,10 +60,10 @@ export function updateLockfile(
   path: string,
   change: (current: Lockfile | undefined) => Lockfile,
 ): Promise<void> {
-  return alone(path, async () => replace(path, change(await readLockfile(path))))
+  return alone(path, async (checkAlone) => replace(path, change(await readLockfile(path)), checkAlone))
 }
 
-async function alone(path: string, work: () => Promise<void>): Promise<void> {
+async function alone(path: string, work: (checkAlone: () => Promise<void>) => Promise<void>): Promise<void> {
   try {
     await whileAlone(path, work)
   } catch (cause) {
@@ -72,20 +72,18 @@ async function alone(path: string, work: () => Promise<void>): Promise<void> {
   }
 }
 
-async function replace(path: string, lockfile: Lockfile): Promise<void> {
-  const there = await placeOf(path)
-  await writeWhole(there?.path ?? path, writeLock(lockfile), { mode: there?.mode ?? 0o644 })
-  // A new file gets the default mode.
-  if (there) await chmod(there.path, there.mode)
+async function replace(path: string, lockfile: Lockfile, checkAlone: () => Promise<void>): Promise<void> {
+  const [place, text] = [await realPathOf(path), writeLock(lockfile)]
+  await checkAlone()
+  await writeWhole(place, text, { mode: 0o644 })
 }
 
-/** The real path of a file and its mode; undefined when it does not exist. */
-async function placeOf(link: string): Promise<{ readonly path: string; readonly mode: number } | undefined> {
+/** Where a link leads; the path itself when it does not exist. */
+async function realPathOf(path: string): Promise<string> {
   try {
-    const path = await realpath(link)
-    return { path, mode: (await stat(path)).mode & 0o777 }
+    return await realpath(path)
   } catch (error) {
-    if (isMissing(error)) return undefined
+    if (isMissing(error)) return path
     throw error
   }
 }

@@ -32,11 +32,12 @@ const MAX_DEPTH = 210
 export function writeLock({ servers }: Lockfile): string {
   const data = {
     version: VERSION,
-    servers: sorted(servers, ({ hash, salt, command, runs, tools }) => ({
+    servers: sorted(servers, ({ hash, salt, command, runs, approval, tools }) => ({
       hash,
       ...(salt === undefined ? {} : { salt }),
       command: inOrder(command),
       ...(runs === undefined ? {} : { runs }),
+      ...(approval === undefined ? {} : { approval }),
       tools: sorted(tools, toolData),
     })),
   }
@@ -132,7 +133,7 @@ function readServer(data: unknown, reading: Reading): LockedServer {
   const { name: server, path } = reading
   if (!isRecord(data) || !isRecord(data.command) || !isRecord(data.tools))
     throw damaged(path, `server "${server}" has no command or no tools`)
-  const { hash, salt, runs } = data
+  const { hash, salt, runs, approval } = data
   const command = data.command as unknown as ServerCommand
   if (hash !== sha256(command))
     throw damaged(path, `the hash of server "${server}" does not match its command`)
@@ -140,6 +141,8 @@ function readServer(data: unknown, reading: Reading): LockedServer {
     throw damaged(path, `the salt of server "${server}" is not a string`)
   if (runs !== undefined && typeof runs !== 'string')
     throw damaged(path, `the "runs" of server "${server}" is not a string`)
+  if (approval !== undefined && typeof approval !== 'string')
+    throw damaged(path, `the "approval" of server "${server}" is not a string`)
   const tools = Object.entries(data.tools).map(
     ([name, tool]) => [name, readTool(tool, name, reading)] as const,
   )
@@ -148,6 +151,7 @@ function readServer(data: unknown, reading: Reading): LockedServer {
     ...(salt === undefined ? {} : { salt }),
     command,
     ...(runs === undefined ? {} : { runs }),
+    ...(approval === undefined ? {} : { approval }),
     tools: new Map(tools),
   }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { StartFailure } from '../cache/start-failures.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import type { ServerTool } from '../server/server-tool.ts'
 import { definitionOf, hashDefinition, isTooDeep, type LockedDefinition, sha256 } from './definition.ts'
@@ -18,6 +19,8 @@ export interface LockedServer {
   readonly command: ServerCommand
   /** The package or image that ran when it was approved, such as `some-server@1.4.2`; absent if unknown. */
   readonly runs?: string
+  /** Random; new whenever a changed program was approved. Paths of programs differ from one machine to another. */
+  readonly approval?: string
   readonly tools: ReadonlyMap<string, LockedTool>
 }
 
@@ -28,6 +31,14 @@ export interface Lockfile {
   readonly exempt?: ReadonlySet<string>
   /** Servers whose required lockfile is missing, with its path: none of them may start. */
   readonly missing?: ReadonlyMap<string, string>
+  /** Servers that would run another program on this machine than when they were approved: none of them may start. */
+  readonly moved?: ReadonlyMap<string, ProgramChange>
+}
+
+/** The real path of the program that a server's command ran when it was approved, and of the one it would run now. */
+export interface ProgramChange {
+  readonly before: string
+  readonly after: string
 }
 
 /** A server's current config and tools. */
@@ -37,6 +48,10 @@ export interface ObservedServer {
   readonly tools?: readonly ServerTool[] | undefined
   /** The package or image that it runs, as `whatRuns()` returned it; undefined if unknown. */
   readonly runs?: string | undefined
+  /** Set when it runs another program on this machine than when it was approved. */
+  readonly program?: ProgramChange | undefined
+  /** Why it was not started: an earlier process could not start it a short while ago. */
+  readonly failure?: StartFailure | undefined
 }
 
 /**
@@ -53,7 +68,7 @@ export function lockServers(observed: ReadonlyMap<string, ObservedServer>, befor
 
 /** Approves one server with these tools, reusing the salt of its previous approval, if any. */
 export function lockServer(
-  { config, runs }: Pick<ObservedServer, 'config' | 'runs'>,
+  { config, runs, program }: Pick<ObservedServer, 'config' | 'runs' | 'program'>,
   tools: ReadonlyMap<string, LockedTool>,
   before: LockedServer | undefined,
 ): LockedServer {
@@ -64,11 +79,13 @@ export function lockServer(
     hasDigests = true
     return digest(value)
   })
+  const approval = program ? randomBytes(8).toString('hex') : before?.approval
   return {
     hash: sha256(command),
     ...(hasDigests ? { salt } : {}),
     command,
     ...(runs === undefined ? {} : { runs }),
+    ...(approval === undefined ? {} : { approval }),
     tools,
   }
 }

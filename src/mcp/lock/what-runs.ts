@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isRecord } from '../../json.ts'
-import type { Environment } from '../config/load-config.ts'
-import type { ServerConfig } from '../config/server-config.ts'
+import type { Environment, ServerConfig } from '../config/server-config.ts'
 import { type RunnerCall, runnerCallOf, splitSpec } from './package-runner.ts'
 
 const DOCKER_TIMEOUT_MS = 5_000

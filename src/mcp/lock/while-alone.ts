@@ -1,54 +1,49 @@
 import { randomUUID } from 'node:crypto'
-import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { access } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Head, ValueFolder } from '../../store/files/value-folder.ts'
 
 const WAIT_MS = 10_000
 const LONGEST_PAUSE_MS = 50
 /** Writing a lockfile never takes longer; a process that takes longer has died. */
-const STALE_AFTER_MS = 5_000
+const LEASE_MS = 5_000
 
 /**
- * Runs `work` while no other process or call does so for the same file, using a marker file beside it that only one
- * can create. A marker left by a dead process is removed after 5 s. Throws after waiting for 10 s.
+ * Runs `work` while no other process or call does so for the same file. A folder beside the file says who is at work,
+ * and until when: a process that died delays the others by 5 s at most. Only one of those who wait can take its
+ * place, because a `ValueFolder` lets only one replace what all have seen. `work` receives a function that throws when
+ * another one has taken over, to be called right before something is written. Throws after waiting for 10 s.
  */
-export async function whileAlone<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
-  const marker = `${path}.writing`
-  const token = await createMarker(marker)
+export async function whileAlone<Result>(
+  path: string,
+  work: (checkAlone: () => Promise<void>) => Promise<Result>,
+): Promise<Result> {
+  // A `ValueFolder` would create it.
+  await access(dirname(path))
+  const folder = new ValueFolder(`${path}.writing`, dirname(path))
+  const head = await takeLease(folder)
   try {
-    return await work()
+    return await work(async () => {
+      if ((await folder.head())?.name !== head.name)
+        throw new Error('it took too long, and another process is writing it now; try again')
+    })
   } finally {
-    // Remove the marker only if it is still ours: another process may have considered us dead.
-    if ((await readFile(marker, 'utf8').catch(() => undefined)) === token) await rm(marker, { force: true })
+    await folder.remove(head)
   }
 }
 
-async function createMarker(marker: string): Promise<string> {
-  const token = randomUUID()
+async function takeLease(folder: ValueFolder): Promise<Head> {
+  const token = Buffer.from(randomUUID())
   const end = Date.now() + WAIT_MS
   for (;;) {
-    try {
-      await writeFile(marker, token, { flag: 'wx' })
-      return token
-    } catch (error) {
-      if (!isExisting(error)) throw error
+    const seen = await folder.head()
+    const isFree = seen === undefined || seen.expiresAt <= Date.now()
+    if (isFree && (await folder.replace(seen, token, Date.now() + LEASE_MS))) {
+      const taken = await folder.read()
+      if (taken?.content && token.equals(taken.content)) return taken.head
     }
-    await removeStale(marker)
-    if (Date.now() > end) throw new Error(`another process is writing it; if not, remove ${marker}`)
+    if (Date.now() > end) throw new Error(`another process is writing it; if not, remove ${folder.path}`)
     await sleep(Math.random() * LONGEST_PAUSE_MS)
   }
-}
-
-async function removeStale(marker: string): Promise<void> {
-  const seen = await stat(marker).catch(() => undefined)
-  if (!seen || Date.now() - seen.mtimeMs < STALE_AFTER_MS) return
-  const aside = `${marker}.${randomUUID()}`
-  await rename(marker, aside).catch(() => {})
-  const moved = await stat(aside).catch(() => undefined)
-  // Another waiter may have replaced it in between; put that one back.
-  if (moved && moved.mtimeMs !== seen.mtimeMs) await link(aside, marker).catch(() => {})
-  await rm(aside, { force: true })
-}
-
-function isExisting(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EEXIST'
 }

@@ -1,7 +1,8 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
+import { memoryStore } from '../../store/memory-store.ts'
+import type { JsonValue, Store } from '../../store/store.ts'
 import type { Schedule } from '../../time.ts'
 import { ToolRegistry } from '../../tool-registry.ts'
-import type { CachedCatalogue } from '../cache/catalogue-cache.ts'
 import type { ConnectOptions, McpEvent } from '../connect-options.ts'
 import { connectServers } from '../connect-servers.ts'
 import { Connection } from '../connection/connection.ts'
@@ -85,10 +86,9 @@ export class World {
     this.tools = tools
     this.#failure = failure
     this.#failures = failures
-    const catalogue: CachedCatalogue = { tools: TOOLS, info: INFO }
     this.options = {
       open: this.#open,
-      schedule: this.#schedule,
+      schedule: this.schedule,
       clock: () => this.#now,
       random: () => 1,
       onEvent: (event) => {
@@ -96,7 +96,7 @@ export class World {
         if (event.type === 'server-warning') this.warnings.push(event.warning)
       },
       ...(lockfile ? { lockfile } : {}),
-      ...(isRemembered ? { cache: { load: async () => catalogue, save: async () => {} } } : {}),
+      ...(isRemembered ? { store: storeOf({ version: 2, tools: TOOLS, info: INFO }) } : {}),
     }
   }
 
@@ -147,7 +147,7 @@ export class World {
     if (this.#transport) handOn({ jsonrpc: '2.0', method }, this.#transport)
   }
 
-  readonly #schedule: Schedule = (delayMs, fire) => {
+  readonly schedule: Schedule = (delayMs, fire) => {
     const timer = { at: this.#now + delayMs, fire }
     this.#timers.add(timer)
     return () => this.#timers.delete(timer)
@@ -170,7 +170,7 @@ export class World {
       greeting: { kind: 'legacy' },
       timeoutMs: 5_000,
       now: () => this.#now,
-      schedule: this.#schedule,
+      schedule: this.schedule,
       onWarning,
     })
   }
@@ -192,6 +192,26 @@ export class World {
     if (method !== 'initialize') return {}
     const { era: _, ...greeting } = INFO
     return greeting
+  }
+}
+
+/** A store that remembers this catalogue for every server, and nothing else. */
+function storeOf(catalogue: JsonValue): Store {
+  const store = memoryStore()
+  return storeWith(store, {
+    get: async (key) => (key.startsWith('catalogue:') ? catalogue : store.get(key)),
+  })
+}
+
+/** The same store, with some of its methods replaced. */
+export function storeWith(store: Store, replaced: Partial<Store>): Store {
+  return {
+    get: (key) => store.get(key),
+    set: (key, value, options) => store.set(key, value, options),
+    update: (key, change, options) => store.update(key, change, options),
+    delete: (key) => store.delete(key),
+    close: () => store.close(),
+    ...replaced,
   }
 }
 

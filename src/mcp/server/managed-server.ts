@@ -1,6 +1,12 @@
 import type { Client } from '@modelcontextprotocol/client'
+import type { ServerEventBody } from '../../events.ts'
+import { canonicalJson } from '../../json.ts'
+import { withoutHidden } from '../../names.ts'
 import type { ServerStatus } from '../../registry/server-directory.ts'
+import { concealerOf } from '../../secrets/mask.ts'
+import { maskSecrets } from '../../secrets/mask-secrets.ts'
 import type { ToolContext, ToolResult } from '../../tool.ts'
+import type { StartFailure } from '../cache/start-failures.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import type { ServerInfo } from '../connection/connection.ts'
 import { ServerCalls } from './server-calls.ts'
@@ -8,7 +14,6 @@ import { ServerCatalogue } from './server-catalogue.ts'
 import type { ServerContext } from './server-context.ts'
 import { ServerLink } from './server-link.ts'
 import { type RawRequest, type RawRequestOptions, ServerRequests } from './server-requests.ts'
-import { ServerState } from './server-state.ts'
 import type { ServerTool } from './server-tool.ts'
 
 /**
@@ -20,7 +25,9 @@ export class ManagedServer {
   readonly #catalogue: ServerCatalogue
   readonly #link: ServerLink
   readonly #calls: ServerCalls
-  readonly #requests: ServerRequests
+  readonly #context: ServerContext
+  /** Most hosts send only calls. */
+  #ownRequests: ServerRequests | undefined
   #starting: Promise<void> | undefined
 
   constructor(name: string, config: ServerConfig, context: ServerContext) {
@@ -28,7 +35,7 @@ export class ManagedServer {
     this.#catalogue = new ServerCatalogue(this.#state, context)
     this.#link = new ServerLink(this.#state, this.#catalogue, context)
     this.#calls = new ServerCalls(this.#state, this.#catalogue, this.#link, context)
-    this.#requests = new ServerRequests(this.#state, this.#catalogue, this.#link, context)
+    this.#context = context
   }
 
   get name(): string {
@@ -51,6 +58,11 @@ export class ManagedServer {
   /** What it reported about itself, now or the last time it ran; undefined until known. */
   get info(): ServerInfo | undefined {
     return this.#catalogue.info
+  }
+
+  /** Why an earlier process could not start it, when it was not started again for that reason. */
+  get restingAfter(): StartFailure | undefined {
+    return this.#link.restingAfter
   }
 
   /** Its status for searches: a server whose tools are known does not delay them while its process starts. */
@@ -87,8 +99,8 @@ export class ManagedServer {
   }
 
   /** Closes a session's private connection, if there is one. */
-  closeSession(sessionKey: string): Promise<void> {
-    return this.#requests.closeSession(sessionKey)
+  async closeSession(sessionKey: string): Promise<void> {
+    await this.#ownRequests?.closeSession(sessionKey)
   }
 
   /** Returns the SDK client of the shared connection, connecting if necessary. Its requests count as use. */
@@ -96,27 +108,133 @@ export class ManagedServer {
     return (await this.#link.connected()).client
   }
 
+  /** Reads its tools again, from the server when it is running, otherwise from the cache. */
+  async refresh(): Promise<void> {
+    const { current } = this.#link
+    if (current) this.#catalogue.refreshSoon(current)
+    else if (this.status.state === 'cold') await this.#catalogue.recall()
+  }
+
   /** Checks the server against a new lockfile. */
   async recheck(): Promise<void> {
     const { refusal } = this.#state
     if (refusal !== undefined) return this.#link.refuse(refusal)
+    await this.#link.restartOutdated()
     if (this.tools) this.#catalogue.recheck()
     else if (this.status.state === 'failed') this.start()
   }
 
   /** Stops it permanently. Its tools stay registered; the owner removes them. */
   async close(): Promise<void> {
-    await Promise.all([this.#catalogue.close(), this.#requests.close(), this.#link.close()])
+    await Promise.all([this.#catalogue.close(), this.#ownRequests?.close(), this.#link.close()])
+  }
+
+  get #requests(): ServerRequests {
+    this.#ownRequests ??= new ServerRequests(this.#state, this.#catalogue, this.#link, this.#context)
+    return this.#ownRequests
   }
 
   async #start(): Promise<void> {
+    // Both at once, so that a store that hangs is waited for once.
+    const recalling = this.#link.recallFailure()
     const isRemembered = this.#state.refusal === undefined && (await this.#catalogue.recall())
     if (this.#link.isClosed) return
     const { refusal } = this.#state
     if (refusal !== undefined) return this.#link.refuse(refusal)
     if (isRemembered && this.config.start !== 'eager') return this.#state.set('cold')
-    await this.#link.connected().catch(ignore)
+    await this.#link.start(await recalling)
   }
 }
 
 function ignore(): void {}
+
+const CONNECT_MS = 30_000
+/** Up to this many warnings of a kind are reported; after that, only those whose number is a power of two. */
+const MAX_WARNINGS = 50
+/** Kinds beyond these are counted together. */
+const MAX_KINDS = 50
+
+type WithoutServer<Event> = Event extends unknown ? Omit<Event, 'server'> : never
+
+/** An event of one server, without the server's name. */
+export type ServerEvent = WithoutServer<ServerEventBody>
+
+/** One server's name, config and status, and the events about it. */
+export class ServerState {
+  readonly name: string
+  readonly config: ServerConfig
+  /** Time limit for connecting, and for reading a list with all its pages. */
+  readonly connectMs: number
+  readonly #context: ServerContext
+  readonly #conceal: (text: string) => string
+  #status: ServerStatus
+  /** How many warnings of each kind there were. */
+  readonly #warnings = new Map<string, number>()
+
+  constructor(name: string, config: ServerConfig, context: ServerContext) {
+    this.name = name
+    this.config = config
+    this.connectMs = config.connectTimeoutMs ?? CONNECT_MS
+    this.#context = context
+    this.#conceal = concealerOf(config)
+    this.#status = { server: name, state: 'connecting' }
+  }
+
+  get status(): ServerStatus {
+    return this.#status
+  }
+
+  /** The config to run it with: its package or image pinned to the approved one. */
+  get runConfig(): ServerConfig {
+    return this.#context.guard.pinned(this.name, this.config)
+  }
+
+  /** Why the server must not run right now: its config is invalid, or it is not approved. */
+  get refusal(): string | undefined {
+    return this.config.problem ?? this.#context.guard.refusal(this.name, this.config)
+  }
+
+  /**
+   * Throws the refusal, if there is one. Must be checked again after every wait, because the lockfile may have
+   * changed.
+   */
+  throwIfRefused(): void {
+    const { refusal } = this
+    if (refusal !== undefined) throw new Error(refusal)
+  }
+
+  /** Records the new state and reports a change. */
+  set(state: ServerStatus['state'], because = ''): void {
+    const reason = this.presentable(because)
+    const status = state === 'failed' ? { server: this.name, state, reason } : { server: this.name, state }
+    const isNew = canonicalJson(status) !== canonicalJson(this.#status)
+    this.#status = status
+    if (isNew || state === 'connecting')
+      this.emit({ type: 'server-state', state, ...(state === 'failed' ? { reason } : {}) })
+  }
+
+  /** Reports a recoverable error; the more there are of a kind, the fewer are reported. */
+  warn(warning: string): void {
+    // What follows the first name, number or excerpt differs from one warning of a kind to the next.
+    const kind = /^[^"\d(:]*/.exec(warning)?.[0] ?? ''
+    const counted = this.#warnings.has(kind) || this.#warnings.size < MAX_KINDS ? kind : ''
+    const count = (this.#warnings.get(counted) ?? 0) + 1
+    this.#warnings.set(counted, count)
+    if (count > MAX_WARNINGS && !Number.isInteger(Math.log2(count))) return
+    this.emit({ type: 'server-warning', warning: this.presentable(warning) })
+  }
+
+  /** Reports a line of the server's stderr. */
+  output(line: string): void {
+    this.emit({ type: 'server-output', line: maskSecrets(this.presentable(line), () => '•••') })
+  }
+
+  emit(event: ServerEvent): void {
+    this.#context.registry.emit({ ...event, server: this.name })
+  }
+
+  /** Makes server text safe to show to people and models: removes configured values and hidden characters. */
+  presentable(text: string): string {
+    return this.#conceal(withoutHidden(text))
+  }
+}

@@ -1,12 +1,12 @@
 import { describeError } from '../../errors.ts'
+import { Deadline, isTooLate } from '../../time.ts'
 import type { Connection } from '../connection/connection.ts'
-import { Deadline, isTooLate } from '../connection/deadline.ts'
 import type { ClientOptions } from '../connection/server-messages.ts'
 import { type ConnectionKeeper, ConnectionWatch } from './connection-watch.ts'
+import type { ServerState } from './managed-server.ts'
 import type { ServerCatalogue } from './server-catalogue.ts'
 import type { ServerContext } from './server-context.ts'
 import { IDLE_MS } from './server-link.ts'
-import type { ServerState } from './server-state.ts'
 
 /**
  * One session's private connection to a server: a process or an HTTP session that is not shared. Opens with the
@@ -93,12 +93,13 @@ export class PrivateLink implements ConnectionKeeper {
     try {
       const connection = await this.#context.open({
         server: this.#state.name,
-        config: this.#state.config,
+        config: this.#state.runConfig,
         client: this.#client,
         sessionKey: this.#key,
         era: this.#catalogue.info?.era,
         deadline: new Deadline(this.#context.now, connectMs),
         onWarning: (warning) => this.#state.warn(warning),
+        onOutput: (line) => this.#state.output(line),
         signal,
       })
       if (signal.aborted) await connection.close()

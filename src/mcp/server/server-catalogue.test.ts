@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { hybrid } from '../../search/hybrid.ts'
+import { memoryStore } from '../../store/memory-store.ts'
 import { ToolRegistry } from '../../tool-registry.ts'
-import type { CatalogueCache } from '../cache/catalogue-cache.ts'
 import { connectServers } from '../connect-servers.ts'
 import { lockServers } from '../lock/lockfile.ts'
-import { begin, call, World } from './fake-world.fixture.ts'
+import { begin, call, storeWith, World } from './fake-world.fixture.ts'
 import { listTools } from './server-tool.ts'
 
 const CONFIG = { servers: { a: { command: 'x' } } }
@@ -19,13 +19,8 @@ describe('the catalogue of a server', () => {
       embed: async (texts: readonly string[]) => texts.map(flat),
     }
     const registry = new ToolRegistry({ searcher: hybrid({ embedder }) })
-    const cache: CatalogueCache = {
-      load: async () => undefined,
-      save: never,
-      loadIndex: async () => undefined,
-      saveIndex: never,
-    }
-    const servers = connectServers(registry, CONFIG, { ...world.options, cache })
+    const store = storeWith(memoryStore(), { set: never })
+    const servers = connectServers(registry, CONFIG, { ...world.options, store })
     expect(await servers.ready()).toMatchObject([{ state: 'ready' }])
     expect(await call(registry)).toMatchObject({ ok: true })
     await registry.search('echo')
@@ -45,17 +40,17 @@ describe('the catalogue of a server', () => {
     const registry = new ToolRegistry()
     const saved: string[][] = []
     let write = () => {}
-    const cache: CatalogueCache = {
-      load: async () => undefined,
-      save: (_server, _fingerprint, { tools }) =>
+    const store = storeWith(memoryStore(), {
+      set: (_key, catalogue) =>
         new Promise((resolve) => {
           write = () => {
+            const { tools } = catalogue as { tools: { name: string }[] }
             saved.push(tools.map(({ name }) => name))
             resolve()
           }
         }),
-    }
-    const servers = connectServers(registry, CONFIG, { ...world.options, cache })
+    })
+    const servers = connectServers(registry, CONFIG, { ...world.options, store })
     await servers.ready()
     for (const name of ['second', 'third']) {
       world.tools = [{ name, inputSchema: { type: 'object' } }]
@@ -104,7 +99,7 @@ describe('a list that is checked against a lockfile', () => {
   it.each([
     ['before', ['Echo', 'echo']],
     ['after', ['echo', 'Echo']],
-  ])('keeps an approved tool when a look-alike stands %s it', async (_where, names) => {
+  ])('keeps an approved tool when a look-alike is listed %s it', async (_where, names) => {
     const tools = names.map((name) => ({ ...ECHO, name }))
     const { world, registry } = await begin({ lockfile, tools })
     expect(await call(registry)).toMatchObject({ ok: true })

@@ -1,13 +1,11 @@
 import { describeError } from '../../errors.ts'
 import { canonicalJson } from '../../json.ts'
-import { Timers, waitAtMost } from '../../time.ts'
+import { Deadline, Timers, TooLateError, waitAtMost, within } from '../../time.ts'
 import { type CachedCatalogue, type CatalogueCache, fingerprintOf } from '../cache/catalogue-cache.ts'
 import type { Connection, ServerInfo } from '../connection/connection.ts'
-import { Deadline, TooLateError, within } from '../connection/deadline.ts'
-import { ListedTools } from './listed-tools.ts'
+import type { ServerState } from './managed-server.ts'
 import type { ServerContext } from './server-context.ts'
-import type { ServerState } from './server-state.ts'
-import { listTools, type ServerTool } from './server-tool.ts'
+import { ListedTools, listTools, type ServerTool } from './server-tool.ts'
 
 /** How long list changes are collected before the list is read again. */
 const REFRESH_MS = 300
@@ -23,7 +21,6 @@ const REMEMBER_MS = 1_000
 export class ServerCatalogue {
   readonly #state: ServerState
   readonly #context: ServerContext
-  readonly #fingerprint: string
   readonly #listed: ListedTools
   readonly #timers: Timers<'refresh' | 'recheck'>
   #info: ServerInfo | undefined
@@ -41,7 +38,6 @@ export class ServerCatalogue {
   constructor(state: ServerState, context: ServerContext) {
     this.#state = state
     this.#context = context
-    this.#fingerprint = fingerprintOf(state.name, state.config)
     this.#listed = new ListedTools(state, context)
     this.#timers = new Timers(context.schedule)
   }
@@ -124,7 +120,7 @@ export class ServerCatalogue {
   async #load(): Promise<CachedCatalogue | undefined> {
     try {
       const { cache, schedule } = this.#context
-      return cache && (await within(RECALL_MS, cache.load(this.#state.name, this.#fingerprint), schedule))
+      return cache && (await within(RECALL_MS, cache.load(this.#fingerprint), schedule))
     } catch (error) {
       this.#state.warn(
         `its cached tools could not be loaded, so the server is asked for them: ${describeError(error)}`,
@@ -183,13 +179,17 @@ export class ServerCatalogue {
     })
   }
 
+  get #fingerprint(): string {
+    return fingerprintOf(this.#state.name, this.#state.runConfig)
+  }
+
   /** One list at a time, so that the newest one is kept. */
   async #write(cache: CatalogueCache): Promise<void> {
     while (this.#unwritten) {
       const catalogue = this.#unwritten
       this.#unwritten = undefined
       try {
-        const saving = cache.save(this.#state.name, this.#fingerprint, catalogue)
+        const saving = cache.save(this.#fingerprint, catalogue)
         await within(SAVE_MS, saving, this.#context.schedule)
       } catch (error) {
         this.#state.warn(`its tools could not be cached: ${describeError(error)}`)

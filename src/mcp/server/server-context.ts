@@ -1,17 +1,18 @@
 import { version } from '../../../package.json'
 import { ToolcribError } from '../../errors.ts'
 import { readClock, type Schedule, scheduleInBackground } from '../../time.ts'
-import type { CatalogueCache } from '../cache/catalogue-cache.ts'
-import { tokenStoreIn } from '../cache/token-store.ts'
+import { type CatalogueCache, fingerprintOf } from '../cache/catalogue-cache.ts'
+import { StartFailures } from '../cache/start-failures.ts'
+import type { ServerConfig } from '../config/server-config.ts'
 import type { ConnectOptions, ServersRegistry } from '../connect-options.ts'
 import type { Connection } from '../connection/connection.ts'
-import type { OAuthSettings } from '../connection/http/oauth-session.ts'
+import { type OAuthSettings, TokenStore } from '../connection/http/oauth-session.ts'
 import type { OpenRequest } from '../connection/open-connection.ts'
 import type { ClientOptions } from '../connection/server-messages.ts'
+import { ServerListeners } from '../connection/server-messages.ts'
 import { LockGuard } from '../lock/lock-guard.ts'
 import { ToolScanner } from '../scan/tool-scanner.ts'
 import type { ManagedServer } from './managed-server.ts'
-import { ServerListeners } from './server-listeners.ts'
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
@@ -51,10 +52,25 @@ export class ServerContext {
     return { name: 'toolcrib', version, ...given }
   }
 
+  /** What is remembered of failed starts of a server; undefined without a store. */
+  failuresOf(server: string, config: ServerConfig): StartFailures | undefined {
+    const { store } = this.#options
+    return store && new StartFailures(store, fingerprintOf(server, config), this)
+  }
+
+  /** false: what is stored of servers is only replaced. */
+  get isRemembering(): boolean {
+    return this.#options.remembered ?? true
+  }
+
   /** Connects to one server; rejects with the reason. */
   async open(request: OpenRequest): Promise<Connection> {
-    const { open, maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options
-    if (open) return open(request)
+    const { open } = this.#options
+    return open ? open(request, (direct) => this.#openDirectly(direct)) : this.#openDirectly(request)
+  }
+
+  async #openDirectly(request: OpenRequest): Promise<Connection> {
+    const { maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options
     // Loaded with the first connection: loading the SDK takes longer than a search of cached tools.
     const { openConnection } = await import('../connection/open-connection.ts')
     return openConnection(request, {
@@ -71,9 +87,12 @@ export class ServerContext {
   #oauth(): OAuthSettings | undefined {
     const { oauth, store } = this.#options
     if (!oauth) return undefined
-    const tokens = oauth.store ?? (store && tokenStoreIn(store))
+    const tokens = oauth.store ?? store
     if (!tokens)
-      throw new ToolcribError('config-invalid', 'oauth needs a token store; pass store, or oauth.store')
-    return { ...oauth, store: tokens }
+      throw new ToolcribError(
+        'config-invalid',
+        'oauth needs a store for its tokens; pass store, or oauth.store',
+      )
+    return { ...oauth, store: new TokenStore(tokens) }
   }
 }

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { memoryStore } from '../../store/memory-store.ts'
 import { ToolRegistry } from '../../tool-registry.ts'
 import { connectServers } from '../connect-servers.ts'
+import type { OpenConnection } from '../connection/open-connection.ts'
 import { lockServers } from '../lock/lockfile.ts'
-import { begin, call, World } from './fake-world.fixture.ts'
+import { begin, call, storeWith, World } from './fake-world.fixture.ts'
+import { RestartPolicy } from './server-link.ts'
 
 const CONFIG = { servers: { a: { command: 'x' } } }
 const NOTHING_APPROVED = lockServers(new Map())
@@ -66,8 +69,11 @@ describe('a server that a lockfile rejects while it connects', () => {
       recall = resolve
     })
     const tools = [{ name: 'echo', description: '', inputSchema: true }]
-    const cache = { load: () => recalled.then(() => ({ tools })), save: async () => {} }
-    const servers = connectServers(registry, CONFIG, { ...world.options, cache })
+    const catalogue = { version: 2, tools }
+    const store = storeWith(memoryStore(), {
+      get: (key) => recalled.then(() => (key.startsWith('catalogue:') ? catalogue : undefined)),
+    })
+    const servers = connectServers(registry, CONFIG, { ...world.options, store })
     await world.settle()
     await servers.relock(NOTHING_APPROVED)
     recall()
@@ -146,5 +152,86 @@ describe('a list that changes', () => {
     await call(registry)
     await world.pass(300)
     expect(registry.has('mcp__a__late')).toBe(true)
+  })
+})
+
+describe('RestartPolicy', () => {
+  it('pauses longer after each failure, jittered, and trips after five', () => {
+    const policy = new RestartPolicy({ now: () => 0, random: () => 1 })
+    const pauses = [1, 2, 3, 4, 5].map(() => {
+      policy.noteFailure({ upMs: 0 })
+      return policy.pauseMs
+    })
+    expect(pauses).toEqual([200, 400, 800, 1_600, 30_000])
+    expect(policy.isTripped).toBe(true)
+    const early = new RestartPolicy({ now: () => 0, random: () => 0 })
+    early.noteFailure({ upMs: 0 })
+    expect(early.pauseMs).toBe(100)
+  })
+
+  it('resets the count after a stable run', () => {
+    const policy = new RestartPolicy({ now: () => 0, random: () => 1 })
+    for (let failures = 0; failures < 4; failures++) policy.noteFailure({ upMs: 0 })
+    policy.noteFailure({ upMs: 10_000 })
+    expect(policy.isTripped).toBe(false)
+    expect(policy.pauseMs).toBe(200)
+  })
+
+  it('allows one attempt when the delay is over', () => {
+    let now = 0
+    const policy = new RestartPolicy({ now: () => now, random: () => 1 })
+    for (let failures = 0; failures < 5; failures++) policy.noteFailure({ upMs: 0 })
+    now = 30_000
+    expect(policy.pauseMs).toBe(0)
+  })
+})
+
+describe('a server whose package a lockfile pins', () => {
+  const config = { command: 'npx', args: ['-y', 'server', '--flag'] }
+  const TOOLS = ['echo', 'add'].map((name) => ({ name, description: '', inputSchema: { type: 'object' } }))
+  const lockWith = (runs: string) => lockServers(new Map([['a', { config, tools: TOOLS, runs }]]))
+
+  it.each([['on-demand'], ['eager']])(
+    'runs the approved version, also after another one is approved (%s)',
+    async (start) => {
+      const world = new World({})
+      const started: (readonly string[] | undefined)[] = []
+      const open: OpenConnection = (request, openDirectly) => {
+        started.push(request.config.args)
+        return world.options.open?.(request, openDirectly) ?? openDirectly(request)
+      }
+      const registry = new ToolRegistry()
+      const servers = connectServers(
+        registry,
+        { servers: { a: { ...config, ...(start === 'eager' ? { start: 'eager' as const } : {}) } } },
+        { ...world.options, open, lockfile: lockWith('server@1.4.2') },
+      )
+      expect(await servers.ready()).toMatchObject([{ state: 'ready' }])
+      expect(started).toEqual([['-y', 'server@1.4.2', '--flag']])
+      await servers.relock(lockWith('server@1.4.2'))
+      expect(started).toHaveLength(1)
+      await servers.relock(lockWith('server@1.5.0'))
+      await world.settle()
+      expect(started).toHaveLength(start === 'eager' ? 2 : 1)
+      expect(await call(registry)).toMatchObject({ ok: true })
+      expect(started[1]).toEqual(['-y', 'server@1.5.0', '--flag'])
+      await servers.relock(undefined)
+      expect(await call(registry)).toMatchObject({ ok: true })
+      expect(started[2]).toEqual(config.args)
+    },
+  )
+
+  it('has a catalogue of its own for each version', async () => {
+    const store = memoryStore()
+    const stateWith = async (runs: string) => {
+      const options = { ...new World({}).options, store, lockfile: lockWith(runs) }
+      const servers = connectServers(new ToolRegistry(), { servers: { a: config } }, options)
+      const [status] = await servers.ready()
+      await servers.close()
+      return status?.state
+    }
+    expect(await stateWith('server@1.4.2')).toBe('ready')
+    expect(await stateWith('server@1.4.2')).toBe('cold')
+    expect(await stateWith('server@1.5.0')).toBe('ready')
   })
 })

@@ -1,12 +1,13 @@
 import { describeError } from '../../errors.ts'
-import { Timers } from '../../time.ts'
+import { canonicalJson } from '../../json.ts'
+import { Deadline, isTooLate, Timers } from '../../time.ts'
+import { describeStartFailure, type StartFailure, type StartFailures } from '../cache/start-failures.ts'
+import type { ServerConfig } from '../config/server-config.ts'
 import type { Connection } from '../connection/connection.ts'
-import { Deadline, isTooLate } from '../connection/deadline.ts'
 import { type ConnectionKeeper, ConnectionWatch } from './connection-watch.ts'
-import { RestartPolicy } from './restart-policy.ts'
+import type { ServerState } from './managed-server.ts'
 import type { ServerCatalogue } from './server-catalogue.ts'
 import type { ServerContext } from './server-context.ts'
-import type { ServerState } from './server-state.ts'
 
 export const IDLE_MS = 300_000
 
@@ -17,12 +18,17 @@ export class ServerLink implements ConnectionKeeper {
   readonly #catalogue: ServerCatalogue
   readonly #context: ServerContext
   readonly #restarts: RestartPolicy
+  readonly #failures: StartFailures | undefined
   readonly #timers: Timers<'retry' | 'pause'>
   readonly #closing = new AbortController()
   readonly #endings = new Set<Promise<void>>()
   #live: LiveConnection | undefined
   #connecting: Promise<Connection> | undefined
   #holders = 0
+  /** When the connection attempt under way began. */
+  #tryingSince: number | undefined
+  #restingAfter: StartFailure | undefined
+  #openedWith: ServerConfig | undefined
 
   constructor(state: ServerState, catalogue: ServerCatalogue, context: ServerContext) {
     const { start, idleMs = IDLE_MS } = state.config
@@ -31,6 +37,7 @@ export class ServerLink implements ConnectionKeeper {
     this.#catalogue = catalogue
     this.#context = context
     this.#restarts = new RestartPolicy(context)
+    this.#failures = context.failuresOf(state.name, state.runConfig)
     this.#timers = new Timers(context.schedule)
   }
 
@@ -63,6 +70,29 @@ export class ServerLink implements ConnectionKeeper {
     return this.#connecting
   }
 
+  /** The failure of an earlier process, because of which the server was not started; undefined once it was tried. */
+  get restingAfter(): StartFailure | undefined {
+    return this.#restingAfter
+  }
+
+  /** Returns the failure of an earlier process after which the server should not be started yet. Never rejects. */
+  async recallFailure(): Promise<StartFailure | undefined> {
+    return this.#context.isRemembering ? this.#failures?.recall() : undefined
+  }
+
+  /**
+   * Connects. After a `failure`, the server is `failed` with that reason instead, so that nobody waits for it, and is
+   * tried again in the background. Never rejects.
+   */
+  async start(failure: StartFailure | undefined): Promise<void> {
+    if (this.isClosed || this.#live || this.#connecting) return
+    if (failure === undefined) return this.connected().then(ignore, ignore)
+    this.#restingAfter = failure
+    const leftMs = failure.retryAt - this.#context.now()
+    this.#state.set('failed', describeStartFailure(failure, this.#context.now()))
+    this.#timers.start('retry', Math.min(leftMs, COOL_DOWN_MS), () => void this.connected().catch(ignore))
+  }
+
   /** Resolves once no connection attempt is in progress. */
   async settled(): Promise<void> {
     await this.#connecting?.catch(ignore)
@@ -90,6 +120,15 @@ export class ServerLink implements ConnectionKeeper {
     await this.#end(connection)
   }
 
+  /** Restarts the server when another package or image has been approved since it was started. */
+  async restartOutdated(): Promise<void> {
+    const isOutdated = canonicalJson(this.#openedWith) !== canonicalJson(this.#state.runConfig)
+    if (!this.#live || !isOutdated) return
+    await this.drop(this.#live.connection)
+    // Any other server starts with the next call.
+    if (this.#state.config.start === 'eager') void this.start(undefined)
+  }
+
   onIdle(connection: Connection): void {
     void this.drop(connection)
   }
@@ -110,12 +149,20 @@ export class ServerLink implements ConnectionKeeper {
   /** Closes the connection, and any attempt at one, permanently. */
   async close(): Promise<void> {
     this.#timers.stopAll()
+    this.#noteSlowStart()
     this.#closing.abort(new Error('it was closed'))
     const opening = this.#connecting
     const connection = this.#release()
     if (connection) void this.#end(connection)
     await opening?.then((opened) => opened.close(), ignore)
-    await Promise.all(this.#endings)
+    await Promise.all([...this.#endings, this.#failures?.close()])
+  }
+
+  /** A process that does not wait until a server has failed must not start it in vain the next time either. */
+  #noteSlowStart(): void {
+    const sinceMs = this.#tryingSince === undefined ? 0 : this.#context.now() - this.#tryingSince
+    if (sinceMs >= SLOW_START_MS)
+      this.#failures?.note(`it had not connected after ${Math.round(sinceMs / 1000)} s, when it was closed`)
   }
 
   async #connect(): Promise<Connection> {
@@ -125,6 +172,8 @@ export class ServerLink implements ConnectionKeeper {
     // A failed server stays `failed` until it recovers, so that callers do not wait for it again and again.
     if (status.state !== 'failed') state.set('connecting')
     const startedAt = this.#context.now()
+    this.#tryingSince = startedAt
+    this.#restingAfter = undefined
     const deadline = new Deadline(this.#context.now, state.connectMs)
     let opened: Connection | undefined
     try {
@@ -133,6 +182,7 @@ export class ServerLink implements ConnectionKeeper {
       await this.#prepare(opened, deadline)
       state.throwIfRefused()
     } catch (error) {
+      this.#tryingSince = undefined
       // Why the connection closed says more than that it closed.
       const cause = opened?.isClosed ? new Error(opened.closedBecause, { cause: error }) : error
       await opened?.close().catch(ignore)
@@ -164,13 +214,15 @@ export class ServerLink implements ConnectionKeeper {
   }
 
   #open(deadline: Deadline): Promise<Connection> {
+    this.#openedWith = this.#state.runConfig
     return this.#context.open({
       server: this.#state.name,
-      config: this.#state.config,
+      config: this.#state.runConfig,
       client: this.#context.client,
       era: this.#catalogue.info?.era,
       deadline,
       onWarning: (warning) => this.#state.warn(warning),
+      onOutput: (line) => this.#state.output(line),
       signal: this.#closing.signal,
     })
   }
@@ -194,12 +246,15 @@ export class ServerLink implements ConnectionKeeper {
     }
     const tooLate = `it did not connect within ${this.#state.connectMs} ms; check what it is waiting for, or increase connect_timeout_ms`
     const reason = this.#state.presentable(isTooLate(error) ? tooLate : describeError(error))
+    if (!this.isClosed) this.#failures?.note(reason)
     this.#failed(reason, { upMs: 0 })
     return reason
   }
 
   #adopt(connection: Connection, startedAt: number): void {
     this.#live = { connection, startedAt, watch: new ConnectionWatch(connection, this, this.#context) }
+    this.#tryingSince = undefined
+    this.#failures?.clear()
     this.#timers.stop('retry')
     this.#state.set('ready')
     connection.onClose(() => this.#lost(connection, connection.closedBecause))
@@ -241,6 +296,9 @@ export class ServerLink implements ConnectionKeeper {
   }
 }
 
+/** A start that takes this long is not waited for in the next process. */
+const SLOW_START_MS = 2_000
+
 interface LiveConnection {
   readonly connection: Connection
   readonly startedAt: number
@@ -248,3 +306,44 @@ interface LiveConnection {
 }
 
 function ignore(): void {}
+
+/** A server that ran for this long was not in a crash loop. */
+const STABLE_MS = 10_000
+const FIRST_DELAY_MS = 200
+const MAX_FAILURES = 5
+const COOL_DOWN_MS = 30_000
+
+/**
+ * Decides when a failed server may restart: after a delay that doubles each time, with jitter so that many servers do
+ * not return at once. After five consecutive failures, only every half minute.
+ */
+export class RestartPolicy {
+  readonly #now: () => number
+  readonly #random: () => number
+  #failures = 0
+  #notBefore = 0
+
+  constructor({ now, random }: { readonly now: () => number; readonly random: () => number }) {
+    this.#now = now
+    this.#random = random
+  }
+
+  /** Records that it failed to start, or ended after `upMs`. */
+  noteFailure({ upMs }: { readonly upMs: number }): void {
+    if (upMs >= STABLE_MS) this.#failures = 0
+    this.#failures++
+    const delayMs = FIRST_DELAY_MS * 2 ** (this.#failures - 1)
+    const pauseMs = this.isTripped ? COOL_DOWN_MS : delayMs * (0.5 + this.#random() / 2)
+    this.#notBefore = this.#now() + pauseMs
+  }
+
+  /** True in a crash loop; callers then fail instead of waiting for the delay. */
+  get isTripped(): boolean {
+    return this.#failures >= MAX_FAILURES
+  }
+
+  /** How long until the next start is allowed. */
+  get pauseMs(): number {
+    return Math.max(0, this.#notBefore - this.#now())
+  }
+}

@@ -1,15 +1,15 @@
 import { describeError, ToolcribError } from '../../errors.ts'
+import { isTooLate, TooLateError } from '../../time.ts'
 import type { ProgressNote } from '../../tool.ts'
 import type { Connection } from '../connection/connection.ts'
-import { isTooLate, TooLateError } from '../connection/deadline.ts'
 import { describeHttpError, isHttpFailure } from '../connection/http/describe-http-error.ts'
 import { ServerError } from '../connection/requests.ts'
+import type { ServerState } from './managed-server.ts'
 import { PrivateLink } from './private-link.ts'
 import { PROGRESS_FACTOR, TIMEOUT_MS } from './server-calls.ts'
 import type { ServerCatalogue } from './server-catalogue.ts'
 import type { ServerContext } from './server-context.ts'
 import type { ServerLink } from './server-link.ts'
-import type { ServerState } from './server-state.ts'
 
 /** A protocol request or notification, as it is sent. */
 export interface RawRequest {

@@ -1,5 +1,9 @@
-import { isRecord } from '../../json.ts'
-import type { JsonSchema, ToolAnnotations } from '../../tool.ts'
+import type { SyncReport } from '../../events.ts'
+import { canonicalJson, hashText, isRecord } from '../../json.ts'
+import { matcher } from '../../registry/policy.ts'
+import type { JsonSchema, Tool, ToolAnnotations, ToolContext } from '../../tool.ts'
+import type { ServerState } from './managed-server.ts'
+import type { ServerContext } from './server-context.ts'
 
 /** A tool as a server lists it, with invalid fields corrected or omitted. */
 export interface ServerTool {
@@ -96,4 +100,136 @@ function readAnnotations(annotations: Record<string, unknown>): ToolAnnotations 
     ...(typeof annotations.title === 'string' ? { title: annotations.title } : {}),
     ...Object.fromEntries(hints.map((hint) => [hint, annotations[hint]])),
   }
+}
+
+/** One server's tools, and their registration. */
+export class ListedTools {
+  readonly #state: ServerState
+  readonly #context: ServerContext
+  readonly #isAllowed: ((name: string) => boolean) | undefined
+  readonly #isDenied: ((name: string) => boolean) | undefined
+  #tools: readonly ServerTool[] | undefined
+  #hash: string | undefined
+
+  constructor(state: ServerState, context: ServerContext) {
+    this.#state = state
+    this.#context = context
+    this.#isAllowed = matcher(state.config.allow)
+    this.#isDenied = matcher(state.config.deny)
+  }
+
+  /** All tools that it lists, before `allow` and `deny` apply; undefined until they are known. */
+  get all(): readonly ServerTool[] | undefined {
+    return this.#tools
+  }
+
+  /** Replaces its tools in the registry; returns false when nothing changed. */
+  sync(tools: readonly ServerTool[]): boolean {
+    const hash = hashText(canonicalJson(tools.map(definitionOf)))
+    if (hash === this.#hash) return false
+    for (const { name, reason } of this.#register(tools))
+      this.#state.emit({ type: 'tool-invalid', tool: this.#ownName(name), reason })
+    this.#tools = tools
+    this.#hash = hash
+    for (const finding of this.#context.scanner.see(this.#state.name, tools))
+      this.#state.emit({ type: 'tool-suspicious', finding })
+    return true
+  }
+
+  /** Checks the registered tools against a new lockfile. */
+  recheck(): void {
+    if (this.#tools) this.#register(this.#tools)
+  }
+
+  /** Removes its tools from the registry and forgets them. */
+  drop(): void {
+    this.#tools = undefined
+    this.#hash = undefined
+    this.#context.registry.unregisterMcp(this.#state.name)
+    this.#context.guard.forget(this.#state.name)
+  }
+
+  /** False for a tool that `allow` or `deny` excludes. */
+  takes(tool: string): boolean {
+    return this.#isAllowed?.(tool) !== false && this.#isDenied?.(tool) !== true
+  }
+
+  find(tool: string): ServerTool | undefined {
+    return this.#tools?.find(({ name }) => name === tool)
+  }
+
+  /** True while the lockfile quarantines a tool. */
+  get isHeld(): boolean {
+    return (this.#tools ?? []).some(({ name }) => this.#heldBecause(name) !== undefined)
+  }
+
+  /** True when a list lacks or changes a tool in current use, as the list of a failing server may. */
+  isLessThanBefore(tools: readonly ServerTool[]): boolean {
+    const next = new Map(tools.map((tool) => [tool.name, tool]))
+    const inUse = this.#tools?.filter(({ name }) => this.takes(name) && this.#heldBecause(name) === undefined)
+    return (inUse ?? []).some((tool) => {
+      const listed = next.get(tool.name)
+      return !listed || canonicalJson(definitionOf(listed)) !== canonicalJson(definitionOf(tool))
+    })
+  }
+
+  /** Why a tool must not be called, according to the lockfile and the last list. */
+  refusalOf(tool: string): string | undefined {
+    const reason = this.find(tool) ? this.#heldBecause(tool) : 'the server no longer lists it'
+    return reason && `calling "${tool}" of server "${this.#state.name}" is not permitted: ${reason}`
+  }
+
+  #heldBecause(tool: string): string | undefined {
+    return this.#context.guard.heldBecause(this.#state.name, tool)
+  }
+
+  /** Returns the tools that could not be registered: names that are invalid or taken. */
+  #register(tools: readonly ServerTool[]): SyncReport['skipped'] {
+    const { guard, registry } = this.#context
+    const { name: server, config } = this.#state
+    const { lazy, pinned, trust } = config
+    const taken = tools.filter(({ name }) => this.takes(name))
+    const options = {
+      ...(lazy === undefined ? {} : { lazy }),
+      ...(pinned === undefined ? {} : { pinned }),
+      ...(trust === undefined ? {} : { trust }),
+      approved: guard.isApproved(server),
+    }
+    return guard.sync(server, taken, (ordered) => {
+      const callable = ordered.map((tool) => this.#toCallable(tool))
+      return registry.syncMcp(server, callable, options).skipped
+    })
+  }
+
+  #toCallable(tool: ServerTool): Tool {
+    const { servers } = this.#context
+    const { name: server, config } = this.#state
+    const hint = Object.hasOwn(config.hints ?? {}, tool.name) ? config.hints?.[tool.name] : undefined
+    return {
+      ...definitionOf(tool),
+      ...(hint === undefined ? {} : { searchHint: hint }),
+      execute: async (input: unknown, ctx: ToolContext) => {
+        // Another config may have replaced this server in the meantime.
+        const current = servers.get(server)
+        if (current) return current.call(tool, input, ctx)
+        return {
+          ok: false,
+          code: 'not_available',
+          error: `server "${server}" is disconnected: it was closed`,
+        }
+      },
+      // Only the server's own deadline applies: it excludes the time a cold server takes to start, and progress
+      // extends it.
+      timeoutMs: 0,
+    }
+  }
+
+  #ownName(name: string): string {
+    const prefix = `mcp__${this.#state.name}__`
+    return name.startsWith(prefix) ? name.slice(prefix.length) : name
+  }
+}
+
+function definitionOf({ listed: _, ...definition }: ServerTool): Omit<ServerTool, 'listed'> {
+  return definition
 }

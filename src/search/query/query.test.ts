@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ToolcribError } from '../../errors.ts'
-import { parseQuery } from './query.ts'
+import { sampleListing } from '../searcher-contract.ts'
+import { filtered, holds, parseQuery } from './query.ts'
 
 function codeOf(text: string): string | undefined {
   try {
@@ -90,8 +91,75 @@ describe('parseQuery', () => {
     (text) => expect(codeOf(text)).toBe('query-invalid'),
   )
 
-  it('says what to do about an empty query', () => {
-    expect(() => parseQuery('-slack')).toThrow(/add words/)
+  it.each([
+    ['', 'the query is empty'],
+    ['-slack', 'the query only excludes words (-word)'],
+    ['???', 'the query contains no word'],
+    ['select: ,', 'select: names no tool'],
+    [5 as unknown as string, 'the query is not a string'],
+  ])('says what is wrong with %j, and what to do', (text, reason) => {
+    expect(() => parseQuery(text)).toThrow(`${reason}; add words that say what the tool should do`)
+  })
+
+  it('reads plain words like any others', () => {
+    expect(parseQuery('  send   email ')).toEqual({ ...parseQuery('send email!'), text: '  send   email ' })
+    expect(parseQuery('send email')).toMatchObject({ kind: 'keyword', words: ['send', 'email'] })
+    expect(parseQuery('get', { as: 'pattern' })).toMatchObject({ kind: 'regex', pattern: 'get', words: [] })
+  })
+
+  it('reads a query with nothing but filters as one, even when asked for a pattern', () => {
+    expect(parseQuery('server:x', { as: 'pattern' })).toMatchObject({ kind: 'keyword', servers: ['x'] })
+  })
+
+  it('reads select: only at the start, and names on several lines', () => {
+    expect(parseQuery('please select:a')).toMatchObject({ kind: 'keyword', words: ['please', 'select:a'] })
+    expect(parseQuery('select:a,\nb').names).toEqual(['a', 'b'])
+  })
+
+  it('reads a pattern only where it is all there is between the filters', () => {
+    for (const text of ['go /a/b/', '/a/ go']) expect(parseQuery(text).kind).toBe('keyword')
+    expect(parseQuery('/a/i')).toMatchObject({ kind: 'regex', pattern: 'a' })
+    expect(parseQuery('server:x  +d  /a  b/  -e +d +d')).toMatchObject({
+      kind: 'regex',
+      pattern: 'a  b',
+      servers: ['x'],
+      required: ['d', 'd', 'd'],
+      excluded: ['e'],
+    })
+  })
+
+  it('ignores spaces at the ends of a phrase and punctuation in it', () => {
+    expect(parseQuery('" pull -  request "')).toMatchObject({
+      words: ['pull', 'request'],
+      phrases: ['pull -  request'],
+    })
+  })
+
+  it('takes up to six words for a phrase, beside up to four others', () => {
+    expect(parseQuery('"a b c d e f"').phrases).toEqual(['a b c d e f'])
+    expect(parseQuery('"a b c d e f g"').phrases).toEqual([])
+    expect(parseQuery('one two three four "pull request"').phrases).toEqual(['pull request'])
+    expect(parseQuery('one two three four five "pull request"').phrases).toEqual([])
+  })
+
+  it('ignores filters without a letter or digit', () => {
+    expect(parseQuery('x +_ -_ server:,a,-')).toMatchObject({ required: [], excluded: [], servers: ['a'] })
+  })
+
+  it('reads 4,000 characters, 256 words and 16 filters of each kind', () => {
+    expect(parseQuery(`${'x'.repeat(4_000)} y`).words).toEqual(['x'.repeat(4_000)])
+    expect(parseQuery(`${'x'.repeat(4_000)}, y`).words).toEqual(['x'.repeat(4_000)])
+    const words = Array.from({ length: 300 }, (_, at) => `w${at}`)
+    for (const text of [words.join(' '), words.join(', ')])
+      expect(parseQuery(text).words).toEqual(words.slice(0, 256))
+    const filters = words.slice(0, 20).map((word) => `+${word} -${word} server:${word} "${word}"`)
+    const kept = words.slice(0, 16)
+    expect(parseQuery(filters.join(' '))).toMatchObject({
+      required: kept,
+      excluded: kept,
+      servers: kept,
+      phrases: kept,
+    })
   })
 
   it.each([
@@ -141,5 +209,82 @@ describe('parseQuery', () => {
         },
       ),
     )
+  })
+})
+
+describe('filtered', () => {
+  const all = () => true
+  const issues = sampleListing('mcp__github__list_issues', 'Lists the issues of a repository.', 'GitHub')
+  const send = sampleListing('mcp__slack__send', 'Sends a message, never a pull-request.', 'slack')
+  const own = { ...sampleListing('github', 'Opens a page.'), searchHint: 'a Pull  Request in a browser' }
+  const accepted = (text: string, server?: string) =>
+    [issues, send, own].filter(filtered(parseQuery(text), all, server))
+
+  it('is the given check where there is nothing to filter by', () => {
+    expect(filtered(parseQuery('send'), all)).toBe(all)
+  })
+
+  it('keeps tools of the named servers, in any case', () => {
+    expect(accepted('x server:GITHUB')).toEqual([issues])
+    expect(accepted('x server:github,slack')).toEqual([issues, send])
+    expect(accepted('x', 'Slack')).toEqual([send])
+    expect(accepted('x server:github', 'slack')).toEqual([])
+  })
+
+  it('keeps what contains every required word and phrase, and nothing excluded', () => {
+    expect(accepted('x +message')).toEqual([send])
+    expect(accepted('x +message +page')).toEqual([])
+    expect(accepted('"pull request"')).toEqual([send, own])
+    expect(accepted('x -message')).toEqual([issues, own])
+    expect(accepted('"pull request" -browser')).toEqual([send])
+  })
+
+  it('asks the given check last, and only about what passes the filters', () => {
+    const asked: string[] = []
+    const check = filtered(parseQuery('x +message'), ({ name }) => {
+      asked.push(name)
+      return false
+    })
+    expect([issues, send, own].filter(check)).toEqual([])
+    expect(asked).toEqual([send.name])
+  })
+})
+
+describe('holds', () => {
+  const bare = sampleListing('mcp__s__t', '')
+
+  it('finds words joined in any way, but not grown together', () => {
+    for (const description of ['a pull_request', 'Pull-Request', 'pull / request', 'pull\nrequest'])
+      expect(holds('pull request')({ ...bare, description })).toBe(true)
+    for (const description of ['pullrequest', 'pull the request', 'pull'])
+      expect(holds('pull request')({ ...bare, description })).toBe(false)
+    expect(holds('_pull.request-')({ ...bare, description: 'pull request' })).toBe(true)
+  })
+
+  it('looks at name, description and hint, in any form of a letter', () => {
+    for (const [wanted, written] of [
+      ['caf\u00e9', 'cafe\u0301'],
+      ['cafe\u0301', 'caf\u00e9'],
+    ] as const)
+      for (const field of ['name', 'description', 'searchHint'])
+        expect(holds(wanted)({ ...bare, [field]: written })).toBe(true)
+    expect(holds('hint')(bare)).toBe(false)
+  })
+
+  it('does not look at the prefix of every server tool', () => {
+    expect(holds('mcp')(bare)).toBe(false)
+    expect(holds('mcp')({ ...bare, name: 'mcp__s__mcp__t' })).toBe(true)
+  })
+
+  it.each(['\\', '^', '$', '*', '+', '?', '(', ')', '[', ']', '{', '}', '|'])(
+    'takes %s for the character',
+    (mark) => {
+      expect(holds(`a${mark}b`)({ ...bare, description: `x a${mark}b x` })).toBe(true)
+      expect(holds(`a${mark}b`)({ ...bare, description: 'x ab a b x' })).toBe(false)
+    },
+  )
+
+  it('finds nothing for a text of separators alone', () => {
+    expect(holds('-_ ./')({ ...bare, description: '-_ ./' })).toBe(false)
   })
 })

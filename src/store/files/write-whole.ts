@@ -1,18 +1,24 @@
 import { randomUUID } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
+import { lstat, open, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { unlessMissing } from './errno.ts'
 
 /**
  * Replaces a file whole or not at all: every reader sees the old content or the new, even when this process is killed or
- * the power fails. The file gets the given mode, whatever it had before.
+ * the power fails. An existing file keeps its mode; a new one gets the given mode, less the umask. A symbolic link is
+ * replaced, not followed.
  */
 export async function writeWhole(
   path: string,
   content: string | Uint8Array,
-  options: { readonly mode: number },
+  { mode }: { readonly mode: number },
 ): Promise<void> {
-  const draft = `${path}.${randomUUID()}`
+  const present = await unlessMissing(lstat(path))
+  const ownMode = present?.isFile() ? present.mode & 0o777 : undefined
+  // Beside the file, on the same disk; its name may already be as long as a name can be.
+  const draft = join(dirname(path), `.toolcrib-${randomUUID()}.tmp`)
   try {
-    await writeNew(draft, content, options)
+    await writeNew(draft, content, { mode, ownMode })
     await rename(draft, path)
   } finally {
     await rm(draft, { force: true })
@@ -23,10 +29,14 @@ export async function writeWhole(
 export async function writeNew(
   path: string,
   content: string | Uint8Array,
-  { mode }: { readonly mode: number },
+  {
+    mode,
+    ownMode,
+  }: { readonly mode: number /** Set whatever the umask. */; readonly ownMode?: number | undefined },
 ): Promise<void> {
   const file = await open(path, 'wx', mode)
   try {
+    if (ownMode !== undefined) await file.chmod(ownMode)
     await file.writeFile(content)
     await file.sync()
   } catch (error) {

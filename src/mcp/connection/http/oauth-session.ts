@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type {
   OAuthClientMetadata,
   OAuthClientProvider,
@@ -7,15 +7,16 @@ import type {
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
 import { describeError } from '../../../errors.ts'
+import { isRecord } from '../../../json.ts'
+import type { JsonValue, Store } from '../../../store/store.ts'
 import type { Schedule } from '../../../time.ts'
-import type { Authorization, TokenStore } from '../../cache/token-store.ts'
+import { within } from '../../../time.ts'
 import type { ServerConfig } from '../../config/server-config.ts'
-import { within } from '../deadline.ts'
 
 /** How to authorize with servers that require it. */
 export interface OAuthOptions {
-  /** Stores tokens. Default: `store` of `connectServers()`. See also `fileTokenStore()`. */
-  readonly store?: TokenStore
+  /** Keeps tokens apart from everything else. Default: `store` of `connectServers()`. */
+  readonly store?: Store
   /** Where the authorization server redirects the user; required with `authorize`. */
   readonly redirectUrl?: string
   /**
@@ -26,7 +27,7 @@ export interface OAuthOptions {
 }
 
 /** The options, with the token store decided. */
-export interface OAuthSettings extends OAuthOptions {
+export interface OAuthSettings extends Omit<OAuthOptions, 'store'> {
   readonly store: TokenStore
 }
 
@@ -150,4 +151,31 @@ export class OAuthSession implements OAuthClientProvider {
       onWarning(`its tokens could not be stored: ${describeError(error)}`)
     }
   }
+}
+
+/** What is stored of an authorization: tokens, the client registration, and the state of a running flow. */
+export type Authorization = Readonly<Record<string, unknown>>
+
+/** Keeps authorizations in a store. */
+export class TokenStore {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** The key names a server and its address, so that no token is sent to another one. */
+  async load(key: string): Promise<Authorization | undefined> {
+    const data = await this.#store.get(keyOf(key))
+    return isRecord(data) ? data : undefined
+  }
+
+  async save(key: string, authorization: Authorization): Promise<void> {
+    // Tokens arrived as JSON.
+    await this.#store.set(keyOf(key), authorization as JsonValue)
+  }
+}
+
+function keyOf(key: string): string {
+  return `oauth:${createHash('sha256').update(key).digest('hex')}`
 }

@@ -1,14 +1,16 @@
 import {
+  ProtocolError,
   SSEClientTransport,
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
 import { describeError } from '../../../errors.ts'
+import { isTooLate } from '../../../time.ts'
 import type { Connection } from '../connection.ts'
-import { connect, type OpenOptions, type OpenRequest } from '../open-connection.ts'
+import { connect, LEGACY, type OpenOptions, type OpenRequest, PATIENCE_MS } from '../open-connection.ts'
 import { describeHttpRefusal, describeUnreachable, isHttpFailure } from './describe-http-error.ts'
 import { HttpTransport } from './http-transport.ts'
-import { type OAuthOptions, OAuthSession } from './oauth-session.ts'
+import { OAuthSession, type OAuthSettings } from './oauth-session.ts'
 
 /** Connects over streamable HTTP, or falls back to SSE for a server that expects it. */
 export async function openHttp(request: OpenRequest, options: OpenOptions): Promise<Connection> {
@@ -25,20 +27,22 @@ export async function openHttp(request: OpenRequest, options: OpenOptions): Prom
   const streamable = () =>
     new StreamableHTTPClientTransport(url, { ...settings, reconnectionOptions: RECONNECTION })
   const sse = () => new SSEClientTransport(url, settings)
-  const open = async (create: typeof streamable | typeof sse): Promise<Connection> => {
-    const inner = create()
+  const greet = (create: () => SdkTransport) => greetInTurn(create, request, options)
+  const open = async (create: () => SdkTransport): Promise<Connection> => {
+    let last: SdkTransport | undefined
     try {
-      return await connect(new HttpTransport(inner, onWarning), request, options, 'auto')
+      return await greet(() => {
+        last = create()
+        return last
+      })
     } catch (error) {
-      if (!isUnauthorized(error)) throw error
-      await authorize(server, session, options.oauth, inner)
+      if (!isUnauthorized(error) || !last) throw error
+      await authorize(server, session, options.oauth, last)
       request.deadline.restart()
-      return connect(new HttpTransport(create(), onWarning), request, options, 'auto').catch(
-        (second: unknown) => {
-          if (!isUnauthorized(second)) throw second
-          throw new Error('it rejected the authorization that it has just issued', { cause: second })
-        },
-      )
+      return greet(create).catch((second: unknown) => {
+        if (!isUnauthorized(second)) throw second
+        throw new Error('it rejected the authorization that it has just issued', { cause: second })
+      })
     }
   }
   const named = (error: unknown) => {
@@ -69,6 +73,36 @@ const RECONNECTION = {
   maxRetries: 3,
 }
 
+type SdkTransport = StreamableHTTPClientTransport | SSEClientTransport
+
+/**
+ * Greets a server in the way that worked last time. A server of unknown era that ignores the modern greeting for a
+ * second is greeted in the old way, and if it rejects that, in the modern way once more: it may only have been slow.
+ */
+async function greetInTurn(
+  create: () => SdkTransport,
+  request: OpenRequest,
+  options: OpenOptions,
+): Promise<Connection> {
+  const { deadline, onWarning, era, signal } = request
+  const greetIn = (greeting: 'auto' | typeof LEGACY, probeMs?: number) =>
+    connect(new HttpTransport(create(), onWarning), request, options, { greeting, probeMs })
+  if (era !== 'legacy')
+    try {
+      return await greetIn('auto', era === 'modern' ? undefined : PATIENCE_MS)
+    } catch (error) {
+      // A server that responds at all has been greeted in the old way already, by the SDK.
+      if (!isTooLate(error) || signal.aborted || deadline.isOver) throw error
+    }
+  try {
+    return await greetIn(LEGACY)
+  } catch (error) {
+    const isAboutEra = isHttpFailure(error) ? error.status === 400 : error instanceof ProtocolError
+    if (!isAboutEra || signal.aborted || deadline.isOver) throw error
+    return greetIn('auto')
+  }
+}
+
 function isUnauthorized(error: unknown): boolean {
   return error instanceof UnauthorizedError || (error instanceof Error && error.name === 'UnauthorizedError')
 }
@@ -76,8 +110,8 @@ function isUnauthorized(error: unknown): boolean {
 async function authorize(
   server: string,
   session: OAuthSession | undefined,
-  oauth: OAuthOptions | undefined,
-  transport: StreamableHTTPClientTransport | SSEClientTransport,
+  oauth: OAuthSettings | undefined,
+  transport: SdkTransport,
 ): Promise<void> {
   if (!session) throw new Error('it requires authorization; set an Authorization header, or pass oauth')
   const url = session.authorizationUrl

@@ -66,6 +66,7 @@ interface Pipes {
 export class ServerProcess {
   readonly stdin: Writable
   readonly stdout: Readable
+  readonly stderr: Readable
   /** Resolves once the process has exited and its output has been read. */
   readonly ended: Promise<ServerExit>
   readonly #child: ChildProcess
@@ -79,6 +80,7 @@ export class ServerProcess {
     this.#id = id
     this.stdin = stdin
     this.stdout = stdout
+    this.stderr = stderr
     stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk))
     for (const stream of child.stdio) stream?.on('error', ignore)
     const exit = () => ({ code: child.exitCode, signal: child.signalCode })
@@ -233,3 +235,32 @@ class TailBuffer {
 }
 
 function ignore(): void {}
+
+/** Describes in one line how a server ended and what it last said. */
+export function describeExit({ code, signal }: ServerExit, command: string, lastWords: string): string {
+  const said = tellingLine(lastWords)
+  if (code === 127) return `command "${command}" not found; install it, or add it to the PATH`
+  if (code === 126) return `command "${command}" cannot be executed; check its file permissions`
+  const how = signal ? `it was killed by ${signal}` : `it exited with code ${code}`
+  return said === '' ? how : `${how}; last output: ${said}`
+}
+
+/**
+ * npm prints its reason first and the path of its log last; other programs print the error last, apart from a stack
+ * trace.
+ */
+function tellingLine(text: string): string {
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  const line =
+    lines.find((line) => NPM_ERROR.test(line)) ??
+    lines.findLast((line) => /error\b/i.test(line) && !STACK_FRAME.test(line)) ??
+    lines.at(-1) ??
+    ''
+  return line.slice(-300)
+}
+
+const NPM_ERROR = /^npm (error|ERR!) (?!code |errno |syscall |path |A complete log)\S+ +\S/
+const STACK_FRAME = /^at /

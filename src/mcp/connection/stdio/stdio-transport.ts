@@ -3,9 +3,8 @@ import type { Writable } from 'node:stream'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { handOn, MessageGuard, type Verdict } from '../message-guard.ts'
 import type { GuardedTransport, SendOptions } from '../requests.ts'
-import { describeExit } from './describe-exit.ts'
-import { LineFramer, type OverlongLine } from './line-framer.ts'
-import { type ServerCommand, ServerProcess } from './server-process.ts'
+import { OutputLines } from './output-lines.ts'
+import { describeExit, type ServerCommand, ServerProcess } from './server-process.ts'
 
 /** How to start a server, and how to treat its output. */
 export interface StdioTransportOptions extends ServerCommand {
@@ -13,6 +12,10 @@ export interface StdioTransportOptions extends ServerCommand {
   readonly maxMessageBytes: number
   /** Called for invalid output, which is skipped. */
   readonly onWarning: (warning: string) => void
+  /** Called with each line that the server writes to stderr. */
+  readonly onOutput?: (line: string) => void
+  /** The time in milliseconds. */
+  readonly now?: () => number
   /** Removes secrets from server output before it is reported. */
   readonly conceal: (text: string) => string
 }
@@ -91,6 +94,11 @@ export class StdioTransport implements GuardedTransport {
     const process = await ServerProcess.start(this.#options)
     this.#process = process
     process.stdout.on('data', (chunk: Buffer) => this.#framer.push(chunk))
+    const { onOutput, now = Date.now } = this.#options
+    if (onOutput) {
+      const lines = new OutputLines(onOutput, now)
+      process.stderr.on('data', (chunk: Buffer) => lines.push(chunk))
+    }
     process.ended.then((exit) => {
       const { command, conceal } = this.#options
       this.#closedBecause ??= describeExit(exit, command, conceal(process.lastWords))
@@ -112,7 +120,15 @@ export class StdioTransport implements GuardedTransport {
       throw new Error(this.#closedBecause)
     }
     this.guard.sent(message, options)
+    this.#writeTogether(stdin)
     if (!stdin.write(`${JSON.stringify(message)}\n`)) await this.#drain(stdin)
+  }
+
+  /** Messages of the same turn of the event loop reach the pipe in one write. */
+  #writeTogether(stdin: Writable): void {
+    if (stdin.writableCorked > 0) return
+    stdin.cork()
+    setImmediate(() => stdin.uncork())
   }
 
   /** Resolves once the server has read its input; concurrent writers share one wait. */
@@ -219,4 +235,111 @@ function idAtEnd(tail: Buffer): unknown {
 
 function readId(found: RegExpExecArray | null): unknown {
   return found?.[1] === undefined ? undefined : JSON.parse(found[1])
+}
+
+/** The maximum length of a line, and what to call for each. */
+export interface FramerOptions {
+  /** Longer lines are dropped while they arrive. */
+  readonly maxBytes: number
+  /**
+   * Called for a complete line. `joints` are the positions in it, after the first, where a read from the pipe began.
+   */
+  readonly onLine: (line: Buffer, joints: readonly number[]) => void
+  readonly onOverlong: (line: OverlongLine) => void
+}
+
+/** What was kept of a line that was too long. */
+export interface OverlongLine {
+  readonly bytes: number
+  readonly head: Buffer
+  readonly tail: Buffer
+  /** The part from the last read that began with a brace: a message glued to an unfinished line. */
+  readonly glued: Buffer | undefined
+}
+
+const END_OF_LINE = 0x0a
+const BRACE = 0x7b
+const EDGE_BYTES = 1_024
+
+/** Splits a byte stream into lines, buffering at most one line of the allowed length. */
+export class LineFramer {
+  readonly #options: FramerOptions
+  #pieces: Buffer[] = []
+  #bytes = 0
+  #overlong: Remains | undefined
+
+  constructor(options: FramerOptions) {
+    this.#options = options
+  }
+
+  push(chunk: Buffer): void {
+    let from = 0
+    for (let end = chunk.indexOf(END_OF_LINE); end >= 0; end = chunk.indexOf(END_OF_LINE, from)) {
+      this.#take(chunk.subarray(from, end))
+      this.#endLine()
+      from = end + 1
+    }
+    if (from < chunk.length) this.#take(chunk.subarray(from))
+  }
+
+  #take(piece: Buffer): void {
+    if (piece.length === 0) return
+    this.#bytes += piece.length
+    if (this.#overlong) {
+      skim(this.#overlong, piece, this.#options.maxBytes)
+      return
+    }
+    this.#pieces.push(piece)
+    if (this.#bytes <= this.#options.maxBytes) return
+    const line = Buffer.concat(this.#pieces)
+    this.#pieces = []
+    this.#overlong = {
+      head: Buffer.from(line.subarray(0, EDGE_BYTES)),
+      tail: Buffer.from(line.subarray(-EDGE_BYTES)),
+      glued: undefined,
+      gluedBytes: 0,
+    }
+  }
+
+  #endLine(): void {
+    const pieces = this.#pieces
+    const bytes = this.#bytes
+    const overlong = this.#overlong
+    this.#pieces = []
+    this.#bytes = 0
+    this.#overlong = undefined
+    const [first] = pieces
+    if (overlong)
+      this.#options.onOverlong({ ...overlong, bytes, glued: overlong.glued && Buffer.concat(overlong.glued) })
+    else if (pieces.length > 1) this.#options.onLine(Buffer.concat(pieces), jointsOf(pieces))
+    else if (first) this.#options.onLine(first, [])
+  }
+}
+
+/** What is kept of an overlong line while more of it arrives. */
+interface Remains {
+  readonly head: Buffer
+  tail: Buffer
+  glued: Buffer[] | undefined
+  gluedBytes: number
+}
+
+function skim(remains: Remains, piece: Buffer, maxBytes: number): void {
+  const edge = Buffer.concat([remains.tail, piece.subarray(-EDGE_BYTES)])
+  remains.tail = Buffer.from(edge.subarray(-EDGE_BYTES))
+  if (piece[0] === BRACE) {
+    remains.glued = []
+    remains.gluedBytes = 0
+  }
+  remains.gluedBytes += piece.length
+  if (remains.gluedBytes > maxBytes) remains.glued = undefined
+  remains.glued?.push(piece)
+}
+
+function jointsOf(pieces: readonly Buffer[]): number[] {
+  let offset = 0
+  return pieces.slice(0, -1).map((piece) => {
+    offset += piece.length
+    return offset
+  })
 }

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, open, readFile, stat } from 'node:fs/promises'
+import { isIP } from 'node:net'
+import { dirname, join, resolve } from 'node:path'
+import { ToolcribError } from 'toolcrib'
+import { configDirectory, type Environment } from 'toolcrib/mcp'
+
+/** The flags that say which token clients must send. */
+export interface TokenFlags {
+  readonly host: string
+  /** `false` with `--no-token`. */
+  readonly token?: string | false
+  readonly tokenFile?: string
+}
+
+/** The token that clients must send. */
+export interface AccessToken {
+  readonly token: string
+  /** true: it was made now. */
+  readonly isNew: boolean
+  /** The file that it is in; undefined when it is lost with this process, or is on the command line. */
+  readonly file?: string
+}
+
+/**
+ * Decides on the token: that of the flag or file, that of the user's config folder, or a random one; none with `--no-token`. Throws `config-invalid` for a token that no header can
+ * carry, a file that others can read, and `--no-token` on an address that other machines can reach.
+ */
+export async function chooseToken(
+  flags: TokenFlags,
+  { cwd, env }: { readonly cwd: string; readonly env: Environment },
+): Promise<AccessToken | undefined> {
+  const { host, token, tokenFile } = flags
+  if (tokenFile !== undefined && token !== undefined)
+    throw invalid('give one of --token, --token-file and --no-token')
+  if (token === false) {
+    if (isLoopback(host)) return undefined
+    throw invalid(`--no-token is for loopback addresses, and ${host} can be reached from other machines`)
+  }
+  if (token !== undefined) return { token: checked(token, '--token'), isNew: false }
+  if (tokenFile !== undefined) return fromFile(resolve(cwd, tokenFile))
+  const own = userTokenFile(env)
+  return own !== undefined && existsSync(own) ? fromFile(own) : { token: randomToken(), isNew: true }
+}
+
+/** The token that clients of this user have in their configs; made now if there is none. */
+export function userToken(env: Environment): Promise<AccessToken> {
+  const path = userTokenFile(env)
+  if (path === undefined) throw invalid('there is no config folder for the token; set HOME')
+  return fromFile(path)
+}
+
+function userTokenFile(env: Environment): string | undefined {
+  const folder = configDirectory(env)
+  return folder === undefined ? undefined : join(folder, 'token')
+}
+
+/** Whether only this machine can reach the address. */
+export function isLoopback(host: string): boolean {
+  const address = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
+  if (address === 'localhost' || address === '::1') return true
+  return isIP(address) === 4 && address.startsWith('127.')
+}
+
+function randomToken(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** A new file is written for its owner alone, before the token is in it. */
+async function fromFile(path: string): Promise<AccessToken> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw invalid(`the token file ${path} cannot be read: ${error.message}`)
+  })
+  if (text !== undefined) {
+    const { mode } = await stat(path)
+    if (process.platform !== 'win32' && (mode & 0o077) !== 0)
+      throw invalid(`other users can read the token file ${path}; run "chmod 600 ${path}"`)
+    return { token: checked(text.trim(), path), isNew: false, file: path }
+  }
+  const token = randomToken()
+  await mkdir(dirname(path), { recursive: true })
+  const file = await open(path, 'wx', 0o600).catch((error: Error) => {
+    throw invalid(`the token file ${path} cannot be written: ${error.message}`)
+  })
+  await file.writeFile(`${token}\n`).finally(() => file.close())
+  return { token, isNew: true, file: path }
+}
+
+/** RFC 6750: what may follow "Bearer". */
+const BEARER = /^[\w\-.~+/]+=*$/
+
+function checked(token: string, from: string): string {
+  if (BEARER.test(token)) return token
+  throw invalid(`the token of ${from} must be made of letters, digits and -._~+/, without blanks`)
+}
+
+function invalid(message: string): ToolcribError {
+  return new ToolcribError('config-invalid', message)
+}

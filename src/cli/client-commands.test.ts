@@ -1,0 +1,174 @@
+import { execFileSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runCommandLine } from './command-line.ts'
+import { fakeTerminal } from './fake-terminal.fixture.ts'
+import type { TerminalOptions } from './terminal.ts'
+
+let home = ''
+let cwd = ''
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), 'toolcrib-home-')))
+  cwd = join(home, 'project')
+  mkdirSync(cwd)
+})
+afterEach(() => rmSync(home, { recursive: true }))
+
+const program = { name: 'node dist/cli/main.js', command: '/bin/node', args: ['/x/dist/cli/main.js'] }
+const files = { command: 'npx', args: ['-y', 'files'] }
+
+async function toolcrib(args: readonly string[], more: Partial<TerminalOptions> = {}) {
+  const { terminal, stdout, stderr } = fakeTerminal({ env: { HOME: home }, cwd, program, ...more })
+  const status = await runCommandLine(args, terminal)
+  return { status, stdout: stdout(), stderr: stderr(), json: () => JSON.parse(stdout()) }
+}
+
+function write(path: string, content: string | object): string {
+  const whole = join(home, path)
+  mkdirSync(dirname(whole), { recursive: true })
+  writeFileSync(whole, typeof content === 'string' ? content : JSON.stringify(content))
+  return whole
+}
+const read = (path: string) => readFileSync(join(home, path), 'utf8')
+
+describe('connect and disconnect', () => {
+  const before = '{ "mcpServers": { "files": { "command": "npx", "args": ["-y", "files"] } } } // mine\n'
+
+  it('show the diff, write with --yes, and put everything back', async () => {
+    write('.cursor/mcp.json', before)
+    const there = await toolcrib(['connect'])
+    expect(there.stdout).toMatch(/cursor +Cursor +1 server\n/)
+    expect(there.stdout).toContain('"node dist/cli/main.js connect --all"')
+    await toolcrib(['import', '--user'])
+
+    const asked = await toolcrib(['connect', 'cursor'])
+    expect(asked).toMatchObject({ status: 1, stdout: expect.stringContaining('use --yes to write it') })
+    expect(asked.stdout).toMatch(/^ {2}\+ +"command": "\/bin\/node",$/m)
+    expect(read('.cursor/mcp.json')).toBe(before)
+
+    const done = await toolcrib(['connect', '--all', '--yes'])
+    expect(done).toMatchObject({ status: 0, stdout: expect.stringContaining('takes over: files') })
+    expect(done.stdout).toContain('undo with "node dist/cli/main.js disconnect cursor"')
+    const config = join(home, '.config', 'toolcrib', 'toolcrib.toml')
+    expect(JSON.parse(read('.cursor/mcp.json').replace('// mine', ''))).toEqual({
+      mcpServers: {
+        toolcrib: { command: '/bin/node', args: [...program.args, 'serve', '--stdio', '--config', config] },
+      },
+    })
+    expect((await toolcrib(['connect', 'cursor'])).stdout).toContain('is connected already')
+
+    const back = await toolcrib(['disconnect', 'cursor'])
+    expect(back).toMatchObject({ status: 0, stdout: expect.stringContaining('what it was before') })
+    expect(read('.cursor/mcp.json')).toBe(before)
+    expect((await toolcrib(['disconnect', 'cursor'])).status).toBe(1)
+  })
+
+  it('connect over HTTP with the token that serve reads', async () => {
+    write('.config/toolcrib/toolcrib.toml', '[server.a]\ncommand = "x"\n')
+    const { json, status } = await toolcrib(['connect', 'gemini', '--http', '--yes', '--json'])
+    expect(status).toBe(0)
+    const token = read('.config/toolcrib/token').trim()
+    expect(JSON.parse(read('.gemini/settings.json'))).toEqual({
+      mcpServers: {
+        toolcrib: {
+          httpUrl: 'http://127.0.0.1:7117/mcp',
+          headers: { Authorization: `Bearer ${token}` },
+        },
+      },
+    })
+    const [{ changed, written, diff }] = json().clients
+    expect({ changed, written }).toEqual({ changed: true, written: true })
+    expect(diff.join('\n')).not.toContain(token)
+  })
+
+  it('name what is wrong', async () => {
+    expect((await toolcrib(['connect', 'curser'])).stderr).toContain('no config found')
+    write('.config/toolcrib/toolcrib.toml', '[server.a]\ncommand = "x"\n')
+    expect((await toolcrib(['connect', 'curser'])).stderr).toContain('did you mean "cursor"?')
+    expect((await toolcrib(['disconnect'])).stderr).toContain('none is connected')
+  })
+})
+
+describe('add, remove, enable and disable', () => {
+  it('change the config of the project, and keep its comments', async () => {
+    const args = ['add', 'files', '--env', 'A=1', '--', 'npx', '-y', 'files']
+    expect((await toolcrib(args)).stdout).toMatch(
+      /^added files in .*project\/toolcrib\.toml; check with "node/,
+    )
+    const text = '# mine\n[server.files]\ncommand = "npx" # always\n'
+    write('project/toolcrib.toml', text)
+    expect((await toolcrib(args)).stderr).toContain('replace it with --force')
+    const dry = await toolcrib(['disable', 'files', '--dry-run'])
+    expect(dry.stdout).toContain('+ disabled = true')
+    expect(read('project/toolcrib.toml')).toBe(text)
+    await toolcrib(['disable', 'files'])
+    expect(read('project/toolcrib.toml')).toContain('disabled = true\ncommand = "npx" # always\n')
+    await toolcrib(['enable', 'files'])
+    expect(read('project/toolcrib.toml')).toBe(text)
+    expect((await toolcrib(['enable', 'files'])).stdout).toBe('nothing to change\n')
+    await toolcrib(['add', 'far', '--url', 'https://x.example', '--header', 'A=b'])
+    await toolcrib(['remove', 'files'])
+    expect(read('project/toolcrib.toml')).toBe(
+      '[server.far]\nurl = "https://x.example"\n\n[server.far.headers]\nA = "b"\n',
+    )
+  })
+
+  it('find the file that has the server, and leave all files alone when one is unknown', async () => {
+    write('.config/toolcrib/toolcrib.toml', '[server.own]\ncommand = "x"\n')
+    write('project/.mcp.json', { mcpServers: { files } })
+    const unknown = await toolcrib(['disable', 'own', 'nobody'])
+    expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining('unknown server "nobody"') })
+    expect(read('.config/toolcrib/toolcrib.toml')).not.toContain('disabled')
+    expect((await toolcrib(['disable', 'own', 'files', '--json'])).json().files).toHaveLength(2)
+    expect(JSON.parse(read('project/.mcp.json')).mcpServers.files.disabled).toBe(true)
+    expect((await toolcrib(['add', 'x'])).stderr).toContain('after --, or its --url')
+  })
+})
+
+describe('import', () => {
+  it('succeeds only if every file found could be read', async () => {
+    expect((await toolcrib(['import'])).status).toBe(1)
+    write('.cursor/mcp.json', { mcpServers: { files } })
+    expect((await toolcrib(['import'])).status).toBe(0)
+    write('.codex/config.toml', 'model = "x"\n[mcp_servers')
+    expect((await toolcrib(['import'])).status).toBe(1)
+  })
+
+  it('writes no secret into a git repository without a yes', async () => {
+    mkdirSync(join(cwd, '.git'))
+    write('.cursor/mcp.json', {
+      mcpServers: {
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
+        a: { command: 'x', args: ['--api-key', 'k-1234567890abcdef'], env: { OTHER: '${TAVILY_KEY}' } },
+      },
+    })
+    const refused = await toolcrib(['import'])
+    expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('import with --user') })
+    expect(existsSync(join(cwd, 'toolcrib.toml'))).toBe(false)
+    rmSync(join(cwd, '.git'), { recursive: true })
+    execFileSync('git', ['init', '-q', cwd])
+    writeFileSync(join(cwd, '.gitignore'), 'toolcrib.toml\n')
+    expect((await toolcrib(['import', '--json'])).json().written).toBe(true)
+    rmSync(join(cwd, '.gitignore'))
+    rmSync(join(cwd, 'toolcrib.toml'))
+    expect((await toolcrib(['import'])).status).toBe(2)
+    expect((await toolcrib(['import', '--user'])).stdout).toMatch(
+      /set TAVILY_KEY, which a needs\n1 secret in an argument or URL was copied/,
+    )
+    // What the user's config has need not be in the project's.
+    expect((await toolcrib(['import', '--yes'])).stdout).toContain('a is already there')
+    rmSync(join(home, '.config'), { recursive: true })
+    expect((await toolcrib(['import', '--yes'])).status).toBe(0)
+    expect(existsSync(join(cwd, 'toolcrib.toml'))).toBe(true)
+  })
+})

@@ -1,0 +1,36 @@
+import { Command } from 'commander'
+import type { Terminal } from '../terminal.ts'
+import type { ConnectFlags } from './run-connect.ts'
+
+/** `toolcrib connect`: puts the gateway in place of a client's servers. */
+export function connectCommand(terminal: Terminal): Command {
+  return new Command('connect')
+    .description('Let MCP clients use the gateway in place of their own servers.')
+    .argument('[clients...]', 'claude-desktop, claude-code, cursor, vscode, codex, gemini, zed, …')
+    .option('--all', 'every client that is found on this machine')
+    .option('--http', 'connect to a running gateway by its URL, rather than start one')
+    .option('--url <url>', 'the URL of the gateway, with --http')
+    .option('--config <file>', 'the config that the gateway reads (default: your own)')
+    .option('--dry-run', 'show what would change, and write nothing')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', () => terminal.help(HELP))
+    .action(async (clients: string[], flags: ConnectFlags) => {
+      const { runConnect } = await import('./run-connect.ts')
+      terminal.exitCode = await runConnect(terminal, clients, flags)
+    })
+}
+
+const HELP = `
+Without clients, shows which are on this machine. In the config of each client, one entry takes the place of the servers \
+that are in the toolcrib config; other servers stay. The diff is shown first, and the old file is kept: "toolcrib disconnect" \
+puts it back byte for byte.
+The client starts "toolcrib serve --stdio", which shares the servers of a running gateway when there is one. With --http it \
+sends requests to a gateway that you keep running; its token is in a file of your config folder, which "toolcrib serve" reads.
+
+Examples:
+  toolcrib connect                     which clients are there
+  toolcrib connect cursor --dry-run    look first
+  toolcrib connect claude-code codex
+  toolcrib connect --all --yes
+Exit codes: 0 done, 1 nothing was written, 2 wrong usage or a config that cannot be changed.`

@@ -1,0 +1,176 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import pc from 'picocolors'
+import { ToolcribError } from 'toolcrib'
+import {
+  applyConnect,
+  type ClientChange,
+  type ConnectableClient,
+  connectableClients,
+  type GatewayDoor,
+  planConnect,
+  ServersFile,
+} from 'toolcrib/clients'
+import { configDirectory, findConfig } from 'toolcrib/mcp'
+import { userToken } from '../access-token.ts'
+import { clientPlace } from '../client-place.ts'
+import { confirm } from '../confirm.ts'
+import { RunningGateway } from '../running-gateway.ts'
+import { showDiff } from '../show-diff.ts'
+import type { Terminal } from '../terminal.ts'
+import { columns, plain, plural } from '../text.ts'
+
+export interface ConnectFlags {
+  readonly all?: boolean
+  readonly http?: boolean
+  readonly url?: string
+  readonly config?: string
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+  readonly json?: boolean
+}
+
+/** Puts the gateway in place of the servers of clients: shows the diff, asks, keeps the old files, writes. */
+export async function runConnect(
+  terminal: Terminal,
+  names: readonly string[],
+  flags: ConnectFlags,
+): Promise<number> {
+  const place = clientPlace(terminal)
+  const all = await connectableClients(place)
+  const clients = flags.all ? all.filter(({ isThere }) => isThere).map(({ client }) => client) : names
+  if (clients.length === 0) return showClients(terminal, all, flags)
+  const config = await chooseConfig(terminal, flags)
+  const known = (await ServersFile.open(config)).servers()
+  const door = await chooseDoor(terminal, config, flags)
+  const changes: ClientChange[] = []
+  for (const client of clients) changes.push(await planConnect(client, { ...place, door, known }))
+  const pending = changes.filter(({ before, after }) => before !== after)
+  if (!flags.json) showChanges(terminal, changes)
+  const isMeant = pending.length > 0 && !flags.dryRun && (await isConfirmed(terminal, pending, flags))
+  const backups = new Map<string, string>()
+  if (isMeant)
+    for (const change of pending) backups.set(change.client, (await applyConnect(change, place)).backup)
+  if (flags.json) terminal.printJson({ config, clients: changes.map((change) => toJson(change, backups)) })
+  else showOutcome(terminal, pending, { flags, isMeant, backups })
+  return pending.length === 0 || isMeant || flags.dryRun ? 0 : 1
+}
+
+function showClients(
+  terminal: Terminal,
+  clients: readonly ConnectableClient[],
+  { json }: ConnectFlags,
+): number {
+  if (json) {
+    terminal.printJson({ clients })
+    return 0
+  }
+  const there = clients.filter(({ isThere }) => isThere)
+  if (there.length === 0)
+    terminal.say('no client that toolcrib knows was found on this machine; name one to write its config')
+  const rows = there.map(({ client, title, isConnected, servers, problem }) => [
+    `  ${pc.cyan(client)}`,
+    title,
+    problem !== undefined
+      ? pc.red('its config cannot be read')
+      : isConnected
+        ? pc.green('connected')
+        : plural(servers.length, 'server'),
+  ])
+  for (const line of columns(rows)) terminal.say(line)
+  terminal.say(
+    '\nconnect some with "toolcrib connect <client…>", or all of them with "toolcrib connect --all"',
+  )
+  return 0
+}
+
+/** The config that clients name: that of the flag, else the user's own, else the project's. */
+async function chooseConfig({ env, cwd }: Terminal, { config }: ConnectFlags): Promise<string> {
+  if (config !== undefined) return resolve(cwd, config)
+  const folder = configDirectory(env)
+  const own = folder === undefined ? undefined : join(folder, 'toolcrib.toml')
+  if (own !== undefined && existsSync(own)) return own
+  const { config: found } = await findConfig({ cwd, env })
+  const file = found.files.at(-1)
+  if (file !== undefined) return file
+  throw new ToolcribError('config-invalid', 'no config found; write one with "toolcrib import --user"')
+}
+
+async function chooseDoor(terminal: Terminal, config: string, flags: ConnectFlags): Promise<GatewayDoor> {
+  if (!flags.http) {
+    const { command, args } = terminal.program
+    return { kind: 'stdio', command, args: [...args, 'serve', '--stdio', '--config', config] }
+  }
+  const running = await RunningGateway.find({ config: { files: [config] } }, terminal.env)
+  const url = flags.url ?? running?.report.url ?? DEFAULT_URL
+  return { kind: 'http', url, token: (await userToken(terminal.env)).token }
+}
+
+const DEFAULT_URL = 'http://127.0.0.1:7117/mcp'
+
+function showChanges(terminal: Terminal, changes: readonly ClientChange[]): void {
+  for (const { title, path, before, after, moved, kept, diff } of changes) {
+    terminal.say(`${pc.bold(pc.cyan(title))}  ${pc.dim(path)}`)
+    if (before === after) terminal.say('  is connected already')
+    else showDiff(terminal, diff)
+    if (moved.length > 0) terminal.say(`  the gateway takes over: ${moved.map(plain).join(', ')}`)
+    if (kept.length > 0)
+      terminal.say(
+        pc.yellow(
+          `  stay as they are: ${kept.map(plain).join(', ')} (not in the config, or disabled; add them with "toolcrib import --user")`,
+        ),
+      )
+  }
+}
+
+/** Without a terminal nothing is written unless `--yes` says so. */
+async function isConfirmed(
+  terminal: Terminal,
+  changes: readonly ClientChange[],
+  { yes, json }: ConnectFlags,
+): Promise<boolean> {
+  if (yes) return true
+  if (json || !terminal.isInteractive) return false
+  const what = changes.length === 1 ? 'this change' : `these ${changes.length} changes`
+  return confirm(terminal, `Write ${what}?`, { isDefault: true })
+}
+
+function showOutcome(
+  terminal: Terminal,
+  pending: readonly ClientChange[],
+  {
+    flags,
+    isMeant,
+    backups,
+  }: {
+    readonly flags: ConnectFlags
+    readonly isMeant: boolean
+    readonly backups: ReadonlyMap<string, string>
+  },
+): void {
+  if (pending.length === 0) return
+  if (!isMeant) {
+    terminal.say(`nothing was written${flags.dryRun ? '' : '; use --yes to write it'}`)
+    return
+  }
+  const titles = pending.map(({ title }) => title).join(', ')
+  terminal.say(`${pc.green('connected')} ${titles}; restart ${pending.length === 1 ? 'it' : 'them'}`)
+  for (const { client, title } of pending)
+    terminal.say(pc.dim(`  the old config of ${title} is in ${backups.get(client)}`))
+  terminal.say(pc.dim(`  undo with "toolcrib disconnect ${pending.map(({ client }) => client).join(' ')}"`))
+}
+
+function toJson(change: ClientChange, backups: ReadonlyMap<string, string>): object {
+  const { client, path, before, after, moved, kept, diff } = change
+  const backup = backups.get(client)
+  return {
+    client,
+    path,
+    changed: before !== after,
+    written: backup !== undefined,
+    ...(backup === undefined ? {} : { backup }),
+    moved,
+    kept,
+    diff: diff.map(({ kind, text }) => `${kind}${text}`),
+  }
+}

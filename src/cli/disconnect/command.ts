@@ -1,0 +1,27 @@
+import { Command } from 'commander'
+import type { Terminal } from '../terminal.ts'
+import type { DisconnectFlags } from './run-disconnect.ts'
+
+/** `toolcrib disconnect`: puts a client's config back. */
+export function disconnectCommand(terminal: Terminal): Command {
+  return new Command('disconnect')
+    .description('Undo "toolcrib connect": give clients their own servers back.')
+    .argument('[clients...]', 'the clients to disconnect')
+    .option('--all', 'every client that is connected')
+    .option('--dry-run', 'show what would change, and write nothing')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', () => terminal.help(HELP))
+    .action(async (clients: string[], flags: DisconnectFlags) => {
+      const { runDisconnect } = await import('./run-disconnect.ts')
+      terminal.exitCode = await runDisconnect(terminal, clients, flags)
+    })
+}
+
+const HELP = `
+A config that nobody has changed since "toolcrib connect" becomes what it was, byte for byte. In another one, the \
+gateway's entry goes, the servers come back, and the rest stays.
+
+Examples:
+  toolcrib disconnect cursor
+  toolcrib disconnect --all --dry-run
+Exit codes: 0 done, 1 a client is not connected, 2 wrong usage or a config that cannot be changed.`

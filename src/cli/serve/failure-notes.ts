@@ -1,0 +1,40 @@
+import pc from 'picocolors'
+import type { ToolcribEvent } from 'toolcrib'
+import type { FoundConfig } from 'toolcrib/mcp'
+import { mendServer } from '../mend-server.ts'
+import type { Terminal } from '../terminal.ts'
+
+/** Tells the person at the terminal which servers fail, once for each reason, and what to do about it. */
+export class FailureNotes {
+  readonly #terminal: Terminal
+  readonly #found: () => FoundConfig
+  readonly #known = new Map<string, string>()
+  readonly #waiting: string[] = []
+  #isShown = false
+
+  constructor(terminal: Terminal, found: () => FoundConfig) {
+    this.#terminal = terminal
+    this.#found = found
+  }
+
+  note(event: ToolcribEvent): void {
+    if (event.type !== 'server-state') return
+    const { server, state, reason = '' } = event
+    if (state === 'ready') this.#known.delete(server)
+    if (state !== 'failed' || this.#known.get(server) === reason) return
+    this.#known.set(server, reason)
+    const { fault, step } = mendServer(server, reason, this.#found().config.servers[server])
+    this.#print(`${pc.red('✗')} ${pc.bold(server)} ${fault}; ${step}`)
+  }
+
+  /** Prints what was noted so far, and from now on prints at once. */
+  show(): void {
+    this.#isShown = true
+    for (const line of this.#waiting.splice(0)) this.#print(line)
+  }
+
+  #print(line: string): void {
+    if (this.#isShown) this.#terminal.note(line)
+    else this.#waiting.push(line)
+  }
+}

@@ -1,0 +1,40 @@
+import type { Gateway } from 'toolcrib/gateway'
+import { createInspector, type Inspector } from 'toolcrib/inspector'
+import type { OpenedRegistry } from 'toolcrib/mcp'
+import type { Store } from 'toolcrib/stores'
+import type { AccessToken } from '../access-token.ts'
+import { clientPlace } from '../client-place.ts'
+import type { ServerFlags } from '../flags.ts'
+import type { Terminal } from '../terminal.ts'
+import { findOptionsOf } from '../with-registry.ts'
+
+/** The page beside a gateway: it shows what the gateway serves, and asks for the same token. */
+export function servePage(
+  terminal: Terminal,
+  flags: ServerFlags,
+  { opened, gateway, store }: { opened: OpenedRegistry; gateway: Gateway; store: Store | undefined },
+): Inspector {
+  const { command, args } = terminal.program
+  const config = opened.config.files.at(-1)
+  return createInspector({
+    registry: opened.registry,
+    servers: opened.servers,
+    access: gateway.access,
+    store,
+    config: { opened, find: findOptionsOf(terminal, flags) },
+    gateway,
+    ...(config === undefined
+      ? {}
+      : {
+          connect: {
+            ...clientPlace(terminal),
+            door: { kind: 'stdio', command, args: [...args, 'serve', '--stdio', '--config', config] },
+          },
+        }),
+  })
+}
+
+/** The token is in the fragment, which browsers do not send: the page takes it from there. */
+export function pageUrl(origin: string, token: AccessToken | undefined): string {
+  return token === undefined ? `${origin}/` : `${origin}/#token=${token.token}`
+}

@@ -1,0 +1,133 @@
+import { createInterface } from 'node:readline'
+import type { Duplex } from 'node:stream'
+import { ToolcribError } from 'toolcrib'
+import { type ConnectedServers, ServerError, type ServerInfo } from 'toolcrib/mcp'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/**
+ * Connects a command to one server of the gateway: JSON-RPC lines from the stream go to the server, over the gateway's own
+ * connection, and its results go back unchanged. When the stream ends, requests under way are cancelled.
+ */
+export class ServerStream {
+  readonly #servers: ConnectedServers
+  readonly #server: string
+  readonly #stream: Duplex
+  readonly #pending = new Map<unknown, AbortController>()
+
+  constructor(servers: ConnectedServers, server: string, stream: Duplex) {
+    this.#servers = servers
+    this.#server = server
+    this.#stream = stream
+  }
+
+  /** Passes messages on until the stream ends. */
+  async run(): Promise<void> {
+    try {
+      for await (const line of createInterface({ input: this.#stream })) this.#take(line)
+    } catch {
+      // A command that was killed leaves a broken stream.
+    } finally {
+      for (const request of this.#pending.values()) request.abort(new Error('the command ended'))
+    }
+  }
+
+  #take(line: string): void {
+    const message = parse(line)
+    if (message === undefined) return void this.#stream.destroy()
+    const { id, method, params } = message
+    if (typeof method !== 'string') return
+    const given = isRecord(params) ? params : undefined
+    if (id === undefined) this.#note(method, given)
+    else void this.#answer(id, method, given)
+  }
+
+  #note(method: string, params: Fields | undefined): void {
+    if (method === 'notifications/cancelled')
+      this.#pending.get(params?.requestId)?.abort(new Error('the command cancelled it'))
+  }
+
+  async #answer(id: unknown, method: string, params: Fields | undefined): Promise<void> {
+    const request = new AbortController()
+    this.#pending.set(id, request)
+    try {
+      this.#send({ id, result: await this.#result(method, params, request.signal) })
+    } catch (error) {
+      this.#send({ id, error: toRpcError(error) })
+    } finally {
+      this.#pending.delete(id)
+    }
+  }
+
+  async #result(method: string, params: Fields | undefined, signal: AbortSignal): Promise<unknown> {
+    if (method === 'initialize') return toGreeting(await describeServer(this.#servers, this.#server))
+    // The gateway is subscribed already; a command does not run long enough to hear of changes.
+    if (method === 'subscriptions/listen') throw new ServerError(METHOD_NOT_FOUND)
+    const progressToken = isRecord(params?._meta) ? params._meta.progressToken : undefined
+    const onProgress = (progress: object) =>
+      this.#send({ method: 'notifications/progress', params: { ...progress, progressToken } })
+    return this.#servers.request(
+      this.#server,
+      { method, params: withoutProgressToken(params) },
+      // The command has a time limit of its own.
+      { signal, timeoutMs: 0, ...(progressToken === undefined ? {} : { onProgress }) },
+    )
+  }
+
+  #send(message: object): void {
+    if (this.#stream.writable) this.#stream.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  }
+}
+
+/**
+ * What a server reports about itself, from the last time it ran; starts a server that never has. Rejects with the reason
+ * when it cannot be started.
+ */
+export async function describeServer(servers: ConnectedServers, server: string): Promise<ServerInfo> {
+  const known = servers.info(server)
+  if (known) return known
+  await servers.client(server)
+  const info = servers.info(server)
+  if (info) return info
+  throw new ToolcribError('source-unavailable', `server "${server}" is not running`)
+}
+
+const METHOD_NOT_FOUND = { code: -32_601, message: 'Method not found' }
+const INTERNAL_ERROR = -32_603
+
+function toRpcError(error: unknown): object {
+  if (error instanceof ServerError) {
+    const { code, message, data } = error
+    return { code, message, ...(data === undefined ? {} : { data }) }
+  }
+  return { code: INTERNAL_ERROR, message: error instanceof Error ? error.message : String(error) }
+}
+
+function toGreeting({ protocolVersion, capabilities, instructions, serverInfo }: ServerInfo): Fields {
+  return {
+    protocolVersion,
+    capabilities,
+    ...(instructions === undefined ? {} : { instructions }),
+    serverInfo: { name: 'server', version: '0', ...serverInfo },
+  }
+}
+
+/** The gateway asks for progress with a token of its own. */
+function withoutProgressToken(params: Fields | undefined): Fields | undefined {
+  if (!isRecord(params?._meta)) return params
+  const { progressToken: _, ..._meta } = params._meta
+  return { ...params, _meta }
+}
+
+function parse(line: string): Fields | undefined {
+  try {
+    const message: unknown = JSON.parse(line)
+    return isRecord(message) ? message : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isRecord(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,27 @@
+import { Command } from 'commander'
+import type { Terminal } from '../terminal.ts'
+import type { SetupFlags } from './run-setup.ts'
+
+/** `toolcrib setup`, and `toolcrib` alone: from the servers a person has to a client that uses the gateway. */
+export function setupCommand(terminal: Terminal): Command {
+  return new Command('setup')
+    .description('Take the servers of your programs, and let the programs use the gateway.')
+    .option('--yes', 'take every default, and ask nothing')
+    .addHelpText('after', () => terminal.help(HELP))
+    .action(async (flags: SetupFlags) => {
+      const { runSetup } = await import('./run-setup.ts')
+      terminal.exitCode = await runSetup(terminal, flags)
+    })
+}
+
+const HELP = `
+The same as "toolcrib" without a command. It finds the MCP servers of the programs on this machine, takes them into your own \
+config, asks for variables that have no value, checks the servers for at most ten seconds, and puts the gateway in place of \
+the servers in the programs that you choose. Every change of a file is shown first, and can be undone. Without a terminal, it \
+prints the commands for each step.
+Values of variables are saved in your state folder, outside of any repository.
+
+Examples:
+  toolcrib
+  toolcrib setup --yes
+Exit codes: 0 done, 1 no servers were found, 2 a config that cannot be changed, 130 cancelled.`

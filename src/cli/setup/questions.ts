@@ -1,0 +1,80 @@
+import type { Terminal } from '../terminal.ts'
+
+/** One of several things to choose from. */
+export interface Choice {
+  readonly value: string
+  readonly label: string
+  readonly hint?: string
+}
+
+/** Who answers the questions of the set-up. */
+export interface Questions {
+  /** The default answer is yes. */
+  confirm(message: string): Promise<boolean>
+  /** All are chosen by default. */
+  choose(message: string, choices: readonly Choice[]): Promise<readonly string[]>
+  /** A value that is not shown; an empty one by default. */
+  secret(message: string): Promise<string>
+}
+
+/** Thrown when a person leaves the set-up. */
+export class Left extends Error {
+  override readonly name = 'Left'
+}
+
+/** Takes every default. */
+export class DefaultAnswers implements Questions {
+  async confirm(): Promise<boolean> {
+    return true
+  }
+
+  async choose(_message: string, choices: readonly Choice[]): Promise<readonly string[]> {
+    return choices.map(({ value }) => value)
+  }
+
+  async secret(_message: string): Promise<string> {
+    return ''
+  }
+}
+
+/** Asks the person at the terminal. */
+export class TerminalQuestions implements Questions {
+  readonly #terminal: Terminal
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal
+  }
+
+  async confirm(message: string): Promise<boolean> {
+    const { confirm } = await import('@clack/prompts')
+    return this.#answered(await confirm({ ...this.#streams(), message, initialValue: true }))
+  }
+
+  async choose(message: string, choices: readonly Choice[]): Promise<readonly string[]> {
+    const { multiselect } = await import('@clack/prompts')
+    return this.#answered(
+      await multiselect({
+        ...this.#streams(),
+        message,
+        options: choices.map((choice) => ({ ...choice })),
+        initialValues: choices.map(({ value }) => value),
+        required: false,
+      }),
+    )
+  }
+
+  async secret(message: string): Promise<string> {
+    const { password } = await import('@clack/prompts')
+    return this.#answered(await password({ ...this.#streams(), message })) ?? ''
+  }
+
+  #streams() {
+    const { input, output } = this.#terminal
+    return { input, output }
+  }
+
+  #answered<Answer>(answer: Answer): Exclude<Answer, symbol> {
+    if (typeof answer === 'symbol') throw new Left()
+    return answer as Exclude<Answer, symbol>
+  }
+}

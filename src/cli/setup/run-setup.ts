@@ -1,0 +1,195 @@
+import { join } from 'node:path'
+import pc from 'picocolors'
+import { ToolcribError } from 'toolcrib'
+import {
+  applyConnect,
+  type ClientChange,
+  connectableClients,
+  type ImportOptions,
+  importServers,
+  missingVariables,
+  planConnect,
+  ServersFile,
+} from 'toolcrib/clients'
+import { configDirectory } from 'toolcrib/mcp'
+import { clientPlace } from '../client-place.ts'
+import { saveVariables, withSavedVariables } from '../saved-variables.ts'
+import { showDiff } from '../show-diff.ts'
+import { Terminal } from '../terminal.ts'
+import { figure, plain, plural } from '../text.ts'
+import { checkServers, type ServerCheck } from './check-servers.ts'
+import { DefaultAnswers, Left, type Questions, TerminalQuestions } from './questions.ts'
+
+export interface SetupFlags {
+  readonly yes?: boolean
+}
+
+/** Leads a person from the servers they have to clients that use the gateway. */
+export async function runSetup(
+  terminal: Terminal,
+  { yes = false }: SetupFlags,
+  questions: Questions = yes ? new DefaultAnswers() : new TerminalQuestions(terminal),
+): Promise<number> {
+  const folder = configDirectory(terminal.env)
+  if (folder === undefined) throw new ToolcribError('config-invalid', 'there is no config folder; set HOME')
+  const setup = new Setup(terminal, questions, join(folder, 'toolcrib.toml'))
+  if (!yes && !terminal.isInteractive) return setup.printSteps()
+  try {
+    return await setup.run()
+  } catch (error) {
+    if (!(error instanceof Left)) throw error
+    terminal.say('left; nothing more was changed')
+    return 130
+  }
+}
+
+class Setup {
+  readonly #terminal: Terminal
+  readonly #questions: Questions
+  readonly #config: string
+
+  constructor(terminal: Terminal, questions: Questions, config: string) {
+    this.#terminal = terminal
+    this.#questions = questions
+    this.#config = config
+  }
+
+  async run(): Promise<number> {
+    const isAny = await this.#takeServers()
+    if (!isAny) return 1
+    await this.#askVariables()
+    const check = await this.#check()
+    await this.#connectClients(check)
+    this.#showNext()
+    return 0
+  }
+
+  /** What a person can do step by step. */
+  async printSteps(): Promise<number> {
+    const terminal = this.#terminal
+    const { files, added, kept } = await importServers({ ...this.#import(), isDry: true })
+    const count = plural(added.length, 'new server')
+    terminal.say(`${pc.bold('toolcrib')} puts one gateway before all your MCP servers. Step by step:`)
+    terminal.say(
+      `  1. "toolcrib import --user"   takes ${count} of ${plural(files.length, 'program')}, beside ${kept.length}`,
+    )
+    terminal.say('  2. "toolcrib doctor"          checks them')
+    terminal.say('  3. "toolcrib connect --all"   lets your programs use the gateway')
+    terminal.say('  4. "toolcrib serve"           shares the servers between them, with a page')
+    terminal.say('All at once: "toolcrib setup --yes". Every command: "toolcrib --help".')
+    return 0
+  }
+
+  #import(): ImportOptions {
+    return { ...clientPlace(this.#terminal), clients: [], target: this.#config, isDry: false }
+  }
+
+  async #takeServers(): Promise<boolean> {
+    const terminal = this.#terminal
+    const { files, added, kept, looked } = await importServers({ ...this.#import(), isDry: true })
+    const programs = new Set(files.map(({ title }) => title))
+    const total = added.length + kept.length
+    if (total === 0) {
+      terminal.say(
+        `no MCP servers were found: ${plural(looked.length, 'file')} of other programs were looked at`,
+      )
+      terminal.say('add one with "toolcrib add files -- npx -y @modelcontextprotocol/server-filesystem ."')
+      terminal.say('or see what toolcrib does first, with "toolcrib tour"')
+      return false
+    }
+    for (const { title, path, problem } of files)
+      if (problem !== undefined) terminal.say(`${pc.yellow('note')} ${title} (${path}): ${plain(problem)}`)
+    const have = kept.length > 0 ? `, and ${plural(kept.length, 'server')} in your config` : ''
+    if (added.length === 0) {
+      terminal.say(
+        `${pc.bold(plural(kept.length, 'server'))} in your config, and no new ones in other programs`,
+      )
+      return true
+    }
+    terminal.say(
+      `${pc.bold(plural(added.length, 'new server'))} in ${plural(programs.size, 'program')} (${[...programs].join(', ')})${have}`,
+    )
+    if (await this.#questions.confirm(`Take ${plural(added.length, 'server')} into ${this.#config}?`)) {
+      const { copiedValues, repository } = await importServers(this.#import())
+      terminal.say(`${pc.green('added')} ${added.map(plain).join(', ')}`)
+      if (copiedValues > 0 && repository !== undefined)
+        terminal.say(
+          pc.yellow(`note: ${this.#config} holds secrets and is in the git repository ${repository}`),
+        )
+      return true
+    }
+    return kept.length > 0
+  }
+
+  /** A value that is not given stays missing; its server is then among the broken ones. */
+  async #askVariables(): Promise<void> {
+    const servers = (await ServersFile.open(this.#config)).servers()
+    const inUse = new Map([...servers].filter(([, { disabled }]) => !disabled))
+    const values: Record<string, string> = {}
+    for (const { name, servers: users } of missingVariables(inUse, this.#terminal.env)) {
+      const value = await this.#questions.secret(
+        `${name} for ${users.map(plain).join(', ')} (empty: skip it)`,
+      )
+      if (value !== '') values[name] = value
+    }
+    await saveVariables(this.#terminal.env, values)
+  }
+
+  async #check(): Promise<ServerCheck> {
+    const terminal = this.#terminal
+    const { input, output, errors, cwd, signals, program, schedule } = terminal
+    const env = withSavedVariables(terminal.env)
+    const place = new Terminal({ input, output, errors, cwd, signals, program, schedule, env })
+    const check = await checkServers(place, this.#config)
+    terminal.say(
+      `${pc.bold(`${figure(check.ready)} of ${plural(check.servers, 'server')} ready`)}: ${plural(check.tools, 'tool')}, ${figure(check.fullTokens)} tokens a turn; through the gateway ${pc.green(figure(check.lazyTokens))}`,
+    )
+    for (const { server, fault, step } of check.broken)
+      terminal.say(`  ${pc.red('✗')} ${pc.bold(plain(server))} ${fault}; ${step}`)
+    if (check.broken.length > 0)
+      terminal.say(pc.dim('  the gateway works without these, and takes them up once they start'))
+    return check
+  }
+
+  async #connectClients({ ready }: ServerCheck): Promise<void> {
+    const terminal = this.#terminal
+    const place = clientPlace(terminal)
+    const clients = await connectableClients(place)
+    const open = clients.filter(({ isThere, isConnected, problem }) => isThere && !isConnected && !problem)
+    if (ready === 0) {
+      terminal.say('no server is ready, so no program is changed')
+      return
+    }
+    if (open.length === 0) {
+      terminal.say('no program is left to connect; "toolcrib connect" shows which are known')
+      return
+    }
+    const choices = open.map(({ client, title, path }) => ({ value: client, label: title, hint: path }))
+    const chosen = await this.#questions.choose('Which programs should use the gateway?', choices)
+    if (chosen.length === 0) return
+    const known = (await ServersFile.open(this.#config)).servers()
+    const { command, args } = terminal.program
+    const door = {
+      kind: 'stdio',
+      command,
+      args: [...args, 'serve', '--stdio', '--config', this.#config],
+    } as const
+    const changes: ClientChange[] = []
+    for (const client of chosen) changes.push(await planConnect(client, { ...place, door, known }))
+    for (const { title, path, diff } of changes) {
+      terminal.say(`${pc.bold(pc.cyan(title))}  ${pc.dim(path)}`)
+      showDiff(terminal, diff)
+    }
+    if (!(await this.#questions.confirm('Write these changes?'))) {
+      terminal.say('nothing was written; "toolcrib connect" does it later')
+      return
+    }
+    for (const change of changes) await applyConnect(change, place)
+    terminal.say(`${pc.green('connected')} ${changes.map(({ title }) => title).join(', ')}; restart them`)
+    terminal.say(pc.dim(`undo with "toolcrib disconnect ${chosen.join(' ')}"`))
+  }
+
+  #showNext(): void {
+    this.#terminal.say('next: "toolcrib serve" shares the servers between your programs, and shows a page')
+  }
+}

@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { anyObject, checkOptions, type OptionRules, objectWith, required } from '../check-options.ts'
+import { ToolcribError } from '../errors.ts'
+import { stateDirectory } from '../mcp/config/user-folders.ts'
+import { maskSecrets } from '../secrets/mask-secrets.ts'
+import { ENTRY_NAME, type GatewayDoor } from './client-entries.ts'
+import { type ClientPlace, PLACE_RULES } from './client-files.ts'
+import { findClient, readClient } from './connectable-clients.ts'
+import { type DiffLine, diffLines } from './line-diff.ts'
+import { sameServer } from './plan-import.ts'
+import type { ImportedServer } from './read-servers.ts'
+import { readText, replaceText } from './servers-file.ts'
+import { formatOf } from './text-format.ts'
+
+/** A change of a client's config that has not been made yet. */
+export interface ClientChange {
+  readonly client: string
+  readonly title: string
+  readonly path: string
+  /** undefined when the file does not exist. */
+  readonly before: string | undefined
+  /** undefined when the file is removed, because it did not exist before. */
+  readonly after: string | undefined
+  /** Servers that the gateway takes over, or that come back. */
+  readonly moved: readonly string[]
+  /** Servers that stay, because the gateway does not have them or the client has them disabled. */
+  readonly kept: readonly string[]
+  /** What changes, line by line, with secrets masked. */
+  readonly diff: readonly DiffLine[]
+  /** True when a disconnected file is as it was before, byte for byte. */
+  readonly isExact: boolean
+}
+
+/** What is remembered of a connected client, beside the bytes of its config before. */
+interface ConnectionRecord {
+  readonly client: string
+  readonly path: string
+  readonly connectedAt: string
+  /** Whether the config existed before. */
+  readonly existed: boolean
+  /** The digest of the config as it was written; another one means that somebody has changed it since. */
+  readonly written: string
+  /** The servers that were taken out, as they were written. */
+  readonly removed: Readonly<Record<string, unknown>>
+}
+
+export interface ConnectClientOptions extends ClientPlace {
+  readonly door: GatewayDoor
+  /** The servers that the gateway has: only these leave the client's config. */
+  readonly known: ReadonlyMap<string, ImportedServer>
+}
+
+const CONNECT_RULES: OptionRules<ConnectClientOptions> = {
+  ...PLACE_RULES,
+  door: required(anyObject),
+  known: required(objectWith('values')),
+}
+
+/**
+ * Plans to put the gateway in place of a client's servers; changes nothing. Throws `config-invalid` for an unknown client,
+ * one that cannot use the door, and a config that cannot be read or changed.
+ */
+export async function planConnect(client: string, options: ConnectClientOptions): Promise<ClientChange> {
+  checkOptions('planConnect()', options, CONNECT_RULES)
+  const { file, format } = findClient(client, options)
+  const { text, raw, entries } = await readClient(client, file)
+  const entry = format.entry(options.door)
+  if (entry === undefined)
+    throw invalid(`${file.title} starts its servers and takes no URL; connect it without --http`)
+  const known = [...options.known.values()]
+  const isKnown = (server: ImportedServer) => known.some((other) => sameServer(other, server))
+  const moved = [...entries].filter(([, server]) => !server.disabled && isKnown(server)).map(([name]) => name)
+  const { set } = formatOf(file.path)
+  let after = text ?? ''
+  for (const name of moved) after = set(after, [...format.servers, name], undefined)
+  const isWritten = JSON.stringify(raw.get(ENTRY_NAME)) === JSON.stringify(entry)
+  if (!isWritten) after = set(after, [...format.servers, ENTRY_NAME], entry)
+  const kept = [...entries.keys()].filter((name) => !moved.includes(name))
+  return toChange({ client, title: file.title, path: file.path, before: text, after, moved, kept })
+}
+
+/**
+ * Makes the change, after saving the config as it was. Does nothing when there is nothing to change. Throws `config-invalid`
+ * when the config has changed since it was planned, or nothing can be saved. Returns where the old config is.
+ */
+export async function applyConnect(
+  change: ClientChange,
+  place: ClientPlace,
+  now: Date = new Date(),
+): Promise<{ readonly backup: string }> {
+  const { client, path, before, after = '', moved } = change
+  const files = recordFiles(client, path, place)
+  if (before === after) return { backup: files.before }
+  const bytes = await readBytes(path)
+  if (bytes?.toString('utf8') !== before) throw invalid(`${path} changed in the meantime; try again`)
+  const earlier = await readRecord(files.record)
+  const isUntouched = earlier === undefined || earlier.written === digestOf(before ?? '')
+  const { file } = findClient(client, place)
+  const { raw } = await readClient(client, file)
+  const removed = Object.fromEntries(moved.map((name) => [name, raw.get(name)]))
+  const record: ConnectionRecord = {
+    client,
+    path,
+    connectedAt: earlier?.connectedAt ?? now.toISOString(),
+    existed: earlier?.existed ?? bytes !== undefined,
+    // Without a digest, what somebody has changed since is kept when the client is disconnected.
+    written: isUntouched ? digestOf(after) : '',
+    removed: { ...earlier?.removed, ...removed },
+  }
+  if (earlier === undefined) await replaceText(files.before, bytes ?? '')
+  await replaceText(files.record, `${JSON.stringify(record, null, 2)}\n`)
+  await replaceText(path, after)
+  return { backup: files.before }
+}
+
+/**
+ * Plans to undo `connect`; changes nothing. A config that nobody has changed since becomes what it was, byte for byte; in
+ * another one, the gateway's entry goes and the servers come back. Returns undefined when the client is not connected.
+ */
+export async function planDisconnect(client: string, place: ClientPlace): Promise<ClientChange | undefined> {
+  const { file, format } = findClient(client, place)
+  const { title, path } = file
+  const record = await readRecord(recordFiles(client, path, place).record)
+  const text = await readText(path)
+  const moved = Object.keys(record?.removed ?? {})
+  if (record && text !== undefined && digestOf(text) === record.written) {
+    const before = await readText(recordFiles(client, path, place).before)
+    const after = record.existed ? before : undefined
+    return toChange({ client, title, path, before: text, after, moved, kept: [], isExact: true })
+  }
+  const { raw, isConnected } = await readClient(client, file)
+  if (!isConnected && !record) return undefined
+  const { set } = formatOf(path)
+  let after = text ?? ''
+  if (isConnected) after = set(after, [...format.servers, ENTRY_NAME], undefined)
+  const missing = Object.entries(record?.removed ?? {}).filter(([name]) => !raw.has(name))
+  for (const [name, server] of missing) after = set(after, [...format.servers, name], server)
+  return toChange({
+    client,
+    title,
+    path,
+    before: text,
+    after,
+    moved: missing.map(([name]) => name),
+    kept: [],
+  })
+}
+
+/** Makes the change, and forgets the connection. Throws `config-invalid` when the config has changed since it was planned. */
+export async function applyDisconnect(change: ClientChange, place: ClientPlace): Promise<void> {
+  const { client, path, before, after, isExact } = change
+  const files = recordFiles(client, path, place)
+  if ((await readText(path)) !== before) throw invalid(`${path} changed in the meantime; try again`)
+  if (after === undefined) await rm(path, { force: true })
+  // The bytes, because a text may not say everything that was in them.
+  else await replaceText(path, isExact ? ((await readBytes(files.before)) ?? after) : after)
+  await Promise.all([rm(files.record, { force: true }), rm(files.before, { force: true })])
+}
+
+function toChange(
+  change: Omit<ClientChange, 'diff' | 'isExact'> & { readonly isExact?: boolean },
+): ClientChange {
+  const mask = (text: string) => maskSecrets(text, () => '•••')
+  const diff = diffLines(change.before ?? '', change.after ?? '')
+  return { isExact: false, ...change, diff: diff.map((line) => ({ ...line, text: mask(line.text) })) }
+}
+
+function recordFiles(client: string, path: string, { env }: ClientPlace): { record: string; before: string } {
+  const state = stateDirectory(env)
+  if (state === undefined) throw invalid('there is no folder for backups; set HOME')
+  const key = `${client}-${digestOf(path).slice(0, 8)}`
+  return { record: join(state, 'clients', `${key}.json`), before: join(state, 'clients', `${key}.before`) }
+}
+
+async function readRecord(path: string): Promise<ConnectionRecord | undefined> {
+  const text = await readText(path)
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ToolcribError('config-invalid', `${path} is damaged; the old config is beside it`, { cause })
+  }
+}
+
+async function readBytes(path: string): Promise<Buffer | undefined> {
+  return readFile(path).catch(() => undefined)
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function invalid(message: string): ToolcribError {
+  return new ToolcribError('config-invalid', message)
+}

@@ -1,0 +1,98 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { ToolcribError } from '../errors.ts'
+import { isRecord } from '../json.ts'
+import { nearestName } from '../nearest-name.ts'
+import { CLIENT_FORMATS, type ClientFormat, ENTRY_NAME } from './client-entries.ts'
+import { type ClientFile, type ClientPlace, clientFiles } from './client-files.ts'
+import { isGateway } from './plan-import.ts'
+import type { ImportedServer } from './read-servers.ts'
+import { readText } from './servers-file.ts'
+import { formatOf } from './text-format.ts'
+
+/** A client whose config `connect` can change. */
+export interface ConnectableClient {
+  /** Its short name, such as `claude-code`. */
+  readonly client: string
+  readonly title: string
+  /** Its user's config. */
+  readonly path: string
+  /** Whether the client seems to be installed: its config, or the folder for it, exists. */
+  readonly isThere: boolean
+  readonly isConnected: boolean
+  /** The names of the servers in it, without the gateway. */
+  readonly servers: readonly string[]
+  /** Why its config cannot be read. */
+  readonly problem?: string
+}
+
+/** The clients that `connect` knows, in a fixed order, and what is in their configs. */
+export async function connectableClients(place: ClientPlace): Promise<ConnectableClient[]> {
+  return Promise.all(Object.keys(CLIENT_FORMATS).map((client) => describeClient(client, place)))
+}
+
+async function describeClient(client: string, place: ClientPlace): Promise<ConnectableClient> {
+  const { file, isThere } = findClient(client, place)
+  const { title, path } = file
+  try {
+    const { entries, isConnected } = await readClient(client, file)
+    return { client, title, path, isThere, isConnected, servers: [...entries.keys()] }
+  } catch (error) {
+    if (!(error instanceof ToolcribError)) throw error
+    return { client, title, path, isThere, isConnected: false, servers: [], problem: error.message }
+  }
+}
+
+/** The user's config of a client. Throws `config-invalid` for an unknown client. */
+export function findClient(
+  client: string,
+  place: ClientPlace,
+): { readonly file: ClientFile; readonly format: ClientFormat; readonly isThere: boolean } {
+  const format = Object.hasOwn(CLIENT_FORMATS, client) ? CLIENT_FORMATS[client] : undefined
+  const files = clientFiles(place).filter((file) => file.client === client && !file.isOfProject)
+  const file = files.find(({ path }) => existsSync(path)) ?? files.find(isInstalled) ?? files[0]
+  if (format && file) return { file, format, isThere: existsSync(file.path) || isInstalled(file) }
+  const known = Object.keys(CLIENT_FORMATS)
+  const nearest = nearestName(client, known)
+  const step = nearest === undefined ? `use one of ${known.join(', ')}` : `did you mean "${nearest}"?`
+  throw new ToolcribError('config-invalid', `unknown client "${client}"; ${step}`)
+}
+
+/** The folders of these files exist on every machine. */
+const SHARED_FOLDERS = ['claude-code', 'librechat']
+
+function isInstalled({ client, path }: ClientFile): boolean {
+  return !SHARED_FOLDERS.includes(client) && existsSync(dirname(path))
+}
+
+/** What a client's config says. */
+export interface ClientContent {
+  /** undefined when there is no file. */
+  readonly text: string | undefined
+  readonly isConnected: boolean
+  /** Its servers as they are written, without the gateway. */
+  readonly raw: ReadonlyMap<string, unknown>
+  /** The same in the keys of a toolcrib config. */
+  readonly entries: ReadonlyMap<string, ImportedServer>
+}
+
+/** Reads a client's config. Throws `config-invalid` when it cannot be read or parsed. */
+export async function readClient(client: string, file: ClientFile): Promise<ClientContent> {
+  const text = await readText(file.path)
+  const format = CLIENT_FORMATS[client]
+  if (text === undefined || !format) return { text, isConnected: false, raw: new Map(), entries: new Map() }
+  try {
+    const data = formatOf(file.path).parse(text)
+    const table = format.servers.reduce<unknown>(
+      (inner, key) => (isRecord(inner) ? inner[key] : undefined),
+      data,
+    )
+    const raw = new Map(Object.entries(isRecord(table) ? table : {}))
+    const all = [...file.read(data)].filter(([name]) => raw.has(name))
+    const entries = new Map(all.filter(([name, server]) => !isGateway(name, server)))
+    return { text, isConnected: raw.has(ENTRY_NAME) && !entries.has(ENTRY_NAME), raw, entries }
+  } catch (error) {
+    if (!(error instanceof ToolcribError)) throw error
+    throw new ToolcribError('config-invalid', `${file.path}: ${error.message}`, { cause: error })
+  }
+}

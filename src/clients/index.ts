@@ -1,0 +1,19 @@
+/** `toolcrib/clients`: the MCP clients on this machine, their servers, and how they use the gateway. For Node. */
+
+export type { GatewayDoor } from './client-entries.ts'
+export { CLIENT_FORMATS, type ClientFormat } from './client-entries.ts'
+export { type ClientFile, type ClientPlace, clientFiles } from './client-files.ts'
+export {
+  applyConnect,
+  applyDisconnect,
+  type ClientChange,
+  type ConnectClientOptions,
+  planConnect,
+  planDisconnect,
+} from './connect-client.ts'
+export { type ConnectableClient, connectableClients, findClient } from './connectable-clients.ts'
+export { type ImportOptions, type ImportOutcome, importServers, missingVariables } from './import-servers.ts'
+export { type DiffLine, diffLines } from './line-diff.ts'
+export type { PlannedFile, PlannedServer } from './plan-import.ts'
+export type { ImportedServer } from './read-servers.ts'
+export { replaceText, ServersFile } from './servers-file.ts'

@@ -1,0 +1,185 @@
+import { mkdir, readFile, realpath, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { ToolcribError } from '../errors.ts'
+import { isRecord } from '../json.ts'
+import { readConfig } from '../mcp/config/load-config.ts'
+import { nearestName } from '../nearest-name.ts'
+import { maskSecrets } from '../secrets/mask-secrets.ts'
+import { writeWhole } from '../store/files/write-whole.ts'
+import { type DiffLine, diffLines } from './line-diff.ts'
+import { type ImportedServer, serversUnder } from './read-servers.ts'
+import { formatOf, type TextFormat } from './text-format.ts'
+
+/**
+ * A toolcrib config whose servers are changed: in memory first, then with `save()`. Everything else in it, comments
+ * included, stays as it is.
+ */
+export class ServersFile {
+  readonly path: string
+  /** The text as it was read; undefined when the file does not exist. */
+  readonly before: string | undefined
+  /** true: the content that was there is dropped. */
+  readonly isReplaced: boolean
+  readonly #format: TextFormat
+  #text: string
+
+  private constructor(path: string, before: string | undefined, isReplaced: boolean) {
+    this.path = path
+    this.before = before
+    this.isReplaced = isReplaced && (before ?? '').trim() !== ''
+    this.#format = formatOf(path)
+    this.#text = isReplaced ? '' : (before ?? '')
+  }
+
+  /**
+   * Opens a `.toml` or `.json` file, which need not exist. With `isReplaced`, its content is ignored. Throws
+   * `config-invalid` for a file that cannot be read or parsed.
+   */
+  static async open(path: string, { isReplaced = false } = {}): Promise<ServersFile> {
+    if (!/\.(?:toml|json)$/.test(path))
+      throw invalid(`${path} is neither .toml nor .json; choose such a file`)
+    const file = new ServersFile(path, await readText(path), isReplaced)
+    file.servers()
+    return file
+  }
+
+  /** The text with the changes so far. */
+  get text(): string {
+    return this.#text
+  }
+
+  /** What changes, line by line, with secrets masked. */
+  get diff(): readonly DiffLine[] {
+    const lines = diffLines(this.before ?? '', this.#text)
+    return lines.map((line) => ({ ...line, text: maskSecrets(line.text, () => '•••') }))
+  }
+
+  /** The servers in it, by name. */
+  servers(): ReadonlyMap<string, ImportedServer> {
+    return serversUnder('server', 'servers', 'mcpServers')(this.#data())
+  }
+
+  /** Adds servers, or replaces those of the same name. */
+  add(servers: Iterable<readonly [name: string, server: ImportedServer]>): void {
+    for (const [name, server] of servers) this.#set([this.#keyOf(name), name], server)
+  }
+
+  /** Throws `config-invalid` when there is no such server. */
+  remove(name: string): void {
+    this.#require(name)
+    this.#set([this.#keyOf(name), name], undefined)
+  }
+
+  /** Sets or removes `disabled = true`. Throws `config-invalid` when there is no such server. */
+  setDisabled(name: string, isDisabled: boolean): void {
+    this.#require(name)
+    const path = [this.#keyOf(name), name]
+    const table = tableAt(this.#data(), path)
+    if (Object.hasOwn(table, 'enabled')) this.#set([...path, 'enabled'], undefined)
+    if (isDisabled || Object.hasOwn(table, 'disabled'))
+      this.#set([...path, 'disabled'], isDisabled ? true : undefined)
+  }
+
+  /** Sets one list of a server, or removes it when it is empty. Throws `config-invalid` when there is no such server. */
+  setList(name: string, key: 'pinned' | 'deny', values: readonly string[]): void {
+    this.#require(name)
+    const path = [this.#keyOf(name), name]
+    const isThere = Object.hasOwn(tableAt(this.#data(), path), key)
+    if (values.length > 0 || isThere) this.#set([...path, key], values.length > 0 ? values : undefined)
+  }
+
+  /** Sets the search hint of a tool; an empty one is removed. Throws `config-invalid` when there is no such server. */
+  setHint(name: string, tool: string, hint: string): void {
+    this.#require(name)
+    const path = [this.#keyOf(name), name, 'hints']
+    const { [tool]: _before, ...others } = tableAt(this.#data(), path)
+    const hints = hint === '' ? others : { ...others, [tool]: hint }
+    this.#set(path, Object.keys(hints).length > 0 ? hints : undefined)
+  }
+
+  /** Writes the changes, if there are any. A new file is readable by its owner only. */
+  async save(): Promise<void> {
+    if (this.#text !== this.before) await replaceText(this.path, this.#text)
+  }
+
+  #set(path: readonly string[], value: unknown): void {
+    let text: string
+    try {
+      text = this.#format.set(this.#text, path, value)
+      readConfig(this.#format.parse(text), { env: {}, onBadServer: () => ({}) })
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw invalid(`"${path[1]}" cannot be written to ${this.path}: ${reason}`, cause)
+    }
+    this.#text = text
+  }
+
+  #require(name: string): void {
+    const known = [...this.servers().keys()]
+    if (known.includes(name)) return
+    const nearest = nearestName(name, known)
+    const step = nearest === undefined ? `it has ${known.join(', ') || 'none'}` : `did you mean "${nearest}"?`
+    throw invalid(`${this.path} has no server "${name}"; ${step}`)
+  }
+
+  /** The key under which a server is, or would be written: a file keeps its own. */
+  #keyOf(name: string): string {
+    const data = this.#data()
+    const keys = KEYS.filter((key) => isRecord(data) && isRecord(data[key]))
+    const holder = keys.find((key) => Object.hasOwn(tableAt(data, [key]), name))
+    return holder ?? keys[0] ?? (this.#format.name === 'toml' ? 'server' : 'mcpServers')
+  }
+
+  #data(): unknown {
+    try {
+      return this.#format.parse(this.#text)
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      const [, line, rest = reason] = /^line (\d+): (.*)$/s.exec(reason) ?? []
+      const place = line === undefined ? this.path : `${this.path}:${line}`
+      throw invalid(`${place}: ${rest}; correct it, or choose another file`, cause)
+    }
+  }
+}
+
+const KEYS = ['server', 'servers', 'mcpServers']
+
+function tableAt(data: unknown, path: readonly string[]): Readonly<Record<string, unknown>> {
+  const found = path.reduce<unknown>((inner, key) => (isRecord(inner) ? inner[key] : undefined), data)
+  return isRecord(found) ? found : {}
+}
+
+/** Returns a file's text; undefined when it does not exist. Throws `config-invalid` when it cannot be read. */
+export async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw invalid(`${path} cannot be read: ${reason}`, cause)
+  }
+}
+
+/**
+ * Replaces a file whole, and keeps its mode; a link is kept, and what it points to is replaced. A new file is readable by
+ * its owner only. Throws `config-invalid` when it cannot be written.
+ */
+export async function replaceText(path: string, content: string | Uint8Array): Promise<void> {
+  try {
+    const target = await realpath(path).catch(() => path)
+    // Configs hold values of variables, which may be secrets.
+    const mode = await stat(target).then(
+      (found) => found.mode & 0o777,
+      () => 0o600,
+    )
+    await mkdir(dirname(target), { recursive: true })
+    await writeWhole(target, content, { mode })
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw invalid(`${path} cannot be written: ${reason}`, cause)
+  }
+}
+
+function invalid(message: string, cause?: unknown): ToolcribError {
+  return new ToolcribError('config-invalid', message, cause === undefined ? {} : { cause })
+}

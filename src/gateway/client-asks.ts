@@ -1,0 +1,79 @@
+import type { Schedule } from 'toolcrib/mcp'
+import type { AskLimits, Json } from './client-line.ts'
+import { RpcError } from './rpc-error.ts'
+import { isJson } from './upstream.ts'
+
+const NOT_ANSWERED = -32_603
+
+interface Asked {
+  settle(outcome: { readonly result: Json } | { readonly error: unknown }): void
+}
+
+/** The questions that a client of the older era was sent over HTTP and has not answered yet. */
+export class ClientAsks {
+  readonly #prefix: string
+  readonly #schedule: Schedule
+  readonly #asked = new Map<unknown, Asked>()
+  #count = 0
+
+  /** Ids begin with the prefix: an answer to a question of an earlier process fits none of this one's. */
+  constructor(prefix: string, schedule: Schedule) {
+    this.#prefix = prefix
+    this.#schedule = schedule
+  }
+
+  ask(
+    send: (message: object) => void,
+    method: string,
+    params: Json | undefined,
+    { timeoutMs, signal }: AskLimits,
+  ): Promise<Json> {
+    if (signal.aborted) return Promise.reject(signal.reason)
+    const id = `${this.#prefix}:${++this.#count}`
+    return new Promise((resolve, reject) => {
+      const withdraw = (reason: unknown) => {
+        this.#asked.get(id)?.settle({ error: reason })
+        const cancelled = { requestId: id, reason: String(reason) }
+        send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: cancelled })
+      }
+      const onAbort = () => withdraw(signal.reason)
+      const stopTimer = this.#schedule(timeoutMs, () =>
+        withdraw(new RpcError(NOT_ANSWERED, 'the client did not answer in time')),
+      )
+      signal.addEventListener('abort', onAbort, { once: true })
+      this.#asked.set(id, {
+        settle: (outcome) => {
+          this.#asked.delete(id)
+          stopTimer()
+          signal.removeEventListener('abort', onAbort)
+          if ('result' in outcome) resolve(outcome.result)
+          else reject(outcome.error)
+        },
+      })
+      send({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) })
+    })
+  }
+
+  /** Takes a response of the client. Returns false for one that answers no question. */
+  answered({ id, result, error }: Json): boolean {
+    const asked = this.#asked.get(id)
+    if (!asked) return false
+    if (isJson(result)) asked.settle({ result })
+    else asked.settle({ error: errorOf(error) })
+    return true
+  }
+
+  close(): void {
+    for (const asked of [...this.#asked.values()])
+      asked.settle({ error: new RpcError(NOT_ANSWERED, 'the client went away') })
+  }
+}
+
+function errorOf(error: unknown): RpcError {
+  const { code, message, data } = isJson(error) ? error : {}
+  return new RpcError(
+    typeof code === 'number' ? code : NOT_ANSWERED,
+    typeof message === 'string' ? message : 'the client did not answer',
+    data,
+  )
+}

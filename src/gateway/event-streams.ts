@@ -1,0 +1,60 @@
+import type { Schedule } from 'toolcrib/mcp'
+import type { EventStream, Exchange, HttpHeaders } from './exchange.ts'
+
+/** Proxies and clients drop a connection over which nothing comes for long. */
+const KEEP_ALIVE_MS = 15_000
+
+const HEADERS: HttpHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+/** The streams of server-sent events that are open. One timer keeps all of them alive. */
+export class EventStreams {
+  readonly #schedule: Schedule
+  readonly #open = new Set<EventStream>()
+  #stop: (() => void) | undefined
+
+  constructor(schedule: Schedule) {
+    this.#schedule = schedule
+  }
+
+  open(exchange: Exchange, headers: HttpHeaders = {}): EventStream {
+    const stream = exchange.openStream({ ...HEADERS, ...headers })
+    this.#open.add(stream)
+    stream.onClose(() => this.#open.delete(stream))
+    this.#stop ??= this.#schedule(KEEP_ALIVE_MS, () => this.#keepAlive())
+    return stream
+  }
+
+  close(): void {
+    this.#stop?.()
+    for (const stream of [...this.#open]) stream.end()
+    this.#open.clear()
+  }
+
+  #keepAlive(): void {
+    this.#stop = undefined
+    for (const stream of [...this.#open]) {
+      if (stream.isOpen) stream.send(': keepalive\n\n')
+      else this.#open.delete(stream)
+    }
+    if (this.#open.size > 0) this.#stop = this.#schedule(KEEP_ALIVE_MS, () => this.#keepAlive())
+  }
+}
+
+/** A message as one server-sent event. */
+export function eventOf(message: object): string {
+  return `event: message\ndata: ${jsonOf(message)}\n\n`
+}
+
+/** A message as text; an error in its place when it is nested too deep to be written. */
+export function jsonOf(message: object): string {
+  try {
+    return JSON.stringify(message)
+  } catch {
+    const error = { code: -32_603, message: 'the result is nested too deep' }
+    return JSON.stringify({ jsonrpc: '2.0', id: 'id' in message ? message.id : null, error })
+  }
+}

@@ -1,0 +1,75 @@
+import type { Schedule } from 'toolcrib/mcp'
+import type { Limits } from './gateway-options.ts'
+
+export type HttpHeaders = Readonly<Record<string, string>>
+
+/** One HTTP request and the way to answer it, once: the same for `fetch` handlers and for `node:http`. */
+export interface Exchange {
+  readonly method: string
+  /** The path of the URL, without its query. */
+  readonly path: string
+  /** Aborted when the client goes away before the response is complete. */
+  readonly signal: AbortSignal
+  query(name: string): string | undefined
+  header(name: string): string | undefined
+  readBody(limits: BodyLimits): Promise<Body>
+  respond(status: number, headers: HttpHeaders, body?: string): void
+  /** Responds with server-sent events. */
+  openStream(headers: HttpHeaders): EventStream
+  /** The request without its body, for handlers that take fetch objects. */
+  toRequest(): Request
+  respondWith(response: Response): void
+}
+
+/** A response that is sent piece by piece. */
+export interface EventStream {
+  /** False once it ended, or the client went away. */
+  readonly isOpen: boolean
+  /** Sends text. A client that left too much unread is disconnected instead. */
+  send(text: string): void
+  end(): void
+  onClose(listener: () => void): void
+}
+
+export interface BodyLimits extends Pick<Limits, 'maxBodyBytes' | 'bodyTimeoutMs'> {
+  readonly schedule: Schedule
+}
+
+/** What came of reading a body. */
+export type Body =
+  | { readonly kind: 'json'; readonly value: unknown }
+  | { readonly kind: 'too-large' | 'too-slow' | 'invalid' }
+
+/** How many bytes a client may leave unread on a stream before it is disconnected. */
+export const MAX_UNREAD_BYTES = 8 * 1024 * 1024
+
+export function parseBody(text: string): Body {
+  try {
+    return { kind: 'json', value: JSON.parse(text) }
+  } catch {
+    return { kind: 'invalid' }
+  }
+}
+
+/** A refusal outside the protocol. */
+export function refuse(exchange: Exchange, status: number, error: string, headers: HttpHeaders = {}): void {
+  exchange.respond(status, { 'content-type': 'application/json', ...headers }, JSON.stringify({ error }))
+}
+
+/** A JSON-RPC error for a request that got no further than the transport. */
+export function refuseRpc(
+  exchange: Exchange,
+  status: number,
+  { id = null, ...error }: RpcRefusal,
+  headers: HttpHeaders = {},
+): void {
+  const body = JSON.stringify({ jsonrpc: '2.0', id, error })
+  exchange.respond(status, { 'content-type': 'application/json', ...headers }, body)
+}
+
+export interface RpcRefusal {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+  readonly id?: unknown
+}

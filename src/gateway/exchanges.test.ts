@@ -1,0 +1,65 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type EventStream, MAX_UNREAD_BYTES } from './exchange.ts'
+import { FetchExchange } from './fetch-exchange.ts'
+import { NodeExchange } from './node-exchange.ts'
+
+const MEGABYTE = 'x'.repeat(1024 * 1024)
+/** What the system's socket buffers may take on top, with room to spare. */
+const PLENTY = (MAX_UNREAD_BYTES / MEGABYTE.length) * 6
+
+/** Sends a megabyte at a time, until the stream is closed. */
+async function flood(stream: EventStream): Promise<number> {
+  let sent = 0
+  for (; stream.isOpen && sent < PLENTY; sent++) {
+    stream.send(MEGABYTE)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return sent
+}
+
+describe('a stream of events', () => {
+  it('over node:http is closed when its client leaves too much unread', async () => {
+    let opened: (stream: EventStream) => void = () => {}
+    const opening = new Promise<EventStream>((resolve) => {
+      opened = resolve
+    })
+    const server = createServer((request, response) =>
+      opened(new NodeExchange(request, response, () => () => {}).openStream({})),
+    ).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const address = server.address()
+    const socket = connect(typeof address === 'object' ? (address?.port ?? 0) : 0, '127.0.0.1')
+    socket.on('error', () => {})
+    onTestFinished(() => {
+      socket.destroy()
+      server.close()
+    })
+    socket.pause()
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    const stream = await opening
+    let isClosed = false
+    stream.onClose(() => {
+      isClosed = true
+    })
+    expect(await flood(stream)).toBeLessThan(PLENTY)
+    await expect.poll(() => isClosed).toBe(true)
+  })
+
+  it('of a fetch handler is closed when nobody reads it', async () => {
+    const exchange = new FetchExchange(new Request('http://localhost/mcp'))
+    const stream = exchange.openStream({})
+    expect(await flood(stream)).toBeLessThanOrEqual(MAX_UNREAD_BYTES / MEGABYTE.length + 1)
+    await expect((await exchange.response).text()).rejects.toThrow('reads too slowly')
+  })
+
+  it('of a fetch handler may have one message of any size', async () => {
+    const exchange = new FetchExchange(new Request('http://localhost/mcp'))
+    const stream = exchange.openStream({})
+    stream.send(MEGABYTE.repeat(10))
+    stream.end()
+    expect(await (await exchange.response).text()).toHaveLength(10 * MEGABYTE.length)
+  })
+})

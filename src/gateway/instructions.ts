@@ -1,0 +1,40 @@
+import type { ConnectedServers } from 'toolcrib/mcp'
+import type { View } from './view.ts'
+
+/** Some clients read no more than the beginning, so what the gateway says itself comes first. */
+const HOW_TO_SEARCH =
+  'Most tools are not listed. Find them with tool_search, and call what it finds with call_read_tool or call_tool, as its "call_with" says.'
+const MAX_CHARS_PER_SERVER = 1_000
+const MAX_CHARS = 8_000
+
+/**
+ * What clients are told about using the gateway: the host's text, how tools are found, and what each permitted server
+ * says about itself. The same after a restart, because it is remembered with the tools of a server.
+ */
+export function instructionsFor(
+  view: View,
+  {
+    servers,
+    instructions,
+    isSearching,
+  }: {
+    readonly servers: ConnectedServers
+    readonly instructions?: string | undefined
+    /** true: clients find tools by searching. */
+    readonly isSearching: boolean
+  },
+): string | undefined {
+  const ofServers = servers.status().flatMap(({ server }) => {
+    const said = view.permitsServer(server) ? servers.info(server)?.instructions : undefined
+    return said ? [`Server "${server}" says about itself (not verified): ${shown(said)}`] : []
+  })
+  const texts = [instructions, isSearching ? HOW_TO_SEARCH : undefined, ...ofServers.sort()]
+  const text = texts.filter((each) => each !== undefined && each !== '').join('\n\n')
+  return text === '' ? undefined : text.slice(0, MAX_CHARS)
+}
+
+/** Without characters that a person does not see and a model does. */
+function shown(text: string): string {
+  const visible = text.replace(/[^\P{C}\n\t]/gu, '')
+  return visible.length <= MAX_CHARS_PER_SERVER ? visible : `${visible.slice(0, MAX_CHARS_PER_SERVER)} …`
+}

@@ -1,0 +1,136 @@
+import type { AskLimits, Json } from './client-line.ts'
+import type { Exchange } from './exchange.ts'
+import type { ModernRequest } from './pending-call.ts'
+import type { Reply } from './reply.ts'
+import { RpcError } from './rpc-error.ts'
+import { CAPABILITIES_KEY, CLIENT_INFO_KEY, isJson, LOG_LEVEL_KEY, VERSION_KEY } from './upstream.ts'
+
+export const MODERN_VERSION = '2026-07-28'
+
+/** A modern request in the form that clients send: headers and body agree, and everything has its type. */
+export interface PlainRequest {
+  readonly id: string | number
+  readonly method: string
+  readonly params: Json
+  readonly meta: Json
+}
+
+/** Where the name that the `Mcp-Name` header repeats is. */
+const NAMED: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+}
+
+/**
+ * Reads a request of the modern era. Undefined for anything unusual, which the SDK's own handler decides on: it has the
+ * right error for each deviation.
+ */
+export function readPlainRequest(
+  exchange: Exchange,
+  body: unknown,
+  methods: ReadonlySet<string>,
+): PlainRequest | undefined {
+  if (!isJson(body) || body.jsonrpc !== '2.0' || !isJson(body.params)) return undefined
+  const { id, method, params } = body
+  const isId = typeof id === 'string' || typeof id === 'number'
+  if (!isId || typeof method !== 'string' || !methods.has(method)) return undefined
+  const isAddressed =
+    exchange.header('mcp-protocol-version') === MODERN_VERSION &&
+    exchange.header('mcp-method') === method &&
+    exchange.header('content-type')?.startsWith('application/json') === true
+  const meta = params._meta
+  if (!isAddressed || !isJson(meta) || !isPlainEnvelope(meta)) return undefined
+  const field = NAMED[method]
+  if (field === undefined) return { id, method, params, meta }
+  const name = params[field]
+  if (typeof name !== 'string' || exchange.header('mcp-name') !== name || name.startsWith('=?'))
+    return undefined
+  return { id, method, params, meta }
+}
+
+const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
+
+function isPlainEnvelope(meta: Json): boolean {
+  const { progressToken } = meta
+  const info = meta[CLIENT_INFO_KEY]
+  const capabilities = meta[CAPABILITIES_KEY]
+  const level = meta[LOG_LEVEL_KEY]
+  return (
+    meta[VERSION_KEY] === MODERN_VERSION &&
+    isJson(capabilities) &&
+    ['sampling', 'elicitation', 'roots'].every(
+      (key) => capabilities[key] === undefined || isJson(capabilities[key]),
+    ) &&
+    (info === undefined ||
+      (isJson(info) && typeof info.name === 'string' && typeof info.version === 'string')) &&
+    (level === undefined || LEVELS.includes(String(level))) &&
+    (progressToken === undefined || typeof progressToken === 'string' || typeof progressToken === 'number')
+  )
+}
+
+/** A modern request over HTTP, and the way back to its client. */
+export class ModernPost implements ModernRequest {
+  readonly signal: AbortSignal
+  readonly meta: Json
+  readonly inputResponses: Json
+  readonly requestState: unknown
+  /** What is left of the parameters for the server. */
+  readonly params: Json
+  readonly #reply: Reply
+
+  constructor({ params, meta }: PlainRequest, reply: Reply, signal: AbortSignal) {
+    const { inputResponses, requestState, ...rest } = params
+    this.signal = signal
+    this.meta = meta
+    this.inputResponses = readResponses(inputResponses)
+    this.requestState = requestState
+    this.params = rest
+    this.#reply = reply
+  }
+
+  get envelope(): Json {
+    return this.meta
+  }
+
+  notify(method: string, params: Json): void {
+    this.#reply.send({ jsonrpc: '2.0', method, params })
+  }
+
+  ask(method: string, _params: Json | undefined, _limits: AskLimits): Promise<Json> {
+    return Promise.reject(new RpcError(-32_603, `modern clients are not sent ${method}`))
+  }
+
+  async flushed(): Promise<void> {}
+}
+
+/** Answers have to be objects; those that look like requests or responses are something else. */
+function readResponses(given: unknown): Json {
+  if (!isJson(given)) return {}
+  const answers = Object.entries(given).filter(
+    ([, answer]) => isJson(answer) && !('method' in answer) && !('result' in answer),
+  )
+  return Object.fromEntries(answers)
+}
+
+const CACHEABLE = [
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+]
+const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo'
+
+/** A result with what the modern revision asks of every result: its type, who answered, and how long it may be kept. */
+export function modernResult(method: string, result: Json, serverInfo: object): Json {
+  const resultType = result.resultType ?? 'complete'
+  const isCacheable = resultType === 'complete' && CACHEABLE.includes(method)
+  const meta = isJson(result._meta) ? result._meta : {}
+  return {
+    ...result,
+    ...(isCacheable ? { ttlMs: 0, cacheScope: 'private' } : {}),
+    resultType,
+    _meta: { ...meta, [SERVER_INFO_KEY]: serverInfo },
+  }
+}

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import type { Json } from './client-line.ts'
+import type { GatewayServices } from './gateway-services.ts'
+import type { ModernRequest } from './pending-call.ts'
+import type { ReplicaWork } from './replicas.ts'
+
+/** Where messages of older clients go that came to another replica. */
+export interface RelayTarget {
+  take(session: string, message: Json): Promise<void>
+  /** The client ended its session at another replica. */
+  ended(session: string): Promise<void>
+  /** Writes its sessions to the store again, which may have lost them. */
+  rewrite(): Promise<void>
+}
+
+/** A list settles, and its catalogue is saved, before the others are told. */
+const SETTLE_MS = 1_500
+
+/** Does what other replicas ask for, and tells them about lists that changed here. */
+export class ReplicaDuties implements ReplicaWork {
+  readonly #services: GatewayServices
+  readonly #unsubscribe: () => void
+  readonly #pending = new Map<string, () => void>()
+
+  constructor(services: GatewayServices) {
+    this.#services = services
+    this.#unsubscribe = services.options.registry.subscribe((event) => {
+      if (event.type === 'server-synced') this.#announceLater(event.server)
+    })
+  }
+
+  take(session: string, message: Json): void {
+    void this.#services.relayTarget?.take(session, message)
+  }
+
+  ended(session: string): void {
+    void this.#services.relayTarget?.ended(session)
+  }
+
+  resume(call: string, boundTo: string, request: ModernRequest): Promise<Json> | undefined {
+    return this.#services.modernCalls.resume(call, boundTo, request)
+  }
+
+  listChanged(server: string, digest: string): void {
+    const own = this.#digestOf(server)
+    if (own !== undefined && own !== digest) this.#refresh(server)
+  }
+
+  reloaded(): void {
+    this.#services.options.onReload?.()
+  }
+
+  /** Whatever was said: lists and files are read again. The store may have lost more than announcements. */
+  missed(): void {
+    void this.#services.relayTarget?.rewrite().catch((error) => this.#services.warn(String(error)))
+    const { servers } = this.#services.options
+    for (const { server } of servers.status()) this.#refresh(server)
+    this.reloaded()
+  }
+
+  close(): void {
+    this.#unsubscribe()
+    for (const stop of this.#pending.values()) stop()
+  }
+
+  #refresh(server: string): void {
+    this.#services.options.servers.refresh(server).catch((error) => this.#services.warn(String(error)))
+  }
+
+  #announceLater(server: string): void {
+    if (this.#pending.has(server)) return
+    const stop = this.#services.schedule(SETTLE_MS, () => {
+      this.#pending.delete(server)
+      const digest = this.#digestOf(server)
+      if (digest !== undefined) this.#services.replicas?.listChanged(server, digest)
+    })
+    this.#pending.set(server, stop)
+  }
+
+  /** Equal for equal lists, in whichever order; undefined where no list is known. */
+  #digestOf(server: string): string | undefined {
+    const tools = this.#services.options.servers.tools(server)
+    if (!tools) return undefined
+    const texts = tools.map((tool) => JSON.stringify(tool.listed ?? tool)).sort()
+    return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 32)
+  }
+}

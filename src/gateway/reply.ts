@@ -1,0 +1,78 @@
+import type { Schedule } from 'toolcrib/mcp'
+import { type EventStreams, eventOf, jsonOf } from './event-streams.ts'
+import type { EventStream, Exchange, HttpHeaders } from './exchange.ts'
+
+/** After this long a reply becomes a stream, which can be kept alive: clients wait for headers a limited time. */
+const STREAM_AFTER_MS = 5_000
+
+/**
+ * The reply to one POST: a JSON body when its result is all there is to send, and a stream of events as soon as
+ * something else comes before it.
+ */
+export class Reply {
+  readonly #exchange: Exchange
+  readonly #streams: EventStreams
+  readonly #headers: HttpHeaders
+  readonly #stopTimer: () => void
+  #stream: EventStream | undefined
+  #expected: number
+
+  constructor(
+    exchange: Exchange,
+    streams: EventStreams,
+    {
+      schedule,
+      headers = {},
+      expected = 1,
+    }: { readonly schedule: Schedule; readonly headers?: HttpHeaders; readonly expected?: number },
+  ) {
+    this.#exchange = exchange
+    this.#streams = streams
+    this.#headers = headers
+    this.#expected = expected
+    this.#stopTimer = schedule(STREAM_AFTER_MS, () => void this.#open())
+    if (expected > 1) this.#open()
+  }
+
+  /** False when nothing can reach the client over this reply any more. */
+  get isOpen(): boolean {
+    return this.#expected > 0 && (this.#stream?.isOpen ?? !this.#exchange.signal.aborted)
+  }
+
+  /** Sends a notification, or a question, before the result. */
+  send(message: object): void {
+    if (this.#expected > 0) this.#open().send(eventOf(message))
+  }
+
+  /** Sends a response. The last one that is expected completes the reply. */
+  finish(response: object, status = 200): void {
+    this.#expected--
+    if (this.#stream) {
+      this.#stream.send(eventOf(response))
+      if (this.#expected <= 0) this.#end()
+      return
+    }
+    this.#stopTimer()
+    const headers = { 'content-type': 'application/json', ...this.#headers }
+    this.#exchange.respond(status, headers, jsonOf(response))
+  }
+
+  /** Completes the reply without a response: the request was cancelled. */
+  abandon(): void {
+    this.#expected--
+    if (this.#expected > 0) return
+    this.#open()
+    this.#end()
+  }
+
+  #open(): EventStream {
+    this.#stopTimer()
+    this.#stream ??= this.#streams.open(this.#exchange, this.#headers)
+    return this.#stream
+  }
+
+  #end(): void {
+    this.#stopTimer()
+    this.#stream?.end()
+  }
+}

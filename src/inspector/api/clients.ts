@@ -1,0 +1,61 @@
+import {
+  applyConnect,
+  applyDisconnect,
+  type ClientChange,
+  connectableClients,
+  planConnect,
+  planDisconnect,
+  ServersFile,
+} from 'toolcrib/clients'
+import { changeDigestOf } from '../config/live-config.ts'
+import type { Inspection } from '../inspection.ts'
+import type { ClientConnection } from '../inspector-options.ts'
+import { anyText, flag, invalid, oneOf, reading, text, writing } from './route.ts'
+
+/** Who uses the gateway now, and which clients are on this machine. */
+export const clients = reading({}, async (inspection) => {
+  const { connection } = inspection
+  const installed = connection === undefined ? [] : await connectableClients(connection)
+  return { connected: inspection.clients(), installed, canConnect: connection !== undefined }
+})
+
+/**
+ * Puts the gateway in place of a client's servers, or undoes it: first a plan to look at, then, with `confirmed` and the
+ * plan's digest, the change itself. What the client runs is decided by whoever started the gateway, never by the page.
+ */
+export const connectClient = writing(
+  { client: text, kind: oneOf('connect', 'disconnect'), confirmed: flag, digest: anyText },
+  async (inspection, { client, kind, confirmed, digest }) => {
+    const { connection } = inspection
+    if (!connection) throw invalid('clients cannot be connected here; run "toolcrib connect"')
+    const change =
+      kind === 'connect'
+        ? await plan(inspection, client, connection)
+        : await planDisconnect(client, connection)
+    if (!change) throw invalid(`${client} is not connected`)
+    const shown = toShown(change)
+    if (!confirmed) return shown
+    if (shown.digest !== digest)
+      throw invalid(`${change.path} has changed meanwhile; look at the change again`)
+    if (kind === 'connect') await applyConnect(change, connection)
+    else await applyDisconnect(change, connection)
+    return shown
+  },
+)
+
+async function plan(
+  inspection: Inspection,
+  client: string,
+  connection: ClientConnection,
+): Promise<ClientChange> {
+  const { door, ...place } = connection
+  const config = (await inspection.config?.found())?.config.files.at(-1)
+  const known = config === undefined ? new Map() : (await ServersFile.open(config)).servers()
+  return planConnect(client, { ...place, door, known })
+}
+
+/** The texts of a config may hold secrets; the diff has them masked. */
+function toShown({ title, path, before, after, moved, kept, diff }: ClientChange) {
+  const digest = changeDigestOf(path, before, after)
+  return { title, path, moved, kept, diff, digest, isNeeded: before !== after }
+}

@@ -1,0 +1,131 @@
+import type { Inspection } from '../inspection.ts'
+import type { Totals } from '../record/activity.ts'
+import { addTotals, NO_TOTALS } from '../record/activity.ts'
+import { canPlay } from './play.ts'
+import { reading } from './route.ts'
+import { readChanges } from './safety.ts'
+
+/** Something that waits for a person. */
+export interface Decision {
+  readonly kind: 'quarantine' | 'server' | 'finding' | 'miss' | 'lock'
+  readonly title: string
+  readonly step: string
+  /** Where to go on the page. */
+  readonly to: string
+}
+
+/** What the page opens with. */
+export const overview = reading({}, async (inspection) => {
+  const { servers, registry, book, history } = inspection
+  const rows = await book.rows()
+  const activity = await history.activity()
+  const now = inspection.now()
+  const today = new Date(now).toISOString().slice(0, 10)
+  const bySource = new Map<string, { source: string; tools: number; tokens: number }>()
+  for (const { source, tokens } of rows) {
+    const sum = bySource.get(source) ?? { source, tools: 0, tokens: 0 }
+    bySource.set(source, { source, tools: sum.tools + 1, tokens: sum.tokens + tokens })
+  }
+  const sessions = history.sessions.list()
+  const turn = await turnCost(inspection)
+  const names = inspection.clientNames()
+  return {
+    now,
+    today: activity.days[today] ?? NO_TOTALS,
+    total: Object.values(activity.days).reduce<Totals>(addTotals, NO_TOTALS),
+    since: Object.keys(activity.days)[0] ?? today,
+    hours: lastHours(activity.hours, now),
+    days: lastDays(activity.days, now),
+    clients: Object.entries(activity.clients)
+      .map(([id, totals]) => ({
+        id,
+        client: names.get(id) ?? null,
+        isRemembered: sessions.some((each) => each.id === id),
+        ...totals,
+      }))
+      .sort((first, second) => second.saved - first.saved)
+      .slice(0, 20),
+    turn,
+    tools: rows.length,
+    sources: [...bySource.values()].sort((first, second) => second.tokens - first.tokens),
+    servers: servers.status().map((status) => ({
+      ...status,
+      tools: bySource.get(status.server)?.tools ?? 0,
+      tokens: bySource.get(status.server)?.tokens ?? 0,
+    })),
+    sessions: sessions.length,
+    decisions: await decisions(inspection, activity.misses.length),
+    searcher: registry.searcher.name,
+    canPlay: canPlay(registry),
+  }
+})
+
+/** What one turn shows a model now, and what it would take with every tool. */
+async function turnCost(inspection: Inspection): Promise<{ lazy: number; full: number }> {
+  const { book, history } = inspection
+  const rows = await book.rows()
+  const full = rows.reduce((sum, { tokens }) => sum + tokens, 0)
+  const last = history.sessions.list()[0]?.surfaceTokens
+  return { lazy: last !== undefined && last > 0 ? last : await inspection.surfaceTokens(), full }
+}
+
+async function decisions(inspection: Inspection, misses: number): Promise<Decision[]> {
+  const { servers, config } = inspection
+  const found: Decision[] = []
+  for (const status of servers.status())
+    if (status.state === 'failed')
+      found.push({
+        kind: 'server',
+        title: `${status.server} does not run`,
+        step: status.reason,
+        to: `#/servers/${encodeURIComponent(status.server)}`,
+      })
+  const { changes } = await readChanges(inspection)
+  if (changes.length > 0)
+    found.push({
+      kind: 'quarantine',
+      title: changes.length === 1 ? 'A definition changed' : `${changes.length} definitions changed`,
+      step: 'Compare what changed, then approve it or leave it in quarantine.',
+      to: '#/safety',
+    })
+  const high = servers.findings().filter(({ severity }) => severity === 'high').length
+  if (high > 0)
+    found.push({
+      kind: 'finding',
+      title: high === 1 ? 'A suspicious description' : `${high} suspicious descriptions`,
+      step: 'The scanner found text that speaks to the model behind your back.',
+      to: '#/safety',
+    })
+  if (misses > 0)
+    found.push({
+      kind: 'miss',
+      title: misses === 1 ? 'A search found nothing' : `${misses} searches found nothing`,
+      step: 'Say which tool should have come.',
+      to: '#/search',
+    })
+  if (config && (await config.found()).lockfile === undefined)
+    found.push({
+      kind: 'lock',
+      title: 'No lockfile',
+      step: 'Run "toolcrib lock": a server that changes its tools is then held back until you approve it.',
+      to: '#/safety',
+    })
+  return found
+}
+
+const HOUR_MS = 60 * 60 * 1_000
+
+function lastHours(hours: Readonly<Record<string, Totals>>, now: number) {
+  return Array.from({ length: 24 }, (_, index) => {
+    const at = now - (23 - index) * HOUR_MS
+    const key = new Date(at).toISOString().slice(0, 13)
+    return { at: Date.parse(`${key}:00:00Z`), ...(hours[key] ?? NO_TOTALS) }
+  })
+}
+
+function lastDays(days: Readonly<Record<string, Totals>>, now: number) {
+  return Array.from({ length: 14 }, (_, index) => {
+    const key = new Date(now - (13 - index) * 24 * HOUR_MS).toISOString().slice(0, 10)
+    return { day: key, ...(days[key] ?? NO_TOTALS) }
+  })
+}

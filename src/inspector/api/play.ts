@@ -1,0 +1,106 @@
+import type { ToolRegistry } from 'toolcrib'
+import { writing } from './route.ts'
+import { streamOf } from './stream.ts'
+
+/** A scripted conversation, for those who have no client connected yet. It only reads. */
+interface Scene {
+  /** What the person asks. */
+  readonly says: string
+  /** What the model looks for. */
+  readonly query: string
+  /** What it then calls: a tool of the reference servers. */
+  readonly tool: string
+  readonly args: Readonly<Record<string, unknown>>
+}
+
+const SCRIPT: readonly Scene[] = [
+  {
+    says: 'Which documents are in the docs folder?',
+    query: 'list the files of a directory',
+    tool: 'mcp__files__list_directory',
+    args: { path: '.' },
+  },
+  {
+    says: 'What does the one about search begin with?',
+    query: 'read the first lines of a text file',
+    tool: 'mcp__files__read_text_file',
+    args: { path: 'search.md', head: 12 },
+  },
+  {
+    says: 'What is 1204 and 338 together?',
+    query: 'add two numbers',
+    tool: 'mcp__everything__get-sum',
+    args: { a: 1204, b: 338 },
+  },
+  {
+    says: 'Order me a pizza.',
+    query: 'pizza delivery',
+    tool: '',
+    args: {},
+  },
+]
+
+/** One line of a conversation that plays. */
+export type PlayLine =
+  | { readonly kind: 'person' | 'model'; readonly text: string }
+  | { readonly kind: 'search'; readonly query: string; readonly found: readonly string[] }
+  | { readonly kind: 'call'; readonly tool: string; readonly ok: boolean; readonly text: string }
+  | { readonly kind: 'end'; readonly text: string }
+
+const PAUSE_MS = 700
+
+/** Whether the bundled servers are there. */
+export function canPlay(registry: ToolRegistry): boolean {
+  return SCRIPT.every(({ tool }) => tool === '' || registry.has(tool))
+}
+
+/** Plays the conversation in a session of its own, so that every view has something to show. */
+export const play = writing({}, async ({ registry, schedule, now }, _input, { signal }) => {
+  let isGone = false
+  const stream = streamOf('application/x-ndjson', () => {
+    isGone = true
+  })
+  const send = (line: PlayLine) => stream.send(`${JSON.stringify(line)}\n`)
+  const pause = () => new Promise<void>((resolve) => schedule(PAUSE_MS, resolve))
+  const session = await registry.openSession({ id: `demo:${now()}`, mode: 'lazy', strategy: 'dispatch' })
+  const converse = async () => {
+    for (const [index, scene] of SCRIPT.entries()) {
+      if (isGone || signal.aborted) return
+      send({ kind: 'person', text: scene.says })
+      await pause()
+      const search = session.surface().tools.find(({ name }) => /search/i.test(name))?.name ?? 'tool_search'
+      const [found] = await session.execute([
+        { toolCallId: `demo-search-${index}`, name: search, args: { query: scene.query } },
+      ])
+      const structured = found?.result.ok ? found.result.structured : undefined
+      const { activated = [], matches = [] } = (structured ?? {}) as {
+        readonly activated?: readonly string[]
+        readonly matches?: readonly { readonly name: string }[]
+      }
+      send({
+        kind: 'search',
+        query: scene.query,
+        found: activated.length > 0 ? activated : matches.map(({ name }) => name),
+      })
+      await pause()
+      if (scene.tool === '') {
+        send({
+          kind: 'model',
+          text: 'None of my tools can do that. The search is now a miss you can look at.',
+        })
+        continue
+      }
+      session.surface()
+      const [called] = await session.execute([
+        { toolCallId: `demo-call-${index}`, name: scene.tool, args: scene.args },
+      ])
+      const result = called?.result
+      const text = result?.ok ? result.value : (result?.error ?? '')
+      send({ kind: 'call', tool: scene.tool, ok: result?.ok === true, text: text.slice(0, 240) })
+      await pause()
+    }
+    send({ kind: 'end', text: 'That was a conversation of four questions.' })
+  }
+  converse().then(stream.end, stream.end)
+  return stream.response
+})

@@ -1,0 +1,45 @@
+import { call } from './call.ts'
+import { clients, connectClient } from './clients.ts'
+import { changeConfig } from './config.ts'
+import { events } from './events.ts'
+import { overview } from './overview.ts'
+import { play } from './play.ts'
+import type { Route } from './route.ts'
+import { approve, safety } from './safety.ts'
+import { misses, resetSearch, search, searchAsModel } from './search.ts'
+import { restartServer, serverLines, servers } from './servers.ts'
+import { session, sessions } from './sessions.ts'
+import { tool, tools } from './tools.ts'
+
+/** Every route under `/api`, by its path. */
+export const ROUTES = {
+  overview,
+  tools,
+  tool,
+  search,
+  'search-as-model': searchAsModel,
+  'reset-search': resetSearch,
+  misses,
+  call,
+  sessions,
+  session,
+  servers,
+  'server-lines': serverLines,
+  'restart-server': restartServer,
+  safety,
+  approve,
+  clients,
+  'connect-client': connectClient,
+  'change-config': changeConfig,
+  play,
+  events,
+} as const
+
+type Routes = typeof ROUTES
+
+/** What the page sends, and what it gets, for each route. */
+export type Input<Name extends keyof Routes> =
+  Routes[Name] extends Route<infer Given, unknown> ? Given : never
+export type Output<Name extends keyof Routes> =
+  Routes[Name] extends Route<infer _Given, infer Result> ? Exclude<Awaited<Result>, Response> : never
+export type RouteName = keyof Routes

@@ -1,0 +1,55 @@
+import { changeDigest, type LockChange } from 'toolcrib/mcp'
+import type { Inspection } from '../inspection.ts'
+import { invalid, reading, texts, writing } from './route.ts'
+
+/** A change with the name that approves exactly it. */
+export type NamedChange = LockChange & { readonly pattern: string }
+
+/** What changed since it was approved, what the scanner found, and what the lockfiles cover. */
+export const safety = reading({}, async (inspection) => {
+  const { servers, config } = inspection
+  const { changes, isLocked } = await readChanges(inspection)
+  const found = await config?.found()
+  const lockfile = found?.lockfile
+  const coverage = servers.status().map(({ server }) => {
+    const locked = lockfile?.servers.get(server)
+    return {
+      server,
+      state: locked ? 'locked' : lockfile?.exempt?.has(server) || !isLocked ? 'open' : 'missing',
+      approved: locked?.tools.size ?? 0,
+      listed: servers.tools(server)?.length ?? null,
+    }
+  })
+  return {
+    isLocked,
+    canApprove: config !== undefined && isLocked,
+    changes,
+    findings: servers.findings(),
+    coverage,
+    lockPath: found?.lockPath ?? null,
+    warnings: found?.warnings ?? [],
+  }
+})
+
+/** Approves the changes that a person has seen: each pattern is a `name@digest`. */
+export const approve = writing({ patterns: texts }, async (inspection, { patterns }) => {
+  const { config } = inspection
+  if (!config) throw invalid('this gateway was opened without a config file; run "toolcrib approve" instead')
+  if (!patterns.every((pattern) => /@[0-9a-f]{16}$/.test(pattern)))
+    throw invalid('each change is approved by its digest: name@0123456789abcdef')
+  const approved = await config.approve(patterns)
+  return { approved: approved.length, ...(await readChanges(inspection)) }
+})
+
+export async function readChanges({ config }: Inspection): Promise<{
+  readonly isLocked: boolean
+  readonly changes: readonly NamedChange[]
+}> {
+  const changes = await config?.changes()
+  return { isLocked: changes !== undefined, changes: (changes ?? []).map(withPattern) }
+}
+
+function withPattern(change: LockChange): NamedChange {
+  const name = 'tool' in change ? `${change.server}.${change.tool}` : change.server
+  return { ...change, pattern: `${name}@${changeDigest(change)}` }
+}

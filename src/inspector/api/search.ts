@@ -1,0 +1,76 @@
+import type { RegistrySearchOptions, SearchResult, ToolRegistry } from 'toolcrib'
+import { reading, text, writing } from './route.ts'
+
+/** A match of one searcher, with its reasons. */
+export interface SearchSide {
+  readonly searcher: string
+  readonly total: number
+  readonly durationMs: number
+  readonly matches: SearchResult['matches']
+  readonly unmatchedTerms: readonly string[]
+}
+
+const LIMIT = 12
+
+/** What a search finds, by words alone and by the registry's own searcher. Activates nothing. */
+export const search = reading({ query: text }, async ({ registry }, { query }) => {
+  const own = registry.searcher.name
+  const sides = [
+    await side(registry, query, own),
+    ...(own === 'lexical' ? [] : [await side(registry, query, 'lexical', { searcher: 'lexical' })]),
+  ]
+  return { query, sides }
+})
+
+async function side(
+  registry: ToolRegistry,
+  query: string,
+  searcher: string,
+  options: RegistrySearchOptions = {},
+): Promise<SearchSide> {
+  const start = performance.now()
+  const { total, matches, unmatchedTerms = [] } = await registry.search(query, { limit: LIMIT, ...options })
+  return { searcher, total, durationMs: performance.now() - start, matches, unmatchedTerms }
+}
+
+/** Searches as a model does: through the search tool of a session, which activates what it finds. */
+export const searchAsModel = writing({ query: text }, async (inspection, { query }) => {
+  const session = await inspection.trial()
+  const before = session.surface()
+  const name = before.tools.find((each) => SEARCH_TOOLS.includes(each.name))?.name
+  if (name === undefined) return { isNeeded: false as const }
+  const args = name === 'tool_search_regex' ? { pattern: query } : { query }
+  const [outcome] = await session.execute([{ toolCallId: inspection.newCallId(), name, args }])
+  const result = outcome?.result ?? { ok: false, error: 'the search was cancelled', code: 'cancelled' }
+  const structured = result.ok ? result.structured : undefined
+  const { activated = [], evicted = [] } = (structured ?? {}) as Partial<Record<string, string[]>>
+  return {
+    isNeeded: true as const,
+    tool: name,
+    activated,
+    evicted,
+    active: session.toJSON().activations.map(({ name: each }) => each),
+    /** What the model reads. */
+    answer: result.ok ? result.value : result.error,
+    context: session.context(),
+  }
+})
+
+const SEARCH_TOOLS = ['tool_search', 'tool_search_regex', 'ToolSearch']
+
+/** Gives back everything that searches on the page have checked out. */
+export const resetSearch = writing({}, (inspection) => {
+  inspection.resetTrial()
+  return {}
+})
+
+/** Searches that found nothing lately, the latest first, each text once. */
+export const misses = reading({}, async ({ history }) => {
+  const { misses: all } = await history.activity()
+  const byText = new Map<string, { text: string; what: string; times: number; at: number }>()
+  for (const { text: query, what, at } of all) {
+    const known = byText.get(query)
+    byText.set(query, { text: query, what, at, times: (known?.times ?? 0) + 1 })
+  }
+  return [...byText.values()].sort((first, second) => second.at - first.at).slice(0, 50)
+})

@@ -1,0 +1,84 @@
+import type { ConnectedServers, ServerConfig } from 'toolcrib/mcp'
+import { invalid, reading, text, writing } from './route.ts'
+
+/** Every server with how it is doing. */
+export const servers = reading({}, async (inspection) => {
+  const { servers: connected, config, book, serverLog } = inspection
+  const rows = await book.rows()
+  const found = (await config?.found())?.config
+  const configured = found?.servers ?? {}
+  const disabled = (await config?.disabled()) ?? []
+  const running = connected.status().map((status) => {
+    const own = rows.filter(({ kind, source }) => kind === 'mcp' && source === status.server)
+    const { lines, ...course } = serverLog.of(status.server)
+    const info = connected.info(status.server)
+    return {
+      ...status,
+      ...course,
+      lastLine: lines.at(-1)?.text ?? null,
+      tools: own.length,
+      tokens: own.reduce((sum, { tokens }) => sum + tokens, 0),
+      runs: commandOf(configured[status.server]),
+      about: aboutOf(info),
+      step: status.state === 'failed' ? stepFor(status.reason, status.server) : null,
+    }
+  })
+  return { servers: running, canChange: config !== undefined, disabled, files: found?.files ?? [] }
+})
+
+/** What happened to a server, line by line. */
+export const serverLines = reading(
+  { server: text },
+  ({ serverLog }, { server }) => serverLog.of(server).lines,
+)
+
+/** Ends a server's process and starts it again. */
+export const restartServer = writing({ server: text }, async ({ config, servers: connected }, { server }) => {
+  await needed(config).restart(server)
+  return connected.status().find((each) => each.server === server) ?? null
+})
+
+function needed<Value>(config: Value | undefined): Value {
+  if (config !== undefined) return config
+  throw invalid('this gateway was opened without a config file, so nothing can be changed here')
+}
+
+/** The program or address; arguments and headers may hold secrets, so they stay where they are. */
+function commandOf(config: ServerConfig | undefined): string | null {
+  if (!config) return null
+  if (config.url !== undefined) return URL.canParse(config.url) ? new URL(config.url).origin : 'a URL'
+  return config.command ?? null
+}
+
+function aboutOf(info: ReturnType<ConnectedServers['info']>) {
+  if (!info) return null
+  const { serverInfo, protocolVersion, era } = info
+  const { name, version } = serverInfo ?? {}
+  return {
+    name: typeof name === 'string' ? name : null,
+    version: typeof version === 'string' ? version : null,
+    protocol: protocolVersion,
+    era,
+  }
+}
+
+/** The step that most likely mends a failure. */
+function stepFor(reason: string, server: string): string {
+  const steps: readonly (readonly [RegExp, string])[] = [
+    [/ENOENT|not found|no such file/i, 'Install the program, or correct "command" in the config.'],
+    [/variable|environment/i, 'Set the variable where the gateway is started, then restart the gateway.'],
+    [/401|403|auth|sign in|token/i, `Run "toolcrib doctor ${server}" to sign in, or correct its headers.`],
+    [/lock|approv|command changed/i, 'Compare and approve the change under Safety.'],
+    [
+      /time(d)? ?out|did not respond|too long/i,
+      'Raise connect_timeout_ms, or start the program by hand to see why it waits.',
+    ],
+    [
+      /ECONNREFUSED|fetch failed|ENOTFOUND|unreachable/i,
+      'Check that the address is right and the server is running.',
+    ],
+    [/exit|ended|crash|code \d/i, 'Read the last lines below: the program ended by itself.'],
+  ]
+  const known = steps.find(([pattern]) => pattern.test(reason))
+  return known?.[1] ?? `Run "toolcrib doctor ${server}" for more.`
+}

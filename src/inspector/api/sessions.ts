@@ -1,0 +1,16 @@
+import { invalid, reading, text } from './route.ts'
+
+/** The conversations of this process, the latest first. */
+export const sessions = reading({}, (inspection) => {
+  const names = inspection.clientNames()
+  return inspection.history.sessions
+    .list()
+    .map((session) => ({ ...session, client: names.get(session.id) ?? null }))
+})
+
+/** One conversation, step by step. */
+export const session = reading({ id: text }, ({ history }, { id }) => {
+  const found = history.sessions.find(id)
+  if (found) return found
+  throw invalid('this session is no longer remembered; choose another')
+})

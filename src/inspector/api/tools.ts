@@ -1,0 +1,56 @@
+import { NO_COUNTS, type ToolCounts } from '../record/activity.ts'
+import type { ToolRow } from '../tool-book.ts'
+import { invalid, reading, text } from './route.ts'
+
+/** A tool as a line of the list. */
+export interface ListedTool extends ToolRow, ToolCounts {
+  readonly state: string
+}
+
+/** Every tool, with its cost, its state and how it fared. */
+export const tools = reading({}, async ({ book, history, registry }): Promise<readonly ListedTool[]> => {
+  const rows = await book.rows()
+  const { tools: counts } = await history.activity()
+  return rows.map((row) => ({
+    ...row,
+    ...(counts[row.name] ?? NO_COUNTS),
+    state: registry.explain(row.name).state,
+  }))
+})
+
+/** One tool, with everything that is known of it. */
+export const tool = reading(
+  { name: text },
+  async ({ book, history, registry, servers, config }, { name }) => {
+    const found = registry.get(name)
+    const row = (await book.rows()).find((each) => each.name === name)
+    if (!found || !row) throw invalid(`there is no tool "${name}"; its server may have removed it`)
+    const { tools: counts } = await history.activity()
+    const server = row.kind === 'mcp' ? row.source : undefined
+    const settings = server === undefined ? undefined : (await config?.found())?.config.servers[server]
+    return {
+      ...row,
+      ...(counts[name] ?? NO_COUNTS),
+      title: found.title ?? found.annotations?.title ?? null,
+      description: found.description,
+      inputSchema: found.inputSchema,
+      outputSchema: found.outputSchema ?? null,
+      annotations: found.annotations ?? {},
+      searchHint: found.searchHint ?? null,
+      explanation: registry.explain(name),
+      findings: servers
+        .findings()
+        .filter((finding) => finding.server === server && finding.tool === row.ownName),
+      /** What the config says of it; null where it cannot be changed here. */
+      setting: settings
+        ? {
+            isPinned: settings.pinned?.includes(row.ownName) === true,
+            isHidden: settings.deny?.includes(row.ownName) === true,
+            hint: Object.hasOwn(settings.hints ?? {}, row.ownName)
+              ? (settings.hints?.[row.ownName] ?? '')
+              : '',
+          }
+        : null,
+    }
+  },
+)

@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto'
+import { ToolcribError } from 'toolcrib'
+import { type DiffLine, ServersFile } from 'toolcrib/clients'
+import {
+  type Approval,
+  approveChanges,
+  changeMatcher,
+  compareWithLock,
+  type FoundConfig,
+  findConfig,
+  type LockChange,
+  observeServers,
+  type ServerConfig,
+  writeLocks,
+} from 'toolcrib/mcp'
+import type { ConfigSource } from '../inspector-options.ts'
+
+/** A change of one server in the config. */
+export type ServerEdit = { readonly server: string } & (
+  | { readonly kind: 'pin' | 'unpin' | 'hide' | 'show'; readonly tool: string }
+  | { readonly kind: 'hint'; readonly tool: string; readonly hint: string }
+  | { readonly kind: 'disable' | 'enable' }
+  | { readonly kind: 'add'; readonly url: string }
+)
+
+/** What an edit makes of a config file, before it is written. */
+export interface ConfigDraft {
+  readonly path: string
+  /** With secrets masked. */
+  readonly diff: readonly DiffLine[]
+  /** Names exactly this change of exactly this file. */
+  readonly digest: string
+}
+
+/** Others change the files too, so what was read is used for a moment only. */
+const FRESH_MS = 1_000
+
+/** The config that the servers run by; changes of it are written and applied one after another. */
+export class LiveConfig {
+  readonly #source: ConfigSource
+  readonly #now: () => number
+  #found: { readonly at: number; readonly config: Promise<FoundConfig> } | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(source: ConfigSource, now: () => number) {
+    this.#source = source
+    this.#now = now
+  }
+
+  /** The config and its lockfiles as they are now; as they were at the start when they cannot be read. */
+  found(): Promise<FoundConfig> {
+    const at = this.#now()
+    if (this.#found === undefined || at - this.#found.at > FRESH_MS)
+      this.#found = { at, config: findConfig(this.#source.find).catch(() => this.#source.opened) }
+    return this.#found.config
+  }
+
+  /** The servers that are in the files and disabled. */
+  async disabled(): Promise<readonly string[]> {
+    const { files } = (await this.found()).config
+    const opened = await Promise.all(files.map((file) => ServersFile.open(file).catch(() => undefined)))
+    const all = opened.flatMap((file) => [...(file?.servers() ?? [])])
+    return [...new Set(all.filter(([, { disabled }]) => disabled === true).map(([name]) => name))]
+  }
+
+  /** How the servers differ from what the lockfiles approve; undefined where no lockfile applies. */
+  async changes(): Promise<readonly LockChange[] | undefined> {
+    const found = await this.found()
+    return found.lockfile && compareWithLock(found.lockfile, await this.#observe(found))
+  }
+
+  /** Approves exactly the changes with these `name@digest`, and lets their tools out of quarantine. */
+  approve(patterns: readonly string[]): Promise<Approval['approved']> {
+    return this.#inTurn(async () => {
+      const found = await findConfig(this.#source.find)
+      const { lockfile, locks } = found
+      if (!lockfile)
+        throw new ToolcribError('config-invalid', 'there is no lockfile; write one with "toolcrib lock"')
+      const observed = await this.#observe(found)
+      const { approved, lockfile: next } = approveChanges(lockfile, observed, changeMatcher(patterns))
+      if (approved.length === 0) return []
+      await writeLocks(locks, next)
+      await this.#reload()
+      return approved
+    })
+  }
+
+  /** What an edit would make of the file. Nothing is written. */
+  async draft(edit: ServerEdit): Promise<ConfigDraft> {
+    return toDraft(await this.#edited(edit))
+  }
+
+  /** Writes an edit if the file is still as the draft showed it, and applies it. */
+  write(edit: ServerEdit, digest: string): Promise<ConfigDraft> {
+    return this.#inTurn(async () => {
+      const file = await this.#edited(edit)
+      const draft = toDraft(file)
+      if (draft.digest !== digest)
+        throw new ToolcribError(
+          'config-invalid',
+          `${draft.path} has changed meanwhile; look at the change again`,
+        )
+      await file.save()
+      await this.#reload()
+      return draft
+    })
+  }
+
+  /** Ends a server's process and starts it again. */
+  restart(server: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const found = await findConfig(this.#source.find)
+      const { servers } = found.config
+      if (!Object.hasOwn(servers, server))
+        throw new ToolcribError('config-invalid', `the config has no server "${server}"`)
+      const others: Record<string, ServerConfig> = { ...servers }
+      delete others[server]
+      await this.#source.opened.servers.reload({ servers: others })
+      await this.#source.opened.reload(found)
+    })
+  }
+
+  async #edited(edit: ServerEdit): Promise<ServersFile> {
+    const { server } = edit
+    const file = await ServersFile.open(await this.#fileOf(server))
+    const known = file.servers().get(server)
+    if (edit.kind === 'add') {
+      if (known)
+        throw new ToolcribError('config-invalid', `there is a server "${server}"; choose another name`)
+      file.add([[server, { url: edit.url }]])
+    } else if (edit.kind === 'hint') file.setHint(server, edit.tool, edit.hint)
+    else if ('tool' in edit) {
+      const key = edit.kind === 'pin' || edit.kind === 'unpin' ? 'pinned' : 'deny'
+      const { [key]: before = [] } = (await this.found()).config.servers[server] ?? {}
+      const others = before.filter((name) => name !== edit.tool)
+      const isAdded = edit.kind === 'pin' || edit.kind === 'hide'
+      file.setList(server, key, isAdded ? [...others, edit.tool] : others)
+    } else file.setDisabled(server, edit.kind === 'disable')
+    return file
+  }
+
+  /** Reads the files again, and applies what they say now. */
+  async #reload(): Promise<void> {
+    this.#found = undefined
+    await this.#source.opened.reload(await findConfig(this.#source.find))
+  }
+
+  #observe({ config, lockfile }: FoundConfig) {
+    const { cwd, env } = this.#source.find
+    const { servers } = this.#source.opened
+    const place = { ...(cwd === undefined ? {} : { cwd }), ...(env === undefined ? {} : { env }) }
+    return observeServers({ config, lockfile, servers }, place)
+  }
+
+  /** The file that defines a server: the last one that names it. */
+  async #fileOf(server: string): Promise<string> {
+    const { layers, files } = (await this.found()).config
+    const file = layers?.findLast(({ servers }) => servers.includes(server))?.file ?? files.at(-1)
+    if (file !== undefined) return file
+    throw new ToolcribError('config-invalid', 'there is no config file to write to; create toolcrib.toml')
+  }
+
+  #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+    const done = this.#turn.then(work)
+    this.#turn = done.catch(() => {})
+    return done
+  }
+}
+
+function toDraft({ path, before, text, diff }: ServersFile): ConfigDraft {
+  return { path, diff, digest: changeDigestOf(path, before, text) }
+}
+
+/** Names a change of a file, so that exactly what was shown is written. */
+export function changeDigestOf(path: string, before: string | undefined, after: string | undefined): string {
+  return createHash('sha256')
+    .update(JSON.stringify([path, before, after]))
+    .digest('hex')
+    .slice(0, 16)
+}

@@ -1,0 +1,11 @@
+/** `toolcrib/inspector`: the page that shows a registry, its servers and what models do with them. For Node. */
+
+export { createInspector, type Inspector } from './inspector.ts'
+export type {
+  ClientConnection,
+  ClientList,
+  ConfigSource,
+  ConnectedClient,
+  InspectorAccess,
+  InspectorOptions,
+} from './inspector-options.ts'

@@ -1,0 +1,100 @@
+import { estimateTokens, type Session, type ToolRegistry } from 'toolcrib'
+import type { ConnectedServers, Schedule } from 'toolcrib/mcp'
+import { LiveConfig } from './config/live-config.ts'
+import type { ClientConnection, ConnectedClient, InspectorOptions } from './inspector-options.ts'
+import { History, PAGE_SESSION } from './record/history.ts'
+import { ServerLog } from './record/server-log.ts'
+import { ToolBook } from './tool-book.ts'
+
+/** What the routes look at: the registry with its servers, and what was recorded about them. */
+export class Inspection {
+  readonly registry: ToolRegistry
+  readonly servers: ConnectedServers
+  readonly book: ToolBook
+  readonly history: History
+  readonly serverLog: ServerLog
+  readonly config: LiveConfig | undefined
+  readonly connection: ClientConnection | undefined
+  readonly now: () => number
+  readonly schedule: Schedule
+  readonly #closing = new AbortController()
+  readonly #gateway: InspectorOptions['gateway']
+  #trial: Promise<Session> | undefined
+  #trials = 0
+  #calls = 0
+
+  constructor({ registry, servers, store, config, gateway, connect, now, schedule }: InspectorOptions) {
+    this.registry = registry
+    this.servers = servers
+    this.now = now ?? Date.now
+    this.schedule = schedule ?? inBackground
+    this.book = new ToolBook(registry)
+    this.history = new History({
+      registry,
+      store,
+      schedule: this.schedule,
+      tokensPerTool: () => this.book.tokensPerTool,
+    })
+    this.serverLog = new ServerLog(registry)
+    this.config = config && new LiveConfig(config, this.now)
+    this.connection = connect
+    this.#gateway = gateway
+  }
+
+  /** Fires when the inspector closes: streams end then. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  clients(): readonly ConnectedClient[] {
+    return this.#gateway?.clients() ?? []
+  }
+
+  /** The clients of each session, as long as they are connected. */
+  clientNames(): ReadonlyMap<string, string> {
+    const names = new Map<string, string>()
+    for (const { session, name } of this.clients()) {
+      if (name === undefined) continue
+      const known = names.get(session)
+      names.set(session, known === undefined || known === name ? name : `${known}, ${name}`.slice(0, 200))
+    }
+    return names
+  }
+
+  /** The session of searches and calls that a person makes on the page. */
+  trial(): Promise<Session> {
+    this.#trial ??= this.registry.openSession({
+      id: `${PAGE_SESSION}${++this.#trials}`,
+      mode: 'lazy',
+      strategy: 'dispatch',
+    })
+    return this.#trial
+  }
+
+  /** What a model reads in the first turn of a conversation, in tokens; an estimate. */
+  async surfaceTokens(): Promise<number> {
+    return estimateTokens(JSON.stringify((await this.trial()).surface().tools))
+  }
+
+  newCallId(): string {
+    return `page-${++this.#calls}`
+  }
+
+  /** Starts the next trial with nothing checked out. */
+  resetTrial(): void {
+    this.#trial = undefined
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.book.close()
+    this.serverLog.close()
+    await this.history.close()
+  }
+}
+
+const inBackground: Schedule = (delayMs, fire) => {
+  const timer = setTimeout(fire, delayMs)
+  timer.unref()
+  return () => clearTimeout(timer)
+}

@@ -1,0 +1,98 @@
+import { ToolcribError, type ToolRegistry } from 'toolcrib'
+import type { ClientPlace, GatewayDoor } from 'toolcrib/clients'
+import type { ConnectedServers, FindOptions, OpenedRegistry, Schedule } from 'toolcrib/mcp'
+import type { Store } from 'toolcrib/stores'
+
+/** What an inspector shows, and to whom. */
+export interface InspectorOptions {
+  readonly registry: ToolRegistry
+  /** The servers of that registry. The inspector does not close them. */
+  readonly servers: ConnectedServers
+  /** Decides who may send requests: `gateway.access`. */
+  readonly access: InspectorAccess
+  /** Where counts are kept over restarts; without it they last as long as the process. */
+  readonly store?: Store | undefined
+  /** Where the config is, to approve changes and to write pins and hints. Without it the page only shows. */
+  readonly config?: ConfigSource | undefined
+  /** Who is connected: `gateway`. */
+  readonly gateway?: ClientList | undefined
+  /** Where clients are looked for, and how they reach the gateway. Without it, none can be connected here. */
+  readonly connect?: ClientConnection | undefined
+  /** The folder of the built page. Default: the one that ships with the package. */
+  readonly assets?: string | undefined
+  /** The time in milliseconds. Default: `Date.now`. */
+  readonly now?: (() => number) | undefined
+  /** Starts timers. Default: platform timers that do not keep the process alive. */
+  readonly schedule?: Schedule | undefined
+}
+
+/** Decides who may send requests. `gateway.access` does. */
+export interface InspectorAccess {
+  /** Returns who sent the request, or the response that refuses it. */
+  check(request: Request): Promise<Response | { readonly profile?: string | undefined }>
+  /** Returns the response that refuses a foreign host or origin, for files that need no token. */
+  checkAddress(request: Request): Response | undefined
+}
+
+/** Where a registry was opened from. */
+export interface ConfigSource {
+  readonly opened: OpenedRegistry
+  /** How to find the config again once it was changed. */
+  readonly find: FindOptions
+}
+
+/** Where clients are looked for, and how they reach the gateway. */
+export interface ClientConnection extends ClientPlace {
+  readonly door: GatewayDoor
+}
+
+/** Lists who is connected. A gateway does. */
+export interface ClientList {
+  clients(): readonly ConnectedClient[]
+}
+
+/** A client that uses the gateway. */
+export interface ConnectedClient {
+  readonly id: string
+  /** Names its session: the first 8 hex digits of the SHA-256 of the id that the registry's events have. */
+  readonly session: string
+  readonly name: string | undefined
+  readonly version: string | undefined
+  readonly token: string
+  readonly profile: string | undefined
+  readonly era: string
+  readonly transport: string
+  readonly since: number
+  readonly lastSeenAt: number
+  readonly requests: number
+  readonly calls: number
+  readonly failedCalls: number
+}
+
+const KEYS: Record<keyof InspectorOptions, true> = {
+  registry: true,
+  servers: true,
+  access: true,
+  store: true,
+  config: true,
+  gateway: true,
+  connect: true,
+  assets: true,
+  now: true,
+  schedule: true,
+}
+
+/** Throws `config-invalid` for an unknown option, and without a registry, servers or access. */
+export function checkInspectorOptions(options: InspectorOptions): void {
+  const known = Object.keys(KEYS)
+  const unknown = Object.keys(options).find((key) => !known.includes(key))
+  if (unknown !== undefined)
+    throw invalid(`an inspector has no option "${unknown}"; it takes ${known.join(', ')}`)
+  for (const key of ['registry', 'servers', 'access'] as const)
+    if (typeof options[key] !== 'object' || options[key] === null)
+      throw invalid(`an inspector needs ${key}; without access anybody could call your tools`)
+}
+
+function invalid(message: string): ToolcribError {
+  return new ToolcribError('config-invalid', message)
+}

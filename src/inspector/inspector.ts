@@ -1,0 +1,58 @@
+import { answerApi } from './api/router.ts'
+import { Inspection } from './inspection.ts'
+import { checkInspectorOptions, type InspectorAccess, type InspectorOptions } from './inspector-options.ts'
+import { StaticFiles } from './static-files.ts'
+
+/** The page of a registry, and the API behind it. */
+export interface Inspector {
+  /**
+   * Answers `/`, the page's own files and `/api`; 404 for everything else. The files need no token, `/api` does. The Host
+   * and Origin headers are checked on every route.
+   */
+  fetch(request: Request): Promise<Response>
+  /** Stops recording, and saves what was counted. */
+  close(): Promise<void>
+}
+
+/** Creates an inspector. It records from now on. Throws `config-invalid` for an unknown or missing option. */
+export function createInspector(options: InspectorOptions): Inspector {
+  checkInspectorOptions(options)
+  return new OpenInspector(options)
+}
+
+class OpenInspector implements Inspector {
+  readonly #access: InspectorAccess
+  readonly #files: StaticFiles
+  readonly #inspection: Inspection
+
+  constructor(options: InspectorOptions) {
+    this.#access = options.access
+    this.#files = new StaticFiles(options.assets)
+    this.#inspection = new Inspection(options)
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url)
+    if (pathname.startsWith('/api/')) return this.#api(request)
+    const refused = this.#access.checkAddress(request)
+    if (refused) return refused
+    if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'use GET')
+    return (await this.#files.answer(pathname)) ?? plain(404, 'there is nothing here')
+  }
+
+  close(): Promise<void> {
+    return this.#inspection.close()
+  }
+
+  /** The page shows every profile, so a token that is bound to one does not open it. */
+  async #api(request: Request): Promise<Response> {
+    const sender = await this.#access.check(request)
+    if (sender instanceof Response) return sender
+    if (sender.profile !== undefined) return plain(403, 'this token is bound to a profile')
+    return answerApi(this.#inspection, request)
+  }
+}
+
+function plain(status: number, text: string): Response {
+  return new Response(`${text}\n`, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } })
+}

@@ -1,0 +1,116 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { needsToken } from './api-client.ts'
+import { Help } from './help.tsx'
+import { isHelpOpen } from './keys.ts'
+import { liveState } from './live.ts'
+import { linkTo, place } from './router.ts'
+import { SignIn } from './sign-in.tsx'
+import { theme, toggleTheme } from './theme.ts'
+import { Icon } from './ui/icon.tsx'
+import { VIEWS } from './views.ts'
+
+/** The frame of every view: where one can go, and whether events arrive. */
+export function App() {
+  const { view: path, rest } = place.value
+  const view = VIEWS.find((each) => each.path === path) ?? VIEWS[0]
+  const main = useRef<HTMLElement>(null)
+  const before = useRef(path)
+  useEffect(() => {
+    document.title = `${view?.title} · Toolcrib`
+    // A new view starts at its top, for eyes and for screen readers.
+    if (before.current !== path) main.current?.focus({ preventScroll: true })
+    if (before.current !== path) scrollTo(0, 0)
+    before.current = path
+    document.querySelector('.nav [aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
+  }, [path, view])
+  const Shown = view?.show
+  return (
+    <>
+      <button type="button" class="button skip" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
+      <div class="shell">
+        <Side current={view?.path ?? ''} />
+        <main class="main" id="main" ref={main} tabIndex={-1}>
+          {needsToken.value ? <SignIn /> : Shown && <Shown rest={rest} />}
+        </main>
+      </div>
+      {isHelpOpen.value && <Help />}
+    </>
+  )
+}
+
+function Side({ current }: { readonly current: string }) {
+  return (
+    <aside class="side">
+      <a class="mark" href={linkTo('')} aria-label="Toolcrib">
+        <Mark />
+        <span>Toolcrib</span>
+      </a>
+      <nav class="nav" aria-label="Views">
+        {VIEWS.map(({ path, title, icon }) => (
+          <a key={path} href={linkTo(path)} aria-current={path === current ? 'page' : undefined}>
+            <Icon name={icon} />
+            {title}
+          </a>
+        ))}
+      </nav>
+      <div class="side-foot">
+        <LiveDot />
+        <span class="grow" />
+        <button
+          type="button"
+          class="button quiet"
+          aria-label="Keys and help"
+          onClick={() => {
+            isHelpOpen.value = true
+          }}
+        >
+          ?
+        </button>
+        <button
+          type="button"
+          class="button quiet"
+          aria-label={theme.value === 'dark' ? 'Light colours' : 'Dark colours'}
+          onClick={toggleTheme}
+        >
+          <Icon name={theme.value === 'dark' ? 'sun' : 'moon'} />
+        </button>
+      </div>
+    </aside>
+  )
+}
+
+const STATES = {
+  live: ['good', 'Live'],
+  connecting: ['warn', 'Connecting'],
+  lost: ['bad', 'Not connected'],
+} as const
+
+function LiveDot() {
+  const [tone, text] = STATES[liveState.value]
+  return (
+    <span class="row" role="status">
+      <i class={`dot ${tone}`} /> <span class="live-text">{text}</span>
+    </span>
+  )
+}
+
+/** A pegboard: most tools hang there, two are checked out. */
+function Mark() {
+  const pegs = [8, 16, 24].flatMap((y) => [8, 16, 24].map((x) => ({ x, y })))
+  return (
+    <svg viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="7" fill="var(--series-0)" />
+      {pegs.map(({ x, y }) => (
+        <circle
+          key={`${x} ${y}`}
+          cx={x}
+          cy={y}
+          r="2.1"
+          fill={(x === 24 && y === 8) || (x === 16 && y === 16) ? '#e8b04a' : '#f6efe0'}
+        />
+      ))}
+    </svg>
+  )
+}

@@ -1,0 +1,41 @@
+/** 48,312 */
+export function whole(value: number): string {
+  return Math.round(value).toLocaleString('en-US')
+}
+
+/** 48.3k, 2.1M: for figures that are estimates anyway. */
+export function short(value: number): string {
+  if (value < 10_000) return whole(value)
+  if (value < 1_000_000) return `${(value / 1_000).toFixed(value < 100_000 ? 1 : 0)}k`
+  return `${(value / 1_000_000).toFixed(1)}M`
+}
+
+/** $0.0042, $1.30 */
+export function money(dollars: number): string {
+  if (dollars === 0) return '$0'
+  return dollars < 0.1 ? `$${dollars.toPrecision(2)}` : `$${dollars.toFixed(2)}`
+}
+
+export function duration(ms: number): string {
+  if (ms < 1) return '<1 ms'
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
+  return `${Math.round(ms / 60_000)} min`
+}
+
+export function clock(at: number): string {
+  return new Date(at).toLocaleTimeString('en-GB')
+}
+
+/** 3 min ago */
+export function ago(at: number, now: number = Date.now()): string {
+  const seconds = Math.max(0, Math.round((now - at) / 1_000))
+  if (seconds < 60) return 'just now'
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h ago`
+  return `${Math.floor(seconds / 86_400)} d ago`
+}
+
+export function plural(count: number, noun: string): string {
+  return `${whole(count)} ${noun}${count === 1 ? '' : noun.endsWith('ch') ? 'es' : 's'}`
+}

@@ -1,0 +1,59 @@
+import { signal } from '@preact/signals'
+import type { EventBatch } from '../api/events.ts'
+import type { LiveEvent } from '../record/event-log.ts'
+import { ApiError, linesOf, needsToken, send } from './api-client.ts'
+
+/** Whether events arrive. */
+export const liveState = signal<'connecting' | 'live' | 'lost'>('connecting')
+/** The latest events, oldest first. */
+export const liveEvents = signal<readonly LiveEvent[]>([])
+/** How many events were left out because there were too many. */
+export const droppedEvents = signal(0)
+
+const KEPT = 2_000
+const listeners = new Set<(events: readonly LiveEvent[]) => void>()
+
+/** Calls back with each batch of new events. Returns how to stop. */
+export function onEvents(listener: (events: readonly LiveEvent[]) => void): () => void {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
+/** Follows the event stream, and comes back when it breaks. */
+export function startLive(): void {
+  void follow()
+  needsToken.subscribe((isNeeded) => {
+    if (!isNeeded && liveState.peek() === 'lost') void follow()
+  })
+}
+
+async function follow(): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      liveState.value = 'connecting'
+      const last = liveEvents.peek().at(-1)?.number ?? 0
+      const response = await send(`events?after=${last}`)
+      liveState.value = 'live'
+      attempt = 0
+      for await (const piece of linesOf(response, '\n\n'))
+        if (piece.startsWith('data: ')) take(piece.slice(6))
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) {
+        liveState.value = 'lost'
+        return
+      }
+    }
+    liveState.value = 'lost'
+    await new Promise((resolve) => setTimeout(resolve, Math.min(10_000, 500 * 2 ** attempt)))
+  }
+}
+
+function take(text: string): void {
+  const { events, dropped }: EventBatch = JSON.parse(text)
+  const last = liveEvents.peek().at(-1)?.number ?? 0
+  // A gateway that was started again counts from one.
+  const known = (events.at(-1)?.number ?? last) < last ? [] : liveEvents.peek()
+  liveEvents.value = [...known, ...events].slice(-KEPT)
+  droppedEvents.value += dropped
+  for (const listener of listeners) listener(events)
+}

@@ -1,0 +1,13 @@
+import { render } from 'preact'
+import { takeToken } from './api-client.ts'
+import { App } from './app.tsx'
+import { startKeys } from './keys.ts'
+import { startLive } from './live.ts'
+import { startTheme } from './theme.ts'
+
+takeToken()
+startTheme()
+startKeys()
+startLive()
+const place = document.getElementById('app')
+if (place) render(<App />, place)

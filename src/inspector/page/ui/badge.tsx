@@ -1,0 +1,51 @@
+import type { ComponentChildren } from 'preact'
+
+export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'accent' | 'plain'
+
+export function Badge({
+  tone = 'plain',
+  children,
+}: {
+  readonly tone?: Tone
+  readonly children: ComponentChildren
+}) {
+  return <span class={`badge ${tone}`}>{children}</span>
+}
+
+const TOOL_TONES: Readonly<Record<string, Tone>> = {
+  visible: 'good',
+  active: 'accent',
+  deferred: 'plain',
+  unavailable: 'warn',
+  denied: 'warn',
+  quarantined: 'bad',
+  unknown: 'bad',
+}
+
+/** How a tool is there for a model. */
+export function ToolState({ state }: { readonly state: string }) {
+  return <Badge tone={TOOL_TONES[state] ?? 'plain'}>{state}</Badge>
+}
+
+const SERVER_TONES: Readonly<Record<string, Tone>> = {
+  ready: 'good',
+  connecting: 'info',
+  failed: 'bad',
+  cold: 'plain',
+}
+
+export function ServerState({ state }: { readonly state: string }) {
+  return <Badge tone={SERVER_TONES[state] ?? 'plain'}>{state === 'cold' ? 'asleep' : state}</Badge>
+}
+
+/** `mcp__files__read` as `files · read`, with the whole name for those who need it. */
+export function ToolName({ name }: { readonly name: string }) {
+  const [, server, own] = /^mcp__(.+?)__(.+)$/s.exec(name) ?? []
+  if (server === undefined) return <span class="tool-name">{name}</span>
+  return (
+    <span class="tool-name" title={name}>
+      <span class="from">{server} · </span>
+      {own}
+    </span>
+  )
+}

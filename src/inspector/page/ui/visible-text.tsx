@@ -1,0 +1,37 @@
+/**
+ * Characters that people do not see and models read: controls, zero-width, bidi, tags, fillers. Not among them: tabs, line
+ * breaks, and the selector that makes an emoji colourful.
+ */
+const UNSEEN = /(?![\t\n\r]|(?<=\p{Emoji})\ufe0f)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u
+
+const NAMES: Readonly<Record<string, string>> = {
+  '200b': 'ZWSP',
+  '200c': 'ZWNJ',
+  '200d': 'ZWJ',
+  '200e': 'LRM',
+  '200f': 'RLM',
+  '202d': 'LRO',
+  '202e': 'RLO',
+  feff: 'BOM',
+  ad: 'SHY',
+  '1b': 'ESC',
+}
+
+/** A text of a stranger as it is: hidden characters are written out, and nothing of it is markup. */
+export function VisibleText({ text }: { readonly text: string }) {
+  if (!UNSEEN.test(text)) return <>{text}</>
+  return (
+    <>
+      {text.split(new RegExp(`(${UNSEEN.source})`, 'u')).map((part, index) => {
+        if (index % 2 === 0) return part
+        const code = (part.codePointAt(0) ?? 0).toString(16)
+        const key = `${index} ${code}`
+        return (
+          <span key={key} class="unseen" title={`hidden character U+${code.toUpperCase().padStart(4, '0')}`}>
+            {NAMES[code] ?? `U+${code.toUpperCase()}`}
+          </span>
+        )
+      })}
+    </>
+  )
+}

@@ -1,0 +1,61 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Input, Output, RouteName } from '../api/routes.ts'
+import { ask, needsToken } from './api-client.ts'
+import { onEvents } from './live.ts'
+
+/** What is known of an answer. `data` stays while it is asked for again. */
+export interface Loaded<Data> {
+  readonly data: Data | undefined
+  readonly error: string | undefined
+  readonly reload: () => void
+}
+
+const QUIET_MS = 400
+
+/** Asks a route, again when the input changes and shortly after events of these types. */
+export function useApi<Name extends RouteName>(
+  name: Name,
+  input: Partial<Input<Name>> = {},
+  { after = [] }: { readonly after?: readonly string[] } = {},
+): Loaded<Output<Name>> {
+  const [state, setState] = useState<Pick<Loaded<Output<Name>>, 'data' | 'error'>>({
+    data: undefined,
+    error: undefined,
+  })
+  const [round, setRound] = useState(0)
+  const key = `${name} ${JSON.stringify(input)}`
+  const shown = useRef('')
+  const reload = () => setRound((before) => before + 1)
+
+  useEffect(() => {
+    const stopped = new AbortController()
+    if (shown.current !== key) setState({ data: undefined, error: undefined })
+    ask(name, input, stopped.signal).then(
+      (data) => {
+        shown.current = key
+        setState({ data, error: undefined })
+      },
+      (error: Error) => {
+        if (!stopped.signal.aborted) setState((before) => ({ data: before.data, error: error.message }))
+      },
+    )
+    return () => stopped.abort()
+  }, [key, round])
+
+  useEffect(() => {
+    let timer = 0
+    const stop = onEvents((events) => {
+      if (!events.some(({ type }) => after.includes(type))) return
+      clearTimeout(timer)
+      timer = window.setTimeout(reload, QUIET_MS)
+    })
+    return () => {
+      stop()
+      clearTimeout(timer)
+    }
+  }, [])
+
+  useEffect(() => needsToken.subscribe((isNeeded) => !isNeeded && shown.current === '' && reload()), [])
+
+  return { ...state, reload }
+}

@@ -1,0 +1,48 @@
+import { Card, Head } from '../../ui/card.tsx'
+import { Empty, Show } from '../../ui/state.tsx'
+import { useApi } from '../../use-api.ts'
+import { Connected } from './connected.tsx'
+import { Installed } from './installed.tsx'
+
+/** Who uses the gateway, who could, and how to connect one more. */
+export function Clients() {
+  const loaded = useApi('clients', {}, { after: ['session-opened', 'call-finished', 'surfaced'] })
+  return (
+    <>
+      <Head title="Clients">Editors, assistants and agents that reach your tools through this gateway.</Head>
+      <Show of={loaded}>
+        {({ connected, installed, canConnect }) => (
+          <div class="stack">
+            <Card title="Connected now">
+              {connected.length === 0 ? (
+                <Empty title="No client is connected">
+                  Connect one below, or point it at this gateway; it appears here with its first request.
+                </Empty>
+              ) : (
+                <Connected clients={connected} />
+              )}
+            </Card>
+            {canConnect && <Installed clients={installed} onChanged={loaded.reload} />}
+            <ByHand />
+          </div>
+        )}
+      </Show>
+    </>
+  )
+}
+
+function ByHand() {
+  return (
+    <Card title="By hand">
+      <div class="stack">
+        <p>
+          A client that reaches servers by their address takes this one, with the token as{' '}
+          <code>Authorization: Bearer …</code>
+        </p>
+        <pre class="log">{`${location.origin}/mcp`}</pre>
+        <p>One that starts its servers runs this instead; it joins this gateway:</p>
+        <pre class="log">toolcrib serve --stdio</pre>
+      </div>
+    </Card>
+  )
+}

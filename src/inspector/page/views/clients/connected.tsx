@@ -1,0 +1,45 @@
+import type { Output } from '../../../api/routes.ts'
+import { ago, whole } from '../../format.ts'
+import { linkTo } from '../../router.ts'
+import { Badge } from '../../ui/badge.tsx'
+
+/** The clients that use the gateway, with what they did. */
+export function Connected({ clients }: { readonly clients: Output<'clients'>['connected'] }) {
+  return (
+    <div class="scroll-x">
+      <table>
+        <thead>
+          <tr>
+            <th>Client</th>
+            <th>Token</th>
+            <th>Profile</th>
+            <th>Protocol</th>
+            <th class="number">Requests</th>
+            <th class="number">Calls</th>
+            <th class="number">Failed</th>
+            <th>Last seen</th>
+          </tr>
+        </thead>
+        <tbody>
+          {clients.map((client) => (
+            <tr key={client.id}>
+              <td>
+                <a href={linkTo('sessions', client.session)}>{client.name ?? 'unnamed'}</a>{' '}
+                <span class="small muted">{client.version}</span>
+              </td>
+              <td>{client.token}</td>
+              <td>{client.profile ?? '–'}</td>
+              <td>
+                <Badge>{client.era}</Badge> <Badge>{client.transport}</Badge>
+              </td>
+              <td class="number">{whole(client.requests)}</td>
+              <td class="number">{whole(client.calls)}</td>
+              <td class="number">{whole(client.failedCalls)}</td>
+              <td>{ago(client.lastSeenAt)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,132 @@
+import { useMemo, useState } from 'preact/hooks'
+import type { LiveEvent } from '../../../record/event-log.ts'
+import { download } from '../../download.ts'
+import { clock, whole } from '../../format.ts'
+import { droppedEvents, liveEvents, liveState } from '../../live.ts'
+import { Badge, type Tone } from '../../ui/badge.tsx'
+import { Card, Head } from '../../ui/card.tsx'
+import { Empty } from '../../ui/state.tsx'
+import { VirtualList } from '../../ui/virtual-list.tsx'
+
+const ROW_HEIGHT = 30
+
+/** Everything that happens, as it happens. */
+export function Live() {
+  const [filter, setFilter] = useState('')
+  const [type, setType] = useState('')
+  const [held, setHeld] = useState<readonly LiveEvent[]>()
+  const all = held ?? liveEvents.value
+  const types = useMemo(() => [...new Set(all.map((event) => event.type))].sort(), [all])
+  const shown = useMemo(() => {
+    const word = filter.trim().toLowerCase()
+    return all
+      .filter(
+        (event) => (type === '' || event.type === type) && (word === '' || textOf(event).includes(word)),
+      )
+      .reverse()
+  }, [all, filter, type])
+  return (
+    <>
+      <Head
+        title="Live"
+        actions={
+          <>
+            <button
+              type="button"
+              class="button"
+              aria-pressed={held !== undefined}
+              onClick={() => setHeld(held ? undefined : liveEvents.value)}
+            >
+              {held ? 'Go on' : 'Pause'}
+            </button>
+            <button type="button" class="button" disabled={shown.length === 0} onClick={() => save(shown)}>
+              Export as JSON lines
+            </button>
+          </>
+        }
+      >
+        Every event of the registry, its servers and sessions. Secrets are masked before they get here.
+      </Head>
+      <Card>
+        <div class="row filters">
+          <input
+            type="search"
+            class="field"
+            placeholder="Filter by any word"
+            aria-label="Filter events"
+            value={filter}
+            onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+          />
+          <select
+            class="field"
+            aria-label="Type of event"
+            value={type}
+            onChange={({ currentTarget }) => setType(currentTarget.value)}
+          >
+            <option value="">all types</option>
+            {types.map((each) => (
+              <option key={each} value={each}>
+                {each}
+              </option>
+            ))}
+          </select>
+          <span class="small muted">
+            {whole(shown.length)} of {whole(all.length)}
+            {droppedEvents.value > 0 && ` · ${whole(droppedEvents.value)} left out`}
+          </span>
+        </div>
+        {shown.length === 0 ? (
+          <Empty title={liveState.value === 'live' ? 'Nothing to show' : 'Not connected'}>
+            {liveState.value === 'live'
+              ? 'Events appear with the next search or call; remove the filter to see more.'
+              : 'The page tries again by itself.'}
+          </Empty>
+        ) : (
+          <VirtualList
+            items={shown}
+            rowHeight={ROW_HEIGHT}
+            label="Events"
+            row={(event, style) => (
+              <div key={event.number} class="event line" style={style}>
+                <span class="muted">{clock(event.at)}</span>
+                <span>
+                  <Badge tone={toneOf(event)}>{event.type}</Badge>
+                </span>
+                <code class="truncate" title={JSON.stringify(event.details)}>
+                  {event.session !== undefined && `${event.session} `}
+                  {JSON.stringify(event.details).slice(0, 300)}
+                </code>
+              </div>
+            )}
+          />
+        )}
+      </Card>
+    </>
+  )
+}
+
+function textOf(event: LiveEvent): string {
+  return JSON.stringify(event).toLowerCase()
+}
+
+function toneOf({ type, details }: LiveEvent): Tone {
+  if (
+    /failed|quarantined|suspicious|invalid|missed/.test(type) ||
+    details.ok === false ||
+    details.state === 'failed'
+  )
+    return 'bad'
+  if (type.startsWith('call')) return 'good'
+  if (type.startsWith('search')) return 'info'
+  return type === 'activated' || type === 'surfaced' ? 'accent' : 'plain'
+}
+
+function save(events: readonly LiveEvent[]): void {
+  download(
+    'toolcrib-events.jsonl',
+    `${[...events]
+      .reverse()
+      .map((event) => JSON.stringify(event))
+      .join('\n')}\n`,
+  )
+}

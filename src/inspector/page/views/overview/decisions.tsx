@@ -1,0 +1,39 @@
+import type { Decision } from '../../../api/overview.ts'
+import { Badge, type Tone } from '../../ui/badge.tsx'
+import { Card } from '../../ui/card.tsx'
+
+const TONES: Readonly<Record<Decision['kind'], Tone>> = {
+  quarantine: 'bad',
+  server: 'bad',
+  finding: 'warn',
+  miss: 'info',
+  lock: 'plain',
+}
+
+/** What waits for a person, each with the step that settles it. */
+export function Decisions({ decisions }: { readonly decisions: readonly Decision[] }) {
+  return (
+    <Card
+      title="Waiting for you"
+      aside={decisions.length > 0 && <Badge tone="accent">{decisions.length}</Badge>}
+    >
+      {decisions.length === 0 ? (
+        <p class="muted">Nothing. Every server runs as approved.</p>
+      ) : (
+        <ul class="list">
+          {decisions.map(({ kind, title, step, to }) => (
+            <li key={`${kind} ${title}`}>
+              <div class="row">
+                <i class={`dot ${TONES[kind]}`} />
+                <a href={to}>
+                  <b>{title}</b>
+                </a>
+              </div>
+              <div class="small muted wrap clamp">{step}</div>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,95 @@
+import { money, short, whole } from '../../format.ts'
+import { choosePrice, costOf, PRICES, price } from '../../prices.ts'
+import { Card } from '../../ui/card.tsx'
+import type { OverviewData } from './overview.tsx'
+
+/** Tokens that models did not have to read, today and in all. */
+export function Savings({ data: { today, total, since } }: { readonly data: OverviewData }) {
+  return (
+    <Card label="Savings">
+      <div class="figures">
+        <Figure
+          value={short(today.saved)}
+          name="tokens saved today"
+          note={`${money(costOf(today.saved))} in ${whole(today.turns)} turns`}
+        />
+        <Figure
+          value={short(total.saved)}
+          name={`tokens saved since ${dayOf(since)}`}
+          note={`${money(costOf(total.saved))} in ${whole(total.turns)} turns`}
+        />
+        <Figure
+          value={whole(today.searches)}
+          name="searches today"
+          note={today.misses === 0 ? 'each found something' : `${whole(today.misses)} found nothing`}
+        />
+        <Figure
+          value={whole(today.calls)}
+          name="calls today"
+          note={today.errors === 0 ? 'none failed' : `${whole(today.errors)} failed`}
+        />
+      </div>
+      <PriceChoice />
+    </Card>
+  )
+}
+
+function Figure({
+  value,
+  name,
+  note,
+}: {
+  readonly value: string
+  readonly name: string
+  readonly note: string
+}) {
+  return (
+    <div>
+      <div class="figure">{value}</div>
+      <div>{name}</div>
+      <div class="small muted">{note}</div>
+    </div>
+  )
+}
+
+function PriceChoice() {
+  const known = PRICES.find(({ dollars }) => dollars === price.value)
+  return (
+    <div class="row small muted price-choice">
+      <span>Money at</span>
+      <select
+        class="field"
+        aria-label="Model for prices"
+        value={known?.model ?? 'own'}
+        onChange={({ currentTarget }) => {
+          const chosen = PRICES.find(({ model }) => model === currentTarget.value)
+          choosePrice(chosen?.dollars ?? 1)
+        }}
+      >
+        {PRICES.map(({ model, dollars }) => (
+          <option key={model} value={model}>
+            {model}, ${dollars} per million
+          </option>
+        ))}
+        <option value="own">another price</option>
+      </select>
+      {!known && (
+        <input
+          class="field price"
+          type="number"
+          min="0"
+          step="0.1"
+          aria-label="Dollars per million tokens"
+          value={price.value}
+          onChange={({ currentTarget }) => choosePrice(Number(currentTarget.value))}
+        />
+      )}
+      <span>Estimates: uncached input, counted for each turn that Toolcrib saw.</span>
+    </div>
+  )
+}
+
+/** 16 Nov */
+function dayOf(iso: string): string {
+  return new Date(`${iso}T12:00:00Z`).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+}

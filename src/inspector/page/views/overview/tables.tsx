@@ -1,0 +1,76 @@
+import { short, whole } from '../../format.ts'
+import { linkTo } from '../../router.ts'
+import { ServerState } from '../../ui/badge.tsx'
+import { Card } from '../../ui/card.tsx'
+import type { OverviewData } from './overview.tsx'
+
+/** Every server at a glance, the most expensive first. */
+export function ServerTable({ data: { servers } }: { readonly data: OverviewData }) {
+  const sorted = [...servers].sort((first, second) => second.tokens - first.tokens)
+  return (
+    <Card title="Servers" aside={<a href={linkTo('servers')}>All</a>}>
+      <table>
+        <thead>
+          <tr>
+            <th>Server</th>
+            <th class="number">Tools</th>
+            <th class="number">Tokens</th>
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.slice(0, 12).map(({ server, state, tools, tokens }) => (
+            <tr key={server}>
+              <td>
+                <a href={linkTo('servers', server)}>{server}</a> <ServerState state={state} />
+              </td>
+              <td class="number">{whole(tools)}</td>
+              <td class="number">{short(tokens)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Card>
+  )
+}
+
+/** What each client saved. */
+export function ClientTable({ data: { clients } }: { readonly data: OverviewData }) {
+  return (
+    <Card title="By client and conversation" aside={<a href={linkTo('sessions')}>Sessions</a>}>
+      <div class="scroll-x">
+        <table>
+          <thead>
+            <tr>
+              <th>Session</th>
+              <th class="number">Turns</th>
+              <th class="number">Searches</th>
+              <th class="number">Calls</th>
+              <th class="number">Errors</th>
+              <th class="number">Tokens saved</th>
+            </tr>
+          </thead>
+          <tbody>
+            {clients
+              .slice(0, 8)
+              .map(({ id, client, isRemembered, turns, searches, calls, errors, saved }) => (
+                <tr key={id}>
+                  <td>
+                    {isRemembered ? (
+                      <a href={linkTo('sessions', id)}>{client ?? <code>{id}</code>}</a>
+                    ) : (
+                      <span class="mono muted">{id}</span>
+                    )}
+                  </td>
+                  <td class="number">{whole(turns)}</td>
+                  <td class="number">{whole(searches)}</td>
+                  <td class="number">{whole(calls)}</td>
+                  <td class="number">{whole(errors)}</td>
+                  <td class="number">{short(saved)}</td>
+                </tr>
+              ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  )
+}

@@ -1,0 +1,75 @@
+import { money, short, whole } from '../../format.ts'
+import { costOf } from '../../prices.ts'
+import { linkTo } from '../../router.ts'
+import { Card } from '../../ui/card.tsx'
+import type { OverviewData } from './overview.tsx'
+
+/** One turn with Toolcrib beside one with every tool. */
+export function TurnCost({ data: { turn, tools, sources } }: { readonly data: OverviewData }) {
+  const most = Math.max(turn.full, turn.lazy, 1)
+  const times = turn.lazy > 0 ? turn.full / turn.lazy : 0
+  return (
+    <Card
+      title="One turn"
+      aside={
+        times > 1.05 && (
+          <span class="small muted">{times.toFixed(times < 10 ? 1 : 0)} times less to read</span>
+        )
+      }
+    >
+      <div class="stack">
+        <Line name="with Toolcrib" tokens={turn.lazy} most={most} series={0} />
+        <Line name={`with all ${whole(tools)} tools`} tokens={turn.full} most={most} series={1} />
+        {sources.length > 1 && (
+          <div>
+            <h3 class="muted">Where the tokens come from</h3>
+            <div class="meter split" role="img" aria-label="Share of each source">
+              {sources.slice(0, 8).map(({ source, tokens }, index) => (
+                <i
+                  key={source}
+                  class={`s${index % 8}`}
+                  style={{ width: `${(100 * tokens) / most}%` }}
+                  title={source}
+                />
+              ))}
+            </div>
+            <ul class="legend">
+              {sources.slice(0, 8).map(({ source, tokens }, index) => (
+                <li key={source}>
+                  <i class={`s${index % 8}`} />
+                  <a href={linkTo('tools', `source:${source}`)}>{source}</a> {short(tokens)}
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
+      </div>
+    </Card>
+  )
+}
+
+function Line({
+  name,
+  tokens,
+  most,
+  series,
+}: {
+  readonly name: string
+  readonly tokens: number
+  readonly most: number
+  readonly series: number
+}) {
+  return (
+    <div>
+      <div class="row spread">
+        <span>{name}</span>
+        <span>
+          <b>{whole(tokens)}</b> tokens <span class="muted">· {money(costOf(tokens))}</span>
+        </span>
+      </div>
+      <div class="meter">
+        <i class={`s${series}`} style={{ width: `${(100 * tokens) / most}%` }} />
+      </div>
+    </div>
+  )
+}

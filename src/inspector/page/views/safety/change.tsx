@@ -1,0 +1,96 @@
+import type { NamedChange } from '../../../api/safety.ts'
+import { Badge, type Tone } from '../../ui/badge.tsx'
+import { TextDiff } from '../../ui/diff.tsx'
+import { JsonTree } from '../../ui/json-tree.tsx'
+import { VisibleText } from '../../ui/visible-text.tsx'
+
+const KINDS: Readonly<Record<NamedChange['kind'], { readonly name: string; readonly tone: Tone }>> = {
+  'tool-changed': { name: 'changed', tone: 'bad' },
+  'tool-added': { name: 'new tool', tone: 'info' },
+  'tool-removed': { name: 'gone', tone: 'plain' },
+  'server-added': { name: 'new server', tone: 'info' },
+  'server-removed': { name: 'server gone', tone: 'plain' },
+  'command-changed': { name: 'other command', tone: 'bad' },
+}
+
+/** One change, field by field, with the digest that approves exactly this. */
+export function Change({
+  change,
+  onApprove,
+}: {
+  readonly change: NamedChange
+  readonly onApprove: ((patterns: readonly string[]) => void) | undefined
+}) {
+  const { name, tone } = KINDS[change.kind]
+  const isOfServer = change.kind === 'server-added' || change.kind === 'command-changed'
+  const digest = change.pattern.slice(change.pattern.lastIndexOf('@') + 1)
+  const title = 'tool' in change ? `${change.server} · ${change.tool}` : change.server
+  return (
+    <li class="stack">
+      <div class="row spread">
+        <span class="row">
+          <Badge tone={tone}>{name}</Badge>
+          <b class="tool-name">{title}</b>
+        </span>
+        <span class="row">
+          <code class="small muted" title="Approves exactly this change">
+            {digest}
+          </code>
+          {onApprove && !isOfServer && (
+            <button
+              type="button"
+              class="button"
+              aria-label={`Approve ${title}`}
+              onClick={() => onApprove([change.pattern])}
+            >
+              Approve
+            </button>
+          )}
+        </span>
+      </div>
+      {isOfServer && (
+        <p class="small muted wrap">
+          This decides which program runs. Look at it, then run <code>toolcrib approve {change.server}</code>{' '}
+          in a terminal.
+        </p>
+      )}
+      {change.kind === 'tool-added' ? <Definition change={change} /> : <Fields change={change} />}
+    </li>
+  )
+}
+
+/** What was and what is, field by field. */
+function Fields({ change }: { readonly change: NamedChange }) {
+  if (!('fields' in change)) return null
+  return (
+    <>
+      {change.fields.map(({ path, before, after }) => (
+        <div key={path}>
+          <code class="small muted">{path}</code>
+          <TextDiff before={textOf(before)} after={textOf(after)} />
+        </div>
+      ))}
+    </>
+  )
+}
+
+/** A tool that is new: its description at once, the rest on demand. */
+function Definition({ change }: { readonly change: Extract<NamedChange, { kind: 'tool-added' }> }) {
+  const { description, ...others } = change.definition
+  return (
+    <>
+      <div class="diff">
+        <VisibleText text={textOf(description)} />
+      </div>
+      <details>
+        <summary class="small muted">The whole definition</summary>
+        <JsonTree value={others} />
+      </details>
+    </>
+  )
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+}

@@ -1,0 +1,99 @@
+import { useState } from 'preact/hooks'
+import type { Input, Output } from '../../../api/routes.ts'
+import { tell } from '../../api-client.ts'
+import { clock, duration, short, whole } from '../../format.ts'
+import { linkTo } from '../../router.ts'
+import { ServerState } from '../../ui/badge.tsx'
+import { Card } from '../../ui/card.tsx'
+import { ConfigChange } from '../../ui/config-change.tsx'
+import { VisibleText } from '../../ui/visible-text.tsx'
+import { ServerLines } from './server-lines.tsx'
+
+type ServerData = Output<'servers'>['servers'][number]
+
+/** One server, with its figures, its lines and what can be done. */
+export function ServerCard({
+  server: data,
+  canChange,
+  isOpen,
+  onChanged,
+}: {
+  readonly server: ServerData
+  readonly canChange: boolean
+  readonly isOpen: boolean
+  readonly onChanged: () => void
+}) {
+  const { server, state, tools, tokens, starts, startMs, readySince, runs, about, step } = data
+  const [isShown, setShown] = useState(isOpen)
+  const [edit, setEdit] = useState<Partial<Input<'change-config'>>>()
+  const [note, setNote] = useState('')
+  const restart = async () => {
+    setNote('Restarting …')
+    const failed = await tell('restart-server', { server }).then(
+      () => '',
+      (failure: Error) => failure.message,
+    )
+    setNote(failed)
+    onChanged()
+  }
+  return (
+    <Card title={server} aside={<ServerState state={state} />}>
+      <div class="stack">
+        {state === 'failed' && (
+          <div class="note bad wrap">
+            <VisibleText text={'reason' in data ? data.reason.slice(0, 600) : ''} />
+            {step !== null && <p class="ink">{step}</p>}
+          </div>
+        )}
+        <div class="figures">
+          <Fact value={whole(tools)} name="tools" href={linkTo('tools', `source:${server}`)} />
+          <Fact value={short(tokens)} name="tokens" />
+          <Fact value={startMs === undefined ? '–' : duration(startMs)} name="to start" />
+          <Fact value={whole(Math.max(0, starts - 1))} name="restarts" />
+        </div>
+        <p class="small muted wrap">
+          {runs !== null && <code>{runs}</code>} {about?.name} {about?.version}{' '}
+          {about && `· MCP ${about.protocol}`}
+          {readySince !== undefined && ` · up since ${clock(readySince)}`}
+        </p>
+        <div class="row">
+          <button type="button" class="button" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
+            {isShown ? 'Hide the log' : 'Log'}
+          </button>
+          {canChange && (
+            <>
+              <button type="button" class="button" onClick={restart}>
+                Restart
+              </button>
+              <button type="button" class="button" onClick={() => setEdit({ kind: 'disable', server })}>
+                Disable
+              </button>
+            </>
+          )}
+          <span class="small muted" role="status">
+            {note}
+          </span>
+        </div>
+        {isShown && <ServerLines server={server} />}
+        {edit && <ConfigChange edit={edit} onClose={() => setEdit(undefined)} onWritten={onChanged} />}
+      </div>
+    </Card>
+  )
+}
+
+function Fact({
+  value,
+  name,
+  href,
+}: {
+  readonly value: string
+  readonly name: string
+  readonly href?: string
+}) {
+  return (
+    <div>
+      <div class="figure small-figure">{value}</div>
+      <div class="small muted">{href === undefined ? name : <a href={href}>{name}</a>}</div>
+    </div>
+  )
+}

@@ -1,0 +1,53 @@
+import type { Output } from '../../../api/routes.ts'
+import { clock, short, whole } from '../../format.ts'
+import { Card } from '../../ui/card.tsx'
+import { Show } from '../../ui/state.tsx'
+import { useApi } from '../../use-api.ts'
+import { Timeline } from './timeline.tsx'
+import { Turns } from './turns.tsx'
+
+export type SessionData = Output<'session'>
+
+/** One conversation: its figures, its turns, its steps. */
+export function SessionPage({ id }: { readonly id: string }) {
+  const loaded = useApi(
+    'session',
+    { id },
+    { after: ['surfaced', 'searched', 'activated', 'evicted', 'call-finished', 'missed'] },
+  )
+  return (
+    <Show of={loaded}>
+      {(session) => (
+        <div class="stack">
+          <Figures session={session} />
+          <Turns steps={session.steps} />
+          <Card title="Step by step" aside={<span class="small muted">since {clock(session.openedAt)}</span>}>
+            <Timeline steps={session.steps} />
+          </Card>
+        </div>
+      )}
+    </Show>
+  )
+}
+
+function Figures({ session: { totals, active } }: { readonly session: SessionData }) {
+  const figures = [
+    [whole(totals.turns), 'turns'],
+    [short(totals.shown), 'tokens shown'],
+    [short(totals.saved), 'tokens saved'],
+    [whole(active.length), 'tools checked out'],
+    [whole(totals.errors), 'errors'],
+  ] as const
+  return (
+    <Card label="Figures">
+      <div class="figures">
+        {figures.map(([value, name]) => (
+          <div key={name}>
+            <div class="figure small-figure">{value}</div>
+            <div class="small muted">{name}</div>
+          </div>
+        ))}
+      </div>
+    </Card>
+  )
+}

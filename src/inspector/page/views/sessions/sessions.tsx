@@ -1,0 +1,71 @@
+import { ago, plural, short } from '../../format.ts'
+import { linkTo } from '../../router.ts'
+import { Card, Head } from '../../ui/card.tsx'
+import { Empty, Show } from '../../ui/state.tsx'
+import { useApi } from '../../use-api.ts'
+import { SessionPage } from './session-page.tsx'
+
+const REFRESHING = [
+  'session-opened',
+  'surfaced',
+  'searched',
+  'activated',
+  'evicted',
+  'call-finished',
+  'missed',
+]
+
+/** One line per conversation; the chosen one step by step. */
+export function Sessions({ rest }: { readonly rest: string }) {
+  const loaded = useApi('sessions', {}, { after: REFRESHING })
+  return (
+    <>
+      <Head title="Sessions">
+        Each conversation with its turns: what a model was shown, what it searched, checked out and called.
+      </Head>
+      <Show of={loaded}>
+        {(sessions) => {
+          const chosen = rest || sessions[0]?.id
+          if (chosen === undefined) return <NoSessions />
+          return (
+            <div class="columns narrow-first">
+              <Card label="Conversations">
+                <ul>
+                  {sessions.map(({ id, client, lastAt, totals }) => (
+                    <li key={id}>
+                      <a
+                        class="session-link"
+                        href={linkTo('sessions', id)}
+                        aria-current={id === chosen ? 'true' : undefined}
+                      >
+                        <span class="row spread">
+                          <span class="truncate">{client ?? <code>{id}</code>}</span>
+                          <span class="small muted">{ago(lastAt)}</span>
+                        </span>
+                        <span class="small muted">
+                          {plural(totals.turns, 'turn')} · {plural(totals.calls, 'call')} ·{' '}
+                          {short(totals.saved)} saved
+                        </span>
+                      </a>
+                    </li>
+                  ))}
+                </ul>
+              </Card>
+              <SessionPage key={chosen} id={chosen} />
+            </div>
+          )
+        }}
+      </Show>
+    </>
+  )
+}
+
+function NoSessions() {
+  return (
+    <Card>
+      <Empty title="No conversation yet">
+        Connect a client, or play the conversation on the <a href={linkTo('')}>overview</a>.
+      </Empty>
+    </Card>
+  )
+}

@@ -1,0 +1,106 @@
+import type { SessionStep } from '../../../record/session-log.ts'
+import { clock, duration, plural, whole } from '../../format.ts'
+import { linkTo } from '../../router.ts'
+import { Badge, ToolName } from '../../ui/badge.tsx'
+import { Empty } from '../../ui/state.tsx'
+
+/** What happened in a session, the latest first. */
+export function Timeline({ steps }: { readonly steps: readonly SessionStep[] }) {
+  if (steps.length === 0) return <Empty title="Nothing happened yet" />
+  return (
+    <ol class="timeline">
+      {[...steps].reverse().map((step, index) => {
+        const key = `${steps.length - index}`
+        return (
+          <li key={key} class={step.ok === false ? 'failed' : step.kind}>
+            <div class="row spread">
+              <span class="wrap">
+                <Step step={step} />
+              </span>
+              <span class="small muted">
+                turn {step.turn} · {clock(step.at)}
+              </span>
+            </div>
+          </li>
+        )
+      })}
+    </ol>
+  )
+}
+
+function Step({
+  step: { kind, text, names = [], tokens = 0, ok, durationMs, deferred },
+}: {
+  readonly step: SessionStep
+}) {
+  switch (kind) {
+    case 'opened':
+      return <>Opened {text && `· ${text}`}</>
+    case 'surface':
+      return (
+        <>
+          <b>Shown {text}</b> in {whole(tokens)} tokens{' '}
+          <span class="muted">{deferred ? `· ${whole(deferred)} wait behind the search` : ''}</span>
+        </>
+      )
+    case 'search':
+      return (
+        <>
+          Searched <a href={linkTo('search', text)}>“{text}”</a>{' '}
+          <span class="muted">· {plural(names.length, 'match')}</span>
+        </>
+      )
+    case 'miss':
+      return (
+        <>
+          <Badge tone="bad">miss</Badge> <a href={linkTo('search', text)}>“{text}”</a>
+        </>
+      )
+    case 'activated':
+      return (
+        <>
+          Checked out <Names names={names} /> <span class="muted">+{whole(tokens)} tokens</span>
+        </>
+      )
+    case 'evicted':
+    case 'returned':
+      return (
+        <>
+          {kind === 'evicted' ? 'Evicted' : 'Gave back'} <Names names={names} />{' '}
+          <span class="muted">−{whole(tokens)} tokens</span>
+        </>
+      )
+    case 'call':
+      return (
+        <>
+          Called <Names names={names} />{' '}
+          <span class="muted">
+            {duration(durationMs ?? 0)} {ok === false && <Badge tone="bad">{text || 'failed'}</Badge>}
+          </span>
+        </>
+      )
+    case 'trimmed':
+      return (
+        <>
+          Shortened a result of <Names names={names} /> <span class="muted">{text}</span>
+        </>
+      )
+    default:
+      return <Badge tone="warn">{text}</Badge>
+  }
+}
+
+function Names({ names }: { readonly names: readonly string[] }) {
+  return (
+    <>
+      {names.map((name, index) => (
+        <span key={name}>
+          {index > 0 && ', '}
+          <a href={linkTo('tools', name)}>
+            <ToolName name={name} />
+          </a>
+        </span>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,54 @@
+import { useState } from 'preact/hooks'
+import type { SessionStep } from '../../../record/session-log.ts'
+import { whole } from '../../format.ts'
+import { Card } from '../../ui/card.tsx'
+import { CompareTurns } from './compare-turns.tsx'
+
+/** A turn with its surface: what was shown, and what was checked out at the time. */
+export interface TurnSurface {
+  readonly turn: number
+  readonly tokens: number
+  readonly deferred: number
+  readonly names: readonly string[]
+}
+
+/** Tokens turn by turn; two turns can be compared. */
+export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
+  const turns = surfacesOf(steps)
+  const [chosen, setChosen] = useState<readonly number[]>([])
+  const most = Math.max(1, ...turns.map(({ tokens }) => tokens))
+  const toggle = (turn: number) =>
+    setChosen((before) =>
+      before.includes(turn) ? before.filter((each) => each !== turn) : [...before, turn].slice(-2),
+    )
+  if (turns.length === 0) return null
+  const [first, second] = [...chosen]
+    .sort((one, other) => one - other)
+    .map((turn) => turns.find((each) => each.turn === turn))
+  return (
+    <Card title="Tokens per surface" aside={<span class="small muted">Choose two to compare them.</span>}>
+      <div class="turns">
+        {turns.map(({ turn, tokens }) => (
+          <button
+            key={turn}
+            type="button"
+            aria-pressed={chosen.includes(turn)}
+            aria-label={`Turn ${turn}, ${whole(tokens)} tokens`}
+            title={`Turn ${turn}: ${whole(tokens)} tokens`}
+            onClick={() => toggle(turn)}
+          >
+            <i style={{ height: `${(100 * tokens) / most}%` }} />
+            {turns.length <= 24 && <span class="small muted">{turn}</span>}
+          </button>
+        ))}
+      </div>
+      {first && second && <CompareTurns first={first} second={second} />}
+    </Card>
+  )
+}
+
+function surfacesOf(steps: readonly SessionStep[]): TurnSurface[] {
+  return steps
+    .filter(({ kind }) => kind === 'surface')
+    .map(({ turn, tokens = 0, deferred = 0, names = [] }) => ({ turn, tokens, deferred, names }))
+}

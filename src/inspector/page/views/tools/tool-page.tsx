@@ -1,0 +1,145 @@
+import type { Output } from '../../../api/routes.ts'
+import { duration, whole } from '../../format.ts'
+import { linkTo } from '../../router.ts'
+import { Badge, ToolState } from '../../ui/badge.tsx'
+import { Card, Head } from '../../ui/card.tsx'
+import { Markdown } from '../../ui/markdown.tsx'
+import { Show } from '../../ui/state.tsx'
+import { VisibleText } from '../../ui/visible-text.tsx'
+import { useApi } from '../../use-api.ts'
+import { SchemaTable } from './schema-table.tsx'
+import { ToolSettings } from './tool-settings.tsx'
+
+export type ToolData = Output<'tool'>
+
+/** One tool: what a model reads, why it is there or not, how it fared. */
+export function ToolPage({ name }: { readonly name: string }) {
+  const loaded = useApi(
+    'tool',
+    { name },
+    { after: ['call-finished', 'tool-quarantined', 'tool-released', 'server-synced'] },
+  )
+  return (
+    <>
+      <Head
+        title={<span class="wrap">{loaded.data?.title ?? loaded.data?.ownName ?? name}</span>}
+        actions={
+          <>
+            <a class="button" href={linkTo('tools')}>
+              All tools
+            </a>
+            <a class="button primary" href={linkTo('try', name)}>
+              Try it
+            </a>
+          </>
+        }
+      >
+        <code class="wrap">{name}</code>
+      </Head>
+      <Show of={loaded}>
+        {(tool) => (
+          <div class="columns wide-first">
+            <div class="stack">
+              <Card
+                title="Description"
+                aside={<span class="small muted">{whole(tool.tokens)} tokens in all</span>}
+              >
+                <Markdown text={tool.description || 'None. A model can only guess what it does.'} />
+              </Card>
+              <Card title="Arguments">
+                <SchemaTable schema={tool.inputSchema} />
+              </Card>
+              {tool.outputSchema !== null && (
+                <Card title="Structured result">
+                  <SchemaTable schema={tool.outputSchema} />
+                </Card>
+              )}
+            </div>
+            <div class="stack">
+              <Why tool={tool} />
+              <Counts tool={tool} />
+              <ToolSettings tool={tool} onChanged={loaded.reload} />
+              {tool.findings.length > 0 && <Findings tool={tool} />}
+            </div>
+          </div>
+        )}
+      </Show>
+    </>
+  )
+}
+
+function Why({ tool: { explanation, annotations, source, kind } }: { readonly tool: ToolData }) {
+  const claims = Object.entries(annotations).filter(([key, value]) => key.endsWith('Hint') && value === true)
+  return (
+    <Card title="Why it is there, or not">
+      <div class="stack">
+        <div class="row">
+          <ToolState state={explanation.state} />
+          <span class="wrap">{explanation.reason}</span>
+        </div>
+        <div class="small muted">
+          From {kind === 'mcp' ? <a href={linkTo('servers', source)}>{source}</a> : source}.{' '}
+          {claims.length > 0 && 'It claims to be: '}
+          {claims.map(([key]) => (
+            <Badge key={key}>{CLAIMS[key] ?? key}</Badge>
+          ))}
+        </div>
+      </div>
+    </Card>
+  )
+}
+
+const CLAIMS: Readonly<Record<string, string>> = {
+  readOnlyHint: 'read-only',
+  destructiveHint: 'destructive',
+  idempotentHint: 'safe to repeat',
+  openWorldHint: 'in touch with the outside',
+}
+
+function Counts({ tool: { found, called, failed, durationMs } }: { readonly tool: ToolData }) {
+  return (
+    <Card title="How it fared">
+      <table>
+        <tbody>
+          <tr>
+            <td>Found by searches</td>
+            <td class="number">{whole(found)}</td>
+          </tr>
+          <tr>
+            <td>Called</td>
+            <td class="number">{whole(called)}</td>
+          </tr>
+          <tr>
+            <td>Failed</td>
+            <td class="number">{whole(failed)}</td>
+          </tr>
+          <tr>
+            <td>Time of a call</td>
+            <td class="number">{called === 0 ? '–' : duration(durationMs / called)}</td>
+          </tr>
+        </tbody>
+      </table>
+    </Card>
+  )
+}
+
+function Findings({ tool: { findings } }: { readonly tool: ToolData }) {
+  return (
+    <Card title="What the scanner found">
+      <ul class="list">
+        {findings.map(({ kind, severity, place, message, excerpt }) => (
+          <li key={`${kind} ${place}`}>
+            <div class="row">
+              <Badge tone={severity === 'high' ? 'bad' : 'warn'}>{kind}</Badge>
+              <span class="small muted">{place}</span>
+            </div>
+            <div>{message}</div>
+            <div class="diff">
+              <VisibleText text={excerpt} />
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}

@@ -1,0 +1,146 @@
+import type { ToolcribEvent, ToolRegistry } from 'toolcrib'
+import type { Schedule } from 'toolcrib/mcp'
+import type { Store } from 'toolcrib/stores'
+import {
+  type Activity,
+  addActivity,
+  addCounts,
+  addTotals,
+  NO_ACTIVITY,
+  NO_COUNTS,
+  NO_TOTALS,
+  readActivity,
+  type ToolCounts,
+  type Totals,
+} from './activity.ts'
+import { EventLog } from './event-log.ts'
+import { aliasOf, SessionLog } from './session-log.ts'
+
+export interface HistoryOptions {
+  readonly registry: ToolRegistry
+  readonly store?: Store | undefined
+  readonly schedule: Schedule
+  /** What a tool takes on average, for the tokens that a surface saved. */
+  readonly tokensPerTool: () => number
+}
+
+/** Sessions that the page itself opens; they are shown live and counted nowhere. */
+export const PAGE_SESSION = 'page:'
+
+const KEY = 'inspector:activity'
+const SAVE_AFTER_MS = 10_000
+
+/**
+ * What happened, in bounded memory: counts by hour, day, client and tool, the steps of sessions, and the latest events.
+ * The counts are kept in the store, where those of several processes add up.
+ */
+export class History {
+  readonly events = new EventLog()
+  readonly sessions = new SessionLog()
+  readonly #options: HistoryOptions
+  readonly #unsubscribe: () => void
+  readonly #loaded: Promise<void>
+  #saved: Activity = NO_ACTIVITY
+  #unsaved = new ActivityBuilder()
+  #cancelSave: (() => void) | undefined
+
+  constructor(options: HistoryOptions) {
+    this.#options = options
+    this.#loaded = this.#load()
+    this.#unsubscribe = options.registry.subscribe((event) => this.#note(event))
+  }
+
+  /** Everything counted so far, by this process and those before it. */
+  async activity(): Promise<Activity> {
+    await this.#loaded
+    return addActivity(this.#saved, this.#unsaved.value())
+  }
+
+  async close(): Promise<void> {
+    this.#unsubscribe()
+    this.#cancelSave?.()
+    await this.#save()
+  }
+
+  #note(event: ToolcribEvent): void {
+    this.events.note(event)
+    const { sessionId } = event
+    if (sessionId === undefined || sessionId.startsWith(PAGE_SESSION)) return
+    const added = this.sessions.note({ ...event, sessionId }, this.#options.tokensPerTool())
+    this.#unsaved.add(event, added, aliasOf(sessionId))
+    if (this.#options.store) this.#cancelSave ??= this.#options.schedule(SAVE_AFTER_MS, () => this.#save())
+  }
+
+  async #load(): Promise<void> {
+    try {
+      this.#saved = readActivity(await this.#options.store?.get(KEY))
+    } catch {
+      // The registry reports a store that fails; a page without yesterday's figures is better than none.
+    }
+  }
+
+  async #save(): Promise<void> {
+    this.#cancelSave = undefined
+    const { store } = this.#options
+    if (!store || this.#unsaved.isEmpty) return
+    await this.#loaded
+    const unsaved = this.#unsaved
+    this.#unsaved = new ActivityBuilder()
+    const added = unsaved.value()
+    this.#saved = addActivity(this.#saved, added)
+    try {
+      const stored = await store.update(KEY, (current) => toStored(addActivity(readActivity(current), added)))
+      this.#saved = readActivity(stored)
+    } catch {
+      // Kept in memory; what this process counted is lost with it.
+    }
+  }
+}
+
+function toStored(activity: Activity) {
+  return JSON.parse(JSON.stringify(activity))
+}
+
+/** Counts events. Not a value, so that a hundred events a second copy nothing. */
+class ActivityBuilder {
+  readonly #hours = new Map<string, Totals>()
+  readonly #days = new Map<string, Totals>()
+  readonly #clients = new Map<string, Totals>()
+  readonly #tools = new Map<string, ToolCounts>()
+  readonly #misses: Activity['misses'][number][] = []
+  isEmpty = true
+
+  add(event: ToolcribEvent, totals: Partial<Totals>, session: string): void {
+    this.isEmpty = false
+    const iso = new Date(event.at).toISOString()
+    increase(this.#hours, iso.slice(0, 13), totals)
+    increase(this.#days, iso.slice(0, 10), totals)
+    if (Object.keys(totals).length > 0) increase(this.#clients, session, totals)
+    if (event.type === 'searched') for (const name of event.names) this.#count(name, { found: 1 })
+    if (event.type === 'call-finished') {
+      const { name, ok, durationMs } = event
+      this.#count(name, { called: 1, failed: ok ? 0 : 1, durationMs: Math.round(durationMs) })
+    }
+    if (event.type === 'missed')
+      this.#misses.push({ at: event.at, what: event.what, text: event.text.slice(0, 300) })
+    if (this.#misses.length > 200) this.#misses.shift()
+  }
+
+  value(): Activity {
+    return {
+      hours: Object.fromEntries(this.#hours),
+      days: Object.fromEntries(this.#days),
+      clients: Object.fromEntries(this.#clients),
+      tools: Object.fromEntries(this.#tools),
+      misses: this.#misses,
+    }
+  }
+
+  #count(name: string, counts: Partial<ToolCounts>): void {
+    this.#tools.set(name, addCounts(this.#tools.get(name) ?? NO_COUNTS, counts))
+  }
+}
+
+function increase(table: Map<string, Totals>, key: string, totals: Partial<Totals>): void {
+  table.set(key, addTotals(table.get(key) ?? NO_TOTALS, totals))
+}

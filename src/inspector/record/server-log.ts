@@ -1,0 +1,104 @@
+import type { ToolcribEvent, ToolRegistry } from 'toolcrib'
+
+/** A line about a server. */
+export interface ServerLine {
+  readonly at: number
+  /** `output` is a line that the server wrote to stderr. */
+  readonly level: 'info' | 'output' | 'warn' | 'error'
+  readonly text: string
+}
+
+/** How a server has been doing since the page began to look. */
+export interface ServerCourse {
+  /** How long its last start took. */
+  readonly startMs?: number
+  readonly readySince?: number
+  readonly starts: number
+  readonly failures: number
+  readonly lines: readonly ServerLine[]
+}
+
+const KEPT_LINES = 200
+const MAX_SERVERS = 1_000
+const MAX_TEXT = 2_000
+
+/** What happened to each server: its states, its warnings and how long it took to start. */
+export class ServerLog {
+  readonly #courses = new Map<string, Course>()
+  readonly #unsubscribe: () => void
+
+  constructor(registry: ToolRegistry) {
+    this.#unsubscribe = registry.subscribe((event) => this.#note(event))
+  }
+
+  of(server: string): ServerCourse {
+    return this.#courses.get(server)?.value() ?? { starts: 0, failures: 0, lines: [] }
+  }
+
+  close(): void {
+    this.#unsubscribe()
+  }
+
+  #note(event: ToolcribEvent): void {
+    if (!('server' in event)) return
+    let course = this.#courses.get(event.server)
+    if (!course) {
+      if (this.#courses.size >= MAX_SERVERS) return
+      course = new Course()
+      this.#courses.set(event.server, course)
+    }
+    course.note(event)
+  }
+}
+
+class Course {
+  readonly #lines: ServerLine[] = []
+  #starts = 0
+  #failures = 0
+  #connectingSince: number | undefined
+  #startMs: number | undefined
+  #readySince: number | undefined
+
+  note(event: Extract<ToolcribEvent, { readonly server: string }>): void {
+    if (event.type === 'server-state') this.#enter(event)
+    else if (event.type === 'server-warning') this.#add(event.at, 'warn', event.warning)
+    else if (event.type === 'server-output') this.#add(event.at, 'output', event.line)
+    else if (event.type === 'tool-invalid') this.#add(event.at, 'warn', `tool ${event.tool}: ${event.reason}`)
+    else if (event.type === 'server-synced') {
+      const { added, removed, changed } = event
+      const text = `tools: ${added.length} added, ${changed.length} changed, ${removed.length} removed`
+      this.#add(event.at, 'info', text)
+    }
+  }
+
+  value(): ServerCourse {
+    return {
+      ...(this.#startMs === undefined ? {} : { startMs: this.#startMs }),
+      ...(this.#readySince === undefined ? {} : { readySince: this.#readySince }),
+      starts: this.#starts,
+      failures: this.#failures,
+      lines: this.#lines,
+    }
+  }
+
+  #enter({ at, state, reason }: Extract<ToolcribEvent, { readonly type: 'server-state' }>): void {
+    if (state === 'connecting') this.#connectingSince ??= at
+    else {
+      if (state === 'ready') {
+        this.#starts++
+        if (this.#connectingSince !== undefined) this.#startMs = at - this.#connectingSince
+      }
+      if (state === 'failed') this.#failures++
+      this.#connectingSince = undefined
+    }
+    this.#readySince = state === 'ready' ? at : undefined
+    this.#add(at, state === 'failed' ? 'error' : 'info', reason === undefined ? state : `${state}: ${reason}`)
+  }
+
+  #add(at: number, level: ServerLine['level'], text: string): void {
+    const last = this.#lines.at(-1)
+    if (last?.text === text) return
+    this.#lines.push({ at, level, text: text.slice(0, MAX_TEXT) })
+    if (this.#lines.length > KEPT_LINES) this.#lines.shift()
+  }
+}

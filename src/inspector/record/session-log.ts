@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto'
+import type { ToolcribEvent } from 'toolcrib'
+import { addTotals, NO_TOTALS, type Totals } from './activity.ts'
+
+/** One thing that happened in a session. */
+export interface SessionStep {
+  readonly at: number
+  readonly turn: number
+  readonly kind:
+    | 'opened'
+    | 'surface'
+    | 'search'
+    | 'miss'
+    | 'activated'
+    | 'evicted'
+    | 'returned'
+    | 'call'
+    | 'trimmed'
+    | 'problem'
+  /** The query, the tool or the reason. */
+  readonly text: string
+  readonly names?: readonly string[]
+  readonly tokens?: number
+  readonly ok?: boolean
+  readonly durationMs?: number
+  /** For a surface: how many tools wait behind the search. */
+  readonly deferred?: number
+}
+
+/** One conversation, as a line of a list. */
+export interface SessionSummary {
+  /** Names the session here; unlike its own id, it opens nothing. */
+  readonly id: string
+  readonly openedAt: number
+  readonly lastAt: number
+  readonly totals: Totals
+  readonly active: readonly string[]
+  /** Tokens of its last surface. */
+  readonly surfaceTokens: number
+}
+
+const MAX_SESSIONS = 200
+const MAX_STEPS = 600
+const MAX_TEXT = 300
+
+/** The sessions of this process, the most recent ones, step by step. */
+export class SessionLog {
+  readonly #records = new Map<string, SessionRecord>()
+
+  /** Notes an event of a session; returns what it adds to the totals. */
+  note(event: ToolcribEvent & { readonly sessionId: string }, tokensPerTool: number): Partial<Totals> {
+    const id = aliasOf(event.sessionId)
+    const record = this.#records.get(id) ?? new SessionRecord(id, event.at)
+    // The one that was quiet the longest comes first, and goes first.
+    this.#records.delete(id)
+    this.#records.set(id, record)
+    const oldest = this.#records.size > MAX_SESSIONS ? this.#records.keys().next().value : undefined
+    if (oldest !== undefined) this.#records.delete(oldest)
+    return record.note(event, tokensPerTool)
+  }
+
+  /** The most recent first. */
+  list(): readonly SessionSummary[] {
+    return [...this.#records.values()].map((record) => record.summary()).reverse()
+  }
+
+  find(id: string): (SessionSummary & { readonly steps: readonly SessionStep[] }) | undefined {
+    const record = this.#records.get(id)
+    return record && { ...record.summary(), steps: record.steps }
+  }
+}
+
+/** A short name for a session that says nothing about its id. Gateways name the sessions of their clients the same way. */
+export function aliasOf(sessionId: string): string {
+  return createHash('sha256').update(sessionId).digest('hex').slice(0, 8)
+}
+
+class SessionRecord {
+  readonly steps: SessionStep[] = []
+  readonly #id: string
+  readonly #openedAt: number
+  readonly #active = new Set<string>()
+  #lastAt: number
+  #totals = NO_TOTALS
+  #turn = 0
+  #callsUnderWay = 0
+  /** A surface that no call has used yet: the calls that follow belong to its turn. */
+  #isFresh = false
+  #surface = { tokens: 0, deferred: 0 }
+
+  constructor(id: string, at: number) {
+    this.#id = id
+    this.#openedAt = at
+    this.#lastAt = at
+  }
+
+  summary(): SessionSummary {
+    return {
+      id: this.#id,
+      openedAt: this.#openedAt,
+      lastAt: this.#lastAt,
+      totals: this.#totals,
+      active: [...this.#active],
+      surfaceTokens: this.#surface.tokens,
+    }
+  }
+
+  note(event: ToolcribEvent, tokensPerTool: number): Partial<Totals> {
+    this.#lastAt = event.at
+    const added = this.#take(event, tokensPerTool)
+    this.#totals = addTotals(this.#totals, added)
+    return added
+  }
+
+  #take(event: ToolcribEvent, tokensPerTool: number): Partial<Totals> {
+    switch (event.type) {
+      case 'session-opened':
+        this.#add(event, 'opened', event.restored > 0 ? `${event.restored} tools restored` : '')
+        return {}
+      case 'surfaced': {
+        const { tokens, deferredCount: deferred, tools } = event
+        this.#surface = { tokens, deferred }
+        this.#turn++
+        this.#isFresh = true
+        this.#add(event, 'surface', `${tools} tools`, { tokens, deferred, names: [...this.#active] })
+        return this.#cost(tokensPerTool)
+      }
+      case 'searched':
+        this.#add(event, 'search', event.query, { names: event.names })
+        return { searches: 1 }
+      case 'missed':
+        this.#add(event, 'miss', event.text)
+        return event.what === 'search' ? { misses: 1 } : {}
+      case 'activated':
+      case 'auto-activated':
+        for (const name of event.names) this.#active.add(name)
+        this.#add(event, 'activated', '', { names: event.names, tokens: event.tokens })
+        return {}
+      case 'evicted':
+      case 'deactivated':
+        for (const name of event.names) this.#active.delete(name)
+        this.#add(event, event.type === 'evicted' ? 'evicted' : 'returned', '', {
+          names: event.names,
+          tokens: event.tokens,
+        })
+        return {}
+      case 'call-started':
+        return this.#startCall(tokensPerTool)
+      case 'call-finished': {
+        this.#callsUnderWay = Math.max(0, this.#callsUnderWay - 1)
+        const { name, ok, durationMs, code } = event
+        this.#add(event, 'call', code ?? '', { names: [name], ok, durationMs })
+        return { calls: 1, errors: ok ? 0 : 1 }
+      }
+      case 'result-trimmed':
+        this.#add(event, 'trimmed', `${event.totalChars} characters cut to ${event.keptChars}`, {
+          names: [event.name],
+        })
+        return {}
+      case 'save-failed':
+      case 'load-failed':
+        this.#add(event, 'problem', event.error)
+        return {}
+      default:
+        return {}
+    }
+  }
+
+  /** A gateway's client lists its tools once and sends them with each turn: a call without a new list is a turn too. */
+  #startCall(tokensPerTool: number): Partial<Totals> {
+    const isNewTurn = this.#callsUnderWay === 0 && !this.#isFresh
+    this.#callsUnderWay++
+    this.#isFresh = false
+    if (!isNewTurn) return {}
+    this.#turn++
+    return this.#cost(tokensPerTool)
+  }
+
+  #cost(tokensPerTool: number): Partial<Totals> {
+    const { tokens, deferred } = this.#surface
+    return { turns: 1, shown: tokens, saved: Math.round(deferred * tokensPerTool) }
+  }
+
+  #add(
+    { at }: ToolcribEvent,
+    kind: SessionStep['kind'],
+    text: string,
+    more: Partial<SessionStep> = {},
+  ): void {
+    this.steps.push({ at, turn: this.#turn, kind, text: text.slice(0, MAX_TEXT), ...more })
+    if (this.steps.length > MAX_STEPS) this.steps.shift()
+  }
+}

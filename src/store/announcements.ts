@@ -1,0 +1,132 @@
+import { anyFunction, checkOptions, type OptionRules, wholeNumber } from '../check-options.ts'
+import { ToolcribError } from '../errors.ts'
+import type { JsonValue } from './store.ts'
+import { encodeValue } from './stored-value.ts'
+
+/** A message from one replica to all. */
+export interface Announcement {
+  readonly topic: string
+  readonly body: JsonValue
+  /** Where it is in the sequence of all messages; `subscribe()` continues after it. */
+  readonly position: string
+}
+
+export interface AnnouncementListener {
+  announced(announcement: Announcement): void
+  /** Messages were lost on the way to this replica: whatever they may have said has to be read again. */
+  missed(): void
+}
+
+/**
+ * Messages between replicas. Every subscriber receives every message, its own replica's included, in the same order,
+ * once each. One that could not be reached for a while receives what it missed, or is told that it missed something.
+ */
+export interface Announcements {
+  /** Sends a message. Rejects with `store-unavailable`, and with `config-invalid` for a body that is too long. */
+  publish(topic: string, body: JsonValue): Promise<void>
+  /** Receives messages after a position, or from now on. Exceptions of the listener are ignored. Returns how to stop. */
+  subscribe(listener: AnnouncementListener, from?: string): () => void
+  close(): Promise<void>
+}
+
+/** The longest body of a message, in characters of JSON. */
+export const MAX_ANNOUNCEMENT_CHARS = 256_000
+
+/** The body as JSON. Throws `config-invalid` for one that is too long, or not JSON. */
+export function encodeAnnouncement(body: JsonValue): string {
+  const text = encodeValue(body)
+  if (typeof text === 'string' && text.length <= MAX_ANNOUNCEMENT_CHARS) return text
+  throw new ToolcribError(
+    'config-invalid',
+    `an announcement has at most ${MAX_ANNOUNCEMENT_CHARS} characters of JSON; keep more than that in a store`,
+  )
+}
+
+/** Calls a listener; one that throws must not break the reading of messages. */
+export function tell(call: () => void): void {
+  try {
+    call()
+  } catch {
+    // See above.
+  }
+}
+
+export interface AnnouncementBoardOptions {
+  /** How many messages are kept for subscribers that come later; 1,000 by default. */
+  readonly maxKept?: number
+  /** Delivers a message; in a microtask of its own by default. */
+  readonly deliver?: (task: () => void) => void
+}
+
+/** What replicas in one process use in common. */
+export interface AnnouncementBoard {
+  /** One replica's way in. */
+  open(): Announcements
+}
+
+/** Announcements between the replicas of one process, for tests and for a single process. */
+export function announcementBoard(options: AnnouncementBoardOptions = {}): AnnouncementBoard {
+  checkOptions('announcementBoard()', options, BOARD_RULES)
+  return new MemoryBoard(options)
+}
+
+const BOARD_RULES: OptionRules<AnnouncementBoardOptions> = {
+  maxKept: wholeNumber({ from: 1 }),
+  deliver: anyFunction,
+}
+
+class MemoryBoard implements AnnouncementBoard {
+  readonly #maxKept: number
+  readonly #deliver: (task: () => void) => void
+  readonly #kept: { readonly number: number; readonly topic: string; readonly text: string }[] = []
+  readonly #readers = new Set<() => void>()
+  #count = 0
+
+  constructor({ maxKept = 1_000, deliver = queueMicrotask }: AnnouncementBoardOptions) {
+    this.#maxKept = maxKept
+    this.#deliver = deliver
+  }
+
+  open(): Announcements {
+    const stops = new Set<() => void>()
+    let isClosed = false
+    return {
+      publish: async (topic, body) => {
+        if (isClosed) throw new ToolcribError('store-unavailable', 'the announcements are closed')
+        this.#kept.push({ number: ++this.#count, topic, text: encodeAnnouncement(body) })
+        if (this.#kept.length > this.#maxKept) this.#kept.shift()
+        for (const wake of this.#readers) this.#deliver(wake)
+      },
+      subscribe: (listener, from) => {
+        const stop = this.#read(listener, from === undefined ? this.#count : Number(from))
+        stops.add(stop)
+        return () => {
+          stops.delete(stop)
+          stop()
+        }
+      },
+      close: async () => {
+        isClosed = true
+        for (const stop of stops) stop()
+      },
+    }
+  }
+
+  #read(listener: AnnouncementListener, from: number): () => void {
+    let last = from
+    const wake = () => {
+      if (!this.#readers.has(wake)) return
+      if (last < this.#count - this.#kept.length) {
+        last = this.#count - this.#kept.length
+        tell(() => listener.missed())
+      }
+      for (const { number, topic, text } of this.#kept.filter(({ number }) => number > last)) {
+        last = number
+        tell(() => listener.announced({ topic, body: JSON.parse(text), position: String(number) }))
+      }
+    }
+    this.#readers.add(wake)
+    this.#deliver(wake)
+    return () => void this.#readers.delete(wake)
+  }
+}

@@ -1,0 +1,246 @@
+import { describeError, ToolcribError } from '../../errors.ts'
+import { type Schedule, waitAtMost } from '../../time.ts'
+
+/** Entries of a stream: their ids, and names and values in turn. */
+export type StreamEntries = [id: string, fields: string[]][]
+
+type Argument = string | Buffer | number
+
+/** What is used of a Redis client: `Redis` and `Cluster` of `ioredis` fit. */
+export interface RedisClient {
+  readonly status: string
+  getBuffer(key: string): Promise<Buffer | null>
+  set(key: string, value: Buffer): Promise<unknown>
+  psetex(key: string, ttlMs: number, value: Buffer): Promise<unknown>
+  del(key: string): Promise<unknown>
+  eval(lua: string, keys: number, ...keysAndArguments: Argument[]): Promise<unknown>
+  evalsha(sha1: string, keys: number, ...keysAndArguments: Argument[]): Promise<unknown>
+  xread(
+    count: 'COUNT',
+    most: number,
+    block: 'BLOCK',
+    ms: number,
+    streams: 'STREAMS',
+    key: string,
+    from: string,
+  ): Promise<readonly [string, StreamEntries][] | null>
+  xrevrange(key: string, to: '+', from: '-', count: 'COUNT', most: number): Promise<StreamEntries>
+  connect(): Promise<unknown>
+  disconnect(): void
+  duplicate(): RedisClient
+  on(event: 'ready' | 'error' | 'close', listener: (error?: unknown) => void): unknown
+}
+
+/** Which Redis, and how long to wait for it. */
+export interface RedisAddress {
+  readonly url?: string | undefined
+  readonly client?: RedisClient | undefined
+  readonly patienceMs: number
+  readonly schedule: Schedule
+}
+
+/**
+ * Opens a client for an address, or one more like the client that was given. `ioredis` is loaded here, with the first
+ * use. Throws `config-invalid` when it is not installed, or the address is not one of Redis.
+ */
+export async function openClient({ url, client, patienceMs }: RedisAddress): Promise<RedisClient> {
+  if (client !== undefined) return client
+  const { Redis, Cluster } = await loadPackage()
+  const { isCluster, text } = readAddress(url)
+  const common = {
+    // Commands of one tick share a round trip.
+    enableAutoPipelining: true,
+    lazyConnect: true,
+    // What a lost connection left open fails at once: nothing is sent twice.
+    maxRetriesPerRequest: 0,
+    connectTimeout: patienceMs,
+    connectionName: 'toolcrib',
+    retryStrategy: reconnectDelay,
+    // After a failover the old primary is read-only: another connection finds the new one.
+    reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
+  }
+  return isCluster
+    ? new Cluster([text], {
+        enableAutoPipelining: true,
+        lazyConnect: true,
+        redisOptions: { ...common, ...tlsOf(text) },
+        clusterRetryStrategy: reconnectDelay,
+      })
+    : new Redis(text, { ...common, enableOfflineQueue: false })
+}
+
+/** The host of an address, for messages; never its password. */
+export function hostOf(url: string | undefined): string {
+  return url !== undefined && URL.canParse(url) ? new URL(url).host || 'localhost' : 'this address'
+}
+
+const MAX_RECONNECT_MS = 2_000
+
+function reconnectDelay(times: number): number {
+  const delay = Math.min(50 * 2 ** Math.min(times - 1, 10), MAX_RECONNECT_MS)
+  // Many replicas lose their connections at the same moment.
+  return delay * (0.5 + Math.random() / 2)
+}
+
+async function loadPackage() {
+  try {
+    return await import('ioredis')
+  } catch (cause) {
+    if (!describeError(cause).includes('ioredis')) throw cause
+    const message = 'the package ioredis is not installed; install it with: npm install ioredis'
+    throw new ToolcribError('config-invalid', message, { cause })
+  }
+}
+
+function readAddress(url: string | undefined): { readonly isCluster: boolean; readonly text: string } {
+  const scheme = /^(rediss?)(\+cluster)?:\/\//.exec(url ?? '')
+  if (url === undefined || scheme === null || !URL.canParse(url))
+    throw new ToolcribError(
+      'config-invalid',
+      'the address of a Redis begins with redis://, rediss:// (TLS), redis+cluster:// or rediss+cluster://',
+    )
+  return { isCluster: scheme[2] !== undefined, text: url.replace('+cluster://', '://') }
+}
+
+/** A cluster's nodes name each other by address, so the credentials and TLS of the first hold for all of them. */
+function tlsOf(text: string): object {
+  const { protocol, username, password } = new URL(text)
+  return {
+    ...(protocol === 'rediss:' ? { tls: {} } : {}),
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+  }
+}
+
+/**
+ * A connection to Redis, made with the first command. A command waits for a connection and for its reply, a bounded time
+ * in all; while Redis is away for longer than that, commands fail at once.
+ */
+export class RedisLink {
+  readonly #address: RedisAddress
+  readonly #host: string
+  readonly #isOwn: boolean
+  #client: Promise<RedisClient> | undefined
+  #isReady = false
+  /** True once a command has waited in vain for a connection, until there is one. */
+  #isAway = false
+  #lastError: unknown
+  #whenReady: (() => void)[] = []
+
+  constructor(address: RedisAddress) {
+    this.#address = address
+    this.#host = hostOf(address.url)
+    this.#isOwn = address.client === undefined
+  }
+
+  /** Sends a command and returns its reply. Rejects with `store-unavailable`. */
+  async ask<Reply>(command: (client: RedisClient) => Promise<Reply>): Promise<Reply> {
+    const { patienceMs, schedule } = this.#address
+    const client = await this.#open()
+    await this.#connected(client)
+    let outcome: { readonly reply: Reply } | { readonly error: unknown } | undefined
+    const replied = command(client).then(
+      (reply) => {
+        outcome = { reply }
+      },
+      (error: unknown) => {
+        outcome = { error }
+      },
+    )
+    await waitAtMost(patienceMs, [replied], schedule)
+    if (outcome === undefined) await pendingInput()
+    // TypeScript does not see that the promise assigns it.
+    const settled = outcome as { readonly reply: Reply } | { readonly error: unknown } | undefined
+    if (settled === undefined) throw this.failure(new Error(`it did not answer within ${patienceMs} ms`))
+    if ('error' in settled) throw this.failure(settled.error)
+    return settled.reply
+  }
+
+  /** Runs a script, by its hash where Redis knows it. */
+  async run(script: Script, keys: readonly string[], ...args: Argument[]) {
+    try {
+      return await this.ask((client) => client.evalsha(script.sha1, keys.length, ...keys, ...args))
+    } catch (error) {
+      if (!isUnknownScript(error)) throw error
+      return await this.ask((client) => client.eval(script.lua, keys.length, ...keys, ...args))
+    }
+  }
+
+  /** One more client to the same Redis, for commands that block their connection. */
+  async duplicate(): Promise<RedisClient> {
+    const client = (await this.#open()).duplicate()
+    client.on('error', () => {})
+    return client
+  }
+
+  close(): void {
+    if (!this.#isOwn) return
+    // A client that could not be made has nothing to close.
+    this.#client?.then((client) => client.disconnect()).catch(() => {})
+  }
+
+  /** What a failure of Redis is called outside. Commands and their arguments, which the client's errors hold, stay out. */
+  failure(thrown: unknown): ToolcribError {
+    if (thrown instanceof ToolcribError) return thrown
+    const reason = describeError(thrown)
+    const cause = Object.assign(new Error(reason), { name: thrown instanceof Error ? thrown.name : 'Error' })
+    return new ToolcribError('store-unavailable', `Redis at ${this.#host} cannot be used: ${reason}`, {
+      cause,
+    })
+  }
+
+  #open(): Promise<RedisClient> {
+    this.#client ??= openClient(this.#address).then((client) => this.#watch(client))
+    return this.#client
+  }
+
+  #watch(client: RedisClient): RedisClient {
+    this.#isReady = client.status === 'ready'
+    client.on('error', (error) => {
+      this.#lastError = error
+    })
+    client.on('ready', () => {
+      this.#isReady = true
+      this.#isAway = false
+      for (const wake of this.#whenReady.splice(0)) wake()
+    })
+    client.on('close', () => {
+      this.#isReady = false
+    })
+    return client
+  }
+
+  async #connected(client: RedisClient): Promise<void> {
+    if (this.#isReady) return
+    if (client.status === 'wait')
+      client.connect().catch((error: unknown) => {
+        this.#lastError ??= error
+      })
+    if (!this.#isAway) {
+      const ready = new Promise<void>((resolve) => this.#whenReady.push(resolve))
+      await waitAtMost(this.#address.patienceMs, [ready], this.#address.schedule)
+      if (!this.#isReady) await pendingInput()
+    }
+    if (this.#isReady) return
+    this.#isAway = true
+    throw this.failure(this.#lastError ?? new Error('there is no connection'))
+  }
+}
+
+/**
+ * In a process that was held up, a timer fires before replies are read that arrived long ago: those are taken first, so
+ * that Redis is not blamed for it.
+ */
+async function pendingInput(): Promise<void> {
+  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** A script of Redis, and the hash that it is known by. */
+export interface Script {
+  readonly lua: string
+  readonly sha1: string
+}
+
+function isUnknownScript(error: unknown): boolean {
+  return error instanceof ToolcribError && error.message.includes('NOSCRIPT')
+}

@@ -1,0 +1,225 @@
+import { Cluster, Redis } from 'ioredis'
+import { type RedisStoreOptions, redisStore } from 'toolcrib/redis'
+import type { Store, WriteOptions } from 'toolcrib/stores'
+import { storeContract } from 'toolcrib/testing'
+import { afterEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { RedisServer } from '../../../test/redis-server.ts'
+
+const url = inject('redisUrl')
+
+describe.skipIf(url === undefined)('redisStore', () => {
+  const stores: Store[] = []
+  afterEach(async () => {
+    await Promise.all(stores.splice(0).map((store) => store.close()))
+  })
+
+  function open(options: Partial<RedisStoreOptions> = {}): Store {
+    const store = redisStore({ url: url ?? '', prefix: `${crypto.randomUUID()}:`, ...options })
+    stores.push(store)
+    return store
+  }
+
+  async function connect(): Promise<Redis> {
+    const client = new Redis(url ?? '', { lazyConnect: true })
+    await client.connect()
+    onTestFinished(() => client.disconnect())
+    return client
+  }
+
+  /** Redis has no clock to set: time passes by shortening what keys have left, all of it a thousand times longer. */
+  function openEmpty(prefix = `${crypto.randomUUID()}:`) {
+    const openAgain = () => withLongerLives(open({ prefix }))
+    const passTime = async (ms: number) => {
+      const client = await connect()
+      for (const key of await client.keys(`${prefix.replaceAll(/[{}]/g, '?')}*`)) {
+        const left = await client.pttl(key)
+        if (left >= 0) await client.pexpire(key, left - ms * LONGER)
+      }
+    }
+    return { store: openAgain(), openAgain, passTime }
+  }
+
+  for (const { name, run } of storeContract(openEmpty)) it(name, run)
+
+  describe('with a hash tag in its prefix', () => {
+    for (const { name, run } of storeContract(() => openEmpty(`{${crypto.randomUUID()}}:`))) it(name, run)
+  })
+
+  it.each([
+    {},
+    { url: 'redis://x', client: { evalsha() {}, duplicate() {} } },
+    { url: 'redis://x', prefixes: 'y' },
+    { url: 'redis://x', patienceMs: 0 },
+    { client: {} },
+  ])('refuses the options %o', (options) => {
+    expect(() => redisStore(options as RedisStoreOptions)).toThrow(
+      expect.objectContaining({ code: 'config-invalid' }),
+    )
+  })
+
+  it('refuses an address that is not one of Redis, with the first use', async () => {
+    await expect(open({ url: 'http://localhost' }).get('a')).rejects.toMatchObject({
+      code: 'config-invalid',
+      message: expect.stringContaining('redis+cluster://'),
+    })
+  })
+
+  it('uses a client it is given, and leaves it open', async () => {
+    const client = await connect()
+    const store = redisStore({ client, prefix: 'given:' })
+    await store.set('a', { n: 1 })
+    expect(await store.get('a')).toEqual({ n: 1 })
+    await store.delete('a')
+    await store.close()
+    expect(await client.ping()).toBe('PONG')
+  })
+
+  it('lets Redis expire values, and keeps keys readable for people', async () => {
+    const client = await connect()
+    const prefix = `${crypto.randomUUID()}:`
+    const store = open({ prefix })
+    await store.set('session:a}b%', 1, { ttlMs: 50_000.4 })
+    await store.update('spill:1', () => 2, { ttlMs: 50_000 })
+    await store.set('forever', 3)
+    await store.set('nearly forever', 3, { ttlMs: Number.MAX_VALUE })
+    const ttl = (key: string) => client.pttl(prefix + key)
+    expect(await ttl('{session:a%7Db%25}')).toBeGreaterThan(40_000)
+    expect(await ttl('{spill:1}')).toBeGreaterThan(40_000)
+    expect([await ttl('{forever}'), await ttl('{nearly forever}')]).toEqual([-1, -1])
+  })
+
+  it('treats what it did not write as absent, names it, and replaces it', async () => {
+    const client = await connect()
+    const onDamaged = vi.fn()
+    const prefix = `${crypto.randomUUID()}:`
+    const store = open({ prefix, onDamaged })
+    for (const text of ['', 'x', 'something else altogether', '0123456789abcdefj{"cut":']) {
+      await client.set(`${prefix}{a}`, text)
+      expect(await store.get('a')).toBeUndefined()
+      expect(await store.update('a', (current) => (current === undefined ? 'new' : 'old'))).toBe('new')
+      expect(await store.get('a')).toBe('new')
+    }
+    expect(onDamaged).toHaveBeenCalledTimes(8)
+    expect(onDamaged.mock.calls[0]?.[0]).toMatchObject({ message: expect.stringContaining(`${prefix}{a}`) })
+  })
+
+  it('sends what is read in one tick as one batch', async () => {
+    const client = await connect()
+    const store = open()
+    await store.get('warm up')
+    const before = await roundTrips(client)
+    await Promise.all(Array.from({ length: 200 }, (_, index) => store.get(`key ${index}`)))
+    expect((await roundTrips(client)) - before).toBeLessThan(10)
+  })
+
+  it('runs its script also after Redis forgot it', async () => {
+    const client = await connect()
+    const store = open()
+    expect(await store.update('a', () => 1)).toBe(1)
+    await client.script('FLUSH')
+    expect(await store.update('a', (current) => Number(current) + 1)).toBe(2)
+  })
+
+  it('lets nobody starve: after a few tries in vain, others wait for a turn', async () => {
+    const prefix = `${crypto.randomUUID()}:`
+    const hasty = open({ prefix, random: () => 0 })
+    const client = await connect()
+    // Between each read of the slow one and its write, the hasty one writes, if it can.
+    const slowClient = new Proxy(client, {
+      get(target, name) {
+        if (name !== 'getBuffer') {
+          const member: unknown = Reflect.get(target, name)
+          return typeof member === 'function' ? member.bind(target) : member
+        }
+        return async (key: string) => {
+          const found = await target.getBuffer(key)
+          await Promise.race([
+            hasty.update('count', (current) => Number(current ?? 0) + 1),
+            new Promise((resolve) => void setTimeout(resolve, 40)),
+          ])
+          return found
+        }
+      },
+    })
+    let tries = 0
+    await open({ url: undefined, client: slowClient, prefix, random: () => 0 } as object).update(
+      'count',
+      () => {
+        tries++
+        return 1_000
+      },
+    )
+    expect(tries).toBeLessThanOrEqual(6)
+    await vi.waitUntil(async () => Number(await hasty.get('count')) > 1_000)
+  })
+
+  it('never gives a password away', async () => {
+    const store = open({ url: 'redis://someone:hunter2hunter2@127.0.0.1:1', patienceMs: 200 })
+    const error = await store.set('a', 'hunter3hunter3').catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      code: 'store-unavailable',
+      message: expect.stringContaining('127.0.0.1:1'),
+    })
+    const shown = JSON.stringify([error, (error as Error).message, (error as Error).cause, String(error)])
+    expect(shown).not.toMatch(/hunter/)
+  })
+
+  it('authenticates, and says so when it is refused', async () => {
+    const redis = await RedisServer.start('--requirepass', 'a secret/of @ours')
+    onTestFinished(() => redis.close())
+    const address = (password: string) => redis.url.replace('//', `//:${encodeURIComponent(password)}@`)
+    const right = open({ url: address('a secret/of @ours') })
+    await right.set('a', 1)
+    expect(await right.get('a')).toBe(1)
+    const wrong = open({ url: address('wrong'), patienceMs: 500 })
+    await expect(wrong.get('a')).rejects.toMatchObject({
+      code: 'store-unavailable',
+      message: expect.stringMatching(/NOAUTH|WRONGPASS/),
+    })
+  })
+
+  it('works on a cluster, with every key of an update in one slot', async () => {
+    const redis = await RedisServer.start('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
+    onTestFinished(() => redis.close())
+    const admin = new Redis(redis.url)
+    await admin.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+    await vi.waitUntil(async () => String(await admin.call('CLUSTER', 'INFO')).includes('cluster_state:ok'), {
+      timeout: 10_000,
+    })
+    admin.disconnect()
+    const store = open({ url: redis.url.replace('redis://', 'redis+cluster://') })
+    const keys = ['a', '}b', '{c}', '{}d', 'e{', '%7D']
+    for (const key of keys) {
+      await store.set(key, key)
+      expect(await store.update(key, (current) => `${current}!`)).toBe(`${key}!`)
+    }
+    expect(await Promise.all(keys.map((key) => store.get(key)))).toEqual(keys.map((key) => `${key}!`))
+    const client = new Cluster([redis.url])
+    const given = redisStore({ client })
+    await given.set('x', 1)
+    expect(await given.get('x')).toBe(1)
+    client.disconnect()
+  })
+})
+
+const LONGER = 1_000
+
+/** The same store; what expires lives longer, so that no check depends on how fast it runs. */
+function withLongerLives(store: Store): Store {
+  const longer = (options: WriteOptions = {}): WriteOptions => {
+    const { ttlMs } = options
+    return typeof ttlMs === 'number' && ttlMs > 0 ? { ...options, ttlMs: ttlMs * LONGER } : options
+  }
+  return {
+    get: (key) => store.get(key),
+    set: (key, value, options) => store.set(key, value, longer(options)),
+    update: (key, change, options) => store.update(key, change, longer(options)),
+    delete: (key) => store.delete(key),
+    close: () => store.close(),
+  }
+}
+
+async function roundTrips(client: Redis): Promise<number> {
+  const stats = await client.info('stats')
+  return Number(/total_reads_processed:(\d+)/.exec(stats)?.[1])
+}

@@ -1,0 +1,91 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
+import { withSavedVariables } from '../src/cli/saved-variables.ts'
+import { DefaultAnswers } from '../src/cli/setup/questions.ts'
+import { runSetup } from '../src/cli/setup/run-setup.ts'
+import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
+
+const { path, environment, toolcrib, list, server } = useCommandLine()
+
+function put(file: string, content: object): string {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, JSON.stringify(content))
+  return readFileSync(file, 'utf8')
+}
+
+describe('toolcrib without a command', () => {
+  let cursor = ''
+  beforeEach(() => {
+    list(RAIN)
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
+    const keyed = { ...server('--quiet'), env: { KEY: '${RAIN_KEY}' } }
+    cursor = put(path('home', '.cursor', 'mcp.json'), { mcpServers: { weather: server(), keyed } })
+    put(path('home', '.codeium', 'windsurf', 'mcp_config.json'), {
+      mcpServers: { broken: { command: 'no-such-program' } },
+    })
+  })
+  const config = () => path('home', '.config', 'toolcrib', 'toolcrib.toml')
+
+  it('prints the steps without a terminal, and changes nothing', async () => {
+    const { status, stdout } = await toolcrib()
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/"toolcrib import --user" +takes 3 new servers of 2 programs/)
+    expect(stdout).toContain('"toolcrib setup --yes"')
+    expect(existsSync(config())).toBe(false)
+  })
+
+  it('leads from the servers of other programs to clients that use the gateway, and back', async () => {
+    const { status, stdout } = await toolcrib('--yes')
+    expect(stdout).toContain('3 new servers in 2 programs (Cursor, Windsurf)')
+    expect(stdout).toMatch(/1 of 3 servers ready: 1 tool, \d+ tokens a turn; through the gateway \d+\n/)
+    expect(stdout).toContain('✗ keyed RAIN_KEY has no value; set RAIN_KEY')
+    expect(stdout).toContain('✗ broken command "no-such-program" not found; install no-such-program')
+    expect(stdout).toContain('connected Cursor, Windsurf; restart them')
+    expect(stdout).toContain('undo with "toolcrib disconnect cursor windsurf"')
+    expect(status).toBe(0)
+    expect(
+      Object.keys(JSON.parse(readFileSync(path('home', '.cursor', 'mcp.json'), 'utf8')).mcpServers),
+    ).toEqual(['toolcrib'])
+    const again = await toolcrib('--yes')
+    expect(again.stdout).toContain('3 servers in your config, and no new ones in other programs')
+    expect(again.stdout).toContain('no program is left to connect')
+    expect((await toolcrib('disconnect', '--all')).status).toBe(0)
+    expect(readFileSync(path('home', '.cursor', 'mcp.json'), 'utf8')).toBe(cursor)
+  })
+
+  it('asks for missing values, keeps them out of the config, and takes no for an answer', async () => {
+    class Answers extends DefaultAnswers {
+      override async secret(message: string): Promise<string> {
+        expect(message).toContain('RAIN_KEY for keyed')
+        return 'the-value-of-the-key'
+      }
+      override async choose(): Promise<readonly string[]> {
+        return []
+      }
+    }
+    const input = Object.assign(new PassThrough(), { isTTY: true })
+    const output = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
+    const env = environment()
+    const { terminal } = fakeTerminal({ input, output, env, cwd: path() })
+    expect(await runSetup(terminal, {}, new Answers())).toBe(0)
+    const said = String(output.read())
+    expect(said).toContain('2 of 3 servers ready')
+    for (const line of said.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+    expect(readFileSync(config(), 'utf8')).not.toContain('the-value')
+    expect(withSavedVariables(env).RAIN_KEY).toBe('the-value-of-the-key')
+    const saved = path('home', '.local', 'state', 'toolcrib', 'variables.json')
+    expect(statSync(saved).mode & 0o777).toBe(0o600)
+    expect(readFileSync(path('home', '.cursor', 'mcp.json'), 'utf8')).toBe(cursor)
+  })
+
+  it('says what to do where there is nothing', async () => {
+    put(path('home', '.cursor', 'mcp.json'), {})
+    put(path('home', '.codeium', 'windsurf', 'mcp_config.json'), {})
+    const { status, stdout } = await toolcrib('--yes')
+    expect(status).toBe(1)
+    expect(stdout).toContain('"toolcrib add files -- npx')
+  })
+})

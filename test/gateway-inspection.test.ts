@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest'
+import { connectClient, openGateway, rawRequest, URL_OF_GATEWAY } from './gateway.fixture.ts'
+import { HOSTILE_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
+
+const PLAIN = script(HOSTILE_SERVER)
+const TOKEN = 'ada-has-a-long-token'
+
+describe('what clients are told about using the gateway', () => {
+  it('is how tools are found, and what permitted servers say about themselves', async () => {
+    const { gateway } = await openGateway(
+      { everything: script(referenceServer('everything')), plain: PLAIN },
+      { mode: 'lazy', instructions: 'Ask ada first.', profiles: { calm: { servers: ['plain'] } } },
+    )
+    for (const era of ['modern', 'legacy'] as const) {
+      const told = (await connectClient(gateway, { era })).getInstructions() ?? ''
+      expect(told).toMatch(/^Ask ada first\.\n\nMost tools are not listed\. Find them with tool_search/)
+      expect(told).toContain('Server "everything" says about itself (not verified): ')
+      const calm = await connectClient(gateway, { era, url: `${URL_OF_GATEWAY}/calm` })
+      expect(calm.getInstructions()).not.toContain('everything')
+    }
+  })
+})
+
+describe('what the gateway logs', () => {
+  it('has no secrets in it', async () => {
+    const lines: string[] = []
+    const logger = {
+      info: (fields: object, message: string) => void lines.push(JSON.stringify([message, fields])),
+      warn: (fields: object, message: string) => void lines.push(JSON.stringify([message, fields])),
+    }
+    const { gateway } = await openGateway(
+      { plain: PLAIN },
+      { logger, tokens: [{ token: TOKEN, name: 'ada' }], now: () => 7 },
+    )
+    const client = await connectClient(gateway, { era: 'legacy', token: TOKEN })
+    await client.callTool({ name: 'plain__pid', arguments: { secret: 'hush' } })
+    await gateway.fetch(new Request(`${URL_OF_GATEWAY}?token=${TOKEN}`, { method: 'POST' }))
+    expect(lines).toContain('["session opened",{"token":"ada"}]')
+    expect(lines).toContain('["request",{"method":"POST","route":"/mcp","status":200,"ms":0}]')
+    expect(lines).toContain('["request",{"method":"POST","route":"/mcp","status":401,"ms":0}]')
+    expect(lines.join('\n')).not.toMatch(new RegExp(`${TOKEN}|hush`))
+  })
+})
+
+describe('the trace context of a request', () => {
+  const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
+  it('reaches the server', async () => {
+    const seen: unknown[] = []
+    const { gateway, servers } = await openGateway({ plain: PLAIN })
+    const passOn = servers.request.bind(servers)
+    servers.request = (server, request, options) => {
+      seen.push(request.params?._meta)
+      return passOn(server, request, options)
+    }
+    const call = { name: 'plain__pid', arguments: {} }
+    const headers = { traceparent: TRACEPARENT, tracestate: 'vendor=1' }
+    await rawRequest(gateway, 'tools/call', call, headers)
+    await rawRequest(gateway, 'tools/call', { ...call, _meta: { traceparent: 'own' } }, headers)
+    await rawRequest(gateway, 'tools/call', call, { traceparent: 'junk' })
+    expect(seen).toEqual([
+      { traceparent: TRACEPARENT, tracestate: 'vendor=1' },
+      { traceparent: 'own' },
+      undefined,
+    ])
+  })
+})
+
+describe('what the gateway shows to an inspector', () => {
+  it('lists clients of both eras with what they did, and no session id', async () => {
+    const { gateway } = await openGateway(
+      { plain: PLAIN },
+      { tokens: [{ token: TOKEN, name: 'ada' }], mode: 'full', now: () => 5_000 },
+    )
+    const legacy = await connectClient(gateway, { era: 'legacy', token: TOKEN })
+    const modern = await connectClient(gateway, { era: 'modern', token: TOKEN })
+    await legacy.callTool({ name: 'plain__pid', arguments: {} })
+    await legacy.callTool({ name: 'plain__error', arguments: {} }).catch(() => {})
+    await modern.listTools()
+    const session = expect.stringMatching(/^[0-9a-f]{8}$/)
+    const facts = {
+      session,
+      token: 'ada',
+      profile: undefined,
+      transport: 'http',
+      since: 5_000,
+      lastSeenAt: 5_000,
+    }
+    expect(gateway.clients()).toEqual([
+      {
+        ...facts,
+        id: 'client-1',
+        name: 'legacy client',
+        version: '1',
+        era: 'legacy',
+        requests: 2,
+        calls: 2,
+        failedCalls: 1,
+      },
+      {
+        ...facts,
+        id: 'client-2',
+        name: 'modern client',
+        version: '1',
+        era: 'modern',
+        requests: 1,
+        calls: 0,
+        failedCalls: 0,
+      },
+    ])
+  })
+
+  it('has metrics as values', async () => {
+    const { gateway } = await openGateway({ plain: PLAIN }, { mode: 'full' })
+    const client = await connectClient(gateway)
+    await client.callTool({ name: 'plain__pid', arguments: {} })
+    const byName = new Map(gateway.metrics().map((metric) => [metric.name, metric]))
+    expect(byName.get('toolcrib_calls_total')).toMatchObject({
+      type: 'counter',
+      series: [{ labels: { server: 'plain', profile: '', outcome: 'ok' }, value: 1 }],
+    })
+    const [latency] = byName.get('toolcrib_call_duration_seconds')?.series ?? []
+    expect(latency).toMatchObject({ value: 1, labels: { server: 'plain' } })
+    expect(latency?.buckets?.at(-1)).toEqual({ atMost: Number.POSITIVE_INFINITY, count: 1 })
+  })
+
+  it('checks requests of handlers that are mounted beside it', async () => {
+    const { gateway } = await openGateway(
+      { plain: PLAIN },
+      { tokens: [{ token: TOKEN, name: 'ada' }], hosts: ['localhost'] },
+    )
+    const check = async (headers: Record<string, string>, url = 'http://localhost:7117/api') => {
+      const checked = await gateway.access.check(new Request(url, { headers }))
+      return checked instanceof Response ? checked.status : checked.name
+    }
+    const authorization = `Bearer ${TOKEN}`
+    expect(await check({ authorization })).toBe('ada')
+    expect(await check({})).toBe(401)
+    expect(await check({ authorization: `${authorization}x` })).toBe(401)
+    expect(await check({ authorization }, 'http://evil.example/api')).toBe(403)
+    expect(await check({ authorization, origin: 'null' })).toBe(403)
+    expect(await check({ authorization, origin: 'http://localhost:7117' })).toBe('ada')
+    const page = (host: string) => gateway.access.checkAddress(new Request(`http://${host}/`))
+    expect(page('localhost')).toBeUndefined()
+    expect(page('evil.example')?.status).toBe(403)
+  })
+})

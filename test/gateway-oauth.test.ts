@@ -1,0 +1,180 @@
+import { createServer, type Server } from 'node:http'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import type { GatewayOptions } from 'toolcrib/gateway'
+import { createGateway } from 'toolcrib/gateway'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listening, openGateway, rawRequest, serveTools } from './gateway.fixture.ts'
+import { MODERN_SERVER, script } from './mcp/reference-servers.fixture.ts'
+
+const RESOURCE = 'http://localhost/mcp'
+const METADATA = 'http://localhost/.well-known/oauth-protected-resource/mcp'
+const PROFILES = { work: { servers: ['modern'] }, home: { servers: ['modern'] } }
+
+describe('the gateway as an OAuth resource server', () => {
+  let issuer = ''
+  let listener: Server
+  let keys: Awaited<ReturnType<typeof generateKeyPair>>
+  let foreign: Awaited<ReturnType<typeof generateKeyPair>>
+
+  beforeAll(async () => {
+    keys = await generateKeyPair('ES256')
+    foreign = await generateKeyPair('ES256')
+    const jwks = { keys: [{ ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'ES256' }] }
+    listener = createServer((request, response) => {
+      const answers: Record<string, object> = {
+        '/.well-known/oauth-authorization-server': { issuer, jwks_uri: `${issuer}/keys` },
+        '/keys': jwks,
+      }
+      const answer = answers[request.url ?? '']
+      response.writeHead(answer ? 200 : 404, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(answer ?? {}))
+    })
+    issuer = await listening(listener)
+  })
+  afterAll(() => void listener.close())
+
+  const oauth = () => ({ resource: RESOURCE, issuer, scopes: { 'mcp:all': null, 'mcp:work': 'work' } })
+  const open = (options: Partial<GatewayOptions> = {}) =>
+    openGateway(
+      { modern: script(MODERN_SERVER) },
+      { oauth: oauth(), profiles: PROFILES, mode: 'full', ...options },
+    )
+  const token = (claims: object = {}, { key = keys.privateKey, audience = RESOURCE, from = issuer } = {}) =>
+    new SignJWT({ scope: 'mcp:all', client_id: 'editor', ...claims })
+      .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+      .setIssuer(from)
+      .setAudience(audience)
+      .setSubject('ada')
+      .setIssuedAt()
+      .setExpirationTime('5m')
+      .sign(key)
+
+  it('publishes where tokens are from, and refuses requests without one', async () => {
+    const { gateway } = await open()
+    const metadata = await gateway.fetch(new Request(METADATA))
+    expect([metadata.status, await metadata.json()]).toEqual([
+      200,
+      {
+        resource: RESOURCE,
+        authorization_servers: [issuer],
+        scopes_supported: ['mcp:all', 'mcp:work'],
+        bearer_methods_supported: ['header'],
+        resource_name: 'toolcrib',
+      },
+    ])
+    const work = await gateway.fetch(new Request(`${METADATA}/work`))
+    expect(await work.json()).toMatchObject({
+      resource: `${RESOURCE}/work`,
+      scopes_supported: ['mcp:all', 'mcp:work'],
+    })
+    const refused = await gateway.fetch(new Request(RESOURCE, { method: 'POST', body: '{}' }))
+    expect(refused.status).toBe(401)
+    expect(refused.headers.get('www-authenticate')).toBe(
+      `Bearer scope="mcp:all mcp:work", resource_metadata="${METADATA}"`,
+    )
+  })
+
+  it('takes tokens of its issuer that are for it, and no others', async () => {
+    const { gateway } = await open()
+    const status = async (authorization: string, query = '') => {
+      const request = new Request(`${RESOURCE}${query}`, { method: 'POST', body: '{}' })
+      request.headers.set('authorization', authorization)
+      const response = await gateway.fetch(request)
+      await response.text()
+      return response.status
+    }
+    const good = await token()
+    // Past the token, the type of the body is refused.
+    expect(await status(`Bearer ${good}`)).toBe(415)
+    expect(await status(`Bearer ${good}`)).toBe(415)
+    const [head, claims, signature] = good.split('.')
+    const unsigned = Buffer.from('{"alg":"none"}').toString('base64url')
+    const shared = await new SignJWT({ scope: 'mcp:all' })
+      .setProtectedHeader({ alg: 'HS256', kid: 'one' })
+      .setIssuer(issuer)
+      .setAudience(RESOURCE)
+      .setSubject('ada')
+      .setExpirationTime('5m')
+      .sign(new TextEncoder().encode('a shared secret of sufficient length'))
+    const bad = [
+      await token({}, { audience: 'https://elsewhere.example/mcp' }),
+      await token({}, { from: 'https://elsewhere.example' }),
+      await token({}, { key: foreign.privateKey }),
+      `${unsigned}.${claims}.`,
+      `${head}.${claims}.${signature?.split('').reverse().join('')}`,
+      shared,
+      'x'.repeat(20_000),
+    ]
+    for (const each of bad) expect(await status(`Bearer ${each}`)).toBe(401)
+    expect(await status(`Basic ${good}`)).toBe(401)
+    expect(await status('', `?access_token=${good}`)).toBe(401)
+  })
+
+  it('refuses a token that has expired', async () => {
+    const { gateway } = await open({ now: () => Date.now() + 3_600_000 })
+    const request = new Request(RESOURCE, { method: 'POST', body: '{}' })
+    request.headers.set('authorization', `Bearer ${await token()}`)
+    const response = await gateway.fetch(request)
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toContain('error="invalid_token"')
+  })
+
+  it('opens the profiles of the scopes, and no others', async () => {
+    const { gateway } = await open()
+    const call = async (path: string, claims: object, audience = RESOURCE) => {
+      const request = new Request(`${RESOURCE}${path}`, { method: 'POST', body: '{}' })
+      request.headers.set('authorization', `Bearer ${await token(claims, { audience })}`)
+      const response = await gateway.fetch(request)
+      return [response.status, response.headers.get('www-authenticate') ?? ''] as const
+    }
+    expect((await call('/work', { scope: 'mcp:work other' }))[0]).toBe(415)
+    expect((await call('', { scope: 'mcp:work' }))[0]).toBe(415)
+    expect((await call('/home', { scope: 'mcp:all' }))[0]).toBe(415)
+    const [status, challenge] = await call('/home', { scope: 'mcp:work' })
+    expect(status).toBe(403)
+    expect(challenge).toContain('error="insufficient_scope", scope="mcp:all"')
+    expect((await call('', { scope: 'other' }))[0]).toBe(403)
+    expect((await call('', {}, `${RESOURCE}/work`))[0]).toBe(401)
+    expect((await call('/work', {}, `${RESOURCE}/work`))[0]).toBe(415)
+  })
+
+  it('never sends the token of a client to a server', async () => {
+    const { url, seen } = await serveTools((server) =>
+      server.registerTool('hello', {}, async () => ({ content: [{ type: 'text', text: 'hello' }] })),
+    )
+    const { gateway } = await openGateway(
+      { listener: { type: 'http', url } },
+      { oauth: oauth(), profiles: PROFILES },
+    )
+    const authorization = `Bearer ${await token()}`
+    const { answer } = await rawRequest(
+      gateway,
+      'tools/call',
+      { name: 'listener__hello', arguments: {} },
+      { authorization, 'x-secret': authorization, cookie: authorization },
+    )
+    expect(answer.result).toMatchObject({ content: [{ text: 'hello' }] })
+    expect(seen.length).toBeGreaterThan(0)
+    expect(JSON.stringify(seen)).not.toContain('Bearer')
+  })
+
+  it('answers that it cannot check tokens while the issuer is away', async () => {
+    const { gateway } = await open({ oauth: { ...oauth(), jwksUri: 'http://127.0.0.1:9/keys' } })
+    const request = new Request(RESOURCE, { method: 'POST', body: '{}' })
+    request.headers.set('authorization', `Bearer ${await token()}`)
+    const response = await gateway.fetch(request)
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
+  })
+
+  it('refuses settings that would leave a door open', async () => {
+    const { gateway, ...rest } = await open()
+    const make = (options: object) => () => createGateway({ ...rest, profiles: PROFILES, ...options })
+    expect(make({ oauth: oauth(), tokens: [{ token: 'a-token-of-some-length' }] })).toThrow(
+      'give either tokens or oauth',
+    )
+    expect(make({ oauth: { ...oauth(), issuer: 'http://issuer.example' } })).toThrow('must be an https URL')
+    expect(make({ oauth: { ...oauth(), scopes: {} } })).toThrow('at least one scope')
+    expect(make({ oauth: { ...oauth(), scopes: { a: 'nobody' } } })).toThrow('profile "nobody"')
+    expect(make({ oauth: { ...oauth(), isuer: 'x' } })).toThrow('has no option "isuer"')
+  })
+})

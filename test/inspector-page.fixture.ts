@@ -1,0 +1,167 @@
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { createGateway, GATEWAY_CAPABILITIES } from 'toolcrib/gateway'
+import { createInspector } from 'toolcrib/inspector'
+import { lockServers, observeServers, openFromConfig, writeLockfile } from 'toolcrib/mcp'
+import { memoryStore } from 'toolcrib/stores'
+import { build } from 'vite'
+import { listen } from '../src/cli/serve/http-listener.ts'
+import { SAMPLE_SCHEMAS } from './dialects/sample-schemas.ts'
+import { referenceServer } from './mcp/reference-servers.fixture.ts'
+
+const TOKEN = 'a-token-for-the-page-1234'
+
+/** Tools whose descriptions try everything that a page could fall for. */
+export const HOSTILE = {
+  script:
+    '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 2"> [x](javascript:hacked=3)',
+  style: '<style>body { display: none }</style> </main><iframe src="https://example.com"></iframe>',
+  hidden: 'Looks\u200b harmless\u202e but is\u{e0041} not.',
+  huge: 'Long. '.repeat(17_000),
+}
+
+export const RAIN = {
+  name: 'get_rain',
+  description: 'Tells how much rain fell in a city.',
+  inputSchema: {
+    type: 'object',
+    properties: { city: { type: 'string' }, days: { type: 'number' } },
+    required: ['city'],
+  },
+}
+
+const ANNOUNCE = { name: 'announce', description: 'Reads the list again.', inputSchema: { type: 'object' } }
+
+/** Builds the page once, as `npm run build` does, into a folder of its own. */
+export async function buildPage(outDir: string): Promise<void> {
+  const configFile = join(import.meta.dirname, '../src/inspector/page/vite.config.ts')
+  await build({ configFile, logLevel: 'error', build: { outDir, emptyOutDir: true } })
+}
+
+/** Starts a browser; undefined where none can start, except in CI, where that is a failure. */
+export async function openBrowser(): Promise<Browser | undefined> {
+  try {
+    const { default: sparticuz } = await import('@sparticuz/chromium')
+    const executablePath = await sparticuz.executablePath()
+    // As root, Chromium runs without its sandbox only. The page is our own, and so is everything that it loads.
+    return await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'], headless: true })
+  } catch (error) {
+    if (process.env.CI === 'true') throw error
+    console.warn(`the tests of the page are skipped: no browser starts here (${(error as Error).message})`)
+    return undefined
+  }
+}
+
+/** The built page before a gateway with real servers, a lockfile, and a home that belongs to the test. */
+export async function openInspector() {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'toolcrib-page-')))
+  const path = (...names: string[]) => join(folder, ...names)
+  const env = { PATH: process.env.PATH, HOME: path('home'), XDG_CONFIG_HOME: path('home', '.config') }
+  mkdirSync(path('home', '.cursor'), { recursive: true })
+  const list = (...tools: object[]) => writeFileSync(path('tools.json'), JSON.stringify([ANNOUNCE, ...tools]))
+  const hostile = Object.entries(HOSTILE).map(([name, description]) => ({ ...RAIN, name, description }))
+  list(RAIN, ...hostile)
+  writeFileSync(path('toolcrib.toml'), configText(folder))
+  const find = { path: path('toolcrib.toml'), cwd: folder, env }
+  const opened = await openFromConfig({
+    ...find,
+    store: false,
+    connect: { client: { capabilities: GATEWAY_CAPABILITIES } },
+  })
+  const { registry, servers } = opened
+  await servers.ready()
+  const lockfile = lockServers(await observeServers(opened, find))
+  await writeLockfile(path('toolcrib.lock'), lockfile)
+  await servers.relock(lockfile)
+  for (const [name, inputSchema] of Object.entries(SAMPLE_SCHEMAS))
+    registry.register({
+      name: `sample_${name.replaceAll(/\W+/g, '_')}`,
+      description: `A sample: ${name}.`,
+      inputSchema,
+      execute: () => ({ ok: true, value: 'done' }),
+    })
+  const gateway = createGateway({ registry, servers, tokens: [{ token: TOKEN, name: 'tests' }] })
+  const inspector = createInspector({
+    registry,
+    servers,
+    access: gateway.access,
+    store: memoryStore(),
+    config: { opened, find },
+    gateway,
+    connect: {
+      home: path('home'),
+      platform: 'linux',
+      env,
+      cwd: folder,
+      door: { kind: 'stdio', command: 'toolcrib', args: ['serve', '--stdio'] },
+    },
+    assets: path('built'),
+  })
+  await buildPage(path('built'))
+  const listener = await listen((request) => inspector.fetch(request), {
+    host: '127.0.0.1',
+    port: 0,
+    direct: (request, response) => gateway.handle(request, response),
+  })
+  return {
+    origin: listener.origin,
+    url: `${listener.origin}/#token=${TOKEN}`,
+    token: TOKEN,
+    registry,
+    servers,
+    path,
+    list,
+    read: (...names: string[]) => readFileSync(path(...names), 'utf8'),
+    write: (name: string, text: string) => writeFileSync(path(name), text),
+    close: async () => {
+      await inspector.close()
+      await gateway.close()
+      await listener.close({ graceMs: 0 })
+      await opened.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+function configText(folder: string): string {
+  const args = (...values: string[]) => JSON.stringify(values)
+  return `# My servers.
+[server.everything]
+command = ${JSON.stringify(process.execPath)}
+args = ${args(referenceServer('everything'))}
+
+[server.files] # only this folder
+command = ${JSON.stringify(process.execPath)}
+args = ${args(referenceServer('filesystem'), folder)}
+env = { API_TOKEN = "sk-not-for-the-page-1234567890" }
+
+[server.memory]
+command = ${JSON.stringify(process.execPath)}
+args = ${args(referenceServer('memory'))}
+env = { MEMORY_FILE_PATH = ${JSON.stringify(join(folder, 'memory.jsonl'))} }
+
+[server.weather]
+command = ${JSON.stringify(process.execPath)}
+args = ${args(join(import.meta.dirname, 'fixtures/changing-server.mjs'), join(folder, 'tools.json'))}
+
+# Nothing answers there.
+[server.nowhere]
+url = "http://127.0.0.1:9/mcp"
+`
+}
+
+/** What a page must not do: write errors to the console, fail, or talk to anybody else. */
+export function watchPage(page: Page, origin: string): readonly string[] {
+  const faults: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') faults.push(`console: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
+  page.on('request', (request) => {
+    const url = request.url()
+    if (!url.startsWith(origin) && !/^(?:blob|data):/.test(url)) faults.push(`request: ${url}`)
+  })
+  return faults
+}

@@ -1,0 +1,253 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { defineTool, ToolRegistry } from 'toolcrib'
+import { createGateway, type GatewayOptions } from 'toolcrib/gateway'
+import { createInspector, type InspectorOptions } from 'toolcrib/inspector'
+import { connectServers } from 'toolcrib/mcp'
+import { memoryStore } from 'toolcrib/stores'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { buildPage } from './inspector-page.fixture.ts'
+
+const TOKEN = 'a-token-for-the-page-1234'
+const ORIGIN = 'http://localhost'
+const BEARER = { authorization: `Bearer ${TOKEN}` }
+const FROM_PAGE = { ...BEARER, 'x-toolcrib-page': '1' }
+
+const add = defineTool({
+  name: 'add',
+  description: 'Adds two numbers.',
+  inputSchema: { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] },
+  execute: async () => ({ ok: true, value: '3' }),
+})
+
+function open(more: Partial<InspectorOptions> = {}, gatewayOptions: Partial<GatewayOptions> = {}) {
+  const registry = more.registry ?? new ToolRegistry({ mode: 'lazy', defer: 'all' })
+  if (!registry.has('add')) registry.register(add)
+  const servers = connectServers(registry, { mcpServers: {} })
+  const gateway = createGateway({ registry, servers, tokens: [{ token: TOKEN }], ...gatewayOptions })
+  const inspector = createInspector({ registry, servers, access: gateway.access, ...more })
+  const close = async () => {
+    await inspector.close()
+    await gateway.close()
+    await servers.close()
+  }
+  onTestFinished(close)
+  const get = (path: string, headers: Record<string, string> = BEARER) =>
+    inspector.fetch(new Request(`${ORIGIN}${path}`, { headers }))
+  const post = (path: string, body: unknown, headers: Record<string, string> = FROM_PAGE) =>
+    inspector.fetch(new Request(`${ORIGIN}${path}`, { method: 'POST', headers, body: JSON.stringify(body) }))
+  return { registry, inspector, get, post, close }
+}
+
+const atOnce: InspectorOptions['schedule'] = (_delayMs, fire) => {
+  queueMicrotask(fire)
+  return () => {}
+}
+
+/** A conversation of one search that finds, one that does not, and one call. */
+async function converse(registry: ToolRegistry): Promise<void> {
+  const session = await registry.openSession({ id: 'a-secret-session-id', strategy: 'dispatch' })
+  session.surface()
+  await session.execute([{ toolCallId: '1', name: 'tool_search', args: { query: 'add numbers' } }])
+  await session.execute([{ toolCallId: '2', name: 'add', args: { a: 1 } }])
+  await session.execute([{ toolCallId: '3', name: 'tool_search', args: { query: 'qwxzy' } }])
+}
+
+describe('the API of the page', () => {
+  it('needs the token, the host and the origin of the gateway', async () => {
+    const { get } = open()
+    const statuses = await Promise.all(
+      [
+        {},
+        { authorization: 'Bearer another-token-of-mine' },
+        { ...BEARER, host: 'evil.example' },
+        { ...BEARER, origin: 'https://evil.example' },
+        BEARER,
+        { ...BEARER, origin: ORIGIN, host: 'localhost' },
+      ].map(async (headers) => (await get('/api/overview', headers)).status),
+    )
+    expect(statuses).toEqual([401, 401, 403, 403, 200, 200])
+  })
+
+  it('refuses a token that is bound to a profile', async () => {
+    const { get } = open({}, { tokens: [{ token: TOKEN, profile: 'reader' }], profiles: { reader: {} } })
+    expect((await get('/api/tools')).status).toBe(403)
+  })
+
+  it('changes nothing without the header that only the page sends', async () => {
+    const { post, get } = open()
+    const body = { name: 'add', args: { a: 1 } }
+    expect((await post('/api/call', body, BEARER)).status).toBe(403)
+    expect((await get('/api/call')).status).toBe(405)
+    expect((await post('/api/call', body)).status).toBe(200)
+  })
+
+  it.each([
+    ['/api/none', 404, 'there is no /api/none'],
+    ['/api/constructor', 404, 'there is no /api/constructor'],
+    ['/api/tool', 400, 'name must be a text'],
+    ['/api/tool?name=x', 400, 'there is no tool "x"'],
+    ['/api/session?id=x', 400, 'no longer remembered'],
+  ])('answers %s with %i and what to do', async (path, status, error) => {
+    const response = await open().get(path)
+    expect(response.status).toBe(status)
+    expect(await response.json()).toMatchObject({ error: expect.stringContaining(error) })
+  })
+
+  it('reads bodies up to a megabyte, and only JSON objects', async () => {
+    const { post, inspector } = open()
+    expect((await post('/api/call', { name: 'x'.repeat(2 ** 20) })).status).toBe(400)
+    const request = new Request(`${ORIGIN}/api/call`, { method: 'POST', headers: FROM_PAGE, body: '[1' })
+    expect((await inspector.fetch(request)).status).toBe(400)
+  })
+
+  it('calls a tool through every gate, and sends progress and the result line by line', async () => {
+    const { post, registry } = open()
+    const lines = async (body: object) =>
+      (await (await post('/api/call', body)).text())
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    registry.register(
+      defineTool({
+        name: 'slow',
+        description: 'Reports progress.',
+        inputSchema: {},
+        execute: async (_input, { onProgress }) => {
+          onProgress?.({ progress: 1, total: 2, message: 'half' })
+          return { ok: true, value: 'done' }
+        },
+      }),
+    )
+    expect(await lines({ name: 'slow', args: {} })).toMatchObject([
+      { kind: 'progress', progress: 1, total: 2, message: 'half' },
+      { kind: 'result', result: { result: { ok: true, value: 'done' } } },
+    ])
+    expect(await lines({ name: 'add', args: {} })).toMatchObject([
+      { result: { result: { code: 'input_invalid' } } },
+    ])
+    registry.quarantine('add', 'it changed')
+    expect(await lines({ name: 'add', args: { a: 1 } })).toMatchObject([
+      { result: { result: { ok: false } } },
+    ])
+  })
+
+  it('approves nothing without a digest, and writes no config that it was not given', async () => {
+    const { post } = open()
+    const error = async (path: string, body: object) => (await (await post(path, body)).json()).error
+    expect(await error('/api/approve', { patterns: ['*'] })).toContain('without a config file')
+    const edit = { kind: 'pin', server: 's', tool: 't' }
+    expect(await error('/api/change-config', edit)).toContain('without a config file')
+    expect(await error('/api/change-config', { ...edit, kind: 'command' })).toContain('must be one of')
+  })
+})
+
+describe('what the page counts', () => {
+  it('is what sessions did, not what the page itself tried', async () => {
+    const { registry, get, post } = open()
+    await get('/api/tools')
+    await converse(registry)
+    await post('/api/search-as-model', { query: 'add numbers' })
+    await (await post('/api/call', { name: 'add', args: { a: 1 } })).text()
+    const { today, decisions } = await (await get('/api/overview')).json()
+    expect(today).toMatchObject({ turns: 3, searches: 2, misses: 1, calls: 3, errors: 0 })
+    expect(today.saved).toBeGreaterThan(0)
+    expect(decisions).toMatchObject([{ kind: 'miss', title: 'A search found nothing' }])
+    const [listed] = await (await get('/api/tools')).json()
+    expect(listed).toMatchObject({ name: 'add', found: 1, called: 1, failed: 0 })
+  })
+
+  it('names sessions by a digest: their ids open something', async () => {
+    const { registry, get } = open()
+    await converse(registry)
+    const [session] = await (await get('/api/sessions')).json()
+    const { steps } = await (await get(`/api/session?id=${session.id}`)).json()
+    expect(steps.map(({ kind }: { kind: string }) => kind)).toEqual([
+      'opened',
+      'surface',
+      'search',
+      'activated',
+      'call',
+      'call',
+      'search',
+      'miss',
+      'call',
+    ])
+    const events = await get('/api/events')
+    const { value } = (await events.body?.getReader().read()) ?? {}
+    const everything = `${JSON.stringify([session, steps])}${new TextDecoder().decode(value)}`
+    expect(everything).toContain('"type":"searched"')
+    expect(everything).not.toContain('a-secret-session-id')
+  })
+
+  it('adds up in the store over restarts', async () => {
+    const store = memoryStore()
+    for (const calls of [3, 6]) {
+      const { registry, get, close } = open({ store })
+      await converse(registry)
+      expect((await (await get('/api/overview')).json()).total.calls).toBe(calls)
+      await close()
+    }
+  })
+
+  it('follows events as they happen, in batches', async () => {
+    const { registry, get } = open({ schedule: atOnce })
+    const reader = (await get('/api/events')).body?.pipeThrough(new TextDecoderStream()).getReader()
+    await reader?.read()
+    registry.quarantine('add', 'it changed')
+    const { value = '' } = (await reader?.read()) ?? {}
+    expect(JSON.parse(value.replace('data: ', ''))).toMatchObject({
+      dropped: 0,
+      events: [{ type: 'tool-quarantined', details: { name: 'add', reason: 'it changed' } }],
+    })
+  })
+
+  it('ends its streams when it closes', async () => {
+    const { get, inspector } = open()
+    const response = await get('/api/events')
+    await inspector.close()
+    expect(await response.text()).toContain('data: ')
+  })
+})
+
+describe('the files of the page', () => {
+  it('need no token, run no inline script, and are smaller than 60 kB', async () => {
+    const assets = mkdtempSync(join(tmpdir(), 'toolcrib-built-'))
+    onTestFinished(() => rmSync(assets, { recursive: true }))
+    await buildPage(assets)
+    const { get } = open({ assets })
+    const response = await get('/', {})
+    expect(response.headers.get('content-security-policy')).toMatch(/script-src 'self'; style-src 'self'/)
+    const html = await response.text()
+    expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=|https?:\/\//)
+    for (const [, path] of html.matchAll(/(?:src|href)="\.([^"]+)"/g)) {
+      expect(path).toMatch(/-[\w-]{8}\.(?:js|css|svg)$/)
+      expect((await get(path ?? '', {})).headers.get('cache-control')).toContain('immutable')
+    }
+    const files = readdirSync(assets, { recursive: true, withFileTypes: true }).filter((entry) =>
+      entry.isFile(),
+    )
+    const bytes = files.map((entry) => gzipSync(readFileSync(join(entry.parentPath, entry.name))).length)
+    expect(bytes.reduce((sum, each) => sum + each, 0)).toBeLessThan(60_000)
+    expect((await get('/', { host: 'evil.example' })).status).toBe(403)
+    for (const path of ['/../package.json', '/%2e%2e/package.json', '/assets/../../index.js', '/nothing'])
+      expect((await get(path, {})).status).toBe(404)
+  })
+
+  it('are asked for by name: a page that is not built says how to build it', async () => {
+    const { get } = open({ assets: '/nowhere' })
+    const response = await get('/', {})
+    expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('npm run build')])
+  })
+
+  it('are served with options that exist', () => {
+    const { registry } = open()
+    const servers = connectServers(registry, {})
+    onTestFinished(() => servers.close())
+    const wrong = { registry, servers, token: 'x' } as unknown as InspectorOptions
+    expect(() => createInspector(wrong)).toThrow(/no option "token"/)
+    expect(() => createInspector({ registry, servers } as InspectorOptions)).toThrow(/needs access/)
+  })
+})

@@ -1,0 +1,156 @@
+import { Redis } from 'ioredis'
+import type { Gateway } from 'toolcrib/gateway'
+import { redisAnnouncements, redisStore } from 'toolcrib/redis'
+import { watchStore } from 'toolcrib/stores'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { connectClient, openGateway, URL_OF_GATEWAY } from './gateway.fixture.ts'
+import { MODERN_SERVER, script } from './mcp/reference-servers.fixture.ts'
+import { RedisServer } from './redis-server.ts'
+
+const SERVERS = { modern: script(MODERN_SERVER) }
+const URL_OF_LIST = `${URL_OF_GATEWAY}?activate=list`
+/** Short, since these tests wait for it to be used up. */
+const PATIENCE = { patienceMs: 300 }
+
+interface Outage {
+  readonly name: string
+  begin(redis: RedisServer, admin: Redis): unknown
+  end(redis: RedisServer, admin: Redis): unknown
+}
+
+const OUTAGES: readonly Outage[] = [
+  {
+    name: 'was killed, and starts again with nothing',
+    begin: (redis) => redis.kill(),
+    end: (redis) => redis.start(),
+  },
+  {
+    name: 'does not answer',
+    begin: (redis) => redis.signal('SIGSTOP'),
+    end: (redis) => redis.signal('SIGCONT'),
+  },
+  {
+    name: 'is read-only',
+    begin: (_redis, admin) => admin.replicaof('127.0.0.1', 1),
+    end: (_redis, admin) => admin.replicaof('NO', 'ONE'),
+  },
+  {
+    name: 'is full',
+    begin: (_redis, admin) => admin.config('SET', 'maxmemory', '1'),
+    end: (_redis, admin) => admin.config('SET', 'maxmemory', '0'),
+  },
+]
+
+describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () => {
+  async function startRedis() {
+    const redis = await RedisServer.reserve()
+    onTestFinished(() => redis.close())
+    return redis
+  }
+
+  async function openReplica({ url }: Pick<RedisServer, 'url'>, patience = PATIENCE) {
+    const store = watchStore(redisStore({ url, ...patience }), { ...patience, probeMs: 100 })
+    const announcements = redisAnnouncements({ url, ...patience })
+    onTestFinished(async () => {
+      await Promise.all([store.close(), announcements.close()])
+    })
+    return (await openGateway(SERVERS, { store, announcements, mode: 'lazy' })).gateway
+  }
+
+  async function openClient(gateway: Gateway, url = URL_OF_LIST) {
+    let current = gateway
+    const client = await connectClient({ fetch: (request) => current.fetch(request) }, { era: 'legacy', url })
+    return {
+      goTo: (other: Gateway) => {
+        current = other
+      },
+      names: async () => (await client.listTools()).tools.map(({ name }) => name),
+      search: (query: string) => client.callTool({ name: 'tool_search', arguments: { query } }),
+      add: async () =>
+        (await client.callTool({ name: 'modern__add', arguments: { a: 1, b: 2 } })).structuredContent,
+    }
+  }
+
+  const readiness = async (gateway: Gateway) =>
+    (await (await gateway.fetch(new Request('http://localhost/readyz'))).json()).status
+  const becomes = (gateway: Gateway, status: string) =>
+    vi.waitUntil(async () => (await readiness(gateway)) === status, { timeout: 15_000, interval: 50 })
+  const metrics = async (gateway: Gateway) =>
+    (await gateway.fetch(new Request('http://localhost/metrics'))).text()
+
+  it('is away at its start serves all the same, and keeps what changed', async () => {
+    const redis = await startRedis()
+    const gateway = await openReplica(redis)
+    const client = await openClient(gateway)
+    await client.search('add two numbers')
+    expect(await client.names()).toContain('modern__add')
+    expect(await client.add()).toEqual({ sum: 3 })
+    await becomes(gateway, 'degraded')
+    expect(await metrics(gateway)).toMatch(/toolcrib_store_ready 0\n/)
+    expect(await metrics(gateway)).toMatch(
+      /toolcrib_store_operations_total\{operation="\w+",outcome="(?:failed|timeout)"\} \d/,
+    )
+    await redis.start()
+    await becomes(gateway, 'ok')
+    await continuesElsewhere(redis, client)
+  })
+
+  it.each(OUTAGES)(
+    '$name loses no answer, and gets what changed when it works again',
+    async ({ begin, end }) => {
+      const redis = await startRedis()
+      await redis.start()
+      const admin = new Redis(redis.url, { maxRetriesPerRequest: 0 })
+      admin.on('error', () => {})
+      onTestFinished(() => admin.disconnect())
+      const gateway = await openReplica(redis)
+      const client = await openClient(gateway)
+      expect(await client.add()).toEqual({ sum: 3 })
+      await begin(redis, admin)
+      await client.search('add two numbers')
+      expect(await client.add()).toEqual({ sum: 3 })
+      const newcomer = await openClient(gateway)
+      await newcomer.search('wait')
+      expect(await readiness(gateway)).toBe('degraded')
+      await end(redis, admin)
+      await becomes(gateway, 'ok')
+      const other = await continuesElsewhere(redis, client, { sessions: 2 })
+      newcomer.goTo(other)
+      expect(await newcomer.names()).toContain('modern__wait')
+    },
+  )
+
+  it('is flushed writes again what was lost', async () => {
+    const redis = await startRedis()
+    await redis.start()
+    const admin = new Redis(redis.url)
+    onTestFinished(() => admin.disconnect())
+    const gateway = await openReplica(redis)
+    const client = await openClient(gateway)
+    await client.search('add two numbers')
+    // It waits for announcements, and has read its own.
+    await vi.waitUntil(async () => String(await admin.client('LIST')).includes('cmd=xread'))
+    await admin.flushall()
+    await continuesElsewhere(redis, client)
+  })
+
+  /** What the client checked out is listed by a replica that never saw it. */
+  async function continuesElsewhere(
+    { url }: RedisServer,
+    client: Awaited<ReturnType<typeof openClient>>,
+    { sessions = 1 } = {},
+  ) {
+    const admin = new Redis(url)
+    onTestFinished(() => admin.disconnect())
+    const kept = async (pattern: string) => (await admin.keys(pattern)).length >= sessions
+    await vi.waitUntil(async () => (await kept('*gateway:client:*')) && (await kept('*{session:*}')), {
+      timeout: 15_000,
+    })
+    // Nothing of a session stays for ever.
+    for (const key of await admin.keys('*session:*')) expect(await admin.pttl(key)).toBeGreaterThan(0)
+    const other = await openReplica({ url }, { patienceMs: 10_000 })
+    client.goTo(other)
+    expect(await client.names()).toContain('modern__add')
+    return other
+  }
+})

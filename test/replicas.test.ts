@@ -1,0 +1,158 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Gateway, GatewayOptions } from 'toolcrib/gateway'
+import type { ConnectOptions } from 'toolcrib/mcp'
+import { redisAnnouncements, redisStore } from 'toolcrib/redis'
+import { type Announcements, announcementBoard, memoryStore, type Store } from 'toolcrib/stores'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { connectClient, openGateway, URL_OF_GATEWAY } from './gateway.fixture.ts'
+import { MODERN_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
+
+const MODERN = script(MODERN_SERVER)
+const EVERYTHING = script(referenceServer('everything'))
+const SLOW = new URL('./fixtures/slow-server.mjs', import.meta.url).pathname
+const CHANGING = new URL('./fixtures/changing-server.mjs', import.meta.url).pathname
+const SAMPLE = { name: 'everything__trigger-sampling-request', arguments: { prompt: 'hi', maxTokens: 9 } }
+
+const redisUrl = inject('redisUrl')
+
+/** What replicas share: a real Redis where there is one, otherwise something in this process. */
+function share(): { store: Store; announcements: () => Announcements } {
+  if (redisUrl === undefined) {
+    const board = announcementBoard()
+    return { store: memoryStore(), announcements: () => board.open() }
+  }
+  const where = { url: redisUrl, prefix: `${crypto.randomUUID()}:` }
+  return { store: redisStore(where), announcements: () => redisAnnouncements(where) }
+}
+
+describe('two replicas', () => {
+  async function openReplicas(
+    servers: Record<string, object>,
+    options: Partial<GatewayOptions> = {},
+    connect: ConnectOptions = {},
+  ) {
+    const shared = share()
+    const { store } = shared
+    onTestFinished(() => store.close())
+    const opened = await Promise.all(
+      [0, 1].map(async () => {
+        const announcements = shared.announcements()
+        onTestFinished(() => announcements.close())
+        const all = { store, announcements, ...options }
+        return openGateway(servers, all, { store, ...connect })
+      }),
+    )
+    const [first, second] = opened
+    if (!first || !second) throw new Error('two were opened')
+    let turn = 0
+    // Every request, whatever it belongs to, goes to the other replica than the one before it.
+    const alternating = {
+      fetch: (request: Request) => (++turn % 2 === 0 ? first : second).gateway.fetch(request),
+    }
+    return { first, second, gateways: opened.map(({ gateway }) => gateway), alternating, store }
+  }
+
+  const idle = (gateways: readonly Gateway[]) =>
+    vi.waitUntil(() => gateways.every((gateway) => gateway.status().callsUnderWay === 0), { timeout: 10_000 })
+
+  it.each(['legacy', 'modern'] as const)(
+    'pass the answer of a %s client on to the one that asked',
+    async (era) => {
+      const { alternating, gateways } = await openReplicas({ everything: EVERYTHING })
+      const client = await connectClient(alternating, { era, capabilities: { sampling: {} } })
+      client.setRequestHandler('sampling/createMessage', async () => ({
+        model: 'm',
+        role: 'assistant',
+        content: { type: 'text', text: `ada says ${'hello'.repeat(80_000)}` },
+      }))
+      for (let round = 0; round < 3; round++)
+        expect(JSON.stringify(await client.callTool(SAMPLE))).toContain('ada says hello')
+      await idle(gateways)
+      expect(gateways.map((gateway) => gateway.status().callsParked)).toEqual([0, 0])
+    },
+  )
+
+  it('end a call that the client cancels at the other', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolcrib-replicas-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const notes = join(folder, 'notes')
+    writeFileSync(notes, '')
+    const { alternating, gateways } = await openReplicas({ slow: script(SLOW, notes) })
+    const client = await connectClient(alternating, { era: 'legacy' })
+    const abort = new AbortController()
+    const calling = client.callTool({ name: 'slow__wait', arguments: {} }, { signal: abort.signal })
+    calling.catch(() => {})
+    await vi.waitUntil(() => readFileSync(notes, 'utf8') !== '')
+    abort.abort()
+    await expect(calling).rejects.toThrow()
+    await vi.waitUntil(() => readFileSync(notes, 'utf8').includes('cancelled'), { timeout: 10_000 })
+    await idle(gateways)
+  })
+
+  it('share a session: what one checked out, the other lists', async () => {
+    const { alternating, gateways } = await openReplicas({ modern: MODERN }, { mode: 'lazy' })
+    const url = `${URL_OF_GATEWAY}?activate=list`
+    const client = await connectClient(alternating, { era: 'legacy', url })
+    const names = async () => (await client.listTools()).tools.map(({ name }) => name)
+    for (let round = 0; round < 2; round++) expect(await names()).toEqual(['tool_search'])
+    await client.callTool({ name: 'tool_search', arguments: { query: 'add two numbers' } })
+    for (let round = 0; round < 4; round++) expect(await names()).toContain('modern__add')
+    await client.callTool({ name: 'tool_search', arguments: { query: 'ask for a name' } })
+    for (let round = 0; round < 2; round++)
+      expect(await names()).toEqual(expect.arrayContaining(['modern__add', 'modern__ask']))
+    expect(gateways.map((gateway) => gateway.status().sessions)).toEqual([1, 1])
+    await (client.transport as { terminateSession?: () => Promise<void> }).terminateSession?.()
+    await vi.waitUntil(() => gateways.every((gateway) => gateway.status().sessions === 0))
+  })
+
+  it('list what the other found at a server that is not running here', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolcrib-replicas-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'tools.json')
+    const tool = (name: string) => ({ name, description: name, inputSchema: { type: 'object' } })
+    const list = (...names: string[]) => writeFileSync(file, JSON.stringify(names.map(tool)))
+    list('announce')
+    const servers = { changing: { ...script(CHANGING, file), start: 'on-demand' } }
+    const { first, second } = await openReplicas(servers, { mode: 'full' })
+    const started = () => readFileSync(`${file}.started`, 'utf8').split('\n').length - 1
+    const before = started()
+    await vi.waitUntil(() => second.servers.tools('changing') !== undefined)
+    list('announce', 'newcomer')
+    const client = await connectClient(first.gateway)
+    await client.callTool({ name: 'changing__announce', arguments: {} })
+    await vi.waitUntil(() => second.servers.tools('changing')?.some(({ name }) => name === 'newcomer'), {
+      timeout: 10_000,
+    })
+    expect(started() - before).toBeLessThanOrEqual(1)
+  })
+
+  it('read their files again when one of them did', async () => {
+    const onReload = vi.fn()
+    const { first } = await openReplicas({ modern: MODERN }, { onReload })
+    // Subscribing takes a moment.
+    await vi.waitUntil(() => {
+      first.gateway.announceReload()
+      return onReload.mock.calls.length > 0
+    })
+  })
+
+  it('refuse a call whose replica is gone', async () => {
+    const { first, second } = await openReplicas({ everything: EVERYTHING })
+    let asked = false
+    let gateway = first.gateway
+    const client = await connectClient(
+      { fetch: (request) => gateway.fetch(request) },
+      { capabilities: { sampling: {} } },
+    )
+    client.setRequestHandler('sampling/createMessage', async () => {
+      asked = true
+      await first.gateway.close()
+      gateway = second.gateway
+      return { model: 'm', role: 'assistant', content: { type: 'text', text: 'late' } }
+    })
+    await expect(client.callTool(SAMPLE)).rejects.toThrow(/requestState/)
+    expect(asked).toBe(true)
+  })
+})
