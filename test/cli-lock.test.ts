@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 
 // Every step starts servers, and some tests take many.
@@ -40,6 +40,12 @@ describe('lock', () => {
     expect(before).toContain('(secret ')
     await toolcrib('lock')
     expect(readFileSync(path('toolcrib.lock'), 'utf8')).toBe(before)
+  })
+
+  it('approves what a server shows only to clients that it can ask something', async () => {
+    configure({ everything: { command: process.execPath, args: [`${inject('servers')}/everything.js`] } })
+    await toolcrib('lock')
+    expect(readFileSync(path('toolcrib.lock'), 'utf8')).toContain('trigger-sampling-request')
   })
 })
 

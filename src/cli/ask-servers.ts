@@ -22,16 +22,18 @@ export interface Observation {
 }
 
 /**
- * Asks servers what they list, without quarantine. Servers that `mayStart` rejects are observed only by their config:
+ * Asks servers what they list to a gateway, which some show more than to other clients, without quarantine. Servers that `mayStart` rejects are observed only by their config:
  * an unapproved command is not run just to look at it.
  */
-export function askServers(
+export async function askServers(
   terminal: Terminal,
   flags: ServerFlags,
   found: FoundConfig,
   mayStart: (server: string) => boolean,
 ): Promise<Observation> {
-  const options = { found, servers: mayStart, locked: false, isAlone: true }
+  const { GATEWAY_CAPABILITIES: capabilities } = await import('toolcrib/gateway')
+  const connect = { client: { capabilities } }
+  const options = { found, servers: mayStart, locked: false, isAlone: true, connect }
   return withRegistry(terminal, flags, options, async (ready) => {
     const { servers, statuses } = ready
     const observed = await observeServers(ready, terminal)

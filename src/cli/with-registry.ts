@@ -23,7 +23,7 @@ type OpenFlags = ServerFlags & RegistryFlags
 export interface UseOptions
   extends Pick<
     OpenFromConfigOptions,
-    'found' | 'servers' | 'locked' | 'remembered' | 'registry' | 'onEvent'
+    'found' | 'servers' | 'locked' | 'remembered' | 'registry' | 'connect' | 'onEvent'
   > {
   /**
    * Whether the command can do its work with the tools available so far. Servers that are still connecting then get a
