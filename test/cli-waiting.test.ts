@@ -22,7 +22,7 @@ describe('commands that wait', () => {
     const missing = 'it is still connecting; increase --timeout'
     expect(await toolcrib('search', 'rain')).toMatchObject({
       status: 0,
-      stdout: expect.stringContaining('mcp__weather__get_rain'),
+      stdout: expect.stringContaining('weather.get_rain'),
       stderr: expect.stringContaining(`note stuck is not searched: ${missing}`),
     })
     expect(await toolcrib('call', 'get_rain', '{"city": "Oslo"}')).toMatchObject({ status: 0, stderr: '' })
@@ -47,7 +47,7 @@ describe('commands that wait', () => {
   it.runIf(existsSync('/proc/self'))('work without a cache folder that cannot be created', async () => {
     configure({ weather: server() })
     const listed = await toolcribWith({ XDG_CACHE_HOME: '/proc/nope' }, 'list')
-    expect(listed).toMatchObject({ status: 0, stdout: expect.stringContaining('mcp__weather__get_rain') })
+    expect(listed).toMatchObject({ status: 0, stdout: expect.stringContaining('weather.get_rain') })
   })
 })
 

@@ -38,7 +38,7 @@ describe('toolcrib', () => {
   it('explains its commands', () => {
     const { status, stdout } = startToolcrib('--help')
     expect(status).toBe(0)
-    for (const word of ['tour', 'eval', 'Exit codes', 'Start with']) expect(stdout).toContain(word)
+    for (const word of ['tour', 'eval', 'Exit codes', 'sets itself up']) expect(stdout).toContain(word)
   })
 
   it('names the usage error', () => {

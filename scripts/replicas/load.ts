@@ -143,7 +143,7 @@ class Load {
       const running = this.#replicas.filter(({ isRunning }) => isRunning)
       const replica = running[Math.floor(Math.random() * running.length)]
       if (!replica) {
-        await new Promise((resolve) => void setTimeout(resolve, 50))
+        await pause(RETRY_MS)
         continue
       }
       const { url, kills } = replica
@@ -159,7 +159,10 @@ class Load {
           body: JSON.stringify({ jsonrpc: '2.0', ...message }),
         })
         const text = await response.text()
-        if (response.status === 503) continue
+        if (response.status === 503) {
+          await pause(RETRY_MS)
+          continue
+        }
         const data = text.startsWith('{') ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? '{}')
         const opened = response.headers.get('mcp-session-id') ?? undefined
         return { status: response.status, message: JSON.parse(data), session: opened }
@@ -172,6 +175,13 @@ class Load {
       }
     }
   }
+}
+
+/** How long a client waits before it asks again, where nobody can answer now. */
+const RETRY_MS = 100
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms))
 }
 
 function isRefused(error: unknown): boolean {
