@@ -157,6 +157,7 @@ class Load {
             ...(session === undefined ? {} : { 'mcp-session-id': session }),
           },
           body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+          signal: AbortSignal.timeout(PATIENCE_MS),
         })
         const text = await response.text()
         if (response.status === 503) {
@@ -170,7 +171,8 @@ class Load {
         if (isRefused(error)) continue
         // What was under way at a replica that was killed has no answer; anything else is a fault.
         if (replica.kills > kills) return 'cut'
-        this.#faults.push(String((error as Error).cause ?? error))
+        // An opening that got no answer is tried again; a call is not.
+        if (session !== undefined) this.#faults.push(String((error as Error).cause ?? error))
         return 'lost'
       }
     }
@@ -179,6 +181,8 @@ class Load {
 
 /** How long a client waits before it asks again, where nobody can answer now. */
 const RETRY_MS = 100
+/** A request that has no answer by then is lost. */
+const PATIENCE_MS = 30_000
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms))
