@@ -29,7 +29,8 @@ const PHRASES: Readonly<Record<string, string>> = {
   'latest news': 'search news',
   // Remembering
   remember: 'create memory add observation',
-  'i know about': 'memory observation',
+  'what i know about': 'create memory add observation',
+  'do i know about': 'search memory read',
   'keep in mind': 'create memory add observation',
   'note that': 'create memory add note',
   'note down': 'create note add',
