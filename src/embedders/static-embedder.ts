@@ -41,6 +41,7 @@ export function staticEmbedder(options: StaticEmbedderOptions = {}): Embedder {
       const loaded = open()
       return texts.map((text) => loaded.embed(text))
     },
+    knows: (word) => open().knows(word),
   }
 }
 

@@ -18,6 +18,11 @@ export class TextTokens {
     this.#vocabulary = vocabulary
   }
 
+  /** Whether a word is one token. */
+  knows(word: string): boolean {
+    return this.#vocabulary.has(word.toLowerCase())
+  }
+
   /** About the first `maxTokens` tokens of a text: words are not split. */
   read(text: string, maxTokens: number): number[] {
     const tokens: number[] = []

@@ -57,6 +57,11 @@ export class TokenTable {
     return new TokenTable(header, vocabulary, scales, values)
   }
 
+  /** Whether a word has a vector of its own. */
+  knows(word: string): boolean {
+    return this.#tokens.knows(word)
+  }
+
   embed(text: string): Float32Array {
     const { dimensions } = this.header
     const values = this.#values

@@ -130,6 +130,55 @@ describe('hybrid', () => {
   })
 })
 
+describe('hybrid, asked in words that no tool contains', () => {
+  const tool = (server: string, name: string, description: string) =>
+    sampleListing(`mcp__${server}__${name}`, description, server)
+  const TOOLS = [
+    tool('memory', 'create_entities', 'Create multiple new entities in the knowledge graph'),
+    tool('memory', 'add_observations', 'Add new observations to existing entities in the knowledge graph'),
+    tool('memory', 'delete_entities', 'Delete multiple entities from the knowledge graph'),
+    tool('memory', 'read_graph', 'Read the entire knowledge graph'),
+    tool('files', 'read_text_file', 'Read the complete contents of a file as text'),
+    tool('files', 'write_file', 'Create a new file or completely overwrite an existing file'),
+    tool('files', 'get_file_info', 'Retrieve metadata about a file or directory: size, times, permissions'),
+    tool('demo', 'get_sum', 'Returns the sum of two numbers'),
+  ]
+  const open = (): SearchIndex => {
+    const index = hybrid({ embedder }).open()
+    index.update('all', TOOLS)
+    return index
+  }
+
+  it.each(['remember something about a person', 'store what I know about Anna'])(
+    'finds memory for "%s"',
+    async (query) => {
+      const { matches, confidence } = await rank(open(), query)
+      expect(matches[0]?.listing.source).toMatchObject({ server: 'memory' })
+      expect(confidence).toBe(matches[0]?.score)
+    },
+  )
+
+  it.each(['keep facts regarding colleagues', 'inspect my documents'])(
+    'finds the nearest tools for "%s", with a low score, rather than nothing',
+    async (query) => {
+      const { matches } = await rank(open(), query)
+      expect(matches.length).toBeGreaterThan(0)
+      for (const { score } of matches) {
+        expect(score).toBeGreaterThanOrEqual(0.01)
+        expect(score).toBeLessThan(0.3)
+      }
+    },
+  )
+
+  it.each(['asdkjh qwe', 'zzyzx qwrtplk', 'blorp', 'q w'])('finds nothing for "%s"', async (query) => {
+    expect((await rank(open(), query)).matches).toEqual([])
+  })
+
+  it('finds nothing for words with a meaning that no tool is near to', async () => {
+    expect((await rank(open(), 'order a pizza')).matches).toEqual([])
+  })
+})
+
 describe('hybrid, when its embedder fails', () => {
   const SEND = sampleListing('send_message', 'Sends a message to a channel')
   const DELETE = sampleListing('delete_message', 'Deletes a message')

@@ -4,6 +4,7 @@ import type { Listing } from '../tool.ts'
 import { type Candidate, CandidateFinder, type RequestVectors } from './hybrid/candidates.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
 import { calibratedScores, fitOf } from './hybrid/ranker.ts'
+import { wordsOf } from './lexical/text-words.ts'
 import { LexicalIndex, type WordScan } from './lexical.ts'
 import type { Query } from './query/query.ts'
 import { type Request, readRequest } from './query/request.ts'
@@ -21,8 +22,15 @@ import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.t
  */
 const NEAR_THE_NEAREST = 0.45
 
-/** How much more related the nearest listing must be if no listing contains any word of the request. */
-const WORDLESS = 1.6
+/**
+ * If no listing contains any word of the request, how related the nearest one must be: less if the embedder knows one of
+ * the words, since a poor match with a low score is better than none, and more if the request may be gibberish.
+ */
+const WORDLESS = 0.75
+const GIBBERISH = 1.6
+
+/** Shorter words are in every vocabulary, also those of gibberish. */
+const MIN_LETTERS = 3
 
 /** Factor for a listing that is a mere list of words. */
 const WORD_LIST_WEIGHT = 0.7
@@ -107,7 +115,7 @@ export class HybridIndex implements SearchIndex {
     const lifts = memory === undefined ? [] : await memory.lifts(vectors.plain)
     // The scoreboard may have served another search in the meantime, so the finder scans again.
     const { candidates, scan: current } = this.#finder.find(request, vectors, options)
-    const fitting = this.#lifted(this.#judge(candidates, terms), lifts, options)
+    const fitting = this.#lifted(this.#judge(candidates, terms, unmatchedTerms), lifts, options)
     const scores = calibratedScores(fitting)
     const shown = fitting.slice(0, options.limit)
     const listed = shown.map(({ candidate }) => candidate)
@@ -182,13 +190,16 @@ export class HybridIndex implements SearchIndex {
   }
 
   /** The candidates worth considering, best first. */
-  #judge(candidates: readonly Candidate[], terms: readonly Float32Array[]): Fitting[] {
+  #judge(
+    candidates: readonly Candidate[],
+    terms: readonly Float32Array[],
+    unmatchedTerms: readonly string[],
+  ): Fitting[] {
     let nearest = 0
     for (const { similarity } of candidates) nearest = Math.max(nearest, similarity)
-    // A request without a known word may be gibberish, which is always somewhat close to something.
-    const isKnown =
+    const isMentioned =
       candidates.some(({ hasWords }) => hasWords) || terms.some((vector) => this.#isMeant(vector, candidates))
-    const relatedFrom = (isKnown ? 1 : WORDLESS) * this.#embedder.relatedFrom
+    const relatedFrom = (isMentioned ? 1 : this.#wordless(unmatchedTerms)) * this.#embedder.relatedFrom
     const from = nearest < relatedFrom ? Number.POSITIVE_INFINITY : NEAR_THE_NEAREST * nearest
     const fitting: Fitting[] = []
     for (const candidate of candidates) {
@@ -198,6 +209,16 @@ export class HybridIndex implements SearchIndex {
       fitting.push({ candidate, fit: rounded(weight * fitOf(features)) })
     }
     return fitting.sort(byFit)
+  }
+
+  /** Gibberish is always somewhat close to something, while a word with a meaning is close for a reason. */
+  #wordless(terms: readonly string[]): number {
+    const known = terms.slice(0, MAX_TERMS_BY_MEANING).some((term) => this.#hasMeaning(term))
+    return known ? WORDLESS : GIBBERISH
+  }
+
+  #hasMeaning(term: string): boolean {
+    return wordsOf(term).some((word) => word.length >= MIN_LETTERS && this.#embedder.knows(word))
   }
 
   /** Adds what memory knows: the only place where past use changes a fit. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { staticEmbedder } from '../embedders/static-embedder.ts'
 import type { ToolcribEvent } from '../events.ts'
 import { ToolRegistry } from '../tool-registry.ts'
 import { hybrid } from './hybrid.ts'
@@ -22,6 +23,20 @@ describe('a search whose embedder fails', () => {
     expect(events).toContainEqual(
       expect.objectContaining({ type: 'search-degraded', searcher: 'hybrid', error: 'the model is down' }),
     )
+  })
+})
+
+describe('a search in words that no tool contains', () => {
+  it('returns what is nearest in meaning, with advice, and nothing for gibberish', async () => {
+    const registry = new ToolRegistry({ searcher: hybrid({ embedder: staticEmbedder() }) })
+    const register = (name: string, description: string) =>
+      registry.registerFunction(() => '', { name, description })
+    register('create_entities', 'Create multiple new entities in the knowledge graph')
+    register('get_file_info', 'Retrieve metadata about a file or directory')
+    const result = await registry.search('inspect my documents')
+    expect(result.matches[0]?.name).toBe('get_file_info')
+    expect(result.advice).toContain('No tool fits well')
+    expect((await registry.search('asdkjh qwe')).matches).toEqual([])
   })
 })
 

@@ -20,8 +20,8 @@ export interface Features {
 }
 
 /**
- * Trained by `npm run train -- ranker`; models/README.md says on what, and what each weight does. The sum orders
- * the candidates; one unit of it multiplies the odds of a candidate against the others by e.
+ * Fitted by scripts/train/listwise.ts; models/README.md says on what, and what each weight does. The sum orders the
+ * candidates; one unit of it multiplies the odds of a candidate against the others by e.
  */
 export const WEIGHTS: Features = {
   coverage: 3.93,
@@ -46,8 +46,8 @@ export function fitOf(features: Features): number {
 }
 
 /**
- * Turns fits into probabilities, trained by the same command: how much a candidate stands out among the others, and how
- * certainly the first one is about the request at all.
+ * Turns fits into probabilities, fitted by scripts/train/calibration.ts: how much a candidate stands out among the
+ * others, and how certainly the first one is about the request at all.
  */
 const CALIBRATION = { share: 1.34, certainty: 0.85, constant: 0.62 }
 

@@ -28,7 +28,9 @@ const PHRASES: Readonly<Record<string, string>> = {
   'go to': 'navigate open',
   'latest news': 'search news',
   // Remembering
-  'remember that': 'create memory add observation',
+  remember: 'create memory add observation',
+  'what i know about': 'create memory add observation',
+  'do i know about': 'search memory read',
   'keep in mind': 'create memory add observation',
   'note that': 'create memory add note',
   'note down': 'create note add',
@@ -133,9 +135,13 @@ const MAX_VERBS = 4
 export function everydayVerbs(text: string): readonly { readonly phrase: string; readonly verb: string }[] {
   const words = wordsOf(text)
   const verbs = new Map<string, string>()
-  for (let at = 0; at < words.length && verbs.size < MAX_VERBS; at++) {
+  let next = 0
+  for (let at = 0; at < words.length && verbs.size < MAX_VERBS; at = next) {
+    next = at + 1
     for (const phrase of BY_FIRST_WORD.get(words[at] as string) ?? []) {
       if (!phrase.words.every((word, offset) => words[at + offset] === word)) continue
+      // The words of a phrase are no phrases of their own: "do you remember" asks, "remember" tells.
+      next = Math.max(next, at + phrase.words.length)
       for (const verb of phrase.verbs)
         if (!words.includes(verb) && !verbs.has(verb) && verbs.size < MAX_VERBS)
           verbs.set(verb, phrase.words.join(' '))

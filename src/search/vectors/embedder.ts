@@ -19,6 +19,11 @@ export interface Embedder {
   readonly relatedFrom?: number
   /** Returns one vector per text, in order, of length 1 (or all zeros, for a text without a known word). */
   embed(texts: readonly string[]): readonly Vector[] | PromiseLike<readonly Vector[]>
+  /**
+   * Whether a word is in its vocabulary, as a whole. Tells requests in words that no tool contains from gibberish;
+   * without it, both must be nearer to a tool.
+   */
+  knows?(word: string): boolean
 }
 
 /** Maximum characters that an embedder reads of a query: enough for any request. */
@@ -46,6 +51,8 @@ export class CheckedEmbedder {
       throw invalid(`dimensions, an integer from 1 to ${MAX_DIMENSIONS}`)
     if (!(relatedFrom >= -1 && relatedFrom <= 1)) throw invalid('a relatedFrom between -1 and 1')
     if (typeof embedder.embed !== 'function') throw invalid('a method embed(texts)')
+    if (embedder.knows !== undefined && typeof embedder.knows !== 'function')
+      throw invalid('a knows(word) that is a method, or none')
     this.name = name
     this.dimensions = dimensions
     this.relatedFrom = relatedFrom
@@ -58,6 +65,11 @@ export class CheckedEmbedder {
     if (isPromiseLike(given))
       return Promise.resolve(given).then((vectors) => this.#checked(vectors, texts.length))
     return this.#checked(given, texts.length)
+  }
+
+  /** False if the embedder does not say. */
+  knows(word: string): boolean {
+    return this.#embedder.knows?.(word) === true
   }
 
   #checked(vectors: unknown, count: number): readonly Float32Array[] {
