@@ -81,6 +81,38 @@ describe('missing servers', () => {
     }
   })
 
+  it('are tried at once after their command was installed', async () => {
+    list(RAIN)
+    mkdirSync(path('bin'))
+    const env = { PATH: `${path('bin')}:${process.env.PATH}` }
+    configure({ late: { command: 'late-server' } })
+    const resting = /not found; .*\(failed \d+ s ago, so it was not started again; .* "toolcrib doctor"\)/
+    expect((await toolcribWith(env, 'list')).stderr).toContain('not found')
+    expect((await toolcribWith(env, 'list')).stderr).toMatch(resting)
+    const { command, args } = server()
+    const words = [command, ...args].map((word) => `'${word}'`).join(' ')
+    writeFileSync(path('bin', 'late-server'), `#!/bin/sh\nexec ${words}\n`, { mode: 0o755 })
+    expect(await toolcribWith(env, 'list')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('get_rain'),
+      stderr: '',
+    })
+  })
+
+  it('are tried by a call that names them, although they failed a moment ago', async () => {
+    list(RAIN)
+    const { command, args } = server()
+    const [file, ...rest] = args
+    configure({ late: { command, args: [path('late.mjs'), ...rest] } })
+    await toolcrib('list')
+    const failed = await toolcrib('call', 'late.get_rain', '{"city": "Oslo"}')
+    expect(failed.stderr).toContain('server "late" failed: ')
+    expect(failed.stderr).not.toContain('not started again')
+    write('late.mjs', `await import(${JSON.stringify(file)})`)
+    expect((await toolcrib('list')).stderr).toContain('not started again')
+    expect(await toolcrib('call', 'late.get_rain', '{"city": "Oslo"}')).toMatchObject({ status: 0 })
+  })
+
   it('do not delay a command beyond their time limit', async () => {
     configure({ stuck: silentServer() })
     const { status, stderr } = await toolcrib('search', 'rain', '--timeout', '300')

@@ -1,10 +1,14 @@
+import { realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import type { Client } from '@modelcontextprotocol/client'
-import { describe, expect, it } from 'vitest'
+import type { McpEvent } from 'toolcrib/mcp'
+import { describe, expect, it, vi } from 'vitest'
 import { connectClient, openGateway } from './gateway.fixture.ts'
 import { MODERN_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
 
 const MODERN = script(MODERN_SERVER)
 const EVERYTHING = script(referenceServer('everything'))
+const FOLDER = realpathSync(tmpdir())
 const CAPABILITIES = { sampling: {}, elicitation: { form: {} }, roots: {} }
 
 /** Answers every question with the name of one person. */
@@ -20,6 +24,19 @@ function answerAs(client: Client, person: string): void {
   }))
   client.setRequestHandler('roots/list', async () => ({ roots: [{ uri: `file:///home/${person}` }] }))
 }
+
+it('a server that asks for roots when it starts gets an empty list, and keeps its own folders', async () => {
+  const lines: string[] = []
+  const onEvent = (event: McpEvent) => void (event.type === 'server-output' && lines.push(event.line))
+  const { gateway, servers } = await openGateway({}, {}, { onEvent })
+  await servers.reload({ mcpServers: { files: script(referenceServer('filesystem'), FOLDER) } })
+  await vi.waitFor(() => expect(lines.join('\n')).toMatch(/root/), 10_000)
+  expect(lines.join('\n')).toContain('No valid root directories provided by client')
+  expect(lines.join('\n')).not.toContain('Failed to request')
+  const client = await connectClient(gateway)
+  const answer = await client.callTool({ name: 'files__list_allowed_directories', arguments: {} })
+  expect(JSON.stringify(answer.content)).toContain(FOLDER)
+})
 
 describe.each(['modern', 'legacy'] as const)('a %s client that is asked something', (era) => {
   it('answers a modern server', async () => {

@@ -83,6 +83,10 @@ export class Traffic {
   async ask({ server, sessionKey, method, params, signal }: ServerRequest): Promise<Json> {
     if (sessionKey === undefined) this.#asking.add(server)
     else this.#connections.asked(sessionKey)
+    // Many servers ask for roots as soon as they start. No client has a part in that, so there are no roots; requests of
+    // clients that have some use connections of their own from now on.
+    if (method === 'roots/list' && sessionKey === undefined && !this.#lines.has(placeOf(server, undefined)))
+      return { roots: [] }
     const line = this.#onlyClient(server, sessionKey)
     if (!line) throw refusal(REFUSED, 'it is not known which client this is for')
     // Roots are asked for at any time and remembered: over a shared connection they would reach other clients' calls.

@@ -41,7 +41,11 @@ export async function runCall(
     flags,
     { servers: serversOf(name), isEnough, lingerMs: 0, remembered: true, onEvent: progress.note },
     async (ready) => {
-      for (const { server, state } of ready.statuses) if (state === 'cold') unasked.add(server)
+      for (const { server, state } of ready.statuses) {
+        // A server that failed a moment ago is tried again when it is wanted by name.
+        const isResting = ready.servers.failure(server) !== undefined && isNamed(server, name)
+        if (state === 'cold' || isResting) unasked.add(server)
+      }
       return isEnough(ready.registry) || unasked.size === 0 ? call(ready) : undefined
     },
   )
@@ -116,11 +120,13 @@ function readPair(pair: string): [key: string, value: string] {
 /** Selects the servers that a name can refer to; all of them when it names none. */
 function serversOf(name: string): (server: string, found: FoundConfig) => boolean {
   return (server, { config }) => {
-    const fitting = Object.keys(config.servers).filter((each) =>
-      prefixes(each).some((it) => name.startsWith(it)),
-    )
+    const fitting = Object.keys(config.servers).filter((each) => isNamed(each, name))
     return fitting.length === 0 || fitting.includes(server)
   }
+}
+
+function isNamed(server: string, name: string): boolean {
+  return prefixes(server).some((prefix) => name.startsWith(prefix))
 }
 
 /** The spellings of a tool with its server: people's, the gateway's and the registry's. */

@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
 import { memoryStore } from '../../store/memory-store.ts'
 import type { Store } from '../../store/store.ts'
 import { ToolRegistry } from '../../tool-registry.ts'
@@ -10,14 +13,12 @@ const CONFIG = { servers: { a: { command: 'x' } } }
 const FAILED = { server: 'a', state: 'failed' }
 
 describe('a server that failed to start', () => {
-  it('is not started by the next process for half a minute, and twice as long each time, up to an hour', async () => {
+  it('is not started by the next process for ten seconds, and twice as long each time, up to five minutes', async () => {
     let now = 0
-    const failures = new StartFailures(memoryStore(), 'a', {
-      now: () => now,
-      schedule: new World({}).schedule,
-    })
+    const store = memoryStore()
     const pauses: number[] = []
-    for (let round = 0; round < 9; round++) {
+    for (let round = 0; round < 7; round++) {
+      const failures = failuresIn(store, { now: () => now })
       failures.note('no such thing')
       await failures.close()
       const { retryAt = 0, failures: count } = (await failures.recall()) ?? {}
@@ -28,14 +29,79 @@ describe('a server that failed to start', () => {
       now = retryAt
       expect(await failures.recall()).toBeUndefined()
     }
-    expect(pauses).toEqual([30, 60, 120, 240, 480, 960, 1920, 3600, 3600])
+    expect(pauses).toEqual([10, 20, 40, 80, 160, 300, 300])
+  })
+
+  it('counts once in a process, however often it is tried there, until it starts', async () => {
+    const store = memoryStore()
+    const countAfter = async (failures: StartFailures, ...reasons: readonly string[]) => {
+      for (const reason of reasons) failures.note(reason)
+      await failures.close()
+      return failures.recall()
+    }
+    expect(await countAfter(failuresIn(store), 'one', 'two', 'three')).toMatchObject({
+      failures: 1,
+      reason: 'three',
+      retryAt: 10_000,
+    })
+    const second = failuresIn(store)
+    expect(await countAfter(second, 'four', 'five')).toMatchObject({ failures: 2, retryAt: 20_000 })
+    second.clear()
+    expect(await countAfter(second, 'six', 'seven')).toMatchObject({ failures: 1 })
+  })
+
+  it('counts once although it was retried in the background', async () => {
+    const store = memoryStore()
+    const world = new World({ failures: Number.POSITIVE_INFINITY })
+    const servers = connect(world, store)
+    await world.pass(3_000)
+    await servers.close()
+    expect(world.opened).toBe(5)
+    expect((await connectAndWait(world, store)).failure('a')).toMatchObject({ failures: 1 })
+  })
+
+  it('is tried at once when its program was installed, replaced or removed since', async () => {
+    const file = join(await mkdtemp(join(tmpdir(), 'toolcrib-program-')), 'program')
+    let program: string | undefined
+    const store = memoryStore()
+    const failures = failuresIn(store, { findProgram: async () => program })
+    const noted = async () => {
+      failures.note('no such thing')
+      await failures.close()
+    }
+    await noted()
+    expect(await failures.recall()).toMatchObject({ reason: 'no such thing' })
+    await writeFile(file, '')
+    program = file
+    expect(await failures.recall()).toBeUndefined()
+    await noted()
+    expect(await failures.recall()).toBeDefined()
+    await utimes(file, 1, 1)
+    expect(await failures.recall()).toBeUndefined()
+    await noted()
+    program = undefined
+    expect(await failures.recall()).toBeUndefined()
+    await rm(dirname(file), { recursive: true })
+  })
+
+  it('is started at once when its command can be found on the PATH by now', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'toolcrib-path-'))
+    const store = memoryStore()
+    const world = new World({ failures: 1 })
+    const options = { env: { PATH: folder } }
+    expect(await statusOf(world, store, options)).toMatchObject(FAILED)
+    expect(await statusOf(world, store, options)).toMatchObject(FAILED)
+    expect(world.opened).toBe(1)
+    await writeFile(join(folder, 'x'), '#!/bin/sh\n', { mode: 0o755 })
+    expect(await statusOf(world, store, options)).toMatchObject({ state: 'ready' })
+    await rm(folder, { recursive: true })
   })
 
   it('is not started by the next process, and started once its time has come', async () => {
     const store = memoryStore()
     const world = new World({ failures: 1 })
     expect(await statusOf(world, store)).toMatchObject({ ...FAILED, reason: 'no such thing' })
-    await world.pass(29_999)
+    await world.pass(9_999)
     expect(await startsIn(world, store)).toBe(0)
     await world.pass(1)
     expect(await startsIn(world, store)).toBe(1)
@@ -46,15 +112,16 @@ describe('a server that failed to start', () => {
     const world = new World({})
     world.fail('no such thing')
     await statusOf(world, store)
-    await world.pass(10_000)
+    await world.pass(4_000)
     const servers = connect(world, store)
-    const reason = 'no such thing (failed 10 s ago, so it was not started again; next attempt in 20 s)'
+    const pause = 'so it was not started again; next attempt in 6 s, or now with "toolcrib doctor"'
+    const reason = `no such thing (failed 4 s ago, ${pause})`
     expect(await servers.ready()).toEqual([{ ...FAILED, reason }])
     expect(servers.failure('a')).toEqual({
       reason: 'no such thing',
       failures: 1,
       failedAt: 1_000,
-      retryAt: 31_000,
+      retryAt: 11_000,
     })
     await servers.close()
     expect(world.opened).toBe(1)
@@ -66,7 +133,7 @@ describe('a server that failed to start', () => {
     await statusOf(world, store)
     const servers = connect(world, store)
     expect(await servers.ready()).toMatchObject([FAILED])
-    await world.pass(30_000)
+    await world.pass(10_000)
     expect(servers.status()).toEqual([{ server: 'a', state: 'ready' }])
     expect(servers.failure('a')).toBeUndefined()
     await servers.close()
@@ -89,6 +156,16 @@ describe('a server that failed to start', () => {
     const empty = memoryStore()
     await statusOf(other, empty)
     expect(await statusOf(other, empty, { remembered: false })).toMatchObject({ state: 'ready' })
+  })
+
+  it('is reported with the new reason only, when it is needed and fails again', async () => {
+    const store = memoryStore()
+    const world = new World({ failures: Number.POSITIVE_INFINITY })
+    await statusOf(world, store)
+    const servers = await connectAndWait(world, store)
+    await expect(servers.client('a')).rejects.toThrow(/^server "a" is disconnected: no such thing$/)
+    await servers.close()
+    expect((await connectAndWait(world, store)).failure('a')).toMatchObject({ failures: 2 })
   })
 
   it('is started at once when its config changes', async () => {
@@ -114,7 +191,8 @@ describe('a server that failed to start', () => {
       await servers.close()
       const next = connect(world, store)
       await world.settle()
-      expect(next.failure('a')?.reason).toBe(reason)
+      // Looking for the program takes a moment.
+      await vi.waitFor(() => expect(next.failure('a')?.reason).toBe(reason))
       await next.close()
     }
   })
@@ -140,6 +218,20 @@ describe('a server that failed to start', () => {
     await closed
   })
 })
+
+/** What one process remembers. */
+function failuresIn(
+  store: Store,
+  options: { now?: () => number; findProgram?: () => Promise<string | undefined> } = {},
+) {
+  const { schedule } = new World({})
+  return new StartFailures(store, 'a', {
+    now: () => 0,
+    schedule,
+    findProgram: async () => undefined,
+    ...options,
+  })
+}
 
 function connect(world: World, store: Store, options: object = {}) {
   return connectServers(new ToolRegistry(), CONFIG, { ...world.options, store, ...options })

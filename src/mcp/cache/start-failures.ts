@@ -1,8 +1,9 @@
+import { stat } from 'node:fs/promises'
 import { isRecord } from '../../json.ts'
 import type { Store, StoredValue } from '../../store/store.ts'
 import { type Schedule, waitAtMost, within } from '../../time.ts'
 
-/** How often in a row a server failed to start, and why the last time. */
+/** In how many processes in a row a server failed to start, and why the last time. */
 export interface StartFailure {
   readonly reason: string
   readonly failures: number
@@ -12,8 +13,8 @@ export interface StartFailure {
   readonly retryAt: number
 }
 
-const FIRST_PAUSE_MS = 30_000
-const LONGEST_PAUSE_MS = 60 * 60_000
+const FIRST_PAUSE_MS = 10_000
+const LONGEST_PAUSE_MS = 5 * 60_000
 /** A failure of yesterday says nothing about today. */
 const KEPT_MS = 24 * 60 * 60_000
 const LOAD_MS = 1_000
@@ -23,53 +24,66 @@ const CLOSE_MS = 1_000
 const MAX_REASON_CHARS = 1_000
 
 /**
- * Remembers in a store that a server failed to start, so that the next process does not wait for it again: for half a
- * minute after the first failure, and twice as long after each further one, up to an hour. A store that fails is
- * treated as an empty one.
+ * Remembers in a store that a server failed to start, so that the next process does not wait for it again: for ten
+ * seconds after the first failure, and twice as long after each further one, up to five minutes. All attempts of one
+ * process until the server starts count as one failure. A program that was installed, replaced or removed since is
+ * tried at once. A store that fails is treated as an empty one.
  */
 export class StartFailures {
   readonly #store: Store
   readonly #key: string
   readonly #now: () => number
   readonly #schedule: Schedule
+  readonly #findProgram: () => Promise<string | undefined>
+  #isCounted = false
   /** One change at a time, so that they are made in order. */
   #changing: Promise<void> = Promise.resolve()
 
-  /** `fingerprint` changes with the config of the server, and so does what is remembered. */
-  constructor(
-    store: Store,
-    fingerprint: string,
-    { now, schedule }: { readonly now: () => number; readonly schedule: Schedule },
-  ) {
+  /**
+   * `fingerprint` changes with the config of the server, and so does what is remembered. `findProgram` returns the file
+   * that its command runs, if there is one.
+   */
+  constructor(store: Store, fingerprint: string, { now, schedule, findProgram }: FailuresOptions) {
     this.#store = store
     this.#key = `failure:${fingerprint}`
     this.#now = now
     this.#schedule = schedule
+    this.#findProgram = findProgram
   }
 
   /** Returns the failure after which the server should not be started yet; undefined when there is none. */
   async recall(): Promise<StartFailure | undefined> {
     try {
-      const found = readFailure(await within(LOAD_MS, this.#store.get(this.#key), this.#schedule))
-      return found && found.retryAt > this.#now() ? found : undefined
+      const data = await within(LOAD_MS, this.#store.get(this.#key), this.#schedule)
+      const found = readFailure(data)
+      if (!found || found.retryAt <= this.#now()) return undefined
+      const version = await within(LOAD_MS, this.#programVersion(), this.#schedule)
+      return isRecord(data) && data.program === version ? found : undefined
     } catch {
       return undefined
     }
   }
 
-  /** Records a failure, in the background. */
+  /** Records a failed attempt, in the background. Only the first one since the last `clear()` raises the count. */
   note(reason: string): void {
     const failedAt = this.#now()
-    const change = (current: StoredValue | undefined): StoredValue => {
-      const failures = (readFailure(current)?.failures ?? 0) + 1
-      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
-      return { reason: reason.slice(0, MAX_REASON_CHARS), failures, failedAt, retryAt: failedAt + pauseMs }
-    }
-    this.#change(() => this.#store.update(this.#key, change, { ttlMs: KEPT_MS }))
+    const isRetry = this.#isCounted
+    this.#isCounted = true
+    this.#change(async () => {
+      const program = await this.#programVersion()
+      const change = (current: StoredValue | undefined): StoredValue => {
+        const before = readFailure(current)?.failures ?? 0
+        const failures = isRetry ? Math.max(before, 1) : before + 1
+        const retryAt = failedAt + Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
+        return { reason: reason.slice(0, MAX_REASON_CHARS), failures, failedAt, retryAt, program }
+      }
+      await this.#store.update(this.#key, change, { ttlMs: KEPT_MS })
+    })
   }
 
   /** Forgets all failures, in the background. */
   clear(): void {
+    this.#isCounted = false
     this.#change(() => this.#store.delete(this.#key))
   }
 
@@ -78,19 +92,35 @@ export class StartFailures {
     await waitAtMost(CLOSE_MS, [this.#changing], this.#schedule)
   }
 
+  /** Differs after the program was installed, replaced or removed; empty when there is none. */
+  async #programVersion(): Promise<string> {
+    try {
+      const file = await this.#findProgram()
+      return file === undefined ? '' : `${file} ${(await stat(file)).mtimeMs}`
+    } catch {
+      return ''
+    }
+  }
+
   #change(work: () => Promise<unknown>): void {
     this.#changing = this.#changing.then(() => within(SAVE_MS, work(), this.#schedule)).then(ignore, ignore)
   }
 }
 
-/** Describes in one line why a server was not started, and when it will be. */
+interface FailuresOptions {
+  readonly now: () => number
+  readonly schedule: Schedule
+  readonly findProgram: () => Promise<string | undefined>
+}
+
+/** Describes in one line why a server was not started, when it will be, and how to try it now. */
 export function describeStartFailure(
   { reason, failures, failedAt, retryAt }: StartFailure,
   now: number,
 ): string {
   const seconds = (ms: number) => `${Math.max(1, Math.round(ms / 1000))} s`
   const times = failures === 1 ? 'failed' : `failed ${failures} times, last`
-  const pause = `so it was not started again; next attempt in ${seconds(retryAt - now)}`
+  const pause = `so it was not started again; next attempt in ${seconds(retryAt - now)}, or now with "toolcrib doctor"`
   return `${reason} (${times} ${seconds(now - failedAt)} ago, ${pause})`
 }
 

@@ -10,6 +10,7 @@ import { type OAuthSettings, TokenStore } from '../connection/http/oauth-session
 import type { OpenRequest } from '../connection/open-connection.ts'
 import type { ClientOptions } from '../connection/server-messages.ts'
 import { ServerListeners } from '../connection/server-messages.ts'
+import { findProgram } from '../lock/find-program.ts'
 import { LockGuard } from '../lock/lock-guard.ts'
 import { ToolScanner } from '../scan/tool-scanner.ts'
 import type { ManagedServer } from './managed-server.ts'
@@ -55,7 +56,13 @@ export class ServerContext {
   /** What is remembered of failed starts of a server; undefined without a store. */
   failuresOf(server: string, config: ServerConfig): StartFailures | undefined {
     const { store } = this.#options
-    return store && new StartFailures(store, fingerprintOf(server, config), this)
+    if (!store) return undefined
+    const place = { cwd: process.cwd(), env: this.#options.env ?? process.env }
+    return new StartFailures(store, fingerprintOf(server, config), {
+      now: this.now,
+      schedule: this.schedule,
+      findProgram: () => findProgram(config, place),
+    })
   }
 
   /** false: what is stored of servers is only replaced. */

@@ -168,9 +168,10 @@ export class ServerLink implements ConnectionKeeper {
   async #connect(): Promise<Connection> {
     await this.#waitForTurn()
     const state = this.#state
-    const { status } = state
+    // Why an earlier process failed is old news once this one has tried.
+    const status = this.#restingAfter ? undefined : state.status
     // A failed server stays `failed` until it recovers, so that callers do not wait for it again and again.
-    if (status.state !== 'failed') state.set('connecting')
+    if (state.status.state !== 'failed') state.set('connecting')
     const startedAt = this.#context.now()
     this.#tryingSince = startedAt
     this.#restingAfter = undefined
@@ -188,7 +189,7 @@ export class ServerLink implements ConnectionKeeper {
       await opened?.close().catch(ignore)
       const reason = this.#noteFailure(cause)
       // Why it died may say more than why it cannot be restarted.
-      const before = status.state === 'failed' && status.reason !== reason ? status.reason : undefined
+      const before = status?.state === 'failed' && status.reason !== reason ? status.reason : undefined
       throw new Error(before === undefined ? reason : `${reason} (before that: ${before})`, { cause })
     }
     this.#adopt(opened, startedAt)
