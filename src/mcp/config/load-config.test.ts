@@ -266,12 +266,14 @@ describe('loadConfig', () => {
 
   it('expands variables, and fails only the server whose variable has no value', async () => {
     const text = `{ "mcpServers": {
-      "a": { "command": "\${BIN}", "args": ["\${PORT:-80}", "\${env:BIN}", "\${workspaceFolder}/x", "\${EMPTY:-full}"] },
+      "a": { "command": "\${BIN}", "args": ["\${PORT:-80}", "\${env:BIN}", "\${workspaceFolder}/x", "\${EMPTY:-full}"],
+        "cwd": "\${configFolder}/../lib" },
       "b": { "command": "node", "env": { "KEY": "\${SECRET}" } } } }`
     const { servers } = await load({ '/project/mcp.json': text }, { env: { BIN: PORT_REFERENCE, EMPTY: '' } })
     expect(plain(servers.a)).toEqual({
       command: PORT_REFERENCE,
       args: ['80', PORT_REFERENCE, '/project/x', 'full'],
+      cwd: '/project/../lib',
     })
     expect(servers.b?.problem).toContain('SECRET has no value')
   })

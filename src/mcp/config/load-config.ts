@@ -1,4 +1,4 @@
-import { isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
@@ -141,7 +141,7 @@ function readLayer(data: unknown, options: ReadOptions): Layer {
   const { env = {}, workspaceFolder, file } = options
   const root = placeOf(file, [])
   if (!isRecord(data)) throw invalid(root, [], 'a config must be a table of keys')
-  const variables = { env, workspaceFolder }
+  const variables = { env, workspaceFolder, configFolder: file && dirname(file.path) }
   const servers = readServers(data, options)
   const { settings, profiles: tables } = readRoot(data, root)
   const tools = data.tools === undefined ? {} : readTools(data.tools, placeOf(file, ['tools']), variables)
