@@ -199,13 +199,13 @@ describe('loadConfig', () => {
       ':2: [server.a] "url" must be an http or https address',
     ],
     ['/project/toolcrib.toml', '[server.a]\nlazy = true', ':1: [server.a] a "command" or a "url" is missing'],
-    ['/project/toolcrib.toml', '[tools]\nregistry_mode = ', 'toolcrib.toml:2: '],
+    ['/project/toolcrib.toml', '[tools]\nregistry_mode = ', 'toolcrib.toml:2:17: '],
     [
       '/project/mcp.json',
       '{\n "mcpServers": {\n  "a": {\n   "comand": "x" } } }',
       'mcp.json:4: [mcpServers.a] unknown key "comand"; did you mean "command"?',
     ],
-    ['/project/mcp.json', '{\n "mcpServers": {', 'mcp.json:2: close brace expected'],
+    ['/project/mcp.json', '{\n "mcpServers": {', 'mcp.json:2:17: close brace expected'],
     [
       '/project/mcp.json',
       '{ "mcpServers": {\n "a": { "command": "x" },\n\n "a": { "command": "y" } } }',

@@ -196,7 +196,10 @@ async function readFiles(options: LoadOptions): Promise<ConfigFile[]> {
     const absolute = isAbsolute(path) ? path : join(cwd, path)
     const text = await readText(absolute, read)
     if (text === undefined)
-      throw new ToolcribError('config-invalid', `config file ${absolute} does not exist`)
+      throw new ToolcribError(
+        'config-invalid',
+        `config file ${absolute} does not exist; correct the path, or write the file with "toolcrib add"`,
+      )
     return [parseConfigFile(text, absolute)]
   }
   const layers = [userDirectory, cwd].filter((directory) => directory !== undefined)
