@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -117,6 +118,16 @@ describe('connect and disconnect', () => {
 })
 
 describe('errors and help', () => {
+  it('say what there is to take, in the steps without a terminal', async () => {
+    expect((await toolcrib([])).stdout).toContain(
+      'takes the servers of your programs; no new ones were found\n',
+    )
+    write('.cursor/mcp.json', { mcpServers: { files } })
+    expect((await toolcrib([])).stdout).toContain('takes 1 new server of 1 program\n')
+    await toolcrib(['import', '--user'])
+    expect((await toolcrib([])).stdout).toContain('were found, beside 1 server in your config\n')
+  })
+
   it('spell the program as it was started, with the config', async () => {
     const help = await toolcrib(['list', '--help'])
     expect(help.stdout).toMatch(/^Usage: node dist\/cli\/main\.js list /)
@@ -160,7 +171,11 @@ describe('errors and help', () => {
       stop: () => {},
     })
     const list = await toolcrib(['list'])
+    const folder = dirname(socketPath([config], env))
+    chmodSync(folder, 0o755)
+    const open = await toolcrib(['list'])
     await socket?.close()
+    expect(open.stderr).not.toContain('is running')
     expect(list.stderr).toContain(`a gateway of ${config} is running; add --config ${config}`)
     expect((await toolcrib(['list'])).stderr).toContain('no config found (looked for')
   })

@@ -21,7 +21,8 @@ export async function socketPaths(env: Environment): Promise<string[]> {
   const folders = [...new Set([runtimeFolder(env), shortFolder()])]
   const found = await Promise.all(
     folders.map(async (folder) => {
-      const names = await readdir(folder).catch(() => [])
+      // Somebody else's folder could name a config of theirs.
+      const names = (await isPrivate(folder)) ? await readdir(folder).catch(() => []) : []
       return names.filter((name) => name.endsWith('.sock')).map((name) => join(folder, name))
     }),
   )
@@ -29,6 +30,11 @@ export async function socketPaths(env: Environment): Promise<string[]> {
 }
 
 const MAX_SOCKETS = 50
+
+async function isPrivate(folder: string): Promise<boolean> {
+  const found = await stat(folder).catch(() => undefined)
+  return found !== undefined && found.uid === process.getuid?.() && (found.mode & 0o077) === 0
+}
 
 /** The file of the log of such a gateway; undefined when the user has no folder for it. */
 export function logPath(files: readonly string[], env: Environment): string | undefined {

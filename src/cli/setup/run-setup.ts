@@ -68,7 +68,7 @@ class Setup {
   async printSteps(): Promise<number> {
     const terminal = this.#terminal
     const { files, added, kept } = await importServers({ ...this.#import(), isDry: true })
-    const have = kept.length === 0 ? '' : `, beside the ${plural(kept.length, 'server')} in your config`
+    const have = kept.length === 0 ? '' : `, beside ${plural(kept.length, 'server')} in your config`
     const takes =
       added.length === 0
         ? 'takes the servers of your programs; no new ones were found'
