@@ -345,7 +345,7 @@ describe('without a config', () => {
 
   it('commands name the line of a broken one, once', async () => {
     writeFileSync(path('toolcrib.toml'), '[tools]\n[server.files\n')
-    const place = `${path('toolcrib.toml')}:2: `
+    const place = `${path('toolcrib.toml')}:2:14: `
     expect(await toolcrib('list')).toMatchObject({ status: 2, stderr: expect.stringContaining(place) })
     expect(await toolcrib('import')).toMatchObject({ status: 2, stderr: expect.stringContaining(place) })
     const { status, stdout } = await toolcrib('doctor')

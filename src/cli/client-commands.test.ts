@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -13,6 +14,9 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runCommandLine } from './command-line.ts'
 import { fakeTerminal } from './fake-terminal.fixture.ts'
+import { socketPath } from './runtime-folder.ts'
+import { ControlSocket } from './serve/control-socket.ts'
+import { LogBook } from './serve/log-book.ts'
 import type { TerminalOptions } from './terminal.ts'
 
 let home = ''
@@ -70,7 +74,21 @@ describe('connect and disconnect', () => {
     const back = await toolcrib(['disconnect', 'cursor'])
     expect(back).toMatchObject({ status: 0, stdout: expect.stringContaining('what it was before') })
     expect(read('.cursor/mcp.json')).toBe(before)
-    expect((await toolcrib(['disconnect', 'cursor'])).status).toBe(1)
+    expect((await toolcrib(['disconnect', 'cursor', '--yes'])).status).toBe(1)
+  })
+
+  it('say why a server with the name of another one stays', async () => {
+    write('.cursor/mcp.json', { mcpServers: { files: { command: 'my-files' }, own: { command: 'x' } } })
+    const config = write('gateway.toml', '[server.files]\ncommand = "npx"\n')
+    const { stdout } = await toolcrib(['connect', 'cursor', '--dry-run', '--config', config])
+    expect(stdout).toContain('stays as it is: files (the config has another server of that name')
+    expect(stdout).toContain('stay as they are: own (not in the config')
+  })
+
+  it('name the known clients where none is found', async () => {
+    const { stdout } = await toolcrib(['connect'])
+    expect(stdout).toMatch(/^no client .*\n.*"node dist\/cli\/main\.js connect <client>".*\n.*cursor, /)
+    expect(stdout).not.toContain('--all')
   })
 
   it('connect over HTTP with the token that serve reads', async () => {
@@ -96,6 +114,70 @@ describe('connect and disconnect', () => {
     write('.config/toolcrib/toolcrib.toml', '[server.a]\ncommand = "x"\n')
     expect((await toolcrib(['connect', 'curser'])).stderr).toContain('did you mean "cursor"?')
     expect((await toolcrib(['disconnect'])).stderr).toContain('none is connected')
+  })
+})
+
+describe('errors and help', () => {
+  it('say what there is to take, in the steps without a terminal', async () => {
+    expect((await toolcrib([])).stdout).toContain(
+      'takes the servers of your programs; no new ones were found\n',
+    )
+    write('.cursor/mcp.json', { mcpServers: { files } })
+    expect((await toolcrib([])).stdout).toContain('takes 1 new server of 1 program\n')
+    await toolcrib(['import', '--user'])
+    expect((await toolcrib([])).stdout).toContain('were found, beside 1 server in your config\n')
+  })
+
+  it('spell the program as it was started, with the config', async () => {
+    const help = await toolcrib(['list', '--help'])
+    expect(help.stdout).toMatch(/^Usage: node dist\/cli\/main\.js list /)
+    expect(help.stdout).toContain('\n  node dist/cli/main.js list github files')
+    expect(help.stdout).not.toMatch(/^ *toolcrib /m)
+    const usage = await toolcrib(['list', '--nope'])
+    expect(usage.stderr).toContain('see "node dist/cli/main.js list --help"')
+    const config = write('gateway.toml', '[server.files]\ncommand = "npx"\n')
+    const status = await toolcrib(['status', '--config', config, '--json'])
+    expect(status.json().error.message).toContain(`"node dist/cli/main.js serve --config ${config}"`)
+    const stop = await toolcrib(['stop', '--config', config])
+    expect(stop).toMatchObject({ status: 1, stderr: expect.stringContaining('there is nothing to stop') })
+    expect(stop.stderr).not.toContain('serve')
+  })
+
+  it('name the next step for a missing or broken config, and for arguments that are not JSON', async () => {
+    const missing = await toolcrib(['list', '--config', '/nope.toml'])
+    expect(missing.stderr).toContain('correct the path, or write the file with "node dist/cli/main.js add')
+    const toml = write('broken.toml', '[server.a]\ncommand = = "x"\n')
+    expect((await toolcrib(['list', '--config', toml])).stderr).toMatch(
+      /broken\.toml:2:\d+: .*; correct the TOML there/,
+    )
+    const json = write('broken.json', '{\n  "mcpServers": { oops }\n}\n')
+    expect((await toolcrib(['list', '--config', json])).stderr).toMatch(
+      /broken\.json:2:19: .*; correct the JSON there/,
+    )
+    const call = await toolcrib(['call', 'echo', '{bad'])
+    expect(call.stderr).toContain(`write them as '{"key": "value"}', or as --arg key=value`)
+  })
+
+  it('name the running gateway of another config where there is none here', async () => {
+    const config = write('gateway.toml', '')
+    const env = { HOME: home }
+    const socket = await ControlSocket.open(socketPath([config], env), {
+      logs: new LogBook(),
+      status: () => ({ pid: 1, files: [config] }),
+      serveStream: async () => {},
+      describeServer: async () => ({}),
+      serveServer: async () => {},
+      reload: async () => {},
+      stop: () => {},
+    })
+    const list = await toolcrib(['list'])
+    const folder = dirname(socketPath([config], env))
+    chmodSync(folder, 0o755)
+    const open = await toolcrib(['list'])
+    await socket?.close()
+    expect(open.stderr).not.toContain('is running')
+    expect(list.stderr).toContain(`a gateway of ${config} is running; add --config ${config}`)
+    expect((await toolcrib(['list'])).stderr).toContain('no config found (looked for')
   })
 })
 

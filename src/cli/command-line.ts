@@ -74,7 +74,7 @@ function isSetup(args: readonly string[]): boolean {
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
 function describeProgram(terminal: Terminal): Command {
-  const program = new Command('toolcrib')
+  const program = new Command(terminal.program.name)
     .description(
       'A tool registry for AI agents: every tool in one place, a few shown to the model, the rest found by search.',
     )
@@ -84,8 +84,8 @@ function describeProgram(terminal: Terminal): Command {
     .exitOverride()
     .showHelpAfterError('see "toolcrib --help"')
     .configureOutput({
-      writeOut: (text) => terminal.output.write(text),
-      writeErr: (text) => terminal.errors.write(text),
+      writeOut: (text) => terminal.output.write(terminal.hinted(text)),
+      writeErr: (text) => terminal.errors.write(terminal.hinted(text)),
       getOutHelpWidth: () => (terminal.output.isTTY ? terminal.width : 80),
       getErrHelpWidth: () => terminal.errors.columns || 80,
     })

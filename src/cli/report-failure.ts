@@ -30,7 +30,12 @@ export async function reportFailure(
   // Commander also throws for --help and --version.
   if (error instanceof CommanderError && error.exitCode === 0) return 0
   const { exitCode, ...failure } = await describe(error, options.command)
-  if (options.isJson) terminal.printJson({ error: failure })
+  const { message, hint } = failure
+  const typed = {
+    message: terminal.hinted(message),
+    ...(hint === undefined ? {} : { hint: terminal.hinted(hint) }),
+  }
+  if (options.isJson) terminal.printJson({ error: { ...failure, ...typed } })
   if (exitCode === undefined) throw error
   // Commander has already printed its own message.
   if (!(error instanceof CommanderError)) terminal.note(describeFailure(failure))

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { ServerStatus } from 'toolcrib'
 import type { Config, Environment, ServerInfo } from 'toolcrib/mcp'
-import { socketPath } from './runtime-folder.ts'
+import { socketPath, socketPaths } from './runtime-folder.ts'
 
 /** What a running gateway says of itself. */
 export interface GatewayReport {
@@ -34,9 +34,19 @@ export class RunningGateway {
     { config }: { readonly config: Pick<Config, 'files'> },
     env: Environment,
   ): Promise<RunningGateway | undefined> {
-    const path = socketPath(config.files, env)
+    return RunningGateway.#at(socketPath(config.files, env))
+  }
+
+  /** All gateways that this user has started, and that report within a second. */
+  static async all(env: Environment): Promise<RunningGateway[]> {
+    const signal = AbortSignal.timeout(REPORT_MS)
+    const found = await Promise.all((await socketPaths(env)).map((path) => RunningGateway.#at(path, signal)))
+    return found.filter((gateway) => gateway !== undefined)
+  }
+
+  static async #at(path: string, signal?: AbortSignal): Promise<RunningGateway | undefined> {
     try {
-      const report = await readJson<GatewayReport>(await send(path, 'GET', '/status'))
+      const report = await readJson<GatewayReport>(await send(path, 'GET', '/status', signal))
       return new RunningGateway(path, report)
     } catch {
       return undefined
@@ -115,6 +125,7 @@ export class RunningGateway {
 /** Longer than a gateway gives the calls in flight, and its servers. */
 const STOP_MS = 30_000
 const POLL_MS = 50
+const REPORT_MS = 1_000
 
 function isRunning(pid: number): boolean {
   try {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, stat } from 'node:fs/promises'
+import { chmod, mkdir, readdir, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Environment, stateDirectory } from 'toolcrib/mcp'
@@ -13,6 +13,27 @@ export function socketPath(files: readonly string[], env: Environment): string {
   if (process.platform === 'win32') return `\\\\.\\pipe\\toolcrib-${key}`
   const path = join(runtimeFolder(env), `${key}.sock`)
   return path.length <= MAX_SOCKET_PATH ? path : join(shortFolder(), `${key}.sock`)
+}
+
+/** The sockets of this user's gateways, whatever their configs; none on Windows. Some may be of gateways that were killed. */
+export async function socketPaths(env: Environment): Promise<string[]> {
+  if (process.platform === 'win32') return []
+  const folders = [...new Set([runtimeFolder(env), shortFolder()])]
+  const found = await Promise.all(
+    folders.map(async (folder) => {
+      // Somebody else's folder could name a config of theirs.
+      const names = (await isPrivate(folder)) ? await readdir(folder).catch(() => []) : []
+      return names.filter((name) => name.endsWith('.sock')).map((name) => join(folder, name))
+    }),
+  )
+  return found.flat().slice(0, MAX_SOCKETS)
+}
+
+const MAX_SOCKETS = 50
+
+async function isPrivate(folder: string): Promise<boolean> {
+  const found = await stat(folder).catch(() => undefined)
+  return found !== undefined && found.uid === process.getuid?.() && (found.mode & 0o077) === 0
 }
 
 /** The file of the log of such a gateway; undefined when the user has no folder for it. */

@@ -84,7 +84,8 @@ export class Terminal {
 
   /** Wraps the text of a `--help`, without a terminal to 80 characters. */
   help(text: string): string {
-    return wrap(this.hinted(text), this.output.isTTY ? this.width : 80)
+    const named = text.replace(/^ {2}toolcrib(?= |$)/gm, () => `  ${this.program.name}`)
+    return wrap(this.hinted(named), this.output.isTTY ? this.width : 80)
   }
 
   /** Writes `"toolcrib status"` in a text as a person would have to type it here: the program's name, and the config. */
@@ -95,11 +96,16 @@ export class Terminal {
       /"toolcrib(?: ([a-z]+))?([^"\n]*)"/g,
       (_, command: string | undefined, rest: string) => {
         const isNamed =
-          this.config === undefined || rest.includes('--config') || !TAKES_CONFIG.has(command ?? '')
+          this.config === undefined || /--config|--help/.test(rest) || !TAKES_CONFIG.has(command ?? '')
         const words = [this.program.name, command, isNamed ? undefined : `--config ${this.config}`]
         return `"${words.filter((word) => word !== undefined).join(' ')}${rest}"`
       },
     )
+  }
+
+  /** A command as a person would have to type it here, such as `toolcrib status`. */
+  typed(command: string): string {
+    return this.hinted(`"${command}"`).slice(1, -1)
   }
 
   /** Prints data for programs. */

@@ -46,15 +46,36 @@ export interface ReadyRegistry extends OpenedRegistry {
 
 /** Finds config and lockfiles according to the flags. With `--locked`, a missing lockfile is `config-invalid`. */
 export async function findWithFlags(
-  { cwd, env }: Terminal,
+  { cwd, env }: Pick<Terminal, 'cwd' | 'env'>,
   flags: OpenFlags,
   options: Pick<FindOptions, 'lenient' | 'optional'> = {},
 ): Promise<FoundConfig> {
   const { locked } = flags
-  const found = await findConfig({ ...findOptionsOf({ cwd, env }, flags), ...options })
+  const find = findConfig({ ...findOptionsOf({ cwd, env }, flags), ...options })
+  const found = await find.catch(async (error) => {
+    throw (await gatewayElsewhere({ cwd, env }, flags)) ?? error
+  })
   const missing = locked && !options.lenient ? missingLockfile(found) : undefined
   if (missing !== undefined) throw new ToolcribError('config-invalid', missing)
   return found
+}
+
+/** The error where there is no config, but gateways of other configs are running; undefined in other cases. */
+async function gatewayElsewhere(
+  { cwd, env }: Pick<Terminal, 'cwd' | 'env'>,
+  { config: path }: OpenFlags,
+): Promise<ToolcribError | undefined> {
+  if (path !== undefined) return undefined
+  const here = await findConfig({ cwd, env, optional: true }).catch(() => undefined)
+  if (here === undefined || here.config.files.length > 0) return undefined
+  const gateways = await RunningGateway.all(env)
+  const [config, ...others] = gateways.flatMap(({ report: { files } }) => (files.length === 1 ? files : []))
+  if (config === undefined) return undefined
+  const message =
+    others.length === 0
+      ? `a gateway of ${config} is running; add --config ${config}`
+      : `gateways are running; add --config with one of ${[config, ...others].join(', ')}`
+  return new ToolcribError('config-invalid', `no config found here, but ${message}`)
 }
 
 /** Where the flags say that config and lockfiles are. */

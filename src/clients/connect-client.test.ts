@@ -223,7 +223,7 @@ describe('connecting a client', () => {
     await expect(applyConnect(change, place())).rejects.toThrow('changed in the meantime')
     await writeFile(path, '{"mcpServers": ')
     await expect(planConnect('cursor', { ...place(), door: STDIO, known: new Map() })).rejects.toThrow(
-      /mcp\.json: line 1: not valid JSON/,
+      /mcp\.json: line 1, column \d+: not valid JSON/,
     )
     await prepare('codex', 'mcp_servers = { files = { command = "npx", args = ["-y", "files"] } }\n')
     await expect(planConnect('codex', { ...place(), door: STDIO, known: new Map() })).rejects.toThrow(

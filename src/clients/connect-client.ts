@@ -27,6 +27,8 @@ export interface ClientChange {
   readonly moved: readonly string[]
   /** Servers that stay, because the gateway does not have them or the client has them disabled. */
   readonly kept: readonly string[]
+  /** Those of `kept` whose name the gateway has for another server. */
+  readonly namesakes: readonly string[]
   /** What changes, line by line, with secrets masked. */
   readonly diff: readonly DiffLine[]
   /** True when a disconnected file is as it was before, byte for byte. */
@@ -78,7 +80,8 @@ export async function planConnect(client: string, options: ConnectClientOptions)
   const isWritten = JSON.stringify(raw.get(ENTRY_NAME)) === JSON.stringify(entry)
   if (!isWritten) after = set(after, [...format.servers, ENTRY_NAME], entry)
   const kept = [...entries.keys()].filter((name) => !moved.includes(name))
-  return toChange({ client, title: file.title, path: file.path, before: text, after, moved, kept })
+  const namesakes = kept.filter((name) => !entries.get(name)?.disabled && options.known.has(name))
+  return toChange({ client, title: file.title, path: file.path, before: text, after, moved, kept, namesakes })
 }
 
 /**
@@ -160,11 +163,17 @@ export async function applyDisconnect(change: ClientChange, place: ClientPlace):
 }
 
 function toChange(
-  change: Omit<ClientChange, 'diff' | 'isExact'> & { readonly isExact?: boolean },
+  change: Omit<ClientChange, 'diff' | 'isExact' | 'namesakes'> &
+    Partial<Pick<ClientChange, 'isExact' | 'namesakes'>>,
 ): ClientChange {
   const mask = (text: string) => maskSecrets(text, () => '•••')
   const diff = diffLines(change.before ?? '', change.after ?? '')
-  return { isExact: false, ...change, diff: diff.map((line) => ({ ...line, text: mask(line.text) })) }
+  return {
+    isExact: false,
+    namesakes: [],
+    ...change,
+    diff: diff.map((line) => ({ ...line, text: mask(line.text) })),
+  }
 }
 
 function recordFiles(client: string, path: string, { env }: ClientPlace): { record: string; before: string } {

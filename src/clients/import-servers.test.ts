@@ -171,7 +171,7 @@ describe('importing servers', () => {
     ])
     expect(found[1]).toMatchObject({
       client: 'gemini',
-      problem: expect.stringContaining('line 1: not valid JSON'),
+      problem: expect.stringMatching(/^line 1, column \d+: not valid JSON/),
     })
   })
 
@@ -228,7 +228,7 @@ describe('importing servers', () => {
   it('says why a file cannot be read, and where', async () => {
     await write(join(home, '.codex', 'config.toml'), 'model = "x"\n[mcp_servers')
     const outcome = await run()
-    expect(outcome.files.at(-1)?.problem).toMatch(/^line 2: .*; correct the file, or/)
+    expect(outcome.files.at(-1)?.problem).toMatch(/^line 2, column 2: .*; correct the file, or/)
   })
 
   it('makes a new file readable by its owner only, and counts the copied values', async () => {

@@ -141,9 +141,13 @@ export function missingVariables(
   const byName = new Map<string, string[]>()
   for (const [server, { command, args, env: own, cwd, url, headers }] of servers)
     for (const name of variablesIn(JSON.stringify([command, args, own, cwd, url, headers])))
-      if (env[name] === undefined) byName.set(name, [...(byName.get(name) ?? []), server])
+      if (env[name] === undefined && !OWN_VARIABLES.has(name))
+        byName.set(name, [...(byName.get(name) ?? []), server])
   return [...byName].map(([name, users]) => ({ name, servers: users }))
 }
+
+/** Variables that the config itself gives a value. */
+const OWN_VARIABLES: ReadonlySet<string> = new Set(['workspaceFolder', 'configFolder', 'userHome'])
 
 function variablesIn(text: string): ReadonlySet<string> {
   return new Set([...text.matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)\}/g)].map(([, name = '']) => name))

@@ -135,8 +135,8 @@ export class ServersFile {
       return this.#format.parse(this.#text)
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
-      const [, line, rest = reason] = /^line (\d+): (.*)$/s.exec(reason) ?? []
-      const place = line === undefined ? this.path : `${this.path}:${line}`
+      const [, line, column, rest = reason] = /^line (\d+), column (\d+): (.*)$/s.exec(reason) ?? []
+      const place = line === undefined ? this.path : `${this.path}:${line}:${column}`
       throw invalid(`${place}: ${rest}; correct it, or choose another file`, cause)
     }
   }

@@ -67,9 +67,9 @@ function parseJson(text: string): unknown {
   const [error] = errors
   if (!error) return data
   const reason = printParseErrorCode(error.error).replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
-  throw invalid(
-    `line ${source.slice(0, error.offset).split('\n').length}: not valid JSON: ${reason.toLowerCase()}`,
-  )
+  const lines = source.slice(0, error.offset).split('\n')
+  const place = `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`
+  throw invalid(`${place}: not valid JSON: ${reason.toLowerCase()}`)
 }
 
 function parseToml(text: string): unknown {
@@ -77,7 +77,7 @@ function parseToml(text: string): unknown {
     return parseTomlText(text.replace(/^\uFEFF/, ''))
   } catch (error) {
     if (error instanceof TomlError)
-      throw invalid(`line ${error.line}: ${error.message.split('\n')[0]}`, error)
+      throw invalid(`line ${error.line}, column ${error.column}: ${error.message.split('\n')[0]}`, error)
     throw invalid('nested too deeply', error)
   }
 }
@@ -89,7 +89,7 @@ function parseYaml(text: string): unknown {
   } catch (error) {
     const [place] = error instanceof YAMLParseError ? (error.linePos ?? []) : []
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-    throw invalid(`${place === undefined ? '' : `line ${place.line}: `}${reason}`, error)
+    throw invalid(`${place === undefined ? '' : `line ${place.line}, column ${place.col}: `}${reason}`, error)
   }
 }
 

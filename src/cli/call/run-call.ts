@@ -104,12 +104,14 @@ async function readArguments(
     data = JSON.parse(source)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ToolcribError('config-invalid', `the arguments are not JSON: ${reason}`, { cause })
+    throw new ToolcribError('config-invalid', `the arguments are not JSON: ${reason}; ${FORM}`, { cause })
   }
   if (typeof data === 'object' && data !== null && !Array.isArray(data))
     return data as Record<string, unknown>
-  throw new ToolcribError('config-invalid', `the arguments must be a JSON object, {"key": value}`)
+  throw new ToolcribError('config-invalid', `the arguments must be a JSON object; ${FORM}`)
 }
+
+const FORM = `write them as '{"key": "value"}', or as --arg key=value`
 
 function readPair(pair: string): [key: string, value: string] {
   const at = pair.indexOf('=')

@@ -11,7 +11,7 @@ import {
   planConnect,
   ServersFile,
 } from 'toolcrib/clients'
-import { configDirectory, findConfig } from 'toolcrib/mcp'
+import { configDirectory } from 'toolcrib/mcp'
 import { userToken } from '../access-token.ts'
 import { clientPlace } from '../client-place.ts'
 import { confirm } from '../confirm.ts'
@@ -19,6 +19,7 @@ import { RunningGateway } from '../running-gateway.ts'
 import { showDiff } from '../show-diff.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, plain, plural } from '../text.ts'
+import { findWithFlags } from '../with-registry.ts'
 
 export interface ConnectFlags {
   readonly all?: boolean
@@ -66,8 +67,12 @@ function showClients(
     return 0
   }
   const there = clients.filter(({ isThere }) => isThere)
-  if (there.length === 0)
-    terminal.say('no client that toolcrib knows was found on this machine; name one to write its config')
+  if (there.length === 0) {
+    terminal.say('no client that toolcrib knows was found on this machine')
+    terminal.say('write the config of one with "toolcrib connect <client>"; these are known:')
+    terminal.say(`  ${clients.map(({ client }) => client).join(', ')}`)
+    return 0
+  }
   const rows = there.map(({ client, title, isConnected, servers, problem }) => [
     `  ${pc.cyan(client)}`,
     title,
@@ -85,12 +90,13 @@ function showClients(
 }
 
 /** The config that clients name: that of the flag, else the user's own, else the project's. */
-async function chooseConfig({ env, cwd }: Terminal, { config }: ConnectFlags): Promise<string> {
+async function chooseConfig(terminal: Terminal, { config }: ConnectFlags): Promise<string> {
+  const { env, cwd } = terminal
   if (config !== undefined) return resolve(cwd, config)
   const folder = configDirectory(env)
   const own = folder === undefined ? undefined : join(folder, 'toolcrib.toml')
   if (own !== undefined && existsSync(own)) return own
-  const { config: found } = await findConfig({ cwd, env })
+  const { config: found } = await findWithFlags(terminal, {})
   const file = found.files.at(-1)
   if (file !== undefined) return file
   throw new ToolcribError('config-invalid', 'no config found; write one with "toolcrib import --user"')
@@ -109,15 +115,22 @@ async function chooseDoor(terminal: Terminal, config: string, flags: ConnectFlag
 const DEFAULT_URL = 'http://127.0.0.1:7117/mcp'
 
 function showChanges(terminal: Terminal, changes: readonly ClientChange[]): void {
-  for (const { title, path, before, after, moved, kept, diff } of changes) {
+  for (const { title, path, before, after, moved, kept, namesakes, diff } of changes) {
     terminal.say(`${pc.bold(pc.cyan(title))}  ${pc.dim(path)}`)
     if (before === after) terminal.say('  is connected already')
     else showDiff(terminal, diff)
     if (moved.length > 0) terminal.say(`  the gateway takes over: ${moved.map(plain).join(', ')}`)
-    if (kept.length > 0)
+    const others = kept.filter((name) => !namesakes.includes(name))
+    if (others.length > 0)
       terminal.say(
         pc.yellow(
-          `  stay as they are: ${kept.map(plain).join(', ')} (not in the config, or disabled; add them with "toolcrib import --user")`,
+          `  stay as they are: ${others.map(plain).join(', ')} (not in the config, or disabled; add them with "toolcrib import --user")`,
+        ),
+      )
+    for (const name of namesakes)
+      terminal.say(
+        pc.yellow(
+          `  stays as it is: ${plain(name)} (the config has another server of that name; the client can use both)`,
         ),
       )
   }

@@ -9,6 +9,8 @@ import { plain } from '../text.ts'
 export interface DisconnectFlags {
   readonly all?: boolean
   readonly dryRun?: boolean
+  /** Accepted as for `connect`; nothing is asked. */
+  readonly yes?: boolean
   readonly json?: boolean
 }
 

@@ -57,8 +57,10 @@ export async function showWelcome(
   else if (token?.isNew)
     terminal.say(pc.dim('The token is shown once. --token-file FILE keeps one over restarts.'))
   terminal.say(pc.dim('"toolcrib connect" writes such an entry into the configs of your clients.'))
-  const commands = '"toolcrib status", "toolcrib logs --follow" and "toolcrib stop" reach it'
-  terminal.say(pc.dim(`Ctrl-C stops it.${isControlled ? ` In another terminal, ${commands}.` : ''}`))
+  terminal.say(pc.dim(`Ctrl-C stops it.${isControlled ? ' In another terminal:' : ''}`))
+  if (!isControlled) return
+  for (const command of ['status', 'logs --follow', 'stop'])
+    terminal.print(pc.dim(`  ${terminal.typed(`toolcrib ${command}`)}`))
 }
 
 const OPENERS: Readonly<Record<string, readonly [command: string, ...args: string[]]>> = {

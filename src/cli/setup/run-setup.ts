@@ -68,11 +68,13 @@ class Setup {
   async printSteps(): Promise<number> {
     const terminal = this.#terminal
     const { files, added, kept } = await importServers({ ...this.#import(), isDry: true })
-    const count = plural(added.length, 'new server')
+    const have = kept.length === 0 ? '' : `, beside ${plural(kept.length, 'server')} in your config`
+    const takes =
+      added.length === 0
+        ? 'takes the servers of your programs; no new ones were found'
+        : `takes ${plural(added.length, 'new server')} of ${plural(files.length, 'program')}`
     terminal.say(`${pc.bold('toolcrib')} puts one gateway before all your MCP servers. Step by step:`)
-    terminal.say(
-      `  1. "toolcrib import --user"   takes ${count} of ${plural(files.length, 'program')}, beside ${kept.length}`,
-    )
+    terminal.say(`  1. "toolcrib import --user"   ${takes}${have}`)
     terminal.say('  2. "toolcrib doctor"          checks them')
     terminal.say('  3. "toolcrib connect --all"   lets your programs use the gateway')
     terminal.say('  4. "toolcrib serve"           shares the servers between them, with a page')
@@ -185,7 +187,9 @@ class Setup {
       return
     }
     for (const change of changes) await applyConnect(change, place)
-    terminal.say(`${pc.green('connected')} ${changes.map(({ title }) => title).join(', ')}; restart them`)
+    terminal.say(
+      `${pc.green('connected')} ${changes.map(({ title }) => title).join(', ')}; restart ${changes.length === 1 ? 'it' : 'them'}`,
+    )
     terminal.say(pc.dim(`undo with "toolcrib disconnect ${chosen.join(' ')}"`))
   }
 

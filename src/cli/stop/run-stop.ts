@@ -6,7 +6,7 @@ import { plural } from '../text.ts'
 
 /** Stops the running gateway, and returns once its process has ended. */
 export async function runStop(terminal: Terminal, flags: ServerFlags): Promise<number> {
-  const running = await requireGateway(terminal, flags)
+  const running = await requireGateway(terminal, flags, 'there is nothing to stop')
   const { pid, url, callsUnderWay } = running.report
   const line = terminal.progressLine()
   const calls = typeof callsUnderWay === 'number' && callsUnderWay > 0 ? callsUnderWay : undefined

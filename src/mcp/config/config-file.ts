@@ -41,9 +41,11 @@ function readToml(text: string, path: string): ConfigFile {
     }
     return { path, format: 'toml', data, lineOf }
   } catch (thrown) {
-    const place = thrown instanceof TomlError ? `${path}:${thrown.line}` : path
+    const place = thrown instanceof TomlError ? `${path}:${thrown.line}:${thrown.column}` : path
     const reason = describeError(thrown).split('\n')[0]
-    throw new ToolcribError('config-invalid', `${place}: ${reason}`, { cause: thrown })
+    throw new ToolcribError('config-invalid', `${place}: ${reason}; correct the TOML there`, {
+      cause: thrown,
+    })
   }
 }
 
@@ -112,7 +114,9 @@ function readTree(text: string, path: string): ConfigFile {
   const [error] = errors
   if (error) {
     const reason = printParseErrorCode(error.error).replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
-    throw new ToolcribError('config-invalid', `${path}:${lineAt(error.offset)}: ${reason.toLowerCase()}`)
+    const column = error.offset - text.lastIndexOf('\n', error.offset - 1)
+    const place = `${path}:${lineAt(error.offset)}:${column}`
+    throw new ToolcribError('config-invalid', `${place}: ${reason.toLowerCase()}; correct the JSON there`)
   }
   const data =
     root &&

@@ -199,13 +199,13 @@ describe('loadConfig', () => {
       ':2: [server.a] "url" must be an http or https address',
     ],
     ['/project/toolcrib.toml', '[server.a]\nlazy = true', ':1: [server.a] a "command" or a "url" is missing'],
-    ['/project/toolcrib.toml', '[tools]\nregistry_mode = ', 'toolcrib.toml:2: '],
+    ['/project/toolcrib.toml', '[tools]\nregistry_mode = ', 'toolcrib.toml:2:17: '],
     [
       '/project/mcp.json',
       '{\n "mcpServers": {\n  "a": {\n   "comand": "x" } } }',
       'mcp.json:4: [mcpServers.a] unknown key "comand"; did you mean "command"?',
     ],
-    ['/project/mcp.json', '{\n "mcpServers": {', 'mcp.json:2: close brace expected'],
+    ['/project/mcp.json', '{\n "mcpServers": {', 'mcp.json:2:17: close brace expected'],
     [
       '/project/mcp.json',
       '{ "mcpServers": {\n "a": { "command": "x" },\n\n "a": { "command": "y" } } }',
@@ -266,12 +266,14 @@ describe('loadConfig', () => {
 
   it('expands variables, and fails only the server whose variable has no value', async () => {
     const text = `{ "mcpServers": {
-      "a": { "command": "\${BIN}", "args": ["\${PORT:-80}", "\${env:BIN}", "\${workspaceFolder}/x", "\${EMPTY:-full}"] },
+      "a": { "command": "\${BIN}", "args": ["\${PORT:-80}", "\${env:BIN}", "\${workspaceFolder}/x", "\${EMPTY:-full}"],
+        "cwd": "\${configFolder}/../lib" },
       "b": { "command": "node", "env": { "KEY": "\${SECRET}" } } } }`
     const { servers } = await load({ '/project/mcp.json': text }, { env: { BIN: PORT_REFERENCE, EMPTY: '' } })
     expect(plain(servers.a)).toEqual({
       command: PORT_REFERENCE,
       args: ['80', PORT_REFERENCE, '/project/x', 'full'],
+      cwd: '/project/../lib',
     })
     expect(servers.b?.problem).toContain('SECRET has no value')
   })

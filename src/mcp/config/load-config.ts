@@ -1,4 +1,4 @@
-import { isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
@@ -141,7 +141,7 @@ function readLayer(data: unknown, options: ReadOptions): Layer {
   const { env = {}, workspaceFolder, file } = options
   const root = placeOf(file, [])
   if (!isRecord(data)) throw invalid(root, [], 'a config must be a table of keys')
-  const variables = { env, workspaceFolder }
+  const variables = { env, workspaceFolder, configFolder: file && dirname(file.path) }
   const servers = readServers(data, options)
   const { settings, profiles: tables } = readRoot(data, root)
   const tools = data.tools === undefined ? {} : readTools(data.tools, placeOf(file, ['tools']), variables)
@@ -196,7 +196,10 @@ async function readFiles(options: LoadOptions): Promise<ConfigFile[]> {
     const absolute = isAbsolute(path) ? path : join(cwd, path)
     const text = await readText(absolute, read)
     if (text === undefined)
-      throw new ToolcribError('config-invalid', `config file ${absolute} does not exist`)
+      throw new ToolcribError(
+        'config-invalid',
+        `config file ${absolute} does not exist; correct the path, or write the file with "toolcrib add"`,
+      )
     return [parseConfigFile(text, absolute)]
   }
   const layers = [userDirectory, cwd].filter((directory) => directory !== undefined)

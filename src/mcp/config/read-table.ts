@@ -255,6 +255,8 @@ export interface Variables {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The value of `${workspaceFolder}`. */
   readonly workspaceFolder?: string | undefined
+  /** The value of `${configFolder}`: the folder of the config file. */
+  readonly configFolder?: string | undefined
 }
 
 /** How deep defaults may nest variables. */
@@ -263,7 +265,7 @@ const MAX_SHOWN = 60
 
 /**
  * Expands `${NAME}`, `${NAME:-default}` and the editors' spellings: `${env:NAME}`, `${userHome}`,
- * `${workspaceFolder}`, and `${input:api-key}` for the variable `API_KEY`. A default also replaces an empty variable,
+ * `${workspaceFolder}`, and `${input:api-key}` for the variable `API_KEY`; `${configFolder}` is our own. A default also replaces an empty variable,
  * as in a shell, and may contain variables itself, up to 16 levels deep. Values are not expanded again. Anything else
  * in such braces is reported as unknown: a server must not receive `${command:x}` in place of a token. Runs in linear
  * time.
@@ -337,8 +339,9 @@ function inputName(id: string): string {
   return id.replace(/[^A-Za-z0-9]+/g, '_').toUpperCase()
 }
 
-function lookUp(name: string, { env, workspaceFolder }: Variables): string | undefined {
+function lookUp(name: string, { env, workspaceFolder, configFolder }: Variables): string | undefined {
   if (name === 'workspaceFolder') return workspaceFolder
+  if (name === 'configFolder') return configFolder
   if (name === 'userHome') return env.HOME ?? env.USERPROFILE
   // Own properties only: every object has a `constructor`.
   return Object.hasOwn(env, name) ? env[name] : undefined

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { checkName } from '../../names.ts'
@@ -176,7 +177,8 @@ export function readServers(
       )
     for (const [name, table] of tables) {
       const place = placeOf(file, [key, name])
-      const where = { place, isForeign: file?.format === 'json', env, workspaceFolder }
+      const folder = file && dirname(file.path)
+      const where = { place, isForeign: file?.format === 'json', env, workspaceFolder, configFolder: folder }
       define(servers, name, readOrReport(name, table, where, onBadServer))
     }
   }
