@@ -204,6 +204,19 @@ describe('what the page counts', () => {
     })
   })
 
+  it('shows a search of the page once, though it compares two searchers', async () => {
+    const { get } = open({ registry: new ToolRegistry({ mode: 'lazy', defer: 'all', searcher: 'weighted' }) })
+    const { sides } = await (await get('/api/search?query=qwxzy')).json()
+    expect(sides).toMatchObject([{ searcher: 'weighted' }, { searcher: 'lexical' }])
+    const reader = (await get('/api/events')).body?.pipeThrough(new TextDecoderStream()).getReader()
+    const { value = '' } = (await reader?.read()) ?? {}
+    const events: { type: string; details: object }[] = JSON.parse(value.replace('data: ', '')).events
+    expect(events.filter(({ type }) => type === 'searched' || type === 'missed')).toMatchObject([
+      { type: 'searched', details: { query: 'qwxzy', searcher: 'weighted' } },
+      { type: 'missed', details: { text: 'qwxzy' } },
+    ])
+  })
+
   it('ends its streams when it closes', async () => {
     const { get, inspector } = open()
     const response = await get('/api/events')

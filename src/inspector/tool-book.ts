@@ -61,7 +61,7 @@ export class ToolBook {
       }
       if (++fresh % BATCH === 0) await pause()
       const { name, description, parameters } = schema
-      const tokens = estimateTokens(JSON.stringify([name, description, parameters]))
+      const tokens = estimateTokens(JSON.stringify({ name, description, parameters }))
       counted.set(name, { schema, tokens })
     }
     this.#counted = counted
