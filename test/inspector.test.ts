@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { defineTool, ToolRegistry } from 'toolcrib'
+import { defineTool, estimateTokens, exactTokenCounter, ToolRegistry } from 'toolcrib'
 import { createGateway, type GatewayOptions } from 'toolcrib/gateway'
 import { createInspector, type InspectorOptions } from 'toolcrib/inspector'
 import { connectServers } from 'toolcrib/mcp'
@@ -159,6 +159,22 @@ describe('what the page counts', () => {
     expect(listed).toMatchObject({ name: 'add', found: 1, called: 1, failed: 0 })
   })
 
+  it('are exact tokens, as on the command line; an estimate for a text that takes long to count', async () => {
+    const { registry, get } = open()
+    const description = 'a'.repeat(60_000)
+    registry.register(defineTool({ ...add, name: 'endless', description }))
+    const countTokens = await exactTokenCounter()
+    const rows: { name: string; tokens: number }[] = await (await get('/api/tools')).json()
+    const tokensOf = (name: string) => rows.find((row) => row.name === name)?.tokens
+    const textOf = (name: string) => {
+      const { description, parameters } = registry.listSchemas().find((each) => each.name === name) ?? {}
+      return JSON.stringify({ name, description, parameters })
+    }
+    expect(countTokens(textOf('add'))).not.toBe(estimateTokens(textOf('add')))
+    expect(tokensOf('add')).toBe(countTokens(textOf('add')))
+    expect(tokensOf('endless')).toBe(estimateTokens(textOf('endless')))
+  })
+
   it('names sessions by a digest: their ids open something', async () => {
     const { registry, get } = open()
     await converse(registry)
@@ -202,6 +218,19 @@ describe('what the page counts', () => {
       dropped: 0,
       events: [{ type: 'tool-quarantined', details: { name: 'add', reason: 'it changed' } }],
     })
+  })
+
+  it('shows a search of the page once, though it compares two searchers', async () => {
+    const { get } = open({ registry: new ToolRegistry({ mode: 'lazy', defer: 'all', searcher: 'weighted' }) })
+    const { sides } = await (await get('/api/search?query=qwxzy')).json()
+    expect(sides).toMatchObject([{ searcher: 'weighted' }, { searcher: 'lexical' }])
+    const reader = (await get('/api/events')).body?.pipeThrough(new TextDecoderStream()).getReader()
+    const { value = '' } = (await reader?.read()) ?? {}
+    const events: { type: string; details: object }[] = JSON.parse(value.replace('data: ', '')).events
+    expect(events.filter(({ type }) => type === 'searched' || type === 'missed')).toMatchObject([
+      { type: 'searched', details: { query: 'qwxzy', searcher: 'weighted' } },
+      { type: 'missed', details: { text: 'qwxzy' } },
+    ])
   })
 
   it('ends its streams when it closes', async () => {

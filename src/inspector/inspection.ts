@@ -1,5 +1,6 @@
 import { estimateTokens, type Session, type ToolRegistry } from 'toolcrib'
 import type { ConnectedServers, Schedule } from 'toolcrib/mcp'
+import { CommandLine } from './config/command-line.ts'
 import { LiveConfig } from './config/live-config.ts'
 import type { ClientConnection, ConnectedClient, InspectorOptions } from './inspector-options.ts'
 import { History, PAGE_SESSION } from './record/history.ts'
@@ -48,6 +49,11 @@ export class Inspection {
 
   clients(): readonly ConnectedClient[] {
     return this.#gateway?.clients() ?? []
+  }
+
+  /** Commands that a person can run beside this gateway. */
+  async commandLine(): Promise<CommandLine> {
+    return new CommandLine(this.connection, (await this.config?.found())?.config.files.at(-1))
   }
 
   /** The clients of each session, as long as they are connected. */

@@ -1,4 +1,10 @@
-import { estimateTokens, type ToolRegistry, type ToolSchema } from 'toolcrib'
+import {
+  estimateTokens,
+  exactTokenCounter,
+  type TokenCounter,
+  type ToolRegistry,
+  type ToolSchema,
+} from 'toolcrib'
 
 /** One tool as a line of a list. */
 export interface ToolRow {
@@ -9,18 +15,32 @@ export interface ToolRow {
   readonly source: string
   readonly kind: ToolSchema['source']
   readonly summary: string
-  /** What a model reads for it, in tokens; an estimate. */
+  /** What a model reads for it, in tokens: the figure of `toolcrib list`. */
   readonly tokens: number
 }
 
 const SUMMARY_CHARACTERS = 140
 /** Counting pauses after this many tools, so that ten thousand of them hold up nobody. */
 const BATCH = 100
+/** The exact counter takes seconds for long texts, and for long runs of one kind of character. */
+const MAX_EXACT_CHARACTERS = 64_000
+const LONG_RUN = /[\p{L}\p{M}\p{N}]{200}|[^\s\p{L}\p{N}]{200}|\s{200}/u
 
-/** Every tool with its token cost; counted once for each definition. */
+interface Counted {
+  readonly schema: ToolSchema
+  readonly tokens: number
+  readonly countTokens: TokenCounter
+}
+
+/**
+ * Every tool with its token cost; counted once for each definition. The exact counter is large, so it is loaded when
+ * somebody looks; until then estimates serve for the average.
+ */
 export class ToolBook {
   readonly #registry: ToolRegistry
-  #counted: ReadonlyMap<string, { readonly schema: ToolSchema; readonly tokens: number }> = new Map()
+  #counted: ReadonlyMap<string, Counted> = new Map()
+  #countTokens = estimateTokens
+  #exact: Promise<TokenCounter> | undefined
   readonly #unsubscribe: () => void
   #rows: Promise<readonly ToolRow[]> | undefined
   #tokensPerTool = 0
@@ -31,9 +51,9 @@ export class ToolBook {
       if (type === 'server-synced' || type === 'tool-registered' || type === 'tool-unregistered')
         this.#rows = undefined
       // A search saves what its list leaves out, so the average must be known by then.
-      if (type === 'server-synced' || type === 'session-opened') void this.rows()
+      if (type === 'server-synced' || type === 'session-opened') void this.#current()
     })
-    void this.rows()
+    void this.#current()
   }
 
   /** What a tool takes on average, as far as counted. */
@@ -41,28 +61,38 @@ export class ToolBook {
     return this.#tokensPerTool
   }
 
-  rows(): Promise<readonly ToolRow[]> {
-    this.#rows ??= this.#count()
-    return this.#rows
+  async rows(): Promise<readonly ToolRow[]> {
+    this.#exact ??= boundedCounter()
+    const exact = await this.#exact
+    if (this.#countTokens !== exact) {
+      this.#countTokens = exact
+      this.#rows = undefined
+    }
+    return this.#current()
   }
 
   close(): void {
     this.#unsubscribe()
   }
 
-  async #count(): Promise<readonly ToolRow[]> {
-    const counted = new Map<string, { readonly schema: ToolSchema; readonly tokens: number }>()
+  #current(): Promise<readonly ToolRow[]> {
+    this.#rows ??= this.#count(this.#countTokens)
+    return this.#rows
+  }
+
+  async #count(countTokens: TokenCounter): Promise<readonly ToolRow[]> {
+    const counted = new Map<string, Counted>()
     let fresh = 0
     for (const schema of this.#registry.listSchemas()) {
       const known = this.#counted.get(schema.name)
-      if (known && isSame(known.schema, schema)) {
+      if (known?.countTokens === countTokens && isSame(known.schema, schema)) {
         counted.set(schema.name, known)
         continue
       }
       if (++fresh % BATCH === 0) await pause()
       const { name, description, parameters } = schema
-      const tokens = estimateTokens(JSON.stringify([name, description, parameters]))
-      counted.set(name, { schema, tokens })
+      const tokens = countTokens(JSON.stringify({ name, description, parameters }))
+      counted.set(name, { schema, tokens, countTokens })
     }
     this.#counted = counted
     const rows = [...counted.values()].map(({ schema, tokens }) => toRow(schema, tokens))
@@ -70,6 +100,13 @@ export class ToolBook {
     this.#tokensPerTool = rows.length === 0 ? 0 : total / rows.length
     return rows
   }
+}
+
+/** Counts exactly, but estimates texts that would hold up the process. */
+async function boundedCounter(): Promise<TokenCounter> {
+  const countTokens = await exactTokenCounter()
+  return (text) =>
+    text.length > MAX_EXACT_CHARACTERS || LONG_RUN.test(text) ? estimateTokens(text) : countTokens(text)
 }
 
 function toRow(

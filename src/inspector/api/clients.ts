@@ -16,7 +16,8 @@ import { anyText, flag, invalid, oneOf, reading, text, writing } from './route.t
 export const clients = reading({}, async (inspection) => {
   const { connection } = inspection
   const installed = connection === undefined ? [] : await connectableClients(connection)
-  return { connected: inspection.clients(), installed, canConnect: connection !== undefined }
+  const command = (await inspection.commandLine()).of('serve', '--stdio')
+  return { connected: inspection.clients(), installed, canConnect: connection !== undefined, command }
 })
 
 /**

@@ -107,7 +107,7 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
     found.push({
       kind: 'lock',
       title: 'No lockfile',
-      step: 'Run "toolcrib lock": a server that changes its tools is then held back until you approve it.',
+      step: `Run this once: ${(await inspection.commandLine()).of('lock')}. A server that changes its tools is then held back until you approve it.`,
       to: '#/safety',
     })
   return found

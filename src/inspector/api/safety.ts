@@ -21,6 +21,7 @@ export const safety = reading({}, async (inspection) => {
     }
   })
   return {
+    lockCommand: (await inspection.commandLine()).of('lock'),
     isLocked,
     canApprove: config !== undefined && isLocked,
     changes,

@@ -13,11 +13,12 @@ export interface SearchSide {
 const LIMIT = 12
 
 /** What a search finds, by words alone and by the registry's own searcher. Activates nothing. */
-export const search = reading({ query: text }, async ({ registry }, { query }) => {
+export const search = reading({ query: text }, async ({ registry, history }, { query }) => {
   const own = registry.searcher.name
+  const byWords = () => side(registry, query, 'lexical', { searcher: 'lexical' })
   const sides = [
     await side(registry, query, own),
-    ...(own === 'lexical' ? [] : [await side(registry, query, 'lexical', { searcher: 'lexical' })]),
+    ...(own === 'lexical' ? [] : [await history.events.comparing(query, byWords)]),
   ]
   return { query, sides }
 })

@@ -19,13 +19,34 @@ const MAX_DETAIL_CHARACTERS = 4_000
 export class EventLog {
   readonly #events: LiveEvent[] = []
   readonly #followers = new Set<(event: LiveEvent) => void>()
+  /** Queries that are searched a second time, for a comparison. */
+  readonly #compared = new Map<string, number>()
   #count = 0
 
   note(event: ToolcribEvent): void {
+    if (this.#isComparison(event)) return
     const live = toLive(event, ++this.#count)
     this.#events.push(live)
     if (this.#events.length > KEPT_EVENTS) this.#events.shift()
     for (const follow of this.#followers) follow(live)
+  }
+
+  /** Searches for a comparison: without a second pair of events for the same query. */
+  async comparing<Result>(query: string, search: () => Promise<Result>): Promise<Result> {
+    this.#compared.set(query, (this.#compared.get(query) ?? 0) + 1)
+    try {
+      return await search()
+    } finally {
+      const left = (this.#compared.get(query) ?? 1) - 1
+      if (left === 0) this.#compared.delete(query)
+      else this.#compared.set(query, left)
+    }
+  }
+
+  #isComparison(event: ToolcribEvent): boolean {
+    if (event.sessionId !== undefined) return false
+    if (event.type === 'searched') return this.#compared.has(event.query)
+    return event.type === 'missed' && this.#compared.has(event.text)
   }
 
   /** The events after a number, oldest first. */

@@ -45,3 +45,11 @@ export function Legend({
     </ul>
   )
 }
+
+const SERIES = 8
+
+/** Returns the colour of each source: the same in every view that shows the same sources. */
+export function seriesOf(sources: readonly string[]): (source: string) => number {
+  const sorted = [...new Set(sources)].sort()
+  return (source) => sorted.indexOf(source) % SERIES
+}

@@ -11,7 +11,7 @@ export function Clients() {
     <>
       <Head title="Clients">Editors, assistants and agents that reach your tools through this gateway.</Head>
       <Show of={loaded}>
-        {({ connected, installed, canConnect }) => (
+        {({ connected, installed, canConnect, command }) => (
           <div class="stack">
             <Card title="Connected now">
               {connected.length === 0 ? (
@@ -23,7 +23,7 @@ export function Clients() {
               )}
             </Card>
             {canConnect && <Installed clients={installed} onChanged={loaded.reload} />}
-            <ByHand />
+            <ByHand command={command} />
           </div>
         )}
       </Show>
@@ -31,7 +31,7 @@ export function Clients() {
   )
 }
 
-function ByHand() {
+function ByHand({ command }: { readonly command: string }) {
   return (
     <Card title="By hand">
       <div class="stack">
@@ -41,7 +41,7 @@ function ByHand() {
         </p>
         <pre class="log">{`${location.origin}/mcp`}</pre>
         <p>One that starts its servers runs this instead; it joins this gateway:</p>
-        <pre class="log">toolcrib serve --stdio</pre>
+        <pre class="log">{command}</pre>
       </div>
     </Card>
   )

@@ -29,7 +29,7 @@ export function Decisions({ decisions }: { readonly decisions: readonly Decision
                   <b>{title}</b>
                 </a>
               </div>
-              <div class="small muted wrap clamp">{step}</div>
+              <div class={`small muted wrap ${kind === 'lock' ? '' : 'clamp'}`}>{step}</div>
             </li>
           ))}
         </ul>

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PlayLine } from '../../../api/play.ts'
 import { tellLines } from '../../api-client.ts'
 import { linkTo } from '../../router.ts'
@@ -11,7 +11,13 @@ export function Play({ isNew }: { readonly isNew: boolean }) {
   const [lines, setLines] = useState<readonly PlayLine[]>([])
   const [error, setError] = useState<string>()
   const running = useRef<AbortController>(undefined)
-  const isPlaying = lines.length > 0 && lines.at(-1)?.kind !== 'end' && error === undefined
+  const chat = useRef<HTMLOListElement>(null)
+  useEffect(() => {
+    const behavior = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth'
+    chat.current?.scrollTo({ top: chat.current.scrollHeight, behavior })
+  }, [lines])
+  const end = lines.find((line) => line.kind === 'end')
+  const isPlaying = lines.length > 0 && end === undefined && error === undefined
   const start = async () => {
     const stopped = new AbortController()
     running.current = stopped
@@ -46,13 +52,23 @@ export function Play({ isNew }: { readonly isNew: boolean }) {
         </p>
       )}
       {error !== undefined && <Failed error={error} onRetry={start} />}
-      <ol class="chat" aria-live="polite">
-        {lines.map((line, index) => (
-          <li key={index} class={line.kind}>
-            <Line line={line} />
-          </li>
-        ))}
+      <ol class="chat" aria-live="polite" ref={chat}>
+        {lines.map(
+          (line, index) =>
+            line.kind !== 'end' && (
+              <li key={index} class={line.kind}>
+                <Line line={line} />
+              </li>
+            ),
+        )}
       </ol>
+      {end && (
+        <p class="chat-end" role="status">
+          {end.text} Now look at its <a href={linkTo('sessions')}>timeline</a>, at{' '}
+          <a href={linkTo('search')}>why a search found what it did</a>, and at{' '}
+          <a href={linkTo('live')}>every event</a>.
+        </p>
+      )}
     </Card>
   )
 }
@@ -76,14 +92,6 @@ function Line({ line }: { readonly line: PlayLine }) {
       return (
         <>
           calls <ToolName name={line.tool} /> {line.ok ? '✓' : '✗'} <span class="muted">{line.text}</span>
-        </>
-      )
-    case 'end':
-      return (
-        <>
-          {line.text} Now look at its <a href={linkTo('sessions')}>timeline</a>, at{' '}
-          <a href={linkTo('search')}>why a search found what it did</a>, and at{' '}
-          <a href={linkTo('live')}>every event</a>.
         </>
       )
     default:

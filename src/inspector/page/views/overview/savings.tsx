@@ -18,11 +18,7 @@ export function Savings({ data: { today, total, since } }: { readonly data: Over
           name={`tokens saved since ${dayOf(since)}`}
           note={`${money(costOf(total.saved))} in ${whole(total.turns)} turns`}
         />
-        <Figure
-          value={whole(today.searches)}
-          name="searches today"
-          note={today.misses === 0 ? 'each found something' : `${whole(today.misses)} found nothing`}
-        />
+        <Figure value={whole(today.searches)} name="searches today" note={searchNote(today)} />
         <Figure
           value={whole(today.calls)}
           name="calls today"
@@ -32,6 +28,11 @@ export function Savings({ data: { today, total, since } }: { readonly data: Over
       <PriceChoice />
     </Card>
   )
+}
+
+function searchNote({ searches, misses }: OverviewData['today']): string {
+  if (misses > 0) return `${whole(misses)} found nothing`
+  return searches === 0 ? 'no searches yet' : 'each found something'
 }
 
 function Figure({

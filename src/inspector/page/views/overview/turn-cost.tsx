@@ -1,12 +1,14 @@
 import { money, short, whole } from '../../format.ts'
 import { costOf } from '../../prices.ts'
 import { linkTo } from '../../router.ts'
+import { seriesOf } from '../../ui/bars.tsx'
 import { Card } from '../../ui/card.tsx'
 import type { OverviewData } from './overview.tsx'
 
 /** One turn with Toolcrib beside one with every tool. */
 export function TurnCost({ data: { turn, tools, sources } }: { readonly data: OverviewData }) {
   const most = Math.max(turn.full, turn.lazy, 1)
+  const series = seriesOf(sources.map(({ source }) => source))
   const times = turn.lazy > 0 ? turn.full / turn.lazy : 0
   return (
     <Card
@@ -24,19 +26,19 @@ export function TurnCost({ data: { turn, tools, sources } }: { readonly data: Ov
           <div>
             <h3 class="muted">Where the tokens come from</h3>
             <div class="meter split" role="img" aria-label="Share of each source">
-              {sources.slice(0, 8).map(({ source, tokens }, index) => (
+              {sources.slice(0, 8).map(({ source, tokens }) => (
                 <i
                   key={source}
-                  class={`s${index % 8}`}
+                  class={`s${series(source)}`}
                   style={{ width: `${(100 * tokens) / most}%` }}
                   title={source}
                 />
               ))}
             </div>
             <ul class="legend">
-              {sources.slice(0, 8).map(({ source, tokens }, index) => (
+              {sources.slice(0, 8).map(({ source, tokens }) => (
                 <li key={source}>
-                  <i class={`s${index % 8}`} />
+                  <i class={`s${series(source)}`} />
                   <a href={linkTo('tools', `source:${source}`)}>{source}</a> {short(tokens)}
                 </li>
               ))}

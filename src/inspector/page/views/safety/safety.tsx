@@ -42,7 +42,7 @@ export function Safety() {
         until you decide.
       </Head>
       <Show of={loaded}>
-        {({ changes, isLocked, canApprove, findings, coverage, lockPath, warnings }) => {
+        {({ changes, isLocked, canApprove, findings, coverage, lockPath, warnings, lockCommand }) => {
           const approvable = changes.filter((change) => 'tool' in change)
           return (
             <div class="stack">
@@ -72,8 +72,8 @@ export function Safety() {
                 </p>
                 {!isLocked && (
                   <p class="muted">
-                    There is no lockfile, so nothing is compared. Run <code>toolcrib lock</code> once: from
-                    then on a server that changes its tools is held back.
+                    There is no lockfile, so nothing is compared. Run <code class="wrap">{lockCommand}</code>{' '}
+                    once: from then on a server that changes its tools is held back.
                   </p>
                 )}
                 {isLocked && changes.length === 0 && <p class="muted">Every server is as approved.</p>}

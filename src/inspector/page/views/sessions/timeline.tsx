@@ -15,7 +15,7 @@ export function Timeline({ steps }: { readonly steps: readonly SessionStep[] }) 
           <li key={key} class={step.ok === false ? 'failed' : step.kind}>
             <div class="row spread">
               <span class="wrap">
-                <Step step={step} />
+                <Step step={step} growth={growthAfter(steps, steps.length - 1 - index)} />
               </span>
               <span class="small muted">
                 turn {step.turn} · {clock(step.at)}
@@ -30,8 +30,11 @@ export function Timeline({ steps }: { readonly steps: readonly SessionStep[] }) 
 
 function Step({
   step: { kind, text, names = [], tokens = 0, ok, durationMs, deferred },
+  growth,
 }: {
   readonly step: SessionStep
+  /** Undefined while no surface followed. */
+  readonly growth: number | undefined
 }) {
   switch (kind) {
     case 'opened':
@@ -59,7 +62,7 @@ function Step({
     case 'activated':
       return (
         <>
-          Checked out <Names names={names} /> <span class="muted">+{whole(tokens)} tokens</span>
+          Checked out <Names names={names} /> <span class="muted">· {weightOf(tokens, growth)}</span>
         </>
       )
     case 'evicted':
@@ -67,7 +70,9 @@ function Step({
       return (
         <>
           {kind === 'evicted' ? 'Evicted' : 'Gave back'} <Names names={names} />{' '}
-          <span class="muted">−{whole(tokens)} tokens</span>
+          <span class="muted">
+            · {growth === 0 ? 'the surface stays as it is' : `−${whole(tokens)} tokens`}
+          </span>
         </>
       )
     case 'call':
@@ -88,6 +93,21 @@ function Step({
     default:
       return <Badge tone="warn">{text}</Badge>
   }
+}
+
+/** How much larger the next surface is than the one before a step. */
+function growthAfter(steps: readonly SessionStep[], index: number): number | undefined {
+  const isSurface = ({ kind }: SessionStep) => kind === 'surface'
+  const before = steps.slice(0, index).findLast(isSurface)?.tokens
+  const after = steps.slice(index + 1).find(isSurface)?.tokens
+  return before === undefined || after === undefined ? undefined : after - before
+}
+
+/** With some strategies a surface stays as it is, and a search sends definitions in its answer. */
+function weightOf(tokens: number, growth: number | undefined): string {
+  if (growth === undefined) return `definitions of ${whole(tokens)} tokens`
+  if (growth !== 0) return `+${whole(tokens)} tokens`
+  return `+0 tokens on the surface; definitions in the answer: up to ${whole(tokens)} tokens`
 }
 
 function Names({ names }: { readonly names: readonly string[] }) {

@@ -17,6 +17,10 @@ export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
   const turns = surfacesOf(steps)
   const [chosen, setChosen] = useState<readonly number[]>([])
   const most = Math.max(1, ...turns.map(({ tokens }) => tokens))
+  const isFlat =
+    turns.length > 1 &&
+    most === Math.min(...turns.map(({ tokens }) => tokens)) &&
+    turns.some(({ names }) => names.length > 0)
   const toggle = (turn: number) =>
     setChosen((before) =>
       before.includes(turn) ? before.filter((each) => each !== turn) : [...before, turn].slice(-2),
@@ -42,6 +46,11 @@ export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
           </button>
         ))}
       </div>
+      {isFlat && (
+        <p class="small muted">
+          This surface does not grow: definitions reach the model in the answer of the search.
+        </p>
+      )}
       {first && second && <CompareTurns first={first} second={second} />}
     </Card>
   )

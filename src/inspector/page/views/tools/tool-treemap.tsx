@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { ListedTool } from '../../../api/tools.ts'
 import { short } from '../../format.ts'
 import { linkTo } from '../../router.ts'
+import { seriesOf } from '../../ui/bars.tsx'
 import { type Tile, treemap } from '../../ui/treemap-layout.ts'
 
 const MAX_SOURCES = 40
@@ -26,6 +27,7 @@ export function ToolTreemap({
     observer.observe(element)
     return () => observer.disconnect()
   }, [])
+  const series = useMemo(() => seriesOf(sources), [sources])
   const tiles = useMemo(() => layOut(tools, shape), [tools, shape])
   return (
     <ul class="treemap" ref={box}>
@@ -41,7 +43,7 @@ export function ToolTreemap({
               <ToolTile
                 key={tile.item.name}
                 tile={tile}
-                series={sources.indexOf(item.source) % 8}
+                series={series(item.source)}
                 within={inPixels(place, shape)}
               />
             ))}

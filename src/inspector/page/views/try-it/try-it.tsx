@@ -29,7 +29,7 @@ export function TryIt({ rest: name }: { readonly rest: string }) {
         {name === '' ? (
           <Card>
             <Empty title="Choose a tool">
-              Type a part of its name, or come here from the page of a tool.
+              Type a part of its name and press Enter, or come here from the page of a tool.
             </Empty>
           </Card>
         ) : (
