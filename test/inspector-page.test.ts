@@ -140,7 +140,13 @@ describe.skipIf(!browser)('the page', () => {
   })
 
   it('calls a tool with progress, cancels it, and shows an image', async () => {
-    await go('try/mcp__everything__get-sum')
+    await go('try')
+    const picker = page.getByLabel('The tool to try')
+    await picker.fill('get-sun')
+    await picker.press('Enter')
+    await shown(/No tool has “get-sun” in its name. Nearest: mcp__everything__get-sum/)
+    await picker.fill('everything.get-sum')
+    await picker.press('Enter')
     await page.getByLabel('a', { exact: true }).fill('4')
     await button('Dry run').click()
     await main().locator('.badge', { hasText: 'input_invalid' }).first().waitFor()
@@ -239,6 +245,7 @@ describe.skipIf(!browser)('the page', () => {
     const before = '{\n  "mcpServers": {   "mine": { "command": "x" } }\n}\n'
     crib.write('home/.cursor/mcp.json', before)
     await go('clients')
+    await shown(`toolcrib serve --stdio --config ${crib.path('toolcrib.toml')}`)
     await button('Connect Cursor').click()
     await page.getByRole('dialog').getByRole('button', { name: 'Connect', exact: true }).click()
     await button('Undo Cursor').waitFor()

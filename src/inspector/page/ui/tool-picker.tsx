@@ -14,22 +14,22 @@ export function ToolPicker({
   readonly onPick: (name: string) => void
   readonly value?: string
 }) {
-  const { data: tools = [] } = useApi('tools')
+  const { data: tools } = useApi('tools')
   const [text, setText] = useState(value)
   const id = useId()
-  const [note, setNote] = useState('')
-  const close = useMemo(() => closeTools(tools, text).slice(0, SUGGESTIONS), [tools, text])
+  /** Whether Enter was pressed; the tools may arrive later. */
+  const [isAsked, setAsked] = useState(false)
+  const close = useMemo(() => closeTools(tools ?? [], text).slice(0, SUGGESTIONS), [tools, text])
   useEffect(() => setText(value), [value])
-  const isTool = tools.some(({ name }) => name === text)
+  const isTool = tools?.some(({ name }) => name === text)
+  const picked = isTool ? text : isAsked ? close[0]?.name : undefined
   useEffect(() => {
-    if (isTool && text !== value) onPick(text)
-  }, [isTool, text])
-  const open = () => {
-    const [best] = close
-    if (text.trim() === '' || best?.name === value) return
-    if (best) onPick(best.name)
-    else setNote(noteFor(text, nearestNames(tools, text)))
-  }
+    if (picked === undefined) return
+    setAsked(false)
+    setText(picked)
+    if (picked !== value) onPick(picked)
+  }, [picked])
+  const isMissing = isAsked && tools !== undefined && close.length === 0
   return (
     <>
       <input
@@ -39,11 +39,11 @@ export function ToolPicker({
         placeholder="A part of its name"
         value={text}
         onInput={({ currentTarget }) => {
-          setNote('')
+          setAsked(false)
           setText(currentTarget.value)
         }}
         onKeyDown={({ key, isComposing }) => {
-          if (key === 'Enter' && !isComposing) open()
+          if (key === 'Enter' && !isComposing && text.trim() !== '') setAsked(true)
         }}
       />
       <datalist id={id}>
@@ -52,7 +52,7 @@ export function ToolPicker({
         ))}
       </datalist>
       <p class="small muted wrap" role="status">
-        {note}
+        {isMissing && noteFor(text, nearestNames(tools, text))}
       </p>
     </>
   )

@@ -13,8 +13,7 @@ export function Play({ isNew }: { readonly isNew: boolean }) {
   const running = useRef<AbortController>(undefined)
   const chat = useRef<HTMLOListElement>(null)
   useEffect(() => {
-    const behavior = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth'
-    chat.current?.scrollTo({ top: chat.current.scrollHeight, behavior })
+    chat.current?.scrollTo({ top: chat.current.scrollHeight, behavior: scrolling() })
   }, [lines])
   const end = lines.find((line) => line.kind === 'end')
   const isPlaying = lines.length > 0 && end === undefined && error === undefined
@@ -22,6 +21,7 @@ export function Play({ isNew }: { readonly isNew: boolean }) {
     const stopped = new AbortController()
     running.current = stopped
     setLines([])
+    chat.current?.closest('.card')?.scrollIntoView({ block: 'start', behavior: scrolling() })
     setError(undefined)
     try {
       await tellLines<PlayLine>(
@@ -52,6 +52,13 @@ export function Play({ isNew }: { readonly isNew: boolean }) {
         </p>
       )}
       {error !== undefined && <Failed error={error} onRetry={start} />}
+      {end && (
+        <p class="chat-end" role="status">
+          {end.text} Now look at its <a href={linkTo('sessions')}>timeline</a>, at{' '}
+          <a href={linkTo('search')}>why a search found what it did</a>, and at{' '}
+          <a href={linkTo('live')}>every event</a>.
+        </p>
+      )}
       <ol class="chat" aria-live="polite" ref={chat}>
         {lines.map(
           (line, index) =>
@@ -62,15 +69,12 @@ export function Play({ isNew }: { readonly isNew: boolean }) {
             ),
         )}
       </ol>
-      {end && (
-        <p class="chat-end" role="status">
-          {end.text} Now look at its <a href={linkTo('sessions')}>timeline</a>, at{' '}
-          <a href={linkTo('search')}>why a search found what it did</a>, and at{' '}
-          <a href={linkTo('live')}>every event</a>.
-        </p>
-      )}
     </Card>
   )
+}
+
+function scrolling(): ScrollBehavior {
+  return matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth'
 }
 
 function Line({ line }: { readonly line: PlayLine }) {
