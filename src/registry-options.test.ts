@@ -31,7 +31,7 @@ describe('the options of a registry', () => {
 })
 
 describe('a list of tools', () => {
-  it('is refused when it is none', () => {
+  it('is refused when it is not an array', () => {
     const registry = new ToolRegistry()
     for (const tools of [{}, undefined, 'tools']) {
       expect(() => registry.registerAll(untyped(tools))).toThrow('registerAll() takes an array of tools')

@@ -36,7 +36,7 @@ describe('the context of a batch', () => {
     ['a budget in words', { resultBudgetChars: 'x' }],
     ['dryRun in words', { dryRun: 'true' }, /it must be true or false/],
     ['a turn below zero', { turnCount: -1 }],
-    ['a signal that is none', { signal: { aborted: false } }],
+    ['a signal that is not an AbortSignal', { signal: { aborted: false } }],
     ['a deadline that no timer takes', { timeoutMs: 2 ** 40 }],
     ['no place at all', { maxParallel: 0 }],
     ['attachments that are no list', { attachments: {} }],

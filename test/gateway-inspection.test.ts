@@ -5,7 +5,7 @@ import { HOSTILE_SERVER, referenceServer, script } from './mcp/reference-servers
 const PLAIN = script(HOSTILE_SERVER)
 const TOKEN = 'ada-has-a-long-token'
 
-describe('what clients are told about using the gateway', () => {
+describe('the instructions for clients', () => {
   it('is how tools are found, and what permitted servers say about themselves', async () => {
     const { gateway } = await openGateway(
       { everything: script(referenceServer('everything')), plain: PLAIN },

@@ -1,4 +1,4 @@
-import type { Session, Tool, ToolcribEvent, ToolRegistry, ToolResult } from 'toolcrib'
+import { type Session, type Tool, type ToolcribEvent, ToolRegistry, type ToolResult } from 'toolcrib'
 
 /** A tool that returns its name and its input. */
 export function tool(name: string, more: Partial<Tool> = {}): Tool {
@@ -81,4 +81,21 @@ export function eventLog(): {
     onEvent: (event) => events.push(event),
     of: (type) => events.filter((event) => event.type === type),
   }
+}
+
+/** A registry in lazy mode with the catalogue of `registerServers`. */
+export function lazyRegistry(): ToolRegistry {
+  const registry = new ToolRegistry({ mode: 'lazy' })
+  registerServers(registry)
+  return registry
+}
+
+/** What an action throws or rejects with. */
+export async function faultOf(action: () => unknown): Promise<{ code?: string; message: string }> {
+  try {
+    await action()
+  } catch (error) {
+    return error as { code?: string; message: string }
+  }
+  return { message: 'nothing thrown' }
 }

@@ -1,25 +1,9 @@
 import { memorySpill, type Session, type Tool, ToolRegistry } from 'toolcrib'
 import { describe, expect, it } from 'vitest'
-import { registerServers, tool } from './helpers.ts'
+import { faultOf, lazyRegistry, registerServers, tool } from './helpers.ts'
 
 /** What callers without types may write. */
 const untyped = (value: unknown) => value as never
-
-const house = () => {
-  const registry = new ToolRegistry({ mode: 'lazy' })
-  registerServers(registry)
-  return registry
-}
-
-/** What an action throws or rejects with. */
-async function faultOf(action: () => unknown): Promise<{ code?: string; message: string }> {
-  try {
-    await action()
-  } catch (error) {
-    return error as { code?: string; message: string }
-  }
-  return { message: 'nothing thrown' }
-}
 
 /** Every place that takes options, with one that it knows. */
 const PLACES: [string, (options: never) => unknown][] = [
@@ -28,12 +12,12 @@ const PLACES: [string, (options: never) => unknown][] = [
   ['register()', (options) => new ToolRegistry().register(tool('a'), options)],
   ['syncMcp()', (options) => new ToolRegistry().syncMcp('s', [tool('a')], options)],
   ['fork()', async (options) => (await new ToolRegistry().openSession()).fork(options)],
-  ['registry.search()', (options) => house().search('file', options)],
-  ['session.search()', async (options) => (await house().openSession()).search('file', options)],
+  ['registry.search()', (options) => lazyRegistry().search('file', options)],
+  ['session.search()', async (options) => (await lazyRegistry().openSession()).search('file', options)],
   ['subscribe()', (options) => new ToolRegistry().subscribe(() => {}, options)],
   ['a policy', (policy) => new ToolRegistry({ policy })],
   ['a policy of a session', (policy) => new ToolRegistry().openSession({ policy })],
-  ['a policy of a search', (policy) => house().search('file', { policy })],
+  ['a policy of a search', (policy) => lazyRegistry().search('file', { policy })],
   ['the filter of a policy', (filter) => new ToolRegistry({ policy: { filter } })],
   ['the filter of toDefinitions()', (filter) => new ToolRegistry().toDefinitions(undefined, filter)],
   ['hooks', (hooks) => new ToolRegistry({ hooks })],
@@ -171,7 +155,7 @@ describe('options', () => {
   })
 
   it('of a fork never include a policy of its own: what it may use is `tools`', async () => {
-    const session = await house().openSession()
+    const session = await lazyRegistry().openSession()
     expect(await faultOf(() => session.fork(untyped({ allow: ['x'] })))).toMatchObject({
       code: 'config-invalid',
       message: expect.stringContaining('a fork has no option "allow"'),

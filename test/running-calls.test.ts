@@ -72,7 +72,7 @@ describe('a batch returns results and never rejects', () => {
 
   // A misspelt guard must not be a disabled guard: an invalid one denies every call.
   const contexts: [string, unknown][] = [
-    ['a signal that is none', { sessionId: 's', signal: {} }],
+    ['a signal that is not an AbortSignal', { sessionId: 's', signal: {} }],
     ['a session id that cannot be read', { sessionId: Object.create(null) }],
     ['a misspelt key', { sessionId: 's', dryrun: true }],
     ['misspelt hooks', { sessionId: 's', hooks: { beforeToolCall: () => ({ deny: 'no' }) } }],
@@ -119,7 +119,7 @@ describe('invalid lists', () => {
   const bad: [string, unknown, unknown][] = [
     ['a list that is a text', 'echo', undefined],
     ['a filter with a list that is a text', undefined, { excludeTools: 'echo' }],
-    ['a filter with a key that is none', undefined, { allowedServers: [] }],
+    ['a filter with an unknown key', undefined, { allowedServers: [] }],
     ['a filter that is a list', undefined, ['echo']],
   ]
   for (const [what, allowedTools, filter] of bad) {

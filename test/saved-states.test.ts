@@ -1,27 +1,11 @@
-import { type SessionState, ToolRegistry } from 'toolcrib'
+import type { SessionState } from 'toolcrib'
 import { memoryStore } from 'toolcrib/stores'
 import { describe, expect, it } from 'vitest'
-import { call, registerServers, shown } from './helpers.ts'
-
-const house = () => {
-  const registry = new ToolRegistry({ mode: 'lazy' })
-  registerServers(registry)
-  return registry
-}
-
-/** What an action throws or rejects with. */
-async function faultOf(action: () => unknown): Promise<{ code?: string; message: string }> {
-  try {
-    await action()
-  } catch (error) {
-    return error as { code?: string; message: string }
-  }
-  return { message: 'nothing thrown' }
-}
+import { call, faultOf, lazyRegistry, shown } from './helpers.ts'
 
 describe('the saved state of a fork', () => {
   const forked = async () => {
-    const registry = house()
+    const registry = lazyRegistry()
     const child = (await registry.openSession({ id: 'chat' })).fork({ tools: ['mcp__slack__*'] })
     await child.activate(['mcp__slack__send_message'])
     const state: SessionState = JSON.parse(JSON.stringify(child))
@@ -73,7 +57,7 @@ describe('the saved state of a fork', () => {
   })
 
   it('keeps the limits of a session that was opened with tools, once, however often it is opened', async () => {
-    const registry = house()
+    const registry = lazyRegistry()
     const store = memoryStore()
     const open = () => registry.openSession({ id: 'limited', store, tools: ['mcp__slack__*'] })
     for (let n = 0; n < 3; n++) await (await open()).activate(['mcp__slack__send_message'])
@@ -85,7 +69,7 @@ describe('the saved state of a fork', () => {
 
 describe('two writers on one store', () => {
   it('keep all that either activates', async () => {
-    const registry = house()
+    const registry = lazyRegistry()
     const store = memoryStore()
     const names = registry.stats().tool_names
     const replicas = await Promise.all([

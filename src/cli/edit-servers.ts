@@ -14,6 +14,13 @@ export interface EditFlags {
   readonly json?: boolean
 }
 
+/** What a command does to a server in a config. */
+export interface ServerEdit {
+  /** What was done, in the past tense, for people. */
+  readonly verb: string
+  readonly edit: (file: ServersFile, server: string) => void
+}
+
 /**
  * The config files that a command may change, the preferred one first: that of the flag, or the project's, then the
  * user's. None of them need exist.
@@ -44,7 +51,7 @@ export async function editServers(
   terminal: Terminal,
   names: readonly string[],
   flags: EditFlags,
-  { verb, edit }: { readonly verb: string; readonly edit: (file: ServersFile, name: string) => void },
+  { verb, edit }: ServerEdit,
 ): Promise<number> {
   const files = new Map<string, ServersFile>()
   for (const name of names) {

@@ -47,7 +47,7 @@ export interface GatewayOptions {
   readonly serverInfo?: { readonly name: string; readonly version: string } | undefined
   /** Called for failures that are not reported to any client. Never with a token. Exceptions are ignored. */
   readonly onWarning?: ((warning: string) => void) | undefined
-  /** What clients are told about using the gateway, before what servers say about themselves. */
+  /** How to use the gateway, as clients read it, before what servers say about themselves. */
   readonly instructions?: string | undefined
   /** Receives a line for each request, each session that opens or ends, and each warning, with secrets masked. */
   readonly logger?: GatewayLogger | undefined

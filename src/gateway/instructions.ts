@@ -8,7 +8,7 @@ const MAX_CHARS_PER_SERVER = 1_000
 const MAX_CHARS = 8_000
 
 /**
- * What clients are told about using the gateway: the host's text, how tools are found, and what each permitted server
+ * How to use the gateway, as clients read it: the host's text, how tools are found, and what each permitted server
  * says about itself. The same after a restart, because it is remembered with the tools of a server.
  */
 export function instructionsFor(

@@ -13,7 +13,7 @@ export interface RelayTarget {
   rewrite(): Promise<void>
 }
 
-/** A list settles, and its catalogue is saved, before the others are told. */
+/** A list settles, and its catalogue is saved, before the other replicas are notified. */
 const SETTLE_MS = 1_500
 
 /** Does what other replicas ask for, and tells them about lists that changed here. */

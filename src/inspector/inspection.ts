@@ -1,7 +1,7 @@
 import { estimateTokens, type Session, type ToolRegistry } from 'toolcrib'
 import type { ConnectedServers, Schedule } from 'toolcrib/mcp'
 import { CommandLine } from './config/command-line.ts'
-import { LiveConfig } from './config/live-config.ts'
+import { EditableConfig } from './config/editable-config.ts'
 import type { ClientConnection, ConnectedClient, InspectorOptions } from './inspector-options.ts'
 import { History, PAGE_SESSION } from './record/history.ts'
 import { ServerLog } from './record/server-log.ts'
@@ -14,7 +14,7 @@ export class Inspection {
   readonly book: ToolBook
   readonly history: History
   readonly serverLog: ServerLog
-  readonly config: LiveConfig | undefined
+  readonly config: EditableConfig | undefined
   readonly connection: ClientConnection | undefined
   readonly now: () => number
   readonly schedule: Schedule
@@ -37,7 +37,7 @@ export class Inspection {
       tokensPerTool: () => this.book.tokensPerTool,
     })
     this.serverLog = new ServerLog(registry)
-    this.config = config && new LiveConfig(config, this.now)
+    this.config = config && new EditableConfig(config, this.now)
     this.connection = connect
     this.#gateway = gateway
   }

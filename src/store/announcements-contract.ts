@@ -1,6 +1,6 @@
-import { ToolcribError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import type { Announcement, Announcements } from './announcements.ts'
+import { expect, expectCode } from './contract-checks.ts'
 import type { StoreCheck } from './store-contract.ts'
 
 /** Two replicas that announce to each other, and to nobody else. */
@@ -161,18 +161,4 @@ async function subscribed(
     await new Promise<void>((resolve) => void setTimeout(resolve, 5))
   }
   return stop
-}
-
-async function expectCode(code: string, work: Promise<unknown>): Promise<void> {
-  const thrown = await work.then(
-    () => undefined,
-    (error: unknown) => error,
-  )
-  if (thrown instanceof ToolcribError && thrown.code === code) return
-  throw new Error(`expected ${code}, got ${thrown === undefined ? 'no error' : String(thrown)}`)
-}
-
-function expect(actual: unknown, expected: unknown): void {
-  const [got, wanted] = [canonicalJson(actual), canonicalJson(expected)]
-  if (got !== wanted) throw new Error(`expected ${wanted.slice(0, 500)}, got ${got.slice(0, 500)}`)
 }

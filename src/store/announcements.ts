@@ -19,7 +19,7 @@ export interface AnnouncementListener {
 
 /**
  * Messages between replicas. Every subscriber receives every message, its own replica's included, in the same order,
- * once each. One that could not be reached for a while receives what it missed, or is told that it missed something.
+ * once each. One that could not be reached for a while receives what it missed, or is notified that it missed something.
  */
 export interface Announcements {
   /** Sends a message. Rejects with `store-unavailable`, and with `config-invalid` for a body that is too long. */

@@ -1,5 +1,4 @@
-import { ToolcribError } from '../errors.ts'
-import { canonicalJson } from '../json.ts'
+import { expect, expectCode } from './contract-checks.ts'
 import type { Store, StoredValue } from './store.ts'
 
 /** One promise every store keeps: `run` throws when it is broken. */
@@ -377,23 +376,4 @@ const HOSTILE_KEYS: readonly string[] = [
 
 function longBytes(): Uint8Array {
   return Uint8Array.from({ length: 300_000 }, (_, index) => (index * 31) % 256)
-}
-
-async function expectCode(code: string, work: Promise<unknown>): Promise<void> {
-  const thrown = await work.then(
-    () => undefined,
-    (error: unknown) => error,
-  )
-  if (thrown instanceof ToolcribError && thrown.code === code) return
-  throw new Error(`expected ${code}, got ${thrown === undefined ? 'no error' : String(thrown)}`)
-}
-
-function expect(actual: unknown, expected: unknown): void {
-  const [got, wanted] = [describe(actual), describe(expected)]
-  if (got !== wanted) throw new Error(`expected ${wanted.slice(0, 500)}, got ${got.slice(0, 500)}`)
-}
-
-function describe(value: unknown): string {
-  if (value instanceof Uint8Array) return `bytes ${value.join(' ')}`
-  return value === undefined ? 'undefined' : canonicalJson(Array.isArray(value) ? value.map(describe) : value)
 }

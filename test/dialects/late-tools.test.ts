@@ -124,7 +124,7 @@ describe('a session with a dialect', () => {
     expect(JSON.stringify(tools.at(-1))).toContain('mcp__second__tool')
   })
 
-  it('begins anew when the provider takes no more tools', async () => {
+  it('makes a new first request when the provider takes no more tools', async () => {
     const { registry, session } = await open({ dialect: { ...anthropic(), maxTools: 5 } })
     expect(session.surface()).toMatchObject({ strategy: 'native' })
     registry.syncMcp('second', [tool('a')])

@@ -16,7 +16,7 @@ export type MessagesParams = Partial<
 >
 
 /** What a model behind the Messages API is made of. */
-export interface MessagesModelParts {
+export interface MessagesModelOptions {
   readonly id: string
   readonly dialect: MessagesDialect
   readonly maxTokens: number
@@ -33,7 +33,7 @@ export function messagesModel({
   client,
   betas = [],
   ...parts
-}: MessagesModelParts): MessagesModel {
+}: MessagesModelOptions): MessagesModel {
   const { tools: hostTools, ...params } = parts.params
   const dialect = withHostTools(parts.dialect, hostTools)
   return {

@@ -1,26 +1,15 @@
-import { Command } from 'commander'
-import type { ServersFile } from 'toolcrib/clients'
-import type { EditFlags } from '../edit-servers.ts'
+import type { Command } from 'commander'
+import { editCommand } from '../edit-command.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** `toolcrib enable`: enables servers. */
 export function enableCommand(terminal: Terminal): Command {
-  return new Command('enable')
-    .description('Enable servers that were disabled.')
-    .argument('<servers...>', 'their names in the config')
-    .option('--config <file>', 'the config to change (default: the file that has the server)')
-    .option('--user', 'change your own config')
-    .option('--dry-run', 'show what would change, and write nothing')
-    .option('--json', 'print the result as JSON')
-    .addHelpText('after', () => terminal.help(HELP))
-    .action(async (names: string[], flags: EditFlags) => {
-      const { editServers } = await import('../edit-servers.ts')
-      const edit = {
-        verb: 'enabled',
-        edit: (file: ServersFile, name: string) => file.setDisabled(name, false),
-      }
-      terminal.exitCode = await editServers(terminal, names, flags, edit)
-    })
+  return editCommand(terminal, {
+    name: 'enable',
+    description: 'Enable servers that were disabled.',
+    help: HELP,
+    edit: { verb: 'enabled', edit: (file, server) => file.setDisabled(server, false) },
+  })
 }
 
 const HELP = `

@@ -1,23 +1,15 @@
-import { Command } from 'commander'
-import type { ServersFile } from 'toolcrib/clients'
-import type { EditFlags } from '../edit-servers.ts'
+import type { Command } from 'commander'
+import { editCommand } from '../edit-command.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** `toolcrib remove`: removes servers from a config. */
 export function removeCommand(terminal: Terminal): Command {
-  return new Command('remove')
-    .description('Remove servers from the config.')
-    .argument('<servers...>', 'their names in the config')
-    .option('--config <file>', 'the config to change (default: the file that has the server)')
-    .option('--user', 'change your own config')
-    .option('--dry-run', 'show what would change, and write nothing')
-    .option('--json', 'print the result as JSON')
-    .addHelpText('after', () => terminal.help(HELP))
-    .action(async (names: string[], flags: EditFlags) => {
-      const { editServers } = await import('../edit-servers.ts')
-      const edit = { verb: 'removed', edit: (file: ServersFile, name: string) => file.remove(name) }
-      terminal.exitCode = await editServers(terminal, names, flags, edit)
-    })
+  return editCommand(terminal, {
+    name: 'remove',
+    description: 'Remove servers from the config.',
+    help: HELP,
+    edit: { verb: 'removed', edit: (file, server) => file.remove(server) },
+  })
 }
 
 const HELP = `

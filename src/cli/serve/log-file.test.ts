@@ -25,7 +25,7 @@ describe('the log file', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600)
   })
 
-  it('starts anew when it is full, and keeps one before', () => {
+  it('begins a new file when it is full, and keeps the one before', () => {
     const file = new LogFile(join(folder, 'a.log'), { maxBytes: 1_000 })
     for (let nth = 0; nth < 100; nth++) file.write({ ...LINE, message: `entry ${nth}` })
     file.close()

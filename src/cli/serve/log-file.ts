@@ -2,7 +2,7 @@ import { renameSync, statSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 import type { LogLine } from './log-book.ts'
 
-/** A fuller log starts anew; the one before is kept beside it. */
+/** A larger log is moved aside, and a new one begins. */
 const MAX_BYTES = 4 * 1024 * 1024
 
 /**

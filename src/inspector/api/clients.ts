@@ -7,7 +7,7 @@ import {
   planDisconnect,
   ServersFile,
 } from 'toolcrib/clients'
-import { changeDigestOf } from '../config/live-config.ts'
+import { changeDigestOf } from '../config/editable-config.ts'
 import type { Inspection } from '../inspection.ts'
 import type { ClientConnection } from '../inspector-options.ts'
 import { anyText, flag, invalid, oneOf, reading, text, writing } from './route.ts'

@@ -1,4 +1,4 @@
-import type { ServerEdit } from '../config/live-config.ts'
+import type { ServerEdit } from '../config/editable-config.ts'
 import { anyText, flag, invalid, oneOf, text, writing } from './route.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Input } from '../../api/routes.ts'
-import type { ConfigDraft } from '../../config/live-config.ts'
+import type { ConfigDraft } from '../../config/editable-config.ts'
 import { tell } from '../api-client.ts'
 import { Dialog } from './dialog.tsx'
 import { DiffLines } from './diff.tsx'

@@ -31,7 +31,7 @@ export interface OAuthSettings extends Omit<OAuthOptions, 'store'> {
   readonly store: TokenStore
 }
 
-interface SessionPowers {
+interface OAuthSessionOptions extends OAuthSettings {
   readonly schedule: Schedule
   /** Called when the store fails. */
   readonly onWarning: (warning: string) => void
@@ -44,12 +44,12 @@ const STORE_MS = 2_000
 export class OAuthSession implements OAuthClientProvider {
   readonly #key: string
   readonly #config: ServerConfig
-  readonly #options: OAuthSettings & SessionPowers
+  readonly #options: OAuthSessionOptions
   readonly #state: string = randomUUID()
   #authorizationUrl: URL | undefined
   #known: Authorization = {}
 
-  constructor(server: string, config: ServerConfig, options: OAuthSettings & SessionPowers) {
+  constructor(server: string, config: ServerConfig, options: OAuthSessionOptions) {
     this.#key = `${server} ${config.url}`
     this.#config = config
     this.#options = options

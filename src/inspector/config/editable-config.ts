@@ -36,7 +36,7 @@ export interface ConfigDraft {
 const FRESH_MS = 1_000
 
 /** The config that the servers run by; changes of it are written and applied one after another. */
-export class LiveConfig {
+export class EditableConfig {
   readonly #source: ConfigSource
   readonly #now: () => number
   #found: { readonly at: number; readonly config: Promise<FoundConfig> } | undefined
