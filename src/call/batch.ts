@@ -9,6 +9,7 @@ import type { IdenticalCalls } from './identical-calls.ts'
 import type { ResultCache } from './result-cache.ts'
 import type { BatchAbort } from './run-within.ts'
 import type { Slots } from './slots.ts'
+import type { CallTracer } from './trace.ts'
 
 /** What outlives a batch. All of it is bounded. */
 export interface CallState {
@@ -17,6 +18,7 @@ export interface CallState {
   readonly schemas: SchemaCache
   readonly identicalCalls: IdenticalCalls
   readonly results: ResultCache
+  readonly tracer: CallTracer
   /** Slots per registration, for tools with `maxConcurrent`. */
   readonly slots: WeakMap<object, Slots>
 }

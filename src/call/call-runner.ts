@@ -26,6 +26,7 @@ import { ResultCache } from './result-cache.ts'
 import { runCall } from './run-call.ts'
 import { BatchAbort } from './run-within.ts'
 import { Slots } from './slots.ts'
+import { CallTracer } from './trace.ts'
 import { fairShare, trimResults } from './trim-results.ts'
 
 /** What a runner takes from the world around it. */
@@ -43,6 +44,7 @@ export function openCallState({ now, schedule = scheduleWithTimers }: CallRunner
     schemas: new SchemaCache(),
     identicalCalls: new IdenticalCalls(),
     results: new ResultCache(),
+    tracer: new CallTracer(),
     slots: new WeakMap(),
   }
 }
