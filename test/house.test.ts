@@ -101,7 +101,7 @@ describe('the house', () => {
     expect(reachableFrom('src/mcp/index.ts', atOnce)).toContain('src/mcp/server/server-link.ts')
     expect(packagesOf('src/mcp/index.ts')).toEqual(['tokenx'])
     expect(packagesOf('src/cli/list/run-list.ts')).toEqual(['picocolors', 'tokenx'])
-    expect(packagesOf('src/cli/serve/run-serve.ts')).toEqual(['@hono/node-server', 'picocolors', 'tokenx'])
+    expect(packagesOf('src/cli/serve/run-serve.ts')).toEqual(['picocolors', 'tokenx'])
   })
 
   it('exports only what exists, with types, under the same name everywhere', () => {
