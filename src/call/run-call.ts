@@ -24,7 +24,10 @@ export async function runCall(opened: OpenCall, batch: Batch): Promise<AnsweredC
   const { toolCallId } = call
   const { state, sessionId, emit } = batch
   const running = new RunningCall(opened, batch)
-  const result = await state.tracer.trace({ name: toolName, toolCallId, sessionId }, () => running.run())
+  const { traceCall } = state
+  const result = traceCall
+    ? await traceCall({ name: toolName, toolCallId, sessionId }, () => running.run())
+    : await running.run()
   const durationMs = state.now() - startedAt
   emit({
     type: 'call-finished',

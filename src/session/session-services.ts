@@ -1,5 +1,6 @@
-import { CallRunner, openCallState } from '../call/call-runner.ts'
+import { CallRunner } from '../call/call-runner.ts'
 import type { CallSettings } from '../call/call-scope.ts'
+import { CallState } from '../call/call-state.ts'
 import type { Spill } from '../call/spill.ts'
 import type { CapabilityBackends } from '../capability.ts'
 import { EventStream } from '../events.ts'
@@ -62,7 +63,7 @@ export class SessionServices {
     this.availability = new Availability(emit)
     const shared = { ...settings, availability: this.availability, emit }
     this.finder = new ToolFinder({ ...shared, catalogue })
-    this.runner = new CallRunner(shared, openCallState({ now }))
+    this.runner = new CallRunner(shared, new CallState({ now }))
     this.scene = { catalogue, modes: new ModeHistory(catalogue, emit) }
     this.viewpoints = new SharedViewpoints(this.scene)
     this.notes = new DeferredNotes(noteTokens)
