@@ -1,6 +1,6 @@
 import { type EventBody, EventStream } from '../events.ts'
-import { Availability } from '../registry/availability.ts'
 import { Entry } from '../registry/entry.ts'
+import { Availability } from '../registry/view.ts'
 import type { CallResult, Tool, ToolCall } from '../tool.ts'
 import { CallRunner } from './call-runner.ts'
 import type { CallContext, CallScope, CallSettings } from './call-scope.ts'
