@@ -17,7 +17,6 @@ import {
   type Policy,
   type ToolFilter,
 } from './registry/policy.ts'
-
 import { type RegisterOptions, Registrar, type SyncOptions } from './registry/registrar.ts'
 import type { ServerDirectory } from './registry/server-directory.ts'
 import { definitionsOf, Viewpoint } from './registry/view.ts'
