@@ -1,6 +1,7 @@
 import { ToolcribError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import { loadState } from './saved-activations.ts'
+import { loadSent } from './saved-first-request.ts'
 import { Session } from './session.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
@@ -29,11 +30,15 @@ export async function openSession<Dialect extends SessionDialect>(
   const { events, schedule, newId } = services
   const given = state === undefined ? undefined : readState(state)
   const sessionId = id ?? given?.id ?? newId()
-  const saved = given ?? (await loadState(sessionId, { store, schedule, emit: events.emit }))
+  const from = { id: sessionId, store, schedule, emit: events.emit }
+  const [saved, sent] = given
+    ? [given, given.firstRequest]
+    : await Promise.all([loadState(sessionId, from), settings.dialect ? loadSent(from) : undefined])
   const session = new Session<Dialect>(services, {
     id: sessionId,
     settings: { ...settings, allowlists: withList(saved?.allowlists ?? [], tools) },
     activations: saved?.activations ?? [],
+    sent,
     replacesSaved: given !== undefined,
     store,
   })
