@@ -123,6 +123,16 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return this.#surface
   }
 
+  /**
+   * Returns the surface to write the results of a turn with, given the one it began with: a server may have joined
+   * meanwhile, and what a search found there is declared in the newest surface only.
+   */
+  surfaceAfter(before: Surface): Surface {
+    if (before.deferredTools === undefined) return before
+    const now = this.#current().surface(before)
+    return now.strategy === before.strategy ? now : before
+  }
+
   /** Finds tools this session may use. Activates nothing. Rejects with `config-invalid` for an unknown option. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchResult> {
     checkOptions<SearchOptions>('search()', options, SEARCH_RULES)

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { type Session, ToolRegistry, UNTRUSTED_NOTE } from 'toolcrib'
 import { fileStore, memoryStore } from 'toolcrib/stores'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Model, runAgent } from '../../src/agent/index.ts'
 import { anthropic } from '../../src/dialects/anthropic.ts'
 import { bedrock } from '../../src/dialects/bedrock.ts'
 import type { Dialect } from '../../src/dialects/dialect.ts'
@@ -170,6 +171,17 @@ describe('a session with a dialect', () => {
     )
     expect(session.turn([{ role: 'user', content: 'hello' }, ...messages]).request.tools).toEqual(
       turn.request.tools,
+    )
+  })
+
+  it.each([
+    ['anthropic with inline tools', () => joinDuringRun(anthropic({ inlineTools: true }), anthropicVoice)],
+    ['anthropic', () => joinDuringRun(anthropic(), anthropicVoice)],
+    ['openai-responses', () => joinDuringRun(openaiResponses(), responsesVoice)],
+  ])('declares it in the same turn in a run of an agent: %s', async (_name, run) => {
+    // Where it is called through call_tool, the answer says so; else it has the definition.
+    expect(await run()).toMatch(
+      /call_tool \{ name|"tool_definition"|"tool_search_output".*"mcp__second__tool"/,
     )
   })
 
@@ -390,6 +402,29 @@ async function converse<Message, Request extends object, Response, StreamEvent>(
   await session.close()
   await store.close()
   return { turns, faults, texts: JSON.stringify(messages) }
+}
+
+/** A run in which a server joins while the model's search is under way. Returns the second request. */
+async function joinDuringRun<Message, Request extends object, Response, StreamEvent>(
+  dialect: Dialect<Message, Request, Response, StreamEvent>,
+  voice: ProviderVoice<Message, Request, Response, StreamEvent>,
+): Promise<string> {
+  const registry = registryAt(0)
+  const session = await registry.openSession({ dialect })
+  const requests: string[] = []
+  const model: Model<Message, Request, Response> = {
+    id: 'm',
+    dialect,
+    async send(request) {
+      requests.push(partsOf(request).messages)
+      registry.syncMcp('second', [answering('second')])
+      const name = dialect.name === 'openai-responses' ? NATIVE_SEARCH : 'tool_search'
+      const search = { id: 'c', name, args: '{"query":"answer of second"}' }
+      return { response: voice.respond(requests.length === 1 ? { calls: [search] } : { text: 'Done.' }) }
+    },
+  }
+  await runAgent({ model, session, messages: 'hello' })
+  return requests[1] ?? ''
 }
 
 /** The registry as it is before a turn. */
