@@ -15,13 +15,19 @@ export class LogFile {
   readonly #destination: ReturnType<typeof pino.destination>
   readonly #logger: Logger
   #bytes: number
+  #flushing: NodeJS.Immediate | undefined
 
   constructor(path: string, { maxBytes = MAX_BYTES } = {}) {
     this.path = path
     this.#maxBytes = maxBytes
     this.#bytes = sizeOf(path)
-    // Synchronous: the last lines before a crash are the ones that matter.
-    this.#destination = pino.destination({ dest: path, sync: true, mkdir: true, mode: 0o600 })
+    this.#destination = pino.destination({
+      dest: path,
+      sync: true,
+      mkdir: true,
+      mode: 0o600,
+      minLength: MAX_WAITING_BYTES,
+    })
     this.#destination.on('error', () => {})
     this.#logger = pino(
       {
@@ -38,6 +44,8 @@ export class LogFile {
     try {
       this.#logger[level](rest, message)
       this.#bytes += message.length + LINE_BYTES
+      if (level === 'info') this.#flushing ??= setImmediate(() => this.#flush())
+      else this.#flush()
       if (this.#bytes > this.#maxBytes) this.#rotate()
     } catch {
       // A full disk must not stop the gateway.
@@ -46,18 +54,39 @@ export class LogFile {
 
   close(): void {
     try {
+      clearImmediate(this.#flushing)
+      this.#destination.flushSync()
       this.#destination.end()
     } catch {
       // It could not be opened.
     }
   }
 
+  /**
+   * Calls are logged after their clients have the response: the lines of one turn of the event loop are written together.
+   * Warnings and errors are written at once, since the last lines before a crash are the ones that matter.
+   */
+  #flush(): void {
+    clearImmediate(this.#flushing)
+    this.#flushing = undefined
+    try {
+      // Not flushSync(), which also waits for the disk.
+      this.#destination.flush()
+    } catch {
+      // A full disk must not stop the gateway.
+    }
+  }
+
   #rotate(): void {
+    this.#destination.flushSync()
     renameSync(this.path, `${this.path}.1`)
     this.#destination.reopen()
     this.#bytes = 0
   }
 }
+
+/** So many bytes are written without waiting for others. */
+const MAX_WAITING_BYTES = 8 * 1_024
 
 /** About what a line has beside its message. */
 const LINE_BYTES = 80
