@@ -14,12 +14,16 @@ export interface DocsProgram {
  * reading the sources. Blocks exist in memory only, each beside its page and with the line numbers it has there.
  */
 export function openProgram(blocks: readonly Block[]): DocsProgram {
-  const read = ts.getParsedCommandLineOfConfigFile(join(ROOT, 'tsconfig.json'), {}, {
-    ...ts.sys,
-    onUnRecoverableConfigFileDiagnostic: (fault) => {
-      throw new Error(ts.flattenDiagnosticMessageText(fault.messageText, '\n'))
+  const read = ts.getParsedCommandLineOfConfigFile(
+    join(ROOT, 'tsconfig.json'),
+    {},
+    {
+      ...ts.sys,
+      onUnRecoverableConfigFileDiagnostic: (fault) => {
+        throw new Error(ts.flattenDiagnosticMessageText(fault.messageText, '\n'))
+      },
     },
-  })
+  )
   if (read === undefined) throw new Error('tsconfig.json cannot be read')
   const files = new Map(blocks.map((block) => [block, join(ROOT, `${block.page}.${block.line}.ts`)]))
   const texts = new Map([...files].map(([{ line, code }, path]) => [path, '\n'.repeat(line - 1) + code]))
@@ -35,7 +39,9 @@ export function openProgram(blocks: readonly Block[]): DocsProgram {
       ? getSourceFile.call(host, path, language, ...rest)
       : ts.createSourceFile(path, text, language)
   }
-  const sources = Object.values<string[]>(options.paths ?? {}).flat().map((path) => join(ROOT, path))
+  const sources = Object.values<string[]>(options.paths ?? {})
+    .flat()
+    .map((path) => join(ROOT, path))
   return { program: ts.createProgram([...sources, ...texts.keys()], options, host), files }
 }
 

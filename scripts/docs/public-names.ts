@@ -14,7 +14,7 @@ export interface PublicName {
   readonly examples: readonly string[]
   /** The programs of pages that use it. */
   readonly uses: readonly Block[]
-  /** Public methods, getters and fields, of a class and of an interface. */
+  /** What a class has in public, or an interface with several methods. */
   readonly members: readonly Member[]
 }
 
@@ -49,22 +49,23 @@ export function readEntries({ program, files }: DocsProgram): readonly Entry[] {
     const entry: Entry = { name, comment: openingComment(source), names }
     for (const exported of checker.getExportsOfModule(module)) {
       const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
-      names.push(readName(exported.name, symbol, entry))
+      const isValue = (symbol.flags & ts.SymbolFlags.Value) !== 0 && !isTypeOnly(exported)
+      names.push(readName(exported.name, symbol, entry, isValue))
     }
     names.sort((a, b) => order(a) - order(b) || (a.name < b.name ? -1 : 1))
     return entry
   })
 
-  function readName(name: string, symbol: ts.Symbol, entry: Entry): PublicName {
-    const declaration = symbol.declarations?.find((each) => !ts.isModuleDeclaration(each))
+  function readName(name: string, symbol: ts.Symbol, entry: Entry, isValue: boolean): PublicName {
+    const [declaration] = symbol.declarations ?? []
     if (!declaration) throw new Error(`${entry.name} exports ${name}, which is declared nowhere`)
     return {
       name,
       entry,
-      isValue: (symbol.flags & ts.SymbolFlags.Value) !== 0,
+      isValue,
       declaration,
       ...commentsOf(symbol),
-      uses: uses.get(symbol) ?? [],
+      uses: uses.get(declaration) ?? [],
       members: isRead(declaration) ? declaration.members.flatMap((each) => readMember(each)) : [],
     }
   }
@@ -74,7 +75,7 @@ export function readEntries({ program, files }: DocsProgram): readonly Entry[] {
     if (!name || !ts.isIdentifier(name) || isHidden(declaration)) return []
     const symbol = checker.getSymbolAtLocation(name)
     if (!symbol || symbol.declarations?.[0] !== declaration) return []
-    return [{ name: name.text, declaration, ...commentsOf(symbol), uses: uses.get(symbol) ?? [] }]
+    return [{ name: name.text, declaration, ...commentsOf(symbol), uses: uses.get(declaration) ?? [] }]
   }
 
   function commentsOf(symbol: ts.Symbol): Pick<PublicName, 'comment' | 'examples'> {
@@ -103,10 +104,18 @@ function isHidden(declaration: ts.Declaration): boolean {
   return (modifiers & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)) !== 0
 }
 
-/** Which programs use which name or member: the symbols that their identifiers mean. */
-function findUses({ program, files }: DocsProgram): ReadonlyMap<ts.Symbol, readonly Block[]> {
+/** true: `export type`, so that the name does not exist at run time whatever it is. */
+function isTypeOnly(exported: ts.Symbol): boolean {
+  const [specifier] = exported.declarations ?? []
+  return (
+    specifier !== undefined && ts.isExportSpecifier(specifier) && ts.isTypeOnlyExportDeclaration(specifier)
+  )
+}
+
+/** Which programs use which name or member: the declarations that their identifiers mean. */
+function findUses({ program, files }: DocsProgram): ReadonlyMap<ts.Declaration, readonly Block[]> {
   const checker = program.getTypeChecker()
-  const uses = new Map<ts.Symbol, Block[]>()
+  const uses = new Map<ts.Declaration, Block[]>()
   for (const [block, path] of files) {
     const visit = (node: ts.Node): void => {
       if (ts.isIdentifier(node)) note(node)
@@ -116,8 +125,10 @@ function findUses({ program, files }: DocsProgram): ReadonlyMap<ts.Symbol, reado
       const found = checker.getSymbolAtLocation(node)
       if (!found) return
       const symbol = found.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(found) : found
-      const known = uses.get(symbol) ?? []
-      if (known.at(-1) !== block) uses.set(symbol, [...known, block])
+      const [declaration] = symbol.declarations ?? []
+      if (!declaration) return
+      const known = uses.get(declaration) ?? []
+      if (known.at(-1) !== block) uses.set(declaration, [...known, block])
     }
     const source = program.getSourceFile(path)
     if (source) visit(source)
@@ -142,20 +153,34 @@ export function cleanComment(text: string): string {
 }
 
 /** What lacks a comment, or a program that uses it. */
-export function readGaps(entries: readonly Entry[]): { readonly comments: string[]; readonly examples: string[] } {
+export function readGaps(entries: readonly Entry[]): {
+  readonly comments: string[]
+  readonly examples: string[]
+} {
   const comments = new Set<string>()
   const examples = new Set<string>()
-  for (const { name, declaration, comment, isValue, examples: own, uses, members } of firsts(entries)) {
+  for (const { name, entry, declaration, comment, isValue, examples: own, uses, members } of firsts(
+    entries,
+  )) {
     const place = placeOf(declaration)
     if (comment === '') comments.add(`${place}: ${name} has no doc comment`)
     if (isValue && own.length === 0 && uses.length === 0)
       examples.add(`${place}: no program in README, docs/ or an @example uses ${name}`)
     if (!ts.isClassDeclaration(declaration)) continue
+    // Who gets an object of another entry point from a function finds its methods in the pages about that function.
+    const isShown = isValue || entry.name === 'toolcrib'
     for (const member of members) {
       const path = `${name}.${member.name}`
       if (member.comment === '') comments.add(`${placeOf(member.declaration)}: ${path} has no doc comment`)
-      if (ts.isMethodDeclaration(member.declaration) && member.examples.length === 0 && member.uses.length === 0)
-        examples.add(`${placeOf(member.declaration)}: no program in README, docs/ or an @example uses ${path}`)
+      if (
+        isShown &&
+        ts.isMethodDeclaration(member.declaration) &&
+        member.examples.length === 0 &&
+        member.uses.length === 0
+      )
+        examples.add(
+          `${placeOf(member.declaration)}: no program in README, docs/ or an @example uses ${path}`,
+        )
     }
   }
   return { comments: [...comments], examples: [...examples] }
@@ -163,7 +188,12 @@ export function readGaps(entries: readonly Entry[]): { readonly comments: string
 
 /** Each name once: several entry points may export the same. */
 function firsts(entries: readonly Entry[]): readonly PublicName[] {
-  const seen = new Map(entries.flatMap(({ names }) => names).reverse().map((each) => [each.declaration, each]))
+  const seen = new Map(
+    entries
+      .flatMap(({ names }) => names)
+      .reverse()
+      .map((each) => [each.declaration, each]),
+  )
   return [...seen.values()]
 }
 
