@@ -166,12 +166,19 @@ function readLayer(data: unknown, options: ReadOptions): Layer {
 
 /** The keys of a config. `readConfig()` itself produces the last ones, so they are accepted too. */
 const ROOT_FIELDS = {
+  /** How tools are shown and searched, see below. */
   tools: 'table',
+  /** The servers, by name. */
   server: 'table',
+  /** The same as `server`. */
   servers: 'table',
+  /** The same, as MCP clients and editors write it. */
   mcpServers: 'table',
+  /** What single clients of the gateway see, by name. */
   profile: 'table',
+  /** Who may use the gateway and how much, see below. */
   gateway: 'table',
+  /** `true`: servers start only when a lockfile approves them. No other file can unset it. */
   requireLock: 'flag',
 } as const satisfies Fields
 const ALSO_READ = { profiles: 'table', searcher: SEARCHER_KIND } as const satisfies Fields

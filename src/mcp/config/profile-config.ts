@@ -19,8 +19,11 @@ export interface Profile {
 const PROFILE_FIELDS = {
   servers: 'texts',
   allow: 'texts',
+  /** Names and globs of tools that are not visible; takes precedence over `allow`. */
   deny: 'texts',
+  /** Names and globs of tools that are always shown. */
   pinned: 'texts',
+  /** How many tools its clients see listed. Default: `registry_mode`. */
   mode: { oneOf: ['full', 'lazy', 'auto'] },
   activate: { oneOf: ['doors', 'list'] },
 } as const satisfies Fields
