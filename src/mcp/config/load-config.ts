@@ -4,17 +4,11 @@ import { isRecord } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
 import type { Mode } from '../../registry/mode.ts'
 import { type ConfigFile, MAX_CONFIG_BYTES, parseConfigFile, tooLarge } from './config-file.ts'
+import type { Variables } from './expand-variables.ts'
 import { readLimitedFile } from './read-limited-file.ts'
-import type { Variables } from './read-table.ts'
+import { enabledServers, placeOf, type ReadOptions, readServers } from './read-servers.ts'
 import { type Fields, fillTable, invalid, type Place, readTable } from './read-table.ts'
-import {
-  type Environment,
-  enabledServers,
-  placeOf,
-  type ReadOptions,
-  readServers,
-  type ServerConfig,
-} from './server-config.ts'
+import type { Environment, ServerConfig } from './server-config.ts'
 import {
   overlayTools,
   readTools,
