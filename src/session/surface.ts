@@ -44,14 +44,15 @@ export function buildSurface(parts: SurfaceParts, before?: Surface): Surface {
   const entries = entriesOf(parts)
   const deferred: DeferredList | undefined = strategy === 'native' ? view.deferredList : undefined
   const deferredCount = hiddenCount(parts)
+  const isAlike =
+    before?.strategy === strategy &&
+    before.deferredCount === deferredCount &&
+    isSameList(before.untrustedServers ?? [], view.untrustedServers)
+  if (isAlike && before.deferredTools === deferred?.definitions && showsOnly(before, entries)) return before
   const fingerprints = [...entries.map(({ fingerprint }) => fingerprint), deferred?.fingerprint ?? '']
   const fingerprint = hashText(fingerprints.join(' '))
-  const isUnchanged =
-    before?.fingerprint === fingerprint &&
-    before.deferredCount === deferredCount &&
-    before.strategy === strategy &&
-    (before.untrustedServers ?? []).join(' ') === view.untrustedServers.join(' ')
-  if (isUnchanged) return before
+  // Tools that were registered again may be what they were, to the byte.
+  if (isAlike && before.fingerprint === fingerprint) return before
   return Object.freeze({
     tools: Object.freeze(entries.map(({ definition }) => definition)),
     deferredCount,
@@ -60,6 +61,16 @@ export function buildSurface(parts: SurfaceParts, before?: Surface): Surface {
     ...(view.untrustedServers.length > 0 ? { untrustedServers: view.untrustedServers } : {}),
     ...(deferred ? { deferredTools: deferred.definitions } : {}),
   })
+}
+
+/** Whether a surface shows the very definitions of these entries. Definitions are frozen, so their bytes are the same too. */
+function showsOnly({ tools }: Surface, entries: readonly Entry[]): boolean {
+  return tools.length === entries.length && entries.every(({ definition }, at) => definition === tools[at])
+}
+
+function isSameList(first: readonly string[], second: readonly string[]): boolean {
+  if (first === second) return true
+  return first.length === second.length && first.every((text, at) => text === second[at])
 }
 
 function entriesOf({ shown, metaTools, strategy, activated }: SurfaceParts): readonly Entry[] {

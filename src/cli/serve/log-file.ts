@@ -1,5 +1,5 @@
-import { renameSync, statSync } from 'node:fs'
-import { type Logger, pino } from 'pino'
+import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { LogLine } from './log-book.ts'
 
 /** A larger log is moved aside, and a new one begins. */
@@ -7,60 +7,53 @@ const MAX_BYTES = 4 * 1024 * 1024
 
 /**
  * The log of a gateway on disk, one JSON object per line, readable by its owner only. It outlives the gateway, so that one
- * that ended can be asked why.
+ * that ended can be asked why. A log that cannot be written never stops the gateway.
  */
 export class LogFile {
   readonly path: string
   readonly #maxBytes: number
-  readonly #destination: ReturnType<typeof pino.destination>
-  readonly #logger: Logger
+  #file: number | undefined
   #bytes: number
 
   constructor(path: string, { maxBytes = MAX_BYTES } = {}) {
     this.path = path
     this.#maxBytes = maxBytes
     this.#bytes = sizeOf(path)
-    // Synchronous: the last lines before a crash are the ones that matter.
-    this.#destination = pino.destination({ dest: path, sync: true, mkdir: true, mode: 0o600 })
-    this.#destination.on('error', () => {})
-    this.#logger = pino(
-      {
-        base: null,
-        messageKey: 'message',
-        timestamp: false,
-        formatters: { level: (level) => ({ level }) },
-      },
-      this.#destination,
-    )
+    this.#open()
   }
 
-  write({ level, message, ...rest }: LogLine): void {
+  /** Writes synchronously: the last lines before a crash are the ones that matter. */
+  write({ level, ...rest }: LogLine): void {
+    if (this.#file === undefined) return
     try {
-      this.#logger[level](rest, message)
-      this.#bytes += message.length + LINE_BYTES
+      this.#bytes += writeSync(this.#file, `${JSON.stringify({ level, ...rest })}\n`)
       if (this.#bytes > this.#maxBytes) this.#rotate()
     } catch {
-      // A full disk must not stop the gateway.
+      // The disk may be full.
     }
   }
 
   close(): void {
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#file = undefined
+  }
+
+  #open(): void {
     try {
-      this.#destination.end()
+      mkdirSync(dirname(this.path), { recursive: true })
+      this.#file = openSync(this.path, 'a', 0o600)
     } catch {
-      // It could not be opened.
+      // The folder may not be writable.
     }
   }
 
   #rotate(): void {
     renameSync(this.path, `${this.path}.1`)
-    this.#destination.reopen()
+    this.close()
+    this.#open()
     this.#bytes = 0
   }
 }
-
-/** About what a line has beside its message. */
-const LINE_BYTES = 80
 
 function sizeOf(path: string): number {
   try {

@@ -23,7 +23,6 @@ import { openStores, type ServeStores } from './open-stores.ts'
 import { pageUrl, servePage } from './serve-page.ts'
 import { reachableHosts, requireProfiles } from './serve-settings.ts'
 import { describeServer, ServerStream } from './server-stream.ts'
-import { openPage, showWelcome } from './show-welcome.ts'
 import { joinGateway, serveOverStdio } from './stdio-door.ts'
 
 export interface ServeFlags extends ServerFlags, TokenFlags {
@@ -209,10 +208,12 @@ async function serveOverHttp(
       version: VERSION,
     }
     if (flags.json) terminal.print(JSON.stringify(announcement))
-    else await showWelcome(terminal, { ...announcement, token, found, isControlled: control !== undefined })
+    else {
+      const { showWelcome } = await import('./show-welcome.ts')
+      await showWelcome(terminal, { ...announcement, token, found, isControlled: control !== undefined })
+    }
     failures.show()
-    if (flags.open && !(await openPage(announcement.page, terminal.env)))
-      terminal.note(`no browser could be opened; open ${announcement.page}`)
+    if (flags.open) await showPage(terminal, announcement.page)
     await stopped
     if (!flags.json) terminal.note(pc.dim('stopping …'))
   } finally {
@@ -224,6 +225,11 @@ async function serveOverHttp(
     await Promise.all([gateway.close(), listener.close({ graceMs: DRAIN_MS })])
   }
   return 0
+}
+
+async function showPage(terminal: Terminal, page: string): Promise<void> {
+  const { openPage } = await import('./show-welcome.ts')
+  if (!(await openPage(page, terminal.env))) terminal.note(`no browser could be opened; open ${page}`)
 }
 
 function liveConfig(

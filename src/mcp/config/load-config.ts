@@ -200,7 +200,7 @@ async function readFiles(options: LoadOptions): Promise<ConfigFile[]> {
         'config-invalid',
         `config file ${absolute} does not exist; correct the path, or write the file with "toolcrib add"`,
       )
-    return [parseConfigFile(text, absolute)]
+    return [await parseConfigFile(text, absolute)]
   }
   const layers = [userDirectory, cwd].filter((directory) => directory !== undefined)
   const found = await Promise.all(layers.map((directory) => readFirst(directory, read)))

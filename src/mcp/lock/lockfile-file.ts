@@ -5,7 +5,6 @@ import { writeWhole } from '../../store/files/write-whole.ts'
 import type { Config } from '../config/load-config.ts'
 import { readLimitedFile } from '../config/read-limited-file.ts'
 import type { Lockfile } from './lockfile.ts'
-import { readLock, writeLock } from './lockfile-text.ts'
 import { whileAlone } from './while-alone.ts'
 
 /** Enough for tens of thousands of tools. */
@@ -44,6 +43,7 @@ export async function readLockfile(
       : `${path} cannot be read: ${describeError(cause)}`
     throw new ToolcribError('config-invalid', reason, { cause })
   }
+  const { readLock } = await loadFormat()
   return readLock(text, path)
 }
 
@@ -73,9 +73,16 @@ async function alone(path: string, work: (checkAlone: () => Promise<void>) => Pr
 }
 
 async function replace(path: string, lockfile: Lockfile, checkAlone: () => Promise<void>): Promise<void> {
-  const [place, text] = [await realPathOf(path), writeLock(lockfile)]
+  const place = await realPathOf(path)
+  const { writeLock } = await loadFormat()
+  const text = writeLock(lockfile)
   await checkAlone()
   await writeWhole(place, text, { mode: 0o644 })
+}
+
+/** Loaded with the first lockfile: most starts have none, and the parser takes longer to load than all else here. */
+function loadFormat(): Promise<typeof import('./lockfile-text.ts')> {
+  return import('./lockfile-text.ts')
 }
 
 /** Where a link leads; the path itself when it does not exist. */
