@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { ToolRegistry } from 'toolcrib'
 import { memoryStore } from 'toolcrib/stores'
 import { describe, expect, it } from 'vitest'
+import { aiSdk } from '../../src/dialects/ai-sdk.ts'
 import { anthropic } from '../../src/dialects/anthropic.ts'
 import { bedrock } from '../../src/dialects/bedrock.ts'
 import type { Dialect } from '../../src/dialects/dialect.ts'
@@ -12,11 +13,13 @@ import { openaiChat } from '../../src/dialects/openai-chat.ts'
 import { openaiResponses } from '../../src/dialects/openai-responses.ts'
 import { tool } from '../helpers.ts'
 import type { Body } from './wire-server/body.ts'
+import { checkAiSdkRequest } from './wire-server/check-ai-sdk.ts'
 import { checkAnthropicRequest } from './wire-server/check-anthropic.ts'
 import { checkBedrockRequest } from './wire-server/check-bedrock.ts'
 import { checkChatRequest } from './wire-server/check-chat.ts'
 import { checkGeminiRequest } from './wire-server/check-gemini.ts'
 import { checkResponsesRequest } from './wire-server/check-responses.ts'
+import { aiSdkVoice } from './wire-server/voices/ai-sdk.ts'
 import { anthropicVoice } from './wire-server/voices/anthropic.ts'
 import { bedrockVoice } from './wire-server/voices/bedrock.ts'
 import { geminiVoice } from './wire-server/voices/gemini.ts'
@@ -62,6 +65,10 @@ describe('whatever joins, leaves, changes and is restored', () => {
     ['gemini', () => holds(() => gemini(), geminiVoice, checkGeminiRequest)],
     ['minimax', () => holds(() => minimax(), anthropicVoice, checkAnthropicRequest)],
     ['bedrock', () => holds(() => bedrock(), bedrockVoice, checkBedrockRequest)],
+    [
+      'ai-sdk',
+      () => holds(() => aiSdk({ jsonSchema: (schema): unknown => schema }), aiSdkVoice, checkAiSdkRequest),
+    ],
   ])('%s accepts every request, and none changes a byte that was sent', (_name, property) => property())
 })
 

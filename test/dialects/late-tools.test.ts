@@ -72,7 +72,7 @@ describe('a session over 30 turns in which servers join, leave and change', () =
     await session.close()
     await store.close()
     // There, only another server is connected.
-    const program = join(import.meta.dirname, 'next-request.fixture.ts')
+    const program = join(import.meta.dirname, '../fixtures/next-request.ts')
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', program, directory])
     expect(stdout).toBe(first)
   })
