@@ -121,7 +121,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   surface(): Surface {
     const turn = this.#current()
     this.#surface = turn.surface(this.#surface)
-    void this.#track(this.#savedFirst.save())
+    if (this.#savedFirst.isDue) void this.#track(this.#savedFirst.save())
     if (this.#services.events.isHeard) this.#emitSurfaced(this.#surface, surfaceTokens(turn.surfaceParts()))
     return this.#surface
   }
