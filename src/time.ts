@@ -140,6 +140,7 @@ export class Deadline {
     return Math.max(1, this.#end - this.#now())
   }
 
+  /** True when no time is left. */
   get isOver(): boolean {
     return this.#now() >= this.#end
   }

@@ -54,7 +54,7 @@ export class LegacyDoor implements RelayTarget {
     if (!session) return
     await session.close()
     await this.#records.remove(session.id)
-    await this.#services.forgetSession(session.id)
+    await this.#services.sessions.forget(session.id)
     this.#services.replicas?.ended(session.id)
     exchange.respond(200, {})
   }
