@@ -176,9 +176,14 @@ export interface CallResult {
   readonly durationMs: number
   /**
    * Set when the result contains text from an MCP server without `trust`: data to read, never instructions to follow.
-   * A search may quote several servers: `servers` lists them all, sorted by name, and `server` is the first.
+   * A search may quote several servers: `servers` lists them all, sorted by name, and `server` is the first. `note` is
+   * `UNTRUSTED_NOTE` when nothing that the model was sent has it: put it beside the result, as dialects do.
    */
-  readonly untrusted?: { readonly server: string; readonly servers?: readonly string[] }
+  readonly untrusted?: {
+    readonly server: string
+    readonly servers?: readonly string[]
+    readonly note?: string
+  }
 }
 
 /** The warning about MCP servers without `trust`. The wording is constant, because prompt caches include it. */

@@ -39,9 +39,9 @@ const TABLES: readonly Table[] = [
   {
     title: '`[profile.NAME]`',
     intro: 'What one client of the gateway sees. It narrows `[tools]` and never widens it.',
-    file: 'src/mcp/config/load-config.ts',
+    file: 'src/mcp/config/profile-config.ts',
     fields: 'PROFILE_FIELDS',
-    types: ['src/mcp/config/load-config.ts#Profile'],
+    types: ['src/mcp/config/profile-config.ts#Profile'],
   },
 ]
 

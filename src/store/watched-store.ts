@@ -7,7 +7,7 @@ import {
   objectWith,
 } from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
-import { type Clock, readClock, type Schedule, scheduleInBackground, waitAtMost } from '../time.ts'
+import { type Clock, readClock, type Schedule, scheduleInBackground, waitPatiently } from '../time.ts'
 import type { Change, Store, StoredValue, WriteOptions } from './store.ts'
 
 /** Options of `watchStore()`. */
@@ -176,7 +176,7 @@ class StoreWatch implements WatchedStore {
         outcome = { error }
       }
     }
-    await waitAtMost(this.#patienceMs, [attempt()], this.#schedule)
+    await waitPatiently(this.#patienceMs, attempt(), this.#schedule)
     return outcome
   }
 
