@@ -3,7 +3,7 @@ import pc from 'picocolors'
 import type { Schedule } from 'toolcrib/mcp'
 import { type OwnProgram, ownProgram, TOOLCRIB } from './own-program.ts'
 import { withSavedVariables } from './saved-variables.ts'
-import { cut, wrap } from './text.ts'
+import { cut, shellWord, wrap } from './text.ts'
 
 /** The streams, environment and folder of a command: the process's own, or those of a test. */
 export interface TerminalOptions {
@@ -95,9 +95,10 @@ export class Terminal {
     return fitting.replace(
       /"toolcrib(?: ([a-z]+))?([^"\n]*)"/g,
       (_, command: string | undefined, rest: string) => {
+        const { config } = this
         const isNamed =
-          this.config === undefined || /--config|--help/.test(rest) || !TAKES_CONFIG.has(command ?? '')
-        const words = [this.program.name, command, isNamed ? undefined : `--config ${this.config}`]
+          config === undefined || /--config|--help/.test(rest) || !TAKES_CONFIG.has(command ?? '')
+        const words = [this.program.name, command, isNamed ? undefined : `--config ${shellWord(config)}`]
         return `"${words.filter((word) => word !== undefined).join(' ')}${rest}"`
       },
     )
@@ -118,6 +119,13 @@ export class Terminal {
     const { isTTY, columns } = this.errors
     const hinted = this.hinted(line)
     this.errors.write(`${isTTY ? wrap(hinted, columns || 80) : hinted}\n`)
+  }
+
+  /** Prints a note on one line, cut to the terminal's width. */
+  noteBriefly(text: string): void {
+    const { isTTY, columns } = this.errors
+    const hinted = this.hinted(text)
+    this.errors.write(`${pc.yellow('note')} ${isTTY ? cut(hinted, (columns || 80) - 5) : hinted}\n`)
   }
 
   /** One line that is updated while work goes on; does nothing without a terminal. */
@@ -146,6 +154,7 @@ const TAKES_CONFIG: ReadonlySet<string> = new Set([
   'lock',
   'diff',
   'approve',
+  'eval',
 ])
 
 function withTimers(ms: number, fire: () => void): () => void {
