@@ -48,6 +48,7 @@ const MAX_TERMS_BY_MEANING = 8
 const DEFAULT_TIMEOUT_MS = 10_000
 const REST_MS = 30_000
 
+/** Options of `hybrid()`. */
 export interface HybridOptions {
   readonly embedder: Embedder
   /** How long a search waits for the embedder before it ranks by words alone. 10,000 by default. */
