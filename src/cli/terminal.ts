@@ -91,7 +91,7 @@ export class Terminal {
   /** Writes `"toolcrib status"` in a text as a person would have to type it here: the program's name, and the config. */
   hinted(text: string): string {
     const { install } = this.program
-    const fitting = install === undefined ? text : text.replace(/npm install(?= @?[\w/-]+$)/gm, install)
+    const fitting = install === undefined ? text : text.replace(PACKAGE_HINT, install)
     return fitting.replace(
       /"toolcrib(?: ([a-z]+))?([^"\n]*)"/g,
       (_, command: string | undefined, rest: string) => {
@@ -133,6 +133,10 @@ export class Terminal {
     return progressLine(this.errors)
   }
 }
+
+/** Where a text says how to install a package, at the end of a line or of what is coloured. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours are escapes.
+const PACKAGE_HINT = /npm install(?= @?[\w/-]+(?:\u001B|$))/gm
 
 /** The commands with `--config`. */
 const TAKES_CONFIG: ReadonlySet<string> = new Set([
