@@ -43,6 +43,8 @@ export class ToolBook {
   #exact: Promise<TokenCounter> | undefined
   readonly #unsubscribe: () => void
   #rows: Promise<readonly ToolRow[]> | undefined
+  /** Counts begun so far; an older one gives way to the newest. */
+  #counts = 0
   #tokensPerTool = 0
 
   constructor(registry: ToolRegistry) {
@@ -81,6 +83,10 @@ export class ToolBook {
   }
 
   async #count(countTokens: TokenCounter): Promise<readonly ToolRow[]> {
+    const own = ++this.#counts
+    // Servers that start list their tools one after another: they are counted together.
+    await pause()
+    if (own !== this.#counts) return this.#current()
     const counted = new Map<string, Counted>()
     let fresh = 0
     for (const schema of this.#registry.listSchemas()) {

@@ -5,7 +5,7 @@ import { sourceKey } from '../names.ts'
 import type { Tool } from '../tool.ts'
 import { Catalogue, type Snapshot } from './catalogue.ts'
 import type { Entry } from './entry.ts'
-import { localEntry, mcpEntry } from './to-entry.ts'
+import { localEntry, mcpEntry } from './registrar.ts'
 
 const tool = (name: string, description = ''): Tool => ({
   name,

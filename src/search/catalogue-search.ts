@@ -22,6 +22,7 @@ import { compareNames } from './top-matches.ts'
 const DEFAULT_LIMIT = 5
 const MAX_LIMIT = 1000
 
+/** Options of `CatalogueSearch.search()`. */
 export interface CatalogueSearchOptions {
   /** Maximum matches to return, 1 to 1,000; 5 by default. Names in `select:` are all returned. */
   readonly limit?: number
@@ -37,6 +38,7 @@ export interface CatalogueSearchOptions {
   isReady?(listing: Listing): boolean
 }
 
+/** What `CatalogueSearch.search()` returns. */
 export interface CatalogueFindings {
   /** The query as written. */
   readonly query: string

@@ -43,6 +43,7 @@ const MEANT_FROM = 1.8
 /** Maximum terms to look up by meaning when the catalogue contains no such word. */
 const MAX_TERMS_BY_MEANING = 8
 
+/** Options of `hybrid()`. */
 export interface HybridOptions extends DeadlineOptions {
   readonly embedder: Embedder
   /** What served similar requests before. None by default; a search may bring its own. */

@@ -13,6 +13,7 @@ export const SEARCHERS = {
     ),
 } satisfies Record<string, () => Searcher>
 
+/** The searchers that `searcher` takes by name. */
 export type SearcherName = keyof typeof SEARCHERS
 
 /** A searcher that is loaded by its first search: a bundle for a browser can load it then. */

@@ -1,18 +1,17 @@
 import { describeError, ToolcribError } from '../errors.ts'
 import type { Emit } from '../events.ts'
-import type { Availability } from '../registry/availability.ts'
 import type { Catalogue, Snapshot } from '../registry/catalogue.ts'
 import { closeNames } from '../registry/close-names.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
 import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
-import type { Viewpoint } from '../registry/view.ts'
+import type { Availability, Viewpoint } from '../registry/view.ts'
 import { denialOf, type View } from '../registry/view.ts'
 import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import type { CatalogueSearch } from './catalogue-search.ts'
 import { ExactNames } from './query/exact-names.ts'
-import { adviceFor, type SearchOptions, type SearchResult } from './search-result.ts'
+import type { SearchOptions, SearchResult } from './search-result.ts'
 import { acceptEvery, type Searcher } from './searcher.ts'
 import { SEARCHERS, type SearcherName } from './searchers.ts'
 
@@ -187,6 +186,20 @@ export class ToolFinder {
 }
 
 const NEEDS_EMBEDDER: readonly string[] = ['semantic', 'hybrid']
+
+/** Below this probability, the first match is reported as a poor one. */
+const POOR_BELOW = 0.3
+
+/** Maximum words to name in an advice. */
+const MAX_WORDS = 5
+
+/** Says that no tool fits well, which words found nothing, and how to ask; undefined if the first match is good. */
+function adviceFor({ confidence, matches, unmatchedTerms = [] }: SearchResult): string | undefined {
+  if (confidence === undefined || confidence >= POOR_BELOW || matches.length === 0) return undefined
+  const words = unmatchedTerms.slice(0, MAX_WORDS).map((word) => `"${word}"`)
+  const missing = words.length === 0 ? '' : ` Nothing was found for ${words.join(', ')}.`
+  return `No tool fits well.${missing} If none of these will do, ask again with what the tool should do and the service it belongs to, such as "create issue github".`
+}
 
 /** Who searches: which servers to wait for, and which listings of the newest catalogue may be found. */
 export interface Audience {

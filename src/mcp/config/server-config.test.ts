@@ -63,15 +63,15 @@ describe('the table of a server', () => {
     expect(servers.a?.problem).toBe('"envFile" is not supported; write its variables into "env", as ${NAME}')
   })
 
-  it('is trusted only by our own file or the host, not by files of other programs', () => {
+  it('is trusted only by our own file or the host, not by files of other programs', async () => {
     const trusting = { mcpServers: { a: { command: 'x', trust: true } } }
-    const read = (text: string, path: string) => {
-      const file = parseConfigFile(text, path)
+    const read = async (text: string, path: string) => {
+      const file = await parseConfigFile(text, path)
       return readConfig(file.data, { file }).servers.a?.trust
     }
-    expect(read('[server.a]\ncommand = "x"\ntrust = true', '/p/toolcrib.toml')).toBe(true)
+    expect(await read('[server.a]\ncommand = "x"\ntrust = true', '/p/toolcrib.toml')).toBe(true)
     expect(readConfig(trusting).servers.a?.trust).toBe(true)
-    expect(read(JSON.stringify(trusting), '/p/.mcp.json')).toBeUndefined()
+    expect(await read(JSON.stringify(trusting), '/p/.mcp.json')).toBeUndefined()
   })
 })
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: variables of configs, not of this file
