@@ -33,6 +33,22 @@ export {
   type SecretAccess,
   type StorageAccess,
 } from './capability.ts'
+export {
+  anyFunction,
+  anyList,
+  anyObject,
+  anyText,
+  checkOptions,
+  milliseconds,
+  type OptionRules,
+  objectWith,
+  oneOf,
+  optionsWith,
+  required,
+  textList,
+  type ValueCheck,
+  wholeNumber,
+} from './check-options.ts'
 export { ToolcribError, type ToolcribErrorCode } from './errors.ts'
 export type {
   AgentEventBody,
@@ -88,6 +104,7 @@ export type { VectorSearcher } from './search/vectors/vector-searcher.ts'
 export { weighted } from './search/weighted.ts'
 export type { Activation } from './session/activations.ts'
 export type { Explanation } from './session/explain-tool.ts'
+export type { SentRequest } from './session/first-request.ts'
 export type { ModelTurn, TurnDialect, TurnRequestOptions } from './session/model-turn.ts'
 export type { Session } from './session/session.ts'
 export type { SessionOrigin } from './session/session-services.ts'

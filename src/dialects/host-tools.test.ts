@@ -121,7 +121,16 @@ describe('programs of the model', () => {
       container: { id: 'container_1', expires_at: '2026-11-16T00:00:00Z', skills: null },
     }
     messages.push(...dialect.toMessages(response, [], SURFACE), dialect.userMessage('again'))
-    expect(dialect.toRequest({ surface: SURFACE, messages }).container).toBe('container_1')
+    const request = dialect.toRequest({ surface: SURFACE, messages })
+    expect(request.container).toBe('container_1')
+    // The API knows no such field in a message.
+    expect(JSON.stringify(request.messages)).not.toContain('container')
+    const restored = JSON.parse(JSON.stringify(messages))
+    expect(anthropic().toRequest({ surface: SURFACE, messages: restored })).toEqual(request)
+    // The newest container counts.
+    const next = { ...response, container: { ...response.container, id: 'container_2' } }
+    restored.push(...dialect.toMessages(next, [], SURFACE), dialect.userMessage('more'))
+    expect(dialect.toRequest({ surface: SURFACE, messages: restored }).container).toBe('container_2')
   })
 
   it('get nothing but results while they wait, on Anthropic', () => {

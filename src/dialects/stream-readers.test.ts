@@ -54,6 +54,8 @@ const change = fc.record({
   steps: fc.array(fc.nat(50), { minLength: 1, maxLength: 8 }),
   put: fc.oneof(
     fc.constantFrom<unknown>(null, undefined, '', 0, true, [], {}, [null], [[]], { type: null }, 'x', -1),
+    // Converting it to a number or a text throws.
+    fc.constant({ toString: null, valueOf: null }),
     fc.jsonValue({ maxDepth: 2 }),
   ),
 })

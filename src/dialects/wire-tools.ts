@@ -94,6 +94,11 @@ export class WireTools {
     )
   }
 
+  /** The registered definition behind a wire name, as the search shows it. */
+  definitionOf(wireName: string): ToolDefinition | undefined {
+    return this.#definitions.get(this.#names.fromWire(wireName))
+  }
+
   losses(): readonly ToolLoss[] {
     return [...this.#definitions.values()].flatMap((definition) => [
       ...this.#descriptionLoss(definition),

@@ -13,7 +13,7 @@ import {
   withinCaps,
 } from './activations.ts'
 import { type MergeListener, SavedActivations, type Saving } from './saved-activations.ts'
-import type { SessionViewpoint } from './surface.ts'
+import type { SessionViewpoint } from './session-viewpoint.ts'
 
 /** The outcome of checking tools out. */
 export interface CheckoutReport {

@@ -131,14 +131,7 @@ export class ModelTurn<Dialect extends SessionDialect = SessionDialect> {
     this.#reply = reply
     // The calls of a model that declined are not to be run; the dialect answers them with the reason.
     const results = reply.stop === 'refused' ? [] : await this.#session.execute(reply.calls)
-    return this.#dialect.toMessages(response, results, this.#surfaceNow())
-  }
-
-  /** A server may have joined during the turn: what a search found there is declared in the newest surface only. */
-  #surfaceNow(): Surface {
-    if (this.surface.deferredTools === undefined) return this.surface
-    const now = this.#session.currentTurn().surface(this.surface)
-    return now.strategy === this.surface.strategy ? now : this.surface
+    return this.#dialect.toMessages(response, results, this.#session.surfaceAfter(this.surface))
   }
 }
 

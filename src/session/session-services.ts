@@ -16,6 +16,7 @@ import type { Store } from '../store/store.ts'
 import type { TokenCounter } from '../text.ts'
 import { type Schedule, scheduleInBackground, scheduleWithTimers } from '../time.ts'
 import { loadState } from './saved-activations.ts'
+import { loadSent } from './saved-first-request.ts'
 import { Session } from './session.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
 import { readState, type SessionState } from './state.ts'
@@ -104,11 +105,15 @@ export async function openSession<Dialect extends SessionDialect>(
   const { events, schedule, newId } = services
   const given = state === undefined ? undefined : readState(state)
   const sessionId = id ?? given?.id ?? newId()
-  const saved = given ?? (await loadState(sessionId, { store, schedule, emit: events.emit }))
+  const from = { id: sessionId, store, schedule, emit: events.emit }
+  const [saved, sent] = given
+    ? [given, given.firstRequest]
+    : await Promise.all([loadState(sessionId, from), settings.dialect ? loadSent(from) : undefined])
   const session = new Session<Dialect>(services, {
     id: sessionId,
     settings: { ...settings, allowlists: withList(saved?.allowlists ?? [], tools) },
     activations: saved?.activations ?? [],
+    sent,
     replacesSaved: given !== undefined,
     store,
   })

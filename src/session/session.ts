@@ -14,12 +14,15 @@ import type { Meter } from '../usage.ts'
 import type { Activations } from './activations.ts'
 import { Checkout } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
+import type { SentRequest } from './first-request.ts'
 import { type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
+import { SavedFirstRequest } from './saved-first-request.ts'
 import type { SessionServices } from './session-services.ts'
+import { SessionViewpoint } from './session-viewpoint.ts'
 import { checkForkOptions, type ForkOptions, type SessionDialect, type SessionSettings } from './settings.ts'
 import { type SessionState, writeState } from './state.ts'
 import { type Stats, statsOf } from './stats.ts'
-import { SessionViewpoint, type Surface, surfaceTokens } from './surface.ts'
+import { type Surface, surfaceTokens } from './surface.ts'
 import { Turn } from './turn.ts'
 
 export interface SessionParameters<Dialect extends SessionDialect> {
@@ -27,6 +30,8 @@ export interface SessionParameters<Dialect extends SessionDialect> {
   readonly settings: SessionSettings<Dialect>
   /** What it starts with. */
   readonly activations: Activations
+  /** What its requests begin with, when some were sent already. */
+  readonly sent?: SentRequest | undefined
   /** True when those replace the stored state, because the host passed them. */
   readonly replacesSaved?: boolean
   readonly store?: Store | undefined
@@ -47,6 +52,7 @@ interface Inherited {
 
 /** One conversation's activations, and the surface of each of its turns. Opened by `registry.openSession()`. */
 export class Session<Dialect extends SessionDialect = SessionDialect> {
+  /** The key of the session in its store, and what `sessionId` of its calls is. */
   readonly id: string
   /** The complete settings: the registry's options, overridden by its own. */
   readonly settings: SessionSettings<Dialect>
@@ -55,6 +61,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   readonly #services: SessionServices
   readonly #viewpoint: SessionViewpoint
   readonly #checkout: Checkout
+  readonly #savedFirst: SavedFirstRequest
   readonly #searchLimit: SearchLimit
   readonly #servers: ServerDirectory | undefined
   readonly #hooks: readonly CallHooks[]
@@ -66,7 +73,8 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   #forks = 0
 
   constructor(services: SessionServices, parameters: SessionParameters<Dialect>) {
-    const { id, settings, activations, replacesSaved, store, parentId, hooks = [], meters = [] } = parameters
+    const { id, settings, activations, sent, replacesSaved, store, parentId } = parameters
+    const { hooks = [], meters = [] } = parameters
     const { events, schedule, background, viewpoints, finder, now, newId } = services
     this.id = id
     this.settings = settings
@@ -80,12 +88,15 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     })
     const { policy, allowlists, dialect } = settings
     const viewpoint = viewpoints.of(settings, { ...policy, allowlists })
-    this.#viewpoint = new SessionViewpoint(viewpoint, dialect?.maxTools)
+    this.#viewpoint = new SessionViewpoint(viewpoint, dialect)
+    const place = { id, store, schedule, emit: events.emit }
+    this.#savedFirst = new SavedFirstRequest(this.#viewpoint, settings, place)
+    if (sent) this.#savedFirst.continueFrom(sent, { isStored: replacesSaved !== true })
     this.#searchLimit = parameters.searchLimit ?? new SearchLimit(settings.searchesPerMinute, now)
     // Decided once: a meta-tool that turns up later would disturb the prompt cache of a running conversation.
     this.#servers = this.#viewpoint.current().deferred.size === 0 ? finder.servers : undefined
     const writer = store === undefined ? '' : newId()
-    const saving = { id, writer, allowlists, store, schedule, background, emit: events.emit, caps: settings }
+    const saving = { ...place, writer, allowlists, background, caps: settings }
     this.#checkout = new Checkout(activations, this.#viewpoint, saving)
     if (replacesSaved) this.#checkout.replaceSaved()
     this.#checkout.fit()
@@ -108,8 +119,19 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   surface(): Surface {
     const turn = this.#current()
     this.#surface = turn.surface(this.#surface)
+    void this.#track(this.#savedFirst.save())
     if (this.#services.events.isHeard) this.#emitSurfaced(this.#surface, surfaceTokens(turn.surfaceParts()))
     return this.#surface
+  }
+
+  /**
+   * Returns the surface to write the results of a turn with, given the one it began with: a server may have joined
+   * meanwhile, and what a search found there is declared in the newest surface only.
+   */
+  surfaceAfter(before: Surface): Surface {
+    if (before.deferredTools === undefined) return before
+    const now = this.#current().surface(before)
+    return now.strategy === before.strategy ? now : before
   }
 
   /** Finds tools this session may use. Activates nothing. Rejects with `config-invalid` for an unknown option. */
@@ -161,7 +183,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
    * a limited time. Never rejects.
    */
   refresh(): Promise<void> {
-    return this.#track(this.#checkout.refresh())
+    return this.#track(this.#refresh())
   }
 
   /** The tools behind the search: permitted, deferred and not active. */
@@ -231,7 +253,9 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   /** Returns what `openSession({ state })` needs to continue later. */
   toJSON(): SessionState {
-    return writeState(this.id, this.#checkout.state, this.settings.allowlists)
+    const state = writeState(this.id, this.#checkout.state, this.settings.allowlists)
+    const { first } = this.#viewpoint
+    return first ? { ...state, firstRequest: first.toJSON() } : state
   }
 
   /** Whether a tool is checked out. */
@@ -253,7 +277,9 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   /** Waits for running calls and saves. Throws `store-unavailable` when the state cannot be saved. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#underWay)
-    await this.#checkout.close()
+    const closing = [this.#checkout.close(), this.#savedFirst.close()]
+    await Promise.allSettled(closing)
+    await Promise.all(closing)
   }
 
   /** Calls the listener for what happens in this session. Returns how to unsubscribe. */
@@ -266,6 +292,12 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     this.#services.events.emit({ ...event, sessionId: this.id })
   }
 
+  async #refresh(): Promise<void> {
+    const { first } = this.#viewpoint
+    await Promise.all([this.#checkout.refresh(), this.#savedFirst.refresh()])
+    if (this.#viewpoint.first !== first) this.#turn = undefined
+  }
+
   async #execute(
     calls: readonly ToolCall[],
     context: Omit<Partial<CallContext>, 'sessionId'>,
@@ -275,11 +307,12 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     const endBatch = this.#checkout.beginBatch()
     this.#inFlight.add(batch)
     try {
-      return await this.#services.runner.execute(calls, whole, this.#current())
+      const results = await this.#services.runner.execute(calls, whole, this.#current())
+      return this.#viewpoint.first?.warn(results) ?? results
     } finally {
       endBatch()
       this.#inFlight.delete(batch)
-      await this.#checkout.save()
+      await Promise.all([this.#checkout.save(), this.#savedFirst.save()])
     }
   }
 

@@ -9,16 +9,27 @@ import {
 import { isRecord } from '../json.ts'
 import type { SearchStyle, SearchToolName } from '../meta-tools/search-session.ts'
 import type { ModeSettings } from '../registry/mode.ts'
-import type { Policy } from '../registry/policy.ts'
+import type { CompiledPolicy, Policy } from '../registry/policy.ts'
 import type { Searcher } from '../search/searcher.ts'
 import type { Caps } from './activations.ts'
 import type { Strategy } from './surface.ts'
 
 /** What a session needs to know about a provider's dialect: how a surface grows there. */
 export interface SessionDialect {
+  readonly name?: string
   readonly strategy: Strategy
   /** How many tools the provider takes in one request; no limit when absent. */
   readonly maxTools?: number
+  /**
+   * True when a native request never declares tools that join after the first one: they are called through `call_tool`,
+   * which is shown from the start.
+   */
+  readonly dispatchesLateTools?: boolean
+}
+
+/** Whether tools that join late are called through `call_tool` beside native deferral. */
+export function callsLateTools(dialect: SessionDialect | undefined, policy: CompiledPolicy): boolean {
+  return dialect?.dispatchesLateTools === true && policy.denialOfMetaTool('call_tool') === undefined
 }
 
 /** The rule for options that take a dialect: only these two fields are checked. */

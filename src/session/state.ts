@@ -2,6 +2,7 @@ import { ToolcribError } from '../errors.ts'
 import { hashText, isRecord } from '../json.ts'
 import type { StoredValue } from '../store/store.ts'
 import type { Activation, Activations } from './activations.ts'
+import { readSent, type SentRequest } from './first-request.ts'
 
 /** A session as plain JSON: what `toJSON()` returns and `openSession({ state })` takes. */
 export interface SessionState {
@@ -9,6 +10,8 @@ export interface SessionState {
   readonly id: string
   /** In the order they were activated. */
   readonly activations: readonly Activation[]
+  /** What the requests of its conversation begin with; absent before the first one, and without a dialect. */
+  readonly firstRequest?: SentRequest
   /** What a forked session is limited to, besides its policy. */
   readonly allowlists?: readonly (readonly string[])[]
   /** Ties the allowlists of a forked session to its id, so that a state that was edited is refused. */
@@ -42,7 +45,8 @@ export function readState(saved: unknown): SessionState {
   if (!Array.isArray(allowlists) || !allowlists.every(isNameList)) throw invalid('its allowlists are damaged')
   const isSealed = allowlists.length > 0 || isForkId(id) || seal !== undefined
   if (isSealed && seal !== sealOf(id, allowlists)) throw invalid('its allowlists were changed')
-  return { version: 1, id, activations, allowlists }
+  const sent = saved.firstRequest === undefined ? {} : { firstRequest: readSent(saved.firstRequest) }
+  return { version: 1, id, activations, allowlists, ...sent }
 }
 
 /** The key of a session in a store. */

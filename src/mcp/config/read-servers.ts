@@ -17,8 +17,10 @@ import type { Environment, ServerConfig } from './server-config.ts'
 
 const FIELDS = {
   command: 'text',
+  /** The arguments of the program. */
   args: 'texts',
   env: 'map',
+  /** The folder the program runs in. Default: that of the process. */
   cwd: 'text',
   url: 'text',
   headers: 'map',
@@ -30,11 +32,13 @@ const FIELDS = {
   connectTimeoutMs: 'milliseconds',
   idleMs: 'milliseconds',
   allow: 'texts',
+  /** Tools to leave out; takes precedence over `allow`. */
   deny: 'texts',
   pinned: 'texts',
   hints: 'map',
   trust: 'flag',
   disabled: 'flag',
+  /** `false` is `disabled = true`, as some programs write it. */
   enabled: 'flag',
 } as const satisfies Fields
 
