@@ -15,7 +15,7 @@ import type { Activations } from './activations.ts'
 import { Checkout } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
 import type { SentRequest } from './first-request.ts'
-import { type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
+import { type HostToolOf, type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
 import { SavedFirstRequest } from './saved-first-request.ts'
 import type { SessionServices } from './session-services.ts'
 import { SessionViewpoint } from './session-viewpoint.ts'
@@ -107,7 +107,10 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
    * `answer(response)` runs the calls and returns the messages to append. Throws `config-invalid` for a session that was
    * opened without a dialect.
    */
-  turn(messages: readonly MessageOf<Dialect>[], options: TurnRequestOptions = {}): ModelTurn<Dialect> {
+  turn(
+    messages: readonly MessageOf<Dialect>[],
+    options: TurnRequestOptions<HostToolOf<Dialect>> = {},
+  ): ModelTurn<Dialect> {
     return new ModelTurn(this, messages, options)
   }
 
@@ -119,7 +122,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   surface(): Surface {
     const turn = this.#current()
     this.#surface = turn.surface(this.#surface)
-    void this.#track(this.#savedFirst.save())
+    if (this.#savedFirst.isDue) void this.#track(this.#savedFirst.save())
     if (this.#services.events.isHeard) this.#emitSurfaced(this.#surface, surfaceTokens(turn.surfaceParts()))
     return this.#surface
   }
