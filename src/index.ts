@@ -33,6 +33,22 @@ export {
   type SecretAccess,
   type StorageAccess,
 } from './capability.ts'
+export {
+  anyFunction,
+  anyList,
+  anyObject,
+  anyText,
+  checkOptions,
+  milliseconds,
+  type OptionRules,
+  objectWith,
+  oneOf,
+  optionsWith,
+  required,
+  textList,
+  type ValueCheck,
+  wholeNumber,
+} from './check-options.ts'
 export { ToolcribError, type ToolcribErrorCode } from './errors.ts'
 export type {
   AgentEventBody,

@@ -32,12 +32,19 @@ export type ContentBlock =
 
 /** Why a call failed, for the model. Tools may return codes of their own. */
 export type CallErrorCode =
+  /** The tool is unknown, not permitted here, unavailable now, or needs a capability that nobody grants. */
   | 'not_available'
+  /** The arguments do not match the schema; the text names the path, what was expected and what was given. */
   | 'input_invalid'
+  /** A hook, a backend or a limit refused the call. */
   | 'denied'
+  /** The same call was made too often in a row. */
   | 'repeated'
+  /** The tool threw, or failed in another way. */
   | 'execution_failed'
+  /** The time limit passed. */
   | 'timeout'
+  /** The host's signal fired. */
   | 'cancelled'
 
 /**

@@ -45,6 +45,10 @@ export class GatewayProcess {
     this.#child = child
   }
 
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child?.kill(name)
+  }
+
   /** `kill -9`. */
   async kill(): Promise<void> {
     this.kills++

@@ -48,6 +48,7 @@ interface ConnectionRecord {
   readonly removed: Readonly<Record<string, unknown>>
 }
 
+/** Options of `planConnect()`: how the client reaches the gateway, and which servers the gateway has. */
 export interface ConnectClientOptions extends ClientPlace {
   readonly door: GatewayDoor
   /** The servers that the gateway has: only these leave the client's config. */

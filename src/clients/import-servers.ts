@@ -13,6 +13,7 @@ import type { ImportedServer } from './read-servers.ts'
 import { ServersFile } from './servers-file.ts'
 import { loadFormat } from './text-format.ts'
 
+/** Options of `importServers()`: whose programs to read, and which config to add their servers to. */
 export interface ImportOptions extends ClientPlace {
   /** Names of programs; empty means all. */
   readonly clients: readonly string[]
@@ -23,6 +24,7 @@ export interface ImportOptions extends ClientPlace {
   readonly isReplaced?: boolean
 }
 
+/** What `importServers()` did, or would do. */
 export interface ImportOutcome {
   readonly target: string
   readonly files: ImportPlan['files']

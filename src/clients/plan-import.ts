@@ -16,6 +16,7 @@ export interface PlannedServer {
   readonly leftBehind?: readonly string[]
 }
 
+/** One config file of a program, and what becomes of each server in it. */
 export interface PlannedFile {
   readonly client: string
   readonly title: string

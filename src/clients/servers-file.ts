@@ -15,6 +15,7 @@ import { loadFormat, type TextFormat } from './text-format.ts'
  * included, stays as it is.
  */
 export class ServersFile {
+  /** The file; it need not exist yet. */
   readonly path: string
   /** The text as it was read; undefined when the file does not exist. */
   readonly before: string | undefined

@@ -36,6 +36,8 @@ export interface SearchSession {
   activate(names: readonly string[]): Promise<ActivationReport>
   /** Returns the definition a name means, however it is written; undefined when it is unknown, denied or unavailable. */
   describe(name: string): ToolDefinition | undefined
+  /** Returns about how many tokens the definition of a registered tool takes, counted once per tool. */
+  tokensOf(name: string): number
   isActive(name: string): boolean
   /** Whether the model was shown a tool of this name that no longer exists. */
   isGone(name: string): boolean

@@ -52,6 +52,7 @@ interface Inherited {
 
 /** One conversation's activations, and the surface of each of its turns. Opened by `registry.openSession()`. */
 export class Session<Dialect extends SessionDialect = SessionDialect> {
+  /** The key of the session in its store, and what `sessionId` of its calls is. */
   readonly id: string
   /** What it decides by: the registry's options, overridden by its own. */
   readonly settings: SessionSettings<Dialect>

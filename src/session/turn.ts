@@ -255,6 +255,10 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     return entry && services.availability.isAvailable(entry.tool) ? entry.definition : undefined
   }
 
+  tokensOf(name: string): number {
+    return this.#options.viewpoint.current().snapshot.get(name)?.tokens ?? 0
+  }
+
   isActive(name: string): boolean {
     return this.#options.checkout.has(name)
   }

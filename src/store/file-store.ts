@@ -20,6 +20,7 @@ import type { EncodedValue } from './stored-value.ts'
 import { checkKey, decodeValue, encodeValue, expiryOf } from './stored-value.ts'
 import { turns } from './turns.ts'
 
+/** Options of `fileStore()`. */
 export interface FileStoreOptions {
   /** The folder of the files. Created by the first write, readable only by its owner. */
   readonly directory: string

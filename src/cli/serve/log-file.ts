@@ -5,6 +5,9 @@ import type { LogLine } from './log-book.ts'
 /** A larger log is moved aside, and a new one begins. */
 const MAX_BYTES = 4 * 1024 * 1024
 
+/** So many characters are written without waiting for others. */
+const MAX_WAITING = 8 * 1024
+
 /**
  * The log of a gateway on disk, one JSON object per line, readable by its owner only. It outlives the gateway, so that one
  * that ended can be asked why. A log that cannot be written never stops the gateway.
@@ -14,6 +17,8 @@ export class LogFile {
   readonly #maxBytes: number
   #file: number | undefined
   #bytes: number
+  #waiting = ''
+  #flushing: NodeJS.Immediate | undefined
 
   constructor(path: string, { maxBytes = MAX_BYTES } = {}) {
     this.path = path
@@ -22,20 +27,35 @@ export class LogFile {
     this.#open()
   }
 
-  /** Writes synchronously: the last lines before a crash are the ones that matter. */
+  /**
+   * Calls are logged after their clients have the response: the lines of one turn of the event loop are written together.
+   * Warnings and errors are written at once, since the last lines before a crash are the ones that matter.
+   */
   write({ level, ...rest }: LogLine): void {
     if (this.#file === undefined) return
+    this.#waiting += `${JSON.stringify({ level, ...rest })}\n`
+    if (level !== 'info' || this.#waiting.length > MAX_WAITING) this.#flush()
+    else this.#flushing ??= setImmediate(() => this.#flush())
+  }
+
+  close(): void {
+    this.#flush()
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#file = undefined
+  }
+
+  #flush(): void {
+    clearImmediate(this.#flushing)
+    this.#flushing = undefined
+    const lines = this.#waiting
+    this.#waiting = ''
+    if (this.#file === undefined || lines === '') return
     try {
-      this.#bytes += writeSync(this.#file, `${JSON.stringify({ level, ...rest })}\n`)
+      this.#bytes += writeSync(this.#file, lines)
       if (this.#bytes > this.#maxBytes) this.#rotate()
     } catch {
       // The disk may be full.
     }
-  }
-
-  close(): void {
-    if (this.#file !== undefined) closeSync(this.#file)
-    this.#file = undefined
   }
 
   #open(): void {

@@ -60,8 +60,10 @@ export interface ServerConfig {
 
 const FIELDS = {
   command: 'text',
+  /** The arguments of the program. */
   args: 'texts',
   env: 'map',
+  /** The folder the program runs in. Default: that of the process. */
   cwd: 'text',
   url: 'text',
   headers: 'map',
@@ -73,11 +75,13 @@ const FIELDS = {
   connectTimeoutMs: 'milliseconds',
   idleMs: 'milliseconds',
   allow: 'texts',
+  /** Tools to leave out; takes precedence over `allow`. */
   deny: 'texts',
   pinned: 'texts',
   hints: 'map',
   trust: 'flag',
   disabled: 'flag',
+  /** `false` is `disabled = true`, as some programs write it. */
   enabled: 'flag',
 } as const satisfies Fields
 

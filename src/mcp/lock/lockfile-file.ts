@@ -4,6 +4,7 @@ import { describeError, ToolcribError } from '../../errors.ts'
 import { writeWhole } from '../../store/files/write-whole.ts'
 import type { Config } from '../config/load-config.ts'
 import { readLimitedFile } from '../config/read-limited-file.ts'
+import { readDefinitions, saveDefinitions } from './lock-definitions.ts'
 import type { Lockfile } from './lockfile.ts'
 import { whileAlone } from './while-alone.ts'
 
@@ -44,10 +45,13 @@ export async function readLockfile(
     throw new ToolcribError('config-invalid', reason, { cause })
   }
   const { readLock } = await loadFormat()
-  return readLock(text, path)
+  return readLock(text, path, await readDefinitions(await realPathOf(path)))
 }
 
-/** Writes a lockfile atomically. An existing file keeps its mode; a symbolic link stays a link. */
+/**
+ * Writes a lockfile atomically, and the definitions beside it. An existing file keeps its mode; a symbolic link stays a
+ * link.
+ */
 export function writeLockfile(path: string, lockfile: Lockfile): Promise<void> {
   return alone(path, (checkAlone) => replace(path, lockfile, checkAlone))
 }
@@ -77,6 +81,8 @@ async function replace(path: string, lockfile: Lockfile, checkAlone: () => Promi
   const { writeLock } = await loadFormat()
   const text = writeLock(lockfile)
   await checkAlone()
+  // First: a lockfile without its definitions would still be valid, but its changes could not be shown.
+  await saveDefinitions(place, lockfile)
   await writeWhole(place, text, { mode: 0o644 })
 }
 

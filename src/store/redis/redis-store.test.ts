@@ -120,6 +120,18 @@ describe.skipIf(url === undefined)('redisStore', () => {
     expect(await store.update('a', (current) => Number(current) + 1)).toBe(2)
   })
 
+  it('does not blame Redis when this process was held up', async () => {
+    const client = await connect()
+    const store = open({ url: undefined, client, patienceMs: 100 } as object)
+    await store.get('warm up')
+    const writing = store.set('a', 1)
+    // The command is on its way, and the time for it has begun.
+    await new Promise((resolve) => process.nextTick(resolve))
+    for (const begun = Date.now(); Date.now() - begun < 150; );
+    await writing
+    expect(await store.get('a')).toBe(1)
+  })
+
   it('lets nobody starve: after a few tries in vain, others wait for a turn', async () => {
     const prefix = `${crypto.randomUUID()}:`
     const hasty = open({ prefix, random: () => 0 })
