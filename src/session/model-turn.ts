@@ -54,13 +54,19 @@ const RULES: OptionRules<TurnRequestOptions> = { system: anyText, hostTools: any
 /**
  * One turn of a conversation, with the session's dialect.
  *
- * ```ts
- * const turn = session.turn(messages)
- * const response = await client.messages.create({ model, max_tokens: 1024, ...turn.request })
- * messages.push(...(await turn.answer(response)))
- * ```
- *
  * Streaming: pass the provider's chunks to `stream`, show the texts it yields, then call `answer()` without a response.
+ *
+ * @example
+ * import Anthropic from '@anthropic-ai/sdk'
+ * import { ToolRegistry } from 'toolcrib'
+ * import { anthropic } from 'toolcrib/anthropic'
+ *
+ * const client = new Anthropic()
+ * const session = await new ToolRegistry().openSession({ dialect: anthropic() })
+ * const messages = [anthropic().userMessage('Hello')]
+ * const turn = session.turn(messages)
+ * const response = await client.messages.create({ model: 'claude-sonnet-4-6', max_tokens: 1024, ...turn.request })
+ * messages.push(...(await turn.answer(response)))
  */
 export class ModelTurn<Dialect extends SessionDialect = SessionDialect> {
   /** What the model sees in this turn. */
