@@ -65,6 +65,7 @@ export interface GatewayLogger {
   warn(fields: object, message: string): void
 }
 
+/** How tools are named in lists: `prefixed` as `server__tool`; `plain` by the server's own name where only one server has it. */
 export type NameStyle = 'prefixed' | 'plain'
 
 /** A token that a client sends as `Authorization: Bearer …`. */

@@ -47,6 +47,7 @@ export interface Gateway {
   close(): Promise<void>
 }
 
+/** What the gateway is doing right now. */
 export interface GatewayStatus {
   readonly state: 'serving' | 'draining' | 'closed'
   /** Sessions of older clients. */

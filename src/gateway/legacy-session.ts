@@ -65,6 +65,11 @@ export class LegacySession {
     return opened
   }
 
+  /** False while a call is under way. */
+  get isIdle(): boolean {
+    return this.#underWay.size === 0
+  }
+
   /** Whether a client with this token, at this address, may use the session. */
   belongsTo({ principal, view }: Pick<ClientIdentity, 'principal' | 'view'>): boolean {
     const { identity } = this.#client

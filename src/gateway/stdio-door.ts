@@ -38,6 +38,7 @@ export class StdioDoor {
     this.closed = this.#serve(input, output)
   }
 
+  /** Ends the session of the client; resolves once everything is closed. */
   async close(): Promise<void> {
     await this.#close()
     await this.closed

@@ -25,7 +25,6 @@ import { openStores, type ServeStores } from './open-stores.ts'
 import { pageUrl, servePage } from './serve-page.ts'
 import { requireProfiles } from './serve-settings.ts'
 import { describeServer, ServerStream } from './server-stream.ts'
-import { openPage, showWelcome } from './show-welcome.ts'
 import { joinGateway, serveOverStdio } from './stdio-door.ts'
 
 export interface ServeFlags extends ServerFlags, TokenFlags {
@@ -212,10 +211,12 @@ async function serveOverHttp(
       version: VERSION,
     }
     if (flags.json) terminal.print(JSON.stringify(announcement))
-    else await showWelcome(terminal, { ...announcement, access, found, isControlled: control !== undefined })
+    else {
+      const { showWelcome } = await import('./show-welcome.ts')
+      await showWelcome(terminal, { ...announcement, access, found, isControlled: control !== undefined })
+    }
     failures.show()
-    if (flags.open && !(await openPage(announcement.page, terminal.env)))
-      terminal.note(`no browser could be opened; open ${announcement.page}`)
+    if (flags.open) await showPage(terminal, announcement.page)
     await stopped
     if (!flags.json) terminal.note(pc.dim('stopping …'))
   } finally {
@@ -227,6 +228,11 @@ async function serveOverHttp(
     await Promise.all([gateway.close(), listener.close({ graceMs: DRAIN_MS })])
   }
   return 0
+}
+
+async function showPage(terminal: Terminal, page: string): Promise<void> {
+  const { openPage } = await import('./show-welcome.ts')
+  if (!(await openPage(page, terminal.env))) terminal.note(`no browser could be opened; open ${page}`)
 }
 
 function liveConfig(

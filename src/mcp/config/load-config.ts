@@ -5,15 +5,9 @@ import { type ConfigFile, MAX_CONFIG_BYTES, parseConfigFile, tooLarge } from './
 import { type GatewayConfig, overlayGateway, readGateway } from './gateway-config.ts'
 import { checkProfiles, type Profile, readProfile } from './profile-config.ts'
 import { readLimitedFile } from './read-limited-file.ts'
+import { enabledServers, placeOf, type ReadOptions, readServers } from './read-servers.ts'
 import { type Fields, invalid, type Place, readTable } from './read-table.ts'
-import {
-  type Environment,
-  enabledServers,
-  placeOf,
-  type ReadOptions,
-  readServers,
-  type ServerConfig,
-} from './server-config.ts'
+import type { Environment, ServerConfig } from './server-config.ts'
 import {
   overlayTools,
   readTools,
@@ -166,12 +160,19 @@ function readLayer(data: unknown, options: ReadOptions): Layer {
 
 /** The keys of a config. `readConfig()` itself produces the last ones, so they are accepted too. */
 const ROOT_FIELDS = {
+  /** How tools are shown and searched, see below. */
   tools: 'table',
+  /** The servers, by name. */
   server: 'table',
+  /** The same as `server`. */
   servers: 'table',
+  /** The same, as MCP clients and editors write it. */
   mcpServers: 'table',
+  /** What single clients of the gateway see, by name. */
   profile: 'table',
+  /** Who may use the gateway and how much, see below. */
   gateway: 'table',
+  /** `true`: servers start only when a lockfile approves them. No other file can unset it. */
   requireLock: 'flag',
 } as const satisfies Fields
 const ALSO_READ = { profiles: 'table', searcher: SEARCHER_KIND } as const satisfies Fields
@@ -214,7 +215,7 @@ async function readFiles(options: LoadOptions): Promise<ConfigFile[]> {
         'config-invalid',
         `config file ${absolute} does not exist; correct the path, or write the file with "toolcrib add"`,
       )
-    return [parseConfigFile(text, absolute)]
+    return [await parseConfigFile(text, absolute)]
   }
   const layers = [userDirectory, cwd].filter((directory) => directory !== undefined)
   const found = await Promise.all(layers.map((directory) => readFirst(directory, read)))

@@ -1,7 +1,8 @@
 import { ToolcribError } from '../../errors.ts'
 import { nearestName } from '../../nearest-name.ts'
 import type { Mode } from '../../registry/mode.ts'
-import { type Fields, fillTable, invalid, type Place, readTable, type Variables } from './read-table.ts'
+import type { Variables } from './expand-variables.ts'
+import { type Fields, fillTable, invalid, type Place, readTable } from './read-table.ts'
 
 /** `[profile.NAME]`: what one client of a gateway sees. Absent keys fall back to the rest of the config. */
 export interface Profile {
@@ -19,8 +20,11 @@ export interface Profile {
 const PROFILE_FIELDS = {
   servers: 'texts',
   allow: 'texts',
+  /** Names and globs of tools that are not visible; takes precedence over `allow`. */
   deny: 'texts',
+  /** Names and globs of tools that are always shown. */
   pinned: 'texts',
+  /** How many tools its clients see listed. Default: `registry_mode`. */
   mode: { oneOf: ['full', 'lazy', 'auto'] },
   activate: { oneOf: ['doors', 'list'] },
 } as const satisfies Fields
