@@ -1,11 +1,13 @@
 // The official conformance suite, run against a gateway before our own conformance server: both revisions, with the
 // server over stdio and HTTP, of the newer and the older era. As `client`, the suite is the server behind the gateway.
-// `npm run conformance [-- stdio-modern … client] [-- --verbose] [-- --built]`; `--built` runs dist/ instead of src/.
+// With `inspector`, the command line of the MCP inspector is the client, which takes a while to install.
+// `npm run conformance [-- stdio-modern … client inspector] [-- --verbose] [-- --built]`; `--built` runs dist/ instead of src/.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { printTable } from '../../bench/report.ts'
 import { EXPECTED_FAILURES } from './expected-failures.ts'
+import { testInspector } from './inspector.ts'
 import { startFixture, startGateway, UPSTREAMS, type UpstreamName, warmUp } from './processes.ts'
 import { installSuite } from './suite.ts'
 import { startUpstreamClients } from './upstream-client.ts'
@@ -14,9 +16,12 @@ const REVISIONS = ['2025-11-25', '2026-07-28'] as const
 const isVerbose = process.argv.includes('--verbose')
 const isBuilt = process.argv.includes('--built')
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
-const unknown = named.find((name) => name !== 'client' && !Object.hasOwn(UPSTREAMS, name))
+const OTHERS = ['client', 'inspector']
+const unknown = named.find((name) => !OTHERS.includes(name) && !Object.hasOwn(UPSTREAMS, name))
 if (unknown !== undefined) {
-  console.error(`there is no upstream ${unknown}; there are ${Object.keys(UPSTREAMS).join(', ')}, client`)
+  console.error(
+    `there is no upstream ${unknown}; there are ${[...Object.keys(UPSTREAMS), ...OTHERS].join(', ')}`,
+  )
   process.exit(2)
 }
 
@@ -37,6 +42,7 @@ const surprises: string[] = []
 try {
   await Promise.all(Array.from({ length: AT_ONCE }, testWaiting))
   if (isClientTested) await testClients()
+  if (named.includes('inspector')) await testInspectors()
 } finally {
   await rm(folder, { recursive: true, force: true })
 }
@@ -103,6 +109,19 @@ async function testClients(): Promise<void> {
     const scored = `${required.size - left.size}/${required.size}`
     rows.set(`client ${revision}`, { upstream: 'client', revision, scored, 'not scored': others })
   }
+}
+
+async function testInspectors(): Promise<void> {
+  await using fixture = await startFixture('stdio-modern')
+  await using gateway = await startGateway(join(folder, 'inspector'), fixture.config, {
+    isBuilt,
+    mode: 'lazy',
+  })
+  const faults = await testInspector(gateway.url, folder)
+  surprises.push(...faults)
+  console.log(
+    `the command line of the MCP inspector: ${faults.length === 0 ? 'lists, searches and calls' : 'failed'}`,
+  )
 }
 
 function isExpected(era: string, revision: string, scenario: string): boolean {
