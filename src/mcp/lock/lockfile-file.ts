@@ -87,11 +87,11 @@ async function replace(path: string, lockfile: Lockfile, checkAlone: () => Promi
 
 /** Loaded with the first lockfile: most starts have none, and the parser takes longer to load than all else here. */
 async function loadFormat() {
-  const [text, definitions] = await Promise.all([
+  const [{ readLock, writeLock }, { readDefinitions, saveDefinitions }] = await Promise.all([
     import('./lockfile-text.ts'),
     import('./lock-definitions.ts'),
   ])
-  return { ...text, ...definitions }
+  return { readLock, writeLock, readDefinitions, saveDefinitions }
 }
 
 /** Where a link leads; the path itself when it does not exist. */
