@@ -61,10 +61,16 @@ describe('the house', () => {
   it('is found by the parser', () => {
     expect(sources).toContain('src/registry/catalogue.ts')
     expect(imports).toContainEqual({
+      from: 'src/search/catalogue-search.ts',
+      to: 'src/search/lexical.ts',
+      isType: false,
+      isDynamic: false,
+    })
+    expect(imports).toContainEqual({
       from: 'src/search/tool-finder.ts',
       to: 'src/search/catalogue-search.ts',
       isType: false,
-      isDynamic: false,
+      isDynamic: true,
     })
   })
 

@@ -9,8 +9,8 @@ import type { Availability, Viewpoint } from '../registry/view.ts'
 import { denialOf, type View } from '../registry/view.ts'
 import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
-import { CatalogueSearch } from './catalogue-search.ts'
-import { lexical } from './lexical.ts'
+import type { CatalogueSearch } from './catalogue-search.ts'
+import { ExactNames } from './query/exact-names.ts'
 import type { SearchOptions, SearchResult } from './search-result.ts'
 import { acceptEvery, type Searcher } from './searcher.ts'
 import { SEARCHERS, type SearcherName } from './searchers.ts'
@@ -38,9 +38,11 @@ export interface FindRequest extends SearchOptions {
 /** Finds tools in the newest catalogue: by words, by a name in any spelling, or by a misspelt name. */
 export class ToolFinder {
   /** The default searcher of a registry. */
-  readonly standard: Searcher = lexical()
+  readonly standard: Searcher = SEARCHERS.lexical()
   readonly #options: ToolFinderOptions
-  readonly #search = new CatalogueSearch()
+  readonly #names = new ExactNames()
+  /** Loaded by the first search, as searchers by name are. */
+  #search: CatalogueSearch | undefined
   /** Searchers by name, created on first use. */
   readonly #searchers: Map<string, Searcher>
   #synced: Snapshot | undefined
@@ -98,15 +100,17 @@ export class ToolFinder {
 
   /** Searches without waiting and without the event `searched`. */
   async rank({ query, searcher, audience, ...options }: FindRequest): Promise<SearchResult> {
+    const search = this.#search ?? (await this.#loadSearch())
     const snapshot = this.#options.catalogue.snapshot()
-    this.#sync(snapshot)
+    if (snapshot !== this.#synced) search.sync(snapshot.groups)
+    this.#synced = snapshot
     // The vector is for memory; a result is sent to models and printed.
     const {
       ranked,
       failure,
       vector: _,
       ...found
-    } = await this.#search.search(query, {
+    } = await search.search(query, {
       ...(options.server === undefined ? {} : { server: options.server }),
       limit: clamp(options.limit, { min: 1, max: 100, otherwise: this.#options.searchLimit }),
       offset: clamp(options.offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
@@ -151,9 +155,9 @@ export class ToolFinder {
 
   /** Returns the permitted tool with this name, in any spelling. */
   findByName(name: string, view: View): Entry | undefined {
-    this.#sync(view.snapshot)
-    const listing = this.#search.findByName(name, (candidate) => view.permits(candidate))
-    return listing && view.snapshot.get(listing.name)
+    this.#names.sync(view.snapshot.groups)
+    const [listing, other] = this.#names.find(name, (candidate) => view.permits(candidate))
+    return listing && !other ? view.snapshot.get(listing.name) : undefined
   }
 
   /** Returns a few permitted names similar to an unknown one. */
@@ -174,10 +178,10 @@ export class ToolFinder {
     if (names.length === 0) emit({ type: 'missed', what: 'search', text: query, ...place })
   }
 
-  #sync(snapshot: Snapshot): void {
-    if (snapshot === this.#synced) return
-    this.#search.sync(snapshot.groups)
-    this.#synced = snapshot
+  async #loadSearch(): Promise<CatalogueSearch> {
+    const { CatalogueSearch } = await import('./catalogue-search.ts')
+    this.#search ??= new CatalogueSearch(this.standard, this.#names)
+    return this.#search
   }
 }
 
