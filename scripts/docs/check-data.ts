@@ -20,12 +20,16 @@ export function dataFaults(pages: readonly Page[]): readonly string[] {
 
 /** Configs go through the reader that commands use, agents through that of agents; other JSON must be JSON. */
 function read({ language, code }: Block): void {
-  if (language === 'toml') readConfig(parseToml(code))
-  if (language === 'json') for (const value of jsonOf(code)) if (isConfig(value)) readConfig(value)
+  if (language === 'toml') readConfig(parseToml(code), { env: ANY })
+  if (language === 'json')
+    for (const value of jsonOf(code)) if (isConfig(value)) readConfig(value, { env: ANY })
   if (language === 'markdown' && code.startsWith('---')) parseAgent(code, 'agent.md')
 }
 
-/** One value, or one a line. */
+/** An environment in which every variable has a value. */
+const ANY = new Proxy<Record<string, string>>({}, { get: () => 'value', has: () => true })
+
+/** One value, or one per line. */
 function jsonOf(code: string): readonly unknown[] {
   try {
     return [JSON.parse(code)]

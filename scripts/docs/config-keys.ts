@@ -13,6 +13,8 @@ interface Table {
   readonly types: readonly string[]
 }
 
+const GATEWAY = 'src/mcp/config/gateway-config.ts'
+
 const TABLES: readonly Table[] = [
   {
     title: 'The top of the file',

@@ -31,6 +31,7 @@ export interface GatewayTokenConfig {
   readonly profile?: string
 }
 
+/** `[gateway.limits]`: the limits of the gateway, by the names they have in its options. */
 export type GatewayLimitsConfig = { readonly [Key in keyof typeof LIMIT_FIELDS]?: number }
 
 const GATEWAY_FIELDS = { oauth: 'table', token: 'table', limits: 'table' } as const satisfies Fields
