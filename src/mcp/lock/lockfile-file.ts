@@ -87,11 +87,9 @@ async function replace(path: string, lockfile: Lockfile, checkAlone: () => Promi
 
 /** Loaded with the first lockfile: most starts have none, and the parser takes longer to load than all else here. */
 async function loadFormat() {
-  const [text, definitions] = await Promise.all([
-    import('./lockfile-text.ts'),
-    import('./lock-definitions.ts'),
-  ])
-  return { ...text, ...definitions }
+  const { readLock, writeLock } = await import('./lockfile-text.ts')
+  const { readDefinitions, saveDefinitions } = await import('./lock-definitions.ts')
+  return { readLock, writeLock, readDefinitions, saveDefinitions }
 }
 
 /** Where a link leads; the path itself when it does not exist. */
