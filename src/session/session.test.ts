@@ -55,6 +55,17 @@ describe('a session', () => {
     expect(session.context()).not.toContain('Changed')
   })
 
+  it('names the tools whose definitions changed in its context, and the search in its note', async () => {
+    const registry = house()
+    const session = await registry.openSession()
+    await session.activate(['mcp__s__a', 'mcp__s__b'])
+    session.surface()
+    expect(session.context()).not.toContain('Changed')
+    registry.syncMcp('s', [tool('a', { description: 'Does something else.' }), tool('b'), tool('c')])
+    expect(session.context()).toMatch(/^Changed since they were activated: mcp__s__a$/m)
+    expect(session.promptNote()).toContain('tool_search')
+  })
+
   it('says what a call reaches', async () => {
     const session = await house().openSession({ strategy: 'dispatch' })
     expect(session.reached(callOf('call_tool', { name: 'mcp__s__a', arguments: { n: 1 } }))).toEqual({
