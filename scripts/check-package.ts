@@ -13,7 +13,7 @@ const REQUIRED = [
   'dist/inspector/page/index.html',
 ]
 /** Sources are not part of the package, so maps would point nowhere. */
-const UNWANTED = /\.map$|\.tsx?$(?<!\.d\.ts)|\.test\.|^src\/|^bench\//
+const UNWANTED = /\.map$|^(?!examples\/).*(?<!\.d)\.tsx?$|\.test\.|^(src|bench|test)\//
 
 const [packed]: { files: { path: string; size: number }[]; size: number; unpackedSize: number }[] =
   JSON.parse(

@@ -1,28 +1,21 @@
-import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, get, type Server } from 'node:http'
-import { createInterface } from 'node:readline'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 import { listening } from './gateway.fixture.ts'
+import { useServe } from './serve.fixture.ts'
 
 // Every gateway is a process of its own, with servers as processes behind it.
 vi.setConfig({ testTimeout: 60_000 })
 
 const { environment, toolcrib, toolcribWith, start, write, list, server } = useCommandLine()
+const serveWith = useServe({ start })
 const RESOURCE = 'https://crib.example.com/mcp'
 
 describe('the [gateway] table of the config', () => {
-  let gateway: ChildProcess | undefined
   beforeEach(() => list(RAIN))
-  afterEach(async () => {
-    if (gateway?.exitCode === null && gateway.signalCode === null) {
-      gateway.kill('SIGKILL')
-      await once(gateway, 'close')
-    }
-  })
 
   function configure(table: string) {
     const { command, args } = server()
@@ -39,16 +32,7 @@ describe('the [gateway] table of the config', () => {
     )
   }
 
-  async function serve(env: Record<string, string>) {
-    const { child, ended } = start(['serve', '--port', '0', '--json'], { env: environment(env) })
-    gateway = child
-    if (!child.stdout) throw new Error('the gateway has no output')
-    const line = once(createInterface({ input: child.stdout }), 'line').then(([text]) => JSON.parse(text))
-    const failed = ended.then(({ stderr }) => {
-      throw new Error(`the gateway ended: ${stderr}`)
-    })
-    return Promise.race([line, failed])
-  }
+  const serve = (env: Record<string, string>) => serveWith([], { env: environment(env) })
 
   async function connect(url: string, token: string) {
     const client = new Client({ name: 'test', version: '1' })

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { defineConfig } from 'vitepress'
 import { slugOf, titleOf } from '../../scripts/docs/links.ts'
 
@@ -51,10 +51,29 @@ export default defineConfig({
   cleanUrls: true,
   // Pages also link to files of the repository, as readers on GitHub need; `npm run docs -- check` checks all links.
   ignoreDeadLinks: true,
-  // The same anchors as on GitHub.
-  markdown: { anchor: { slugify: slugOf } },
-  // Names of commands and types are not components.
-  vue: { template: { compilerOptions: { isCustomElement: () => true } } },
+  // The index of the search is one file.
+  vite: { build: { chunkSizeWarningLimit: 4_000 } },
+  markdown: {
+    // The same anchors as on GitHub.
+    anchor: { slugify: slugOf },
+    // A link to a file beside docs/ works on GitHub and in the package; on the site it is text.
+    config: (md) => {
+      md.core.ruler.push('outside-links', ({ tokens, env }) => {
+        const folder = posix.dirname(String(env.relativePath ?? ''))
+        for (const { children } of tokens) {
+          let isOutside = false
+          for (const token of children ?? []) {
+            if (token.type === 'link_open') {
+              const href = String(token.attrGet('href'))
+              isOutside = !/^(?:[a-z]+:|#)/.test(href) && posix.join(folder, href).startsWith('..')
+              if (isOutside) token.attrs = []
+            }
+            if (isOutside && token.type.startsWith('link_')) token.tag = 'span'
+          }
+        }
+      })
+    },
+  },
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],

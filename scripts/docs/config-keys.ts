@@ -32,7 +32,7 @@ const TABLES: readonly Table[] = [
   {
     title: '`[server.NAME]`',
     intro: 'One MCP server: with `command` a program, with `url` an address.',
-    file: 'src/mcp/config/server-config.ts',
+    file: 'src/mcp/config/read-servers.ts',
     fields: 'FIELDS',
     types: ['src/mcp/config/server-config.ts#ServerConfig'],
   },

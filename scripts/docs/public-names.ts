@@ -117,6 +117,8 @@ function findUses({ program, files }: DocsProgram): ReadonlyMap<ts.Declaration, 
   const checker = program.getTypeChecker()
   const uses = new Map<ts.Declaration, Block[]>()
   for (const [block, path] of files) {
+    // Examples of other names: the pages are written from them.
+    if (block.page.startsWith('docs/reference/')) continue
     const visit = (node: ts.Node): void => {
       if (ts.isIdentifier(node)) note(node)
       ts.forEachChild(node, visit)

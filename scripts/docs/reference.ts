@@ -86,16 +86,16 @@ ${rows.join('\n')}
   }
 
   #name(each: PublicName): readonly string[] {
-    const { name, declaration, comment, examples, members, uses } = each
+    const { name, declaration, isValue, comment, examples, members, uses } = each
     const hasSections = members.length > 0
-    const signature = hasSections ? headOf(declaration) : signatureOf(name, declaration)
+    const signature = hasSections ? headOf(declaration, isValue) : signatureOf(name, declaration)
     return [
       `## ${name}`,
       fence(signature),
       comment,
       this.#types(signature, each),
       ...examples.map(asProgram),
-      this.#uses(uses, each.entry),
+      this.#uses(uses),
       ...(hasSections ? members.flatMap((member) => this.#member(member, each)) : []),
     ]
   }
@@ -106,7 +106,7 @@ ${rows.join('\n')}
       fence(signatureOf(name, declaration)),
       comment,
       ...examples.map(asProgram),
-      this.#uses(uses, owner.entry),
+      this.#uses(uses),
     ]
   }
 
@@ -127,11 +127,8 @@ ${rows.join('\n')}
   }
 
   /** Links to pages with programs that use a name; guides first, two at most. */
-  #uses(uses: readonly Block[], entry: Entry): string {
-    const pages = [...new Set(uses.map(({ page }) => page))]
-      .filter((page) => page !== pathOf(entry))
-      .sort((a, b) => rank(a) - rank(b))
-      .slice(0, 2)
+  #uses(uses: readonly Block[]): string {
+    const pages = [...new Set(uses.map(({ page }) => page))].sort((a, b) => rank(a) - rank(b)).slice(0, 2)
     if (pages.length === 0) return ''
     const links = pages.map((page) => {
       const path = posix.relative('docs/reference', page)
@@ -143,7 +140,6 @@ ${rows.join('\n')}
 
 function rank(page: string): number {
   if (page.startsWith('docs/guides/')) return 0
-  if (page.startsWith('docs/reference/')) return 3
   return page === 'README.md' ? 2 : 1
 }
 
@@ -196,18 +192,19 @@ function variable(name: string, declaration: ts.VariableDeclaration): string {
     : `const ${name}`
 }
 
-/** The first line of a class or interface: what it extends and implements. */
-function headOf(declaration: ts.Declaration): string {
+/** The first line of a class or interface, and how a class that users make is made. */
+function headOf(declaration: ts.Declaration, isValue: boolean): string {
   if (!ts.isClassDeclaration(declaration) && !ts.isInterfaceDeclaration(declaration))
     return signatureOf('', declaration)
   const source = declaration.getSourceFile()
   const [first] = declaration.members
-  const head = source.text.slice(declaration.getStart(), first?.getFullStart() ?? declaration.getEnd())
+  const start = declaration.getStart()
+  const head = source.text.slice(start, first?.getFullStart() ?? declaration.getEnd()).replace(/^export /, '')
   const made = ts.isClassDeclaration(declaration)
     ? declaration.members.find(ts.isConstructorDeclaration)
     : undefined
   const isHidden = made?.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.PrivateKeyword)
-  if (!made?.body || isHidden) return `${head.trim()} … }`
+  if (!made?.body || isHidden || !isValue) return `${head.trim()} … }`
   const signature = source.text.slice(made.getStart(), made.body.getStart()).trim()
   return `${head.trim()}\n  ${signature}\n  …\n}`
 }

@@ -105,7 +105,7 @@ export class IdenticalCalls {
 
 /**
  * Data as 32 bits, the same whatever the order of its keys. Only a row of equal hashes, longer than any limit, could
- * mistake different calls for one, so nothing more is remembered of them: no session holds a document.
+ * mistake different calls for one, so nothing more of them is kept: arguments may be whole documents.
  */
 function hashData(value: unknown, depth = 0): number {
   if (typeof value !== 'object' || value === null)

@@ -9,7 +9,7 @@ export interface StoreSpillOptions {
   readonly ttlMs?: number
   /** The longest text that is kept, in characters; 20 million by default. A longer one is refused. */
   readonly maxChars?: number
-  /** Makes the part of a handle that nobody can guess; `crypto.randomUUID` by default. */
+  /** Returns the part of a handle that cannot be guessed; `crypto.randomUUID` by default. */
   readonly newId?: () => string
 }
 
@@ -29,7 +29,7 @@ export function storeSpill(store: Store, options: StoreSpillOptions = {}): Spill
       return handle
     },
     async get(sessionId, handle) {
-      // A model may make a handle up: only what looks like one is looked for.
+      // A model may invent a handle: only what looks like one is looked up.
       if (!/^r_\w{1,12}$/.test(handle)) return undefined
       const entry = await store.get(PREFIX + handle)
       if (!isRecord(entry) || entry.sessionId !== sessionId) return undefined

@@ -97,6 +97,7 @@ function toRequest(
 ): MessagesRequest {
   const { hostTools = [] } = input
   const { shown, deferred } = tools.wire
+  tools.wire.checkHostNames(hostTools.map((tool) => ('name' in tool ? tool.name : undefined)))
   tools.wire.checkCount(hostTools.length + shown.length + tools.declared.length + tools.inline.size)
   const system = systemText(input)
   const mark = cacheControl ? { cache_control: cacheControl } : {}

@@ -93,6 +93,7 @@ function toRequest(
     shown: new Set(shown.map(({ name }) => name)),
     namespaces: toNamespaces(deferred),
   })
+  tools.wire.checkHostNames(hostTools.map((tool) => (tool.type === 'function' ? tool.name : undefined)))
   tools.wire.checkCount(hostTools.length + shown.length + mended.missing.length)
   return {
     tools: [

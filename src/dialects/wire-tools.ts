@@ -128,6 +128,18 @@ export class WireTools {
     )
   }
 
+  /** Throws `config-invalid` if a tool of the host's has the name of one of the session's: providers reject such a request. */
+  checkHostNames(names: readonly (string | undefined)[]): void {
+    const own = new Set([...this.shown, ...this.deferred].map(({ name }) => name))
+    for (const late of this.late) own.delete(late.name)
+    const taken = names.find((name) => name !== undefined && own.has(name))
+    if (taken === undefined) return
+    throw new ToolcribError(
+      'config-invalid',
+      `the host's tool "${taken}" has the name of a tool of the session; rename it, or open the session with policy { deny: [${JSON.stringify(this.fromWireName(taken))}] }`,
+    )
+  }
+
   #descriptionLoss({ name, description }: ToolDefinition): ToolLoss[] {
     const limit = this.#limits.maxDescriptionChars
     // The rest of the search tool's description moves to the system prompt.

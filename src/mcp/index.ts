@@ -18,7 +18,8 @@ export {
   readConfig,
 } from './config/load-config.ts'
 export type { Profile } from './config/profile-config.ts'
-export type { Environment, ReadOptions, ServerConfig } from './config/server-config.ts'
+export type { ReadOptions } from './config/read-servers.ts'
+export type { Environment, ServerConfig } from './config/server-config.ts'
 export type { SearcherChoice, ToolsConfig } from './config/tools-config.ts'
 export { configDirectory, stateDirectory } from './config/user-folders.ts'
 export { type WatchOptions, watchConfig } from './config/watch-config.ts'

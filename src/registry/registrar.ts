@@ -32,7 +32,7 @@ export interface SyncOptions {
    * descriptions and results are not marked as untrusted.
    */
   readonly trust?: boolean
-  /** Someone approved the server, in a lockfile say: its tools are not limited to a share of the first places of a search. */
+  /** The server was approved, for example in a lockfile: its tools are not limited to a share of the first search results. */
   readonly approved?: boolean
 }
 
@@ -103,7 +103,7 @@ export class Registrar {
     return wasHeld
   }
 
-  /** Takes over what another catalogue holds, without the tools of MCP servers. Raises no events. */
+  /** Copies the tools of another catalogue, without those of MCP servers. Raises no events. */
   copyLocal(from: Catalogue): void {
     const { sorted, quarantined } = from.snapshot()
     this.#catalogue.addAll(sorted.filter(({ source }) => source.kind !== 'mcp'))

@@ -62,6 +62,11 @@ export class FirstRequest {
     return this.#changes
   }
 
+  /** Whether it shows a search, through which tools that come later are found. */
+  get hasSearch(): boolean {
+    return this.behind !== ''
+  }
+
   /** Divides the permitted tools of a newer catalogue as in this request. */
   divide(view: View): View {
     const permitted = [...view.shown, ...view.deferred.values()]

@@ -17,7 +17,7 @@ const PATIENCE_MS = 2_000
  * changes far less often than what is checked out. A store that hangs or fails delays a call once and breaks nothing.
  */
 export class SavedFirstRequest {
-  readonly #viewpoint: SessionViewpoint
+  readonly #viewpoint: Pick<SessionViewpoint, 'first' | 'begin'>
   readonly #settings: SessionSettings
   readonly #place: Place
   #saved: { readonly first: FirstRequest; readonly changes: number } | undefined
@@ -26,7 +26,7 @@ export class SavedFirstRequest {
   #isStuck = false
   #failure: unknown
 
-  constructor(viewpoint: SessionViewpoint, settings: SessionSettings, place: Place) {
+  constructor(viewpoint: Pick<SessionViewpoint, 'first' | 'begin'>, settings: SessionSettings, place: Place) {
     this.#viewpoint = viewpoint
     this.#settings = settings
     this.#place = place
@@ -47,11 +47,17 @@ export class SavedFirstRequest {
     if (sent && isNeeded()) this.continueFrom(sent, { isStored: true })
   }
 
+  /** Whether the store lacks something, and may take it. */
+  get isDue(): boolean {
+    const { first } = this.#viewpoint
+    return this.#place.store !== undefined && first !== undefined && !this.#has(first) && !this.#isStuck
+  }
+
   /** Writes what has changed, and waits for it a while. Never rejects: a failure is an event. */
   async save(): Promise<void> {
-    const { store, schedule } = this.#place
+    const { schedule } = this.#place
     const { first } = this.#viewpoint
-    if (store === undefined || first === undefined || this.#has(first) || this.#isStuck) return
+    if (first === undefined || !this.isDue) return
     const writing = this.#writing ?? this.#write(first)
     this.#writing = writing
     await waitAtMost(PATIENCE_MS, [writing], schedule)

@@ -21,7 +21,7 @@ import { Session } from './session.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
 import { readState, type SessionState } from './state.ts'
 
-/** What the registry decides for all its sessions and calls, with no gaps. */
+/** The complete settings of a registry for all its sessions and calls. */
 export interface ServiceSettings extends Omit<CallSettings, 'availability' | 'emit'> {
   readonly countTokens: TokenCounter | undefined
   readonly now: () => number
@@ -122,7 +122,7 @@ export async function openSession<Dialect extends SessionDialect>(
   return session
 }
 
-/** A session that is opened again with the same tools keeps one list of them. */
+/** A session that is reopened with the same tools keeps a single list of them. */
 function withList(
   allowlists: readonly (readonly string[])[],
   tools: readonly string[] | undefined,

@@ -49,6 +49,11 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
   }
 
   #divide(view: View, first: FirstRequest): View {
+    if (!first.hasSearch) {
+      // What is deferred needs a search, which has to be shown, whatever that costs.
+      if (view.deferred.size > 0) this.#first = undefined
+      return view
+    }
     const divided = first.divide(view)
     const { strategy } = first.surface
     if (strategy !== 'native' || first.countWith(divided) < this.#maxTools) return divided

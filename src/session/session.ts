@@ -15,7 +15,7 @@ import type { Activations } from './activations.ts'
 import { Checkout } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
 import type { SentRequest } from './first-request.ts'
-import { type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
+import { type HostToolOf, type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
 import { SavedFirstRequest } from './saved-first-request.ts'
 import type { SessionServices } from './session-services.ts'
 import { SessionViewpoint } from './session-viewpoint.ts'
@@ -30,13 +30,13 @@ export interface SessionParameters<Dialect extends SessionDialect> {
   readonly settings: SessionSettings<Dialect>
   /** What it starts with. */
   readonly activations: Activations
-  /** What its requests begin with, when some were sent already. */
+  /** The beginning of its requests, when some were sent already. */
   readonly sent?: SentRequest | undefined
-  /** True when these replace what the store has: the host gave them. */
+  /** True when those replace the stored state, because the host passed them. */
   readonly replacesSaved?: boolean
   readonly store?: Store | undefined
   readonly parentId?: string
-  /** Hooks of the calls during which it was forked: they hold here too. */
+  /** Hooks of the calls during which it was forked; they apply here too. */
   readonly hooks?: readonly CallHooks[]
   /** Meters of these calls. */
   readonly meters?: readonly Meter[]
@@ -44,7 +44,7 @@ export interface SessionParameters<Dialect extends SessionDialect> {
   readonly searchLimit?: SearchLimit
 }
 
-/** What a session forked while calls run takes over from them. */
+/** What a session inherits from the calls during which it is forked. */
 interface Inherited {
   readonly hooks: readonly CallHooks[]
   readonly meters: readonly Meter[]
@@ -54,7 +54,7 @@ interface Inherited {
 export class Session<Dialect extends SessionDialect = SessionDialect> {
   /** The key of the session in its store, and what `sessionId` of its calls is. */
   readonly id: string
-  /** What it decides by: the registry's options, overridden by its own. */
+  /** The complete settings: the registry's options, overridden by its own. */
   readonly settings: SessionSettings<Dialect>
   /** Count what is spent here, the nearest caller's last: those of the calls during which the session was forked. */
   readonly meters: readonly Meter[]
@@ -107,7 +107,10 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
    * `answer(response)` runs the calls and returns the messages to append. Throws `config-invalid` for a session that was
    * opened without a dialect.
    */
-  turn(messages: readonly MessageOf<Dialect>[], options: TurnRequestOptions = {}): ModelTurn<Dialect> {
+  turn(
+    messages: readonly MessageOf<Dialect>[],
+    options: TurnRequestOptions<HostToolOf<Dialect>> = {},
+  ): ModelTurn<Dialect> {
     return new ModelTurn(this, messages, options)
   }
 
@@ -119,7 +122,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   surface(): Surface {
     const turn = this.#current()
     this.#surface = turn.surface(this.#surface)
-    void this.#track(this.#savedFirst.save())
+    if (this.#savedFirst.isDue) void this.#track(this.#savedFirst.save())
     if (this.#services.events.isHeard) this.#emitSurfaced(this.#surface, surfaceTokens(turn.surfaceParts()))
     return this.#surface
   }
@@ -158,7 +161,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return gone
   }
 
-  /** Checks tools out for good: outside the cap, never evicted. */
+  /** Checks tools out permanently: outside the cap, never evicted. */
   async preload(names: string | readonly string[]): Promise<ActivationReport> {
     const wanted = listOf(typeof names === 'string' ? [names] : names, 'preload')
     const { candidates, visible, missing } = this.#current().sort(wanted)
@@ -179,14 +182,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   }
 
   /**
-   * Takes over what another process changed in this session since it was opened here or saved last. Waits for the store a
-   * while, and never rejects.
+   * Applies what another process changed in this session since it was opened here or last saved. Waits for the store for
+   * a limited time. Never rejects.
    */
   refresh(): Promise<void> {
     return this.#track(this.#refresh())
   }
 
-  /** What waits behind the search: permitted, deferred, not active. */
+  /** The tools behind the search: permitted, deferred and not active. */
   deferred(): readonly Listing[] {
     const { view } = this.#current()
     const waiting = [...view.deferred.values()].filter(({ name }) => !this.#checkout.has(name))
@@ -194,8 +197,8 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   }
 
   /**
-   * Opens a session for a sub-agent: a snapshot of this one, with its own search. Nothing it does comes back here. Hooks
-   * and meters of the calls that are under way hold for it too. Throws `config-invalid` for an unknown key.
+   * Opens a session for a sub-agent: a copy of this one, with its own search. Nothing it does affects this one. Hooks
+   * and meters of the calls that are running apply to it too. Throws `config-invalid` for an unknown key.
    */
   fork(options: ForkOptions = {}): Session {
     checkForkOptions(options)
@@ -204,12 +207,12 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
       ...this.settings,
       maxActive: maxActive ?? this.settings.maxActive,
       dialect: dialect ?? this.settings.dialect,
-      // A child passes its parent's gates and its own.
+      // A child must pass its parent's gates and its own.
       allowlists: tools === undefined ? this.settings.allowlists : [...this.settings.allowlists, [...tools]],
     }
     const { policy, allowlists } = settings
     const view = this.#services.viewpoints.of(settings, { ...policy, allowlists }).current()
-    // What the child may not use must not take a place under its cap.
+    // What the child may not use must not count against its cap.
     const inherited = this.#checkout.state.filter(({ name }) => {
       const entry = view.snapshot.get(name)
       return entry === undefined || view.denial(entry) === undefined
@@ -251,7 +254,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return this.#current().promptNote
   }
 
-  /** Returns everything to continue from later: `openSession({ state })`. */
+  /** Returns what `openSession({ state })` needs to continue later. */
   toJSON(): SessionState {
     const state = writeState(this.id, this.#checkout.state, this.settings.allowlists)
     const { first } = this.#viewpoint
@@ -274,7 +277,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return this.#current()
   }
 
-  /** Waits for what is under way and saves. Throws `store-unavailable` when the store does not take the state. */
+  /** Waits for running calls and saves. Throws `store-unavailable` when the state cannot be saved. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#underWay)
     const closing = [this.#checkout.close(), this.#savedFirst.close()]
@@ -374,7 +377,7 @@ function listOf(names: unknown, method: string): readonly string[] {
   )
 }
 
-/** A context that is refused later may hold anything here. */
+/** A context that is rejected later may contain anything here. */
 function listOrNone<Item>(list: readonly Item[] | undefined): readonly Item[] {
   return Array.isArray(list) ? list : []
 }

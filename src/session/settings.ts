@@ -14,7 +14,7 @@ import type { Searcher } from '../search/searcher.ts'
 import type { Caps } from './activations.ts'
 import type { Strategy } from './surface.ts'
 
-/** The least a session needs to know of a provider's dialect: how a surface grows there. */
+/** What a session needs to know about a provider's dialect: how a surface grows there. */
 export interface SessionDialect {
   readonly name?: string
   readonly strategy: Strategy
@@ -32,7 +32,7 @@ export function callsLateTools(dialect: SessionDialect | undefined, policy: Comp
   return dialect?.dispatchesLateTools === true && policy.denialOfMetaTool('call_tool') === undefined
 }
 
-/** A dialect, for options that hold one: what it is besides these two is its own matter. */
+/** The rule for options that take a dialect: only these two fields are checked. */
 export const aDialect: ValueCheck = {
   expected: 'a dialect, such as anthropic(): an object whose strategy is append, dispatch or native',
   accepts: (value) => {
@@ -43,7 +43,7 @@ export const aDialect: ValueCheck = {
   },
 }
 
-/** Everything a session decides by, with no gaps: the registry's options, overridden by the session's own. */
+/** The complete settings of a session: the registry's options, overridden by the session's own. */
 export interface SessionSettings<Dialect extends SessionDialect = SessionDialect> extends ModeSettings, Caps {
   readonly pinned: readonly string[]
   readonly searchTool: SearchToolName
@@ -54,7 +54,7 @@ export interface SessionSettings<Dialect extends SessionDialect = SessionDialect
   readonly strategy: Strategy | 'auto'
   readonly dialect?: Dialect | undefined
   readonly policy: Policy
-  /** What the sessions it was forked from, and it itself, are limited to. */
+  /** The allowlists of the session and of those it was forked from. */
   readonly allowlists: readonly (readonly string[])[]
 }
 
@@ -62,7 +62,7 @@ export interface SessionSettings<Dialect extends SessionDialect = SessionDialect
 export interface ForkOptions {
   /** Start with the parent's activations; true when absent. */
   readonly inheritActive?: boolean
-  /** The only tools the child may use: names and globs. Wins over inheritance. */
+  /** The only tools the child may use: names and globs. Takes precedence over inherited activations. */
   readonly tools?: readonly string[]
   /** Its own cap; the parent's when absent. */
   readonly maxActive?: number

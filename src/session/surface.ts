@@ -18,7 +18,7 @@ export interface Surface {
   readonly strategy: Strategy
   /** Changes exactly when the bytes of `tools` (or, under native, of `deferredTools` and `lateTools`) change. */
   readonly fingerprint: string
-  /** Servers without `trust` that have a tool here, shown or deferred: what these say is not to be obeyed. */
+  /** Servers without `trust` that have a tool here, shown or deferred: their texts are not instructions. */
   readonly untrustedServers?: readonly string[]
   /** Under native only: every permitted deferred tool by name, available or not, for the provider to hold back. */
   readonly deferredTools?: readonly ToolDefinition[]

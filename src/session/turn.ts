@@ -85,10 +85,15 @@ export class Turn implements CallScope, SearchSession, Onlooker {
   surface(before?: Surface): Surface {
     const { viewpoint, services, settings } = this.#options
     const { first } = viewpoint
-    if (first) return first.grown(this.view, ({ tool }) => services.availability.isAvailable(tool))
-    const surface = buildSurface(this.surfaceParts(), before)
-    // Without a search nothing could bring in what comes later.
-    const canStay = this.strategy !== 'append' && this.searchToolName !== undefined
+    const isAvailable = ({ tool }: Entry) => services.availability.isAvailable(tool)
+    if (first?.hasSearch) return first.grown(this.view, isAvailable)
+    const parts = this.surfaceParts()
+    // Without a search, what has joined or become available since has to be shown.
+    if (first && parts.shown.every(({ name }) => first.hasSent(name))) return first.surface
+    const surface = buildSurface(parts, before)
+    // What is deferred must be within reach of a search.
+    const canStay =
+      this.strategy !== 'append' && (this.view.deferred.size === 0 || this.searchToolName !== undefined)
     if (settings.dialect !== undefined && canStay)
       viewpoint.begin(
         new FirstRequest({
@@ -98,7 +103,7 @@ export class Turn implements CallScope, SearchSession, Onlooker {
           promptNote: this.promptNote,
           lateTools: [],
           servers: this.view.serverNames(),
-          // The description of the search tool has the warning where there is such a server.
+          // The description of the search tool, or the system prompt, has the warning where there is such a server.
           isWarned: surface.untrustedServers !== undefined,
         }),
       )

@@ -72,7 +72,7 @@ describe('a session over 30 turns in which servers join, leave and change', () =
     await session.close()
     await store.close()
     // There, only another server is connected.
-    const program = join(import.meta.dirname, 'next-request.fixture.ts')
+    const program = join(import.meta.dirname, '../fixtures/next-request.ts')
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', program, directory])
     expect(stdout).toBe(first)
   })
@@ -309,6 +309,34 @@ describe('a session with a dialect', () => {
       tools: ['ping', 'tool_search', 'call_tool'],
       lateTools: undefined,
     })
+  })
+
+  it('keeps what has left in full mode too, and shows what joins, since there is no search', async () => {
+    const registry = new ToolRegistry({ mode: 'full' })
+    let isOpen = false
+    registry.register(tool('ping'))
+    registry.register(tool('shop', { isAvailable: () => isOpen }))
+    registry.syncMcp('first', [tool('tool')])
+    const store = memoryStore()
+    const open = () => registry.openSession({ id: 'c', store, dialect: anthropic() })
+    const session = await open()
+    const names = (surface = session.surface()) => surface.tools.map(({ name }) => name)
+    const first = session.surface()
+    expect(names()).toEqual(['mcp__first__tool', 'ping'])
+    registry.unregisterMcp('first')
+    expect(session.surface()).toBe(first)
+    expect(await session.execute([{ toolCallId: '1', name: 'mcp__first__tool', args: {} }])).toMatchObject([
+      { result: { code: 'not_available', error: expect.stringContaining('is no longer available') } },
+    ])
+    await session.close()
+    // As after a restart, before the servers are connected.
+    expect((await open()).surface()).toMatchObject({ tools: first.tools })
+    registry.syncMcp('first', [tool('tool')])
+    expect(session.surface()).toBe(first)
+    isOpen = true
+    expect(names()).toEqual(['mcp__first__tool', 'ping', 'shop'])
+    registry.syncMcp('second', [tool('tool')])
+    expect(names()).toEqual(['mcp__first__tool', 'mcp__second__tool', 'ping', 'shop'])
   })
 
   it('follows the catalogue as long as nothing is deferred', async () => {

@@ -100,12 +100,14 @@ export async function runChat(terminal: Terminal, options: ChatOptions): Promise
       const result = await turn.run((signal) => conversation.say(options.prompt ?? '', signal))
       printer.endLine()
       terminal.output.write(
-        options.json ? `${JSON.stringify(toJson(result, refused), null, 2)}\n` : describeStop(result),
+        options.json
+          ? `${JSON.stringify(toJson(result, refused), null, 2)}\n`
+          : terminal.hinted(describeStop(result)),
       )
       return result.stop === 'done' ? 0 : 1
     }
     write(pc.dim(`${oneLine(model.id)}, ${tools.registry.size} tools. Type /help for the commands.\n`))
-    if (lines) await talk(conversation, { lines, turn, printer, write, env: terminal.env })
+    if (lines) await talk(conversation, { lines, turn, printer, write, terminal })
     return 0
   } finally {
     stopListening()
@@ -130,12 +132,15 @@ interface Talk {
   readonly lines: LineReader
   readonly turn: TurnControl
   readonly printer: EventPrinter
-  readonly env: Environment
+  readonly terminal: Terminal
   write(text: string): void
 }
 
-async function talk(conversation: Conversation, { lines, turn, printer, write, env }: Talk): Promise<void> {
-  const history = historyPath(env)
+async function talk(
+  conversation: Conversation,
+  { lines, turn, printer, write, terminal }: Talk,
+): Promise<void> {
+  const history = historyPath(terminal.env)
   for (;;) {
     const line = await lines.ask(pc.bold('› '))
     const text = line?.trim()
@@ -150,7 +155,7 @@ async function talk(conversation: Conversation, { lines, turn, printer, write, e
     }
     const result = await turn.run((signal) => conversation.say(text, signal))
     printer.endLine()
-    write(describeStop(result))
+    write(terminal.hinted(describeStop(result)))
   }
 }
 

@@ -48,7 +48,8 @@ function show(
   const rest = terminal.width - 9
   const [weak] = matches[0]?.reasons.filter((reason) => reason.startsWith(WEAK)) ?? []
   const servers = new Map(registry.listSchemas().map((schema) => [schema.name, schema.mcpServer]))
-  if (matches.length === 0) terminal.say(`nothing matches "${plain(query)}"`)
+  if (matches.length === 0)
+    terminal.say(`nothing matches "${plain(query)}"; try other words, or see every tool with "toolcrib list"`)
   else if (weak !== undefined)
     terminal.say(pc.yellow(`no tool matches "${plain(query)}" well; the nearest ${matches.length}:`))
   for (const { name, score, description, reasons } of matches) {

@@ -3,8 +3,8 @@ import { expect } from 'vitest'
 import { fuzz } from '../../../test/fuzz.ts'
 import { ToolcribError } from '../../errors.ts'
 import { parseConfigFile } from './config-file.ts'
+import { expandVariables } from './expand-variables.ts'
 import { readConfig } from './load-config.ts'
-import { expandVariables } from './read-table.ts'
 
 const TOML = `require_lock = true
 [tools]

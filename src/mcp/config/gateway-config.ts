@@ -1,5 +1,6 @@
 import { isRecord } from '../../json.ts'
-import { type Fields, fillTable, invalid, type Place, readTable, type Variables } from './read-table.ts'
+import type { Variables } from './expand-variables.ts'
+import { type Fields, fillTable, invalid, type Place, readTable } from './read-table.ts'
 
 /** `[gateway]`: who may use the gateway of `toolcrib serve`, and how much of it. */
 export interface GatewayConfig {

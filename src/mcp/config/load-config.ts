@@ -5,15 +5,9 @@ import { type ConfigFile, MAX_CONFIG_BYTES, parseConfigFile, tooLarge } from './
 import { type GatewayConfig, overlayGateway, readGateway } from './gateway-config.ts'
 import { checkProfiles, type Profile, readProfile } from './profile-config.ts'
 import { readLimitedFile } from './read-limited-file.ts'
+import { enabledServers, placeOf, type ReadOptions, readServers } from './read-servers.ts'
 import { type Fields, invalid, type Place, readTable } from './read-table.ts'
-import {
-  type Environment,
-  enabledServers,
-  placeOf,
-  type ReadOptions,
-  readServers,
-  type ServerConfig,
-} from './server-config.ts'
+import type { Environment, ServerConfig } from './server-config.ts'
 import {
   overlayTools,
   readTools,

@@ -1,7 +1,8 @@
 import { ToolcribError } from '../../errors.ts'
 import { nearestName } from '../../nearest-name.ts'
 import type { Mode } from '../../registry/mode.ts'
-import { type Fields, fillTable, invalid, type Place, readTable, type Variables } from './read-table.ts'
+import type { Variables } from './expand-variables.ts'
+import { type Fields, fillTable, invalid, type Place, readTable } from './read-table.ts'
 
 /** `[profile.NAME]`: what one client of a gateway sees. Absent keys fall back to the rest of the config. */
 export interface Profile {

@@ -1,7 +1,7 @@
 import { ToolcribError } from '../../errors.ts'
 import type { RegistryOptions } from '../../registry-options.ts'
 import type { SearcherName } from '../../search/searchers.ts'
-import type { Variables } from './read-table.ts'
+import type { Variables } from './expand-variables.ts'
 import {
   type FieldKind,
   fieldFault,

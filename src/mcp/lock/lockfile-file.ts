@@ -4,7 +4,6 @@ import { describeError, ToolcribError } from '../../errors.ts'
 import { writeWhole } from '../../store/files/write-whole.ts'
 import type { Config } from '../config/load-config.ts'
 import { readLimitedFile } from '../config/read-limited-file.ts'
-import { readDefinitions, saveDefinitions } from './lock-definitions.ts'
 import type { Lockfile } from './lockfile.ts'
 import { whileAlone } from './while-alone.ts'
 
@@ -44,7 +43,7 @@ export async function readLockfile(
       : `${path} cannot be read: ${describeError(cause)}`
     throw new ToolcribError('config-invalid', reason, { cause })
   }
-  const { readLock } = await loadFormat()
+  const { readLock, readDefinitions } = await loadFormat()
   return readLock(text, path, await readDefinitions(await realPathOf(path)))
 }
 
@@ -78,7 +77,7 @@ async function alone(path: string, work: (checkAlone: () => Promise<void>) => Pr
 
 async function replace(path: string, lockfile: Lockfile, checkAlone: () => Promise<void>): Promise<void> {
   const place = await realPathOf(path)
-  const { writeLock } = await loadFormat()
+  const { writeLock, saveDefinitions } = await loadFormat()
   const text = writeLock(lockfile)
   await checkAlone()
   // First: a lockfile without its definitions would still be valid, but its changes could not be shown.
@@ -87,8 +86,12 @@ async function replace(path: string, lockfile: Lockfile, checkAlone: () => Promi
 }
 
 /** Loaded with the first lockfile: most starts have none, and the parser takes longer to load than all else here. */
-function loadFormat(): Promise<typeof import('./lockfile-text.ts')> {
-  return import('./lockfile-text.ts')
+async function loadFormat() {
+  const [text, definitions] = await Promise.all([
+    import('./lockfile-text.ts'),
+    import('./lock-definitions.ts'),
+  ])
+  return { ...text, ...definitions }
 }
 
 /** Where a link leads; the path itself when it does not exist. */
