@@ -68,6 +68,13 @@ export {
 } from './search/catalogue-search.ts'
 export { type HybridOptions, hybrid } from './search/hybrid.ts'
 export { lexical } from './search/lexical.ts'
+export type { Episode, Lesson } from './search/memory/episodes.ts'
+export {
+  type ContextMemory,
+  type UsageMemory,
+  type UsageMemoryOptions,
+  usageMemory,
+} from './search/memory/usage-memory.ts'
 export { parseQuery, type Query } from './search/query/query.ts'
 export { regex } from './search/regex.ts'
 export type { SearchMatch, SearchOptions, SearchResult } from './search/search-result.ts'

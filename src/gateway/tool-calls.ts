@@ -207,7 +207,7 @@ function notReadOnly(name: string | undefined, isKnown: boolean): string {
 }
 
 /** The fields of search results that contain names. */
-const LISTS_OF_NAMES = ['activated', 'evicted', 'suggestions', 'already_visible']
+const LISTS_OF_NAMES = ['activated', 'evicted', 'suggestions', 'already_visible', 'already_found']
 
 /** A search result with the names that clients see, and with the door for each tool found. */
 function renameTools(

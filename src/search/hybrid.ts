@@ -38,6 +38,9 @@ const WORD_LIST_WEIGHT = 0.7
 /** A tool that memory knows and no ranking put forward starts at the fit of the candidate in this place. */
 const REMEMBERED_PLACE = 20
 
+/** It needs a lift of at least this much: a request that is merely similar says little about a tool that does not match. */
+const REMEMBERED_FROM = 0.035
+
 /** A term describes a tool if they are this many times as similar as texts that are merely related. */
 const MEANT_FROM = 1.8
 
@@ -232,6 +235,7 @@ export class HybridIndex implements SearchIndex {
     const start = fitting[Math.min(REMEMBERED_PLACE, fitting.length) - 1]?.fit ?? 0
     for (const { id, lift } of lifts) {
       const known = byName.get(id)
+      if (known === undefined && lift < REMEMBERED_FROM) continue
       const listing = known?.candidate.listing ?? this.#named.find(id)
       if (listing === undefined || !accepts(listing)) continue
       const candidate = known?.candidate ?? this.#finder.remembered(listing)

@@ -73,10 +73,23 @@ const POOR_BELOW = 0.3
 /** Maximum words to name in an advice. */
 const MAX_WORDS = 5
 
-/** Says that no tool fits well, which words found nothing, and how to ask; undefined if the first match is good. */
-export function adviceFor({ confidence, matches, unmatchedTerms = [] }: SearchResult): string | undefined {
-  if (confidence === undefined || confidence >= POOR_BELOW || matches.length === 0) return undefined
-  const words = unmatchedTerms.slice(0, MAX_WORDS).map((word) => `"${word}"`)
+/**
+ * Says that no tool fits well, or none at all, which words found nothing, and how to ask. Undefined if the first match is
+ * good, and for names, patterns and mere filters, which fit or do not.
+ */
+export function adviceFor(result: SearchResult): string | undefined {
+  const { kind, matches, unmatchedTerms = [] } = result
+  if (kind !== 'keyword' || !isPoor(result)) return undefined
+  const words = unmatchedTerms.slice(0, MAX_WORDS).map((word) => `"${word.replaceAll('"', '')}"`)
   const missing = words.length === 0 ? '' : ` Nothing was found for ${words.join(', ')}.`
-  return `No tool fits well.${missing} If none of these will do, ask again with what the tool should do and the service it belongs to, such as "create issue github".`
+  const [fits, when] =
+    matches.length === 0 ? ['No tool fits.', 'Ask'] : ['No tool fits well.', 'If none of these will do, ask']
+  return `${fits}${missing} ${when} again with what the tool should do and the service it belongs to, such as "create issue github".`
+}
+
+/** From searchers that do not know how certain they are, an answer is poor if half of the words found nothing. */
+function isPoor({ query, confidence, matches, unmatchedTerms = [] }: SearchResult): boolean {
+  if (matches.length === 0) return true
+  if (confidence !== undefined) return confidence < POOR_BELOW
+  return unmatchedTerms.length >= 2 && 2 * unmatchedTerms.length >= query.trim().split(/\s+/).length
 }

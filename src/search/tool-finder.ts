@@ -13,7 +13,7 @@ import type { Listing } from '../tool.ts'
 import { CatalogueSearch } from './catalogue-search.ts'
 import { lexical } from './lexical.ts'
 import { adviceFor, type SearchOptions, type SearchResult } from './search-result.ts'
-import { acceptEvery, type Searcher } from './searcher.ts'
+import { acceptEvery, type Lift, type Searcher, type SearchMemory } from './searcher.ts'
 import { SEARCHERS, type SearcherName } from './searchers.ts'
 
 export interface ToolFinderOptions {
@@ -34,6 +34,15 @@ export interface FindRequest extends SearchOptions {
   readonly searcher: Searcher
   readonly audience: Audience
   readonly sessionId?: string
+  /** What served similar requests of this caller before. */
+  readonly memory?: SearchMemory | undefined
+}
+
+/** What a search found. The vector is for memory: a result is sent to models and printed. */
+export interface Found {
+  readonly result: SearchResult
+  /** The vector of the request without its values, if the searcher has one. */
+  readonly vector?: Float32Array | undefined
 }
 
 /** Finds tools in the newest catalogue: by words, by a name in any spelling, or by a misspelt name. */
@@ -87,28 +96,23 @@ export class ToolFinder {
   }
 
   /** Waits briefly for servers that are connecting, then searches. */
-  async find(request: FindRequest): Promise<SearchResult> {
+  async find(request: FindRequest): Promise<Found> {
     const { audience, server: wanted } = request
     const servers = await this.waitForServers(
       (server) => audience.permitsServer(server) && (wanted ?? server) === server,
     )
-    const found = await this.rank(request)
-    this.#emitSearched(request, found)
-    return { ...found, ...(servers.length > 0 ? { servers } : {}) }
+    const { result, vector } = await this.rank(request)
+    this.#emitSearched(request, result)
+    return { result: { ...result, ...(servers.length > 0 ? { servers } : {}) }, vector }
   }
 
   /** Searches without waiting and without the event `searched`. */
-  async rank({ query, searcher, audience, ...options }: FindRequest): Promise<SearchResult> {
+  async rank({ query, searcher, audience, memory, ...options }: FindRequest): Promise<Found> {
     const snapshot = this.#options.catalogue.snapshot()
     this.#sync(snapshot)
-    // The vector is for memory; a result is sent to models and printed.
-    const {
-      ranked,
-      failure,
-      vector: _,
-      ...found
-    } = await this.#search.search(query, {
+    const { ranked, failure, vector, ...found } = await this.#search.search(query, {
       ...(options.server === undefined ? {} : { server: options.server }),
+      ...(memory === undefined ? {} : { memory: new SteadyMemory(memory, this.#options.emit) }),
       limit: clamp(options.limit, { min: 1, max: 100, otherwise: this.#options.searchLimit }),
       offset: clamp(options.offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
       searcher,
@@ -134,7 +138,7 @@ export class ToolFinder {
       ...(fit === undefined ? {} : { fit }),
     }))
     const advice = adviceFor({ ...found, matches })
-    return { ...found, matches, ...(advice === undefined ? {} : { advice }) }
+    return { result: { ...found, matches, ...(advice === undefined ? {} : { advice }) }, vector }
   }
 
   /** Waits briefly for servers that are connecting; returns those that still are, and those that failed. */
@@ -179,6 +183,26 @@ export class ToolFinder {
     if (snapshot === this.#synced) return
     this.#search.sync(snapshot.groups)
     this.#synced = snapshot
+  }
+}
+
+/** A memory that never breaks a search: one that fails is reported, and nothing is lifted. */
+class SteadyMemory implements SearchMemory {
+  readonly #memory: SearchMemory
+  readonly #emit: Emit
+
+  constructor(memory: SearchMemory, emit: Emit) {
+    this.#memory = memory
+    this.#emit = emit
+  }
+
+  async lifts(vector: Float32Array): Promise<readonly Lift[]> {
+    try {
+      return await this.#memory.lifts(vector)
+    } catch (error) {
+      this.#emit({ type: 'load-failed', error: `the memory of past use: ${describeError(error)}` })
+      return []
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { anyText, checkOptions, type OptionRules } from '../check-options.ts'
+import { anyText, checkOptions, type OptionRules, trueOrFalse } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import type { Reply } from '../reply.ts'
 import type { CallResult } from '../tool.ts'
@@ -34,9 +34,14 @@ type ChunkOf<Dialect> =
 export interface TurnRequestOptions {
   /** The host's system prompt; the session's note is put after it. */
   readonly system?: string
+  /**
+   * true: searches the user's newest message and appends one line to it, "Tools that may fit: …", if tools probably fit.
+   * `turn()` then returns a promise. Needs a searcher that knows how certain it is, such as `hybrid`.
+   */
+  readonly hint?: boolean
 }
 
-const RULES: OptionRules<TurnRequestOptions> = { system: anyText }
+const RULES: OptionRules<TurnRequestOptions> = { system: anyText, hint: trueOrFalse }
 
 /**
  * One turn of a conversation, with the session's dialect.

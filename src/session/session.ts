@@ -7,7 +7,6 @@ import { isRecord } from '../json.ts'
 import { type ActivationReport, SearchLimit } from '../meta-tools/search-session.ts'
 import type { ServerDirectory } from '../registry/server-directory.ts'
 import { SEARCH_RULES, type SearchOptions, type SearchResult } from '../search/search-result.ts'
-import { SessionAudience } from '../search/tool-finder.ts'
 import type { Store } from '../store/store.ts'
 import type { CallResult, Listing, ToolCall } from '../tool.ts'
 import type { Meter } from '../usage.ts'
@@ -15,12 +14,14 @@ import type { Activations } from './activations.ts'
 import { Checkout } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
 import { type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
+import { SessionSearch } from './session-search.ts'
 import type { SessionServices } from './session-services.ts'
 import { checkForkOptions, type ForkOptions, type SessionDialect, type SessionSettings } from './settings.ts'
 import { type SessionState, writeState } from './state.ts'
 import { type Stats, statsOf } from './stats.ts'
 import { SessionViewpoint, type Surface, surfaceTokens } from './surface.ts'
 import { Turn } from './turn.ts'
+import { TurnHints } from './turn-hints.ts'
 
 export interface SessionParameters<Dialect extends SessionDialect> {
   readonly id: string
@@ -55,6 +56,8 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   readonly #services: SessionServices
   readonly #viewpoint: SessionViewpoint
   readonly #checkout: Checkout
+  readonly #searches: SessionSearch
+  readonly #hints: TurnHints
   readonly #searchLimit: SearchLimit
   readonly #servers: ServerDirectory | undefined
   readonly #hooks: readonly CallHooks[]
@@ -87,6 +90,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     const writer = store === undefined ? '' : newId()
     const saving = { id, writer, allowlists, store, schedule, background, emit: events.emit, caps: settings }
     this.#checkout = new Checkout(activations, this.#viewpoint, saving)
+    this.#searches = new SessionSearch({
+      sessionId: id,
+      settings,
+      viewpoint: this.#viewpoint,
+      checkout: this.#checkout,
+      services,
+    })
+    this.#hints = new TurnHints(this.#searches)
     if (replacesSaved) this.#checkout.replaceSaved()
     this.#checkout.fit()
   }
@@ -96,8 +107,32 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
    * `answer(response)` runs the calls and returns the messages to append. Throws `config-invalid` for a session that was
    * opened without a dialect.
    */
-  turn(messages: readonly MessageOf<Dialect>[], options: TurnRequestOptions = {}): ModelTurn<Dialect> {
-    return new ModelTurn(this, messages, options)
+  turn(
+    messages: readonly MessageOf<Dialect>[],
+    options?: TurnRequestOptions & { readonly hint?: false },
+  ): ModelTurn<Dialect>
+  /**
+   * With `hint: true`, searches the user's newest message first and, if tools probably fit, appends one line with their
+   * names to it in the request. Later turns with a hint repeat the line, so that the cached prefix holds.
+   */
+  turn(
+    messages: readonly MessageOf<Dialect>[],
+    options: TurnRequestOptions & { readonly hint: true },
+  ): Promise<ModelTurn<Dialect>>
+  turn(
+    messages: readonly MessageOf<Dialect>[],
+    options: TurnRequestOptions = {},
+  ): ModelTurn<Dialect> | Promise<ModelTurn<Dialect>> {
+    if (options.hint !== true) return new ModelTurn(this, messages, options)
+    return this.hinted(messages).then((hinted) => new ModelTurn(this, hinted, options))
+  }
+
+  /**
+   * Returns the messages with hints: while the newest one is a user's, the session searches for tools that fit it, and
+   * appends a line with their names. Earlier hints are repeated. For hosts that build requests themselves.
+   */
+  hinted<Message>(messages: readonly Message[]): Promise<readonly Message[]> {
+    return this.#hints.added(messages)
   }
 
   /**
@@ -115,13 +150,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   /** Finds tools this session may use. Activates nothing. Rejects with `config-invalid` for an unknown option. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchResult> {
     checkOptions<SearchOptions>('search()', options, SEARCH_RULES)
-    return this.#services.finder.find({
-      ...options,
-      query,
-      searcher: this.settings.searcher,
-      audience: new SessionAudience(this.#viewpoint, 'all'),
-      sessionId: this.id,
-    })
+    return this.#searches.all(query, options)
   }
 
   /** Checks tools out, best first. Names that are unknown, denied or unavailable come back as `missing`. */
@@ -274,12 +303,24 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     const batch: Inherited = { hooks: hooksOf(whole?.hooks), meters: listOrNone(whole?.meters) }
     const endBatch = this.#checkout.beginBatch()
     this.#inFlight.add(batch)
+    const turn = this.#current()
     try {
-      return await this.#services.runner.execute(calls, whole, this.#current())
+      const results = await this.#services.runner.execute(calls, whole, turn)
+      if (!whole?.dryRun) this.#noteSuccesses(calls, results, turn)
+      return results
     } finally {
       endBatch()
       this.#inFlight.delete(batch)
       await this.#checkout.save()
+    }
+  }
+
+  /** A tool that a search returned and that was called with success served its request. */
+  #noteSuccesses(calls: readonly ToolCall[], results: readonly CallResult[], turn: Turn): void {
+    for (const [at, { result }] of results.entries()) {
+      const call = calls[at]
+      const target = result.ok && call ? turn.resolve(call) : undefined
+      if (target) void this.#track(this.#searches.succeeded(target.entry))
     }
   }
 
@@ -303,6 +344,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
         settings: this.settings,
         viewpoint: this.#viewpoint,
         checkout: this.#checkout,
+        searches: this.#searches,
         services: this.#services,
         searchLimit: this.#searchLimit,
         servers: this.#servers,
