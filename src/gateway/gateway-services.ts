@@ -1,4 +1,4 @@
-import type { Session, Surface } from 'toolcrib'
+import type { Session, Surface, UsageMemory } from 'toolcrib'
 import type { Schedule } from 'toolcrib/mcp'
 import { type Store, type WatchedStore, watchStore } from 'toolcrib/stores'
 import { version } from '../../package.json'
@@ -172,13 +172,27 @@ export class GatewayServices {
    * Opens a session. One whose list grows continues where it stopped when it is opened again under the same id; the
    * list of any other never changes, so there is nothing to keep.
    */
-  async openSession(view: View, id: string, activation: Activation = 'doors'): Promise<Session> {
+  async openSession(
+    view: View,
+    id: string,
+    principal: Principal | undefined,
+    activation: Activation = 'doors',
+  ): Promise<Session> {
     const { store } = this
     const kept =
       store && activation === 'list' ? new ExpiringStore(store, this.limits.sessionIdleMs) : undefined
-    const session = await view.openSession({ id: sessionIdOf(id), store: kept, activation })
+    const memory = this.#memoryOf(principal)
+    const session = await view.openSession({ id: sessionIdOf(id), store: kept, memory, activation })
     this.#profiles.set(session.id, view.profile ?? '')
     return session
+  }
+
+  /** Where there are several principals, each has a memory of its own. Whoever started the process owns the registry's. */
+  #memoryOf(principal: Principal | undefined): UsageMemory | undefined {
+    const { registry, tokens = [], oauth } = this.options
+    const { memory } = registry
+    const isShared = oauth !== undefined || tokens.length > 1
+    return memory && principal && isShared ? memory.of(`${memory.owner}/${principal.id}`) : memory
   }
 
   async closeSession(session: Session): Promise<void> {

@@ -71,7 +71,7 @@ export class StdioDoor {
     const services = this.#services
     const view = this.#view
     const id = services.newId()
-    const session = await services.openSession(view, id)
+    const session = await services.openSession(view, id, undefined)
     const { RawServer } = await import('./mcp-server.ts')
     const { SdkWire } = await import('./sdk-wire.ts')
     const identity: ClientIdentity = {

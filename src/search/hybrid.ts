@@ -128,6 +128,7 @@ export class HybridIndex implements SearchIndex {
       matches: shown.map((match, at) => toRanked(match, scores[at] ?? 0, reasons[at] ?? [])),
       unmatchedTerms: unmatchedTerms.filter((_, at) => !this.#isMeant(terms[at], listed)),
       confidence: scores[0] ?? 0,
+      similarity: listed[0]?.similarity ?? 0,
       vector: vectors.plain,
     }
   }

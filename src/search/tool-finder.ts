@@ -43,6 +43,8 @@ export interface Found {
   readonly result: SearchResult
   /** The vector of the request without its values, if the searcher has one. */
   readonly vector?: Float32Array | undefined
+  /** The cosine between the request and the first match, if the searcher knows it. */
+  readonly similarity?: number | undefined
 }
 
 /** Finds tools in the newest catalogue: by words, by a name in any spelling, or by a misspelt name. */
@@ -110,7 +112,7 @@ export class ToolFinder {
   async rank({ query, searcher, audience, memory, ...options }: FindRequest): Promise<Found> {
     const snapshot = this.#options.catalogue.snapshot()
     this.#sync(snapshot)
-    const { ranked, failure, vector, ...found } = await this.#search.search(query, {
+    const { ranked, failure, vector, similarity, ...found } = await this.#search.search(query, {
       ...(options.server === undefined ? {} : { server: options.server }),
       ...(memory === undefined ? {} : { memory: new SteadyMemory(memory, this.#options.emit) }),
       limit: clamp(options.limit, { min: 1, max: 100, otherwise: this.#options.searchLimit }),
@@ -138,7 +140,8 @@ export class ToolFinder {
       ...(fit === undefined ? {} : { fit }),
     }))
     const advice = adviceFor({ ...found, matches })
-    return { result: { ...found, matches, ...(advice === undefined ? {} : { advice }) }, vector }
+    const result = { ...found, matches, ...(advice === undefined ? {} : { advice }) }
+    return { result, vector, similarity }
   }
 
   /** Waits briefly for servers that are connecting; returns those that still are, and those that failed. */

@@ -40,12 +40,13 @@ const SAME_REQUEST_FROM = 0.6
 const SAME_WORDS_FROM = 0.5
 
 /**
- * A hint is given from this confidence on, and names up to three tools with at least this score. Chosen with
- * `npm run bench -- hints`, which prints how often hints are right and how often they are given without need.
+ * A hint is given if the first match is right with this probability and similar in meaning to this degree: small talk often
+ * shares a word with some tool. It names up to three tools with at least this score. Chosen with `npm run bench -- hints`.
  */
-const HINT_FROM = 0.5
-const NAMED_FROM = 0.1
-const HINTED = 3
+export const HINT_FROM = 0.4
+export const ALIKE_FROM = 0.45
+export const NAMED_FROM = 0.1
+export const HINTED = 3
 
 /** What is read of a long message: the request is mostly at one of its ends. */
 const MAX_START = 600
@@ -120,9 +121,13 @@ export class SessionSearch implements HintSource {
     const { viewpoint, checkout, services, settings } = this.#options
     const query = plainRequest(text)
     if (query === '' || viewpoint.current().deferred.size === 0) return ''
-    const { result, vector } = await services.finder.rank(this.#request(query, { limit: HINTED }, 'all'))
+    const {
+      result,
+      vector,
+      similarity = 0,
+    } = await services.finder.rank(this.#request(query, { limit: HINTED }, 'all'))
     const { confidence = 0, matches } = result
-    if (confidence < HINT_FROM) return ''
+    if (confidence < HINT_FROM || similarity < ALIKE_FROM) return ''
     const { deferred } = viewpoint.current()
     const fitting = matches.filter(
       ({ name, score }) => score >= NAMED_FROM && deferred.has(name) && !checkout.has(name),
