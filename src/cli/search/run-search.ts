@@ -26,7 +26,8 @@ export async function runSearch(
     if (flags.json) terminal.printJson(result)
     else if (!isNoneThere(statuses)) show(terminal, result, registry)
     noteQuarantined(terminal, registry, 'searched')
-    return noteMissing(terminal, statuses, 'searched') || (result.matches.length === 0 ? 1 : 0)
+    const isMiss = statuses.length > 0 && result.matches.length === 0
+    return noteMissing(terminal, statuses, 'searched') || (isMiss ? 1 : 0)
   })
 }
 
