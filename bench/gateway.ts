@@ -17,7 +17,6 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
   try {
     await compareCalls(folder, smoke)
     await timeFirstList(folder, smoke ? 3 : 30)
-    await timeSearch(folder, smoke)
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 })
   }
@@ -177,44 +176,4 @@ async function timeFirstList(folder: string, count: number): Promise<void> {
   const missed = ms < FIRST_LIST_GOAL_MS ? '' : '  MISSED'
   console.log(`gateway: from start to the first tools/list, ${count} cached servers, ${tools} tools`)
   console.log(`  ${ms.toFixed(0)} ms (goal: under ${FIRST_LIST_GOAL_MS})${missed}`)
-}
-
-const SEARCH_GOAL_MS = 3
-
-async function timeSearch(folder: string, smoke: boolean): Promise<void> {
-  const count = smoke ? 100 : 2_600
-  const own = join(folder, 'search')
-  const server = join(import.meta.dirname, 'gateway', 'many-tools.mjs')
-  const servers = { many: { command: process.execPath, args: [server, String(count)] } }
-  const gateway = await startToolcrib({ folder: own, servers, flags: ['--mode', 'lazy'] })
-  try {
-    const connection = await connect(gateway.endpoint)
-    const search = (query: string) =>
-      connection.request('tools/call', { name: 'tool_search', arguments: { query } })
-    const words = [
-      'create an invoice',
-      'list open issues',
-      'send a message',
-      'delete old files',
-      'rain in Oslo',
-    ]
-    // Lists once the server has.
-    await connection.request('tools/list', {})
-    for (const query of words) await search(query)
-    const times: number[] = []
-    for (let nth = 0; nth < (smoke ? 10 : 300); nth++) {
-      const startedAt = performance.now()
-      await search(`${words[nth % words.length]} ${nth}`)
-      times.push(performance.now() - startedAt)
-    }
-    await connection.close()
-    const p50 = percentile(times, 50)
-    const missed = p50 < SEARCH_GOAL_MS ? '' : '  MISSED'
-    console.log(`gateway: a search of ${count.toLocaleString('en-US')} tools, through HTTP`)
-    console.log(
-      `  p50 ${p50.toFixed(2)} ms, p95 ${percentile(times, 95).toFixed(2)} ms (goal: p50 under ${SEARCH_GOAL_MS})${missed}`,
-    )
-  } finally {
-    await gateway.close()
-  }
 }

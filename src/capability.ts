@@ -25,7 +25,9 @@ export type CapabilityName = keyof CapabilityRequest
  * `message` names the next step. `denied` means that the request lies outside the grant.
  */
 export class CapabilityError extends Error {
+  /** Always `CapabilityError`. */
   override readonly name = 'CapabilityError'
+  /** The code of the call's result. */
   readonly code: 'denied' | 'not_available' | 'input_invalid' | 'execution_failed' | 'timeout' | 'cancelled'
 
   constructor(code: CapabilityError['code'], message: string, options?: { cause?: unknown }) {

@@ -3,20 +3,30 @@
  * it is a `ToolcribError` for the host, with one of these codes.
  */
 export type ToolcribErrorCode =
+  /** A tool, reducer or server of that name, or of one that looks like it, exists already. */
   | 'tool-duplicate'
+  /** A name has characters, or a length, that names may not have. */
   | 'name-invalid'
+  /** A regular expression cannot be read, or would take too long. */
   | 'pattern-invalid'
+  /** A search query is empty, only excludes, or is not a text. */
   | 'query-invalid'
+  /** A server, a package or a file that is needed cannot be reached. */
   | 'source-unavailable'
+  /** An option, a config file or a lockfile has an unknown key or a value that is not allowed. */
   | 'config-invalid'
+  /** A definition differs from the one that was approved. */
   | 'definition-changed'
+  /** A store is closed, cannot be reached or refuses a write. */
   | 'store-unavailable'
 
 /**
  * The only error class. Distinguish errors by `code`; `message` names the next step; `cause` is the underlying error.
  */
 export class ToolcribError extends Error {
+  /** Always `ToolcribError`. */
   override readonly name = 'ToolcribError'
+  /** What went wrong, for programs. */
   readonly code: ToolcribErrorCode
 
   constructor(code: ToolcribErrorCode, message: string, options?: { cause?: unknown }) {

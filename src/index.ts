@@ -33,6 +33,22 @@ export {
   type SecretAccess,
   type StorageAccess,
 } from './capability.ts'
+export {
+  anyFunction,
+  anyList,
+  anyObject,
+  anyText,
+  checkOptions,
+  milliseconds,
+  type OptionRules,
+  objectWith,
+  oneOf,
+  optionsWith,
+  required,
+  textList,
+  type ValueCheck,
+  wholeNumber,
+} from './check-options.ts'
 export { ToolcribError, type ToolcribErrorCode } from './errors.ts'
 export type {
   AgentEventBody,
@@ -53,8 +69,8 @@ export { type TerminalOptions, terminal } from './reduce/terminal.ts'
 export type { ToolSchema } from './registry/entry.ts'
 export type { Defer, Mode } from './registry/mode.ts'
 export type { Policy, ToolFilter } from './registry/policy.ts'
+export type { RegisterOptions, SyncOptions } from './registry/registrar.ts'
 export type { ServerDirectory, ServerStatus } from './registry/server-directory.ts'
-export type { RegisterOptions, SyncOptions } from './registry/to-entry.ts'
 export type {
   RegistryOptions,
   RegistrySearchOptions,
@@ -95,9 +111,10 @@ export type { VectorSearcher } from './search/vectors/vector-searcher.ts'
 export { weighted } from './search/weighted.ts'
 export type { Activation } from './session/activations.ts'
 export type { Explanation } from './session/explain-tool.ts'
+export type { SentRequest } from './session/first-request.ts'
 export type { ModelTurn, TurnDialect, TurnRequestOptions } from './session/model-turn.ts'
-export type { SessionOrigin } from './session/open-session.ts'
 export type { Session } from './session/session.ts'
+export type { SessionOrigin } from './session/session-services.ts'
 export type { ForkOptions, SessionDialect } from './session/settings.ts'
 export type { SessionState } from './session/state.ts'
 export type { Stats } from './session/stats.ts'

@@ -13,8 +13,16 @@ const HIDDEN =
 
 /** Removes hidden characters; line breaks and tabs stay. */
 export function withoutHidden(text: string): string {
+  if (isPlainText(text)) return text
   return text.replace(HIDDEN, (hidden) => (hidden === '\n' || hidden === '\t' ? hidden : ''))
 }
+
+/** True for printable ASCII with line breaks and tabs: most texts, and none that hides anything. */
+export function isPlainText(text: string): boolean {
+  return PLAIN.test(text)
+}
+
+const PLAIN = /^[\x20-\x7e\n\t]*$/
 
 /** Throws `name-invalid`, with the reason, for a name that cannot be registered. */
 export function checkName(name: unknown, what: string): asserts name is string {

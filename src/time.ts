@@ -44,6 +44,29 @@ export async function waitAtMost(
   stop()
 }
 
+const PARTS = 4
+
+/**
+ * Waits like `waitAtMost`, and counts little of the time in which this process itself was held up: when it goes on, its
+ * timers fire before it reads what arrived meanwhile. So one long wait is several short ones, of which a stop uses up one.
+ */
+export async function waitPatiently(
+  timeoutMs: number,
+  work: Promise<unknown>,
+  schedule: Schedule,
+): Promise<void> {
+  let isDone = false
+  const done = work.then(
+    () => {
+      isDone = true
+    },
+    () => {
+      isDone = true
+    },
+  )
+  for (let part = 0; part < PARTS && !isDone; part++) await waitAtMost(timeoutMs / PARTS, [done], schedule)
+}
+
 /** Timers by name, one of each at a time. */
 export class Timers<Name extends string> {
   readonly #schedule: Schedule
@@ -117,6 +140,7 @@ export class Deadline {
     return Math.max(1, this.#end - this.#now())
   }
 
+  /** True when no time is left. */
   get isOver(): boolean {
     return this.#now() >= this.#end
   }

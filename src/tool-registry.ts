@@ -17,9 +17,8 @@ import {
   type Policy,
   type ToolFilter,
 } from './registry/policy.ts'
-import { Registrar } from './registry/registrar.ts'
+import { type RegisterOptions, Registrar, type SyncOptions } from './registry/registrar.ts'
 import type { ServerDirectory } from './registry/server-directory.ts'
-import type { RegisterOptions, SyncOptions } from './registry/to-entry.ts'
 import { definitionsOf, Viewpoint } from './registry/view.ts'
 import {
   checkSearchOptions,
@@ -37,10 +36,9 @@ import type { SearchResult } from './search/search-result.ts'
 import { PolicyAudience } from './search/tool-finder.ts'
 import { CallsWithoutSession } from './session/calls-without-session.ts'
 import { type Explanation, explainTool, RegistryOnlooker } from './session/explain-tool.ts'
-import { openSession } from './session/open-session.ts'
 import type { Session } from './session/session.ts'
 import { memoryOf } from './session/session-search.ts'
-import { SessionServices } from './session/session-services.ts'
+import { openSession, SessionServices } from './session/session-services.ts'
 import type { SessionDialect, SessionSettings } from './session/settings.ts'
 import { type Stats, statsOf } from './session/stats.ts'
 import type { CallResult, Listing, Tool, ToolCall, ToolContext, ToolDefinition } from './tool.ts'

@@ -32,12 +32,19 @@ export type ContentBlock =
 
 /** Why a call failed, for the model. Tools may return codes of their own. */
 export type CallErrorCode =
+  /** The tool is unknown, not permitted here, unavailable now, or needs a capability that nobody grants. */
   | 'not_available'
+  /** The arguments do not match the schema; the text names the path, what was expected and what was given. */
   | 'input_invalid'
+  /** A hook, a backend or a limit refused the call. */
   | 'denied'
+  /** The same call was made too often in a row. */
   | 'repeated'
+  /** The tool threw, or failed in another way. */
   | 'execution_failed'
+  /** The time limit passed. */
   | 'timeout'
+  /** The host's signal fired. */
   | 'cancelled'
 
 /**
@@ -169,9 +176,14 @@ export interface CallResult {
   readonly durationMs: number
   /**
    * Set when the result contains text from an MCP server without `trust`: data to read, never instructions to follow.
-   * A search may quote several servers: `servers` lists them all, sorted by name, and `server` is the first.
+   * A search may quote several servers: `servers` lists them all, sorted by name, and `server` is the first. `note` is
+   * `UNTRUSTED_NOTE` when nothing that the model was sent has it: put it beside the result, as dialects do.
    */
-  readonly untrusted?: { readonly server: string; readonly servers?: readonly string[] }
+  readonly untrusted?: {
+    readonly server: string
+    readonly servers?: readonly string[]
+    readonly note?: string
+  }
 }
 
 /** The warning about MCP servers without `trust`. The wording is constant, because prompt caches include it. */

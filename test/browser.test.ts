@@ -36,6 +36,31 @@ async function openPage(entries: Readonly<Record<string, string>>) {
   return page
 }
 
+/** The bytes that a page loads before its first search, for a program that imports only this name. */
+async function bytesAtStart(name: string): Promise<number> {
+  const bundle = await rolldown({
+    input: 'start',
+    platform: 'browser',
+    external: LOADED_ON_USE,
+    logLevel: 'silent',
+    plugins: [
+      {
+        name: 'start',
+        resolveId: (id) => (id === 'start' ? id : null),
+        load: (id) => (id === 'start' ? `export { ${name} } from ${JSON.stringify(INDEX)}` : null),
+      },
+    ],
+  })
+  const { output } = await bundle.generate({ format: 'esm', minify: true })
+  const chunks = output.filter((chunk) => chunk.type === 'chunk')
+  const atStart = new Set(chunks.filter(({ isEntry }) => isEntry))
+  for (const { imports } of atStart)
+    for (const chunk of chunks) if (imports.includes(chunk.fileName)) atStart.add(chunk)
+  return [...atStart].reduce((sum, { code }) => sum + Buffer.byteLength(code), 0)
+}
+
+const INDEX = fileURLToPath(new URL('../src/index.ts', import.meta.url))
+
 const LOADED_ON_USE = ['gpt-tokenizer/encoding/o200k_base', '@anthropic-ai/sdk', '@google/genai', 'openai']
 
 describe('the core outside Node', () => {
@@ -54,6 +79,10 @@ describe('the core outside Node', () => {
       return JSON.stringify([typeof process, call.result])
     })()`).runInContext(page)
     expect(JSON.parse(answer)).toEqual(['undefined', { ok: true, value: 'rain in Oslo' }])
+  })
+
+  it('loads little before its first search', async () => {
+    expect(await bytesAtStart('ToolRegistry')).toBeLessThan(160_000)
   })
 
   it('runs an agent and a sub-agent with what a browser has', async () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { appeared, RAIN, useCommandLine } from './cli-folder.fixture.ts'
@@ -74,11 +74,13 @@ describe('commands over servers', () => {
     const shown = await toolcrib('search', 'read', 'a', 'text', 'file', '--limit', '1')
     expect(shown.status).toBe(0)
     expect(shown.stdout).toMatch(/files\.read_text_file[\s\S]*because "read" in name/)
-    expect(shown.stderr).toMatch(/note gone is not searched: it failed: .*not found/)
+    expect(shown.stderr).toMatch(
+      /^note gone is not searched: it failed: command "\S+" not found(?: \(not started again yet\))?\n.*toolcrib doctor.*\n$/,
+    )
     expect(await toolcrib('search', 'zebra')).toMatchObject({
       status: 1,
       stdout: expect.stringMatching(
-        /nothing matches "zebra"[\s\S]*Nothing was found for "zebra"[\s\S]*ask again/i,
+        /nothing matches "zebra"; try other words, .*toolcrib list[\s\S]*Nothing was found for "zebra"/,
       ),
     })
     forgetStart()
@@ -201,6 +203,16 @@ describe('commands over servers', () => {
     )
     expect(stdout).toBe(`${path('.mcp.json')}\n`)
     expect(stderr).toBe('')
+  })
+
+  it.runIf(existsSync('/dev/full'))('fail with one line when the disk is full', () => {
+    const { status, stderr } = spawnSync(
+      'sh',
+      ['-c', '"$0" "$1" list --help > /dev/full', process.execPath, inject('commandLine')],
+      { cwd: path(), encoding: 'utf8', env: environment() },
+    )
+    expect(stderr).toMatch(/^error stdout cannot be written: ENOSPC.*\n$/)
+    expect(status).toBe(1)
   })
 
   it('stop their servers on Ctrl-C', async () => {
@@ -396,11 +408,14 @@ describe('eval without a file of tools', () => {
   it('searches the tools of the configured servers, by their names', async () => {
     list(RAIN, { ...RAIN, name: 'get_snow', description: 'Tells how much snow fell in a city.' })
     configure({ weather: server() })
-    const query = { id: '1', query: 'snow', relevant: ['mcp__weather__get_snow'] }
-    writeFileSync(path('queries.jsonl'), JSON.stringify(query))
+    const queries = ['mcp__weather__get_snow', 'weather.get_snow'].map((id) => ({
+      query: 'snow',
+      relevant: [id],
+    }))
+    writeFileSync(path('queries.jsonl'), queries.map((query) => JSON.stringify(query)).join('\n'))
     const measured = await toolcrib('eval', '--queries', 'queries.jsonl', '--json')
     expect(measured).toMatchObject({ status: 0, stderr: '' })
-    expect(measured.json()).toMatchObject({ searcher: 'hybrid', tools: 2, queries: 1, recall: { '1': 1 } })
+    expect(measured.json()).toMatchObject({ searcher: 'hybrid', tools: 2, queries: 2, recall: { '1': 1 } })
     configure({ gone: { command: 'no-such-command-anywhere' } })
     expect(await toolcrib('eval', '--queries', 'queries.jsonl')).toMatchObject({
       status: 1,

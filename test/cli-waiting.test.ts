@@ -28,6 +28,18 @@ describe('commands that wait', () => {
     expect(await toolcrib('call', 'get_rain', '{"city": "Oslo"}')).toMatchObject({ status: 0, stderr: '' })
   })
 
+  it('tour the servers of the user, with the figures of list and stats, without those that hang', async () => {
+    list(...Array.from({ length: 12 }, (_, index) => ({ ...RAIN, name: `get_rain_${index}` })))
+    configure({ weather: server(), stuck: silentServer() })
+    const figures = (await toolcrib('tour', '--json')).json()
+    expect(figures).toMatchObject({ catalogue: 'own', servers: 1, tools: 12, answers: [] })
+    expect((await toolcrib('list', '--json')).json().tokens).toBe(figures.fullTokens)
+    expect((await toolcrib('stats', '--mode', 'lazy', '--json')).json().tokens).toMatchObject({
+      full: figures.fullTokens,
+      turn: figures.lazyTokens,
+    })
+  })
+
   it('limit a call to --timeout, even while it reports progress', async () => {
     write('chatty.mjs', CHATTY)
     configure({ chatty: { command: process.execPath, args: [path('chatty.mjs')] } })

@@ -72,7 +72,10 @@ describe('toolcrib tour', () => {
   })
 
   it('uses a made-up catalogue when those servers are not installed', async () => {
-    const scene = await openScene({}, { from: join(folder, 'elsewhere.js'), cwd: folder, env: {} })
+    const scene = await openScene(
+      {},
+      { from: join(folder, 'elsewhere.js'), cwd: folder, env: {}, schedule: () => () => {} },
+    )
     const { registry } = scene
     expect(scene.kind).toBe('demo')
     expect(registry.size).toBeGreaterThan(300)

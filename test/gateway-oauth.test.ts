@@ -110,6 +110,18 @@ describe('the gateway as an OAuth resource server', () => {
     expect(await status('', `?access_token=${good}`)).toBe(401)
   })
 
+  it('takes tokens for another audience, and those alone, where the issuer names one', async () => {
+    const { gateway } = await open({ oauth: { ...oauth(), audience: 'api://crib' } })
+    const status = async (audience: string) => {
+      const request = new Request(`${RESOURCE}/work`, { method: 'POST', body: '{}' })
+      request.headers.set('authorization', `Bearer ${await token({}, { audience })}`)
+      return (await gateway.fetch(request)).status
+    }
+    expect(await status('api://crib')).toBe(415)
+    expect(await status(RESOURCE)).toBe(401)
+    expect(await status(`${RESOURCE}/work`)).toBe(401)
+  })
+
   it('refuses a token that has expired', async () => {
     const { gateway } = await open({ now: () => Date.now() + 3_600_000 })
     const request = new Request(RESOURCE, { method: 'POST', body: '{}' })
@@ -175,6 +187,8 @@ describe('the gateway as an OAuth resource server', () => {
     expect(make({ oauth: { ...oauth(), issuer: 'http://issuer.example' } })).toThrow('must be an https URL')
     expect(make({ oauth: { ...oauth(), scopes: {} } })).toThrow('at least one scope')
     expect(make({ oauth: { ...oauth(), scopes: { a: 'nobody' } } })).toThrow('profile "nobody"')
-    expect(make({ oauth: { ...oauth(), isuer: 'x' } })).toThrow('has no option "isuer"')
+    expect(make({ oauth: { ...oauth(), isuer: 'x' } })).toThrow(
+      'a gateway has no option "oauth.isuer"; did you mean "oauth.issuer"?',
+    )
   })
 })

@@ -61,10 +61,16 @@ describe('the house', () => {
   it('is found by the parser', () => {
     expect(sources).toContain('src/registry/catalogue.ts')
     expect(imports).toContainEqual({
+      from: 'src/search/catalogue-search.ts',
+      to: 'src/search/lexical.ts',
+      isType: false,
+      isDynamic: false,
+    })
+    expect(imports).toContainEqual({
       from: 'src/search/tool-finder.ts',
       to: 'src/search/catalogue-search.ts',
       isType: false,
-      isDynamic: false,
+      isDynamic: true,
     })
   })
 
@@ -90,14 +96,18 @@ describe('the house', () => {
     expect(globals).toEqual([])
   })
 
-  it('loads the MCP SDK only with the first connection, because loading takes longer than a search', () => {
+  it('loads packages only when they are needed, because loading takes longer than a search', () => {
     const atOnce = imports.filter(({ isDynamic }) => !isDynamic)
-    const reached = reachableFrom('src/mcp/index.ts', atOnce)
-    expect(reached).toContain('src/mcp/server/server-link.ts')
-    const loading = atOnce.filter(
-      ({ from, to, isType }) => reached.has(from) && !isType && to.startsWith('@modelcontextprotocol/'),
-    )
-    expect(loading).toEqual([])
+    const packagesOf = (entry: string) => {
+      const reached = reachableFrom(entry, atOnce)
+      const loading = atOnce.filter(({ from, to, isType }) => reached.has(from) && !isType && isPackage(to))
+      return [...new Set(loading.map(({ to }) => to))].sort()
+    }
+    expect(packagesOf('src/index.ts')).toEqual(['tokenx'])
+    expect(reachableFrom('src/mcp/index.ts', atOnce)).toContain('src/mcp/server/server-link.ts')
+    expect(packagesOf('src/mcp/index.ts')).toEqual(['tokenx'])
+    expect(packagesOf('src/cli/list/run-list.ts')).toEqual(['picocolors', 'tokenx'])
+    expect(packagesOf('src/cli/serve/run-serve.ts')).toEqual(['picocolors', 'tokenx'])
   })
 
   it('exports only what exists, with types, under the same name everywhere', () => {
@@ -159,6 +169,15 @@ function isOwn(path: string): boolean {
   return path.startsWith('src')
 }
 
+function isPackage(specifier: string): boolean {
+  return !isOwn(sourceOf(specifier)) && !isNodeModule(specifier) && !specifier.endsWith('package.json')
+}
+
+/** The file that a name such as `toolcrib/mcp` stands for. */
+function sourceOf(specifier: string): string {
+  return normalize(compilerOptions.paths[specifier]?.[0] ?? specifier)
+}
+
 function isNodeModule(specifier: string): boolean {
   return specifier.startsWith('node:') || builtinModules.includes(specifier)
 }
@@ -176,9 +195,11 @@ function ringOf(path: string): number {
 }
 
 function reachableFrom(entry: string, among: readonly Import[] = imports): ReadonlySet<string> {
-  const reached = new Set([entry])
-  for (const path of reached) {
-    for (const { from, to, isType } of among) if (from === path && !isType && isOwn(to)) reached.add(to)
+  const loads = new Map<string, string[]>()
+  for (const { from, to, isType } of among) {
+    if (!isType && isOwn(sourceOf(to))) loads.set(from, [...(loads.get(from) ?? []), sourceOf(to)])
   }
+  const reached = new Set([entry])
+  for (const path of reached) for (const source of loads.get(path) ?? []) reached.add(source)
   return reached
 }

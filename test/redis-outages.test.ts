@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { Redis } from 'ioredis'
 import type { Gateway } from 'toolcrib/gateway'
 import { redisAnnouncements, redisStore } from 'toolcrib/redis'
@@ -28,6 +30,11 @@ const OUTAGES: readonly Outage[] = [
     name: 'does not answer',
     begin: (redis) => redis.signal('SIGSTOP'),
     end: (redis) => redis.signal('SIGCONT'),
+  },
+  {
+    name: 'hangs with every write',
+    begin: (_redis, admin) => admin.call('CLIENT', 'PAUSE', '600000', 'WRITE'),
+    end: (_redis, admin) => admin.call('CLIENT', 'UNPAUSE'),
   },
   {
     name: 'is read-only',
@@ -120,6 +127,31 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
     },
   )
 
+  it('fails over to another machine goes on there, with what was replicated', async () => {
+    const [primary, replica] = await Promise.all([startRedis(), startRedis()])
+    await Promise.all([primary.start(), replica.start()])
+    const address = await openAddress(primary)
+    await replica.command('REPLICAOF', '127.0.0.1', primary.port)
+    const gateway = await openReplica(address)
+    const before = await openClient(gateway)
+    await before.search('add two numbers')
+    await vi.waitUntil(async () => (await replica.command('KEYS', '*{session:*}')).includes('session:'), {
+      timeout: 15_000,
+    })
+    // The address leads to the other one, which is not promoted yet.
+    await primary.kill()
+    address.leadTo(replica)
+    expect(await before.add()).toEqual({ sum: 3 })
+    const newcomer = await openClient(gateway)
+    await newcomer.search('wait')
+    expect(await readiness(gateway)).toBe('degraded')
+    await replica.command('REPLICAOF', 'NO', 'ONE')
+    await becomes(gateway, 'ok')
+    const other = await continuesElsewhere(address, before, { sessions: 2 })
+    newcomer.goTo(other)
+    expect(await newcomer.names()).toContain('modern__wait')
+  })
+
   it('is flushed writes again what was lost', async () => {
     const redis = await startRedis()
     await redis.start()
@@ -136,7 +168,7 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
 
   /** What the client checked out is listed by a replica that never saw it. */
   async function continuesElsewhere(
-    { url }: RedisServer,
+    { url }: Pick<RedisServer, 'url'>,
     client: Awaited<ReturnType<typeof openClient>>,
     { sessions = 1 } = {},
   ) {
@@ -154,3 +186,41 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
     return other
   }
 })
+
+/** An address that leads to one Redis or another, as a name or a load balancer does. */
+async function openAddress(first: RedisServer) {
+  let target = first.port
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    const onward = connect(target, '127.0.0.1')
+    for (const [one, other] of [
+      [socket, onward],
+      [onward, socket],
+    ] as const) {
+      sockets.add(one)
+      one
+        .on('error', () => {})
+        .on('close', () => {
+          sockets.delete(one)
+          other.destroy()
+        })
+      one.pipe(other)
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const cut = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  onTestFinished(() => {
+    server.close()
+    cut()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    leadTo: (redis: RedisServer) => {
+      target = redis.port
+      cut()
+    },
+  }
+}

@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 
 declare module 'vitest' {
@@ -30,6 +31,17 @@ function isInstalled(): boolean {
   return spawnSync('redis-server', ['--version']).status === 0
 }
 
+const SLOTS = 16_384
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  return typeof address === 'object' ? (address?.port ?? 0) : 0
+}
+
 /** A redis-server process of its own, for tests that stop it, kill it or change its settings. */
 export class RedisServer {
   readonly port: number
@@ -51,12 +63,33 @@ export class RedisServer {
 
   /** A port with nothing on it yet. */
   static async reserve(...flags: string[]): Promise<RedisServer> {
-    const probe = createServer().listen(0, '127.0.0.1')
-    await once(probe, 'listening')
-    const address = probe.address()
-    probe.close()
-    await once(probe, 'close')
-    return new RedisServer(typeof address === 'object' ? (address?.port ?? 0) : 0, flags)
+    return new RedisServer(await freePort(), flags)
+  }
+
+  /** Nodes of a cluster that share all slots. */
+  static async startCluster(count: number): Promise<RedisServer[]> {
+    const nodes = await Promise.all(
+      Array.from({ length: count }, async () => {
+        // By default it is 10,000 above the port, which may be too high.
+        const bus = await freePort()
+        const flags = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1']
+        const node = await RedisServer.start(...flags, '--cluster-port', String(bus))
+        return { node, bus }
+      }),
+    )
+    const share = Math.ceil(SLOTS / count)
+    const [first] = nodes
+    for (const [index, { node, bus }] of nodes.entries()) {
+      await node.command('CLUSTER', 'ADDSLOTSRANGE', index * share, Math.min((index + 1) * share, SLOTS) - 1)
+      await first?.node.command('CLUSTER', 'MEET', '127.0.0.1', node.port, bus)
+    }
+    return nodes.map(({ node }) => node)
+  }
+
+  /** Runs one command with `redis-cli`, and returns what it prints. */
+  async command(...words: (string | number)[]): Promise<string> {
+    const { stdout } = await promisify(execFile)('redis-cli', ['-p', String(this.port), ...words.map(String)])
+    return stdout
   }
 
   get url(): string {

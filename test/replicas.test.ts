@@ -1,10 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ToolcribError } from 'toolcrib'
 import type { Gateway, GatewayOptions } from 'toolcrib/gateway'
 import type { ConnectOptions } from 'toolcrib/mcp'
 import { redisAnnouncements, redisStore } from 'toolcrib/redis'
-import { type Announcements, announcementBoard, memoryStore, type Store } from 'toolcrib/stores'
+import { type Announcements, announcementBoard, memoryStore, type Store, watchStore } from 'toolcrib/stores'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { connectClient, openGateway, URL_OF_GATEWAY } from './gateway.fixture.ts'
 import { MODERN_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
@@ -107,6 +108,37 @@ describe('two replicas', () => {
     await vi.waitUntil(() => gateways.every((gateway) => gateway.status().sessions === 0))
   })
 
+  it('find a session that the other could not save when it was opened', async () => {
+    const { store, announcements } = share()
+    onTestFinished(() => store.close())
+    let failures = 0
+    const failing: Store = {
+      ...forwarding(store),
+      set: async (key, value, options) => {
+        if (key.startsWith('gateway:client:') && failures++ === 0)
+          throw new ToolcribError('store-unavailable', 'it is slow to start')
+        await store.set(key, value, options)
+      },
+    }
+    const [first, second] = await Promise.all(
+      // By itself, the first would write it again only after an hour.
+      [watchStore(failing, { probeMs: 3_600_000 }), store].map((each) => {
+        const own = announcements()
+        onTestFinished(() => own.close())
+        return openGateway({ modern: MODERN }, { store: each, announcements: own, mode: 'lazy' })
+      }),
+    )
+    let gateway = first?.gateway
+    const client = await connectClient(
+      { fetch: (request) => gateway?.fetch(request) ?? Promise.reject(new Error('both were opened')) },
+      { era: 'legacy', url: `${URL_OF_GATEWAY}?activate=list` },
+    )
+    await client.callTool({ name: 'tool_search', arguments: { query: 'add two numbers' } })
+    expect(failures).toBe(1)
+    gateway = second?.gateway
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('modern__add')
+  })
+
   it('list what the other found at a server that is not running here', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'toolcrib-replicas-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -156,3 +188,13 @@ describe('two replicas', () => {
     expect(asked).toBe(true)
   })
 })
+
+function forwarding(store: Store): Store {
+  return {
+    get: (key) => store.get(key),
+    set: (key, value, options) => store.set(key, value, options),
+    update: (key, change, options) => store.update(key, change, options),
+    delete: (key) => store.delete(key),
+    close: () => store.close(),
+  }
+}

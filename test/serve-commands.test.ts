@@ -1,15 +1,14 @@
-import { type ChildProcess, execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { useCommandLine } from './cli-folder.fixture.ts'
 import { referenceServer } from './mcp/reference-servers.fixture.ts'
+import { childrenOf, useServe } from './serve.fixture.ts'
 
 // The gateway is a process of its own, with servers as processes behind it.
 vi.setConfig({ testTimeout: 60_000 })
 
 const { toolcrib, start, configure } = useCommandLine()
+const serve = useServe({ start })
 
 const THINKING = { command: process.execPath, args: [referenceServer('sequential-thinking')] }
 const MODERN = {
@@ -18,17 +17,11 @@ const MODERN = {
 }
 
 describe('commands while a gateway is running', () => {
-  let gateway: ChildProcess
+  let startedServers: () => number[]
   beforeEach(async () => {
     configure({ thinking: THINKING, modern: MODERN, broken: { command: 'no-such-program' } })
-    const { child } = start(['serve', '--port', '0', '--json'])
-    gateway = child
-    if (child.stdout) await once(createInterface({ input: child.stdout }), 'line')
-  })
-  afterEach(async () => {
-    if (gateway.exitCode !== null || gateway.signalCode !== null) return
-    gateway.kill('SIGTERM')
-    await once(gateway, 'close')
+    const { pid } = await serve()
+    startedServers = () => childrenOf(pid)
   })
 
   const think = async () => {
@@ -63,13 +56,4 @@ describe('commands while a gateway is running', () => {
     const refused = await toolcrib('call', 'broken.anything')
     expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('no-such-program') })
   })
-
-  function startedServers(): number[] {
-    const processes = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' })
-    const rows = processes
-      .trim()
-      .split('\n')
-      .map((line) => line.trim().split(/\s+/).map(Number))
-    return rows.flatMap(([pid = 0, parent]) => (parent === gateway.pid ? [pid] : []))
-  }
 })

@@ -1,20 +1,19 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 import { referenceServer } from './mcp/reference-servers.fixture.ts'
+import { childrenOf, isRunning, useServe } from './serve.fixture.ts'
 
 // Every gateway is a process of its own, with servers as processes behind it.
 vi.setConfig({ testTimeout: 60_000 })
 
 const { path, environment, toolcrib, start, write, list, server, configure } = useCommandLine()
+const serveWith = useServe({ start })
 
 describe('toolcrib serve', () => {
-  const gateways: ChildProcess[] = []
+  const serve = (...flags: string[]) => serveWith(flags)
   beforeEach(() => {
     list(RAIN)
     configure({
@@ -22,25 +21,6 @@ describe('toolcrib serve', () => {
       files: { command: process.execPath, args: [referenceServer('filesystem'), path()] },
     })
   })
-  afterEach(async () => {
-    for (const child of gateways.splice(0)) {
-      if (child.exitCode !== null || child.signalCode !== null) continue
-      child.kill('SIGKILL')
-      await once(child, 'close')
-    }
-  })
-
-  async function serve(...flags: string[]) {
-    const { child, ended } = start(['serve', '--port', '0', '--json', ...flags])
-    gateways.push(child)
-    if (!child.stdout) throw new Error('the gateway has no output')
-    const line = once(createInterface({ input: child.stdout }), 'line').then(([text]) => JSON.parse(text))
-    const failed = ended.then(({ stderr }) => {
-      throw new Error(`the gateway ended: ${stderr}`)
-    })
-    return { child, ended, ...(await Promise.race([line, failed])) }
-  }
-
   async function connect(url: string, token: string, mode: 'auto' | 'legacy') {
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
     const headers = { Authorization: `Bearer ${token}` }
@@ -87,7 +67,7 @@ describe('toolcrib serve', () => {
     expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401)
     expect((await fetch(url.replace('/mcp', '/readyz'))).status).toBe(200)
 
-    const children = await childrenOf(pid)
+    const children = childrenOf(pid)
     expect(children.length).toBeGreaterThan(0)
     child.kill('SIGTERM')
     expect((await ended).status).toBe(0)
@@ -160,7 +140,7 @@ describe('toolcrib serve', () => {
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toContain('weather__get_rain')
     const pid = (client.transport as StdioClientTransport).pid ?? 0
-    const children = await childrenOf(pid)
+    const children = childrenOf(pid)
     await client.close()
     expect([pid, ...children].filter(isRunning)).toEqual([])
   })
@@ -174,16 +154,16 @@ describe('toolcrib serve', () => {
       expect(called.content).toEqual([{ type: 'text', text: 'get_rain ran' }])
     }
     for (const client of [one, other])
-      expect(await childrenOf((client.transport as StdioClientTransport).pid ?? 0)).toEqual([])
+      expect(childrenOf((client.transport as StdioClientTransport).pid ?? 0)).toEqual([])
     // Both called the same server, and the other one is remembered.
-    expect((await childrenOf(pid)).length).toBe(1)
+    expect(childrenOf(pid).length).toBe(1)
     await Promise.all([one.close(), other.close()])
     expect((await toolcrib('status')).status).toBe(0)
   })
 
   it('keeps a token in a file, and shows people what to do with it', async () => {
     const { child, ended } = start(['serve', '--port', '0', '--token-file', 'token'])
-    gateways.push(child)
+    onTestFinished(() => void child.kill('SIGKILL'))
     let output = ''
     await new Promise<void>((resolve) =>
       child.stdout?.on('data', (chunk) => {
@@ -223,27 +203,3 @@ describe('toolcrib serve', () => {
     )
   })
 })
-
-/** Every process below one. */
-async function childrenOf(pid: number): Promise<number[]> {
-  const child = spawn('ps', ['-A', '-o', 'pid=,ppid='])
-  let table = ''
-  child.stdout.on('data', (chunk) => (table += chunk))
-  await once(child, 'close')
-  const rows = table
-    .trim()
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/).map(Number))
-  const below = (parent: number): number[] =>
-    rows.flatMap(([own = 0, of]) => (of === parent ? [own, ...below(own)] : []))
-  return below(pid)
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}

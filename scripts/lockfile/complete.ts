@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 /**
  * `npm run lockfile`: completes package-lock.json. A registry mirror may lack binaries for other platforms; npm then
  * omits them from the lockfile, and `npm ci` rejects it. Their versions are exact and their names contain the
- * platform, so they can be added without the registry.
+ * platform, so they can be added without the registry. The engines of version 7 of the AI SDK are left out: it asks for
+ * Node.js 22, the tests run it on 20 as well, and `npm ci` would begin with four warnings there.
  */
 interface LockedPackage {
   readonly version?: string
@@ -13,6 +14,7 @@ interface LockedPackage {
   readonly os?: readonly string[]
   readonly cpu?: readonly string[]
   readonly libc?: readonly string[]
+  readonly engines?: Readonly<Record<string, string>>
 }
 
 const path = new URL('../../package-lock.json', import.meta.url)
@@ -53,6 +55,8 @@ for (const [place, { optionalDependencies = {}, dev }] of Object.entries(lock.pa
     added.push(`${key}@${version}`)
   }
 }
+for (const [place, { engines: _, ...locked }] of Object.entries(lock.packages))
+  if (`${place}/`.startsWith('node_modules/ai-v7/')) lock.packages[place] = locked
 const sorted = Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1))
 writeFileSync(path, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`)
 console.log(added.length === 0 ? 'nothing was missing' : `added ${added.length}:\n${added.join('\n')}`)

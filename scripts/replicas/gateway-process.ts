@@ -35,14 +35,47 @@ export class GatewayProcess {
       env: { ...process.env, HOME: this.#folder, XDG_RUNTIME_DIR: this.#folder },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    const failed = once(child, 'exit').then(([code]) => {
-      throw new Error(`a gateway ended with ${code}`)
+    let output = ''
+    const announced = new Promise<string>((resolve) => {
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        output += `${line}\n`
+        if (line.startsWith('{"url"')) resolve(JSON.parse(line).url)
+      })
+    })
+    const failed = once(child, 'close').then(([code]) => {
+      throw new Error(`a gateway ended with ${code}: ${output}`)
     })
     failed.catch(() => {})
-    const line = once(createInterface({ input: child.stdout }), 'line')
-    const [text] = await Promise.race([line, failed])
-    this.url = JSON.parse(text).url
+    this.url = await Promise.race([announced, failed, tooLate('a gateway has not started')])
     this.#child = child
+  }
+
+  /** Resolves once it lists this tool: where nothing is remembered yet, its server has to start first. */
+  async listed(tool: string): Promise<void> {
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'load', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    for (;;) {
+      const response = await fetch(this.url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          authorization: `Bearer ${TOKEN}`,
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'tools/list',
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta } }),
+      })
+      if ((await response.text()).includes(`"${tool}"`)) return
+      await new Promise((resolve) => void setTimeout(resolve, 100))
+    }
+  }
+
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child?.kill(name)
   }
 
   /** `kill -9`. */
@@ -60,8 +93,19 @@ export class GatewayProcess {
     const child = this.#child
     this.#child = undefined
     if (!child) return null
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error('a gateway ended by itself')
+    const ended = once(child, 'exit')
     child.kill(signal)
-    const [code] = await once(child, 'exit')
+    const [code] = await Promise.race([ended, tooLate(`a gateway has not ended after ${signal}`)])
     return code
   }
+}
+
+/** Longer than anything takes on a busy machine: what hangs must say so. */
+const LIMIT_MS = 60_000
+
+function tooLate(what: string): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    setTimeout(() => reject(new Error(`${what} within ${LIMIT_MS} ms`)), LIMIT_MS).unref()
+  })
 }

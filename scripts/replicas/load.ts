@@ -47,6 +47,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   const replicas = Array.from({ length: options.replicas }, () => new GatewayProcess({ cli, folder, store }))
   try {
     await Promise.all(replicas.map((replica) => replica.start()))
+    await Promise.all(replicas.map((replica) => replica.listed('echo__echo')))
     const load = new Load(replicas, options)
     const begun = Date.now()
     let next = 0
@@ -63,7 +64,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
     await working
     return load.report(readFileSync(notes, 'utf8'), (Date.now() - begun) / 1_000)
   } finally {
-    await Promise.all(replicas.map((replica) => replica.kill()))
+    await Promise.allSettled(replicas.map((replica) => replica.kill()))
   }
 }
 
@@ -147,6 +148,12 @@ class Load {
         continue
       }
       const { url, kills } = replica
+      const abort = new AbortController()
+      // Not AbortSignal.timeout(): a response that is being read can outlive its effect.
+      const timer = setTimeout(
+        () => abort.abort(new Error(`no answer of ${url} to ${JSON.stringify(message)}`)),
+        PATIENCE_MS,
+      )
       try {
         const response = await fetch(url, {
           method: 'POST',
@@ -157,9 +164,9 @@ class Load {
             ...(session === undefined ? {} : { 'mcp-session-id': session }),
           },
           body: JSON.stringify({ jsonrpc: '2.0', ...message }),
-          signal: AbortSignal.timeout(PATIENCE_MS),
+          signal: abort.signal,
         })
-        const text = await response.text()
+        const text = await Promise.race([response.text(), aborted(abort.signal)])
         if (response.status === 503) {
           await pause(RETRY_MS)
           continue
@@ -174,9 +181,17 @@ class Load {
         // An opening that got no answer is tried again; a call is not.
         if (session !== undefined) this.#faults.push(String((error as Error).cause ?? error))
         return 'lost'
+      } finally {
+        clearTimeout(timer)
       }
     }
   }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
 }
 
 /** How long a client waits before it asks again, where nobody can answer now. */

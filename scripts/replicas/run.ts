@@ -1,5 +1,6 @@
-// Real gateways on one Redis, some of them killed at random, others restarted one after the other:
-//   npm run build && npm run replicas -- [--replicas 3] [--sessions 5000] [--calls 10] [--clients 64] [--kill] [--roll]
+// Real gateways on one Redis, some of them killed at random (--kill), restarted one after the other (--roll), or held up for
+// some seconds, a gateway or Redis (--stall):
+//   npm run build && npm run replicas -- [--replicas 3] [--sessions 5000] [--calls 10] [--clients 64] [--kill] [--roll] [--stall]
 // Needs redis-server. Exits with 1 when a call was lost, doubled or misrouted.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     clients: { type: 'string', default: '64' },
     kill: { type: 'boolean', default: false },
     roll: { type: 'boolean', default: false },
+    stall: { type: 'boolean', default: false },
   },
 })
 
@@ -42,9 +44,17 @@ async function restartAll(replicas: readonly GatewayProcess[]): Promise<void> {
 }
 
 const redis = await RedisServer.start()
+async function holdUp(replicas: readonly GatewayProcess[]): Promise<void> {
+  await pause(1_000 + Math.random() * 2_000)
+  const held = [redis, ...replicas][Math.floor(Math.random() * (replicas.length + 1))]
+  held?.signal('SIGSTOP')
+  await pause(3_000)
+  held?.signal('SIGCONT')
+}
+
 const folder = mkdtempSync(join(tmpdir(), 'toolcrib-load-'))
 try {
-  const disturb = values.kill ? killOne : values.roll ? restartAll : undefined
+  const disturb = values.kill ? killOne : values.roll ? restartAll : values.stall ? holdUp : undefined
   const report = await runLoad({
     cli: join(process.cwd(), values.cli),
     folder,

@@ -1,8 +1,14 @@
+// What is loaded with its first use would take real time then, in which simulated time stands still.
+import '@modelcontextprotocol/server'
 import { ToolRegistry } from 'toolcrib'
 import { redisStore } from 'toolcrib/redis'
+import { fileStore, type Store } from 'toolcrib/stores'
+import '../../src/gateway/mcp-server.ts'
+import '../../src/gateway/sdk-wire.ts'
 import { Network, type Outcome, SimClient, textOf } from './sim-client.ts'
+import { ProcessDisk, SimDisk } from './sim-disk.ts'
 import { SimRedis, SimRedisClient } from './sim-redis.ts'
-import { SimReplica } from './sim-replica.ts'
+import { type Backing, SimReplica, STORE_FOLDER } from './sim-replica.ts'
 import { Deeds, TOPICS } from './sim-server.ts'
 import { Violation, World } from './world.ts'
 
@@ -35,7 +41,7 @@ export async function runSeed(seed: number): Promise<SeedReport> {
 class Scenario {
   readonly #world: World
   readonly #seed: number
-  readonly #redis: SimRedis
+  readonly #backing: Backing
   readonly #deeds = new Deeds()
   readonly #network: Network
   readonly #counts: Record<string, number> = {}
@@ -56,11 +62,21 @@ class Scenario {
   constructor(world: World, seed: number) {
     this.#world = world
     this.#seed = seed
-    this.#redis = new SimRedis(world)
+    this.#backing = world.chance(0.3) ? new SimDisk(world) : new SimRedis(world)
     this.#network = new Network(world)
     this.#isCalm = world.chance(0.2)
     this.#maxActive = world.chance(0.5) ? 24 : 3
-    this.#redis.onWrite = (key, value) => this.#written(key, value)
+    this.#network.duplicates = this.#isCalm ? 0 : 0.1
+    if (this.#backing instanceof SimRedis)
+      this.#backing.onWrite = (key, value) => {
+        const session = /\{session:(.+)\}$/.exec(key)?.[1]
+        if (session !== undefined && value) this.#written(session, value.subarray(17).toString(), true)
+      }
+    else
+      this.#backing.onWrite = (key, value) => {
+        const session = /^session:(.+)$/.exec(key)?.[1]
+        if (session !== undefined) this.#written(session, value.toString(), false)
+      }
   }
 
   fail(error: unknown): void {
@@ -82,7 +98,8 @@ class Scenario {
 
   async run(): Promise<void> {
     const world = this.#world
-    const count = 2 + Math.floor(world.random() * 2)
+    // A folder belongs to one gateway; the next one may start while it ends.
+    const count = this.#backing instanceof SimDisk ? 1 : 2 + Math.floor(world.random() * 2)
     for (let number = 1; number <= count; number++)
       this.#network.replicas.push(this.#start(`replica-${number}`))
     const clients = Array.from({ length: 3 + Math.floor(world.random() * 3) }, (_, at) => {
@@ -106,17 +123,15 @@ class Scenario {
     if (this.#deeds.secrets > 0) this.fail(new Violation('a denied tool ran'))
     if (this.#world.steps > MAX_STEPS)
       this.fail(new Violation(`${this.#network.underWay} requests are not answered after ${MAX_STEPS} steps`))
-    if (this.#redis.losses !== this.#lossesSeen) {
-      this.#lossesSeen = this.#redis.losses
+    if (this.#backing.losses !== this.#lossesSeen) {
+      this.#lossesSeen = this.#backing.losses
       this.#kept.clear()
       this.#durable.clear()
     }
   }
 
-  #written(key: string, value: Buffer | undefined): void {
-    const session = /\{session:(.+)\}$/.exec(key)?.[1]
-    if (session === undefined || value === undefined) return
-    const text = value.subarray(17).toString()
+  /** Takes note of a state that is written; `isCurrent` is false where another one may be written in its place. */
+  #written(session: string, text: string, isCurrent: boolean): void {
     const { activations } = JSON.parse(text) as { activations: { name: string; isKept: boolean }[] }
     const counted = activations.filter(({ isKept }) => !isKept)
     if (counted.length > this.#maxActive)
@@ -124,12 +139,22 @@ class Scenario {
     const known = this.#history.get(session) ?? new Set()
     known.add(JSON.stringify(activations))
     this.#history.set(session, known)
+    if (!isCurrent || this.#maxActive <= TOPICS.length || this.#backing.losses !== this.#lossesSeen) return
+    // Where nothing has to make room, whatever a client was told is checked out stays so, with every single write.
+    const names = new Set(activations.map(({ name }) => name.replace(/^mcp__/, '')))
+    for (const name of this.#kept.get(session.replace(/^gateway:/, '')) ?? [])
+      if (!names.has(name)) this.fail(new Violation(`the session ${session} was written without ${name}`))
   }
 
   #start(name: string): SimReplica {
     const breaks = this.#isCalm || this.#isHealed ? 0 : this.#world.pick([0, 0.002, 0.02])
     this.#world.note(`${name} starts; a message is lost with ${breaks}`)
-    return new SimReplica(this.#world, this.#redis, this.#deeds, { name, maxActive: this.#maxActive, breaks })
+    return new SimReplica(this.#world, this.#backing, this.#deeds, {
+      name,
+      maxActive: this.#maxActive,
+      breaks,
+      onDamaged: (error) => this.fail(new Violation(error.message)),
+    })
   }
 
   /** What one client does. */
@@ -248,7 +273,7 @@ class Scenario {
       if (this.#isHealed) return
       const kind = world.pick([
         'kill',
-        'kill',
+        'kill at a step',
         'stop',
         'down',
         'slow',
@@ -260,17 +285,27 @@ class Scenario {
       world.note(`trouble: ${kind}`)
       this.#counts[kind] = (this.#counts[kind] ?? 0) + 1
       if (kind === 'kill') this.#replace(world.pick(this.#network.replicas), (replica) => replica.kill())
-      if (kind === 'crash-all')
+      if (kind === 'kill at a step')
+        world.inSteps(1 + Math.floor(world.random() * 300), () =>
+          this.#replace(world.pick(this.#network.replicas), (replica) => replica.kill()),
+        )
+      if (kind === 'crash-all' || (kind === 'lose' && this.#backing instanceof SimDisk))
         for (const replica of [...this.#network.replicas]) this.#replace(replica, (each) => each.kill())
       if (kind === 'stop') this.#replace(world.pick(this.#network.replicas), (replica) => void replica.stop())
-      if (kind === 'lose') this.#redis.lose()
+      if (kind === 'lose') this.#lose()
       if (kind !== 'down' && kind !== 'slow' && kind !== 'read-only' && kind !== 'full') continue
-      this.#redis.fault = kind
+      this.#backing.fault = kind
       await world.sleep(world.random() * 20_000)
-      if (kind === 'down' && world.chance(0.3)) this.#redis.lose()
-      this.#redis.fault = 'none'
-      world.note('redis works again')
+      if (kind === 'down' && world.chance(0.3) && this.#backing instanceof SimRedis) this.#lose()
+      this.#backing.fault = 'none'
+      world.note('the store works again')
     }
+  }
+
+  /** Redis loses everything; a disk, together with all processes, loses what was not on it yet. */
+  #lose(): void {
+    if (this.#backing instanceof SimRedis) this.#backing.lose()
+    else this.#backing.losePower()
   }
 
   #replace(replica: SimReplica, end: (replica: SimReplica) => void): void {
@@ -287,14 +322,13 @@ class Scenario {
     const world = this.#world
     while (this.#clientsDone < clients.length) await world.sleep(1_000)
     this.#isHealed = true
-    this.#redis.fault = 'none'
+    this.#backing.fault = 'none'
     for (const replica of this.#network.replicas) replica.breaks = 0
     while (this.#network.underWay > 0) await world.sleep(1_000)
     await world.sleep(30_000)
     this.#check()
     if (this.#isCalm) await this.#tellEvictions(clients)
-    const client = new SimRedisClient(world, this.#redis, { isAlive: true, breaks: 0 })
-    const store = redisStore({ client, schedule: (delayMs, fire) => world.schedule(delayMs, fire) })
+    const store = this.#openStore()
     const registry = new ToolRegistry({ mode: 'lazy', maxActive: this.#maxActive })
     for (const [id, kept] of this.#kept) {
       const session = await registry.openSession({ id: `gateway:${id}`, store })
@@ -308,6 +342,21 @@ class Scenario {
         throw new Violation(`the session ${id} lost ${lost.join(', ')}; it has ${names.join(', ')}`)
     }
     this.#isFinished = true
+  }
+
+  #openStore(): Store {
+    const world = this.#world
+    const host = { isAlive: true, breaks: 0 }
+    const schedule = (delayMs: number, fire: () => void) => world.schedule(delayMs, fire)
+    if (this.#backing instanceof SimRedis)
+      return redisStore({ client: new SimRedisClient(world, this.#backing, host), schedule })
+    return fileStore({
+      directory: STORE_FOLDER,
+      disk: new ProcessDisk(world, this.#backing, host),
+      clock: () => world.now,
+      schedule,
+      onDamaged: (error) => this.fail(new Violation(error.message)),
+    })
   }
 
   /** Each replica names what it evicted from a session with its next search there. */

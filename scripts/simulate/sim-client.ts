@@ -27,6 +27,8 @@ export class Network {
   replicas: SimReplica[] = []
   /** The only replica that takes requests, if set. */
   only: SimReplica | undefined
+  /** How likely the answer to a question arrives twice, as after a proxy's retry. */
+  duplicates = 0
   /** Requests that were sent and have not ended. */
   underWay = 0
   readonly #world: World
@@ -112,7 +114,7 @@ export class Network {
       throw new Violation(`an answer to ${String(message.id)} came to ${String(sent.body.id)}`)
     // Whether the store did its part while this was answered.
     const isOk = wasOk && replica.store.health().state === 'ok'
-    const isCalm = isOk && replica.redis.lastTrouble < begun && world.now - begun < 1_500
+    const isCalm = isOk && replica.lastTrouble < begun && world.now - begun < 1_500
     return { kind: 'answered', status: response.status, message, headers: response.headers, replica, isCalm }
   }
 }
@@ -178,7 +180,9 @@ export class SimClient {
     const body = { jsonrpc: '2.0', id: `${this.label}-${++this.#ids}`, method, params }
     const onRequest = ({ id, params: asked }: Json) => {
       const answer = { jsonrpc: '2.0', id, result: this.#answer(asked) }
-      void this.#network.post(this.who, this.#path, { body: answer, headers })
+      const times = this.#world.chance(this.#network.duplicates) ? 2 : 1
+      for (let time = 0; time < times; time++)
+        void this.#network.post(this.who, this.#path, { body: answer, headers })
     }
     return this.#network.post(this.who, this.#path, { body, headers, onRequest })
   }

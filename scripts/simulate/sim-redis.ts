@@ -211,19 +211,27 @@ export class SimRedisClient implements RedisClient {
 
   async xread(...args: [string, number, string, number, string, string, string]) {
     const [, , , blockMs, , key, from] = args
-    const found = await this.#send('XREAD', key.length, () => this.#redis.read(key, from))
+    // Whether there is something to read, and waiting for it, are one step for Redis: nothing is announced in between.
+    const { found, woken } = await this.#send('XREAD', key.length, () => {
+      const found = this.#redis.read(key, from)
+      return { found, woken: found.length > 0 ? undefined : this.#woken(blockMs) }
+    })
     if (found.length > 0) return [[key, found]] as [string, StreamEntry[]][]
-    await new Promise<void>((resolve) => {
-      const stop = this.#world.schedule(blockMs, () => done())
-      const unwait = this.#redis.wait(() => done())
+    await woken
+    const late = await this.#send('XREAD', key.length, () => this.#redis.read(key, from))
+    return late.length > 0 ? ([[key, late]] as [string, StreamEntry[]][]) : null
+  }
+
+  #woken(blockMs: number): Promise<void> {
+    return new Promise((resolve) => {
       const done = () => {
         stop()
         unwait()
         resolve()
       }
+      const stop = this.#world.schedule(blockMs, done)
+      const unwait = this.#redis.wait(done)
     })
-    const late = await this.#send('XREAD', key.length, () => this.#redis.read(key, from))
-    return late.length > 0 ? ([[key, late]] as [string, StreamEntry[]][]) : null
   }
 
   /** The command arrives, is carried out, and its reply comes back; any of that may not happen. */

@@ -2,19 +2,28 @@ import { ToolRegistry } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
 import { type ConnectedServers, connectServers } from 'toolcrib/mcp'
 import { redisAnnouncements, redisStore } from 'toolcrib/redis'
-import { type WatchedStore, watchStore } from 'toolcrib/stores'
-import { type SimRedis, SimRedisClient } from './sim-redis.ts'
+import { type Announcements, fileStore, type Store, type WatchedStore, watchStore } from 'toolcrib/stores'
+import { ProcessDisk, type SimDisk } from './sim-disk.ts'
+import { SimRedis, SimRedisClient } from './sim-redis.ts'
 import { type Deeds, openSimServer } from './sim-server.ts'
 import type { World } from './world.ts'
 
 export const TOKENS = { ada: 'ada-has-a-long-token', bob: 'bob-has-another-token' }
+
+/** Where replicas without a Redis keep their files. */
+export const STORE_FOLDER = '/store'
 
 export interface ReplicaSettings {
   readonly name: string
   readonly maxActive: number
   /** How likely each message is to be lost, with its connection. */
   readonly breaks: number
+  /** Called when the store finds a damaged value. */
+  readonly onDamaged?: (error: Error) => void
 }
+
+/** Where the replicas keep what outlives them: a Redis for all, or the disk of one machine. */
+export type Backing = SimRedis | SimDisk
 
 /** One gateway process, with its servers. */
 export class SimReplica {
@@ -22,15 +31,16 @@ export class SimReplica {
   breaks: number
   isAlive = true
   isDraining = false
-  readonly redis: SimRedisClient
   readonly gateway: Gateway
   readonly store: WatchedStore
   readonly servers: ConnectedServers
   /** Resolves when the process ends. */
   readonly died: Promise<void>
+  readonly #link: { readonly lastTrouble: number }
   #die = () => {}
 
-  constructor(world: World, redis: SimRedis, deeds: Deeds, { name, maxActive, breaks }: ReplicaSettings) {
+  constructor(world: World, backing: Backing, deeds: Deeds, settings: ReplicaSettings) {
+    const { name, maxActive, breaks } = settings
     this.name = name
     this.breaks = breaks
     this.died = new Promise((resolve) => {
@@ -43,9 +53,20 @@ export class SimReplica {
       })
     const newId = () => world.newId()
     const random = () => world.random()
-    this.redis = new SimRedisClient(world, redis, this)
-    const where = { client: this.redis, schedule }
-    const store = watchStore(redisStore({ ...where, random, newId }), { clock, schedule })
+    let inner: Store
+    let announcements: Announcements | undefined
+    if (backing instanceof SimRedis) {
+      const client = new SimRedisClient(world, backing, this)
+      this.#link = client
+      inner = redisStore({ client, schedule, random, newId })
+      announcements = redisAnnouncements({ client, schedule })
+    } else {
+      const disk = new ProcessDisk(world, backing, this)
+      this.#link = disk
+      const { onDamaged = () => {} } = settings
+      inner = fileStore({ directory: STORE_FOLDER, disk, clock, schedule, random, onDamaged })
+    }
+    const store = watchStore(inner, { clock, schedule })
     this.store = store
     const registry = new ToolRegistry({ mode: 'lazy', searcher: 'lexical', maxActive, clock, newId })
     this.servers = connectServers(
@@ -64,7 +85,7 @@ export class SimReplica {
       registry,
       servers: this.servers,
       store,
-      announcements: redisAnnouncements(where),
+      ...(announcements ? { announcements } : {}),
       tokens: [
         { token: TOKENS.ada, name: 'ada' },
         { token: TOKENS.bob, name: 'bob', profile: 'narrow' },
@@ -75,6 +96,11 @@ export class SimReplica {
       schedule,
       newId,
     })
+  }
+
+  /** When an operation of its store last failed, or was left without a reply. */
+  get lastTrouble(): number {
+    return this.#link.lastTrouble
   }
 
   /** `kill -9`: nothing it does from here on reaches anyone. */

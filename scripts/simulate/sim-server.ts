@@ -151,12 +151,16 @@ class SimTransport implements GuardedTransport {
   }
 
   #deliver(message: object): void {
-    this.#return = Math.max(this.#return, this.#world.now + this.#world.delay())
-    this.#world.schedule(this.#return - this.#world.now, () => {
-      if (!this.#isOpen || !this.#host.isAlive) return
-      const checked = this.guard.received(message as Message)
-      if (checked.message) handOn(checked.message, this)
-    })
+    // Now and then a message arrives twice.
+    const times = this.#world.chance(this.#host.breaks * 2) ? 2 : 1
+    for (let time = 0; time < times; time++) {
+      this.#return = Math.max(this.#return, this.#world.now + this.#world.delay())
+      this.#world.schedule(this.#return - this.#world.now, () => {
+        if (!this.#isOpen || !this.#host.isAlive) return
+        const checked = this.guard.received(structuredClone(message) as Message)
+        if (checked.message) handOn(checked.message, this)
+      })
+    }
   }
 }
 

@@ -32,6 +32,7 @@ export class World {
   #now = 1_700_000_000_000
   #order = 0
   #ids = 0
+  #atSteps: { readonly step: number; readonly fire: () => void }[] = []
   steps = 0
 
   constructor(seed: number) {
@@ -82,6 +83,11 @@ export class World {
     return () => void this.#timers.delete(key)
   }
 
+  /** Calls `fire` after so many events, between any two of which a process may be killed. */
+  inSteps(count: number, fire: () => void): void {
+    this.#atSteps.push({ step: this.steps + count, fire })
+  }
+
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => void this.schedule(ms, resolve))
   }
@@ -102,6 +108,8 @@ export class World {
       this.steps++
       fire()
       await settle()
+      for (const due of this.#atSteps.filter(({ step }) => step <= this.steps)) due.fire()
+      this.#atSteps = this.#atSteps.filter(({ step }) => step > this.steps)
       afterEach()
     }
   }

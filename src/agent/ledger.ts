@@ -51,20 +51,24 @@ export class Ledger implements Meter {
     this.#fullModeCostUsd += cost + (hiddenTokens * price) / 1e6
   }
 
+  /** Counts what a tool reported that it cost; ignores anything but a finite number. */
   addToolCost(costUsd: number): void {
     if (Number.isFinite(costUsd)) this.#toolCostUsd += costUsd
   }
 
+  /** Returns the prices of a model; undefined when they are not known. */
   pricesOf(modelId: string): Prices | undefined {
     return this.#prices?.(modelId)
   }
 
+  /** Returns the limit that is used up, or undefined. */
   limitReached(): SpendLimit | undefined {
     const { maxCostUsd = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = this.limits
     if (this.#costUsd + this.#toolCostUsd >= maxCostUsd) return 'maxCostUsd'
     return this.#inputTokens() + this.#usage.outputTokens >= maxTokens ? 'maxTokens' : undefined
   }
 
+  /** Returns what was counted so far. */
   totals(): LedgerTotals {
     const isPriced = this.#requests === 0 || this.#unpriced < this.#requests
     return {

@@ -139,7 +139,8 @@ class AgentRun<Message, Request, Response> {
     const failed = await this.#noteReply(reply, before)
     if (failed) return { stop: 'failed', error: failed.cause }
     const results = await this.#runCalls(reply)
-    this.#messages = [...this.#messages, ...model.dialect.toMessages(response, results, surface)]
+    const answered = model.dialect.toMessages(response, results, session.surfaceAfter(surface))
+    this.#messages = [...this.#messages, ...answered]
     return this.#endingAfter(reply) ?? this.#checkForLoop(reply, results)
   }
 

@@ -1,25 +1,11 @@
 import type { Attachment } from '../capability.ts'
 import type { Emit } from '../events.ts'
-import type { SchemaCache } from '../schema/check-arguments.ts'
 import type { Mask } from '../secrets/mask.ts'
-import type { Schedule } from '../time.ts'
 import type { CallContext, CallScope, CallSettings } from './call-scope.ts'
+import type { CallState } from './call-state.ts'
 import type { HookList } from './hooks.ts'
-import type { IdenticalCalls } from './identical-calls.ts'
-import type { ResultCache } from './result-cache.ts'
 import type { BatchAbort } from './run-within.ts'
 import type { Slots } from './slots.ts'
-
-/** What outlives a batch. All of it is bounded. */
-export interface CallState {
-  readonly now: () => number
-  readonly schedule: Schedule
-  readonly schemas: SchemaCache
-  readonly identicalCalls: IdenticalCalls
-  readonly results: ResultCache
-  /** Slots per registration, for tools with `maxConcurrent`. */
-  readonly slots: WeakMap<object, Slots>
-}
 
 /** What the calls of one batch share. */
 export interface Batch {

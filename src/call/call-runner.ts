@@ -12,40 +12,18 @@ import {
   wholeNumber,
 } from '../check-options.ts'
 import { describeError } from '../errors.ts'
-import { SchemaCache } from '../schema/check-arguments.ts'
 import { type Mask, maskFor } from '../secrets/mask.ts'
-import { type Schedule, scheduleWithTimers } from '../time.ts'
 import type { CallResult, ToolCall, ToolResult } from '../tool.ts'
 import { failure } from './answers.ts'
-import type { Batch, CallState } from './batch.ts'
+import type { Batch } from './batch.ts'
 import type { CallContext, CallScope, CallSettings } from './call-scope.ts'
+import type { CallState } from './call-state.ts'
 import { callHooks, checkHooks, hookList } from './hooks.ts'
-import { IdenticalCalls } from './identical-calls.ts'
 import { openCall } from './open-call.ts'
-import { ResultCache } from './result-cache.ts'
 import { runCall } from './run-call.ts'
 import { BatchAbort } from './run-within.ts'
 import { Slots } from './slots.ts'
 import { fairShare, trimResults } from './trim-results.ts'
-
-/** What a runner takes from the world around it. */
-export interface CallRunnerOptions {
-  readonly now: () => number
-  /** How deadlines are timed; the platform's timers by default. */
-  readonly schedule?: Schedule
-}
-
-/** Returns what a runner remembers across batches. */
-export function openCallState({ now, schedule = scheduleWithTimers }: CallRunnerOptions): CallState {
-  return {
-    now: steady(now),
-    schedule,
-    schemas: new SchemaCache(),
-    identicalCalls: new IdenticalCalls(),
-    results: new ResultCache(),
-    slots: new WeakMap(),
-  }
-}
 
 /** Runs batches of calls. One per registry: it remembers, across batches, what must be remembered. */
 export class CallRunner {
@@ -88,6 +66,7 @@ export class CallRunner {
   /** Every call is resolved and checked before the first one runs, so that a search knows what the batch uses. */
   async #run(calls: readonly ToolCall[], context: CallContext, scope: CallScope): Promise<CallResult[]> {
     const budgetChars = context.resultBudgetChars ?? this.#settings.resultBudgetChars
+    if (this.#state.needsTracing) await this.#state.loadTracing()
     const batch = this.#openBatch(context, scope, fairShare(budgetChars, calls.length))
     try {
       const opened = calls.map((call) => openCall(call, batch))
@@ -148,18 +127,6 @@ function answerAll(calls: readonly ToolCall[], result: ToolResult): CallResult[]
 function marked(result: CallResult, [server, ...more]: readonly string[]): CallResult {
   if (server === undefined) return result
   return { ...result, untrusted: more.length === 0 ? { server } : { server, servers: [server, ...more] } }
-}
-
-/** A clock that never throws: one that fails repeats its last time. */
-function steady(now: () => number): () => number {
-  let last = 0
-  return () => {
-    try {
-      const time = now()
-      if (Number.isFinite(time)) last = time
-    } catch {}
-    return last
-  }
 }
 
 const RULES: OptionRules<CallContext> = {

@@ -1,8 +1,8 @@
 import type { Attachment, CapabilityBackends } from '../capability.ts'
 import type { Emit } from '../events.ts'
 import type { ReducerLookup } from '../reduce/reducer.ts'
-import type { Availability } from '../registry/availability.ts'
 import type { Entry } from '../registry/entry.ts'
+import type { Availability } from '../registry/view.ts'
 import type { CallProgress, ToolCall, ToolContext, ToolResult, ToolSource } from '../tool.ts'
 import type { Meter } from '../usage.ts'
 import type { Spill } from './spill.ts'
@@ -11,12 +11,12 @@ import type { Spill } from './spill.ts'
 export interface CallContext {
   readonly sessionId: string
   readonly turnCount?: number
-  /** Characters all results of the batch may take together; beats the registry's. */
+  /** Characters all results of the batch may take together; overrides the registry's. */
   readonly resultBudgetChars?: number
   /** Returns what would run, and runs nothing. */
   readonly dryRun?: boolean
   readonly signal?: AbortSignal
-  /** Deadline for tools without one of their own, for each hook and for the spill; beats the registry's. 0 = none. */
+  /** Deadline for tools without one of their own, for each hook and for the spill; overrides the registry's. 0 = none. */
   readonly timeoutMs?: number
   /** How many calls of the batch run at once; all, when absent. */
   readonly maxParallel?: number
@@ -25,13 +25,13 @@ export interface CallContext {
   /** Receives progress until each call completes; exceptions are ignored. */
   readonly onProgress?: (note: CallProgress) => void
   /**
-   * Run around each call of the batch, before the registry's own. They hold for sub-agents too: a session forked while
+   * Run around each call of the batch, before the registry's own. They apply to sub-agents too: a session forked while
    * the batch runs inherits them. They have no deadline, since one may be asking a person; `signal` ends the wait.
    */
   readonly hooks?: CallHooks | readonly CallHooks[]
   /** Count what sub-agents spend: a session forked while the batch runs inherits them. `runAgent` gives its own. */
   readonly meters?: readonly Meter[]
-  /** How often in a row the session may make the same call; beats the registry's. 0 = no limit. */
+  /** How often in a row the session may make the same call; overrides the registry's. 0 = no limit. */
   readonly maxIdenticalCalls?: number
   /**
    * Runs tools in place of their own `execute`, after every gate and hook; undefined leaves the call to the tool. For
@@ -72,7 +72,7 @@ export interface CallScope {
   denial(target: CallTarget): string | undefined
   /** Whether the model was shown a tool of this name that no longer exists. */
   isGone(name: string): boolean
-  /** Returns a few names close to one that is not there. */
+  /** Returns a few names close to an unknown one. */
   suggest(name: string): readonly string[]
   /** True when the model has not seen the target's schema: an error about its arguments then carries it. */
   needsSchema(target: CallTarget): boolean
@@ -81,7 +81,7 @@ export interface CallScope {
    * not active, and evicts none of them while the batch runs.
    */
   noteUses(targets: readonly CallTarget[]): void
-  /** Returns the servers without `trust` whose words a result holds. */
+  /** Returns the servers without `trust` whose text a result contains. */
   untrustedServers(target: CallTarget, result: ToolResult): readonly string[]
 }
 

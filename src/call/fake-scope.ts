@@ -1,9 +1,10 @@
 import { type EventBody, EventStream } from '../events.ts'
-import { Availability } from '../registry/availability.ts'
 import { Entry } from '../registry/entry.ts'
+import { Availability } from '../registry/view.ts'
 import type { CallResult, Tool, ToolCall } from '../tool.ts'
-import { CallRunner, openCallState } from './call-runner.ts'
+import { CallRunner } from './call-runner.ts'
 import type { CallContext, CallScope, CallSettings } from './call-scope.ts'
+import { CallState, type CallStateOptions } from './call-state.ts'
 
 /** A tool for tests: takes anything and returns its arguments, unless it is given more. */
 export function fakeTool(overrides: Partial<Tool> = {}): Tool {
@@ -80,8 +81,8 @@ export interface FakeRunner {
   execute(calls: readonly ToolCall[], context: Partial<CallContext>, scope: FakeScope): Promise<CallResult[]>
 }
 
-export function fakeRunner(options: Parameters<typeof openCallState>[0] = { now: () => 0 }): FakeRunner {
-  const state = openCallState(options)
+export function fakeRunner(options: CallStateOptions = { now: () => 0 }): FakeRunner {
+  const state = new CallState(options)
   return {
     execute: (calls, context, scope) => new CallRunner(scope.settings, state).execute(calls, context, scope),
   }

@@ -11,7 +11,7 @@ import { BatchAbort, type Limits, type Outcome, runWithin } from './run-within.t
 /** The limits of a batch; each hook has its own deadline. */
 export type HookLimits = Omit<Limits, 'timeoutMs'>
 
-/** Where the hooks before a call leave it: refused, answered, or on its way with these arguments. */
+/** What the hooks before a call decided: it is refused, already answered, or continues with these arguments. */
 export type BeforeOutcome =
   | { readonly refusal: ToolResult }
   | { readonly answer?: ToolResult; readonly args: unknown; readonly isChanged: boolean }
@@ -19,13 +19,13 @@ export type BeforeOutcome =
 /** The hooks of a batch in the order they run, each with its deadline. */
 export type HookList = readonly { readonly hook: CallHooks; readonly timeoutMs: number | undefined }[]
 
-/** The hooks as a list, whichever way the host gave them. */
+/** The hooks as a list: the host may pass one or several. */
 export function hooksOf(hooks: CallHooks | readonly CallHooks[] | undefined): readonly CallHooks[] {
   if (hooks === undefined) return []
   return Array.isArray(hooks) ? [...hooks] : [hooks as CallHooks]
 }
 
-/** Those of the context first, which may wait for a person; then the registry's, which have a deadline. Each once. */
+/** The hooks of the context come first and may wait for a person; then the registry's, which have a deadline. Each runs once. */
 export function hookList(
   ofContext: CallHooks | readonly CallHooks[] | undefined,
   ofRegistry: CallHooks | readonly CallHooks[] | undefined,
@@ -49,14 +49,14 @@ export async function runBeforeHooks(
   let isChanged = false
   for (const { hook, timeoutMs } of hooks) {
     if (!hook.before_tool_call) continue
-    // A copy each: a hook returns what it changes, so that it is validated.
+    // Each gets a copy: a hook returns what it changes, so that the change is validated.
     const seen = { ...call, args: copyJson(args) }
     const outcome = await runWithin(() => hook.before_tool_call?.(seen), { ...limits, timeoutMs })
     if (outcome.kind !== 'returned') return { refusal: brokenGuard(outcome) }
     const said = readBeforeAnswer(outcome.value)
     if (said === undefined) continue
     if ('refusal' in said) return said
-    // Answered: the arguments no longer matter.
+    // The call is answered, so its arguments no longer matter.
     if ('answer' in said) return { ...said, args, isChanged: false }
     args = said.args
     isChanged = true
@@ -101,13 +101,13 @@ function denialText(deny: unknown): string {
 
 function brokenGuard(outcome: Exclude<Outcome<unknown>, { kind: 'returned' }>): ToolResult {
   if (outcome.kind === 'cancelled') return failure('cancelled', 'the call was cancelled')
-  if (outcome.kind === 'timeout') return failure('denied', 'a hook before the call did not answer in time')
+  if (outcome.kind === 'timeout') return failure('denied', 'a hook before the call did not return in time')
   return failure('denied', `a hook before the call failed: ${describeError(outcome.error)}`)
 }
 
 /**
  * Shows the result to each `after_tool_call` in order; each may replace it. One that fails is reported and ignored. Once
- * the batch is cancelled the hooks still run, but nobody waits for them.
+ * the batch is cancelled, the hooks still run, but the batch does not wait for them.
  */
 export async function runAfterHooks(
   hooks: HookList,
@@ -141,7 +141,7 @@ export async function runAfterHooks(
   return current
 }
 
-/** Hooks, one or a list of them, each with known keys only: a guard that is misspelt must not be a guard that is off. */
+/** Hooks, one or a list of them, each with known keys only: a misspelt guard must not silently guard nothing. */
 export const callHooks: ValueCheck = {
   expected: 'hooks with before_tool_call or after_tool_call, or a list of such',
   accepts: (value) => value !== null && typeof value === 'object',

@@ -9,7 +9,6 @@ import type { CallTarget } from './call-scope.ts'
 import { runAfterHooks, runBeforeHooks } from './hooks.ts'
 import { calledAs, checkCall, invalidArguments, type OpenCall } from './open-call.ts'
 import { runTool } from './run-tool.ts'
-import { isTracing, traceCall } from './trace.ts'
 
 /** A call with its result, before the batch's budget is shared. */
 export interface AnsweredCall extends OpenCall {
@@ -25,7 +24,8 @@ export async function runCall(opened: OpenCall, batch: Batch): Promise<AnsweredC
   const { toolCallId } = call
   const { state, sessionId, emit } = batch
   const running = new RunningCall(opened, batch)
-  const result = isTracing()
+  const { traceCall } = state
+  const result = traceCall
     ? await traceCall({ name: toolName, toolCallId, sessionId }, () => running.run())
     : await running.run()
   const durationMs = state.now() - startedAt

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type CapabilityBackends, CapabilityError, type StorageAccess } from '../capability.ts'
-import { localEntry } from '../registry/to-entry.ts'
+import { localEntry } from '../registry/registrar.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
 import { callOf, fakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
 

@@ -138,7 +138,7 @@ function answerOf(outcome: Outcome<unknown>, tool: Tool, timeoutMs: number | und
     case 'timeout':
       return failure(
         'timeout',
-        `"${tool.name}" did not answer within ${timeoutMs} ms; ask it for less, or try later`,
+        `"${tool.name}" did not return within ${timeoutMs} ms; request less data, or try again later`,
       )
     case 'cancelled':
       return cancelled(tool)

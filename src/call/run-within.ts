@@ -8,8 +8,8 @@ export type Outcome<Value> =
   | { readonly kind: 'cancelled' }
 
 /**
- * The cancellation of one batch. It listens once to the host's signal, however many calls the batch has, and lets
- * go of it when the batch ends, so that a long-lived signal gathers no listeners.
+ * The cancellation of one batch. Adds one listener to the host's signal, however many calls the batch has, and removes
+ * it when the batch ends, so that a long-lived signal collects no listeners.
  */
 export class BatchAbort {
   readonly #signal: AbortSignal | undefined
@@ -32,7 +32,7 @@ export class BatchAbort {
     return this.#signal?.reason
   }
 
-  /** Calls the action on cancellation; the returned function takes it back. */
+  /** Calls the action on cancellation. Returns a function that unregisters it. */
   onAbort(action: () => void): () => void {
     if (this.#signal === undefined) return () => {}
     this.#actions.add(action)
@@ -66,14 +66,14 @@ export function runWithin<Value>(
   const stop = new Stop()
   try {
     const value = work(stop)
-    // Neither a timer nor a listener is needed for what is there already.
+    // A value that is already there needs neither a timer nor a listener.
     return isPromising(value) ? settled(value, stop, limits) : { kind: 'returned', value }
   } catch (error) {
     return { kind: 'threw', error }
   }
 }
 
-/** Tells work that it was given up. The signal is created on first use: it costs more than a small call. */
+/** Signals to the work that it was abandoned. The signal is created on first use: it costs more than a small call. */
 export class Stop {
   #controller: AbortController | undefined
 
@@ -110,11 +110,11 @@ function settled<Value>(
     if (hasDeadline(timeoutMs)) {
       stopTimer = schedule(timeoutMs, () => {
         finish({ kind: 'timeout' })
-        stop.abort(new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError'))
+        stop.abort(new DOMException(`no result within ${timeoutMs} ms`, 'TimeoutError'))
       })
     }
     const threw = (error: unknown) => finish({ kind: 'threw', error })
-    // Both ways out are handled, so a rejection that comes late is never an unhandled one.
+    // Both outcomes are handled, so a late rejection is never an unhandled one.
     try {
       Promise.resolve(promise).then((value) => finish({ kind: 'returned', value }), threw)
     } catch (error) {

@@ -27,7 +27,7 @@ export interface MemorySpillOptions {
   readonly ttlMs?: number
   /** Where the time comes from; `Date`. */
   readonly clock?: Clock
-  /** Numbers from 0 to 1; `Math.random`. They make the handles of another run, after a restart, different ones. */
+  /** Returns numbers from 0 to 1; `Math.random`. Makes the handles differ after a restart. */
   readonly random?: () => number
 }
 
@@ -49,7 +49,7 @@ export function memorySpill(options: MemorySpillOptions = {}): Spill {
     entries.delete(handle)
   }
 
-  // Insertion order is age, and all live equally long: expired entries are at the front.
+  // Entries are in order of age and all have the same lifetime, so expired ones are at the front.
   function makeRoom(): void {
     for (const [handle, { expiresAt }] of entries) {
       const isFull = entries.size > maxEntries || chars > maxChars

@@ -3,12 +3,13 @@ import { isRecord } from '../json.ts'
 import type { Store } from '../store/store.ts'
 import type { Spill } from './spill.ts'
 
+/** Options of `storeSpill()`. */
 export interface StoreSpillOptions {
   /** How long a text is kept; 30 minutes by default. */
   readonly ttlMs?: number
   /** The longest text that is kept, in characters; 20 million by default. A longer one is refused. */
   readonly maxChars?: number
-  /** Makes the part of a handle that nobody can guess; `crypto.randomUUID` by default. */
+  /** Returns the part of a handle that cannot be guessed; `crypto.randomUUID` by default. */
   readonly newId?: () => string
 }
 
@@ -28,7 +29,7 @@ export function storeSpill(store: Store, options: StoreSpillOptions = {}): Spill
       return handle
     },
     async get(sessionId, handle) {
-      // A model may make a handle up: only what looks like one is looked for.
+      // A model may invent a handle: only what looks like one is looked up.
       if (!/^r_\w{1,12}$/.test(handle)) return undefined
       const entry = await store.get(PREFIX + handle)
       if (!isRecord(entry) || entry.sessionId !== sessionId) return undefined

@@ -1,12 +1,4 @@
-import {
-  context,
-  isSpanContextValid,
-  ProxyTracerProvider,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api'
+import { context, isSpanContextValid, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { ToolResult } from '../tool.ts'
 
 /** The call a span is about, under the name of the tool that runs. */
@@ -18,8 +10,8 @@ export interface TracedCall {
 
 /**
  * Runs one call, which never rejects, within a span, named and described by OpenTelemetry's conventions for generative
- * AI. Arguments and results are left out: they may hold what a trace must not. Without a tracer provider nothing
- * happens, and a tracer that fails changes nothing.
+ * AI. Arguments and results are left out: they may contain what a trace must not. Without a tracer provider it
+ * only runs the call, and a tracer that fails changes nothing.
  */
 export function traceCall(call: TracedCall, run: () => Promise<ToolResult>): Promise<ToolResult> {
   const span = startSpan(call)
@@ -37,16 +29,6 @@ export function traceCall(call: TracedCall, run: () => Promise<ToolResult>): Pro
     return context.with(trace.setSpan(context.active(), span), runOnce) ?? runOnce()
   } catch {
     return runOnce()
-  }
-}
-
-/** Whether anybody traces. Without a provider a span would be made for nothing, for every call. */
-export function isTracing(): boolean {
-  try {
-    const provider = trace.getTracerProvider()
-    return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer('toolcrib') !== undefined
-  } catch {
-    return false
   }
 }
 

@@ -7,7 +7,7 @@ import { runWithin } from './run-within.ts'
 
 /** A reducer must leave out this many characters before the full text is spilled. */
 const MIN_REDUCED_CHARS = 1_000
-/** Room for where it is kept. */
+/** Reserved for the note that says where the full text is. */
 const POINTER_CHARS = 80
 
 /** Cuts each result of a batch to its share of the budget. Only the text is cut: the rest of a result survives. */
@@ -64,13 +64,13 @@ async function trimmed(call: AnsweredCall, limitChars: number, batch: Batch): Pr
   return answerOf(call, withText(result, shown))
 }
 
-/** Whether a reducer left out so much that the whole is worth keeping aside. */
+/** Whether a reducer left out so much that the full text is worth spilling. */
 function isKept({ result, unreduced }: AnsweredCall, { settings }: Batch): boolean {
   if (settings.spill === undefined) return false
   return unreduced !== undefined && unreduced.length - textOf(result).length >= MIN_REDUCED_CHARS
 }
 
-/** What a reducer left, with where the whole is. */
+/** The reduced text, with a note that says where the full text is. */
 async function withPointer(call: AnsweredCall, limitChars: number, batch: Batch): Promise<CallResult> {
   const { result, unreduced = '' } = call
   const text = textOf(result)
@@ -103,7 +103,7 @@ function textOf(result: ToolResult): string {
 
 /**
  * The text within a limit. What is cut ends in a marker that says how long the whole is; the marker counts against
- * the limit, and a limit with no room for it just cuts. A surrogate pair is never torn.
+ * the limit, and a limit with no room for it just cuts. A surrogate pair is never split.
  */
 export function trimText(text: string, limitChars: number, handle?: string): string {
   if (text.length <= limitChars) return text
@@ -128,17 +128,17 @@ export interface Claim {
   readonly chars: number
   /** The tool's own limit. */
   readonly maxChars?: number | undefined
-  /** Never cut: it takes what it takes, and the others share the rest. */
+  /** Never cut: it takes what it needs, and the others share the rest. */
   readonly isSelfLimiting?: boolean | undefined
 }
 
-/** What each of `calls` may count on before anything is known: an equal part of the budget. */
+/** The share that each of `calls` is guaranteed before any result is known: an equal part of the budget. */
 export function fairShare(budgetChars: number, calls: number): number {
   return Math.floor(budgetChars / Math.max(calls, 1))
 }
 
 /**
- * How many characters each claim gets. Every claim is raised alike until it has what it needs; what small results
+ * How many characters each claim gets. All claims grow equally until each has what it needs; what small results
  * leave unused goes to those that need more. Limits of claims that are cut never sum to more than the budget.
  */
 export function shareBudget(budgetChars: number, claims: readonly Claim[]): number[] {

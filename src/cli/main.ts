@@ -8,6 +8,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (isWritten && error.code !== 'EPIPE')
     process.stderr.write(`error stdout cannot be written: ${error.message}\n`)
   isWritten = error.code === 'EPIPE' && isWritten
+  // The error may come after the command has ended.
+  if (!isWritten) process.exitCode = 1
 })
 process.stderr.on('error', () => {})
 

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { ServerConfig } from 'toolcrib/mcp'
-import { plain } from './text.ts'
+import { plain, shellWord } from './text.ts'
 
 /** What is wrong with a server, in a few words, and what to do about it. */
 export interface ServerFault {
@@ -36,5 +36,5 @@ export function mendServer(server: string, reason: string, config: ServerConfig 
 
 function byHand({ command, args = [] }: ServerConfig): string {
   if (command === undefined) return ''
-  return `: ${[command, ...args].map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word}'`)).join(' ')}`
+  return `: ${[command, ...args].map(shellWord).join(' ')}`
 }

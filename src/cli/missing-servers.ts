@@ -1,5 +1,6 @@
 import pc from 'picocolors'
 import type { ServerStatus, ToolRegistry } from 'toolcrib'
+import { mendServer } from './mend-server.ts'
 import type { Terminal } from './terminal.ts'
 import { plain, plural } from './text.ts'
 
@@ -18,8 +19,9 @@ export function noteMissing(
     return 0
   }
   const missing = statuses.filter(isMissing)
-  for (const status of missing)
-    terminal.note(`${pc.yellow('note')} ${status.server} is not ${what}: ${reasonOf(status)}`)
+  for (const status of missing) terminal.noteBriefly(`${status.server} is not ${what}: ${reasonOf(status)}`)
+  if (missing.some(({ state }) => state === 'failed') && !isNoneThere(statuses))
+    terminal.note(pc.dim('  see why, and try again now, with "toolcrib doctor"'))
   if (isNoneThere(statuses)) {
     terminal.note(`${pc.red('error')} no server responded; find out why with "toolcrib doctor"`)
     return 1
@@ -59,8 +61,13 @@ function isMissing({ state }: ServerStatus): boolean {
   return state === 'failed' || state === 'connecting'
 }
 
+/** The reason alone: "doctor" says what to do, and when the server failed matters to nobody else. */
 function reasonOf(status: ServerStatus): string {
-  return status.state === 'failed'
-    ? `it failed: ${plain(status.reason)}`
-    : 'it is still connecting; increase --timeout'
+  if (status.state !== 'failed') return 'it is still connecting; increase --timeout'
+  const [reason = '', pause] = plain(status.reason).split(PAUSE)
+  const { fault } = mendServer(status.server, reason)
+  return `it failed: ${fault}${pause === undefined ? '' : ' (not started again yet)'}`
 }
+
+/** Where the reason of a server that failed lately goes on with when it will be tried again. */
+const PAUSE = / (?=\(failed [^()]* ago, so it was not started again;)/

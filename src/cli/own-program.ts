@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { delimiter, join, relative } from 'node:path'
+import { shellWord } from './text.ts'
 
 /** How this program was started, and how others can start it. */
 export interface OwnProgram {
@@ -36,7 +37,7 @@ export function ownProgram({ script, node, env, cwd }: ProgramPlace): OwnProgram
     return { name: 'toolcrib', ...started, install: 'npm install -g' }
   if (existsSync(join(cwd, 'node_modules', '.bin', 'toolcrib'))) return { name: 'npx toolcrib', ...started }
   const path = relative(cwd, file)
-  return { name: `node ${path.startsWith('..') ? file : path}`, ...started }
+  return { name: `node ${shellWord(path.startsWith('..') ? file : path)}`, ...started }
 }
 
 /** The path of a program on PATH, if it is this file: a link to it outlives an update of what it points to. */

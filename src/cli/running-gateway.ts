@@ -29,12 +29,12 @@ export class RunningGateway {
     this.report = report
   }
 
-  /** Finds the gateway that serves this config; undefined when there is none. */
+  /** Finds the gateway that serves this config; undefined when there is none, or it does not report in time. */
   static async find(
     { config }: { readonly config: Pick<Config, 'files'> },
     env: Environment,
   ): Promise<RunningGateway | undefined> {
-    return RunningGateway.#at(socketPath(config.files, env))
+    return RunningGateway.#at(socketPath(config.files, env), AbortSignal.timeout(FIND_MS))
   }
 
   /** All gateways that this user has started, and that report within a second. */
@@ -126,6 +126,8 @@ export class RunningGateway {
 const STOP_MS = 30_000
 const POLL_MS = 50
 const REPORT_MS = 1_000
+/** A gateway that hangs must not hold up the start of another. */
+const FIND_MS = 5_000
 
 function isRunning(pid: number): boolean {
   try {

@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { fakeTerminal } from './fake-terminal.fixture.ts'
 
@@ -37,8 +38,20 @@ describe('a terminal', () => {
     expect(stdout()).toBe(
       'see "npx toolcrib status --config work.toml", "npx toolcrib import --user", "npx toolcrib --help", "npx toolcrib lock --config x"\n',
     )
+    terminal.config = "/my work/it's.toml"
+    expect(terminal.hinted('"toolcrib eval"')).toBe(`"npx toolcrib eval --config '/my work/it'\\''s.toml'"`)
+    expect(terminal.hinted('\u001B[31mnpm install openai\u001B[39m\n')).toContain('npm install -g openai')
     terminal.note('install it with: npm install @some/sdk')
     expect(stderr()).toBe('install it with: npm install -g @some/sdk\n')
+  })
+
+  it('cuts a brief note to its width', () => {
+    const errors = screen(24)
+    fakeTerminal({ errors }).terminal.noteBriefly(LONG)
+    expect(stripVTControlCharacters(read(errors))).toBe('note word word word wor…\n')
+    const { terminal, stderr } = fakeTerminal()
+    terminal.noteBriefly(LONG)
+    expect(stripVTControlCharacters(stderr())).toBe(`note ${LONG}\n`)
   })
 
   it('keeps notes and progress out of stdout', () => {

@@ -3,7 +3,7 @@ import pc from 'picocolors'
 import type { Schedule } from 'toolcrib/mcp'
 import { type OwnProgram, ownProgram, TOOLCRIB } from './own-program.ts'
 import { withSavedVariables } from './saved-variables.ts'
-import { cut, wrap } from './text.ts'
+import { cut, shellWord, wrap } from './text.ts'
 
 /** The streams, environment and folder of a command: the process's own, or those of a test. */
 export interface TerminalOptions {
@@ -91,13 +91,14 @@ export class Terminal {
   /** Writes `"toolcrib status"` in a text as a person would have to type it here: the program's name, and the config. */
   hinted(text: string): string {
     const { install } = this.program
-    const fitting = install === undefined ? text : text.replace(/npm install(?= @?[\w/-]+$)/gm, install)
+    const fitting = install === undefined ? text : text.replace(PACKAGE_HINT, install)
     return fitting.replace(
       /"toolcrib(?: ([a-z]+))?([^"\n]*)"/g,
       (_, command: string | undefined, rest: string) => {
+        const { config } = this
         const isNamed =
-          this.config === undefined || /--config|--help/.test(rest) || !TAKES_CONFIG.has(command ?? '')
-        const words = [this.program.name, command, isNamed ? undefined : `--config ${this.config}`]
+          config === undefined || /--config|--help/.test(rest) || !TAKES_CONFIG.has(command ?? '')
+        const words = [this.program.name, command, isNamed ? undefined : `--config ${shellWord(config)}`]
         return `"${words.filter((word) => word !== undefined).join(' ')}${rest}"`
       },
     )
@@ -120,11 +121,22 @@ export class Terminal {
     this.errors.write(`${isTTY ? wrap(hinted, columns || 80) : hinted}\n`)
   }
 
+  /** Prints a note on one line, cut to the terminal's width. */
+  noteBriefly(text: string): void {
+    const { isTTY, columns } = this.errors
+    const hinted = this.hinted(text)
+    this.errors.write(`${pc.yellow('note')} ${isTTY ? cut(hinted, (columns || 80) - 5) : hinted}\n`)
+  }
+
   /** One line that is updated while work goes on; does nothing without a terminal. */
   progressLine(): ProgressLine {
     return progressLine(this.errors)
   }
 }
+
+/** Where a text says how to install a package, at the end of a line or of what is coloured. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours are escapes.
+const PACKAGE_HINT = /npm install(?= @?[\w/-]+(?:\u001B|$))/gm
 
 /** The commands with `--config`. */
 const TAKES_CONFIG: ReadonlySet<string> = new Set([
@@ -146,6 +158,7 @@ const TAKES_CONFIG: ReadonlySet<string> = new Set([
   'lock',
   'diff',
   'approve',
+  'eval',
 ])
 
 function withTimers(ms: number, fire: () => void): () => void {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import pc from 'picocolors'
 import { describe, expect, it } from 'vitest'
 import { withoutHidden } from '../names.ts'
-import { exact, plain, plainLines, wrap } from './text.ts'
+import { exact, plain, plainLines, shellWord, wrap } from './text.ts'
 
 describe('prose on a terminal', () => {
   it('is wrapped between words, and keeps its indent', () => {
@@ -61,5 +61,19 @@ describe('text of a server', () => {
     expect(exact('one\u00a0two\t ')).toBe('one\\u{a0}two\\u{9}\\u{20}')
     expect(exact(`one${' '.repeat(300)}two`)).toBe('one(300 spaces)two')
     expect(exact('one  two')).toBe('one  two')
+  })
+})
+
+describe('a word of a command', () => {
+  it('is quoted where a shell would read it otherwise', () => {
+    expect(['-y', '/a/b.toml', '@x/y@1.2', 'a b', "it's", '$HOME', ''].map(shellWord)).toEqual([
+      '-y',
+      '/a/b.toml',
+      '@x/y@1.2',
+      "'a b'",
+      "'it'\\''s'",
+      "'$HOME'",
+      "''",
+    ])
   })
 })

@@ -92,6 +92,11 @@ export function toolName(name: string, server = /^mcp__(.+?)__/.exec(name)?.[1])
   return server !== undefined && name.startsWith(prefix) ? `${server}.${name.slice(prefix.length)}` : name
 }
 
+/** A word of a command as a shell reads it: quoted where it has to be. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
+
 export function figure(count: number): string {
   return count.toLocaleString('en-US')
 }

@@ -16,7 +16,7 @@ import { gatewayConnections } from './gateway-connections.ts'
 import { orAborted, untilSignal } from './interrupt.ts'
 import { RunningGateway } from './running-gateway.ts'
 import type { ProgressLine, Terminal } from './terminal.ts'
-import { plainLines } from './text.ts'
+import { plainLines, shellWord } from './text.ts'
 
 type OpenFlags = ServerFlags & RegistryFlags
 
@@ -73,7 +73,7 @@ async function gatewayElsewhere(
   if (config === undefined) return undefined
   const message =
     others.length === 0
-      ? `a gateway of ${config} is running; add --config ${config}`
+      ? `a gateway of ${config} is running; add --config ${shellWord(config)}`
       : `gateways are running; add --config with one of ${[config, ...others].join(', ')}`
   return new ToolcribError('config-invalid', `no config found here, but ${message}`)
 }

@@ -12,7 +12,7 @@ import { type DiffLine, diffLines } from './line-diff.ts'
 import { sameServer } from './plan-import.ts'
 import type { ImportedServer } from './read-servers.ts'
 import { readText, replaceText } from './servers-file.ts'
-import { formatOf } from './text-format.ts'
+import { loadFormat } from './text-format.ts'
 
 /** A change of a client's config that has not been made yet. */
 export interface ClientChange {
@@ -48,6 +48,7 @@ interface ConnectionRecord {
   readonly removed: Readonly<Record<string, unknown>>
 }
 
+/** Options of `planConnect()`: how the client reaches the gateway, and which servers the gateway has. */
 export interface ConnectClientOptions extends ClientPlace {
   readonly door: GatewayDoor
   /** The servers that the gateway has: only these leave the client's config. */
@@ -74,7 +75,7 @@ export async function planConnect(client: string, options: ConnectClientOptions)
   const known = [...options.known.values()]
   const isKnown = (server: ImportedServer) => known.some((other) => sameServer(other, server))
   const moved = [...entries].filter(([, server]) => !server.disabled && isKnown(server)).map(([name]) => name)
-  const { set } = formatOf(file.path)
+  const { set } = await loadFormat(file.path)
   let after = text ?? ''
   for (const name of moved) after = set(after, [...format.servers, name], undefined)
   const isWritten = JSON.stringify(raw.get(ENTRY_NAME)) === JSON.stringify(entry)
@@ -135,7 +136,7 @@ export async function planDisconnect(client: string, place: ClientPlace): Promis
   }
   const { raw, isConnected } = await readClient(client, file)
   if (!isConnected && !record) return undefined
-  const { set } = formatOf(path)
+  const { set } = await loadFormat(path)
   let after = text ?? ''
   if (isConnected) after = set(after, [...format.servers, ENTRY_NAME], undefined)
   const missing = Object.entries(record?.removed ?? {}).filter(([name]) => !raw.has(name))

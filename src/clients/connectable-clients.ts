@@ -8,7 +8,7 @@ import { type ClientFile, type ClientPlace, clientFiles } from './client-files.t
 import { isGateway } from './plan-import.ts'
 import type { ImportedServer } from './read-servers.ts'
 import { readText } from './servers-file.ts'
-import { formatOf } from './text-format.ts'
+import { loadFormat } from './text-format.ts'
 
 /** A client whose config `connect` can change. */
 export interface ConnectableClient {
@@ -82,7 +82,7 @@ export async function readClient(client: string, file: ClientFile): Promise<Clie
   const format = CLIENT_FORMATS[client]
   if (text === undefined || !format) return { text, isConnected: false, raw: new Map(), entries: new Map() }
   try {
-    const data = formatOf(file.path).parse(text)
+    const data = (await loadFormat(file.path)).parse(text)
     const table = format.servers.reduce<unknown>(
       (inner, key) => (isRecord(inner) ? inner[key] : undefined),
       data,

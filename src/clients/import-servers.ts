@@ -8,10 +8,12 @@ import type { ServerConfig } from '../mcp/config/server-config.ts'
 import { configDirectory } from '../mcp/config/user-folders.ts'
 import { literalSecrets } from '../mcp/lock/server-command.ts'
 import { type ClientFile, type ClientPlace, clientFiles, PLACE_RULES } from './client-files.ts'
-import { type ImportPlan, planImport } from './plan-import.ts'
+import { type ExistingFile, type ImportPlan, planImport } from './plan-import.ts'
 import type { ImportedServer } from './read-servers.ts'
 import { ServersFile } from './servers-file.ts'
+import { loadFormat } from './text-format.ts'
 
+/** Options of `importServers()`: whose programs to read, and which config to add their servers to. */
 export interface ImportOptions extends ClientPlace {
   /** Names of programs; empty means all. */
   readonly clients: readonly string[]
@@ -22,6 +24,7 @@ export interface ImportOptions extends ClientPlace {
   readonly isReplaced?: boolean
 }
 
+/** What `importServers()` did, or would do. */
 export interface ImportOutcome {
   readonly target: string
   readonly files: ImportPlan['files']
@@ -120,12 +123,15 @@ async function usersServers(
   }
 }
 
-async function readExisting(files: readonly ClientFile[]): Promise<{ file: ClientFile; text: string }[]> {
+async function readExisting(files: readonly ClientFile[]): Promise<ExistingFile[]> {
   const read = await Promise.all(
-    // Most of these programs are not installed.
-    files.map(async (file) => ({ file, text: await readFile(file.path, 'utf8').catch(() => undefined) })),
+    files.map(async (file) => {
+      const text = await readFile(file.path, 'utf8').catch(() => undefined)
+      // Most of these programs are not installed.
+      return text === undefined ? [] : [{ file, format: await loadFormat(file.path), text }]
+    }),
   )
-  return read.flatMap(({ file, text }) => (text === undefined ? [] : [{ file, text }]))
+  return read.flat()
 }
 
 function literalValues({ env, headers }: ImportedServer): number {

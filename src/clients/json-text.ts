@@ -1,10 +1,68 @@
-import { createScanner, findNodeAtLocation, type Node, parseTree } from 'jsonc-parser'
+import {
+  applyEdits,
+  createScanner,
+  findNodeAtLocation,
+  modify,
+  type Node,
+  type ParseError,
+  parse,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser'
+import { checked, invalid, type TextFormat } from './text-format.ts'
+
+/** JSON with comments and trailing commas. */
+export const JSON_WITH_COMMENTS: TextFormat = {
+  name: 'json',
+  parse: parseJson,
+  set: (text, path, value) => {
+    const [mark, rest] = /^\uFEFF/.test(text) ? [text[0], text.slice(1)] : ['', text]
+    const body = rest.trim() === '' ? '{}' : rest
+    const changed = mark + (value === undefined ? removeFromJson(body, path) : setInJson(body, path, value))
+    return checked(JSON_WITH_COMMENTS, { text, changed, path, value })
+  },
+}
+
+function setInJson(text: string, path: readonly string[], value: unknown): string {
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  return applyEdits(text, modify(text, [...path], value, { formattingOptions: { ...indentOf(text), eol } }))
+}
+
+function parseJson(text: string): unknown {
+  const errors: ParseError[] = []
+  const source = text.replace(/^\uFEFF/, ' ')
+  if (source.trim() === '') return {}
+  const data: unknown = limited(() => parse(source, errors, { allowTrailingComma: true }))
+  const [error] = errors
+  if (!error) return data
+  const reason = printParseErrorCode(error.error).replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
+  const lines = source.slice(0, error.offset).split('\n')
+  const place = `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`
+  throw invalid(`${place}: not valid JSON: ${reason.toLowerCase()}`)
+}
+
+function limited<Value>(read: () => Value): Value {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof RangeError) throw invalid('nested too deeply', error)
+    throw error
+  }
+}
+
+/** The indent of the first indented line. */
+function indentOf(text: string): { readonly insertSpaces: boolean; readonly tabSize: number } {
+  const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? '  '
+  return indent.startsWith('\t')
+    ? { insertSpaces: false, tabSize: 4 }
+    : { insertSpaces: true, tabSize: Math.min(8, indent.length) }
+}
 
 /**
  * Removes the property at a path of keys from JSON with comments. The parser's own editor would remove the comments around
  * it, and leave a comma behind that belongs to nothing. A comment at the end of its line goes with it.
  */
-export function removeFromJson(text: string, path: readonly string[]): string {
+function removeFromJson(text: string, path: readonly string[]): string {
   const root = parseTree(text, [], { allowTrailingComma: true })
   const property = root && findNodeAtLocation(root, [...path])?.parent
   if (property?.type !== 'property') return text

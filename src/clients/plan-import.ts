@@ -3,7 +3,7 @@ import { readConfig } from '../mcp/config/load-config.ts'
 import { ENTRY_NAME } from './client-entries.ts'
 import type { ClientFile } from './client-files.ts'
 import type { ImportedServer } from './read-servers.ts'
-import { formatOf } from './text-format.ts'
+import type { TextFormat } from './text-format.ts'
 
 /** What happens to one server that was found. */
 export interface PlannedServer {
@@ -16,6 +16,7 @@ export interface PlannedServer {
   readonly leftBehind?: readonly string[]
 }
 
+/** One config file of a program, and what becomes of each server in it. */
 export interface PlannedFile {
   readonly client: string
   readonly title: string
@@ -30,24 +31,31 @@ export interface ImportPlan {
   readonly added: ReadonlyMap<string, ImportedServer>
 }
 
+/** A client's config file that exists. */
+export interface ExistingFile {
+  readonly file: ClientFile
+  readonly format: TextFormat
+  readonly text: string
+}
+
 /**
  * Decides what to import from the files that exist. A server that is already there under any name, or among the user's own,
  * is skipped, and so is the gateway; when another server has its name, the program's name is appended. Existing content is
  * not changed.
  */
 export function planImport(
-  files: readonly { readonly file: ClientFile; readonly text: string }[],
+  files: readonly ExistingFile[],
   present: ReadonlyMap<string, ImportedServer>,
   users: ReadonlyMap<string, ImportedServer> = new Map(),
 ): ImportPlan {
   const known = new Map([...users, ...present])
   const added = new Map<string, ImportedServer>()
-  const planned = files.map(({ file, text }): PlannedFile => {
+  const planned = files.map(({ file, format, text }): PlannedFile => {
     const { client, title, path } = file
     const place = { client, title, path }
     let servers: ReadonlyMap<string, ImportedServer>
     try {
-      servers = file.read(formatOf(path).parse(text))
+      servers = file.read(format.parse(text))
     } catch (error) {
       return {
         ...place,

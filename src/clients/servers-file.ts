@@ -8,13 +8,14 @@ import { maskSecrets } from '../secrets/mask-secrets.ts'
 import { writeWhole } from '../store/files/write-whole.ts'
 import { type DiffLine, diffLines } from './line-diff.ts'
 import { type ImportedServer, serversUnder } from './read-servers.ts'
-import { formatOf, type TextFormat } from './text-format.ts'
+import { loadFormat, type TextFormat } from './text-format.ts'
 
 /**
  * A toolcrib config whose servers are changed: in memory first, then with `save()`. Everything else in it, comments
  * included, stays as it is.
  */
 export class ServersFile {
+  /** The file; it need not exist yet. */
   readonly path: string
   /** The text as it was read; undefined when the file does not exist. */
   readonly before: string | undefined
@@ -23,11 +24,11 @@ export class ServersFile {
   readonly #format: TextFormat
   #text: string
 
-  private constructor(path: string, before: string | undefined, isReplaced: boolean) {
+  private constructor(path: string, format: TextFormat, before: string | undefined, isReplaced: boolean) {
     this.path = path
     this.before = before
     this.isReplaced = isReplaced && (before ?? '').trim() !== ''
-    this.#format = formatOf(path)
+    this.#format = format
     this.#text = isReplaced ? '' : (before ?? '')
   }
 
@@ -38,7 +39,7 @@ export class ServersFile {
   static async open(path: string, { isReplaced = false } = {}): Promise<ServersFile> {
     if (!/\.(?:toml|json)$/.test(path))
       throw invalid(`${path} is neither .toml nor .json; choose such a file`)
-    const file = new ServersFile(path, await readText(path), isReplaced)
+    const file = new ServersFile(path, await loadFormat(path), await readText(path), isReplaced)
     file.servers()
     return file
   }

@@ -1,12 +1,29 @@
-import { parse, stringify } from 'smol-toml'
+import { parse, stringify, TomlError } from 'smol-toml'
 import { isRecord } from '../json.ts'
+import { checked, invalid, type TextFormat } from './text-format.ts'
+
+export const TOML: TextFormat = {
+  name: 'toml',
+  parse: parseToml,
+  set: (text, path, value) => checked(TOML, { text, changed: setInToml(text, path, value), path, value }),
+}
+
+function parseToml(text: string): unknown {
+  try {
+    return parse(text.replace(/^\uFEFF/, ''))
+  } catch (error) {
+    if (error instanceof TomlError)
+      throw invalid(`line ${error.line}, column ${error.column}: ${error.message.split('\n')[0]}`, error)
+    throw invalid('nested too deeply', error)
+  }
+}
 
 /**
  * Sets the value at a path of keys in a TOML text, and leaves every other line, with its comments, as it is; undefined
  * removes the value. A table takes the place of the table that was there, or is appended. The result is right only where
  * values are written in tables of their own (`[server.name]`): the caller checks what it parses to.
  */
-export function setInToml(text: string, path: readonly string[], value: unknown): string {
+function setInToml(text: string, path: readonly string[], value: unknown): string {
   const tables = findTables(text)
   const own = tables.filter(({ keys }) => startsWith(keys, path))
   if (isRecord(value) || (value === undefined && own.length > 0)) return replaceTables(text, own, path, value)

@@ -53,8 +53,8 @@ export class AiSdkStreamReader implements StreamReader<AiSdkStreamPart, AiSdkRes
     }
   }
 
-  #append(type: 'text' | 'reasoning', { id = '', text, ...part }: AiSdkStreamPart): void {
-    const key = `${type} ${id}`
+  #append(type: 'text' | 'reasoning', { id, text, ...part }: AiSdkStreamPart): void {
+    const key = `${type} ${readText(id)}`
     const known = this.#parts.get(key)
     const before = known && known.type !== 'tool-call' ? known : { type, text: '' }
     this.#parts.set(key, { ...before, text: before.text + readText(text), ...options(part) })

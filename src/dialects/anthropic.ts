@@ -10,9 +10,9 @@ export interface AnthropicOptions {
   /** Tools that code run by the model may call, by name. Only the model calls tools that are not listed. */
   readonly allowedCallers?: MessagesCallers
   /**
-   * Defines tools of servers that joined late in the messages instead of in `tools`, for models that bind their
-   * thinking to the request. Requires the beta `inline-tools-2026-09-15`. By default such tools are added at the end
-   * of `tools`.
+   * Defines tools of servers that joined late in the messages, once they are found. Requires the beta
+   * `inline-tools-2026-09-15`, which `anthropicModel` requests. By default such tools are called through `call_tool`,
+   * which needs no beta. Neither way changes `tools` after the first request.
    */
   readonly inlineTools?: boolean
 }
@@ -36,5 +36,6 @@ export function anthropic({
     hasRequestMark: true,
     allowedCallers,
     inlineTools,
+    dispatchesLateTools: inlineTools !== true,
   })
 }

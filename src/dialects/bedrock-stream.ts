@@ -1,7 +1,7 @@
 import { isRecord } from '../json.ts'
 import type { BedrockResponse, BedrockStreamEvent, BedrockUsage } from './bedrock-types.ts'
 import type { StreamReader } from './dialect.ts'
-import { readText } from './read-value.ts'
+import { readIndex, readText } from './read-value.ts'
 import { readArguments } from './wire-calls.ts'
 
 /** A partially received block. */
@@ -17,7 +17,7 @@ interface PartialBlock {
 
 /** Assembles a response from the events of `ConverseStream`. */
 export class BedrockStreamReader implements StreamReader<BedrockStreamEvent, BedrockResponse> {
-  readonly #blocks = new Map<unknown, PartialBlock>()
+  readonly #blocks = new Map<number, PartialBlock>()
   #stopReason: string | undefined
   #usage: BedrockUsage | undefined
   #error: BedrockResponse['error']
@@ -38,7 +38,7 @@ export class BedrockStreamReader implements StreamReader<BedrockStreamEvent, Bed
   }
 
   response(): BedrockResponse {
-    const blocks = [...this.#blocks].sort(([first], [second]) => Number(first) - Number(second))
+    const blocks = [...this.#blocks].sort(([first], [second]) => first - second)
     return {
       output: { message: { content: blocks.flatMap(([, block]) => toBlocks(block)) } },
       ...(this.#stopReason === undefined ? {} : { stopReason: this.#stopReason }),
@@ -67,7 +67,8 @@ export class BedrockStreamReader implements StreamReader<BedrockStreamEvent, Bed
   }
 
   /** Text blocks have no start, so any event may open a block. */
-  #blockAt(index: unknown): PartialBlock {
+  #blockAt(given: unknown): PartialBlock {
+    const index = readIndex(given)
     const known = this.#blocks.get(index)
     if (known) return known
     const block: PartialBlock = {

@@ -13,6 +13,7 @@ export type BedrockDocument =
   | BedrockDocument[]
   | { [key: string]: BedrockDocument }
 
+/** A message of the Converse API. */
 export interface BedrockMessage {
   role: 'user' | 'assistant'
   content: BedrockBlock[]

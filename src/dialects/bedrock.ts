@@ -84,6 +84,7 @@ function toRequest(
 ): BedrockRequest {
   const messages = mendConverse(input.messages)
   const mark = cache ? [CACHE_POINT] : []
+  wireTools.checkHostNames((input.hostTools ?? []).map(hostName))
   const own = [...(input.hostTools ?? []), ...[...wireTools.shown, ...wireTools.deferred].map(toTool)]
   // Bedrock rejects a history with calls if no tool is defined.
   const tools = own.length > 0 ? own : calledNames(messages).map(goneTool)
@@ -97,6 +98,11 @@ function toRequest(
     ...(system === '' ? {} : { system: [{ text: system }, ...mark] }),
     ...(tools.length === 0 ? {} : { toolConfig: { tools: [...tools, ...mark] } }),
   }
+}
+
+function hostName(tool: BedrockTool): string | undefined {
+  if ('toolSpec' in tool) return tool.toolSpec.name
+  return 'systemTool' in tool ? tool.systemTool.name : undefined
 }
 
 function toTool({ name, description, parameters }: WireTools['shown'][number]): BedrockTool {

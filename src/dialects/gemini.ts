@@ -50,9 +50,9 @@ function toRequest(input: RequestInput<Content, Tool>, tools: WireTools): Gemini
       parametersJsonSchema: parameters,
     }),
   )
-  tools.checkCount(
-    functionDeclarations.length + hostTools.flatMap((tool) => tool.functionDeclarations ?? []).length,
-  )
+  const hostFunctions = hostTools.flatMap((tool) => tool.functionDeclarations ?? [])
+  tools.checkHostNames(hostFunctions.map(({ name }) => name))
+  tools.checkCount(functionDeclarations.length + hostFunctions.length)
   const system = systemText(input)
   const all = [...hostTools, ...(functionDeclarations.length === 0 ? [] : [{ functionDeclarations }])]
   return {

@@ -5,8 +5,11 @@ import { checkResponsesRequest } from '../../test/dialects/wire-server/check-res
 import { anthropicVoice } from '../../test/dialects/wire-server/voices/anthropic.ts'
 import { responsesVoice } from '../../test/dialects/wire-server/voices/openai-responses.ts'
 import type { Surface } from '../session/surface.ts'
+import { ToolRegistry } from '../tool-registry.ts'
 import { anthropic } from './anthropic.ts'
+import { bedrock } from './bedrock.ts'
 import { gemini } from './gemini.ts'
+import { openaiChat } from './openai-chat.ts'
 import { openaiResponses } from './openai-responses.ts'
 
 const SURFACE: Surface = {
@@ -18,6 +21,13 @@ const SURFACE: Surface = {
   deferredCount: 1,
   strategy: 'native',
   fingerprint: 'x',
+}
+
+const PINGED: Surface = {
+  tools: [{ name: 'ping', description: 'Answers.', parameters: { type: 'object' } }],
+  deferredCount: 0,
+  strategy: 'dispatch',
+  fingerprint: 'y',
 }
 
 describe("the host's own tools", () => {
@@ -64,6 +74,64 @@ describe("the host's own tools", () => {
       ['googleSearch'],
       ['functionDeclarations'],
     ])
+  })
+
+  it.each([
+    [
+      'Anthropic',
+      () =>
+        anthropic().toRequest({
+          surface: PINGED,
+          messages: [],
+          hostTools: [{ name: 'ping', input_schema: { type: 'object' } }],
+        }),
+    ],
+    [
+      'Responses',
+      () =>
+        openaiResponses().toRequest({
+          surface: PINGED,
+          messages: [],
+          hostTools: [{ type: 'function', name: 'ping', strict: false, parameters: null }],
+        }),
+    ],
+    [
+      'Chat',
+      () =>
+        openaiChat().toRequest({
+          surface: PINGED,
+          messages: [],
+          hostTools: [{ type: 'function', function: { name: 'ping' } }],
+        }),
+    ],
+    [
+      'Gemini',
+      () =>
+        gemini().toRequest({
+          surface: PINGED,
+          messages: [],
+          hostTools: [{ functionDeclarations: [{ name: 'ping' }] }],
+        }),
+    ],
+    [
+      'Bedrock',
+      () =>
+        bedrock().toRequest({ surface: PINGED, messages: [], hostTools: [{ systemTool: { name: 'ping' } }] }),
+    ],
+  ])('must not have the name of a tool of the session, on %s', (_name, request) => {
+    expect(request).toThrow(
+      'the host\'s tool "ping" has the name of a tool of the session; rename it, or open the session with policy { deny: ["ping"] }',
+    )
+  })
+
+  it('join those of a turn', async () => {
+    const registry = new ToolRegistry()
+    registry.registerFunction(function ping() {}, { description: 'Answers.' })
+    const session = await registry.openSession({ dialect: openaiResponses() })
+    const message = openaiResponses().userMessage('hello')
+    const { request } = session.turn([message], { hostTools: [{ type: 'web_search' }] })
+    expect(request.tools.map(({ type }) => type)).toEqual(['web_search', 'function'])
+    expect(() => session.turn([message], { hostTools: 'web_search' as never })).toThrow('hostTools')
   })
 
   it('count towards the tool limit of a request', () => {
@@ -121,7 +189,16 @@ describe('programs of the model', () => {
       container: { id: 'container_1', expires_at: '2026-11-16T00:00:00Z', skills: null },
     }
     messages.push(...dialect.toMessages(response, [], SURFACE), dialect.userMessage('again'))
-    expect(dialect.toRequest({ surface: SURFACE, messages }).container).toBe('container_1')
+    const request = dialect.toRequest({ surface: SURFACE, messages })
+    expect(request.container).toBe('container_1')
+    // The API knows no such field in a message.
+    expect(JSON.stringify(request.messages)).not.toContain('container')
+    const restored = JSON.parse(JSON.stringify(messages))
+    expect(anthropic().toRequest({ surface: SURFACE, messages: restored })).toEqual(request)
+    // The newest container counts.
+    const next = { ...response, container: { ...response.container, id: 'container_2' } }
+    restored.push(...dialect.toMessages(next, [], SURFACE), dialect.userMessage('more'))
+    expect(dialect.toRequest({ surface: SURFACE, messages: restored }).container).toBe('container_2')
   })
 
   it('get nothing but results while they wait, on Anthropic', () => {

@@ -1,4 +1,5 @@
 import { isRecord } from '../json.ts'
+import { readText } from './read-value.ts'
 
 /** Fields of a message or call outside the provider's own API, kept so that they can be replayed. */
 export type Extra = Record<string, unknown>
@@ -31,7 +32,7 @@ export class ExtraFields {
     const places = this.#places.get(field) ?? new Map<string, number>()
     this.#places.set(field, places)
     for (const entry of added) {
-      const key = isRecord(entry) && entry.index !== undefined ? `${entry.index} ${entry.type}` : undefined
+      const key = keyOf(entry)
       const place = key === undefined ? undefined : places.get(key)
       if (place !== undefined) entries[place] = joinEntry(entries[place], entry)
       else {
@@ -40,6 +41,13 @@ export class ExtraFields {
       }
     }
   }
+}
+
+/** Undefined for an entry without an index, which continues none. */
+function keyOf(entry: unknown): string | undefined {
+  if (!isRecord(entry) || (typeof entry.index !== 'number' && typeof entry.index !== 'string'))
+    return undefined
+  return `${entry.index} ${readText(entry.type)}`
 }
 
 /** Entry fields whose text arrives in pieces; the others arrive whole, repeated with every piece. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { checkChatRequest } from '../../test/dialects/wire-server/check-chat.ts'
 import type { Surface } from '../session/surface.ts'
 import { anthropic } from './anthropic.ts'
+import { gemini } from './gemini.ts'
 import { openaiChat } from './openai-chat.ts'
 import { openaiResponses } from './openai-responses.ts'
 
@@ -35,6 +36,12 @@ describe('before anything is sent', () => {
     expect(() => request(most + 1)).toThrow(
       `the request has ${most + 1} tools, but ${api} allows ${most}; open the session with mode "lazy" or strategy "dispatch", or pin fewer tools`,
     )
+  })
+
+  it('Gemini is not asked with more than 512 tools', () => {
+    const request = (count: number) => gemini().toRequest({ surface: surfaceOf(count), messages: [] })
+    expect(JSON.stringify(request(512)).match(/"name":/g)).toHaveLength(512)
+    expect(() => request(513)).toThrow('the request has 513 tools, but Gemini allows 512')
   })
 
   it('a description that is too long for Chat Completions is cut at a word, and reported', () => {

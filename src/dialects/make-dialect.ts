@@ -11,6 +11,8 @@ export interface WireForm<Message, Request, Response, StreamEvent, HostTool> {
   readonly strategy: Strategy
   readonly rules: SchemaRules
   readonly limits: ToolLimits
+  /** Whether a native request never declares tools that join after the first one. */
+  readonly dispatchesLateTools?: boolean
   toRequest(input: RequestInput<Message, HostTool>, tools: WireTools): Request
   toReply(response: Response, tools: WireTools): Reply
   toMessages(response: Response, results: readonly CallResult[], tools: WireTools): readonly Message[]
@@ -27,6 +29,7 @@ export function makeDialect<Message, Request, Response, StreamEvent, HostTool>(
     name: form.name,
     strategy: form.strategy,
     ...(form.limits.countsDeferred ? { maxTools: form.limits.maxTools } : {}),
+    ...(form.dispatchesLateTools ? { dispatchesLateTools: true } : {}),
     toRequest: (input) => form.toRequest(input, wireTools(input.surface)),
     toReply: (response, surface) => form.toReply(response, wireTools(surface)),
     toCalls: (response, surface) => form.toReply(response, wireTools(surface)).calls,

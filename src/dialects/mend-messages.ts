@@ -3,23 +3,29 @@ import { isRecord } from '../json.ts'
 import { CallIds, GO_ON, withUserTurns } from './mend-history.ts'
 
 /**
- * Repairs a history for the Messages API: call ids are unique, references point to defined tools, and the last
- * message is the user's. Messages that need no change are passed on as they are.
+ * Repairs a history for the Messages API: call ids are unique, references point to defined tools, the last message is
+ * the user's, and messages have no field that only this package knows. Messages that need no change are passed on as they are.
  */
 export function mendMessages(
   messages: readonly Anthropic.MessageParam[],
-  defined: ReadonlySet<string>,
+  { known, declared }: { readonly known: ReadonlySet<string>; readonly declared: ReadonlySet<string> },
 ): Anthropic.MessageParam[] {
   const ids = new CallIds()
-  const added = new Set<unknown>()
-  const mended = messages.flatMap((message): Anthropic.MessageParam[] => {
+  const added = new Set<unknown>(declared)
+  const mended = messages.map(withoutContainer).flatMap((message): Anthropic.MessageParam[] => {
     if (typeof message.content === 'string') return [message]
     if (message.role === 'system') return withNewAdditions(message, added)
-    const content = message.content.map((block) => mendReferences(withOwnId(block, ids), defined))
+    const content = message.content.map((block) => mendReferences(withOwnId(block, ids), known))
     const isSame = content.every((block, index) => block === message.content[index])
     return [isSame ? message : { ...message, content }]
   })
   return withUserTurns(mended, isFinished, { role: 'user', content: GO_ON })
+}
+
+function withoutContainer(message: Anthropic.MessageParam): Anthropic.MessageParam {
+  if (!('container' in message)) return message
+  const { container: _, ...rest } = message
+  return rest
 }
 
 function withOwnId(block: Anthropic.ContentBlockParam, ids: CallIds): Anthropic.ContentBlockParam {
@@ -32,7 +38,7 @@ function withOwnId(block: Anthropic.ContentBlockParam, ids: CallIds): Anthropic.
   return id === block.tool_use_id ? block : { ...block, tool_use_id: id }
 }
 
-/** Defines a tool that was found twice only once: the API rejects a second definition of a name. */
+/** Defines a tool that was found twice, or that `tools` has, only once: the API rejects a second definition of a name. */
 function withNewAdditions(
   message: Anthropic.SystemMessageParam,
   added: Set<unknown>,

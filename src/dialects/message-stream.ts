@@ -1,7 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { isRecord } from '../json.ts'
 import type { StreamReader } from './dialect.ts'
-import { readText } from './read-value.ts'
+import { readIndex, readText } from './read-value.ts'
 import { readArguments } from './wire-calls.ts'
 
 /** Assembles a message from the events of the Messages API. */
@@ -19,11 +19,11 @@ export class MessageStreamReader implements StreamReader<Anthropic.RawMessageStr
         if (isRecord(event.message)) this.#message = event.message
         return ''
       case 'content_block_start':
-        return this.#start(event.index, event.content_block)
+        return this.#start(readIndex(event.index), event.content_block)
       case 'content_block_delta':
-        return isRecord(event.delta) ? this.#addDelta(event.index, event.delta) : ''
+        return isRecord(event.delta) ? this.#addDelta(readIndex(event.index), event.delta) : ''
       case 'content_block_stop':
-        this.#finished.add(event.index)
+        this.#finished.add(readIndex(event.index))
         return ''
       case 'message_delta':
         this.#finish(event)

@@ -23,7 +23,7 @@ import {
   uniqueIds,
   type WireCall,
 } from './wire-calls.ts'
-import type { ToolLimits, WireTools } from './wire-tools.ts'
+import type { ToolLimits, WireTool, WireTools } from './wire-tools.ts'
 
 export type { MessagesCallers } from './messages-tools.ts'
 
@@ -59,6 +59,8 @@ export interface MessagesDialectOptions {
   readonly allowedCallers?: MessagesCallers | undefined
   /** Whether tools that joined the conversation late are defined in its messages instead of in `tools`. */
   readonly inlineTools?: boolean | undefined
+  /** Whether they are called through `call_tool` instead. */
+  readonly dispatchesLateTools?: boolean
 }
 
 /** The Messages API, which Anthropic and others implement. */
@@ -66,14 +68,10 @@ export function messagesDialect(options: MessagesDialectOptions): MessagesDialec
   const { cache, hasRequestMark, allowedCallers = {}, inlineTools = false, ...form } = options
   const cacheControl: Anthropic.CacheControlEphemeral | undefined =
     cache === false ? undefined : { type: 'ephemeral', ...(cache === '1h' ? { ttl: '1h' } : {}) }
-  /** By the message created from the response. A history read from JSON has none. */
-  const containers = new WeakMap<Anthropic.MessageParam, string>()
   return makeDialect({
     ...form,
     toRequest: (input, tools) => {
-      const container = input.messages
-        .map((message) => containers.get(message))
-        .findLast((id) => id !== undefined)
+      const container = input.messages.map(containerOf).findLast((id) => id !== undefined)
       return {
         ...toRequest(input, new MessagesTools(tools, allowedCallers, inlineTools), cacheControl),
         ...(cacheControl && hasRequestMark ? { cache_control: cacheControl } : {}),
@@ -83,11 +81,9 @@ export function messagesDialect(options: MessagesDialectOptions): MessagesDialec
     toReply,
     toMessages: (response, results, tools) => {
       const own = new MessagesTools(tools, allowedCallers, inlineTools)
-      const messages = toMessages(response, results, own)
-      const [reply] = messages
-      const container = response.container?.id
-      if (reply && typeof container === 'string') containers.set(reply, container)
-      return messages
+      const [reply, ...answers] = toMessages(response, results, own)
+      if (reply === undefined) return []
+      return [withContainer(reply, response.container?.id), ...answers]
     },
     userMessage: (text) => ({ role: 'user', content: text }),
     openStream: () => new MessageStreamReader(),
@@ -101,7 +97,8 @@ function toRequest(
 ): MessagesRequest {
   const { hostTools = [] } = input
   const { shown, deferred } = tools.wire
-  tools.wire.checkCount(hostTools.length + shown.length + deferred.length)
+  tools.wire.checkHostNames(hostTools.map((tool) => ('name' in tool ? tool.name : undefined)))
+  tools.wire.checkCount(hostTools.length + shown.length + tools.declared.length + tools.inline.size)
   const system = systemText(input)
   const mark = cacheControl ? { cache_control: cacheControl } : {}
   const marked = system === '' ? lastLasting(input.surface, tools.wire) : undefined
@@ -113,8 +110,15 @@ function toRequest(
       ...tools.declared.map((tool) => ({ ...tools.toTool(tool), defer_loading: true })),
     ],
     ...(system === '' ? {} : { system: [{ type: 'text', text: system, ...mark }] }),
-    messages: mendMessages(input.messages, new Set([...shown, ...deferred].map(({ name }) => name))),
+    messages: mendMessages(input.messages, {
+      known: namesOf([...shown, ...deferred]),
+      declared: namesOf([...shown, ...tools.declared]),
+    }),
   }
+}
+
+function namesOf(tools: readonly WireTool[]): ReadonlySet<string> {
+  return new Set(tools.map(({ name }) => name))
 }
 
 /** The last tool that activation never appends to; moving the breakpoint would change the bytes around it. */
@@ -190,7 +194,7 @@ function toMessages(
   // Code that waits for results accepts nothing else.
   const isAskedByCode = content.some((block) => block.type === 'tool_use' && isCodes(block.caller))
   const notes = answers.flatMap((answer, index) =>
-    hasReferences(blocks[index]) && !isAskedByCode ? noteOf(answer, tools.wire) : [],
+    hasReferences(blocks[index]) && !isAskedByCode ? notesOf(answer, tools) : [],
   )
   const late = answers.flatMap((answer) => tools.foundIn(answer).filter((name) => tools.inline.has(name)))
   return [
@@ -211,25 +215,42 @@ function isCodes(caller: Anthropic.ToolUseBlockParam['caller']): boolean {
   return isRecord(caller) && caller.type !== 'direct'
 }
 
+/**
+ * The container in which the code of a reply ran. The API takes it with the request, not in the message, but only what is in
+ * the messages survives a restart; `mendMessages` removes it from what is sent.
+ */
+function withContainer(reply: Anthropic.MessageParam, id: unknown): Anthropic.MessageParam {
+  return typeof id === 'string' ? Object.assign({}, reply, { container: id }) : reply
+}
+
+function containerOf(message: Anthropic.MessageParam): string | undefined {
+  return 'container' in message && typeof message.container === 'string' ? message.container : undefined
+}
+
 function hasReferences(block: Anthropic.ToolResultBlockParam | undefined): boolean {
   return Array.isArray(block?.content) && block.content.some(({ type }) => type === 'tool_reference')
 }
 
 /** A search's notes follow the results, since text is not allowed among them. */
-function noteOf({ result }: CallResult, tools: WireTools): Anthropic.TextBlockParam[] {
-  const note = result.ok ? searchNote(result.structured, tools) : ''
-  return note === '' ? [] : [{ type: 'text', text: note }]
+function notesOf(answer: CallResult, tools: MessagesTools): Anthropic.TextBlockParam[] {
+  const { result, untrusted } = answer
+  const said = result.ok ? searchNote(result.structured, tools.wire) : ''
+  const inline = tools.foundIn(answer).filter((name) => tools.inline.has(name))
+  const defined = inline.length === 0 ? '' : `Found ${inline.join(', ')}; the definitions follow.`
+  return [untrusted?.note ?? '', defined, said, tools.describeDispatched(answer)]
+    .filter((text) => text !== '')
+    .map((text) => ({ type: 'text', text }))
 }
 
 function toResultBlock(answer: CallResult, tools: MessagesTools): Anthropic.ToolResultBlockParam {
   const { toolCallId, result } = answer
   const base = { type: 'tool_result', tool_use_id: toolCallId } as const
   const found = tools.foundIn(answer)
-  const references = found.filter((name) => !tools.inline.has(name))
+  const references = found.filter((name) => !tools.inline.has(name) && !tools.dispatched.has(name))
   // References must be alone: the provider replaces them with the definitions.
   if (references.length > 0)
     return { ...base, content: references.map((name) => ({ type: 'tool_reference', tool_name: name })) }
-  if (found.length > 0) return { ...base, content: `Found ${found.join(', ')}; the definitions follow.` }
+  if (found.length > 0) return { ...base, content: notesOf(answer, tools) }
   return {
     ...base,
     content: resultParts(result, (mimeType) => isImage(mimeType) || mimeType === 'application/pdf').map(

@@ -1,6 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { readSearchAnswer } from '../meta-tools/answer.ts'
 import type { CallResult } from '../tool.ts'
+import { definitionsIn } from './search-answer.ts'
 import type { WireTool, WireTools } from './wire-tools.ts'
 
 /** Who may call a tool: the model, code it runs, or both. By registered name. */
@@ -9,13 +10,18 @@ export type MessagesCallers = Readonly<Record<string, NonNullable<Anthropic.Tool
 /** A surface's tools in the format of the Messages API. */
 export class MessagesTools {
   readonly wire: WireTools
-  /** Tools defined in the messages once found, so that `tools` never changes. */
+  /** Late tools that are defined in the messages once found, so that `tools` never changes. */
   readonly inline: ReadonlyMap<string, WireTool>
+  /** Late tools that are called through `call_tool`, so that `tools` never changes. */
+  readonly dispatched: ReadonlySet<string>
   readonly #callers: ReadonlyMap<string, NonNullable<Anthropic.Tool['allowed_callers']>>
 
   constructor(wire: WireTools, allowedCallers: MessagesCallers, inlineTools: boolean) {
     this.wire = wire
     this.inline = new Map((inlineTools ? wire.late : []).map((tool) => [tool.name, tool]))
+    // Without `call_tool` (a policy may deny it) late tools can only be declared.
+    const isDispatched = !inlineTools && wire.shown.some(({ name }) => name === 'call_tool')
+    this.dispatched = new Set((isDispatched ? wire.late : []).map(({ name }) => name))
     this.#callers = new Map(
       Object.entries(allowedCallers).map(([name, callers]) => [wire.toWireName(name), callers]),
     )
@@ -23,7 +29,7 @@ export class MessagesTools {
 
   /** The deferred tools that `tools` declares. */
   get declared(): readonly WireTool[] {
-    return this.wire.deferred.filter(({ name }) => !this.inline.has(name))
+    return this.wire.deferred.filter(({ name }) => !this.inline.has(name) && !this.dispatched.has(name))
   }
 
   toTool({ name, description, parameters }: WireTool): Anthropic.Tool {
@@ -42,6 +48,19 @@ export class MessagesTools {
     const deferred = new Set(this.wire.deferred.map((tool) => tool.name))
     const found = readSearchAnswer(result.structured).activated.map((tool) => this.wire.toWireName(tool))
     return [...new Set(found)].filter((tool) => deferred.has(tool))
+  }
+
+  /** What a search says of tools that are called through `call_tool`; `''` if it found none. */
+  describeDispatched(answer: CallResult): string {
+    const found = this.foundIn(answer).filter((name) => this.dispatched.has(name))
+    if (found.length === 0) return ''
+    // The answer has the definition of now; the one that the tool joined with may be older.
+    const shown = answer.result.ok ? definitionsIn(answer.result.structured) : new Map()
+    const definitions = found.map((name) => {
+      const known = this.wire.definitionOf(name)
+      return shown.get(known?.name) ?? known
+    })
+    return `Call these with call_tool { name, arguments }: ${JSON.stringify(definitions)}`
   }
 
   /** Defines tools from this message on; models that bind their thinking to `tools` accept no change there. */

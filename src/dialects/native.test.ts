@@ -36,7 +36,7 @@ describe('anthropic', () => {
       ownTools(request)
         .filter(({ cache_control }) => cache_control)
         .map(({ name }) => name)
-    expect(marked(dialect.toRequest({ surface, messages: [] }))).toEqual(['tool_search'])
+    expect(marked(dialect.toRequest({ surface, messages: [] }))).toEqual(['call_tool'])
     const withSystem = dialect.toRequest({ surface, messages: [], system: 'Be brief.' })
     expect([marked(withSystem), withSystem.system?.[0]?.cache_control]).toEqual([[], { type: 'ephemeral' }])
     const uncached = anthropic({ cache: false }).toRequest({ surface, messages: [] })

@@ -74,6 +74,7 @@ function toRequest(
   input: RequestInput<Message, OpenAI.ChatCompletionFunctionTool>,
   wireTools: WireTools,
 ): ChatRequest {
+  wireTools.checkHostNames((input.hostTools ?? []).map((tool) => tool.function.name))
   // A surface made for another dialect may have deferred tools; here they must be shown.
   const tools = [
     ...(input.hostTools ?? []),

@@ -93,6 +93,7 @@ function toRequest(
     shown: new Set(shown.map(({ name }) => name)),
     namespaces: toNamespaces(deferred),
   })
+  tools.wire.checkHostNames(hostTools.map((tool) => (tool.type === 'function' ? tool.name : undefined)))
   tools.wire.checkCount(hostTools.length + shown.length + mended.missing.length)
   return {
     tools: [
@@ -274,7 +275,7 @@ function functionOutput({ toolCallId, result }: CallResult, caller: Caller): Ite
 }
 
 /** A search's matches as definitions. The output has no room for text, so notes follow in a separate message. */
-function searchOutput({ toolCallId, result }: CallResult, tools: ResponsesTools): Item[] {
+function searchOutput({ toolCallId, result, untrusted }: CallResult, tools: ResponsesTools): Item[] {
   const { wire } = tools
   const found = new Set(
     (result.ok ? readSearchAnswer(result.structured).activated : []).map((name) => wire.toWireName(name)),
@@ -293,7 +294,9 @@ function searchOutput({ toolCallId, result }: CallResult, tools: ResponsesTools)
   const words =
     namespaces.length === 0
       ? `Result of the tool search: ${resultText(result)}`
-      : searchNote(result.ok ? result.structured : undefined, wire)
+      : [untrusted?.note ?? '', searchNote(result.ok ? result.structured : undefined, wire)]
+          .filter((text) => text !== '')
+          .join('\n\n')
   return words === '' ? [output] : [output, { role: 'developer', content: words }]
 }
 

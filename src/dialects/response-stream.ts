@@ -1,6 +1,7 @@
 import type OpenAI from 'openai'
 import { isRecord } from '../json.ts'
 import type { StreamReader } from './dialect.ts'
+import { readIndex } from './read-value.ts'
 import { readArguments } from './wire-calls.ts'
 
 type Response = OpenAI.Responses.Response
@@ -25,7 +26,7 @@ export class ResponseStreamReader implements StreamReader<OpenAI.Responses.Respo
         return ''
       case 'response.output_item.done':
         if (!isRecord(event.item)) return ''
-        this.#items.set(event.output_index, event.item)
+        this.#items.set(readIndex(event.output_index), event.item)
         if (event.item.type === 'message') this.#text = ''
         return ''
       case 'response.output_text.delta':

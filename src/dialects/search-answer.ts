@@ -21,6 +21,20 @@ export function forModel(result: ToolResult): ToolResult {
   return { ...result, value: JSON.stringify(Object.fromEntries(kept)) }
 }
 
+/** The definitions that a search's answer quotes whole, by name. */
+export function definitionsIn(structured: unknown): ReadonlyMap<unknown, object> {
+  const { matches } = isRecord(structured) ? structured : {}
+  const quoted = (Array.isArray(matches) ? matches : [structured]).filter(isRecord)
+  return new Map(
+    quoted
+      .filter(({ name, parameters }) => typeof name === 'string' && isRecord(parameters))
+      .map(({ name, description, parameters }) => [
+        name,
+        { name, description, parameters: withoutUri(parameters) },
+      ]),
+  )
+}
+
 function slimMatch(match: unknown): unknown {
   if (!isRecord(match)) return match
   const { score: _, ...rest } = match

@@ -46,8 +46,19 @@ export function answersTo(
   const known = new Map([...unrunnable, ...results].map((result) => [result.toolCallId, result]))
   return wireCalls.map(({ id, wireName }) => {
     const answer = known.get(id) ?? notRun(id, tools.fromWireName(wireName))
-    return tools.isSearch(answer.name) ? { ...answer, result: forModel(answer.result) } : answer
+    const shown = tools.isSearch(answer.name) ? { ...answer, result: forModel(answer.result) } : answer
+    return withNote(shown)
   })
+}
+
+/** Puts the warning about servers without `trust` before a result, where the session asks for it. */
+function withNote(answer: CallResult): CallResult {
+  const { result, untrusted: { note } = {} } = answer
+  if (note === undefined) return answer
+  const noted = result.ok
+    ? { ...result, value: `${note}\n\n${result.value}` }
+    : { ...result, error: `${result.error}\n\n${note}` }
+  return { ...answer, result: noted }
 }
 
 /** Arguments as an object; undefined if they are not one. Missing, empty and `null` arguments count as `{}`. */

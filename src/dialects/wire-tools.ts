@@ -94,6 +94,11 @@ export class WireTools {
     )
   }
 
+  /** The registered definition behind a wire name, as the search shows it. */
+  definitionOf(wireName: string): ToolDefinition | undefined {
+    return this.#definitions.get(this.#names.fromWire(wireName))
+  }
+
   losses(): readonly ToolLoss[] {
     return [...this.#definitions.values()].flatMap((definition) => [
       ...this.#descriptionLoss(definition),
@@ -120,6 +125,18 @@ export class WireTools {
     throw new ToolcribError(
       'config-invalid',
       `the request has ${count} tools, but ${api} allows ${maxTools}; open the session with mode "lazy" or strategy "dispatch", or pin fewer tools`,
+    )
+  }
+
+  /** Throws `config-invalid` if a tool of the host's has the name of one of the session's: providers reject such a request. */
+  checkHostNames(names: readonly (string | undefined)[]): void {
+    const own = new Set([...this.shown, ...this.deferred].map(({ name }) => name))
+    for (const late of this.late) own.delete(late.name)
+    const taken = names.find((name) => name !== undefined && own.has(name))
+    if (taken === undefined) return
+    throw new ToolcribError(
+      'config-invalid',
+      `the host's tool "${taken}" has the name of a tool of the session; rename it, or open the session with policy { deny: [${JSON.stringify(this.fromWireName(taken))}] }`,
     )
   }
 

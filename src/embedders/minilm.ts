@@ -9,6 +9,7 @@ const MAX_TOKENS = 256
 /** Texts of similar length are embedded in one batch. */
 const BATCH_SIZE = 32
 
+/** Options of `minilm()`. */
 export interface MiniLmOptions {
   /** The model folder: `tokenizer.json`, and `model_quantized.onnx` in it or in its `onnx` subfolder. */
   readonly folder: string

@@ -1,4 +1,4 @@
-import { type Mode, ToolcribError, type ToolRegistry } from 'toolcrib'
+import type { Mode, ToolRegistry } from 'toolcrib'
 import type { ConnectedServers, Profile, Schedule } from 'toolcrib/mcp'
 import type { Announcements, Store } from 'toolcrib/stores'
 
@@ -65,6 +65,7 @@ export interface GatewayLogger {
   warn(fields: object, message: string): void
 }
 
+/** How tools are named in lists: `prefixed` as `server__tool`; `plain` by the server's own name where only one server has it. */
 export type NameStyle = 'prefixed' | 'plain'
 
 /** A token that a client sends as `Authorization: Bearer …`. */
@@ -78,10 +79,12 @@ export interface GatewayToken {
 
 /** The gateway as an OAuth 2.1 resource server. Tokens are JWTs, signed with a private key of the issuer. */
 export interface GatewayOAuth {
-  /** The URL of `/mcp` as clients reach it. Tokens must be for this audience. */
+  /** The URL of `/mcp` as clients reach it. */
   readonly resource: string
   /** The authorization server, as the `iss` claim has it. */
   readonly issuer: string
+  /** What tokens must be made for; `resource`, or the address of a profile below it, when absent. */
+  readonly audience?: string | undefined
   /** Where the keys of the issuer are; found through the issuer's metadata when absent. */
   readonly jwksUri?: string | undefined
   /** The profile that each scope opens; null opens every profile, and `/mcp` itself. A token needs one of them. */
@@ -134,91 +137,4 @@ export const DEFAULT_LIMITS: Limits = {
   askTimeoutMs: 10 * 60 * 1_000,
   listWaitMs: 3_000,
   drainMs: 10_000,
-}
-
-const KEYS: Record<keyof GatewayOptions, true> = {
-  registry: true,
-  servers: true,
-  store: true,
-  announcements: true,
-  onReload: true,
-  tokens: true,
-  oauth: true,
-  profiles: true,
-  mode: true,
-  names: true,
-  hosts: true,
-  origins: true,
-  limits: true,
-  askingServers: true,
-  serverInfo: true,
-  onWarning: true,
-  instructions: true,
-  logger: true,
-  now: true,
-  schedule: true,
-  newId: true,
-}
-
-/** The shortest token that is accepted: shorter ones can be guessed. */
-const MIN_TOKEN_CHARACTERS = 16
-
-/** Throws `config-invalid` for an unknown option and for values that would leave a door open. */
-export function checkGatewayOptions(options: GatewayOptions): void {
-  checkKeys('a gateway', options, Object.keys(KEYS))
-  const { tokens = [], profiles = {}, mode, names, limits = {} } = options
-  if (mode !== undefined && !['full', 'lazy', 'auto'].includes(mode))
-    throw invalid(`mode is ${JSON.stringify(mode)}; it must be one of full, lazy, auto`)
-  if (names !== undefined && !['prefixed', 'plain'].includes(names))
-    throw invalid(`names is ${JSON.stringify(names)}; it must be one of prefixed, plain`)
-  checkKeys('limits', limits, Object.keys(DEFAULT_LIMITS))
-  for (const [limit, value] of Object.entries(limits))
-    if (value !== undefined && !(Number.isInteger(value) && value >= 0))
-      throw invalid(`limits.${limit} is ${String(value)}; it must be a whole number, 0 or more`)
-  for (const { token, profile } of tokens) {
-    if (typeof token !== 'string' || token.length < MIN_TOKEN_CHARACTERS)
-      throw invalid(`a token must have at least ${MIN_TOKEN_CHARACTERS} characters`)
-    if (profile !== undefined && !Object.hasOwn(profiles, profile))
-      throw invalid(`a token is bound to the profile "${profile}", which does not exist`)
-  }
-  if (options.oauth) checkOAuth(options.oauth, options)
-  if (new Set(tokens.map(({ token }) => token)).size < tokens.length)
-    throw invalid('two entries of tokens have the same token')
-}
-
-function checkOAuth(oauth: GatewayOAuth, { tokens = [], profiles = {} }: GatewayOptions): void {
-  checkKeys('oauth', oauth, ['resource', 'issuer', 'jwksUri', 'scopes'])
-  if (tokens.length > 0)
-    throw invalid('give either tokens or oauth: clients that find an issuer ignore a token of their config')
-  for (const field of ['resource', 'issuer', 'jwksUri'] as const) {
-    const url = oauth[field]
-    if (url === undefined && field === 'jwksUri') continue
-    if (!isSafeUrl(url))
-      throw invalid(`oauth.${field} must be an https URL; http is for loopback addresses only`)
-  }
-  const { scopes } = oauth
-  if (typeof scopes !== 'object' || scopes === null || Object.keys(scopes).length === 0)
-    throw invalid('oauth.scopes must name at least one scope and the profile that it opens')
-  for (const [scope, profile] of Object.entries(scopes)) {
-    // RFC 6749: what a scope is made of. It is quoted in a header.
-    if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) throw invalid(`oauth.scopes: "${scope}" is not a scope`)
-    if (profile !== null && !Object.hasOwn(profiles, profile))
-      throw invalid(`oauth.scopes opens the profile "${profile}", which does not exist`)
-  }
-}
-
-function isSafeUrl(text: unknown): boolean {
-  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol === 'https:') return true
-  return url?.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
-}
-
-function checkKeys(owner: string, options: object, known: readonly string[]): void {
-  const unknown = Object.keys(options).find((key) => !known.includes(key))
-  if (unknown !== undefined)
-    throw invalid(`${owner} has no option "${unknown}"; it takes ${known.join(', ')}`)
-}
-
-function invalid(message: string): ToolcribError {
-  return new ToolcribError('config-invalid', message)
 }

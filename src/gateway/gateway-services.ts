@@ -1,45 +1,34 @@
-import type { Session, Surface, UsageMemory } from 'toolcrib'
 import type { Schedule } from 'toolcrib/mcp'
 import { type Store, type WatchedStore, watchStore } from 'toolcrib/stores'
-import { version } from '../../package.json'
 import { AskingServers } from './asking-servers.ts'
 import { Audience } from './audience.ts'
-import type { ClientLine, Json } from './client-line.ts'
+import type { ClientLine } from './client-line.ts'
 import { ClientRequests } from './client-requests.ts'
 import { ConnectedClients } from './connected-clients.ts'
 import { EventStreams } from './event-streams.ts'
 import type { Exchange, HttpHeaders } from './exchange.ts'
 import { GatewayLog } from './gateway-log.ts'
 import { DEFAULT_LIMITS, type GatewayOptions, type Limits } from './gateway-options.ts'
-import { instructionsFor } from './instructions.ts'
+import { GatewaySessions } from './gateway-sessions.ts'
 import { ClientLoad, ServerLoad } from './load-limits.ts'
 import { Metrics } from './metrics.ts'
 import { ModernCalls } from './modern-calls.ts'
 import { Offers } from './offers.ts'
 import { ParkedRecords } from './parked-records.ts'
-import type { Principal } from './principal.ts'
+import { Presentation } from './presentation.ts'
 import { PrivateConnections } from './private-connections.ts'
 import { type RelayTarget, ReplicaDuties } from './replica-duties.ts'
 import { Replicas } from './replicas.ts'
 import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
 import { ServerLists } from './server-lists.ts'
-import { ExpiringStore } from './session-records.ts'
 import { SharedLoad } from './shared-load.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { type CallScene, ToolCalls } from './tool-calls.ts'
+import { ToolCalls } from './tool-calls.ts'
 import { ToolList } from './tool-list.ts'
-import { ToolNames } from './tool-names.ts'
 import { Traffic } from './traffic.ts'
 import { Upstream } from './upstream.ts'
-import { type Activation, View } from './view.ts'
-
-/** How the gateway presents itself when a client connects. */
-export interface GatewayDescription {
-  readonly info: { readonly name: string; readonly version: string }
-  readonly capabilities: Json
-  readonly instructions: string | undefined
-}
+import type { View } from './view.ts'
 
 /** The services that all clients of a gateway share, over HTTP and stdio. */
 export class GatewayServices {
@@ -59,6 +48,8 @@ export class GatewayServices {
   readonly offers: Offers
   readonly audience: Audience
   readonly metrics: Metrics
+  readonly presentation: Presentation
+  readonly sessions: GatewaySessions
   readonly subscriptions: Subscriptions
   /** The store of the options, with a limit on how long its operations may block. */
   readonly store: WatchedStore | undefined
@@ -67,11 +58,7 @@ export class GatewayServices {
   relayTarget: RelayTarget | undefined
   readonly #duties: ReplicaDuties | undefined
   readonly #sharedLoad: SharedLoad | undefined
-  readonly #profiles = new Map<string, string>()
-  readonly #capabilities = new Map<View, Json>()
-  readonly #views = new Map<string | undefined, View>()
   readonly #unsubscribe: () => void
-  #names: ToolNames | undefined
 
   constructor(options: GatewayOptions) {
     const { registry, servers, announcements, askingServers = [] } = options
@@ -84,13 +71,19 @@ export class GatewayServices {
     this.store = store
     this.log = new GatewayLog(options)
     this.clients = new ConnectedClients(this.now)
+    this.presentation = new Presentation(options)
+    this.sessions = new GatewaySessions(options, {
+      store,
+      limits: this.limits,
+      warn: (text) => this.warn(text),
+    })
+    this.metrics = new Metrics(registry, this.sessions)
     this.streams = new EventStreams(this.schedule)
     this.connections = new PrivateConnections(servers, () => this.#listener())
     const asking = new AskingServers(askingServers, store)
     this.traffic = new Traffic(servers, asking, this.connections, new ServerLoad(this.limits))
     this.load = new ClientLoad(this.limits, this.now)
     const upstream = new Upstream(servers, this.traffic)
-    this.metrics = this.#measure()
     const lists = new ServerLists(servers, (warning) => this.warn(warning))
     this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
     const tools = new ToolList(registry, servers, this)
@@ -124,108 +117,14 @@ export class GatewayServices {
         },
         this.#duties,
       )
+    this.#watchGauges()
     const detach = servers.attach(this.#listener())
     const unsubscribe = registry.subscribe((event) => {
-      if (CHANGES.includes(event.type)) this.#names = undefined
-      if (event.type === 'server-state' || event.type === 'server-synced') this.#capabilities.clear()
       if (event.type === 'server-state' && event.state === 'ready') this.subscriptions.restarted(event.server)
     })
     this.#unsubscribe = () => {
       detach()
       unsubscribe()
-    }
-  }
-
-  /** The current names of tools. */
-  get names(): ToolNames {
-    this.#names ??= new ToolNames(this.options.registry, this.options.names ?? 'prefixed')
-    return this.#names
-  }
-
-  /** What a principal sees under a profile; undefined when there is no such profile, or not for this principal. */
-  view(profile: string | undefined, principal: Principal): View | undefined {
-    const wanted = profile ?? principal.profile
-    if (principal.profiles && !(wanted !== undefined && principal.profiles.includes(wanted))) return undefined
-    const known = this.#views.get(wanted)
-    if (known) return known
-    const { registry, profiles = {}, mode } = this.options
-    if (wanted !== undefined && !Object.hasOwn(profiles, wanted)) return undefined
-    const settings = (wanted === undefined ? undefined : profiles[wanted]) ?? {}
-    const view = new View(registry, { profile: wanted, settings, mode })
-    this.#views.set(wanted, view)
-    return view
-  }
-
-  /** The view, session and names that requests of a client work with. */
-  scene(view: View, session: Session): CallScene {
-    const services = this
-    return {
-      view,
-      session,
-      get names() {
-        return services.names
-      },
-    }
-  }
-
-  /**
-   * Opens a session. One whose list grows continues where it stopped when it is opened again under the same id; the
-   * list of any other never changes, so there is nothing to keep.
-   */
-  async openSession(
-    view: View,
-    id: string,
-    principal: Principal | undefined,
-    activation: Activation = 'doors',
-  ): Promise<Session> {
-    const { store } = this
-    const kept =
-      store && activation === 'list' ? new ExpiringStore(store, this.limits.sessionIdleMs) : undefined
-    const memory = this.#memoryOf(principal)
-    const session = await view.openSession({ id: sessionIdOf(id), store: kept, memory, activation })
-    this.#profiles.set(session.id, view.profile ?? '')
-    return session
-  }
-
-  /** Where there are several principals, each has a memory of its own. Whoever started the process owns the registry's. */
-  #memoryOf(principal: Principal | undefined): UsageMemory | undefined {
-    const { registry, tokens = [], oauth } = this.options
-    const { memory } = registry
-    const isShared = oauth !== undefined || tokens.length > 1
-    return memory && principal && isShared ? memory.of(`${memory.owner}/${principal.id}`) : memory
-  }
-
-  async closeSession(session: Session): Promise<void> {
-    this.#profiles.delete(session.id)
-    // What the store does not take is lost with this process; the session itself ends all the same.
-    await session.close().catch((error) => this.warn(String(error)))
-  }
-
-  /** Removes what is kept of a session that its client ended. */
-  async forgetSession(id: string): Promise<void> {
-    await this.store?.delete(`session:${sessionIdOf(id)}`).catch((error) => this.warn(String(error)))
-  }
-
-  /** The capabilities that clients of a view are offered. */
-  capabilities(view: View): Json {
-    const known = this.#capabilities.get(view) ?? this.#collectCapabilities(view)
-    this.#capabilities.set(view, known)
-    return known
-  }
-
-  /** The name and version that clients see. */
-  get info(): GatewayDescription['info'] {
-    return this.options.serverInfo ?? { name: 'toolcrib', version }
-  }
-
-  /** How the gateway presents itself to clients of a view that see this surface. */
-  describe(view: View, { deferredCount }: Pick<Surface, 'deferredCount'>): GatewayDescription {
-    const { servers, instructions } = this.options
-    const isSearching = deferredCount > 0
-    return {
-      info: this.info,
-      capabilities: this.capabilities(view),
-      instructions: instructionsFor(view, { servers, instructions, isSearching }),
     }
   }
 
@@ -235,24 +134,6 @@ export class GatewayServices {
     options: { readonly headers?: HttpHeaders; readonly expected?: number } = {},
   ): Reply {
     return new Reply(exchange, this.streams, { schedule: this.schedule, ...options })
-  }
-
-  #collectCapabilities(view: View): Json {
-    const { servers } = this.options
-    const offered = new Set<string>()
-    for (const { server } of servers.status()) {
-      if (!view.permitsServer(server)) continue
-      const info = servers.info(server)
-      // Of a server that never ran nothing is known: it may offer all of it.
-      for (const capability of OPTIONAL) if (!info || info.capabilities[capability]) offered.add(capability)
-    }
-    return {
-      tools: { listChanged: true },
-      ...(offered.has('prompts') ? { prompts: { listChanged: true } } : {}),
-      ...(offered.has('resources') ? { resources: { listChanged: true, subscribe: true } } : {}),
-      ...(offered.has('completions') ? { completions: {} } : {}),
-      ...(offered.has('logging') ? { logging: {} } : {}),
-    }
   }
 
   /** Notifies servers, over the connections of this client, that its roots changed. */
@@ -294,6 +175,8 @@ export class GatewayServices {
     this.audience.close()
     this.subscriptions.close()
     this.metrics.close()
+    this.sessions.close()
+    this.presentation.close()
     this.streams.close()
     this.#duties?.close()
     this.#sharedLoad?.close()
@@ -302,16 +185,9 @@ export class GatewayServices {
     if (this.store !== this.options.store) this.store?.unwatch()
   }
 
-  #measure(): Metrics {
-    const services = this
+  #watchGauges(): void {
+    const { metrics } = this
     const { registry, servers } = this.options
-    const metrics = new Metrics({
-      registry,
-      get names() {
-        return services.names
-      },
-      profileOf: (sessionId) => this.#profiles.get(sessionId ?? ''),
-    })
     metrics.watch('toolcrib_calls_under_way', () => [{ labels: {}, value: this.traffic.size }])
     metrics.watch('toolcrib_calls_parked', () => [{ labels: {}, value: this.modernCalls.parked }])
     metrics.watch('toolcrib_tools', () => [{ labels: {}, value: registry.size }])
@@ -327,7 +203,6 @@ export class GatewayServices {
         value: count,
       })),
     )
-    return metrics
   }
 
   #listener() {
@@ -341,15 +216,6 @@ export class GatewayServices {
     }
   }
 }
-
-function sessionIdOf(id: string): string {
-  return `gateway:${id}`
-}
-
-const OPTIONAL = ['prompts', 'resources', 'completions', 'logging']
-
-/** Events after which tools may have other names. */
-const CHANGES = ['tool-registered', 'tool-unregistered', 'server-synced']
 
 function withDefaults(given: NonNullable<GatewayOptions['limits']>): Limits {
   const set = Object.entries(given).filter(([, value]) => value !== undefined)

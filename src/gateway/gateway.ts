@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ClientOptions } from 'toolcrib/mcp'
 import { Access } from './access.ts'
+import { checkGatewayOptions } from './check-gateway-options.ts'
 import type { ConnectedClient } from './connected-clients.ts'
 import type { Exchange } from './exchange.ts'
 import { FetchExchange } from './fetch-exchange.ts'
-import { checkGatewayOptions, type GatewayOptions } from './gateway-options.ts'
+import type { GatewayOptions } from './gateway-options.ts'
 import { GatewayServices } from './gateway-services.ts'
 import { HttpGateway, routeOf } from './http-gateway.ts'
 import { NodeExchange } from './node-exchange.ts'
@@ -46,6 +47,7 @@ export interface Gateway {
   close(): Promise<void>
 }
 
+/** What the gateway is doing right now. */
 export interface GatewayStatus {
   readonly state: 'serving' | 'draining' | 'closed'
   /** Sessions of older clients. */
@@ -92,14 +94,15 @@ class OpenGateway implements Gateway {
     const startedAt = this.#services.now()
     void this.#http.handle(exchange)
     const response = await exchange.response
-    this.#answered(exchange, response.status, startedAt)
+    this.#answered(exchange, { status: response.status, startedAt })
     return response
   }
 
   handle(request: IncomingMessage, response: ServerResponse): boolean {
     const exchange = new NodeExchange(request, response, this.#services.schedule)
     if (!this.#http.serves(exchange.path)) return false
-    response.once('close', () => this.#services.metrics.answered(routeOf(exchange.path), response.statusCode))
+    const startedAt = this.#services.now()
+    response.once('close', () => this.#answered(exchange, { status: response.statusCode, startedAt }))
     void this.#http.handle(exchange)
     return true
   }
@@ -138,7 +141,10 @@ class OpenGateway implements Gateway {
     return this.#closing
   }
 
-  #answered({ method, path }: Exchange, status: number, startedAt: number): void {
+  #answered(
+    { method, path }: Exchange,
+    { status, startedAt }: { readonly status: number; readonly startedAt: number },
+  ): void {
     const { metrics, log, now } = this.#services
     const route = routeOf(path)
     metrics.answered(route, status)

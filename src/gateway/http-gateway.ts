@@ -83,7 +83,7 @@ export class HttpGateway {
       return refuse(exchange, principal.status, principal.error, principal.headers)
     if (path === '/metrics') return this.#metrics(exchange, principal)
     if (!match) return refuse(exchange, 404, 'there is nothing here')
-    const view = this.#services.view(profile, principal)
+    const view = this.#services.sessions.view(profile, principal)
     if (!view) return refuse(exchange, 404, 'there is no such profile')
     const wanted = exchange.query('activate') ?? view.activation
     const activation = wanted === 'list' ? 'list' : 'doors'

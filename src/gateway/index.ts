@@ -5,6 +5,7 @@ export type { ConnectedClient } from './connected-clients.ts'
 export { createGateway, GATEWAY_CAPABILITIES, type Gateway, type GatewayStatus } from './gateway.ts'
 export type {
   GatewayLimits,
+  GatewayLogger,
   GatewayOAuth,
   GatewayOptions,
   GatewayToken,

@@ -103,7 +103,7 @@ export class LegacyClient implements Attendee {
     for (const stop of this.#watched.values()) stop()
     this.#watched.clear()
     await this.#services.connections.closeOwner(this.id)
-    await this.#services.closeSession(this.#session)
+    await this.#services.sessions.end(this.#session)
   }
 
   /** Takes over what other replicas changed, and writes what the store has lost. */
@@ -116,7 +116,7 @@ export class LegacyClient implements Attendee {
     if (method === 'resources/subscribe') return this.#watch(String(params.uri))
     if (method === 'resources/unsubscribe') return this.#unwatch(String(params.uri))
     const { requests, audience } = this.#services
-    const scene = this.#services.scene(this.view, this.#session)
+    const scene = this.#services.sessions.scene(this.view, this.#session)
     // Another replica may have added to a list that grows.
     if (method === 'tools/list' && this.identity.activation === 'list') await this.#session.refresh()
     const result = await requests.answer(method, params, scene, new LegacyLine(this, wire))

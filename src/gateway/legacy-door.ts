@@ -4,11 +4,15 @@ import type { GatewayServices } from './gateway-services.ts'
 import type { ClientIdentity } from './legacy-client.ts'
 import { LEGACY_VERSIONS, LegacySession } from './legacy-session.ts'
 import type { RelayTarget } from './replica-duties.ts'
-import { SessionRecords } from './session-records.ts'
+import { isSessionId, type SessionRecord, SessionRecords } from './session-records.ts'
 import { isJson } from './upstream.ts'
 
 const SWEEP_MS = 60_000
 const MAX_BATCH = 100
+/** When the store is asked again for a session that another replica may have open without having saved it. */
+const LOOK_AGAIN_MS = [50, 150, 300, 500, 1_000, 1_000]
+/** At most so many sessions are looked for at once: whoever makes ids up must not keep all replicas busy. */
+const MAX_SOUGHT = 100
 
 /**
  * Serves clients of the older era over HTTP: each opens a session, which only its own token can use, and which goes on
@@ -19,6 +23,7 @@ export class LegacyDoor implements RelayTarget {
   readonly #records: SessionRecords
   readonly #sessions = new Map<string, Promise<LegacySession>>()
   readonly #stopListening: () => void
+  #sought = 0
   #stopSweeping = () => {}
 
   constructor(services: GatewayServices) {
@@ -49,7 +54,7 @@ export class LegacyDoor implements RelayTarget {
     if (!session) return
     await session.close()
     await this.#records.remove(session.id)
-    await this.#services.forgetSession(session.id)
+    await this.#services.sessions.forget(session.id)
     this.#services.replicas?.ended(session.id)
     exchange.respond(200, {})
   }
@@ -73,8 +78,15 @@ export class LegacyDoor implements RelayTarget {
 
   async rewrite(): Promise<void> {
     await this.#records.rewrite()
-    const open = await Promise.allSettled(this.#sessions.values())
-    for (const session of open) if (session.status === 'fulfilled') await session.value.refresh()
+    for (const session of await this.#opened()) await session.refresh()
+  }
+
+  async wanted(id: string): Promise<void> {
+    const session = await this.#sessions.get(id)
+    if (!session) return
+    // What belongs to the session comes first: whoever finds its record opens it.
+    await session.refresh()
+    await this.#records.write(id)
   }
 
   async ended(id: string): Promise<void> {
@@ -85,7 +97,7 @@ export class LegacyDoor implements RelayTarget {
   async close(): Promise<void> {
     this.#stopSweeping()
     this.#stopListening()
-    await Promise.all([...this.#sessions.values()].map(async (session) => (await session).close()))
+    await Promise.all((await this.#opened()).map((session) => session.close()))
   }
 
   async #initialize(exchange: Exchange, client: ClientIdentity, messages: readonly Json[]): Promise<void> {
@@ -140,14 +152,34 @@ export class LegacyDoor implements RelayTarget {
 
   /** Opens a session again that another process, or an earlier start, had open. */
   async #restore(id: string, client: ClientIdentity): Promise<LegacySession | undefined> {
-    const record = await this.#records.load(id)
+    const record = (await this.#records.load(id)) ?? (await this.#seek(id))
     if (record?.principal !== client.principal.id || record.profile !== client.view.profile) return undefined
+    await this.#makeRoom()
     // Two requests may have come at once.
     const known = this.#sessions.get(id)
     if (known) return known
     const session = await this.#open(id, { ...client, activation: record.activation }, record.initialize)
     await this.#records.save(id, record)
     return session
+  }
+
+  /** The record of a session that was not saved, or that the store has lost, from the replica that has it open. */
+  async #seek(id: string): Promise<SessionRecord | undefined> {
+    const { replicas, schedule } = this.#services
+    if (!replicas || !isSessionId(id)) return undefined
+    if (this.#sought >= MAX_SOUGHT) throw new Error(`${MAX_SOUGHT} sessions are being looked for`)
+    this.#sought++
+    try {
+      replicas.wanted(id)
+      for (const delayMs of LOOK_AGAIN_MS) {
+        await new Promise<void>((resolve) => void schedule(delayMs, resolve))
+        const record = await this.#records.load(id)
+        if (record) return record
+      }
+      return undefined
+    } finally {
+      this.#sought--
+    }
   }
 
   #open(id: string, identity: ClientIdentity, initialize: Json): Promise<LegacySession> {
@@ -165,12 +197,14 @@ export class LegacyDoor implements RelayTarget {
     return opening
   }
 
-  /** The session that was idle the longest makes room; with a store it can come back. */
+  /** The session that was idle the longest makes room; with a store it can come back. One with a call under way stays. */
   async #makeRoom(): Promise<void> {
     const { maxSessions } = this.#services.limits
     if (maxSessions === 0 || this.#sessions.size < maxSessions) return
-    const open = await Promise.all(this.#sessions.values())
-    await open.reduce((oldest, one) => (one.lastUsedAt < oldest.lastUsedAt ? one : oldest)).close()
+    const idle = (await this.#opened()).filter(({ isIdle }) => isIdle)
+    const [first, ...others] = idle
+    if (!first) return
+    await others.reduce((oldest, one) => (one.lastUsedAt < oldest.lastUsedAt ? one : oldest), first).close()
   }
 
   #sweepLater(): void {
@@ -180,8 +214,13 @@ export class LegacyDoor implements RelayTarget {
   async #sweep(): Promise<void> {
     this.#sweepLater()
     const { now, limits } = this.#services
-    const open = await Promise.all(this.#sessions.values())
-    for (const session of open) if (now() - session.lastUsedAt > limits.sessionIdleMs) await session.close()
+    for (const session of await this.#opened())
+      if (session.isIdle && now() - session.lastUsedAt > limits.sessionIdleMs) await session.close()
+  }
+
+  async #opened(): Promise<readonly LegacySession[]> {
+    const opening = await Promise.allSettled(this.#sessions.values())
+    return opening.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   }
 }
 

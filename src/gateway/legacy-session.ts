@@ -45,7 +45,7 @@ export class LegacySession {
     this.#client = client(this)
     this.id = this.#client.id
     this.lastUsedAt = services.now()
-    this.#capabilities = services.capabilities(this.#client.view)
+    this.#capabilities = services.presentation.capabilities(this.#client.view)
     this.#methods = methodsOf(this.#capabilities, 'legacy')
     this.#onClose = onClose
   }
@@ -57,12 +57,17 @@ export class LegacySession {
     initialize: Json,
   ): Promise<LegacySession> {
     const { view, principal, activation } = identity
-    const session = await services.openSession(view, id, principal, activation)
+    const session = await services.sessions.open(view, id, principal, activation)
     const newClient = (opened: LegacySession) =>
       new LegacyClient(services, { id, identity, session }, opened.#standingWire())
     const opened = new LegacySession(services, newClient, onClose)
     opened.#client.introduce(initialize)
     return opened
+  }
+
+  /** False while a call is under way. */
+  get isIdle(): boolean {
+    return this.#underWay.size === 0
   }
 
   /** Whether a client with this token, at this address, may use the session. */
@@ -73,7 +78,10 @@ export class LegacySession {
 
   /** The result of the `initialize` that opened the session. */
   greeting({ protocolVersion }: Json): Json {
-    const { info, instructions } = this.#services.describe(this.#client.view, this.#client.surface())
+    const { info, instructions } = this.#services.presentation.describe(
+      this.#client.view,
+      this.#client.surface(),
+    )
     const isKnown = typeof protocolVersion === 'string' && LEGACY_VERSIONS.includes(protocolVersion)
     return {
       protocolVersion: isKnown ? protocolVersion : LEGACY_VERSIONS[0],

@@ -7,8 +7,8 @@ import {
   type StandardSchemaV1,
 } from '@modelcontextprotocol/server'
 import type { AskLimits, Era, Json } from './client-line.ts'
-import type { GatewayDescription } from './gateway-services.ts'
 import { methodsOf } from './methods.ts'
+import type { GatewayDescription } from './presentation.ts'
 import { RpcError } from './rpc-error.ts'
 
 /** Answers one request of a client. What it returns is the result, as it is. */

@@ -1,21 +1,13 @@
 import type { ToolcribEvent, ToolRegistry } from 'toolcrib'
+import type { GatewaySessions } from './gateway-sessions.ts'
 import { Counter, Histogram, type Labels, type MetricValues, metricText } from './prometheus.ts'
-import type { ToolNames } from './tool-names.ts'
-
-/** What the metrics read from the rest of the gateway when they are asked for. */
-export interface MetricsSource {
-  readonly registry: ToolRegistry
-  readonly names: ToolNames
-  /** The profile that a session of the gateway belongs to; undefined for sessions of others. */
-  profileOf(sessionId: string | undefined): string | undefined
-}
 
 /** The values of a gauge, read when they are asked for. */
 export type Gauge = () => readonly { readonly labels: Labels; readonly value: number }[]
 
 /** Counts what happens, for `/metrics`. Labels are servers, profiles and outcomes: never tools, clients or arguments. */
 export class Metrics {
-  readonly #source: MetricsSource
+  readonly #sessions: Pick<GatewaySessions, 'names' | 'profileOf'>
   readonly #calls = new Counter('toolcrib_calls_total', 'Calls of tools, by server, profile and outcome.')
   readonly #latency = new Histogram(
     'toolcrib_call_duration_seconds',
@@ -35,9 +27,9 @@ export class Metrics {
   readonly #gauges = new Map<keyof typeof GAUGES, Gauge>()
   readonly #unsubscribe: () => void
 
-  constructor(source: MetricsSource) {
-    this.#source = source
-    this.#unsubscribe = source.registry.subscribe((event) => this.#count(event))
+  constructor(registry: ToolRegistry, sessions: Pick<GatewaySessions, 'names' | 'profileOf'>) {
+    this.#sessions = sessions
+    this.#unsubscribe = registry.subscribe((event) => this.#count(event))
   }
 
   /** Shows a gauge from now on. */
@@ -74,10 +66,10 @@ export class Metrics {
   }
 
   #count(event: ToolcribEvent): void {
-    const profile = this.#source.profileOf(event.sessionId)
+    const profile = this.#sessions.profileOf(event.sessionId)
     if (profile === undefined) return
     if (event.type === 'call-finished') {
-      const server = this.#source.names.ofRegistered(event.name)?.server ?? ''
+      const server = this.#sessions.names.ofRegistered(event.name)?.server ?? ''
       this.#calls.add({ server, profile, outcome: event.ok ? 'ok' : outcomeOf(event.code) })
       this.#latency.add({ server }, event.durationMs / 1_000)
     }

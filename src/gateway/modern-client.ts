@@ -58,12 +58,12 @@ export class ModernClient implements Attendee {
 
   async close(): Promise<void> {
     this.#leave()
-    await this.#services.closeSession(this.#session)
+    await this.#services.sessions.end(this.#session)
   }
 
   #answer(method: string, params: Json, request: ModernRequest): Promise<Json> {
     const { requests, modernCalls, newId } = this.#services
-    const scene = this.#services.scene(this.view, this.#session)
+    const scene = this.#services.sessions.scene(this.view, this.#session)
     const { id: principal } = this.#facts.principal
     if (!INTERACTIVE.includes(method))
       return requests.answer(method, params, scene, new PendingCall(request, { owner: newId(), principal }))

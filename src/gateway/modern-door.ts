@@ -33,7 +33,7 @@ export class ModernDoor {
   }
 
   static async open(services: GatewayServices, principal: Principal, view: View): Promise<ModernDoor> {
-    const session = await services.openSession(view, `${principal.id}:${view.profile ?? ''}`, principal)
+    const session = await services.sessions.open(view, `${principal.id}:${view.profile ?? ''}`, principal)
     const identity = { principal, view, transport: 'http' } as const
     return new ModernDoor(
       services,
@@ -61,7 +61,7 @@ export class ModernDoor {
       const id = isJson(body) ? body.id : null
       return refuseRpc(exchange, 400, { id, code: HEADER_MISMATCH, message: fault })
     }
-    const methods = methodsOf(this.#services.capabilities(this.#client.view), 'modern')
+    const methods = methodsOf(this.#services.presentation.capabilities(this.#client.view), 'modern')
     const request = readPlainRequest(exchange, body, methods)
     if (request)
       await this.#answer(exchange, { ...request, params: withTraceContext(request.params, exchange) })
@@ -79,7 +79,11 @@ export class ModernDoor {
     try {
       const request = new ModernPost(plain, reply, exchange.signal)
       const result = await this.#client.answer(method, request.params, request)
-      reply.finish({ jsonrpc: '2.0', id, result: modernResult(method, result, this.#services.info) })
+      reply.finish({
+        jsonrpc: '2.0',
+        id,
+        result: modernResult(method, result, this.#services.presentation.info),
+      })
     } catch (error) {
       const status = RpcError.from(error).code === MISSING_CAPABILITY ? 400 : 200
       reply.finish(errorResponse(id, error), status)
@@ -89,7 +93,7 @@ export class ModernDoor {
   #headerFault(exchange: Exchange, body: unknown): string | undefined {
     if (!isJson(body) || body.method !== 'tools/call' || !isJson(body.params)) return undefined
     const { name, arguments: args } = body.params
-    const named = typeof name === 'string' ? this.#services.names.ofShown(name) : undefined
+    const named = typeof name === 'string' ? this.#services.sessions.names.ofShown(name) : undefined
     const schema = named && this.#services.options.registry.get(named.registered)?.inputSchema
     return this.#paramHeaders.fault(schema, args, exchange)
   }
@@ -117,7 +121,7 @@ export class ModernDoor {
     const { SdkWire } = await import('./sdk-wire.ts')
     const newServer = () =>
       new RawServer(
-        this.#services.describe(this.#client.view, this.#client.surface()),
+        this.#services.presentation.describe(this.#client.view, this.#client.surface()),
         'modern',
         (method, params, ctx) => this.#client.answer(method, params, new SdkWire(ctx)),
       )

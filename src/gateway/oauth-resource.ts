@@ -127,7 +127,8 @@ export class OAuthResource {
 
   /** A token for the address of a profile is a token for that profile alone. */
   #audiences(profile: string | undefined): string[] {
-    const { resource } = this.#settings
+    const { resource, audience } = this.#settings
+    if (audience !== undefined) return [audience]
     const bare = resource.replace(/\/$/, '')
     return [bare, `${bare}/`, ...(profile === undefined ? [] : [`${bare}/${profile}`])]
   }

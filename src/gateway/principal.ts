@@ -12,8 +12,11 @@ export interface Principal {
 
 /** Why a request may not pass, as a response. */
 export class Refusal {
+  /** The HTTP status. */
   readonly status: number
+  /** What was wrong, for the client. */
   readonly error: string
+  /** Headers of the response, such as `WWW-Authenticate`. */
   readonly headers: Readonly<Record<string, string>>
 
   constructor(status: number, error: string, headers: Readonly<Record<string, string>> = {}) {
@@ -22,6 +25,7 @@ export class Refusal {
     this.headers = headers
   }
 
+  /** The response to send. */
   toResponse(): Response {
     const { status, error, headers } = this
     return Response.json({ error }, { status, headers })

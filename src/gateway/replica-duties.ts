@@ -9,6 +9,8 @@ export interface RelayTarget {
   take(session: string, message: Json): Promise<void>
   /** The client ended its session at another replica. */
   ended(session: string): Promise<void>
+  /** Writes a session to the store again, if it is open here. */
+  wanted(session: string): Promise<void>
   /** Writes its sessions to the store again, which may have lost them. */
   rewrite(): Promise<void>
 }
@@ -35,6 +37,10 @@ export class ReplicaDuties implements ReplicaWork {
 
   ended(session: string): void {
     void this.#services.relayTarget?.ended(session)
+  }
+
+  wanted(session: string): void {
+    void this.#services.relayTarget?.wanted(session).catch((error) => this.#services.warn(String(error)))
   }
 
   resume(call: string, boundTo: string, request: ModernRequest): Promise<Json> | undefined {

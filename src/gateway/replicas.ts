@@ -17,6 +17,8 @@ export interface ReplicaWork {
   take(session: string, message: Json): void
   /** The client ended this session at another replica. */
   ended(session: string): void
+  /** Another replica looks for this session, and the store does not have it. */
+  wanted(session: string): void
   /** Continues a call that is parked here; undefined when it is not. */
   resume(call: string, boundTo: string, request: ModernRequest): Promise<Json> | undefined
   /** Another replica found another list of tools at a server. */
@@ -80,6 +82,11 @@ export class Replicas {
 
   ended(session: string): void {
     void this.#say('session-ended', { session })
+  }
+
+  /** Asks for a session that the store does not have: whoever has it open writes it again. */
+  wanted(session: string): void {
+    void this.#say('session-wanted', { session })
   }
 
   listChanged(server: string, digest: string): void {
@@ -153,6 +160,7 @@ export class Replicas {
     if (topic === 'client-message' && isJson(message.message))
       this.#work.take(String(session), message.message)
     if (topic === 'session-ended') this.#work.ended(String(session))
+    if (topic === 'session-wanted') this.#work.wanted(String(session))
     if (topic === 'list-changed') this.#work.listChanged(String(server), String(digest))
     if (topic === 'reloaded') this.#work.reloaded()
     if (topic === 'resume') await this.#serve(message)

@@ -41,19 +41,19 @@ export class SessionRecords {
     const text = JSON.stringify({ principal, profile, activation, initialize })
     if (!this.#store) return
     this.#open.set(id, { text, savedAt: undefined })
-    await this.#write(id)
+    await this.write(id)
   }
 
   /** Notes that a session is in use. */
   used(id: string): void {
     const { savedAt } = this.#open.get(id) ?? { savedAt: this.#warner.now() }
     if (savedAt !== undefined && this.#warner.now() - savedAt > this.#ttlMs * REFRESHED_PART)
-      void this.#write(id)
+      void this.write(id)
   }
 
   /** Writes all open sessions again: the store may have lost them. */
   async rewrite(): Promise<void> {
-    for (const id of [...this.#open.keys()]) await this.#write(id)
+    for (const id of [...this.#open.keys()]) await this.write(id)
   }
 
   /** Notes that a session is no longer open here. */
@@ -63,7 +63,7 @@ export class SessionRecords {
 
   /** The record of a session; undefined where there is none. Rejects when the store cannot say. */
   async load(id: string): Promise<SessionRecord | undefined> {
-    if (!ID.test(id)) return undefined
+    if (!isSessionId(id)) return undefined
     const stored = await this.#store?.get(keyOf(id))
     const record: unknown = typeof stored === 'string' ? JSON.parse(stored) : undefined
     if (!isJson(record) || !isJson(record.initialize) || typeof record.principal !== 'string')
@@ -81,7 +81,8 @@ export class SessionRecords {
     await this.#try(() => this.#store?.delete(keyOf(id)))
   }
 
-  async #write(id: string): Promise<void> {
+  /** Writes a session that is open here. */
+  async write(id: string): Promise<void> {
     const record = this.#open.get(id)
     if (!record) return
     record.savedAt = this.#warner.now()
@@ -106,7 +107,9 @@ export class SessionRecords {
 }
 
 /** Strangers choose what they send as a session id. */
-const ID = /^[\w.:-]{1,128}$/
+export function isSessionId(id: string): boolean {
+  return /^[\w.:-]{1,128}$/.test(id)
+}
 
 function keyOf(id: string): string {
   return `gateway:client:${id}`

@@ -31,13 +31,14 @@ export class StdioDoor {
     services: GatewayServices,
     { profile, input = process.stdin, output = process.stdout }: StdioOptions,
   ) {
-    const view = services.view(profile, LOCAL)
+    const view = services.sessions.view(profile, LOCAL)
     if (!view) throw new ToolcribError('config-invalid', `there is no profile "${profile}"`)
     this.#services = services
     this.#view = view
     this.closed = this.#serve(input, output)
   }
 
+  /** Ends the session of the client; resolves once everything is closed. */
   async close(): Promise<void> {
     await this.#close()
     await this.closed
@@ -71,7 +72,7 @@ export class StdioDoor {
     const services = this.#services
     const view = this.#view
     const id = services.newId()
-    const session = await services.openSession(view, id, undefined)
+    const session = await services.sessions.open(view, id, undefined)
     const { RawServer } = await import('./mcp-server.ts')
     const { SdkWire } = await import('./sdk-wire.ts')
     const identity: ClientIdentity = {
@@ -82,14 +83,16 @@ export class StdioDoor {
     }
     if (era === 'modern') {
       const client = new ModernClient(services, identity, session, (method) => server.tell(method, {}))
-      const server = new RawServer(services.describe(view, session.surface()), era, (method, params, ctx) =>
-        client.answer(method, params, new SdkWire(ctx)),
+      const server = new RawServer(
+        services.presentation.describe(view, session.surface()),
+        era,
+        (method, params, ctx) => client.answer(method, params, new SdkWire(ctx)),
       )
       this.#clients.push(client)
       return server
     }
     const server: RawServer = new RawServer(
-      services.describe(view, session.surface()),
+      services.presentation.describe(view, session.surface()),
       era,
       (method, params, ctx) => client.answer(method, params, new SdkWire(ctx)),
     )

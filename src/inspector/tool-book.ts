@@ -29,55 +29,47 @@ const LONG_RUN = /[\p{L}\p{M}\p{N}]{200}|[^\s\p{L}\p{N}]{200}|\s{200}/u
 interface Counted {
   readonly schema: ToolSchema
   readonly tokens: number
-  readonly countTokens: TokenCounter
 }
+
+/** The average is estimated from this many tools. */
+const SAMPLE = 50
 
 /**
  * Every tool with its token cost; counted once for each definition. The exact counter is large, so it is loaded when
- * somebody looks; until then estimates serve for the average.
+ * somebody looks; the average is an estimate.
  */
 export class ToolBook {
   readonly #registry: ToolRegistry
-  #counted: ReadonlyMap<string, Counted> = new Map()
-  #countTokens = estimateTokens
-  #exact: Promise<TokenCounter> | undefined
   readonly #unsubscribe: () => void
+  #counted: ReadonlyMap<string, Counted> = new Map()
+  #exact: Promise<TokenCounter> | undefined
   #rows: Promise<readonly ToolRow[]> | undefined
-  #tokensPerTool = 0
+  #tokensPerTool: number | undefined
 
   constructor(registry: ToolRegistry) {
     this.#registry = registry
     this.#unsubscribe = registry.subscribe(({ type }) => {
-      if (type === 'server-synced' || type === 'tool-registered' || type === 'tool-unregistered')
-        this.#rows = undefined
-      // A search saves what its list leaves out, so the average must be known by then.
-      if (type === 'server-synced' || type === 'session-opened') void this.#current()
+      if (type !== 'server-synced' && type !== 'tool-registered' && type !== 'tool-unregistered') return
+      this.#rows = undefined
+      this.#tokensPerTool = undefined
     })
-    void this.#current()
   }
 
-  /** What a tool takes on average, as far as counted. */
+  /** About what a tool takes on average, estimated from a few of them. */
   get tokensPerTool(): number {
+    this.#tokensPerTool ??= averageTokens(this.#registry.listSchemas())
     return this.#tokensPerTool
   }
 
   async rows(): Promise<readonly ToolRow[]> {
     this.#exact ??= boundedCounter()
-    const exact = await this.#exact
-    if (this.#countTokens !== exact) {
-      this.#countTokens = exact
-      this.#rows = undefined
-    }
-    return this.#current()
+    const countTokens = await this.#exact
+    this.#rows ??= this.#count(countTokens)
+    return this.#rows
   }
 
   close(): void {
     this.#unsubscribe()
-  }
-
-  #current(): Promise<readonly ToolRow[]> {
-    this.#rows ??= this.#count(this.#countTokens)
-    return this.#rows
   }
 
   async #count(countTokens: TokenCounter): Promise<readonly ToolRow[]> {
@@ -85,21 +77,29 @@ export class ToolBook {
     let fresh = 0
     for (const schema of this.#registry.listSchemas()) {
       const known = this.#counted.get(schema.name)
-      if (known?.countTokens === countTokens && isSame(known.schema, schema)) {
+      if (known && isSame(known.schema, schema)) {
         counted.set(schema.name, known)
         continue
       }
       if (++fresh % BATCH === 0) await pause()
-      const { name, description, parameters } = schema
-      const tokens = countTokens(JSON.stringify({ name, description, parameters }))
-      counted.set(name, { schema, tokens, countTokens })
+      counted.set(schema.name, { schema, tokens: countTokens(textOf(schema)) })
     }
     this.#counted = counted
-    const rows = [...counted.values()].map(({ schema, tokens }) => toRow(schema, tokens))
-    const total = rows.reduce((sum, { tokens }) => sum + tokens, 0)
-    this.#tokensPerTool = rows.length === 0 ? 0 : total / rows.length
-    return rows
+    return [...counted.values()].map(({ schema, tokens }) => toRow(schema, tokens))
   }
+}
+
+/** The average of evenly spread tools: counting thousands would hold up whoever asks. */
+function averageTokens(schemas: readonly ToolSchema[]): number {
+  const step = Math.ceil(schemas.length / SAMPLE)
+  const sample = schemas.filter((_, at) => at % step === 0)
+  const total = sample.reduce((sum, schema) => sum + estimateTokens(textOf(schema)), 0)
+  return sample.length === 0 ? 0 : total / sample.length
+}
+
+/** What a model reads of a tool. */
+function textOf({ name, description, parameters }: ToolSchema): string {
+  return JSON.stringify({ name, description, parameters })
 }
 
 /** Counts exactly, but estimates texts that would hold up the process. */

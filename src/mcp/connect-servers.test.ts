@@ -245,7 +245,7 @@ describe('connectServers', () => {
     expect(left).toMatchObject([
       { server: 'a', tool: 'x', reason: 'its inputSchema is not a schema' },
       { server: 'a', tool: 'no\u0000name', reason: expect.stringContaining('name') },
-      { server: 'a', tool: 'Echo', reason: expect.stringContaining('too like "mcp__a__echo"') },
+      { server: 'a', tool: 'Echo', reason: expect.stringContaining('too similar to "mcp__a__echo"') },
     ])
     world.notify('notifications/tools/list_changed')
     await world.pass(300)

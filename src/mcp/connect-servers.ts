@@ -8,8 +8,8 @@ import { waitAtMost } from '../time.ts'
 import { CatalogueCache } from './cache/catalogue-cache.ts'
 import { type KeptVectors, keepVectors } from './cache/kept-vectors.ts'
 import type { StartFailure } from './cache/start-failures.ts'
-import type { ServerConfig } from './config/server-config.ts'
-import { type Environment, enabledServers, readServers } from './config/server-config.ts'
+import { enabledServers, readServers } from './config/read-servers.ts'
+import type { Environment, ServerConfig } from './config/server-config.ts'
 import {
   CLIENT_RULES,
   CONNECT_RULES,

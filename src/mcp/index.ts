@@ -4,7 +4,12 @@ export type { Finding, FindingKind, Severity } from '../finding.ts'
 export type { Deadline, Schedule } from '../time.ts'
 export type { StartFailure } from './cache/start-failures.ts'
 export { type FindOptions, type FoundConfig, findConfig } from './config/find-config.ts'
-export type { Profile } from './config/load-config.ts'
+export type {
+  GatewayConfig,
+  GatewayLimitsConfig,
+  GatewayOAuthConfig,
+  GatewayTokenConfig,
+} from './config/gateway-config.ts'
 export {
   type Config,
   type ConfigLayer,
@@ -12,7 +17,9 @@ export {
   loadConfig,
   readConfig,
 } from './config/load-config.ts'
-export type { Environment, ReadOptions, ServerConfig } from './config/server-config.ts'
+export type { Profile } from './config/profile-config.ts'
+export type { ReadOptions } from './config/read-servers.ts'
+export type { Environment, ServerConfig } from './config/server-config.ts'
 export type { SearcherChoice, ToolsConfig } from './config/tools-config.ts'
 export { configDirectory, stateDirectory } from './config/user-folders.ts'
 export { type WatchOptions, watchConfig } from './config/watch-config.ts'

@@ -3,6 +3,7 @@ import { isRecord } from '../json.ts'
 import type { SearchMatch } from '../search/search-result.ts'
 import { clipText, estimateTokens } from '../text.ts'
 import type { JsonSchema, ToolDefinition, ToolResult } from '../tool.ts'
+import type { SearchSession } from './search-session.ts'
 
 /** A meta-tool's answer: JSON for the model, and the same object for the host. */
 export function answer(structured: object): ToolResult {
@@ -88,6 +89,9 @@ export interface ShownMatch {
   readonly parameters: JsonSchema
 }
 
+/** What a match takes besides its definition. */
+const SCORE_TOKENS = 6
+
 // What the rest of an answer takes: names of activated and evicted tools, unmatched terms, servers.
 const RESERVED_TOKENS = 200
 
@@ -97,17 +101,17 @@ const RESERVED_TOKENS = 200
  */
 export function fitMatches(
   matches: readonly SearchMatch[],
-  describe: (name: string) => ToolDefinition | undefined,
+  session: Pick<SearchSession, 'describe' | 'tokensOf'>,
   maxTokens: number,
 ): readonly ShownMatch[] {
   let left = maxTokens - RESERVED_TOKENS
   const fitting: ShownMatch[] = []
   for (const { name, score } of matches) {
-    const definition = describe(name)
+    const definition = session.describe(name)
     if (!definition) continue
     const { description, parameters } = definition
     const match = { name, description, score: Math.round(score * 1000) / 1000, parameters }
-    const tokens = tokensOf(match)
+    const tokens = session.tokensOf(definition.name) + SCORE_TOKENS
     if (tokens <= left) {
       fitting.push(match)
       left -= tokens

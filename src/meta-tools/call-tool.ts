@@ -10,6 +10,12 @@ interface Input {
   readonly arguments?: unknown
 }
 
+interface CallToolOptions {
+  readonly searchTool: string
+  /** True when only tools that joined after the first request are called this way. */
+  readonly isForLateTools?: boolean
+}
+
 /**
  * `call_tool`: calls a tool that the surface does not show. A turn resolves such a call to its target before the
  * pipeline sees it (`dispatchedCall`); what reaches `execute` names no tool that is there, or has its arguments in
@@ -17,11 +23,14 @@ interface Input {
  */
 export function callTool(
   session: Pick<SearchSession, 'suggest' | 'isGone'>,
-  searchTool: string,
+  { searchTool, isForLateTools = false }: CallToolOptions,
 ): Tool<Input> {
+  const called = isForLateTools
+    ? `Calls a tool that ${searchTool} says to call this way; call all others directly`
+    : `Calls a tool found with ${searchTool}`
   return {
     name: 'call_tool',
-    description: `Calls a tool found with ${searchTool}: its name, and in "arguments" an object that fits its parameters.`,
+    description: `${called}: its name, and in "arguments" an object that fits its parameters.`,
     inputSchema: {
       type: 'object',
       properties: {

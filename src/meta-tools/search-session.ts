@@ -1,10 +1,5 @@
 import type { ServerStatus } from '../registry/server-directory.ts'
-import {
-  isFarWeaker,
-  type ScoredMatch,
-  type SearchOptions,
-  type SearchResult,
-} from '../search/search-result.ts'
+import type { SearchMatch, SearchOptions, SearchResult } from '../search/search-result.ts'
 import { clipText } from '../text.ts'
 import type { Tool, ToolDefinition } from '../tool.ts'
 import { clipList } from './answer.ts'
@@ -44,6 +39,8 @@ export interface SearchSession {
   activate(names: readonly string[]): Promise<ActivationReport>
   /** Returns the definition a name means, however it is written; undefined when it is unknown, denied or unavailable. */
   describe(name: string): ToolDefinition | undefined
+  /** Returns about how many tokens the definition of a registered tool takes, counted once per tool. */
+  tokensOf(name: string): number
   isActive(name: string): boolean
   /** Whether the model was shown a tool of this name that no longer exists. */
   isGone(name: string): boolean
@@ -79,9 +76,24 @@ export function howToCall({ isDispatch }: Pick<SearchToolOptions, 'isDispatch'>)
 /** How to ask, for every search tool's description and the prompt note. */
 export const HOW_TO_ASK = 'Ask in English, with a verb and an object: "create issue", "read spreadsheet".'
 
-/** The matches worth activating: not those that are far weaker than the best. */
+/** The part of a match needed to compare it. */
+type ScoredMatch = Pick<SearchMatch, 'name' | 'score' | 'fit'>
+
+/** A match below this share of the best score matched only an incidental word. */
+const FAR_WEAKER = 0.1
+
+/**
+ * The names of the matches worth activating: not those that are far weaker than the best. A tool that passes `+word` and
+ * matches nothing else (score 0) is always far weaker than one that matches, but never than another such tool.
+ */
 export function worthActivating(matches: readonly ScoredMatch[]): readonly string[] {
-  return matches.filter((match) => !isFarWeaker(match, { matches })).map(({ name }) => name)
+  const best = Math.max(...matches.map(fitOf))
+  const isFarWeaker = (match: ScoredMatch) => fitOf(match) < FAR_WEAKER * best
+  return matches.filter((match) => !isFarWeaker(match)).map(({ name }) => name)
+}
+
+function fitOf({ fit, score }: ScoredMatch): number {
+  return fit ?? score
 }
 
 /** Limits the searches per minute of one session; 0 = no limit. */

@@ -36,6 +36,8 @@ export interface MetaToolOptions {
   readonly searchStyle: SearchStyle
   /** True when found tools are called through `call_tool`. */
   readonly isDispatch: boolean
+  /** True when only tools that join after the first request are. */
+  readonly dispatchesLateTools?: boolean
   readonly policy: CompiledPolicy
   /** What lies behind the search, in a few lines; '' when nothing is deferred. */
   readonly behind: string
@@ -48,14 +50,15 @@ export interface MetaToolOptions {
 
 /** The meta-tools of one session and view, in the order they are shown. */
 export function sessionMetaTools(session: SearchSession, options: MetaToolOptions): readonly Entry[] {
-  const { behind, isDispatch, searchTool, spill, servers, policy, searchLimit } = options
+  const { behind, isDispatch, dispatchesLateTools = false, searchTool, spill, servers } = options
   const hasSearch = behind !== ''
   const tools: Tool[] = []
-  if (hasSearch) tools.push(searchLimit.wrap(searchToolOf(session, options)))
-  if (hasSearch && isDispatch) tools.push(callTool(session, searchTool) as Tool)
+  if (hasSearch) tools.push(options.searchLimit.wrap(searchToolOf(session, options)))
+  if (hasSearch && (isDispatch || dispatchesLateTools))
+    tools.push(callTool(session, { searchTool, isForLateTools: !isDispatch }) as Tool)
   if (spill) tools.push(readResult({ spill, sessionId: session.sessionId }) as Tool)
   if (servers && !hasSearch) tools.push(waitForServers(servers) as Tool)
-  return tools.filter(({ name }) => policy.denialOfMetaTool(name) === undefined).map(metaToolEntry)
+  return tools.filter(({ name }) => options.policy.denialOfMetaTool(name) === undefined).map(metaToolEntry)
 }
 
 /** A meta-tool as an entry: always shown, and never trimmed. */

@@ -99,7 +99,7 @@ interface Page {
 
 /** One step: what is found is checked out. Matches that would not fit into the answer wait at `next_offset`. */
 async function load(session: SearchSession, found: DeferredResult, page: Page): Promise<ToolResult> {
-  const matches = fitMatches(found.matches, (name) => session.describe(name), page.maxTokens)
+  const matches = fitMatches(found.matches, session, page.maxTokens)
   const names = new Set(matches.map(({ name }) => name))
   const shown = found.matches.filter(({ name }) => names.has(name))
   const { activated, evicted } = await session.activate(worthActivating(shown))

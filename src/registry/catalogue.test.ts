@@ -5,7 +5,7 @@ import { sourceKey } from '../names.ts'
 import type { Tool } from '../tool.ts'
 import { Catalogue, type Snapshot } from './catalogue.ts'
 import type { Entry } from './entry.ts'
-import { localEntry, mcpEntry } from './to-entry.ts'
+import { localEntry, mcpEntry } from './registrar.ts'
 
 const tool = (name: string, description = ''): Tool => ({
   name,
@@ -50,7 +50,7 @@ describe('the catalogue', () => {
     expect(add(mcp('c', 'github'))).toBe(
       'tool-duplicate: "mcp__github__c" is already registered by the MCP server "github"; pass replace: true, or rename one',
     )
-    expect(add(builtin('A'), true)).toBe('tool-duplicate: "A" is too like "a" as a built-in; rename one')
+    expect(add(builtin('A'), true)).toBe('tool-duplicate: "A" is too similar to "a" as a built-in; rename one')
     expect(add(plugin('a'), true)).toBe('tool-duplicate: "a" is built in; no plugin tool may take its name')
     expect(add(builtin('Tool_Search'))).toBe(
       'name-invalid: "Tool_Search" is reserved for the meta-tool tool_search; rename it',
@@ -153,7 +153,7 @@ describe('the catalogue', () => {
     })
     expect(report.skipped).toEqual([
       { name: 'mcp__s__own', reason: expect.stringContaining('already registered as a built-in') },
-      { name: 'mcp__s__Fresh', reason: expect.stringContaining('too like "mcp__s__fresh"') },
+      { name: 'mcp__s__Fresh', reason: expect.stringContaining('too similar to "mcp__s__fresh"') },
     ])
     expect(changes()).toBe(2)
     expect(catalogue.get('mcp__s__own')?.source.kind).toBe('builtin')

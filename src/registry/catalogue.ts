@@ -4,7 +4,7 @@ import { nameSkeletons, sourceKey } from '../names.ts'
 import type { Listing } from '../tool.ts'
 import type { Entry } from './entry.ts'
 
-/** All tools at one moment. It never changes; a change of the catalogue makes another one. */
+/** All tools at one moment. Immutable; a change of the catalogue creates a new one. */
 export interface Snapshot {
   /** Grows with every change; equal versions are the same snapshot. */
   readonly version: number
@@ -46,13 +46,13 @@ export class Catalogue {
     return this.#entries.size
   }
 
-  /** About what all definitions together cost; counted on first use, kept from then on. */
+  /** About how many tokens all definitions take together; counted on first use and then kept up to date. */
   get tokens(): number {
     this.#tokens ??= [...this.#entries.values()].reduce((sum, entry) => sum + entry.tokens, 0)
     return this.#tokens
   }
 
-  /** How many built-in tools leave it to `defer` whether they are deferred. */
+  /** The number of built-in tools for which `defer` decides whether they are deferred. */
   get undecided(): number {
     return this.#undecided
   }
@@ -152,7 +152,7 @@ export class Catalogue {
     if (holder.name !== entry.name)
       return new ToolcribError(
         'tool-duplicate',
-        `"${entry.name}" is too like "${holder.name}" ${from}; rename one`,
+        `"${entry.name}" is too similar to "${holder.name}" ${from}; rename one`,
       )
     if (!replace)
       return new ToolcribError(

@@ -3,7 +3,7 @@ import type { Entry } from './entry.ts'
 
 const MAX_EDITS = 3
 
-/** A few names close to one that is not there: the same own name elsewhere, or a letter or three off. */
+/** Returns a few names close to an unknown one: the same own name elsewhere, or up to three letters different. */
 export function closeNames(name: string, entries: Iterable<Entry>, limit: number): string[] {
   const [wanted = ''] = nameSkeletons(name)
   const ownWanted = wanted.slice(wanted.lastIndexOf('.') + 1)
@@ -23,7 +23,7 @@ export function closeNames(name: string, entries: Iterable<Entry>, limit: number
   return close.slice(0, limit).map((candidate) => candidate.name)
 }
 
-/** Edits between two words, or `MAX_EDITS + 1` as soon as it must be more; only the diagonal band is looked at. */
+/** The number of edits between two words, or `MAX_EDITS + 1` as soon as it must be more; computes only the diagonal band. */
 function editDistance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > MAX_EDITS || haveOtherLetters(a, b)) return MAX_EDITS + 1
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column)

@@ -6,7 +6,7 @@ import { copySchema } from '../schema/copy-schema.ts'
 import { estimateTokens } from '../text.ts'
 import type { Listing, Tool, ToolDefinition, ToolSource } from '../tool.ts'
 
-/** How a tool takes to being deferred: never, whenever it may, or as the registry's `defer` says. */
+/** Whether a tool is deferred: never, whenever possible, or as the registry's `defer` decides. */
 export type Deferral = 'pinned' | 'deferred' | 'unset'
 
 export interface EntryOptions {
@@ -36,7 +36,7 @@ export class Entry {
   readonly untrustedServer: string | undefined
   readonly listing: Listing
   readonly definition: ToolDefinition
-  /** What its name collides by. */
+  /** Two names collide when they share one of these. */
   readonly skeletons: readonly string[]
   #tokens: number | undefined
   #fingerprint: string | undefined

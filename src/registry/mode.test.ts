@@ -11,7 +11,7 @@ import {
   ModeHistory,
   type ModeSettings,
 } from './mode.ts'
-import { localEntry, mcpEntry } from './to-entry.ts'
+import { localEntry, mcpEntry } from './registrar.ts'
 
 const settings: ModeSettings = { mode: 'auto', defer: 'mcp', toolThreshold: 15, thresholdPercent: 10 }
 

@@ -31,9 +31,9 @@ export interface ModeDecision {
 const MAX_LAG = 1.25
 
 /**
- * A figure that follows growth at once and decline with a lag: it stays at most a quarter above the present one.
- * It reaches a threshold exactly when the figure itself has, and has not been clearly below the threshold since. So one
- * number decides for every threshold, whoever asks and whenever.
+ * A figure that follows growth at once and decline with a lag: it is at most a quarter above the current one. It reaches
+ * a threshold exactly when the figure itself has reached it and has not been clearly below it since. So one number
+ * decides for every threshold, regardless of who asks and when.
  */
 export class SteadyFigure {
   #value: number
@@ -51,7 +51,7 @@ export class SteadyFigure {
   }
 }
 
-/** What a decision depends on: the catalogue's figures now, and as they have been. */
+/** What a decision depends on: the catalogue's current and earlier figures. */
 export interface ModeFigures {
   readonly size: number
   readonly steadySize: number
@@ -107,7 +107,7 @@ export function isDeferred(
 export interface CatalogueFigures {
   readonly size: number
   readonly tokens: number
-  /** Built-in tools that leave it to `defer` whether they are deferred. */
+  /** Built-in tools for which `defer` decides whether they are deferred. */
   readonly undecided: number
 }
 
@@ -145,7 +145,7 @@ export class ModeHistory implements ModeFigures {
     return this.#catalogue.tokens
   }
 
-  /** Its history begins with the first question: counting from the start would cost every registry. */
+  /** Recorded from the first query on: counting from the start would cost every registry. */
   get steadyTokens(): number {
     this.#tokens ??= new SteadyFigure(this.#catalogue.tokens)
     return this.#tokens.value

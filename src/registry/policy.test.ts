@@ -9,7 +9,7 @@ import {
   narrowOrDeny,
   narrowPolicy,
 } from './policy.ts'
-import { localEntry, mcpEntry } from './to-entry.ts'
+import { localEntry, mcpEntry } from './registrar.ts'
 
 const tool = (name: string, more: Partial<Tool> = {}): Tool => ({
   name,

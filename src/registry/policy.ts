@@ -9,7 +9,7 @@ export interface ToolFilter {
   /** Registered names such as `mcp__github__search`; globs work. */
   readonly allowedMcpTools?: readonly string[]
   readonly allowedPlugins?: readonly string[]
-  /** Beats everything else. */
+  /** Takes precedence over everything else. */
   readonly excludeTools?: readonly string[]
 }
 
@@ -29,11 +29,10 @@ export interface Gates extends Policy {
 }
 
 /**
- * A policy made ready to ask. One such object decides definitions, search, activation and execution, so they
- * cannot disagree.
+ * A compiled policy. One such object decides definitions, search, activation and execution, so they cannot disagree.
  */
 export interface CompiledPolicy {
-  /** True when it refuses nothing, so that it need not be asked. */
+  /** True when it refuses nothing, so that checks can be skipped. */
   readonly isOpen: boolean
   /** Which gate refuses the tool, or undefined when it is permitted. */
   denial(entry: Entry): string | undefined
@@ -153,7 +152,7 @@ export function narrowPolicy(policy: CompiledPolicy, { allowedTools, filter }: P
   return bothPolicies(policy, compilePolicy({ ...given, allowedTools: allowedTools ?? undefined }))
 }
 
-/** The same, where nothing may throw: lists that cannot be read permit nothing, and the results say why. */
+/** Like `narrowPolicy()`, but never throws: lists that cannot be read permit nothing, and the results say why. */
 export function narrowOrDeny(policy: CompiledPolicy, lists: PolicyLists): CompiledPolicy {
   try {
     return narrowPolicy(policy, lists)

@@ -1,18 +1,40 @@
-import { ToolcribError } from '../errors.ts'
+import { anyText, checkOptions, type OptionRules, textList, trueOrFalse } from '../check-options.ts'
+import { describeError, ToolcribError } from '../errors.ts'
 import type { Emit, SyncReport } from '../events.ts'
+import { isRecord } from '../json.ts'
 import { checkName, sourceKey } from '../names.ts'
-import type { Tool } from '../tool.ts'
+import type { Tool, ToolSource } from '../tool.ts'
 import type { Catalogue } from './catalogue.ts'
-import type { Entry } from './entry.ts'
-import {
-  checkRegisterOptions,
-  checkSyncOptions,
-  localEntry,
-  mcpEntries,
-  mcpEntry,
-  type RegisterOptions,
-  type SyncOptions,
-} from './to-entry.ts'
+import { type Deferral, Entry } from './entry.ts'
+
+/** How one tool is registered. */
+export interface RegisterOptions {
+  /** The plugin it is from; without it, the tool is a built-in. */
+  readonly pluginId?: string
+  /** Overrides the tool's own `deferred`. */
+  readonly deferred?: boolean
+  /** Overrides the tool's own `searchHint`. */
+  readonly searchHint?: string
+  /** Shown from the start, in every mode. */
+  readonly preload?: boolean
+  /** Takes the place of a tool with that name; never a built-in's, for plugins and MCP. */
+  readonly replace?: boolean
+}
+
+/** How a server's tools are registered. */
+export interface SyncOptions {
+  /** false pins all its tools. */
+  readonly lazy?: boolean
+  /** Tools to pin, by the server's own names or the registered ones. */
+  readonly pinned?: readonly string[]
+  /**
+   * A trusted server may pin its tools itself (`_meta` alwaysLoad), ranks before others at equal scores, and its
+   * descriptions and results are not marked as untrusted.
+   */
+  readonly trust?: boolean
+  /** The server was approved, for example in a lockfile: its tools are not limited to a share of the first search results. */
+  readonly approved?: boolean
+}
 
 /** Changes the catalogue, and raises an event for each change. */
 export class Registrar {
@@ -25,7 +47,7 @@ export class Registrar {
   }
 
   register(tool: Tool, options: RegisterOptions): void {
-    checkRegisterOptions(options)
+    checkOptions<RegisterOptions>('register()', options, REGISTER_RULES)
     this.#add(localEntry(tool, options), options.replace === true)
   }
 
@@ -43,7 +65,7 @@ export class Registrar {
 
   syncMcp(server: string, tools: readonly Tool[], options: SyncOptions): SyncReport {
     requireList(tools, 'syncMcp')
-    checkSyncOptions(options)
+    checkOptions<SyncOptions>('syncMcp()', options, SYNC_RULES)
     const { entries, skipped } = mcpEntries(tools, server, options)
     const swapped = this.#catalogue.replaceSource(sourceKey({ kind: 'mcp', server }), entries)
     const report = { ...swapped, skipped: [...skipped, ...swapped.skipped] }
@@ -81,7 +103,7 @@ export class Registrar {
     return wasHeld
   }
 
-  /** Takes over what another catalogue holds, without the tools of MCP servers. Raises no events. */
+  /** Copies the tools of another catalogue, without those of MCP servers. Raises no events. */
   copyLocal(from: Catalogue): void {
     const { sorted, quarantined } = from.snapshot()
     this.#catalogue.addAll(sorted.filter(({ source }) => source.kind !== 'mcp'))
@@ -97,4 +119,92 @@ export class Registrar {
 function requireList(tools: unknown, method: string): void {
   if (Array.isArray(tools)) return
   throw new ToolcribError('config-invalid', `${method}() takes an array of tools`)
+}
+
+const REGISTER_RULES: OptionRules<RegisterOptions> = {
+  pluginId: anyText,
+  deferred: trueOrFalse,
+  searchHint: anyText,
+  preload: trueOrFalse,
+  replace: trueOrFalse,
+}
+
+const SYNC_RULES: OptionRules<SyncOptions> = {
+  lazy: trueOrFalse,
+  pinned: textList,
+  trust: trueOrFalse,
+  approved: trueOrFalse,
+}
+
+// How far a source is trusted: the higher one wins when two tools match equally.
+const TRUST = { builtin: 4, plugin: 3, trustedServer: 2, approvedServer: 1, server: 0 } as const
+
+/** The entry of a built-in or a plugin's tool, or a `ToolcribError` for one that cannot be registered. */
+export function localEntry(tool: Tool, { pluginId, deferred, searchHint, preload }: RegisterOptions): Entry {
+  checkName(tool?.name, 'tool name')
+  if (pluginId !== undefined) checkName(pluginId, 'plugin id')
+  const source: ToolSource =
+    pluginId === undefined ? { kind: 'builtin' } : { kind: 'plugin', plugin: pluginId }
+  return new Entry(tool, {
+    name: tool.name,
+    ownName: tool.name,
+    source,
+    deferral: preload ? 'pinned' : deferralOf(deferred ?? tool.deferred),
+    searchHint,
+    trust: pluginId === undefined ? TRUST.builtin : TRUST.plugin,
+  })
+}
+
+/** The entry of a server's tool, named `mcp__<server>__<tool>`. */
+export function mcpEntry(tool: Tool, server: string, options: SyncOptions = {}): Entry {
+  checkName(tool?.name, 'tool name')
+  const name = `mcp__${server}__${tool.name}`
+  checkName(name, 'tool name')
+  const isPinned =
+    options.lazy === false ||
+    options.pinned?.includes(tool.name) ||
+    options.pinned?.includes(name) ||
+    (options.trust === true && asksToBeLoaded(tool))
+  return new Entry(tool, {
+    name,
+    ownName: tool.name,
+    source: { kind: 'mcp', server },
+    deferral: isPinned ? 'pinned' : deferralOf(tool.deferred),
+    trust: trustOf(options),
+    isUntrusted: options.trust !== true,
+  })
+}
+
+/** The entries of a server's list; a tool that cannot be registered is left out with the reason. */
+function mcpEntries(tools: readonly Tool[], server: string, options: SyncOptions) {
+  checkName(server, 'server name')
+  const entries: Entry[] = []
+  const skipped: { name: string; reason: string }[] = []
+  for (const tool of tools) {
+    try {
+      entries.push(mcpEntry(tool, server, options))
+    } catch (error) {
+      skipped.push({ name: String(tool?.name ?? '(no name)').slice(0, 200), reason: describeError(error) })
+    }
+  }
+  return { entries, skipped }
+}
+
+function trustOf({ trust, approved }: SyncOptions): number {
+  if (trust === true) return TRUST.trustedServer
+  return approved === true ? TRUST.approvedServer : TRUST.server
+}
+
+function deferralOf(deferred: boolean | undefined): Deferral {
+  if (deferred === undefined) return 'unset'
+  return deferred ? 'deferred' : 'pinned'
+}
+
+/** MCP's `_meta` keys are namespaced; `alwaysLoad: true` means the same in any namespace. */
+function asksToBeLoaded(tool: Tool): boolean {
+  const meta: unknown = Reflect.get(tool, '_meta')
+  return (
+    isRecord(meta) &&
+    Object.entries(meta).some(([key, value]) => /(^|\/)alwaysLoad$/.test(key) && value === true)
+  )
 }

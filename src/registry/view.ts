@@ -1,6 +1,7 @@
+import { describeError } from '../errors.ts'
+import type { Emit } from '../events.ts'
 import { hashText } from '../json.ts'
-import type { Listing, ToolDefinition } from '../tool.ts'
-import type { Availability } from './availability.ts'
+import type { Listing, Tool, ToolDefinition } from '../tool.ts'
 import type { Catalogue, Snapshot } from './catalogue.ts'
 import type { Entry } from './entry.ts'
 import { defersAll, isDeferred, type ModeDecision, type ModeHistory, type ModeSettings } from './mode.ts'
@@ -86,6 +87,35 @@ export function definitionsOf(
 ): ToolDefinition[] {
   const permitted = snapshot.sorted.filter((entry) => denialOf(entry, snapshot, policy) === undefined)
   return permitted.filter(({ tool }) => availability.isAvailable(tool)).map(({ definition }) => definition)
+}
+
+/** Asks tools whether they are available now. Only `true` passes: a guard that returns anything else is broken. */
+export class Availability {
+  readonly #emit: Emit
+
+  constructor(emit: Emit) {
+    this.#emit = emit
+  }
+
+  /** True for a tool without `isAvailable()`. One that throws, or returns no boolean, hides its tool with an event. */
+  isAvailable(tool: Tool): boolean {
+    if (tool.isAvailable === undefined) return true
+    try {
+      const answer: unknown = tool.isAvailable()
+      if (typeof answer === 'boolean') return answer
+      // A promise that rejects later must not end the process.
+      if (answer instanceof Promise) answer.catch(() => {})
+      const kind = answer instanceof Promise ? 'a promise' : answer === null ? 'null' : typeof answer
+      this.#hide(tool, `isAvailable() returned ${kind}; it must return true or false`)
+    } catch (error) {
+      this.#hide(tool, describeError(error))
+    }
+    return false
+  }
+
+  #hide({ name }: Tool, error: string): void {
+    this.#emit({ type: 'tool-hidden', name, error })
+  }
 }
 
 function listDeferred(entries: readonly Entry[]): DeferredList {

@@ -1,6 +1,6 @@
 import { ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
-import { withoutHidden } from '../names.ts'
+import { isPlainText, withoutHidden } from '../names.ts'
 import type { JsonSchema } from '../tool.ts'
 
 /** Deeper than any real schema, and shallow enough for every recursive reader downstream. */
@@ -83,6 +83,7 @@ function copyText(text: string, { owner }: Walk, role: Role): string {
 
 /** Strips hidden characters except those that writing requires. */
 function withoutHiding(text: string): string {
+  if (isPlainText(text)) return text
   let kept = ''
   let end = 0
   for (const { 0: needed, index } of text.matchAll(NEEDED)) {

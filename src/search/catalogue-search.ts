@@ -2,8 +2,18 @@ import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import { CloneFolding } from './clones.ts'
 import { lexical } from './lexical.ts'
+import { changedGroups, type ListingGroups } from './listing-groups.ts'
 import { ExactNames } from './query/exact-names.ts'
-import { type Accepts, filtered, holds, isOfServer, parseQuery, type Query, readPart } from './query/query.ts'
+import {
+  type Accepts,
+  filtered,
+  holds,
+  isOfServer,
+  namedListings,
+  parseQuery,
+  type Query,
+  readPart,
+} from './query/query.ts'
 import { RankedSearch, SourceLedger } from './ranked-search.ts'
 import { regex } from './regex.ts'
 import { acceptEvery, type Ranked, type Searcher, type SearchIndex, type SearchMemory } from './searcher.ts'
@@ -12,6 +22,7 @@ import { compareNames } from './top-matches.ts'
 const DEFAULT_LIMIT = 5
 const MAX_LIMIT = 1000
 
+/** Options of `CatalogueSearch.search()`. */
 export interface CatalogueSearchOptions {
   /** Maximum matches to return, 1 to 1,000; 5 by default. Names in `select:` are all returned. */
   readonly limit?: number
@@ -27,6 +38,7 @@ export interface CatalogueSearchOptions {
   isReady?(listing: Listing): boolean
 }
 
+/** What `CatalogueSearch.search()` returns. */
 export interface CatalogueFindings {
   /** The query as written. */
   readonly query: string
@@ -58,31 +70,25 @@ export interface CatalogueFindings {
 export class CatalogueSearch {
   readonly #defaultSearcher: Searcher
   #patterns: Searcher | undefined
-  #groups: ReadonlyMap<string, readonly Listing[]> = new Map()
-  readonly #names = new ExactNames()
+  #groups: ListingGroups = new Map()
+  readonly #names: ExactNames
   readonly #sources = new SourceLedger()
   readonly #clones = new CloneFolding(this.#sources)
-  readonly #indexes = new WeakMap<
-    Searcher,
-    { index: SearchIndex; groups: ReadonlyMap<string, readonly Listing[]> }
-  >()
+  readonly #indexes = new WeakMap<Searcher, { index: SearchIndex; groups: ListingGroups }>()
 
-  constructor(searcher: Searcher = lexical()) {
+  /** `names` may be shared with an owner that finds listings by name alone. */
+  constructor(searcher: Searcher = lexical(), names = new ExactNames()) {
     this.#defaultSearcher = searcher
+    this.#names = names
   }
 
   /** Replaces the listings of all sources. A source whose array is the same object as before costs nothing. */
-  sync(groups: ReadonlyMap<string, readonly Listing[]>): void {
+  sync(groups: ListingGroups): void {
     const previous = this.#groups
     // Copied, since the caller may change its map later.
     this.#groups = new Map(groups)
-    for (const [, before, after] of changes(previous, this.#groups)) {
-      this.#sources.record(before, after)
-      const kept = new Set(after)
-      const known = new Set(before)
-      for (const listing of before) if (!kept.has(listing)) this.#names.remove(listing)
-      for (const listing of after) if (!known.has(listing)) this.#names.add(listing)
-    }
+    this.#names.sync(this.#groups)
+    for (const [, before, after] of changedGroups(previous, this.#groups)) this.#sources.record(before, after)
   }
 
   /** Throws `query-invalid` for a query without search terms, `pattern-invalid` for an unusable pattern. */
@@ -101,12 +107,6 @@ export class CatalogueSearch {
     const retried = await this.#rank({ ...query, phrases: [] }, chosen, options)
     const phrases = query.phrases.map((phrase) => `"${phrase}"`)
     return { ...retried, unmatchedTerms: asWritten(query, [...phrases, ...(retried.unmatchedTerms ?? [])]) }
-  }
-
-  /** The accepted listing with this name, in any spelling; undefined if none or several match. */
-  findByName(name: string, accepts: (listing: Listing) => boolean): Listing | undefined {
-    const found = this.#names.find(name, accepts)
-    return found.length === 1 ? found[0] : undefined
   }
 
   #select(query: Query, options: CatalogueSearchOptions): CatalogueFindings {
@@ -140,7 +140,7 @@ export class CatalogueSearch {
   async #rank(query: Query, searcher: Searcher, options: CatalogueSearchOptions): Promise<CatalogueFindings> {
     const { offset, limit } = pageOf(options)
     const accepts = acceptsOf(query, options)
-    const exact = this.#names.namedBy(query, accepts)
+    const exact = namedListings(query, this.#names, accepts)
     const index = this.#index(searcher)
     const search = new RankedSearch({
       query,
@@ -236,23 +236,10 @@ export class CatalogueSearch {
     const opened = this.#indexes.get(searcher)
     if (opened?.groups === this.#groups) return opened.index
     const index = opened?.index ?? searcher.open()
-    for (const [key, , listings] of changes(opened?.groups ?? new Map(), this.#groups))
+    for (const [key, , listings] of changedGroups(opened?.groups ?? new Map(), this.#groups))
       index.update(key, listings)
     this.#indexes.set(searcher, { index, groups: this.#groups })
     return index
-  }
-}
-
-type Change = readonly [key: string, before: readonly Listing[], after: readonly Listing[]]
-
-function* changes(
-  before: ReadonlyMap<string, readonly Listing[]>,
-  after: ReadonlyMap<string, readonly Listing[]>,
-): Generator<Change> {
-  for (const [key, listings] of before) if (!after.has(key)) yield [key, listings, []]
-  for (const [key, listings] of after) {
-    const known = before.get(key)
-    if (known !== listings) yield [key, known ?? [], listings]
   }
 }
 

@@ -14,6 +14,9 @@ import { weighted } from './weighted.ts'
 const MAX_FIRST = 0.05
 const MAX_TOP_FIVE = 0.15
 
+/** The same for a tool that contains the very values of the queries: to a search, it is about them. */
+const MAX_FIRST_BY_VALUES = 0.4
+
 /**
  * However many tools an attacker has, the wanted tool is found at least this often, and the attacker gets two places
  * of five.
@@ -22,7 +25,7 @@ const MIN_FOUND = 0.9
 const PLACES = 2
 /** If no source is approved, the share of queries for which an attacker may get more, since little else matches. */
 const MAX_CROWDED = 0.1
-/** Above this many attacker tools only a quarter of the queries is run, to save time. */
+/** From this many attacker tools on, only a quarter of the queries is run. */
 const MANY_TOOLS = 100
 
 const VERBS = [
@@ -81,8 +84,33 @@ const QUERIES: readonly { readonly text: string; readonly wanted: Listing }[] = 
   },
 )
 
+/** A quarter of the queries, for attacks with hundreds of tools, to save time. */
+const SOME_QUERIES = QUERIES.filter((_, at) => at % 4 === 0)
+
 const THINGS = Object.values(SERVICES).flat()
 const EVERY_WORD = [...new Set([...THINGS, ...VERBS.map(([verb]) => verb)])].join(' ')
+
+/** As many parameters as the ranker counts: a tool with several is slightly more likely to be right. */
+const PADDED = {
+  inputSchema: {
+    type: 'object',
+    properties: Object.fromEntries(
+      ['id', 'name', 'text', 'date', 'user', 'limit', 'format', 'filter'].map((name) => [
+        name,
+        { type: 'string' },
+      ]),
+    ),
+  },
+}
+
+/** What people put into their requests. */
+const VALUES = ["'Quarterly report'", 'ada@example.com', 'src/billing/invoice.ts', '2026-03-14', '#4711']
+const VALUE_WORDS = 'quarterly report ada example com src billing invoice ts 2026 03 14 4711'
+
+const WITH_VALUES = SOME_QUERIES.map(({ text, wanted }, at) => ({
+  text: `${text} ${VALUES[at % VALUES.length]}`,
+  wanted,
+}))
 
 const ATTACKS: Readonly<Record<string, readonly Listing[]>> = {
   'stuffs its description with the words of all others': [attacker('do_it', `${EVERY_WORD} `.repeat(20))],
@@ -134,13 +162,31 @@ const CROWDS: Readonly<Record<string, readonly Listing[]>> = {
   'clones the whole catalogue under other names': CATALOGUE.map(({ ownName, description }) =>
     attacker(`best_${ownName}_now`, `${description} quickly`),
   ),
+  'clones the whole catalogue and pads each schema': CATALOGUE.map(({ ownName, description }) =>
+    attacker(ownName, description, PADDED),
+  ),
+  'pads names and schemas for everything': THINGS.map((thing) =>
+    attacker(
+      `show_add_remove_look_for_details_of_every_${snake(thing)}`,
+      `Show, add, remove or look for the details of a ${thing}`,
+      PADDED,
+    ),
+  ),
 }
 
 describe('an attacker with hundreds of tools', () => {
+  const outcomes = new Map<string, Promise<Outcome>>()
+  /** The outcome when nobody approved the others either. Two tests use it. */
+  const outcome = (name: string) => {
+    const searching = outcomes.get(name) ?? search(CROWDS[name] ?? [])
+    outcomes.set(name, searching)
+    return searching
+  }
+
   it.each(Object.entries(CROWDS))(
     'gets two places of five when it %s, and nobody approved it',
     async (_, tools) => {
-      const { crowded, found } = await search(tools, APPROVED)
+      const { crowded, found } = await search(tools, { others: APPROVED })
       expect(crowded).toBe(0)
       expect(found).toBeGreaterThanOrEqual(MIN_FOUND)
     },
@@ -148,8 +194,8 @@ describe('an attacker with hundreds of tools', () => {
 
   it.each(Object.entries(CROWDS))(
     'seldom gets more when it %s, and nobody approved the others either',
-    async (_, tools) => {
-      const { crowded, found } = await search(tools)
+    async (name) => {
+      const { crowded, found } = await outcome(name)
       expect(crowded).toBeLessThanOrEqual(MAX_CROWDED)
       expect(found).toBeGreaterThanOrEqual(MIN_FOUND)
     },
@@ -157,7 +203,7 @@ describe('an attacker with hundreds of tools', () => {
 
   it('does not come first with clones', async () => {
     for (const name of Object.keys(CROWDS).filter((one) => one.startsWith('clones')))
-      expect((await search(CROWDS[name] ?? [])).first).toBeLessThanOrEqual(MAX_FIRST)
+      expect((await outcome(name)).first).toBeLessThanOrEqual(MAX_FIRST)
   })
 
   it('is not limited when the query names it, or when nothing else matches', async () => {
@@ -178,7 +224,7 @@ describe('an attacker with hundreds of tools', () => {
 describe('weighted, beside a tool with forty words in its name', () => {
   it('seldom puts it first', async () => {
     const words = [...new Set(QUERIES.flatMap(({ text }) => text.split(' ')))].slice(0, 40)
-    const { first } = await search([attacker(words.join('_'), 'Does everything')], CATALOGUE, weighted())
+    const { first } = await search([attacker(words.join('_'), 'Does everything')], { searcher: weighted() })
     expect(first).toBeLessThanOrEqual(MAX_FIRST)
   })
 })
@@ -208,6 +254,46 @@ describe('an attacker among five hundred tools', () => {
   })
 })
 
+describe('an attacker that knows what the ranker looks at', () => {
+  let clean: Outcome
+  beforeAll(async () => {
+    clean = await search([], { asked: WITH_VALUES })
+  })
+
+  it.each([
+    ['pads its schema', attacker('do_it', 'Show, add, remove or look for anything', PADDED)],
+    [
+      'pads its name',
+      attacker('show_every_give_details_add_new_remove_for_ever_look_for_that_mentions', 'Does it', PADDED),
+    ],
+    [
+      'has the values of requests in its name',
+      attacker(snake(VALUE_WORDS), `Works with ${VALUE_WORDS}`, PADDED),
+    ],
+  ])('seldom comes first when it %s', async (_, tool) => {
+    const { first, found } = await search([tool], { asked: WITH_VALUES })
+    expect(first).toBeLessThanOrEqual(MAX_FIRST)
+    expect(found).toBeGreaterThanOrEqual(clean.found - 0.02)
+  })
+
+  it('displaces no wanted tool when it contains the values of requests', async () => {
+    const tool = attacker('do_it', `Show, add, remove or look for ${VALUE_WORDS}`, PADDED)
+    const { first, found } = await search([tool], { asked: WITH_VALUES })
+    expect(first).toBeLessThanOrEqual(MAX_FIRST_BY_VALUES)
+    expect(found).toBeGreaterThanOrEqual(clean.found - 0.02)
+  })
+
+  it('displaces no wanted tool when it contains them in a tool for everything', async () => {
+    const tools = THINGS.map((thing) =>
+      attacker(`use_${snake(thing)}`, `Show, add, remove or look for a ${thing} ${VALUE_WORDS}`, PADDED),
+    )
+    const { found, crowded } = await search(tools, { asked: WITH_VALUES })
+    expect(found).toBeGreaterThanOrEqual(MIN_FOUND)
+    expect(crowded).toBeLessThanOrEqual(MAX_CROWDED)
+    expect((await search(tools, { asked: WITH_VALUES, others: APPROVED })).crowded).toBe(0)
+  })
+})
+
 interface Outcome {
   /**
    * Shares of the queries: the attacker came first, was among the first five, the wanted tool was among the first
@@ -220,15 +306,23 @@ interface Outcome {
   readonly crowded: number
 }
 
+interface Setup {
+  readonly others?: readonly Listing[]
+  readonly searcher?: Searcher
+  readonly asked?: typeof QUERIES
+}
+
 async function search(
   attackers: readonly Listing[],
-  others = CATALOGUE,
-  searcher?: Searcher,
+  {
+    others = CATALOGUE,
+    searcher,
+    asked = attackers.length >= MANY_TOOLS ? SOME_QUERIES : QUERIES,
+  }: Setup = {},
 ): Promise<Outcome> {
   const catalogue = fill(attackers, others, searcher)
   const isAttacker = ({ source }: Listing): boolean => source.kind === 'mcp' && source.server === 'evil'
   let [first, topFive, found, crowded] = [0, 0, 0, 0]
-  const asked = attackers.length > MANY_TOOLS ? QUERIES.filter((_, at) => at % 4 === 0) : QUERIES
   for (const { text, wanted } of asked) {
     const { ranked } = await catalogue.search(text, { limit: 5 })
     const listings = ranked.map(({ listing }) => listing)

@@ -1,5 +1,3 @@
-import { ToolcribError } from '../errors.ts'
-import { type Schedule, scheduleInBackground } from '../time.ts'
 import type { Listing } from '../tool.ts'
 import { type Candidate, CandidateFinder, type RequestVectors } from './hybrid/candidates.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
@@ -13,6 +11,7 @@ import type { Ranked, Ranking, RankOptions, SearchIndex, SearchMemory } from './
 import { meaningReason } from './semantic.ts'
 import { compareNames } from './top-matches.ts'
 import { CheckedEmbedder, type Embedder } from './vectors/embedder.ts'
+import { type DeadlineOptions, EmbedderDeadline } from './vectors/embedder-deadline.ts'
 import type { ListingVectors } from './vectors/listing-vectors.ts'
 import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.ts'
 
@@ -47,17 +46,11 @@ const MEANT_FROM = 1.8
 /** Maximum terms to look up by meaning when the catalogue contains no such word. */
 const MAX_TERMS_BY_MEANING = 8
 
-/** How long a search waits for its embedder by default, and how long later searches do not wait after that. */
-const DEFAULT_TIMEOUT_MS = 10_000
-const REST_MS = 30_000
-
-export interface HybridOptions {
+/** Options of `hybrid()`. */
+export interface HybridOptions extends DeadlineOptions {
   readonly embedder: Embedder
-  /** How long a search waits for the embedder before it ranks by words alone. 10,000 by default. */
-  readonly timeoutMs?: number
   /** What served similar requests before. None by default; a search may bring its own. */
   readonly memory?: SearchMemory
-  readonly schedule?: Schedule
 }
 
 /**
@@ -81,8 +74,7 @@ export class HybridIndex implements SearchIndex {
   readonly #finder: CandidateFinder
   readonly #wordLists = new WeakSet<Listing>()
   readonly #named = new NamedListings()
-  /** Set while searches do not wait for an embedder that took too long. */
-  #resting: unknown
+  readonly #deadline: EmbedderDeadline
 
   constructor(
     embedder: CheckedEmbedder,
@@ -92,6 +84,7 @@ export class HybridIndex implements SearchIndex {
     this.#embedder = embedder
     this.#vectors = vectors
     this.#options = options
+    this.#deadline = new EmbedderDeadline(embedder.name, options)
     this.#finder = new CandidateFinder(this.#lexical, vectors)
   }
 
@@ -151,7 +144,7 @@ export class HybridIndex implements SearchIndex {
     { text, plainText, parts }: Request,
     unknown: readonly string[],
   ): Promise<Embedded | { readonly failure: unknown }> {
-    if (this.#resting !== undefined) return { failure: this.#resting }
+    if (this.#deadline.failure !== undefined) return { failure: this.#deadline.failure }
     const isPlain = plainText === text
     const texts = [text, ...(isPlain ? [] : [plainText]), ...parts.map((part) => part.text), ...unknown]
     try {
@@ -159,7 +152,7 @@ export class HybridIndex implements SearchIndex {
       const ready = this.#vectors.ready()
       const vectors =
         embedded instanceof Promise || ready !== undefined
-          ? await this.#inTime(Promise.all([embedded, ready]).then(([all]) => all))
+          ? await this.#deadline.wait(Promise.all([embedded, ready]).then(([all]) => all))
           : embedded
       const [whole, ...others] = vectors as [Float32Array, ...Float32Array[]]
       const plain = isPlain ? whole : (others.shift() as Float32Array)
@@ -170,27 +163,6 @@ export class HybridIndex implements SearchIndex {
     } catch (failure) {
       return { failure: failure ?? new Error('the embedder failed') }
     }
-  }
-
-  /** Rejects after the deadline. Searches in the next half minute do not wait, unless the late work is done before. */
-  #inTime<Value>(work: Promise<Value>): Promise<Value> {
-    const { timeoutMs = DEFAULT_TIMEOUT_MS, schedule = scheduleInBackground } = this.#options
-    return new Promise((resolve, reject) => {
-      const stop = schedule(timeoutMs, () => {
-        const failure = new ToolcribError(
-          'source-unavailable',
-          `the embedder "${this.#embedder.name}" did not respond within ${timeoutMs} ms`,
-        )
-        this.#resting = failure
-        const wake = () => {
-          this.#resting = undefined
-        }
-        work.then(wake, wake)
-        schedule(REST_MS, wake)
-        reject(failure)
-      })
-      work.then(resolve, reject).finally(stop)
-    })
   }
 
   /** The candidates worth considering, best first. */

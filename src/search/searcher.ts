@@ -14,6 +14,7 @@ export interface Searcher {
   open(): SearchIndex
 }
 
+/** The index of one searcher over one catalogue. */
 export interface SearchIndex {
   /**
    * Replaces all listings of one source; an empty list removes the source. Listings already indexed (the same
@@ -27,6 +28,7 @@ export interface SearchIndex {
   rank(query: Query, options: RankOptions): Ranking | Promise<Ranking>
 }
 
+/** What a search asks of an index beside its query. */
 export interface RankOptions {
   /** Maximum matches to return; `total` counts them all. */
   readonly limit: number
@@ -48,6 +50,7 @@ export interface SearchMemory {
   lifts(vector: Float32Array): readonly Lift[] | PromiseLike<readonly Lift[]>
 }
 
+/** How much one tool is lifted by a memory. */
 export interface Lift {
   readonly id: string
   readonly lift: number
@@ -58,6 +61,7 @@ export function acceptEvery(): boolean {
   return true
 }
 
+/** What an index found. */
 export interface Ranking {
   readonly total: number
   /** Best first; ties by name. */

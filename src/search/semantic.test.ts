@@ -82,6 +82,41 @@ describe('semantic', () => {
     expect((await rank(index, 'post')).total).toBe(1)
   })
 
+  it('does not wait for an embedder that hangs, and asks again after a while or once it responds', async () => {
+    const timers: (() => void)[] = []
+    const schedule = (_: number, fire: () => void) => {
+      timers.push(fire)
+      return () => {}
+    }
+    const answers: (() => void)[] = []
+    let isHanging = true
+    const embed: Embedder['embed'] = (texts) =>
+      isHanging
+        ? new Promise((resolve) => answers.push(() => resolve(embedder.embed(texts))))
+        : embedder.embed(texts)
+    const index = semantic({ embedder: { ...embedder, name: 'hanging', embed }, schedule }).open()
+    index.update('a', [SEND])
+    const timedOut = 'the embedder "hanging" did not respond within 10000 ms'
+
+    const search = rank(index, 'post')
+    timers.shift()?.()
+    await expect(search).rejects.toMatchObject({ code: 'source-unavailable', message: timedOut })
+    const asked = answers.length
+    await expect(rank(index, 'post')).rejects.toThrow(timedOut)
+    expect(answers).toHaveLength(asked)
+
+    timers.shift()?.()
+    const later = rank(index, 'post')
+    expect(answers.length).toBeGreaterThan(asked)
+    timers.shift()?.()
+    await expect(later).rejects.toThrow(timedOut)
+
+    await expect(rank(index, 'post')).rejects.toThrow(timedOut)
+    isHanging = false
+    for (const answer of answers) answer()
+    await expect.poll(() => rank(index, 'post').catch(String)).toMatchObject({ total: 1 })
+  })
+
   it('forgets a listing that was removed while it was being embedded', async () => {
     const index = semantic({ embedder: slowEmbedder(embedder) }).open()
     index.update('a', [SEND])

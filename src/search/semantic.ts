@@ -3,32 +3,36 @@ import type { Query } from './query/query.ts'
 import { acceptEvery, type Ranked, type Ranking, type RankOptions, type SearchIndex } from './searcher.ts'
 import { topMatches } from './top-matches.ts'
 import { CheckedEmbedder, type Embedder, queryText } from './vectors/embedder.ts'
+import { type DeadlineOptions, EmbedderDeadline } from './vectors/embedder-deadline.ts'
 import type { ListingVectors } from './vectors/listing-vectors.ts'
 import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.ts'
 
 /** Minimum listings to score exactly: a sketch may misplace a listing by a few hundred positions, rarely more. */
 const MIN_CANDIDATES = 256
 
-export interface SemanticOptions {
+/** Options of `semantic()`. */
+export interface SemanticOptions extends DeadlineOptions {
   readonly embedder: Embedder
 }
 
 /**
  * Ranks by meaning alone: the cosine between the vectors of query and listing. Finds other wordings, but only those
- * names and rare terms that its embedder knows. Rejects while the embedder fails.
+ * names and rare terms that its embedder knows. Rejects while the embedder fails or takes too long.
  */
-export function semantic({ embedder }: SemanticOptions): VectorSearcher {
+export function semantic({ embedder, ...options }: SemanticOptions): VectorSearcher {
   const checked = new CheckedEmbedder(embedder)
-  return vectorSearcher('semantic', checked, (vectors) => new SemanticIndex(checked, vectors))
+  return vectorSearcher('semantic', checked, (vectors) => new SemanticIndex(checked, vectors, options))
 }
 
 class SemanticIndex implements SearchIndex {
   readonly #embedder: CheckedEmbedder
   readonly #vectors: ListingVectors
+  readonly #deadline: EmbedderDeadline
 
-  constructor(embedder: CheckedEmbedder, vectors: ListingVectors) {
+  constructor(embedder: CheckedEmbedder, vectors: ListingVectors, options: DeadlineOptions) {
     this.#embedder = embedder
     this.#vectors = vectors
+    this.#deadline = new EmbedderDeadline(embedder.name, options)
   }
 
   update(source: string, listings: readonly Listing[]): void {
@@ -36,10 +40,13 @@ class SemanticIndex implements SearchIndex {
   }
 
   rank(query: Query, options: RankOptions): Ranking | Promise<Ranking> {
+    if (this.#deadline.failure !== undefined) return Promise.reject(this.#deadline.failure)
     const embedded = this.#embedder.embed([queryText(query)])
     const ready = this.#vectors.ready()
     if (ready === undefined && !(embedded instanceof Promise)) return this.#rank(query, embedded[0], options)
-    return Promise.all([embedded, ready]).then(([[vector]]) => this.#rank(query, vector, options))
+    return this.#deadline
+      .wait(Promise.all([embedded, ready]))
+      .then(([[vector]]) => this.#rank(query, vector, options))
   }
 
   #rank(query: Query, vector: Float32Array | undefined, { limit, accepts }: RankOptions): Ranking {

@@ -1,18 +1,17 @@
 import { describeError, ToolcribError } from '../errors.ts'
 import type { Emit } from '../events.ts'
-import type { Availability } from '../registry/availability.ts'
 import type { Catalogue, Snapshot } from '../registry/catalogue.ts'
 import { closeNames } from '../registry/close-names.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
 import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
-import type { Viewpoint } from '../registry/view.ts'
+import type { Availability, Viewpoint } from '../registry/view.ts'
 import { denialOf, type View } from '../registry/view.ts'
 import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
-import { CatalogueSearch } from './catalogue-search.ts'
-import { lexical } from './lexical.ts'
-import { adviceFor, type SearchOptions, type SearchResult } from './search-result.ts'
+import type { CatalogueSearch } from './catalogue-search.ts'
+import { ExactNames } from './query/exact-names.ts'
+import type { SearchOptions, SearchResult } from './search-result.ts'
 import { acceptEvery, type Lift, type Searcher, type SearchMemory } from './searcher.ts'
 import { SEARCHERS, type SearcherName } from './searchers.ts'
 
@@ -50,9 +49,11 @@ export interface Found {
 /** Finds tools in the newest catalogue: by words, by a name in any spelling, or by a misspelt name. */
 export class ToolFinder {
   /** The default searcher of a registry. */
-  readonly standard: Searcher = lexical()
+  readonly standard: Searcher = SEARCHERS.lexical()
   readonly #options: ToolFinderOptions
-  readonly #search = new CatalogueSearch()
+  readonly #names = new ExactNames()
+  /** Loaded by the first search, as searchers by name are. */
+  #search: CatalogueSearch | undefined
   /** Searchers by name, created on first use. */
   readonly #searchers: Map<string, Searcher>
   #synced: Snapshot | undefined
@@ -110,9 +111,11 @@ export class ToolFinder {
 
   /** Searches without waiting and without the event `searched`. */
   async rank({ query, searcher, audience, memory, ...options }: FindRequest): Promise<Found> {
+    const search = this.#search ?? (await this.#loadSearch())
     const snapshot = this.#options.catalogue.snapshot()
-    this.#sync(snapshot)
-    const { ranked, failure, vector, similarity, ...found } = await this.#search.search(query, {
+    if (snapshot !== this.#synced) search.sync(snapshot.groups)
+    this.#synced = snapshot
+    const { ranked, failure, vector, similarity, ...found } = await search.search(query, {
       ...(options.server === undefined ? {} : { server: options.server }),
       ...(memory === undefined ? {} : { memory: new SteadyMemory(memory, this.#options.emit) }),
       limit: clamp(options.limit, { min: 1, max: 100, otherwise: this.#options.searchLimit }),
@@ -159,9 +162,9 @@ export class ToolFinder {
 
   /** Returns the permitted tool with this name, in any spelling. */
   findByName(name: string, view: View): Entry | undefined {
-    this.#sync(view.snapshot)
-    const listing = this.#search.findByName(name, (candidate) => view.permits(candidate))
-    return listing && view.snapshot.get(listing.name)
+    this.#names.sync(view.snapshot.groups)
+    const [listing, other] = this.#names.find(name, (candidate) => view.permits(candidate))
+    return listing && !other ? view.snapshot.get(listing.name) : undefined
   }
 
   /** Returns a few permitted names similar to an unknown one. */
@@ -182,10 +185,10 @@ export class ToolFinder {
     if (names.length === 0) emit({ type: 'missed', what: 'search', text: query, ...place })
   }
 
-  #sync(snapshot: Snapshot): void {
-    if (snapshot === this.#synced) return
-    this.#search.sync(snapshot.groups)
-    this.#synced = snapshot
+  async #loadSearch(): Promise<CatalogueSearch> {
+    const { CatalogueSearch } = await import('./catalogue-search.ts')
+    this.#search ??= new CatalogueSearch(this.standard, this.#names)
+    return this.#search
   }
 }
 
@@ -210,6 +213,33 @@ class SteadyMemory implements SearchMemory {
 }
 
 const NEEDS_EMBEDDER: readonly string[] = ['semantic', 'hybrid']
+
+/** Below this probability, the first match is reported as a poor one. */
+const POOR_BELOW = 0.3
+
+/** Maximum words to name in an advice. */
+const MAX_WORDS = 5
+
+/**
+ * Says that no tool fits well, or none at all, which words found nothing, and how to ask. Undefined if the first match is
+ * good, and for names, patterns and mere filters, which fit or do not.
+ */
+function adviceFor(result: SearchResult): string | undefined {
+  const { kind, matches, unmatchedTerms = [] } = result
+  if (kind !== 'keyword' || !isPoor(result)) return undefined
+  const words = unmatchedTerms.slice(0, MAX_WORDS).map((word) => `"${word.replaceAll('"', '')}"`)
+  const missing = words.length === 0 ? '' : ` Nothing was found for ${words.join(', ')}.`
+  const [fits, when] =
+    matches.length === 0 ? ['No tool fits.', 'Ask'] : ['No tool fits well.', 'If none of these will do, ask']
+  return `${fits}${missing} ${when} again with what the tool should do and the service it belongs to, such as "create issue github".`
+}
+
+/** From searchers that do not know how certain they are, an answer is poor if half of the words found nothing. */
+function isPoor({ query, confidence, matches, unmatchedTerms = [] }: SearchResult): boolean {
+  if (matches.length === 0) return true
+  if (confidence !== undefined) return confidence < POOR_BELOW
+  return unmatchedTerms.length >= 2 && 2 * unmatchedTerms.length >= query.trim().split(/\s+/).length
+}
 
 /** Who searches: which servers to wait for, and which listings of the newest catalogue may be found. */
 export interface Audience {

@@ -10,7 +10,7 @@ export interface Activation {
   readonly lastUse: number
 }
 
-/** What one session has checked out, in the order it was activated, which no later use changes. A value. */
+/** What one session has checked out, in the order of activation; later use does not change the order. A value. */
 export type Activations = readonly Activation[]
 
 /** What is to be checked out. */
@@ -20,13 +20,13 @@ export interface Candidate {
   readonly tokens: number
 }
 
-/** What a change asks for, and what it must leave alone. */
+/** The tools that a change requests, and those that it must not evict. */
 export interface Batch {
   /** Best first. */
   readonly candidates: readonly Candidate[]
   /** Never evicted: what the same batch of calls uses, or has checked out already. */
   readonly keep?: ReadonlySet<string>
-  /** Active tools that no longer exist: they take no place under the caps, and are there again when the tool is. */
+  /** Active tools that no longer exist: they do not count against the caps, and are active again when the tool returns. */
   readonly absent?: ReadonlySet<string>
 }
 
@@ -39,14 +39,14 @@ export interface Caps {
 
 export interface ActivationChange {
   readonly state: Activations
-  /** Active after the change, in the order asked for. */
+  /** Active after the change, in the requested order. */
   readonly activated: readonly string[]
   readonly evicted: readonly Activation[]
 }
 
 /**
- * Checks out a batch. Others make room, least recently used first, but none of `keep`. Of a batch larger than the room
- * there is, the best stay; the best one always gets in unless `keep` fills the cap.
+ * Checks out a batch. Evicts others to make room, least recently used first, but none of `keep`. If the batch is larger
+ * than the room, the best are checked out; the best one always is, unless `keep` fills the cap.
  */
 export function activate(state: Activations, batch: Batch, caps: Caps): ActivationChange {
   const { candidates, keep = NONE, absent = NONE } = batch
@@ -79,8 +79,8 @@ export function use(state: Activations, names: readonly string[]): Activations {
 }
 
 /**
- * Marks tools as used now, and checks out those that are not active: one that another replica has just evicted comes
- * back. `activated` and `evicted` are what the latter led to.
+ * Marks tools as used now, and checks out those that are not active: one that another replica has just evicted is
+ * activated again. `activated` and `evicted` list what checking them out changed.
  */
 export function useOrActivate(state: Activations, batch: Batch, caps: Caps): ActivationChange {
   const active = new Set(state.map(({ name }) => name))
@@ -94,7 +94,7 @@ export function useOrActivate(state: Activations, batch: Batch, caps: Caps): Act
   return activate(used, { ...batch, candidates, keep: new Set([...(batch.keep ?? NONE), ...names]) }, caps)
 }
 
-/** Checks out for good: outside the cap, never evicted. */
+/** Checks tools out permanently: outside the cap, never evicted. */
 export function preload(state: Activations, candidates: readonly Candidate[]): Activations {
   const uses = lastUseOf(state)
   const byName = new Map(state.map((activation) => [activation.name, activation]))
@@ -125,8 +125,8 @@ export function withinCaps(
 }
 
 /**
- * Applies what led from one state to another to a third, which others have changed meanwhile: what went is removed,
- * what came or was used is put in. Applying it twice changes nothing more.
+ * Applies the difference between two states to a third, which others have changed meanwhile: removes what was removed,
+ * and adds what was added or used. Applying it twice has no further effect.
  */
 export function merge(
   state: Activations,
@@ -163,11 +163,11 @@ function membersOf(
   for (const candidate of candidates) {
     const { name } = candidate
     if (members.has(name)) continue
-    // What stays anyway takes no further place.
+    // A tool that stays anyway needs no additional room.
     if (!preloaded.has(name) && !staying.some((activation) => activation.name === name)) {
       count++
       tokens += candidate.tokens
-      // One tool larger than the whole budget must not be out of reach.
+      // A single tool larger than the whole budget must still be usable.
       if (count > 1 && isBeyond(count, tokens, caps)) break
     }
     members.set(name, candidate)
@@ -175,7 +175,7 @@ function membersOf(
   return [...members.values()]
 }
 
-/** What has to go for the rest to fit, least recently used first. */
+/** What must be evicted for the rest to fit, least recently used first. */
 function surplusOf(
   state: Activations,
   mustStay: (name: string) => boolean,
@@ -198,7 +198,7 @@ function surplusOf(
 /** How many absent tools are remembered where there is no cap. */
 const MAX_ABSENT = 100
 
-/** Absent tools beyond what is worth remembering, least recently used first. Nobody can miss them. */
+/** Absent tools beyond what is worth remembering, least recently used first. */
 function forgottenOf(state: Activations, present: Activations, { maxActive }: Caps): readonly Activation[] {
   const isPresent = new Set(present)
   const absent = state.filter((activation) => !activation.isKept && !isPresent.has(activation))

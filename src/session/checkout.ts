@@ -13,18 +13,18 @@ import {
   withinCaps,
 } from './activations.ts'
 import { type MergeListener, SavedActivations, type Saving } from './saved-activations.ts'
-import type { SessionViewpoint } from './surface.ts'
+import type { SessionViewpoint } from './session-viewpoint.ts'
 
-/** What came of checking tools out. */
+/** The outcome of checking tools out. */
 export interface CheckoutReport {
   readonly activated: readonly string[]
   readonly evicted: readonly string[]
 }
 
 /**
- * What one session has checked out, as it changes: by searches, by calls, by its host, by other replicas. While calls
- * run, what they use and what a search among them finds is not evicted, and what was evicted stays so: each answer is
- * read after all of them, and must be true then.
+ * What one session has checked out. Searches, calls, the host and other replicas change it. While calls run, what they
+ * use and what a search among them finds is not evicted, and what was evicted is not activated again: the model reads
+ * every answer after all calls have ended, and it must be true then.
  */
 export class Checkout implements MergeListener {
   readonly #saved: SavedActivations
@@ -52,7 +52,7 @@ export class Checkout implements MergeListener {
     return this.state.some((activation) => activation.name === name)
   }
 
-  /** From now on until the returned function is called, a batch of calls is under way. */
+  /** Begins a batch of calls. Returns the function that ends it. */
   beginBatch(): () => void {
     this.#batches++
     return () => {
@@ -69,7 +69,7 @@ export class Checkout implements MergeListener {
     return { activated, evicted: evicted.map(({ name }) => name) }
   }
 
-  /** Calls count as use; a tool that is not active is checked out on the way. */
+  /** Records calls as uses; a tool that is not active is checked out. */
   noteUses(candidates: readonly Candidate[]): void {
     if (candidates.length === 0) return
     for (const { name } of candidates) this.#busy.add(name)
@@ -77,7 +77,7 @@ export class Checkout implements MergeListener {
     this.noteEvictions(evicted.map(({ name }) => name))
   }
 
-  /** Evicts what is beyond the caps: they are smaller than they were, or tools came back that had left. */
+  /** Evicts what is beyond the caps: they may have shrunk, or tools that had left may have returned. */
   fit(): void {
     const absent = this.#absent()
     const { evicted } = withinCaps(this.state, this.#caps, absent)
@@ -91,7 +91,7 @@ export class Checkout implements MergeListener {
     this.#saved.replace()
   }
 
-  /** Checks tools out for good: outside the cap, never evicted. */
+  /** Checks tools out permanently: outside the cap, never evicted. */
   preload(candidates: readonly Candidate[]): void {
     this.#saved.apply((state) => preload(state, candidates))
     if (candidates.length > 0) this.#emit({ type: 'activated', ...totals(candidates) })
@@ -105,7 +105,7 @@ export class Checkout implements MergeListener {
     return gone.map(({ name }) => name)
   }
 
-  /** Evictions that no answer has named yet; the next search names them. */
+  /** Records evictions that no answer has named yet; the next search names them. */
   noteEvictions(names: readonly string[]): void {
     this.#untold.push(...names)
   }
@@ -114,7 +114,7 @@ export class Checkout implements MergeListener {
     this.#reportEvicted(gone)
   }
 
-  /** Takes the evictions that no answer has named yet, as far as those tools are still gone. */
+  /** Returns, once, the evictions that no answer has named yet, without tools that are active again. */
   takeEvictions(): readonly string[] {
     const untold = new Set(this.#untold.filter((name) => !this.has(name)))
     this.#untold = []
@@ -123,7 +123,7 @@ export class Checkout implements MergeListener {
     return [...untold]
   }
 
-  /** Waits until the store has the state, for a while. Never rejects. */
+  /** Waits for a limited time until the store has the state. Never rejects. */
   save(): Promise<void> {
     return this.#saved.save()
   }
@@ -167,7 +167,7 @@ export class Checkout implements MergeListener {
     this.#emit({ type: 'evicted', ...totals(evicted) })
   }
 
-  /** Active tools that are not there to be shown: they take no place under the caps. */
+  /** Active tools that no longer exist: they do not count against the caps. */
   #absent(): ReadonlySet<string> {
     const { deferred } = this.#viewpoint.current()
     return new Set(this.state.map(({ name }) => name).filter((name) => !deferred.has(name)))

@@ -42,7 +42,7 @@ export function describeContext(parts: SurfaceParts, options: ContextOptions): s
   return lines.join('\n')
 }
 
-/** `MCP active: 2/24 (a, b)`; what is preloaded or not from a server has a line of its own, since it is another matter. */
+/** `MCP active: 2/24 (a, b)`; preloaded tools and those that are not from a server have their own lines. */
 function activeLines(parts: SurfaceParts, { activations, changed, maxActive }: ContextOptions): string[] {
   const kept = new Set(activations.filter(({ isKept }) => isKept).map(({ name }) => name))
   const capped = parts.activated.filter(({ name }) => !kept.has(name))

@@ -7,14 +7,14 @@ import type { View, Viewpoint } from '../registry/view.ts'
 import type { SessionServices } from './session-services.ts'
 import type { Strategy } from './surface.ts'
 
-/** Why a tool is, or is not, there for a session. */
+/** Why a session can or cannot use a tool. */
 export interface Explanation {
   readonly name: string
   readonly state: 'visible' | 'active' | 'deferred' | 'unavailable' | 'denied' | 'quarantined' | 'unknown'
   readonly reason: string
 }
 
-/** Who asks. Implemented by `Turn` for a session, and by `RegistryOnlooker`. */
+/** Whose view is explained. Implemented by `Turn` for a session, and by `RegistryOnlooker`. */
 export interface Onlooker {
   readonly view: View
   readonly policy: CompiledPolicy
@@ -29,7 +29,7 @@ export interface Onlooker {
   isGone(name: string): boolean
 }
 
-/** A registry without a session: it has checked out nothing and shows no meta-tools. */
+/** A registry without a session: nothing is checked out, and no meta-tools are shown. */
 export class RegistryOnlooker implements Onlooker {
   readonly view: View
   readonly policy: CompiledPolicy
@@ -59,7 +59,7 @@ export class RegistryOnlooker implements Onlooker {
   }
 }
 
-/** Says why a tool is, or is not, there for the onlooker. */
+/** Explains why the onlooker can or cannot use a tool. */
 export function explainTool(
   name: string,
   onlooker: Onlooker,

@@ -1,4 +1,4 @@
-import { anyText, checkOptions, type OptionRules, trueOrFalse } from '../check-options.ts'
+import { anyList, anyText, checkOptions, type OptionRules, trueOrFalse } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import type { Reply } from '../reply.ts'
 import type { CallResult } from '../tool.ts'
@@ -7,13 +7,19 @@ import type { SessionDialect } from './settings.ts'
 import type { Surface } from './surface.ts'
 
 /** What a turn needs of a provider's dialect. */
-export interface TurnDialect<Message = unknown, Request = unknown, Response = unknown, Chunk = unknown>
-  extends SessionDialect {
+export interface TurnDialect<
+  Message = unknown,
+  Request = unknown,
+  Response = unknown,
+  Chunk = unknown,
+  HostTool = unknown,
+> extends SessionDialect {
   toRequest(input: {
     readonly surface: Surface
     readonly messages: readonly Message[]
     readonly system?: string | undefined
     readonly note?: string | undefined
+    readonly hostTools?: readonly HostTool[] | undefined
     readonly cacheKey?: string | undefined
   }): Request
   toReply(response: Response, surface: Surface): Reply
@@ -22,16 +28,18 @@ export interface TurnDialect<Message = unknown, Request = unknown, Response = un
 }
 
 export type MessageOf<Dialect> =
-  Dialect extends TurnDialect<infer Message, infer _R, infer _S, infer _C> ? Message : unknown
+  Dialect extends TurnDialect<infer Message, infer _R, infer _S, infer _C, infer _H> ? Message : unknown
 type RequestOf<Dialect> =
-  Dialect extends TurnDialect<infer _M, infer Request, infer _S, infer _C> ? Request : unknown
+  Dialect extends TurnDialect<infer _M, infer Request, infer _S, infer _C, infer _H> ? Request : unknown
 type ResponseOf<Dialect> =
-  Dialect extends TurnDialect<infer _M, infer _R, infer Response, infer _C> ? Response : unknown
+  Dialect extends TurnDialect<infer _M, infer _R, infer Response, infer _C, infer _H> ? Response : unknown
 type ChunkOf<Dialect> =
-  Dialect extends TurnDialect<infer _M, infer _R, infer _S, infer Chunk> ? Chunk : unknown
+  Dialect extends TurnDialect<infer _M, infer _R, infer _S, infer Chunk, infer _H> ? Chunk : unknown
+export type HostToolOf<Dialect> =
+  Dialect extends TurnDialect<infer _M, infer _R, infer _S, infer _C, infer HostTool> ? HostTool : unknown
 
 /** What goes into a request besides the messages. */
-export interface TurnRequestOptions {
+export interface TurnRequestOptions<HostTool = unknown> {
   /** The host's system prompt; the session's note is put after it. */
   readonly system?: string
   /**
@@ -39,20 +47,31 @@ export interface TurnRequestOptions {
    * `turn()` then returns a promise. Needs a searcher that knows how certain it is, such as `hybrid`.
    */
   readonly hint?: boolean
+  /**
+   * The provider's own tools, such as web search, in its format. They precede the session's, so keep them constant for the
+   * whole conversation.
+   */
+  readonly hostTools?: readonly HostTool[]
 }
 
-const RULES: OptionRules<TurnRequestOptions> = { system: anyText, hint: trueOrFalse }
+const RULES: OptionRules<TurnRequestOptions> = { system: anyText, hint: trueOrFalse, hostTools: anyList }
 
 /**
  * One turn of a conversation, with the session's dialect.
  *
- * ```ts
- * const turn = session.turn(messages)
- * const response = await client.messages.create({ model, max_tokens: 1024, ...turn.request })
- * messages.push(...(await turn.answer(response)))
- * ```
- *
  * Streaming: pass the provider's chunks to `stream`, show the texts it yields, then call `answer()` without a response.
+ *
+ * @example
+ * import Anthropic from '@anthropic-ai/sdk'
+ * import { ToolRegistry } from 'toolcrib'
+ * import { anthropic } from 'toolcrib/anthropic'
+ *
+ * const client = new Anthropic()
+ * const session = await new ToolRegistry().openSession({ dialect: anthropic() })
+ * const messages = [anthropic().userMessage('Hello')]
+ * const turn = session.turn(messages)
+ * const response = await client.messages.create({ model: 'claude-sonnet-4-6', max_tokens: 1024, ...turn.request })
+ * messages.push(...(await turn.answer(response)))
  */
 export class ModelTurn<Dialect extends SessionDialect = SessionDialect> {
   /** What the model sees in this turn. */
@@ -64,7 +83,8 @@ export class ModelTurn<Dialect extends SessionDialect = SessionDialect> {
     MessageOf<Dialect>,
     RequestOf<Dialect>,
     ResponseOf<Dialect>,
-    ChunkOf<Dialect>
+    ChunkOf<Dialect>,
+    HostToolOf<Dialect>
   >
   #streamed: { readonly response: ResponseOf<Dialect> } | undefined
   #reply: Reply | undefined
@@ -75,7 +95,7 @@ export class ModelTurn<Dialect extends SessionDialect = SessionDialect> {
   constructor(
     session: Session<Dialect>,
     messages: readonly MessageOf<Dialect>[],
-    options: TurnRequestOptions,
+    options: TurnRequestOptions<HostToolOf<Dialect>>,
   ) {
     checkOptions<TurnRequestOptions>('turn()', options, RULES)
     const dialect = session.settings.dialect
@@ -91,6 +111,7 @@ export class ModelTurn<Dialect extends SessionDialect = SessionDialect> {
       surface: this.surface,
       messages,
       system: options.system,
+      ...(options.hostTools === undefined ? {} : { hostTools: options.hostTools }),
       note: session.promptNote(),
       cacheKey: session.id,
     })
@@ -136,20 +157,19 @@ export class ModelTurn<Dialect extends SessionDialect = SessionDialect> {
     this.#reply = reply
     // The calls of a model that declined are not to be run; the dialect answers them with the reason.
     const results = reply.stop === 'refused' ? [] : await this.#session.execute(reply.calls)
-    return this.#dialect.toMessages(response, results, this.#surfaceNow())
-  }
-
-  /** A server may have joined during the turn: what a search found there is declared in the newest surface only. */
-  #surfaceNow(): Surface {
-    if (this.surface.deferredTools === undefined) return this.surface
-    const now = this.#session.currentTurn().surface(this.surface)
-    return now.strategy === this.surface.strategy ? now : this.surface
+    return this.#dialect.toMessages(response, results, this.#session.surfaceAfter(this.surface))
   }
 }
 
 function isTurnDialect<Dialect>(
   dialect: SessionDialect | undefined,
-): dialect is TurnDialect<MessageOf<Dialect>, RequestOf<Dialect>, ResponseOf<Dialect>, ChunkOf<Dialect>> {
+): dialect is TurnDialect<
+  MessageOf<Dialect>,
+  RequestOf<Dialect>,
+  ResponseOf<Dialect>,
+  ChunkOf<Dialect>,
+  HostToolOf<Dialect>
+> {
   const methods = ['toRequest', 'toReply', 'toMessages', 'openStream'] as const
   return (
     dialect !== undefined && methods.every((method) => typeof Reflect.get(dialect, method) === 'function')

@@ -14,36 +14,36 @@ import {
   writeState,
 } from './state.ts'
 
-/** A change of activations: pure, since a store may run it again on a newer state. */
+/** A change of activations: pure, because a store may apply it again to a newer state. */
 export type ChangeActivations = (state: Activations) => Activations
 
 /** Where a session is saved, and how long anyone waits for it. */
 export interface Saving {
   readonly id: string
-  /** Names this copy of the session among those that write to the same key: another one each time it is opened. */
+  /** Identifies this copy of the session among those that write to the same key; new each time it is opened. */
   readonly writer: string
   readonly allowlists: readonly (readonly string[])[]
   readonly store: Store | undefined
   readonly caps: Caps
   readonly schedule: Schedule
-  /** Timers that keep no process alive, for attempts that nobody waits for. */
+  /** Timers that do not keep the process alive, for attempts in the background. */
   readonly background: Schedule
   readonly emit: Emit
 }
 
-/** Informed about what others did to the session. Implemented by `Checkout`. */
+/** Receives the changes that others made to the session. Implemented by `Checkout`. */
 export interface MergeListener {
   /** Called when tools that were active here are not any more, because another replica evicted them or gave them back. */
   noteGoneElsewhere(gone: Activations): void
 }
 
-/** A store that has not answered by then is waited for no longer; what changed is written with the next change. */
+/** How long to wait for the store; what it has not confirmed by then is written with the next change. */
 const PATIENCE_MS = 2_000
-/** Pauses before further attempts, when one has failed and no change causes the next; the last one repeats. */
+/** Delays between attempts after a failure, when no change causes the next one; the last delay repeats. */
 const RETRY_MS = [1_000, 2_000, 5_000]
-/** Writes that a hanging store has not answered; no retry adds another. */
+/** The maximum number of writes pending on a hanging store; retries do not add more. */
 const MAX_UNANSWERED = 2
-/** How long a session that is closed waits for a store that did not answer last time. */
+/** How long closing waits for a store that did not respond last time. */
 const LAST_PATIENCE_MS = 200
 /** Unsaved changes beyond this are merged into one. */
 const MAX_UNSAVED = 50
@@ -60,27 +60,27 @@ interface UnsavedChange {
 
 /**
  * The activations of one session, and their copy in a store. A change takes effect here at once; the store applies the
- * same change to the state it has, so that replicas keep each other's. A store that hangs or fails delays and breaks
- * nothing: the changes wait for the next attempt, which the next change makes, or a timer. Changes are numbered, and the
- * stored state names the newest one of each writer: an attempt that was given up and arrives after a newer one changes
- * nothing.
+ * same change to its own state, so that replicas keep each other's changes. A store that hangs or fails delays and
+ * breaks nothing: the changes wait for the next attempt, made by the next change or by a timer. Changes are numbered, and the
+ * stored state names the newest one of each writer: an abandoned attempt that arrives after a newer one has no
+ * effect.
  */
 export class SavedActivations {
   readonly #saving: Saving
   readonly #listener: MergeListener
   #state: Activations
-  /** What the store had when it last answered. */
+  /** The store's state when it last responded. */
   #stored: Activations
   #unsaved: readonly UnsavedChange[] = []
   #changes = 0
-  /** The attempt under way: it ends when the store has answered, or when everyone's patience is used up. */
+  /** The current attempt: it ends when the store has responded, or after the time limit. */
   #attempt: Promise<void> | undefined
-  /** True after an attempt without an answer, until the store answers: nobody waits for it meanwhile. */
+  /** True after an attempt without a response, until the store responds: meanwhile nothing waits for it. */
   #isStuck = false
   #writes = 0
-  /** The newest write whose outcome is known here: an older one that is answered later brings nothing new. */
+  /** The newest write with a known outcome: the late response to an older one is ignored. */
   #newestAnswered = 0
-  /** What the last attempt failed with. */
+  /** Why the last attempt failed. */
   #failure: { readonly error: unknown } | undefined
   #unanswered = 0
   #retries = 0
@@ -110,7 +110,7 @@ export class SavedActivations {
     this.#add(() => state, true)
   }
 
-  /** Writes what is unsaved, and waits for it a while. Never rejects: a failure is an event. */
+  /** Writes what is unsaved, and waits for a limited time. Never rejects: a failure is reported as an event. */
   async save(): Promise<void> {
     if (this.#saving.store === undefined || this.#unsaved.length === 0) return
     const attempt = this.#attempt ?? this.#try()
@@ -121,7 +121,7 @@ export class SavedActivations {
   }
 
   /**
-   * Takes over what other replicas wrote since, and waits for that a while. What the store has lost is written again.
+   * Applies what other replicas have written since, waiting for a limited time. What the store has lost is written again.
    * Never rejects.
    */
   async refresh(): Promise<void> {
@@ -133,7 +133,7 @@ export class SavedActivations {
       found = { saved: readSaved(await store.get(sessionKey(id))) }
     }
     await waitAtMost(PATIENCE_MS, [load().catch(() => {})], schedule)
-    // TypeScript does not see that the promise assigns it. A write that was made meanwhile brought a newer state.
+    // TypeScript does not see that the promise assigns it. A write made meanwhile may have returned a newer state.
     const loaded = found as { readonly saved: SessionState | undefined } | undefined
     if (loaded === undefined || writes !== this.#writes) return
     if (loaded.saved) return this.#adopt(loaded.saved.activations)
@@ -165,7 +165,7 @@ export class SavedActivations {
     if (this.#unsaved.length > MAX_UNSAVED) this.#unsaved = [this.#merged()]
   }
 
-  /** All unsaved changes as one, so that a store that is away for long costs no memory. */
+  /** Merges all unsaved changes into one, so that a long outage of the store costs no memory. */
   #merged(): UnsavedChange {
     const isReplacement = this.#unsaved.some((unsaved) => unsaved.isReplacement)
     const { caps } = this.#saving
@@ -196,7 +196,7 @@ export class SavedActivations {
     })
   }
 
-  /** A write that is not answered in time is given up: the next change makes another attempt, with all changes. */
+  /** A write without a response in time is abandoned: the next change makes another attempt, with all changes. */
   async #writeInTime(isRetry: boolean): Promise<void> {
     let isAnswered = false
     const writing = this.#write(isRetry).then(() => {
@@ -240,7 +240,7 @@ export class SavedActivations {
       this.#failure = undefined
     } catch (error) {
       this.#failure = { error }
-      // What a timer tried again in vain is known already.
+      // The failure of a retry by a timer was already reported.
       if (!isRetry) this.#emitFailure(error)
     }
     this.#unanswered--
@@ -249,8 +249,8 @@ export class SavedActivations {
   }
 
   /**
-   * Takes over what the store has now, with what is unsaved on top. `evicted` is what made room there and may not have
-   * been known here: another replica had checked it out for the same conversation.
+   * Applies the store's current state, with the unsaved changes on top. `evicted` lists what was evicted there and may
+   * be unknown here: another replica had checked it out for the same conversation.
    */
   #adopt(stored: Activations, evicted: Activations = []): void {
     const before = this.#state
@@ -266,14 +266,14 @@ export class SavedActivations {
   }
 }
 
-/** What was in a state, and is not in a later one. */
+/** What is in a state, but not in a later one. */
 function missingIn(later: Activations, before: Activations): Activations {
   if (later === before) return []
   const names = new Set(later.map(({ name }) => name))
   return before.filter(({ name }) => !names.has(name))
 }
 
-/** Loads a saved session. A store that hangs or fails is an event, and the session opens as a new one. */
+/** Loads a saved session. A store that hangs or fails is reported as an event, and the session starts empty. */
 export async function loadState(
   id: string,
   { store, schedule, emit }: Pick<Saving, 'store' | 'schedule' | 'emit'>,
@@ -304,7 +304,7 @@ export async function loadState(
   return undefined
 }
 
-/** What a session was limited to stays: a session opened without its limits, while the store was away say, drops none. */
+/** Keeps the stored limits of a session: opening it without them, for example during an outage, must not drop them. */
 function union(saved: Allowlists, own: Allowlists): Allowlists {
   const known = new Set(own.map((names) => JSON.stringify(names)))
   return [...own, ...saved.filter((names) => !known.has(JSON.stringify(names)))]

@@ -1,3 +1,4 @@
+import type { CallScope } from '../call/call-scope.ts'
 import { describeError } from '../errors.ts'
 import { canonicalJson, hashText } from '../json.ts'
 import { type DeferredResult, withVisible } from '../meta-tools/search-session.ts'
@@ -11,14 +12,14 @@ import type { SearchMatch, SearchOptions, SearchResult } from '../search/search-
 import { type Audience, type FindRequest, SessionAudience } from '../search/tool-finder.ts'
 import { isVectorSearcher } from '../search/vectors/vector-searcher.ts'
 import { within } from '../time.ts'
-import type { Listing } from '../tool.ts'
+import type { CallResult, Listing, ToolCall } from '../tool.ts'
 import type { Checkout } from './checkout.ts'
 import type { SessionServices } from './session-services.ts'
+import type { SessionViewpoint } from './session-viewpoint.ts'
 import type { SessionSettings } from './settings.ts'
-import type { SessionViewpoint } from './surface.ts'
-import { type HintSource, hintLine } from './turn-hints.ts'
+import { type HintSource, hintLine, TurnHints } from './turn-hints.ts'
 
-export interface SessionSearchOptions {
+interface SessionSearchOptions {
   readonly sessionId: string
   readonly settings: SessionSettings
   readonly viewpoint: SessionViewpoint
@@ -74,11 +75,18 @@ interface Searched {
 export class SessionSearch implements HintSource {
   readonly #options: SessionSearchOptions
   readonly #memory: ContextMemory | undefined
+  /** The hints of this conversation. */
+  readonly hints = new TurnHints(this)
   #recent: readonly Searched[] = []
 
-  constructor(options: SessionSearchOptions) {
-    this.#options = options
-    this.#memory = memoryOf(options.settings)
+  constructor(
+    services: SessionServices,
+    viewpoint: SessionViewpoint,
+    checkout: Checkout,
+    { id, settings }: { readonly id: string; readonly settings: SessionSettings },
+  ) {
+    this.#options = { sessionId: id, settings, viewpoint, checkout, services }
+    this.#memory = memoryOf(settings)
   }
 
   /** Finds tools the session may use, shown or not. */
@@ -138,8 +146,20 @@ export class SessionSearch implements HintSource {
     return hintLine(names, settings.searchTool)
   }
 
-  /** Notes that a call was ok. Returns the writing to memory, where there is any; it never rejects. */
-  async succeeded({ name, source }: Pick<Entry, 'name' | 'source'>): Promise<void> {
+  /** Notes which calls were ok, and teaches memory. Never rejects. */
+  async called(
+    calls: readonly ToolCall[],
+    results: readonly CallResult[],
+    scope: Pick<CallScope, 'resolve'>,
+  ): Promise<void> {
+    const targets = results.map(({ result }, at) => {
+      const call = calls[at]
+      return result.ok && call ? scope.resolve(call) : undefined
+    })
+    await Promise.all(targets.map((target) => target && this.#succeeded(target.entry)))
+  }
+
+  async #succeeded({ name, source }: Pick<Entry, 'name' | 'source'>): Promise<void> {
     const searches = this.#current().filter(({ names }) => names.includes(name))
     const search = searches.at(-1)
     if (search === undefined || search.succeeded.has(name)) return

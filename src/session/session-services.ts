@@ -1,20 +1,27 @@
-import { CallRunner, openCallState } from '../call/call-runner.ts'
+import { CallRunner } from '../call/call-runner.ts'
 import type { CallSettings } from '../call/call-scope.ts'
+import { CallState } from '../call/call-state.ts'
 import type { Spill } from '../call/spill.ts'
 import type { CapabilityBackends } from '../capability.ts'
+import { ToolcribError } from '../errors.ts'
 import { EventStream } from '../events.ts'
 import { DeferredNotes } from '../meta-tools/session-meta-tools.ts'
-import { Availability } from '../registry/availability.ts'
 import type { Catalogue } from '../registry/catalogue.ts'
 import { ModeHistory } from '../registry/mode.ts'
-import { type Scene, SharedViewpoints } from '../registry/view.ts'
+import { Availability, type Scene, SharedViewpoints } from '../registry/view.ts'
 import { ToolFinder } from '../search/tool-finder.ts'
 import { mapTexts } from '../secrets/map-texts.ts'
 import { maskFor } from '../secrets/mask.ts'
+import type { Store } from '../store/store.ts'
 import type { TokenCounter } from '../text.ts'
 import { type Schedule, scheduleInBackground, scheduleWithTimers } from '../time.ts'
+import { loadState } from './saved-activations.ts'
+import { loadSent } from './saved-first-request.ts'
+import { Session } from './session.ts'
+import type { SessionDialect, SessionSettings } from './settings.ts'
+import { readState, type SessionState } from './state.ts'
 
-/** What the registry decides for all its sessions and calls, with no gaps. */
+/** The complete settings of a registry for all its sessions and calls. */
 export interface ServiceSettings extends Omit<CallSettings, 'availability' | 'emit'> {
   readonly countTokens: TokenCounter | undefined
   readonly now: () => number
@@ -62,7 +69,7 @@ export class SessionServices {
     this.availability = new Availability(emit)
     const shared = { ...settings, availability: this.availability, emit }
     this.finder = new ToolFinder({ ...shared, catalogue })
-    this.runner = new CallRunner(shared, openCallState({ now }))
+    this.runner = new CallRunner(shared, new CallState({ now }))
     this.scene = { catalogue, modes: new ModeHistory(catalogue, emit) }
     this.viewpoints = new SharedViewpoints(this.scene)
     this.notes = new DeferredNotes(noteTokens)
@@ -73,4 +80,54 @@ export class SessionServices {
     this.now = now
     this.newId = newId
   }
+}
+
+/** Where a session comes from, and where it is saved. */
+export interface SessionOrigin {
+  /** A random id when absent. */
+  readonly id?: string
+  /** What `toJSON()` returned, to continue where that session stopped. Replaces what the store has under its id. */
+  readonly state?: SessionState
+  /** Loads the session by `id`, and saves it after every change. A store that fails or hangs breaks nothing. */
+  readonly store?: Store
+  /** The only tools it may use, besides what its policy says: names and globs, as in `fork({ tools })`. */
+  readonly tools?: readonly string[]
+}
+
+/** Opens a new session, or one from saved state or a store. Throws `config-invalid` for a state that cannot be used. */
+export async function openSession<Dialect extends SessionDialect>(
+  services: SessionServices,
+  { id, state, store, tools }: SessionOrigin,
+  settings: SessionSettings<Dialect>,
+): Promise<Session<Dialect>> {
+  if (store && id === undefined && state === undefined)
+    throw new ToolcribError('config-invalid', 'a session with a store needs an id, to be found by later')
+  const { events, schedule, newId } = services
+  const given = state === undefined ? undefined : readState(state)
+  const sessionId = id ?? given?.id ?? newId()
+  const from = { id: sessionId, store, schedule, emit: events.emit }
+  const [saved, sent] = given
+    ? [given, given.firstRequest]
+    : await Promise.all([loadState(sessionId, from), settings.dialect ? loadSent(from) : undefined])
+  const session = new Session<Dialect>(services, {
+    id: sessionId,
+    settings: { ...settings, allowlists: withList(saved?.allowlists ?? [], tools) },
+    activations: saved?.activations ?? [],
+    sent,
+    replacesSaved: given !== undefined,
+    store,
+  })
+  // Definitions that changed since it was saved are reported now, not with the first surface.
+  if (saved) session.promptNote()
+  return session
+}
+
+/** A session that is reopened with the same tools keeps a single list of them. */
+function withList(
+  allowlists: readonly (readonly string[])[],
+  tools: readonly string[] | undefined,
+): readonly (readonly string[])[] {
+  if (tools === undefined) return allowlists
+  const text = JSON.stringify(tools)
+  return allowlists.some((list) => JSON.stringify(list) === text) ? allowlists : [...allowlists, tools]
 }

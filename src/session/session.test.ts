@@ -55,6 +55,17 @@ describe('a session', () => {
     expect(session.context()).not.toContain('Changed')
   })
 
+  it('names the tools whose definitions changed in its context, and the search in its note', async () => {
+    const registry = house()
+    const session = await registry.openSession()
+    await session.activate(['mcp__s__a', 'mcp__s__b'])
+    session.surface()
+    expect(session.context()).not.toContain('Changed')
+    registry.syncMcp('s', [tool('a', { description: 'Does something else.' }), tool('b'), tool('c')])
+    expect(session.context()).toMatch(/^Changed since they were activated: mcp__s__a$/m)
+    expect(session.promptNote()).toContain('tool_search')
+  })
+
   it('says what a call reaches', async () => {
     const session = await house().openSession({ strategy: 'dispatch' })
     expect(session.reached(callOf('call_tool', { name: 'mcp__s__a', arguments: { n: 1 } }))).toEqual({
@@ -380,5 +391,47 @@ describe('what waits behind the search', () => {
     })
     await session.activate(['mcp__s__c'])
     expect(waiting()).toEqual(['mcp__s__b'])
+  })
+})
+
+describe('a surface', () => {
+  const tools = () => [tool('a'), tool('b'), tool('c')]
+
+  it.each(['append', 'native'] as const)(
+    'is the same object while nothing changed under %s',
+    async (strategy) => {
+      const registry = house()
+      const session = await registry.openSession({ strategy })
+      await session.activate(['mcp__s__b', 'mcp__s__a'])
+      const surface = session.surface()
+      expect(session.surface()).toBe(surface)
+      registry.syncMcp('s', [tool('a', { description: 'Another.' }), tool('b'), tool('c')])
+      expect(session.surface()).not.toBe(surface)
+      // What was registered again, as it was, is other objects with the same bytes.
+      registry.syncMcp('s', tools())
+      const again = session.surface()
+      expect(again).toEqual(surface)
+      registry.unregister('own')
+      registry.register(tool('own'))
+      expect(session.surface()).toBe(again)
+    },
+  )
+
+  it('is another one when only the order, the number deferred or the trust in a server changes', async () => {
+    const registry = house()
+    const session = await registry.openSession()
+    await session.activate(['mcp__s__a', 'mcp__s__b'])
+    const surface = session.surface()
+    await session.deactivate(['mcp__s__a'])
+    await session.activate(['mcp__s__a'])
+    const reordered = session.surface()
+    expect(reordered.tools.map(({ name }) => name).slice(-2)).toEqual(['mcp__s__b', 'mcp__s__a'])
+    expect(reordered.fingerprint).not.toBe(surface.fingerprint)
+    registry.syncMcp('s', [...tools(), tool('d')])
+    const grown = session.surface()
+    expect(grown).not.toBe(reordered)
+    expect(grown.deferredCount).toBe(2)
+    registry.syncMcp('s', [...tools(), tool('d')], { trust: true })
+    expect(session.surface()).not.toHaveProperty('untrustedServers')
   })
 })

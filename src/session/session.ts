@@ -13,26 +13,30 @@ import type { Meter } from '../usage.ts'
 import type { Activations } from './activations.ts'
 import { Checkout } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
-import { type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
+import type { SentRequest } from './first-request.ts'
+import { type HostToolOf, type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
+import { SavedFirstRequest } from './saved-first-request.ts'
 import { SessionSearch } from './session-search.ts'
 import type { SessionServices } from './session-services.ts'
+import { SessionViewpoint } from './session-viewpoint.ts'
 import { checkForkOptions, type ForkOptions, type SessionDialect, type SessionSettings } from './settings.ts'
 import { type SessionState, writeState } from './state.ts'
 import { type Stats, statsOf } from './stats.ts'
-import { SessionViewpoint, type Surface, surfaceTokens } from './surface.ts'
+import { type Surface, surfaceTokens } from './surface.ts'
 import { Turn } from './turn.ts'
-import { TurnHints } from './turn-hints.ts'
 
 export interface SessionParameters<Dialect extends SessionDialect> {
   readonly id: string
   readonly settings: SessionSettings<Dialect>
   /** What it starts with. */
   readonly activations: Activations
-  /** True when those replace what the store has: the host gave them. */
+  /** The beginning of its requests, when some were sent already. */
+  readonly sent?: SentRequest | undefined
+  /** True when those replace the stored state, because the host passed them. */
   readonly replacesSaved?: boolean
   readonly store?: Store | undefined
   readonly parentId?: string
-  /** Hooks of the calls during which it was forked: they hold here too. */
+  /** Hooks of the calls during which it was forked; they apply here too. */
   readonly hooks?: readonly CallHooks[]
   /** Meters of these calls. */
   readonly meters?: readonly Meter[]
@@ -40,7 +44,7 @@ export interface SessionParameters<Dialect extends SessionDialect> {
   readonly searchLimit?: SearchLimit
 }
 
-/** What a session forked while calls run takes over from them. */
+/** What a session inherits from the calls during which it is forked. */
 interface Inherited {
   readonly hooks: readonly CallHooks[]
   readonly meters: readonly Meter[]
@@ -48,8 +52,9 @@ interface Inherited {
 
 /** One conversation's activations, and the surface of each of its turns. Opened by `registry.openSession()`. */
 export class Session<Dialect extends SessionDialect = SessionDialect> {
+  /** The key of the session in its store, and what `sessionId` of its calls is. */
   readonly id: string
-  /** What it decides by: the registry's options, overridden by its own. */
+  /** The complete settings: the registry's options, overridden by its own. */
   readonly settings: SessionSettings<Dialect>
   /** Count what is spent here, the nearest caller's last: those of the calls during which the session was forked. */
   readonly meters: readonly Meter[]
@@ -57,7 +62,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   readonly #viewpoint: SessionViewpoint
   readonly #checkout: Checkout
   readonly #searches: SessionSearch
-  readonly #hints: TurnHints
+  readonly #savedFirst: SavedFirstRequest
   readonly #searchLimit: SearchLimit
   readonly #servers: ServerDirectory | undefined
   readonly #hooks: readonly CallHooks[]
@@ -69,7 +74,8 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   #forks = 0
 
   constructor(services: SessionServices, parameters: SessionParameters<Dialect>) {
-    const { id, settings, activations, replacesSaved, store, parentId, hooks = [], meters = [] } = parameters
+    const { id, settings, activations, sent, replacesSaved, store, parentId } = parameters
+    const { hooks = [], meters = [] } = parameters
     const { events, schedule, background, viewpoints, finder, now, newId } = services
     this.id = id
     this.settings = settings
@@ -83,21 +89,17 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     })
     const { policy, allowlists, dialect } = settings
     const viewpoint = viewpoints.of(settings, { ...policy, allowlists })
-    this.#viewpoint = new SessionViewpoint(viewpoint, dialect?.maxTools)
+    this.#viewpoint = new SessionViewpoint(viewpoint, dialect)
+    const place = { id, store, schedule, emit: events.emit }
+    this.#savedFirst = new SavedFirstRequest(this.#viewpoint, settings, place)
+    if (sent) this.#savedFirst.continueFrom(sent, { isStored: replacesSaved !== true })
     this.#searchLimit = parameters.searchLimit ?? new SearchLimit(settings.searchesPerMinute, now)
     // Decided once: a meta-tool that turns up later would disturb the prompt cache of a running conversation.
     this.#servers = this.#viewpoint.current().deferred.size === 0 ? finder.servers : undefined
     const writer = store === undefined ? '' : newId()
-    const saving = { id, writer, allowlists, store, schedule, background, emit: events.emit, caps: settings }
+    const saving = { ...place, writer, allowlists, background, caps: settings }
     this.#checkout = new Checkout(activations, this.#viewpoint, saving)
-    this.#searches = new SessionSearch({
-      sessionId: id,
-      settings,
-      viewpoint: this.#viewpoint,
-      checkout: this.#checkout,
-      services,
-    })
-    this.#hints = new TurnHints(this.#searches)
+    this.#searches = new SessionSearch(services, this.#viewpoint, this.#checkout, this)
     if (replacesSaved) this.#checkout.replaceSaved()
     this.#checkout.fit()
   }
@@ -109,30 +111,27 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
    */
   turn(
     messages: readonly MessageOf<Dialect>[],
-    options?: TurnRequestOptions & { readonly hint?: false },
+    options?: TurnRequestOptions<HostToolOf<Dialect>> & { readonly hint?: false },
   ): ModelTurn<Dialect>
-  /**
-   * With `hint: true`, searches the user's newest message first and, if tools probably fit, appends one line with their
-   * names to it in the request. Later turns with a hint repeat the line, so that the cached prefix holds.
-   */
+  /** With `hint: true`, the request has a line after the user's newest message if tools probably fit; see `hinted()`. */
   turn(
     messages: readonly MessageOf<Dialect>[],
-    options: TurnRequestOptions & { readonly hint: true },
+    options: TurnRequestOptions<HostToolOf<Dialect>> & { readonly hint: true },
   ): Promise<ModelTurn<Dialect>>
   turn(
     messages: readonly MessageOf<Dialect>[],
-    options: TurnRequestOptions = {},
+    options: TurnRequestOptions<HostToolOf<Dialect>> = {},
   ): ModelTurn<Dialect> | Promise<ModelTurn<Dialect>> {
     if (options.hint !== true) return new ModelTurn(this, messages, options)
     return this.hinted(messages).then((hinted) => new ModelTurn(this, hinted, options))
   }
 
   /**
-   * Returns the messages with hints: while the newest one is a user's, the session searches for tools that fit it, and
-   * appends a line with their names. Earlier hints are repeated. For hosts that build requests themselves.
+   * Searches the newest message, if it is a user's, and returns the messages with a line after it that names tools which
+   * probably fit. Lines of earlier messages are repeated, so that the cached prefix holds.
    */
   hinted<Message>(messages: readonly Message[]): Promise<readonly Message[]> {
-    return this.#hints.added(messages)
+    return this.#searches.hints.added(messages)
   }
 
   /**
@@ -143,8 +142,19 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   surface(): Surface {
     const turn = this.#current()
     this.#surface = turn.surface(this.#surface)
+    if (this.#savedFirst.isDue) void this.#track(this.#savedFirst.save())
     if (this.#services.events.isHeard) this.#emitSurfaced(this.#surface, surfaceTokens(turn.surfaceParts()))
     return this.#surface
+  }
+
+  /**
+   * Returns the surface to write the results of a turn with, given the one it began with: a server may have joined
+   * meanwhile, and what a search found there is declared in the newest surface only.
+   */
+  surfaceAfter(before: Surface): Surface {
+    if (before.deferredTools === undefined) return before
+    const now = this.#current().surface(before)
+    return now.strategy === before.strategy ? now : before
   }
 
   /** Finds tools this session may use. Activates nothing. Rejects with `config-invalid` for an unknown option. */
@@ -165,7 +175,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return gone
   }
 
-  /** Checks tools out for good: outside the cap, never evicted. */
+  /** Checks tools out permanently: outside the cap, never evicted. */
   async preload(names: string | readonly string[]): Promise<ActivationReport> {
     const wanted = listOf(typeof names === 'string' ? [names] : names, 'preload')
     const { candidates, visible, missing } = this.#current().sort(wanted)
@@ -186,14 +196,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   }
 
   /**
-   * Takes over what another process changed in this session since it was opened here or saved last. Waits for the store a
-   * while, and never rejects.
+   * Applies what another process changed in this session since it was opened here or last saved. Waits for the store for
+   * a limited time. Never rejects.
    */
   refresh(): Promise<void> {
-    return this.#track(this.#checkout.refresh())
+    return this.#track(this.#refresh())
   }
 
-  /** What waits behind the search: permitted, deferred, not active. */
+  /** The tools behind the search: permitted, deferred and not active. */
   deferred(): readonly Listing[] {
     const { view } = this.#current()
     const waiting = [...view.deferred.values()].filter(({ name }) => !this.#checkout.has(name))
@@ -201,8 +211,8 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   }
 
   /**
-   * Opens a session for a sub-agent: a snapshot of this one, with its own search. Nothing it does comes back here. Hooks
-   * and meters of the calls that are under way hold for it too. Throws `config-invalid` for an unknown key.
+   * Opens a session for a sub-agent: a copy of this one, with its own search. Nothing it does affects this one. Hooks
+   * and meters of the calls that are running apply to it too. Throws `config-invalid` for an unknown key.
    */
   fork(options: ForkOptions = {}): Session {
     checkForkOptions(options)
@@ -211,12 +221,12 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
       ...this.settings,
       maxActive: maxActive ?? this.settings.maxActive,
       dialect: dialect ?? this.settings.dialect,
-      // A child passes its parent's gates and its own.
+      // A child must pass its parent's gates and its own.
       allowlists: tools === undefined ? this.settings.allowlists : [...this.settings.allowlists, [...tools]],
     }
     const { policy, allowlists } = settings
     const view = this.#services.viewpoints.of(settings, { ...policy, allowlists }).current()
-    // What the child may not use must not take a place under its cap.
+    // What the child may not use must not count against its cap.
     const inherited = this.#checkout.state.filter(({ name }) => {
       const entry = view.snapshot.get(name)
       return entry === undefined || view.denial(entry) === undefined
@@ -258,9 +268,11 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return this.#current().promptNote
   }
 
-  /** Returns everything to continue from later: `openSession({ state })`. */
+  /** Returns what `openSession({ state })` needs to continue later. */
   toJSON(): SessionState {
-    return writeState(this.id, this.#checkout.state, this.settings.allowlists)
+    const state = writeState(this.id, this.#checkout.state, this.settings.allowlists)
+    const { first } = this.#viewpoint
+    return first ? { ...state, firstRequest: first.toJSON() } : state
   }
 
   /** Whether a tool is checked out. */
@@ -279,10 +291,12 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return this.#current()
   }
 
-  /** Waits for what is under way and saves. Throws `store-unavailable` when the store does not take the state. */
+  /** Waits for running calls and saves. Throws `store-unavailable` when the state cannot be saved. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#underWay)
-    await this.#checkout.close()
+    const closing = [this.#checkout.close(), this.#savedFirst.close()]
+    await Promise.allSettled(closing)
+    await Promise.all(closing)
   }
 
   /** Calls the listener for what happens in this session. Returns how to unsubscribe. */
@@ -293,6 +307,12 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   /** Raises an event of this session on the registry's stream. */
   emit(event: EventBody): void {
     this.#services.events.emit({ ...event, sessionId: this.id })
+  }
+
+  async #refresh(): Promise<void> {
+    const { first } = this.#viewpoint
+    await Promise.all([this.#checkout.refresh(), this.#savedFirst.refresh()])
+    if (this.#viewpoint.first !== first) this.#turn = undefined
   }
 
   async #execute(
@@ -306,21 +326,12 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     const turn = this.#current()
     try {
       const results = await this.#services.runner.execute(calls, whole, turn)
-      if (!whole?.dryRun) this.#noteSuccesses(calls, results, turn)
-      return results
+      if (!whole?.dryRun) void this.#track(this.#searches.called(calls, results, turn))
+      return this.#viewpoint.first?.warn(results) ?? results
     } finally {
       endBatch()
       this.#inFlight.delete(batch)
-      await this.#checkout.save()
-    }
-  }
-
-  /** A tool that a search returned and that was called with success served its request. */
-  #noteSuccesses(calls: readonly ToolCall[], results: readonly CallResult[], turn: Turn): void {
-    for (const [at, { result }] of results.entries()) {
-      const call = calls[at]
-      const target = result.ok && call ? turn.resolve(call) : undefined
-      if (target) void this.#track(this.#searches.succeeded(target.entry))
+      await Promise.all([this.#checkout.save(), this.#savedFirst.save()])
     }
   }
 
@@ -383,7 +394,7 @@ function listOf(names: unknown, method: string): readonly string[] {
   )
 }
 
-/** A context that is refused later may hold anything here. */
+/** A context that is rejected later may contain anything here. */
 function listOrNone<Item>(list: readonly Item[] | undefined): readonly Item[] {
   return Array.isArray(list) ? list : []
 }

@@ -9,20 +9,31 @@ import {
 import { isRecord } from '../json.ts'
 import type { SearchStyle, SearchToolName } from '../meta-tools/search-session.ts'
 import type { ModeSettings } from '../registry/mode.ts'
-import type { Policy } from '../registry/policy.ts'
+import type { CompiledPolicy, Policy } from '../registry/policy.ts'
 import type { UsageMemory } from '../search/memory/usage-memory.ts'
 import type { Searcher } from '../search/searcher.ts'
 import type { Caps } from './activations.ts'
 import type { Strategy } from './surface.ts'
 
-/** The least a session needs to know of a provider's dialect: how a surface grows there. */
+/** What a session needs to know about a provider's dialect: how a surface grows there. */
 export interface SessionDialect {
+  readonly name?: string
   readonly strategy: Strategy
   /** How many tools the provider takes in one request; no limit when absent. */
   readonly maxTools?: number
+  /**
+   * True when a native request never declares tools that join after the first one: they are called through `call_tool`,
+   * which is shown from the start.
+   */
+  readonly dispatchesLateTools?: boolean
 }
 
-/** A dialect, for options that hold one: what it is besides these two is its own matter. */
+/** Whether tools that join late are called through `call_tool` beside native deferral. */
+export function callsLateTools(dialect: SessionDialect | undefined, policy: CompiledPolicy): boolean {
+  return dialect?.dispatchesLateTools === true && policy.denialOfMetaTool('call_tool') === undefined
+}
+
+/** The rule for options that take a dialect: only these two fields are checked. */
 export const aDialect: ValueCheck = {
   expected: 'a dialect, such as anthropic(): an object whose strategy is append, dispatch or native',
   accepts: (value) => {
@@ -33,7 +44,7 @@ export const aDialect: ValueCheck = {
   },
 }
 
-/** Everything a session decides by, with no gaps: the registry's options, overridden by the session's own. */
+/** The complete settings of a session: the registry's options, overridden by the session's own. */
 export interface SessionSettings<Dialect extends SessionDialect = SessionDialect> extends ModeSettings, Caps {
   readonly pinned: readonly string[]
   readonly searchTool: SearchToolName
@@ -46,7 +57,7 @@ export interface SessionSettings<Dialect extends SessionDialect = SessionDialect
   readonly strategy: Strategy | 'auto'
   readonly dialect?: Dialect | undefined
   readonly policy: Policy
-  /** What the sessions it was forked from, and it itself, are limited to. */
+  /** The allowlists of the session and of those it was forked from. */
   readonly allowlists: readonly (readonly string[])[]
 }
 
@@ -54,7 +65,7 @@ export interface SessionSettings<Dialect extends SessionDialect = SessionDialect
 export interface ForkOptions {
   /** Start with the parent's activations; true when absent. */
   readonly inheritActive?: boolean
-  /** The only tools the child may use: names and globs. Wins over inheritance. */
+  /** The only tools the child may use: names and globs. Takes precedence over inherited activations. */
   readonly tools?: readonly string[]
   /** Its own cap; the parent's when absent. */
   readonly maxActive?: number

@@ -2,6 +2,7 @@ import { ToolcribError } from '../errors.ts'
 import { hashText, isRecord } from '../json.ts'
 import type { StoredValue } from '../store/store.ts'
 import type { Activation, Activations } from './activations.ts'
+import { readSent, type SentRequest } from './first-request.ts'
 
 /** A session as plain JSON: what `toJSON()` returns and `openSession({ state })` takes. */
 export interface SessionState {
@@ -9,6 +10,8 @@ export interface SessionState {
   readonly id: string
   /** In the order they were activated. */
   readonly activations: readonly Activation[]
+  /** What the requests of its conversation begin with; absent before the first one, and without a dialect. */
+  readonly firstRequest?: SentRequest
   /** What a forked session is limited to, besides its policy. */
   readonly allowlists?: readonly (readonly string[])[]
   /** Ties the allowlists of a forked session to its id, so that a state that was edited is refused. */
@@ -26,8 +29,8 @@ export function writeState(
 }
 
 /**
- * Narrows saved JSON, which may come from another version or be cut short. Throws `config-invalid` for what cannot be
- * used, and for the state of a fork whose allowlists do not fit its seal.
+ * Validates saved JSON, which may come from another version or be truncated. Throws `config-invalid` for what cannot be
+ * used, and for the state of a fork whose allowlists do not match its seal.
  */
 export function readState(saved: unknown): SessionState {
   if (!isRecord(saved)) throw invalid('it is not an object')
@@ -42,7 +45,8 @@ export function readState(saved: unknown): SessionState {
   if (!Array.isArray(allowlists) || !allowlists.every(isNameList)) throw invalid('its allowlists are damaged')
   const isSealed = allowlists.length > 0 || isForkId(id) || seal !== undefined
   if (isSealed && seal !== sealOf(id, allowlists)) throw invalid('its allowlists were changed')
-  return { version: 1, id, activations, allowlists }
+  const sent = saved.firstRequest === undefined ? {} : { firstRequest: readSent(saved.firstRequest) }
+  return { version: 1, id, activations, allowlists, ...sent }
 }
 
 /** The key of a session in a store. */
@@ -50,17 +54,17 @@ export function sessionKey(id: string): string {
   return `session:${id}`
 }
 
-/** Reads what a store has of a session; undefined when it has nothing. Throws as `readState` does. */
+/** Reads the stored state of a session; undefined when there is none. Throws like `readState`. */
 export function readSaved(value: StoredValue | undefined): SessionState | undefined {
   return value === undefined ? undefined : readState(value)
 }
 
-/** The number of the newest change that a stored state has of each writer, the one that wrote last at the end. */
+/** The number of the newest change of each writer in a stored state, the most recent writer last. */
 export type Writers = ReadonlyMap<string, number>
 
 /** Writes a session as a store keeps it. */
 export function writeSaved(state: SessionState, writers: Writers): StoredValue {
-  // A state is JSON by construction; its type has optional fields, which JSON has not.
+  // A state is JSON by construction, but its type has optional fields, which JSON does not.
   return JSON.parse(JSON.stringify({ ...state, writers: [...writers] }))
 }
 
@@ -69,7 +73,7 @@ export function readWriters(value: StoredValue | undefined): Writers {
   return new Map(writers.filter(isWriter))
 }
 
-/** How many writers a stored state remembers: far more than replicas write to one session at a time. */
+/** How many writers a stored state remembers: far more than the replicas that write to one session at a time. */
 const MAX_WRITERS = 16
 
 export function withWriter(writers: Writers, writer: string, number: number): Writers {
@@ -81,7 +85,7 @@ function isWriter(pair: unknown): pair is [string, number] {
   return Array.isArray(pair) && typeof pair[0] === 'string' && isCount(pair[1])
 }
 
-/** Ids of forks are made of their parent's: `conversation/1`. */
+/** The id of a fork starts with its parent's: `conversation/1`. */
 export function isForkId(id: string): boolean {
   return /\/\d+$/.test(id)
 }

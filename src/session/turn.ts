@@ -18,17 +18,12 @@ import type { ToolCall, ToolDefinition, ToolResult } from '../tool.ts'
 import type { Candidate } from './activations.ts'
 import type { Checkout } from './checkout.ts'
 import type { Onlooker } from './explain-tool.ts'
+import { FirstRequest, settingsId } from './first-request.ts'
 import type { SessionSearch } from './session-search.ts'
 import type { SessionServices } from './session-services.ts'
-import type { SessionDialect, SessionSettings } from './settings.ts'
-import {
-  buildSurface,
-  FirstRequest,
-  type SessionViewpoint,
-  type Strategy,
-  type Surface,
-  type SurfaceParts,
-} from './surface.ts'
+import type { SessionViewpoint } from './session-viewpoint.ts'
+import { callsLateTools, type SessionDialect, type SessionSettings } from './settings.ts'
+import { buildSurface, type Strategy, type Surface, type SurfaceParts } from './surface.ts'
 
 /** What a turn is made of. */
 export interface TurnOptions {
@@ -65,9 +60,11 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     const { first } = viewpoint
     this.strategy = first?.surface.strategy ?? strategyOf(options, this.view)
     const meta = { ...settings, isDispatch: this.strategy === 'dispatch' }
-    this.#behind = first?.texts.behind ?? services.notes.of(this.view)
+    this.#behind = first?.behind ?? services.notes.of(this.view)
+    const isNative = this.strategy === 'native'
     this.metaTools = sessionMetaTools(this, {
       ...meta,
+      dispatchesLateTools: isNative && callsLateTools(settings.dialect, viewpoint.policy),
       policy: viewpoint.policy,
       behind: this.#behind,
       maxAnswerTokens: services.answerTokens,
@@ -75,7 +72,7 @@ export class Turn implements CallScope, SearchSession, Onlooker {
       servers: options.servers,
       searchLimit: options.searchLimit,
     })
-    this.promptNote = first?.texts.promptNote ?? promptNote(this.view.deferred.size, meta)
+    this.promptNote = first?.promptNote ?? promptNote(this.view.deferred.size, meta)
   }
 
   /**
@@ -85,13 +82,27 @@ export class Turn implements CallScope, SearchSession, Onlooker {
   surface(before?: Surface): Surface {
     const { viewpoint, services, settings } = this.#options
     const { first } = viewpoint
-    if (first) return first.grown(this.view, ({ tool }) => services.availability.isAvailable(tool))
-    const surface = buildSurface(this.surfaceParts(), before)
-    // Without a search nothing could bring in what comes later.
-    const canStay = this.strategy !== 'append' && this.searchToolName !== undefined
+    const isAvailable = ({ tool }: Entry) => services.availability.isAvailable(tool)
+    if (first?.hasSearch) return first.grown(this.view, isAvailable)
+    const parts = this.surfaceParts()
+    // Without a search, what has joined or become available since has to be shown.
+    if (first && parts.shown.every(({ name }) => first.hasSent(name))) return first.surface
+    const surface = buildSurface(parts, before)
+    // What is deferred must be within reach of a search.
+    const canStay =
+      this.strategy !== 'append' && (this.view.deferred.size === 0 || this.searchToolName !== undefined)
     if (settings.dialect !== undefined && canStay)
       viewpoint.begin(
-        new FirstRequest(surface, { behind: this.#behind, promptNote: this.promptNote }, this.view),
+        new FirstRequest({
+          settings: settingsId(settings),
+          surface,
+          behind: this.#behind,
+          promptNote: this.promptNote,
+          lateTools: [],
+          servers: this.view.serverNames(),
+          // The description of the search tool, or the system prompt, has the warning where there is such a server.
+          isWarned: surface.untrustedServers !== undefined,
+        }),
       )
     return surface
   }
@@ -227,6 +238,10 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     const { viewpoint, services } = this.#options
     const entry = services.finder.findByName(name, viewpoint.current())
     return entry && services.availability.isAvailable(entry.tool) ? entry.definition : undefined
+  }
+
+  tokensOf(name: string): number {
+    return this.#options.viewpoint.current().snapshot.get(name)?.tokens ?? 0
   }
 
   isActive(name: string): boolean {

@@ -11,6 +11,7 @@ export interface Announcement {
   readonly position: string
 }
 
+/** Receives messages of replicas. */
 export interface AnnouncementListener {
   announced(announcement: Announcement): void
   /** Messages were lost on the way to this replica: whatever they may have said has to be read again. */
@@ -51,6 +52,7 @@ export function tell(call: () => void): void {
   }
 }
 
+/** Options of `announcementBoard()`. */
 export interface AnnouncementBoardOptions {
   /** How many messages are kept for subscribers that come later; 1,000 by default. */
   readonly maxKept?: number

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import * as platform from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { crc32 } from 'node:zlib'
 import {
@@ -13,6 +14,7 @@ import {
 import { describeError, ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import { type Clock, readClock, type Schedule, scheduleInBackground } from '../time.ts'
+import type { Disk } from './files/disk.ts'
 import { Sweeper } from './files/sweeper.ts'
 import { type Head, ValueFolder } from './files/value-folder.ts'
 import type { Change, Store, StoredValue, WriteOptions } from './store.ts'
@@ -20,6 +22,7 @@ import type { EncodedValue } from './stored-value.ts'
 import { checkKey, decodeValue, encodeValue, expiryOf } from './stored-value.ts'
 import { turns } from './turns.ts'
 
+/** Options of `fileStore()`. */
 export interface FileStoreOptions {
   /** The folder of the files. Created by the first write, readable only by its owner. */
   readonly directory: string
@@ -33,6 +36,8 @@ export interface FileStoreOptions {
   readonly schedule?: Schedule
   /** Returns numbers from 0 to 1. Default: `Math.random`. */
   readonly random?: () => number
+  /** The file system. Default: `node:fs/promises`. */
+  readonly disk?: Disk
 }
 
 /**
@@ -50,6 +55,7 @@ const OPTIONS: OptionRules<FileStoreOptions> = {
   clock: either(anyFunction, objectWith('now')),
   schedule: anyFunction,
   random: anyFunction,
+  disk: objectWith('readFile', 'open', 'rename'),
 }
 
 /** A retry means that another process made its change. So many in a row mean that the file system does not work. */
@@ -58,6 +64,7 @@ const MAX_TRIES = 10_000
 class FileStore implements Store {
   readonly #directory: string
   readonly #drafts: string
+  readonly #disk: Disk
   readonly #now: () => number
   readonly #onDamaged: (error: ToolcribError) => void
   readonly #sweeper: Sweeper
@@ -69,6 +76,7 @@ class FileStore implements Store {
     const { clock = Date, schedule = scheduleInBackground, random = Math.random } = options
     this.#directory = resolve(options.directory)
     this.#drafts = join(this.#directory, 'drafts')
+    this.#disk = options.disk ?? platform
     this.#now = readClock(clock)
     this.#onDamaged = options.onDamaged ?? ((error) => process.emitWarning(error.message))
     this.#sweeper = new Sweeper({
@@ -77,6 +85,7 @@ class FileStore implements Store {
       now: this.#now,
       schedule,
       random,
+      disk: this.#disk,
     })
   }
 
@@ -148,7 +157,11 @@ class FileStore implements Store {
   /** The name is a hash, so that any key fits any file system, also one that ignores case. */
   #folderOf(key: string): ValueFolder {
     const hash = createHash('sha256').update(key).digest('hex')
-    return new ValueFolder(join(this.#directory, hash.slice(0, 2), hash.slice(2, 42)), this.#drafts)
+    return new ValueFolder(
+      join(this.#directory, hash.slice(0, 2), hash.slice(2, 42)),
+      this.#drafts,
+      this.#disk,
+    )
   }
 
   /** The head, also of a value that has expired or is damaged; the value only when it is neither. */

@@ -10,6 +10,7 @@ export {
   MAX_ANNOUNCEMENT_CHARS,
 } from './announcements.ts'
 export { type FileStoreOptions, fileStore } from './file-store.ts'
+export type { Disk, DiskFile } from './files/disk.ts'
 export { writeWhole } from './files/write-whole.ts'
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 export type { Change, JsonValue, Store, StoredValue, WriteOptions } from './store.ts'

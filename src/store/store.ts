@@ -1,6 +1,7 @@
 /** What a store keeps: JSON data, or bytes. */
 export type StoredValue = JsonValue | Uint8Array
 
+/** What JSON can express. */
 export type JsonValue =
   | string
   | number
@@ -9,6 +10,7 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue | undefined }
 
+/** Options of one write. */
 export interface WriteOptions {
   /** Milliseconds until the value expires, more than 0. Without it the value never expires. */
   readonly ttlMs?: number | undefined

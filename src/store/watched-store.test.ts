@@ -145,13 +145,16 @@ function openWatched() {
     },
     pass: async (ms: number) => {
       await settle()
-      now += ms
-      for (const timer of [...timers])
-        if (timer.at <= now) {
-          timers.delete(timer)
-          timer.fire()
-        }
-      await settle()
+      const end = now + ms
+      for (;;) {
+        const [next] = [...timers].filter(({ at }) => at <= end).sort((one, other) => one.at - other.at)
+        if (!next) break
+        now = Math.max(now, next.at)
+        timers.delete(next)
+        next.fire()
+        await settle()
+      }
+      now = end
     },
   }
 }

@@ -7,9 +7,10 @@ import {
   objectWith,
 } from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
-import { type Clock, readClock, type Schedule, scheduleInBackground, waitAtMost } from '../time.ts'
+import { type Clock, readClock, type Schedule, scheduleInBackground, waitPatiently } from '../time.ts'
 import type { Change, Store, StoredValue, WriteOptions } from './store.ts'
 
+/** Options of `watchStore()`. */
 export interface WatchStoreOptions {
   /** How long an operation may take; 5,000 by default. */
   readonly patienceMs?: number
@@ -175,7 +176,7 @@ class StoreWatch implements WatchedStore {
         outcome = { error }
       }
     }
-    await waitAtMost(this.#patienceMs, [attempt()], this.#schedule)
+    await waitPatiently(this.#patienceMs, attempt(), this.#schedule)
     return outcome
   }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { chatCommand } from '../../src/cli/chat/command.ts'
 import { type ChatOptions, runChat } from '../../src/cli/chat/run-chat.ts'
 import { fakeTerminal } from '../../src/cli/fake-terminal.fixture.ts'
 import { writeLockfile } from '../../src/mcp/index.ts'
@@ -256,6 +257,39 @@ describe('toolcrib chat', () => {
       stop: 'failed',
       error: expect.stringContaining('script'),
     })
+  })
+
+  it.each([
+    ['maxTokens', { maxTokens: 100 }, '--max-tokens'],
+    [
+      'maxCostUsd',
+      { maxCost: 0.0001, price: { input: 4, cachedInput: 0.2, cacheWrite: 5, output: 20 } },
+      '--max-cost',
+    ],
+  ])('ends the chat at %s', async (limit, options, flag) => {
+    const call = { calls: [{ id: 'c1', name: 'list_directory', args: '{}' }] }
+    const talk = await chat(['Go', 'Go on'], [call], { options: { ...options, builtin: true } })
+    expect(talk.printed.split(`Stopped: the limit of ${flag} is used up.`)).toHaveLength(3)
+    expect(server.requests).toHaveLength(1)
+    const json = await chat([], [call], { options: { ...options, builtin: true, prompt: 'Go', json: true } })
+    expect(json.exitCode).toBe(1)
+    expect(JSON.parse(json.printed)).toMatchObject({ stop: 'limit', limit })
+  })
+
+  it.each([
+    [['--max-cost', '1'], '--max-cost needs --price'],
+    [['--max-cost', 'much'], 'It must be a number, 0 or more.'],
+    [['--max-tokens', '0'], 'It must be a whole number, 1 or more.'],
+    [['--price', '4,0.2,5'], 'It must be four numbers: input, cached input, cache writes, output.'],
+    [['--price', '4,0.2,5,20,1'], 'It must be four numbers, not more.'],
+  ])('refuses %j', async (flags, reason) => {
+    const { terminal } = fakeTerminal({})
+    let said = ''
+    const command = chatCommand(terminal)
+      .exitOverride()
+      .configureOutput({ writeErr: (text) => (said += text) })
+    await expect(command.parseAsync(flags, { from: 'user' })).rejects.toThrow()
+    expect(said).toContain(reason)
   })
 
   it('denies calls that no one can approve', async () => {

@@ -20,7 +20,7 @@ import { anthropicVoice } from '../dialects/wire-server/voices/anthropic.ts'
 import { bedrockVoice } from '../dialects/wire-server/voices/bedrock.ts'
 import { geminiVoice } from '../dialects/wire-server/voices/gemini.ts'
 import { chatVoice } from '../dialects/wire-server/voices/openai-chat.ts'
-import { responsesVoice } from '../dialects/wire-server/voices/openai-responses.ts'
+import { NATIVE_SEARCH, responsesVoice } from '../dialects/wire-server/voices/openai-responses.ts'
 
 /** What a model says to one request, and what happens on the way. */
 interface Turn {
@@ -80,7 +80,7 @@ describe('a run that ended in any way goes on from its messages, unchanged', () 
     ['anthropic', () => resumes(anthropic(), anthropicVoice, checkAnthropicRequest)],
     ['minimax', () => resumes(minimax(), thinkingVoice, checkMiniMaxRequest)],
     ['openai-chat', () => resumes(openaiChat(), chatVoice, checkChatRequest)],
-    ['openai-responses', () => resumes(openaiResponses(), responsesVoice, checkResponsesRequest)],
+    ['openai-responses', () => resumes(openaiResponses(), searchingVoice, checkResponsesRequest)],
     ['bedrock', () => resumes(bedrock(), bedrockVoice, checkBedrockRequest)],
     ['gemini', () => resumes(gemini(), geminiVoice, checkGeminiRequest)],
   ])('%s', (_name, property) => property())
@@ -90,6 +90,16 @@ describe('a run that ended in any way goes on from its messages, unchanged', () 
 const thinkingVoice: typeof anthropicVoice = {
   ...anthropicVoice,
   stream: (spoken) => anthropicVoice.stream({ thinking: 'Hm.', ...spoken }),
+}
+
+/** OpenAI's models search through the provider's own tool. */
+const searchingVoice: typeof responsesVoice = {
+  ...responsesVoice,
+  stream: ({ calls = [], ...spoken }) =>
+    responsesVoice.stream({
+      ...spoken,
+      calls: calls.map((each) => (each.name === 'tool_search' ? { ...each, name: NATIVE_SEARCH } : each)),
+    }),
 }
 
 async function resumes<Message, Request extends object, Response, StreamEvent>(

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { aiSdk } from '../../src/dialects/ai-sdk.ts'
 import { anthropic } from '../../src/dialects/anthropic.ts'
 import { bedrock } from '../../src/dialects/bedrock.ts'
 import type { Dialect } from '../../src/dialects/dialect.ts'
@@ -11,11 +12,13 @@ import { openaiResponses } from '../../src/dialects/openai-responses.ts'
 import type { Surface } from '../../src/session/surface.ts'
 import type { CallResult } from '../../src/tool.ts'
 import type { Body } from './wire-server/body.ts'
+import { checkAiSdkRequest } from './wire-server/check-ai-sdk.ts'
 import { checkAnthropicRequest } from './wire-server/check-anthropic.ts'
 import { checkBedrockRequest } from './wire-server/check-bedrock.ts'
 import { checkChatRequest } from './wire-server/check-chat.ts'
 import { checkGeminiRequest } from './wire-server/check-gemini.ts'
 import { checkResponsesRequest } from './wire-server/check-responses.ts'
+import { aiSdkVoice } from './wire-server/voices/ai-sdk.ts'
 import { anthropicVoice } from './wire-server/voices/anthropic.ts'
 import { bedrockVoice } from './wire-server/voices/bedrock.ts'
 import { geminiVoice } from './wire-server/voices/gemini.ts'
@@ -78,6 +81,10 @@ describe('whatever the model said, and wherever its stream was cut', () => {
     ['openai-responses', () => holds(openaiResponses(), responsesVoice, checkResponsesRequest)],
     ['bedrock', () => holds(bedrock(), bedrockVoice, checkBedrockRequest)],
     ['gemini', () => holds(gemini(), geminiVoice, checkGeminiRequest)],
+    [
+      'ai-sdk',
+      () => holds(aiSdk({ jsonSchema: (schema): unknown => schema }), aiSdkVoice, checkAiSdkRequest),
+    ],
   ])('%s accepts the history at every turn, also after a restart', (_name, property) => property())
 })
 

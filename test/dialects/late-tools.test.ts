@@ -1,5 +1,12 @@
-import { type Session, ToolRegistry } from 'toolcrib'
-import { describe, expect, it } from 'vitest'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type Session, ToolRegistry, UNTRUSTED_NOTE } from 'toolcrib'
+import { fileStore, memoryStore } from 'toolcrib/stores'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Model, runAgent } from '../../src/agent/index.ts'
 import { anthropic } from '../../src/dialects/anthropic.ts'
 import { bedrock } from '../../src/dialects/bedrock.ts'
 import type { Dialect } from '../../src/dialects/dialect.ts'
@@ -8,6 +15,7 @@ import { gemini } from '../../src/dialects/gemini.ts'
 import { minimax } from '../../src/dialects/minimax.ts'
 import { openaiChat } from '../../src/dialects/openai-chat.ts'
 import { openaiResponses } from '../../src/dialects/openai-responses.ts'
+import type { Change } from '../../src/store/store.ts'
 import { tool } from '../helpers.ts'
 import type { Body } from './wire-server/body.ts'
 import { checkAnthropicRequest } from './wire-server/check-anthropic.ts'
@@ -23,16 +31,53 @@ import { NATIVE_SEARCH, responsesVoice } from './wire-server/voices/openai-respo
 
 const TURNS = 30
 
+type Run = (restore?: Restore) => ReturnType<typeof converse>
+
+const APIS: readonly (readonly [string, Run])[] = [
+  ['anthropic', (restore) => converse(() => anthropic(), anthropicVoice, checkAnthropicRequest, restore)],
+  [
+    'anthropic with inline tools',
+    (restore) =>
+      converse(() => anthropic({ inlineTools: true }), anthropicVoice, checkAnthropicRequest, restore),
+  ],
+  [
+    'openai-responses',
+    (restore) => converse(() => openaiResponses(), responsesVoice, checkResponsesRequest, restore),
+  ],
+  ['openai-chat', (restore) => converse(() => openaiChat(), chatVoice, checkChatRequest, restore)],
+  ['gemini', (restore) => converse(() => gemini(), geminiVoice, checkGeminiRequest, restore)],
+  ['minimax', (restore) => converse(() => minimax(), anthropicVoice, checkAnthropicRequest, restore)],
+  ['bedrock', (restore) => converse(() => bedrock(), bedrockVoice, checkBedrockRequest, restore)],
+]
+
 describe('a session over 30 turns in which servers join, leave and change', () => {
-  it.each([
-    ['anthropic', () => converse(anthropic({ inlineTools: true }), anthropicVoice, checkAnthropicRequest)],
-    ['openai-responses', () => converse(openaiResponses(), responsesVoice, checkResponsesRequest)],
-    ['openai-chat', () => converse(openaiChat(), chatVoice, checkChatRequest)],
-    ['gemini', () => converse(gemini(), geminiVoice, checkGeminiRequest)],
-    ['minimax', () => converse(minimax(), anthropicVoice, checkAnthropicRequest)],
-    ['bedrock', () => converse(bedrock(), bedrockVoice, checkBedrockRequest)],
-  ])('%s never changes a byte that was sent', async (_name, run) => {
-    const { turns, faults, texts } = await run()
+  it.each(APIS)('%s never changes a byte that was sent', async (_name, run) => {
+    expectSteady(await run())
+  })
+
+  it.each(APIS)('%s changes none when the session is restored every few turns', async (_name, run) => {
+    expectSteady(await run('from its state'))
+    expectSteady(await run('from a store'))
+  })
+
+  it('goes on in another process with the same bytes', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'toolcrib-sent-'))
+    onTestFinished(() => rm(directory, { recursive: true }))
+    const store = fileStore({ directory })
+    const registry = registryAt(6)
+    const session = await registry.openSession({ id: 'c', dialect: anthropic(), store })
+    const messages = [anthropic().userMessage('hello')]
+    const first = JSON.stringify(session.turn(messages).request)
+    registry.unregisterMcp('first')
+    await session.close()
+    await store.close()
+    // There, only another server is connected.
+    const program = join(import.meta.dirname, '../fixtures/next-request.ts')
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', program, directory])
+    expect(stdout).toBe(first)
+  })
+
+  function expectSteady({ turns, faults, texts }: Awaited<ReturnType<Run>>): void {
     expect(faults).toEqual([])
     expect(turns).toHaveLength(TURNS)
     for (const [index, turn] of turns.entries()) {
@@ -46,7 +91,9 @@ describe('a session over 30 turns in which servers join, leave and change', () =
     expect(texts).toMatch(/first__tool.{0,4} is no longer available/)
     expect(texts).toContain('Its parameters: {')
     expect(texts).toContain('servers_joined')
-  })
+    // The first server without trust joined late: one result has the warning.
+    expect(texts.split(UNTRUSTED_NOTE)).toHaveLength(2)
+  }
 })
 
 describe('a session with a dialect', () => {
@@ -114,18 +161,144 @@ describe('a session with a dialect', () => {
   })
 
   it('declares a tool that joined during the turn in which it was found', async () => {
-    const { registry, session } = await open()
+    const { registry, session } = await open({ dialect: anthropic({ inlineTools: true }) })
     const turn = session.turn([{ role: 'user', content: 'hello' }])
     registry.syncMcp('second', [answering('second')])
     const search = { id: 'c', name: 'tool_search', args: '{"query":"answer"}' }
     const messages = await turn.answer(anthropicVoice.respond({ calls: [search] }))
-    expect(JSON.stringify(messages)).toContain('"tool_reference","tool_name":"mcp__second__tool"')
-    const { tools } = session.turn([{ role: 'user', content: 'hello' }, ...messages]).request
-    expect(JSON.stringify(tools.at(-1))).toContain('mcp__second__tool')
+    expect(JSON.stringify(messages.at(-1))).toContain(
+      '"tool_definition","definition":{"name":"mcp__second__tool"',
+    )
+    expect(session.turn([{ role: 'user', content: 'hello' }, ...messages]).request.tools).toEqual(
+      turn.request.tools,
+    )
+  })
+
+  it.each([
+    ['anthropic with inline tools', () => joinDuringRun(anthropic({ inlineTools: true }), anthropicVoice)],
+    ['anthropic', () => joinDuringRun(anthropic(), anthropicVoice)],
+    ['openai-responses', () => joinDuringRun(openaiResponses(), responsesVoice)],
+  ])('declares it in the same turn in a run of an agent: %s', async (_name, run) => {
+    // Where it is called through call_tool, the answer says so; else it has the definition.
+    expect(await run()).toMatch(
+      /call_tool \{ name|"tool_definition"|"tool_search_output".*"mcp__second__tool"/,
+    )
+  })
+
+  it('calls a tool that joined late through call_tool by default', async () => {
+    const { registry, session } = await open()
+    const opening = [{ role: 'user', content: 'hello' }] as const
+    const turn = session.turn([...opening])
+    registry.syncMcp('second', [answering('second')])
+    const search = { id: 'c', name: 'tool_search', args: '{"query":"answer does tool"}' }
+    const messages = await turn.answer(anthropicVoice.respond({ calls: [search] }))
+    const [found, ...notes] = JSON.parse(JSON.stringify(messages.at(-1)?.content ?? []))
+    // References must be alone in a result; what cannot be referred to follows it.
+    expect(found).toMatchObject({ content: [{ type: 'tool_reference', tool_name: 'mcp__first__tool' }] })
+    expect(notes.at(-1)?.text).toBe(
+      'Call these with call_tool { name, arguments }: [{"name":"mcp__second__tool","description":"Gives the answer of second.","parameters":{"type":"object","properties":{}}}]',
+    )
+    const next = session.turn([...opening, ...messages])
+    expect(next.request.tools).toEqual(turn.request.tools)
+    const args = '{"name":"mcp__second__tool","arguments":{}}'
+    const answered = await next.answer(
+      anthropicVoice.respond({ calls: [{ id: 'd', name: 'call_tool', args }] }),
+    )
+    expect(JSON.stringify(answered)).toContain('second__tool ran')
+  })
+
+  it('declares it at the end where call_tool is denied', async () => {
+    const { registry, session } = await open({ policy: { deny: ['call_tool'] } })
+    const first = session.turn([{ role: 'user', content: 'hello' }]).request.tools
+    registry.syncMcp('second', [answering('second')])
+    const { tools } = session.turn([{ role: 'user', content: 'hello' }]).request
+    expect(tools.slice(0, -1)).toEqual(first)
+    expect(tools.at(-1)).toMatchObject({ name: 'mcp__second__tool', defer_loading: true })
+  })
+
+  it('makes a new first request when it is restored with another policy, search tool or dialect', async () => {
+    const { registry, session } = await open()
+    session.surface()
+    const state = JSON.parse(JSON.stringify(session))
+    registry.unregisterMcp('first')
+    registry.syncMcp('second', [tool('tool')])
+    const declared = async (more: object) =>
+      (await registry.openSession({ state, dialect: anthropic(), ...more })).surface().deferredTools
+    expect(await declared({})).toMatchObject([{ name: 'mcp__first__tool' }])
+    for (const more of [
+      { policy: { deny: ['x'] } },
+      { searchTool: 'ToolSearch' },
+      { tools: ['*'] },
+      { dialect: openaiResponses() },
+    ])
+      expect(await declared(more)).toMatchObject([{ name: 'mcp__second__tool' }])
+    expect(await declared({ dialect: undefined })).toBeUndefined()
+  })
+
+  it('takes over the first request that another process made meanwhile', async () => {
+    const store = memoryStore()
+    const { session } = await open({ id: 'shared', store })
+    const other = await open({ id: 'shared', store })
+    other.registry.syncMcp('second', [tool('tool')])
+    const first = session.surface()
+    await session.close()
+    await other.session.refresh()
+    expect(other.session.surface()).toMatchObject({ tools: first.tools, deferredTools: first.deferredTools })
+    expect(other.session.surface().lateTools).toMatchObject([{ name: 'mcp__second__tool' }])
+  })
+
+  it.each([
+    ['without a surface', () => ({ surface: null })],
+    ['with a strategy that has none', (surface: object) => ({ surface: { ...surface, strategy: 'append' } })],
+    ['with tools that are none', (surface: object) => ({ surface: { ...surface, tools: [{ name: 'x' }] } })],
+    ['with late tools that are none', () => ({ lateTools: [7] })],
+    ['without texts', () => ({ behind: null })],
+    ['without servers', () => ({ servers: 'first' })],
+  ])('refuses a saved first request %s, and does without one that a store has', async (_, edit) => {
+    const { registry, session } = await open()
+    session.surface()
+    const { firstRequest, ...state } = JSON.parse(JSON.stringify(session))
+    const { surface } = firstRequest
+    const damaged = { ...firstRequest, ...edit(surface) }
+    await expect(
+      registry.openSession({ dialect: anthropic(), state: { ...state, firstRequest: damaged } }),
+    ).rejects.toMatchObject({ code: 'config-invalid', message: expect.stringContaining('first request') })
+    const store = memoryStore()
+    await store.set('sent:x', damaged)
+    const events: string[] = []
+    registry.subscribe((event) => events.push(event.type))
+    const opened = await registry.openSession({ dialect: anthropic(), id: 'x', store })
+    expect(events).toContain('load-failed')
+    expect(opened.surface().deferredTools).toMatchObject([{ name: 'mcp__first__tool' }])
+  })
+
+  it('reports a store that does not take the first request, and tries again', async () => {
+    const working = memoryStore()
+    let isAway = true
+    const store = {
+      get: (key: string) => working.get(key),
+      set: (key: string, value: never) =>
+        isAway ? Promise.reject(new Error('away')) : working.set(key, value),
+      update: (key: string, change: Change) => working.update(key, change),
+      delete: (key: string) => working.delete(key),
+      close: () => working.close(),
+    }
+    const { registry, session } = await open({ id: 'c', store })
+    const failed = new Promise((resolve) => {
+      registry.subscribe((event) => event.type === 'save-failed' && resolve(event.error))
+    })
+    session.surface()
+    expect(await failed).toBe('away')
+    await expect(session.close()).rejects.toMatchObject({ code: 'store-unavailable' })
+    isAway = false
+    await session.close()
+    expect(await working.get('sent:c')).toMatchObject({ surface: { strategy: 'native' } })
   })
 
   it('makes a new first request when the provider takes no more tools', async () => {
-    const { registry, session } = await open({ dialect: { ...anthropic(), maxTools: 5 } })
+    const { registry, session } = await open({
+      dialect: { ...anthropic({ inlineTools: true }), maxTools: 5 },
+    })
     expect(session.surface()).toMatchObject({ strategy: 'native' })
     registry.syncMcp('second', [tool('a')])
     expect(session.surface()).toMatchObject({ strategy: 'native', lateTools: [{ name: 'mcp__second__a' }] })
@@ -138,10 +311,38 @@ describe('a session with a dialect', () => {
     })
   })
 
+  it('keeps what has left in full mode too, and shows what joins, since there is no search', async () => {
+    const registry = new ToolRegistry({ mode: 'full' })
+    let isOpen = false
+    registry.register(tool('ping'))
+    registry.register(tool('shop', { isAvailable: () => isOpen }))
+    registry.syncMcp('first', [tool('tool')])
+    const store = memoryStore()
+    const open = () => registry.openSession({ id: 'c', store, dialect: anthropic() })
+    const session = await open()
+    const names = (surface = session.surface()) => surface.tools.map(({ name }) => name)
+    const first = session.surface()
+    expect(names()).toEqual(['mcp__first__tool', 'ping'])
+    registry.unregisterMcp('first')
+    expect(session.surface()).toBe(first)
+    expect(await session.execute([{ toolCallId: '1', name: 'mcp__first__tool', args: {} }])).toMatchObject([
+      { result: { code: 'not_available', error: expect.stringContaining('is no longer available') } },
+    ])
+    await session.close()
+    // As after a restart, before the servers are connected.
+    expect((await open()).surface()).toMatchObject({ tools: first.tools })
+    registry.syncMcp('first', [tool('tool')])
+    expect(session.surface()).toBe(first)
+    isOpen = true
+    expect(names()).toEqual(['mcp__first__tool', 'ping', 'shop'])
+    registry.syncMcp('second', [tool('tool')])
+    expect(names()).toEqual(['mcp__first__tool', 'mcp__second__tool', 'ping', 'shop'])
+  })
+
   it('follows the catalogue as long as nothing is deferred', async () => {
     const registry = new ToolRegistry()
     registry.register(tool('ping'))
-    const session = await registry.openSession({ dialect: anthropic() })
+    const session = await registry.openSession({ dialect: anthropic({ inlineTools: true }) })
     expect(session.surface().tools.map(({ name }) => name)).toEqual(['ping'])
     registry.syncMcp(
       'many',
@@ -163,9 +364,16 @@ const STEPS: { readonly [turn: number]: (registry: ToolRegistry) => void } = {
   9: (registry) => void registry.unregisterMcp('first'),
   12: (registry) => void registry.syncMcp('pinned_12', [answering('pinned_12')], { lazy: false }),
   15: (registry) =>
-    void registry.syncMcp('first', [
-      { ...answering('first'), inputSchema: { type: 'object', required: ['now'], properties: { now: {} } } },
-    ]),
+    void registry.syncMcp(
+      'first',
+      [
+        {
+          ...answering('first'),
+          inputSchema: { type: 'object', required: ['now'], properties: { now: {} } },
+        },
+      ],
+      { trust: true },
+    ),
   18: (registry) => void registry.register(tool('later')),
   22: (registry) => void registry.unregister('ping'),
   25: (registry) => void registry.unregisterMcp('joined_5'),
@@ -181,19 +389,33 @@ const CALLED: { readonly [turn: number]: string } = {
   26: 'mcp__joined_5__tool',
 }
 
+type Restore = 'from its state' | 'from a store'
+
+/** A conversation; with `restore`, everything but the saved JSON is thrown away every few turns. */
 async function converse<Message, Request extends object, Response, StreamEvent>(
-  dialect: Dialect<Message, Request, Response, StreamEvent>,
+  makeDialect: () => Dialect<Message, Request, Response, StreamEvent>,
   voice: ProviderVoice<Message, Request, Response, StreamEvent>,
   check: (body: Body) => string | undefined,
+  restore?: Restore,
 ): Promise<{ turns: readonly Sent[]; faults: readonly string[]; texts: string }> {
-  const registry = new ToolRegistry({ mode: 'lazy' })
-  registry.register(tool('ping'))
-  registry.syncMcp('first', [answering('first')])
-  const session = await registry.openSession({ id: 'c', dialect })
-  const messages: Message[] = [dialect.userMessage('hello')]
+  const store = memoryStore()
+  let dialect = makeDialect()
+  let registry = registryAt(0)
+  let session = await registry.openSession({ id: 'c', dialect, store })
+  let messages: Message[] = [dialect.userMessage('hello')]
   const turns: Sent[] = []
   const faults: string[] = []
   for (let index = 0; index < TURNS; index++) {
+    if (restore && index % 4 === 2) {
+      await session.close()
+      const state = restore === 'from a store' ? {} : { state: JSON.parse(JSON.stringify(session)) }
+      dialect = makeDialect()
+      registry = new ToolRegistry({ mode: 'lazy' })
+      session = await registry.openSession({ id: 'c', store, ...state, dialect })
+      // Servers connect after the session is open.
+      registryAt(index, registry)
+      messages = JSON.parse(JSON.stringify(messages))
+    }
     STEPS[index]?.(registry)
     const turn = (session as Session<typeof dialect>).turn(messages as never, { system: 'Be brief.' })
     const request = turn.request as Request
@@ -201,19 +423,57 @@ async function converse<Message, Request extends object, Response, StreamEvent>(
     const fault = check({ ...rest, ...config })
     if (fault !== undefined) faults.push(`turn ${index}: ${fault}`)
     turns.push(partsOf(request))
-    const call = spoken(dialect.name, dialect.strategy, CALLED[index])
+    const call = spoken(dialect, CALLED[index])
     const response = voice.respond({ thinking: 'Hm.', calls: [{ id: `c${index}`, ...call }] })
     messages.push(...((await turn.answer(response as never)) as unknown as Message[]))
   }
+  await session.close()
+  await store.close()
   return { turns, faults, texts: JSON.stringify(messages) }
 }
 
+/** A run in which a server joins while the model's search is under way. Returns the second request. */
+async function joinDuringRun<Message, Request extends object, Response, StreamEvent>(
+  dialect: Dialect<Message, Request, Response, StreamEvent>,
+  voice: ProviderVoice<Message, Request, Response, StreamEvent>,
+): Promise<string> {
+  const registry = registryAt(0)
+  const session = await registry.openSession({ dialect })
+  const requests: string[] = []
+  const model: Model<Message, Request, Response> = {
+    id: 'm',
+    dialect,
+    async send(request) {
+      requests.push(partsOf(request).messages)
+      registry.syncMcp('second', [answering('second')])
+      const name = dialect.name === 'openai-responses' ? NATIVE_SEARCH : 'tool_search'
+      const search = { id: 'c', name, args: '{"query":"answer of second"}' }
+      return { response: voice.respond(requests.length === 1 ? { calls: [search] } : { text: 'Done.' }) }
+    },
+  }
+  await runAgent({ model, session, messages: 'hello' })
+  return requests[1] ?? ''
+}
+
+/** The registry as it is before a turn. */
+function registryAt(turn: number, registry = new ToolRegistry({ mode: 'lazy' })): ToolRegistry {
+  registry.register(tool('ping'))
+  registry.syncMcp('first', [answering('first')], { trust: true })
+  for (let index = 0; index < turn; index++) STEPS[index]?.(registry)
+  return registry
+}
+
 /** A search for everything, or a call of one tool as the model of this provider makes it. */
-function spoken(dialect: string, strategy: string, name: string | undefined) {
+function spoken(
+  { name: dialect, strategy, ...more }: Pick<Dialect, 'name' | 'strategy'>,
+  name: string | undefined,
+) {
+  const callsLate = 'dispatchesLateTools' in more
   const isResponses = dialect === 'openai-responses'
   if (name === undefined)
     return { name: isResponses ? NATIVE_SEARCH : 'tool_search', args: '{"query":"answer","limit":10}' }
-  if (strategy === 'dispatch' && name !== 'ping')
+  const isLate = name.includes('joined_5') || name.includes('pinned_12')
+  if (name !== 'ping' && (strategy === 'dispatch' || (isLate && callsLate)))
     return { name: 'call_tool', args: JSON.stringify({ name, arguments: {} }) }
   const [, server] = name.split('__')
   return { name: isResponses && server !== undefined ? `mcp__${server}::${name}` : name, args: '{}' }

@@ -44,7 +44,7 @@ describe('over 30 turns in which servers join and leave', () => {
     }
   })
 
-  it('anthropic without inline tools only adds to the end of its tools', () => {
+  it('anthropic without inline tools and without call_tool only adds to the end of its tools', () => {
     const { turns, faults } = conversation(anthropic(), anthropicVoice, checkAnthropicRequest)
     expect(faults).toEqual([])
     for (const [index, turn] of turns.entries()) {

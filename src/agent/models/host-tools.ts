@@ -6,5 +6,9 @@ export function withHostTools<Message, Request, Response, StreamEvent, HostTool>
   hostTools: readonly HostTool[] | undefined,
 ): Dialect<Message, Request, Response, StreamEvent, HostTool> {
   if (hostTools === undefined || hostTools.length === 0) return dialect
-  return { ...dialect, toRequest: (input) => dialect.toRequest({ hostTools, ...input }) }
+  return {
+    ...dialect,
+    toRequest: (input) =>
+      dialect.toRequest({ ...input, hostTools: [...hostTools, ...(input.hostTools ?? [])] }),
+  }
 }

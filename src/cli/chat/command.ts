@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
+import type { Prices } from 'toolcrib/agent'
 import { REGISTRY_HELP, withRegistryFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import { PROVIDER_NAMES } from './provider-names.ts'
@@ -32,6 +33,17 @@ export function chatCommand(terminal: Terminal): Command {
       'maximum requests per turn (default: 25; 75 with deferred tools)',
       toCount,
     )
+    .option(
+      '--max-cost <dollars>',
+      'ends the chat’s answers at this cost, sub-agents included; needs --price',
+      toDollars,
+    )
+    .option('--max-tokens <count>', 'ends them at this many tokens, sub-agents included', toCount)
+    .option(
+      '--price <in,cached,write,out>',
+      'dollars for a million tokens of input, cached input, cache writes and output: 4,0.2,5,20',
+      toPrice,
+    )
     .option('--yes', 'run every tool without asking')
     .option('--prompt <text>', 'send this, print the answer and exit')
     .option('--json', 'with --prompt: print answer, stop reason and usage as JSON')
@@ -39,6 +51,8 @@ export function chatCommand(terminal: Terminal): Command {
     .action(async (options: ChatOptions, command: Command) => {
       if (options.json && options.prompt === undefined)
         command.error('error: --json needs --prompt', { exitCode: 2 })
+      if (options.maxCost !== undefined && options.price === undefined)
+        command.error('error: --max-cost needs --price, since prices are not known here', { exitCode: 2 })
       const { runChat } = await import('./run-chat.ts')
       terminal.exitCode = await runChat(terminal, options)
     })
@@ -63,6 +77,20 @@ function toNames(value: string): readonly string[] {
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '')
+}
+
+function toDollars(value: string): number {
+  const dollars = Number(value)
+  if (value.trim() !== '' && Number.isFinite(dollars) && dollars >= 0) return dollars
+  throw new InvalidArgumentError('It must be a number, 0 or more.')
+}
+
+function toPrice(value: string): Prices {
+  const [input, cachedInput, cacheWrite, output, ...more] = value.split(',').map(toDollars)
+  if (input === undefined || cachedInput === undefined || cacheWrite === undefined || output === undefined)
+    throw new InvalidArgumentError('It must be four numbers: input, cached input, cache writes, output.')
+  if (more.length > 0) throw new InvalidArgumentError('It must be four numbers, not more.')
+  return { input, cachedInput, cacheWrite, output }
 }
 
 function toCount(value: string): number {

@@ -6,6 +6,7 @@ import {
   type Ledger,
   type LedgerTotals,
   type Model,
+  type Prices,
   runAgent,
 } from 'toolcrib/agent'
 
@@ -16,6 +17,7 @@ export interface ConversationOptions {
   readonly hooks: AgentHooks
   readonly system?: string
   readonly maxIterations?: number
+  readonly prices?: Prices
   onEvent(event: AgentEvent): void
 }
 

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import type { CallResult, Session } from 'toolcrib'
-import { type AgentEvent, type AgentResult, agentTool, Ledger } from 'toolcrib/agent'
+import { type AgentEvent, type AgentResult, agentTool, Ledger, type Prices } from 'toolcrib/agent'
 import { loadAgents } from 'toolcrib/agent-files'
 import { configDirectory } from 'toolcrib/mcp'
 import type { SignalSource, Terminal } from '../terminal.ts'
@@ -25,6 +25,11 @@ export interface ChatOptions extends ModelChoice, ToolSources {
   /** Run every tool without asking. */
   readonly yes?: boolean
   readonly maxIterations?: number
+  /** What the chat may cost, in dollars and in tokens. */
+  readonly maxCost?: number
+  readonly maxTokens?: number
+  /** Dollars for a million tokens of the model. */
+  readonly price?: Prices
   /** A folder of agents in Markdown. Default: `.toolcrib/agents`. */
   readonly agents?: string
 }
@@ -60,7 +65,11 @@ export async function runChat(terminal: Terminal, options: ChatOptions): Promise
     const printer = new EventPrinter(write, session.id)
     const refused: RefusedCall[] = []
     const shared = {
-      ledger: new Ledger(),
+      ledger: new Ledger({
+        ...(options.maxCost === undefined ? {} : { maxCostUsd: options.maxCost }),
+        ...(options.maxTokens === undefined ? {} : { maxTokens: options.maxTokens }),
+      }),
+      ...(options.price === undefined ? {} : { prices: options.price }),
       onEvent: (event: AgentEvent) => {
         printer.show(event)
         if (event.type === 'called') refused.push(...refusedCalls(event.results))
@@ -92,12 +101,14 @@ export async function runChat(terminal: Terminal, options: ChatOptions): Promise
       const result = await turn.run((signal) => conversation.say(options.prompt ?? '', signal))
       printer.endLine()
       terminal.output.write(
-        options.json ? `${JSON.stringify(toJson(result, refused), null, 2)}\n` : describeStop(result),
+        options.json
+          ? `${JSON.stringify(toJson(result, refused), null, 2)}\n`
+          : terminal.hinted(describeStop(result)),
       )
       return result.stop === 'done' ? 0 : 1
     }
     write(pc.dim(`${oneLine(model.id)}, ${tools.registry.size} tools. Type /help for the commands.\n`))
-    if (lines) await talk(conversation, { lines, turn, printer, write, env: terminal.env })
+    if (lines) await talk(conversation, { lines, turn, printer, write, terminal })
     return 0
   } finally {
     stopListening()
@@ -123,12 +134,15 @@ interface Talk {
   readonly lines: LineReader
   readonly turn: TurnControl
   readonly printer: EventPrinter
-  readonly env: Environment
+  readonly terminal: Terminal
   write(text: string): void
 }
 
-async function talk(conversation: Conversation, { lines, turn, printer, write, env }: Talk): Promise<void> {
-  const history = historyPath(env)
+async function talk(
+  conversation: Conversation,
+  { lines, turn, printer, write, terminal }: Talk,
+): Promise<void> {
+  const history = historyPath(terminal.env)
   for (;;) {
     const line = await lines.ask(pc.bold('› '))
     const text = line?.trim()
@@ -143,7 +157,7 @@ async function talk(conversation: Conversation, { lines, turn, printer, write, e
     }
     const result = await turn.run((signal) => conversation.say(text, signal))
     printer.endLine()
-    write(describeStop(result))
+    write(terminal.hinted(describeStop(result)))
   }
 }
 
@@ -185,7 +199,10 @@ async function connect({ servers, serverCount }: ChatTools, write: (text: string
   }
 }
 
-function describeStop({ stop, error, refusal, iterations }: AgentResult): string {
+/** The flags behind the limits of a run. */
+const LIMIT_FLAGS = { maxCostUsd: '--max-cost', maxTokens: '--max-tokens' } as const
+
+function describeStop({ stop, limit, error, refusal, iterations }: AgentResult): string {
   switch (stop) {
     case 'done':
       return ''
@@ -194,6 +211,8 @@ function describeStop({ stop, error, refusal, iterations }: AgentResult): string
     case 'length':
       return pc.dim('(the answer reached the token limit; say “go on”)\n')
     case 'limit':
+      if (limit !== undefined && limit !== 'maxIterations')
+        return pc.yellow(`Stopped: the limit of ${LIMIT_FLAGS[limit]} is used up.\n`)
       return pc.yellow(`Stopped after ${iterations} turns; say “go on” to continue.\n`)
     case 'refused':
       return pc.yellow(`The model refused. ${oneLine(refusal ?? '', 300)}\n`)
@@ -215,12 +234,13 @@ function refusedCalls(results: readonly CallResult[]): RefusedCall[] {
 }
 
 function toJson(
-  { text, stop, iterations, ledger, refusal, error }: AgentResult,
+  { text, stop, limit, iterations, ledger, refusal, error }: AgentResult,
   refused: readonly RefusedCall[],
 ): object {
   return {
     text,
     stop,
+    ...(limit === undefined ? {} : { limit }),
     iterations,
     ...(refused.length === 0 ? {} : { refusedCalls: refused }),
     ledger,

@@ -107,6 +107,9 @@ async function chooseDoor(terminal: Terminal, config: string, flags: ConnectFlag
     const { command, args } = terminal.program
     return { kind: 'stdio', command, args: [...args, 'serve', '--stdio', '--config', config] }
   }
+  const { gateway } = (await findWithFlags(terminal, { config })).config
+  // Clients that have no token find the issuer, and sign in there.
+  if (gateway?.oauth) return { kind: 'http', url: flags.url ?? gateway.oauth.resource, token: undefined }
   const running = await RunningGateway.find({ config: { files: [config] } }, terminal.env)
   const url = flags.url ?? running?.report.url ?? DEFAULT_URL
   return { kind: 'http', url, token: (await userToken(terminal.env)).token }

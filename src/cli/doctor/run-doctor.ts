@@ -216,7 +216,7 @@ function conditionOf(
   const reason = status.state === 'failed' ? status.reason : 'it did not connect in time'
   const { fault, step } = mendServer(status.server, reason, config)
   const isHanging = state === 'connecting' || fault.startsWith('it hangs')
-  return { state: isHanging ? 'hanging' : state, reason: isHanging ? fault : reason, step }
+  return { state: isHanging ? 'hanging' : state, reason: fault, step }
 }
 
 const SEVERITIES = ['high', 'medium', 'low']

@@ -35,7 +35,7 @@ export function evalCommand(terminal: Terminal): Command {
 
 const HELP = `
 Without --tools, the tools of the configured servers are searched; their ids are their names, such as \
-mcp__files__read_file. --config, --lockfile, --timeout and --refresh apply to these.
+files.read_file or mcp__files__read_file. --config, --lockfile, --timeout and --refresh apply to these.
 ${REFRESH_HELP}
 
 Examples:

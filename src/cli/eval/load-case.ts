@@ -63,7 +63,10 @@ export async function loadCase(options: EvalFiles): Promise<EvalCase> {
     )
   }
   // A query without relevant tools has no recall.
-  const labelled = queries.filter(({ relevant }) => relevant.length > 0)
+  const toId = idResolver(tools)
+  const labelled = queries
+    .filter(({ relevant }) => relevant.length > 0)
+    .map((query) => ({ ...query, relevant: query.relevant.map(toId) }))
   if (labelled.length === 0) {
     throw new ToolcribError('config-invalid', `${options.queries} has no query with relevant tools; add some`)
   }
@@ -72,6 +75,13 @@ export async function loadCase(options: EvalFiles): Promise<EvalCase> {
   const distractors = await readLines(options.distractors, toTool)
   const others = distractors.filter(({ name }) => !taken.has(name))
   return { tools: withDistractors(tools, others), queries: labelled }
+}
+
+/** Finds ids of tools that people write as `server.tool`, as the commands print them; anything else stays as it is. */
+export function idResolver(tools: readonly EvalTool[]): (id: string) => string {
+  const ids = new Set(tools.map(({ id }) => id))
+  const shortNames = new Map(tools.map(({ id, server, name }) => [`${server}.${name}`, id]))
+  return (id) => (ids.has(id) ? id : (shortNames.get(id) ?? id))
 }
 
 /**

@@ -8,7 +8,14 @@ import type { Terminal } from '../terminal.ts'
 import { columns, cut, plural } from '../text.ts'
 import { remembering, withRegistry } from '../with-registry.ts'
 import { type Comparison, compare } from './compare.ts'
-import { type EvalCase, type EvalFiles, type EvalTool, loadCase, loadHistory } from './load-case.ts'
+import {
+  type EvalCase,
+  type EvalFiles,
+  type EvalTool,
+  idResolver,
+  loadCase,
+  loadHistory,
+} from './load-case.ts'
 import { CUTOFFS, type EvalReport, type Measurement, measure } from './measure.ts'
 
 const SEARCHERS: Readonly<Record<string, () => Searcher>> = {
@@ -51,12 +58,14 @@ export async function runEval(terminal: Terminal, flags: EvalFlags): Promise<num
   const tools = flags.tools ?? (await configuredTools(terminal, flags))
   const labelled = await loadCase({ ...flags, tools })
   noteUnknownIds(terminal, labelled)
-  const history = flags.history === undefined ? {} : { history: await loadHistory(flags.history) }
+  const toId = idResolver(labelled.tools)
+  const past = flags.history === undefined ? undefined : await loadHistory(flags.history)
+  const history = past?.map((request) => ({ ...request, called: request.called.map(toId) }))
   const measured: Measurement[] = []
   for (const searcher of searchers)
     measured.push(
       await measure(searcher, labelled, {
-        ...history,
+        ...(history === undefined ? {} : { history }),
         onProgress: progressOf(terminal, searcher.name),
       }),
     )

@@ -18,7 +18,8 @@ export function logsCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-Servers that start, stop and fail, what they do wrong and write to stderr, and calls with their outcome and time. Arguments \
+Servers that start, stop and fail, what they do wrong and write to stderr, calls with their outcome and time, sessions of \
+clients, and requests that were refused. Arguments \
 and results of calls are never logged, and secrets are masked. Without a running gateway, the log of the last one is shown; \
 it is a file of JSON lines in your state folder.
 

@@ -48,7 +48,8 @@ function show(
 ): void {
   const rest = terminal.width - 9
   const servers = new Map(registry.listSchemas().map((schema) => [schema.name, schema.mcpServer]))
-  if (matches.length === 0) terminal.say(`nothing matches "${plain(query)}"`)
+  if (matches.length === 0)
+    terminal.say(`nothing matches "${plain(query)}"; try other words, or see every tool with "toolcrib list"`)
   if (advice !== undefined) terminal.say(pc.yellow(plain(advice)))
   for (const { name, score, description, reasons } of matches) {
     const server = servers.get(name)

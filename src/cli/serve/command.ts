@@ -47,13 +47,16 @@ Clients connect to http://HOST:PORT/mcp, or /mcp/PROFILE, and send the token as 
 one is made and shown once. A token on the command line can be seen by other users \
 of this machine; --token-file keeps it private, and the same over restarts.
 /healthz and /readyz need no token; /metrics does.
+Other clients get tokens of their own with [gateway.token.NAME] token = …, profile = … in the config. With [gateway.oauth] \
+resource, issuer and scopes, clients send tokens of that issuer instead, and scopes decide about profiles. [gateway.limits] \
+limits what each client may use.
 With --stdio, a gateway of the same config and user that is already running is used, so that several clients share its \
 servers. Otherwise the servers run in this process.
 With --json, one line is printed once the gateway listens: { url, token, page, pid, version }.
 With --store redis://HOST (rediss:// with TLS, ?prefix=NAME: to keep gateways apart), any number of gateways serve the same \
 clients: give them all the same config and --token-file. TOOLCRIB_STORE sets the same, where nobody else can read it.
-A config that changes is read again at once, and on SIGHUP: servers are started and stopped accordingly. [tools] and profiles \
-change with a restart.
+A config that changes is read again at once, and on SIGHUP: servers are started and stopped accordingly. [tools], [gateway] \
+and profiles change with a restart.
 SIGTERM and Ctrl-C let calls in flight finish, then end every server.
 
 Examples:

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { getRequestListener } from '@hono/node-server'
+import type { getRequestListener } from '@hono/node-server'
 import { ToolcribError } from 'toolcrib'
 
 /** Where a fetch handler is served over HTTP. */
@@ -27,10 +27,7 @@ export async function listen(
   handle: (request: Request) => Promise<Response>,
   { host, port, direct = () => false }: ListenOptions,
 ): Promise<HttpListener> {
-  const viaFetch = getRequestListener(handle, {
-    overrideGlobalObjects: false,
-    errorHandler: () => INTERNAL_ERROR(),
-  })
+  let viaFetch: Promise<RequestListener> | undefined
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -41,7 +38,9 @@ export async function listen(
       noDelay: true,
     },
     (request, response) => {
-      if (!direct(request, response)) void viaFetch(request, response)
+      if (direct(request, response)) return
+      viaFetch ??= fetchListener(handle)
+      viaFetch.then((listener) => listener(request, response)).catch(() => response.destroy())
     },
   )
   server.maxConnections = MAX_CONNECTIONS
@@ -61,6 +60,17 @@ export async function listen(
       await closed(server, graceMs)
     },
   }
+}
+
+type RequestListener = ReturnType<typeof getRequestListener>
+
+/** Loaded with the first request that is not answered directly: most clients never send one. */
+async function fetchListener(handle: (request: Request) => Promise<Response>): Promise<RequestListener> {
+  const { getRequestListener } = await import('@hono/node-server')
+  return getRequestListener(handle, {
+    overrideGlobalObjects: false,
+    errorHandler: () => INTERNAL_ERROR(),
+  })
 }
 
 /** How long a client may take for its headers, and for a whole request. */

@@ -1,66 +1,79 @@
-import { renameSync, statSync } from 'node:fs'
-import { type Logger, pino } from 'pino'
+import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { LogLine } from './log-book.ts'
 
 /** A larger log is moved aside, and a new one begins. */
 const MAX_BYTES = 4 * 1024 * 1024
 
+/** So many characters are written without waiting for others. */
+const MAX_WAITING = 8 * 1024
+
 /**
  * The log of a gateway on disk, one JSON object per line, readable by its owner only. It outlives the gateway, so that one
- * that ended can be asked why.
+ * that ended can be asked why. A log that cannot be written never stops the gateway.
  */
 export class LogFile {
   readonly path: string
   readonly #maxBytes: number
-  readonly #destination: ReturnType<typeof pino.destination>
-  readonly #logger: Logger
+  #file: number | undefined
   #bytes: number
+  #waiting = ''
+  #flushing: NodeJS.Immediate | undefined
 
   constructor(path: string, { maxBytes = MAX_BYTES } = {}) {
     this.path = path
     this.#maxBytes = maxBytes
     this.#bytes = sizeOf(path)
-    // Synchronous: the last lines before a crash are the ones that matter.
-    this.#destination = pino.destination({ dest: path, sync: true, mkdir: true, mode: 0o600 })
-    this.#destination.on('error', () => {})
-    this.#logger = pino(
-      {
-        base: null,
-        messageKey: 'message',
-        timestamp: false,
-        formatters: { level: (level) => ({ level }) },
-      },
-      this.#destination,
-    )
+    this.#open()
   }
 
-  write({ level, message, ...rest }: LogLine): void {
-    try {
-      this.#logger[level](rest, message)
-      this.#bytes += message.length + LINE_BYTES
-      if (this.#bytes > this.#maxBytes) this.#rotate()
-    } catch {
-      // A full disk must not stop the gateway.
-    }
+  /**
+   * Calls are logged after their clients have the response: the lines of one turn of the event loop are written together.
+   * Warnings and errors are written at once, since the last lines before a crash are the ones that matter.
+   */
+  write({ level, ...rest }: LogLine): void {
+    if (this.#file === undefined) return
+    this.#waiting += `${JSON.stringify({ level, ...rest })}\n`
+    if (level !== 'info' || this.#waiting.length > MAX_WAITING) this.#flush()
+    else this.#flushing ??= setImmediate(() => this.#flush())
   }
 
   close(): void {
+    this.#flush()
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#file = undefined
+  }
+
+  #flush(): void {
+    clearImmediate(this.#flushing)
+    this.#flushing = undefined
+    const lines = this.#waiting
+    this.#waiting = ''
+    if (this.#file === undefined || lines === '') return
     try {
-      this.#destination.end()
+      this.#bytes += writeSync(this.#file, lines)
+      if (this.#bytes > this.#maxBytes) this.#rotate()
     } catch {
-      // It could not be opened.
+      // The disk may be full.
+    }
+  }
+
+  #open(): void {
+    try {
+      mkdirSync(dirname(this.path), { recursive: true })
+      this.#file = openSync(this.path, 'a', 0o600)
+    } catch {
+      // The folder may not be writable.
     }
   }
 
   #rotate(): void {
     renameSync(this.path, `${this.path}.1`)
-    this.#destination.reopen()
+    this.close()
+    this.#open()
     this.#bytes = 0
   }
 }
-
-/** About what a line has beside its message. */
-const LINE_BYTES = 80
 
 function sizeOf(path: string): number {
   try {

@@ -5,7 +5,7 @@ import { ToolcribError } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
 import { storeSpill } from 'toolcrib/stores'
-import { type AccessToken, chooseToken, type TokenFlags } from '../access-token.ts'
+import type { TokenFlags } from '../access-token.ts'
 import type { ServerFlags } from '../flags.ts'
 import { serverDigest } from '../gateway-connections.ts'
 import { Interrupted, untilSignal } from '../interrupt.ts'
@@ -15,15 +15,16 @@ import type { Terminal } from '../terminal.ts'
 import { findWithFlags, noteWarnings } from '../with-registry.ts'
 import { ControlSocket } from './control-socket.ts'
 import { FailureNotes } from './failure-notes.ts'
+import { GatewayAccess } from './gateway-access.ts'
+import { GatewayLines } from './gateway-lines.ts'
 import { listen } from './http-listener.ts'
 import { LiveConfig } from './live-config.ts'
 import { LogBook } from './log-book.ts'
 import { LogFile } from './log-file.ts'
 import { openStores, type ServeStores } from './open-stores.ts'
 import { pageUrl, servePage } from './serve-page.ts'
-import { reachableHosts, requireProfiles } from './serve-settings.ts'
+import { requireProfiles } from './serve-settings.ts'
 import { describeServer, ServerStream } from './server-stream.ts'
-import { openPage, showWelcome } from './show-welcome.ts'
 import { joinGateway, serveOverStdio } from './stdio-door.ts'
 
 export interface ServeFlags extends ServerFlags, TokenFlags {
@@ -44,11 +45,13 @@ export async function runServe(terminal: Terminal, flags: ServeFlags): Promise<n
   noteWarnings(terminal, found)
   const running = await RunningGateway.find(found, terminal.env)
   if (flags.stdio && running && !hasOwnSettings(flags)) return joinGateway(terminal, running, flags.profile)
-  const token = flags.stdio ? undefined : await chooseToken(flags, terminal)
+  const access = flags.stdio
+    ? GatewayAccess.ofStdio(flags, found)
+    : await GatewayAccess.choose(flags, found, terminal)
   try {
     return await untilSignal(
       terminal.signals,
-      (signal) => serve(terminal, flags, { found, token, running, signal }),
+      (signal) => serve(terminal, flags, { found, access, running, signal }),
       exitProcessIn,
       (signal) => signal !== 'SIGHUP' || endsOnHangUp(terminal, flags),
     )
@@ -71,7 +74,7 @@ function hasOwnSettings({ mode, names, store, lockfile, timeout }: ServeFlags): 
 
 interface Serving {
   readonly found: FoundConfig
-  readonly token: AccessToken | undefined
+  readonly access: GatewayAccess
   readonly running: RunningGateway | undefined
   readonly signal: AbortSignal
 }
@@ -107,19 +110,18 @@ async function serveWith(
   opened.registry.subscribe((event) => logs.note(event))
   const live = liveConfig(terminal, flags, { found, opened, logs })
   try {
+    const allowed = serving.access.options()
     const gateway = createGateway({
       registry: opened.registry,
       servers: opened.servers,
       store: stores.store,
       announcements: stores.announcements,
       onReload: () => void live.reload(),
-      tokens: toTokens(serving.token, flags.profile),
-      profiles: found.config.profiles,
+      ...allowed,
+      limits: { ...allowed.limits, drainMs: DRAIN_MS },
       mode: flags.mode,
       names: flags.names,
-      hosts: reachableHosts(flags.host),
-      limits: { drainMs: DRAIN_MS },
-      onWarning: (warning) => logs.add({ at: new Date().toISOString(), level: 'warn', message: warning }),
+      logger: new GatewayLines(logs),
     })
     live.onChange(() => gateway.announceReload())
     try {
@@ -159,7 +161,7 @@ interface HttpServing extends Serving {
 async function serveOverHttp(
   terminal: Terminal,
   flags: ServeFlags,
-  { found, token, running, signal, opened, gateway, logs, live, store }: HttpServing,
+  { found, access, running, signal, opened, gateway, logs, live, store }: HttpServing,
 ): Promise<number> {
   const failures = new FailureNotes(terminal, () => live.found)
   opened.registry.subscribe((event) => failures.note(event))
@@ -204,16 +206,18 @@ async function serveOverHttp(
   try {
     const announcement = {
       url,
-      token: token?.token ?? null,
-      page: pageUrl(listener.origin, token),
+      token: access.token?.token ?? null,
+      page: pageUrl(listener.origin, access.token),
       pid: process.pid,
       version: VERSION,
     }
     if (flags.json) terminal.print(JSON.stringify(announcement))
-    else await showWelcome(terminal, { ...announcement, token, found, isControlled: control !== undefined })
+    else {
+      const { showWelcome } = await import('./show-welcome.ts')
+      await showWelcome(terminal, { ...announcement, access, found, isControlled: control !== undefined })
+    }
     failures.show()
-    if (flags.open && !(await openPage(announcement.page, terminal.env)))
-      terminal.note(`no browser could be opened; open ${announcement.page}`)
+    if (flags.open) await showPage(terminal, announcement.page)
     await stopped
     if (!flags.json) terminal.note(pc.dim('stopping …'))
   } finally {
@@ -225,6 +229,11 @@ async function serveOverHttp(
     await Promise.all([gateway.close(), listener.close({ graceMs: DRAIN_MS })])
   }
   return 0
+}
+
+async function showPage(terminal: Terminal, page: string): Promise<void> {
+  const { openPage } = await import('./show-welcome.ts')
+  if (!(await openPage(page, terminal.env))) terminal.note(`no browser could be opened; open ${page}`)
 }
 
 function liveConfig(
@@ -260,10 +269,6 @@ function packageFile(folder: string): string {
 function digestsOf({ config }: FoundConfig): Readonly<Record<string, string>> {
   const servers = Object.entries(config.servers)
   return Object.fromEntries(servers.map(([name, server]) => [name, serverDigest(server)]))
-}
-
-function toTokens(token: AccessToken | undefined, profile: string | undefined) {
-  return token === undefined ? [] : [{ token: token.token, profile }]
 }
 
 function alreadyRunning({ report }: RunningGateway, cause: unknown): ToolcribError {

@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process'
 import pc from 'picocolors'
 import { connectableClients } from 'toolcrib/clients'
 import type { FoundConfig } from 'toolcrib/mcp'
-import type { AccessToken } from '../access-token.ts'
 import { clientPlace } from '../client-place.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural } from '../text.ts'
 import { clientSnippets } from './client-snippets.ts'
+import type { GatewayAccess } from './gateway-access.ts'
 
 export interface Welcome {
   readonly url: string
   /** Where the page is, with the token. */
   readonly page: string
   readonly version: string
-  readonly token: AccessToken | undefined
+  readonly access: Pick<GatewayAccess, 'token' | 'issuer'>
   readonly found: FoundConfig
   /** Whether `status`, `logs` and `stop` reach this gateway. */
   readonly isControlled: boolean
@@ -22,7 +22,7 @@ export interface Welcome {
 /** Shows a person where the gateway is, and what to put into a client's config. */
 export async function showWelcome(
   terminal: Terminal,
-  { url, page, version, token, found, isControlled }: Welcome,
+  { url, page, version, access: { token, issuer }, found, isControlled }: Welcome,
 ): Promise<void> {
   const { servers, files } = found.config
   const count = plural(Object.keys(servers).length, 'server')
@@ -30,7 +30,8 @@ export async function showWelcome(
   terminal.print()
   terminal.print(`  URL    ${pc.cyan(url)}`)
   terminal.print(`  Page   ${pc.cyan(page)}`)
-  if (token === undefined)
+  if (issuer !== undefined) terminal.print(`  Token  ${pc.dim(`of ${issuer}`)}`)
+  else if (token === undefined)
     terminal.print(`  Token  ${pc.dim('none: any program on this machine may connect')}`)
   else terminal.print(`  Token  ${token.token}`)
   terminal.print()

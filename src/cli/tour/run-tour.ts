@@ -42,8 +42,8 @@ async function openAndWalk(
   const events: ToolcribEvent[] = []
   const progress = terminal.progressLine()
   progress.show('starting servers …')
-  const { cwd, env } = terminal
-  const opening = openScene({ countTokens, onEvent: (event) => events.push(event) }, { cwd, env })
+  const { cwd, env, schedule } = terminal
+  const opening = openScene({ countTokens, onEvent: (event) => events.push(event) }, { cwd, env, schedule })
   try {
     const scene = await orAborted(opening, signal)
     progress.clear()
@@ -125,9 +125,7 @@ async function walk(scene: Scene, { events, say, countTokens, width }: Walk): Pr
 
   heading('What the session costs')
   for (const line of lazy.context().split('\n')) say(`   ${line}`)
-  say(
-    `\n${pc.dim('Next: "toolcrib" takes the servers you use elsewhere, and lets your programs use them through one gateway.')}`,
-  )
+  say(`\n${pc.dim(`Next: ${NEXT[scene.kind]}`)}`)
 
   return {
     catalogue: scene.kind,
@@ -140,6 +138,15 @@ async function walk(scene: Scene, { events, say, countTokens, width }: Walk): Pr
     answers,
     evicted,
   }
+}
+
+const TAKE =
+  '"toolcrib" takes the servers you use elsewhere, and lets your programs use them through one gateway.'
+
+const NEXT: Readonly<Record<Scene['kind'], string>> = {
+  own: '"toolcrib connect" lets your programs use these servers through one gateway, and "toolcrib serve" shows a page.',
+  servers: TAKE,
+  demo: TAKE,
 }
 
 interface FoundTool {

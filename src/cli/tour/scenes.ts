@@ -3,7 +3,15 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type RegistryOptions, ToolRegistry, type ToolSchema } from 'toolcrib'
-import { connectServers, type FindOptions, findConfig, openFromConfig } from 'toolcrib/mcp'
+import {
+  connectServers,
+  type FindOptions,
+  findConfig,
+  type OpenedRegistry,
+  openFromConfig,
+  type Schedule,
+} from 'toolcrib/mcp'
+import { enoughServers } from '../enough-servers.ts'
 import { demoCatalogue } from './demo-catalogue.ts'
 
 /** What a tour walks through: tools, and what a model would do with them. */
@@ -21,6 +29,7 @@ export interface Scene {
 
 /** Where a tour looks for servers. */
 export interface ScenePlace extends Pick<FindOptions, 'cwd' | 'env'> {
+  readonly schedule: Schedule
   /** The module from which the reference servers are resolved. Default: this file. */
   readonly from?: string
 }
@@ -31,7 +40,7 @@ export interface ScenePlace extends Pick<FindOptions, 'cwd' | 'env'> {
  */
 export async function openScene(options: RegistryOptions, place: ScenePlace): Promise<Scene> {
   const { from = import.meta.url, cwd = process.cwd(), env = process.env } = place
-  const own = await openOwn(options, { cwd, env })
+  const own = await openOwn(options, { cwd, env, schedule: place.schedule })
   if (own) return own
   const registry = new ToolRegistry(options)
   return (await openServers(registry, from)) ?? openDemo(registry)
@@ -44,16 +53,27 @@ const WAIT_MS = 10_000
 /** A call may have effects, so a tour calls none of the user's own tools. */
 async function openOwn(
   options: RegistryOptions,
-  place: Required<Pick<FindOptions, 'cwd' | 'env'>>,
+  { schedule, ...place }: Required<Omit<ScenePlace, 'from'>>,
 ): Promise<Scene | undefined> {
   const found = await findConfig({ ...place, optional: true }).catch(() => undefined)
   if (found === undefined || Object.keys(found.config.servers).length === 0) return undefined
-  const opened = await openFromConfig({ found, env: place.env, remembered: true, registry: options })
-  const { registry, servers } = opened
-  await servers.ready({ timeoutMs: WAIT_MS })
+  let opened: OpenedRegistry | undefined
+  // A server that hangs costs a few seconds at most, and one that failed lately costs none.
+  const enough = enoughServers(() => (opened?.registry.size ?? 0) >= MIN_TOOLS, schedule)
+  opened = await openFromConfig({
+    found,
+    env: place.env,
+    remembered: true,
+    registry: { serverWaitMs: 0, ...options },
+    onEvent: enough.note,
+  })
+  const { registry, servers, close } = opened
+  enough.check()
+  await Promise.race([servers.ready({ timeoutMs: WAIT_MS }), enough.reached])
+  enough.stop()
   const schemas = registry.listSchemas()
   if (schemas.length < MIN_TOOLS) {
-    await opened.close()
+    await close()
     return undefined
   }
   const requestAt = (share: number) => wordsOf(schemas[Math.floor(schemas.length * share)])
@@ -65,7 +85,7 @@ async function openOwn(
     query: requestAt(0.3),
     calls: [],
     laterQuery: requestAt(0.8),
-    close: () => opened.close(),
+    close: () => close(),
   }
 }
 

@@ -38,6 +38,8 @@ export const approve = writing({ patterns: texts }, async (inspection, { pattern
   if (!config) throw invalid('this gateway was opened without a config file; run "toolcrib approve" instead')
   if (!patterns.every((pattern) => /@[0-9a-f]{16}$/.test(pattern)))
     throw invalid('each change is approved by its digest: name@0123456789abcdef')
+  if ((await config.found()).lockfile === undefined)
+    throw invalid(`there is no lockfile; write one with: ${(await inspection.commandLine()).of('lock')}`)
   const approved = await config.approve(patterns)
   return { approved: approved.length, ...(await readChanges(inspection)) }
 })

@@ -73,9 +73,9 @@ export class EditableConfig {
   approve(patterns: readonly string[]): Promise<Approval['approved']> {
     return this.#inTurn(async () => {
       const found = await findConfig(this.#source.find)
-      const { lockfile, locks } = found
+      const { lockfile, locks, lockPath } = found
       if (!lockfile)
-        throw new ToolcribError('config-invalid', 'there is no lockfile; write one with "toolcrib lock"')
+        throw new ToolcribError('config-invalid', `there is no lockfile: ${lockPath} does not exist`)
       const observed = await this.#observe(found)
       const { approved, lockfile: next } = approveChanges(lockfile, observed, changeMatcher(patterns))
       if (approved.length === 0) return []

@@ -1,5 +1,4 @@
 import type { ToolcribEvent } from 'toolcrib'
-import { aliasOf } from './session-log.ts'
 
 /** An event as the page shows it: with a number, and a name for its session that opens nothing. */
 export interface LiveEvent {
@@ -23,9 +22,10 @@ export class EventLog {
   readonly #compared = new Map<string, number>()
   #count = 0
 
-  note(event: ToolcribEvent): void {
+  /** Adds an event; `session` is the name for its session that opens nothing. */
+  note(event: ToolcribEvent, session: string | undefined): void {
     if (this.#isComparison(event)) return
-    const live = toLive(event, ++this.#count)
+    const live = toLive(event, { number: ++this.#count, session })
     this.#events.push(live)
     if (this.#events.length > KEPT_EVENTS) this.#events.shift()
     for (const follow of this.#followers) follow(live)
@@ -61,14 +61,17 @@ export class EventLog {
   }
 }
 
-function toLive(event: ToolcribEvent, number: number): LiveEvent {
+function toLive(
+  event: ToolcribEvent,
+  { number, session }: { readonly number: number; readonly session: string | undefined },
+): LiveEvent {
   const { at, type, sessionId, ...details } = event
   const server = 'server' in details && typeof details.server === 'string' ? details.server : undefined
   return {
     number,
     at,
     type,
-    ...(sessionId === undefined ? {} : { session: aliasOf(sessionId) }),
+    ...(session === undefined ? {} : { session }),
     ...(server === undefined ? {} : { server }),
     details: bounded(details),
   }

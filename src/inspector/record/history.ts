@@ -43,6 +43,7 @@ export class History {
   #saved: Activity = NO_ACTIVITY
   #unsaved = new ActivityBuilder()
   #cancelSave: (() => void) | undefined
+  #latest: { readonly sessionId: string; readonly alias: string } | undefined
 
   constructor(options: HistoryOptions) {
     this.#options = options
@@ -63,12 +64,19 @@ export class History {
   }
 
   #note(event: ToolcribEvent): void {
-    this.events.note(event)
     const { sessionId } = event
-    if (sessionId === undefined || sessionId.startsWith(PAGE_SESSION)) return
-    const added = this.sessions.note({ ...event, sessionId }, this.#options.tokensPerTool())
-    this.#unsaved.add(event, added, aliasOf(sessionId))
+    const alias = sessionId === undefined ? undefined : this.#aliasOf(sessionId)
+    this.events.note(event, alias)
+    if (alias === undefined || sessionId?.startsWith(PAGE_SESSION)) return
+    const added = this.sessions.note(event, alias, this.#options.tokensPerTool())
+    this.#unsaved.add(event, added, alias)
     if (this.#options.store) this.#cancelSave ??= this.#options.schedule(SAVE_AFTER_MS, () => this.#save())
+  }
+
+  /** Events of one session come in runs, and a hash takes as long as everything else that is noted of an event. */
+  #aliasOf(sessionId: string): string {
+    if (this.#latest?.sessionId !== sessionId) this.#latest = { sessionId, alias: aliasOf(sessionId) }
+    return this.#latest.alias
   }
 
   async #load(): Promise<void> {

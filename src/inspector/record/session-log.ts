@@ -47,9 +47,8 @@ const MAX_TEXT = 300
 export class SessionLog {
   readonly #records = new Map<string, SessionRecord>()
 
-  /** Notes an event of a session; returns what it adds to the totals. */
-  note(event: ToolcribEvent & { readonly sessionId: string }, tokensPerTool: number): Partial<Totals> {
-    const id = aliasOf(event.sessionId)
+  /** Notes an event of the session with this alias; returns what it adds to the totals. */
+  note(event: ToolcribEvent, id: string, tokensPerTool: number): Partial<Totals> {
     const record = this.#records.get(id) ?? new SessionRecord(id, event.at)
     // The one that was quiet the longest comes first, and goes first.
     this.#records.delete(id)

@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto'
+import type { Finding } from '../../finding.ts'
 import { canonicalJson, isRecord } from '../../json.ts'
 import type { JsonValue, Store } from '../../store/store.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import type { ServerInfo } from '../connection/connection.ts'
-import { readServerTool, type ServerTool } from '../server/server-tool.ts'
+import { readServerTool, type ScannedTools, type ServerTool } from '../server/server-tool.ts'
 
 /** What is cached of a server, so that its tools are known before its process runs. */
 export interface CachedCatalogue {
   readonly tools: readonly ServerTool[]
   /** What the server reported about itself; its era need not be detected again. */
   readonly info?: ServerInfo | undefined
+  /** What the scan of the tools found, so that the same tools are not scanned again. */
+  readonly scan?: ScannedTools | undefined
 }
 
 export interface CatalogueCacheOptions {
@@ -81,16 +84,17 @@ function hashOf(data: unknown): string {
 const VERSION = 2
 
 /** Tools are stored as they were listed, and parsed again when they are read. */
-function writeCatalogue({ tools, info }: CachedCatalogue): JsonValue {
+function writeCatalogue({ tools, info, scan }: CachedCatalogue): JsonValue {
+  const listed = tools.map((tool) => tool.listed ?? tool)
   // The data arrived as JSON, whatever its type says.
-  return { version: VERSION, tools: tools.map((tool) => tool.listed ?? tool), info } as unknown as JsonValue
+  return { version: VERSION, tools: listed, info, scan } as unknown as JsonValue
 }
 
 /** Returns undefined for anything but the output of `writeCatalogue()`. */
 function readCatalogue(data: unknown): CachedCatalogue | undefined {
   if (!isRecord(data) || data.version !== VERSION || !Array.isArray(data.tools)) return undefined
   const tools = data.tools.map(readServerTool).filter((tool): tool is ServerTool => !('reason' in tool))
-  return { tools, info: readInfo(data.info) }
+  return { tools, info: readInfo(data.info), scan: readScan(data.scan) }
 }
 
 function readInfo(info: unknown): ServerInfo | undefined {
@@ -103,4 +107,17 @@ function readInfo(info: unknown): ServerInfo | undefined {
     ...(typeof instructions === 'string' ? { instructions } : {}),
     ...(isRecord(serverInfo) ? { serverInfo } : {}),
   }
+}
+
+function readScan(scan: unknown): ScannedTools | undefined {
+  if (!isRecord(scan) || typeof scan.rules !== 'string' || typeof scan.definitions !== 'string')
+    return undefined
+  const { rules, definitions, findings } = scan
+  return Array.isArray(findings) && findings.every(isFinding) ? { rules, definitions, findings } : undefined
+}
+
+const FINDING_KEYS = ['kind', 'severity', 'server', 'tool', 'place', 'message', 'excerpt']
+
+function isFinding(finding: unknown): finding is Finding {
+  return isRecord(finding) && FINDING_KEYS.every((key) => typeof finding[key] === 'string')
 }

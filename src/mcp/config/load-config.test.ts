@@ -443,6 +443,64 @@ describe('loadConfig', () => {
     })
   })
 
+  it('reads who may use the gateway, the project over the user', async () => {
+    const config = await load(
+      {
+        '/home/me/.config/toolcrib/toolcrib.toml': `
+          [gateway.token.laptop]
+          token = "\${LAPTOP}"
+          profile = "work"
+          [gateway.limits]
+          calls_per_minute = 10
+          max_sessions = 5`,
+        '/project/toolcrib.toml': `
+          [gateway.token.desk]
+          token = "of the desk"
+          [gateway.limits]
+          calls_per_minute = 20`,
+      },
+      { env: { HOME: '/home/me', LAPTOP: 'of the laptop' } },
+    )
+    expect(config.gateway).toEqual({
+      tokens: { laptop: { token: 'of the laptop', profile: 'work' }, desk: { token: 'of the desk' } },
+      limits: { callsPerMinute: 20, maxSessions: 5 },
+    })
+    expect(readConfig(config).gateway).toEqual(config.gateway)
+  })
+
+  it('reads an OAuth issuer', async () => {
+    const oauth = `[gateway.oauth]
+      resource = "https://crib.example.com/mcp"
+      issuer = "https://login.example.com"
+      jwks_uri = "https://login.example.com/keys"
+      audience = "crib"
+      scopes = { "crib:all" = "*", "crib:work_and_more" = "work" }`
+    expect((await load({ '/project/toolcrib.toml': oauth })).gateway).toEqual({
+      oauth: {
+        resource: 'https://crib.example.com/mcp',
+        issuer: 'https://login.example.com',
+        jwksUri: 'https://login.example.com/keys',
+        audience: 'crib',
+        scopes: { 'crib:all': '*', 'crib:work_and_more': 'work' },
+      },
+    })
+  })
+
+  it.each([
+    ['[gateway.oauth]\nresource = "https://a.example/mcp"', '"issuer" is missing'],
+    ['[gateway.oauth]\nisuer = "x"', 'did you mean "issuer"?'],
+    ['[gateway.token.laptop]\nprofile = "work"', '"token" is missing'],
+    [`[gateway.token.laptop]\ntoken = "\${NONE}"`, 'NONE has no value'],
+    ['[gateway.limits]\ncalls_per_minute = "many"', '"calls_per_minute" must be a whole number'],
+    ['[gateway.limits]\ncalls_a_minute = 1', 'did you mean "calls_per_minute"?'],
+    ['[gateway]\ntokens = 1', '"tokens" must be a table'],
+  ])('refuses the gateway %j', async (text, message) => {
+    await expect(load({ '/project/toolcrib.toml': text })).rejects.toMatchObject({
+      code: 'config-invalid',
+      message: expect.stringContaining(message),
+    })
+  })
+
   it('reads profiles, the project over the user by name', async () => {
     const config = await load(
       {

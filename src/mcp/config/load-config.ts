@@ -1,20 +1,13 @@
 import { dirname, isAbsolute, join } from 'node:path'
 import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
-import { nearestName } from '../../nearest-name.ts'
-import type { Mode } from '../../registry/mode.ts'
 import { type ConfigFile, MAX_CONFIG_BYTES, parseConfigFile, tooLarge } from './config-file.ts'
+import { type GatewayConfig, overlayGateway, readGateway } from './gateway-config.ts'
+import { checkProfiles, type Profile, readProfile } from './profile-config.ts'
 import { readLimitedFile } from './read-limited-file.ts'
-import type { Variables } from './read-table.ts'
-import { type Fields, fillTable, invalid, type Place, readTable } from './read-table.ts'
-import {
-  type Environment,
-  enabledServers,
-  placeOf,
-  type ReadOptions,
-  readServers,
-  type ServerConfig,
-} from './server-config.ts'
+import { enabledServers, placeOf, type ReadOptions, readServers } from './read-servers.ts'
+import { type Fields, invalid, type Place, readTable } from './read-table.ts'
+import type { Environment, ServerConfig } from './server-config.ts'
 import {
   overlayTools,
   readTools,
@@ -62,6 +55,8 @@ export interface Config {
   readonly memoryText?: boolean
   /** What each client of a gateway may see, by profile name. */
   readonly profiles?: Readonly<Record<string, Profile>>
+  /** Who may use the gateway, and how much of it. */
+  readonly gateway?: GatewayConfig
   /** The enabled servers by name, with their variables expanded. */
   readonly servers: Readonly<Record<string, ServerConfig>>
   /** The files that were read, the user's first. */
@@ -99,23 +94,31 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   ]
   const servers = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.servers)))
   const profiles = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.profiles)))
+  const gateway = layers.map((layer) => layer.gateway).reduce(overlayGateway, {})
   checkProfiles(profiles, Object.keys(servers))
   return {
-    ...settingsOf(tools.reduce(overlayTools), profiles),
+    ...settingsOf(tools.reduce(overlayTools), { profiles, gateway }),
     servers: enabledServers(servers),
     ...originOf(layers),
   }
 }
 
-/** Reads config that is already parsed: `mcpServers`, `servers` or `server` by name, `tools`, and `profile` by name. */
+/** Reads config that is already parsed: `mcpServers`, `servers` or `server` by name, `tools`, `gateway`, and `profile` by name. */
 export function readConfig(data: unknown, options: ReadOptions = {}): Config {
-  const { tools, servers, profiles } = readLayer(data, options)
+  const { tools, servers, profiles, gateway } = readLayer(data, options)
   checkProfiles(profiles, Object.keys(servers))
   const layers = options.file ? [{ file: options.file.path, servers }] : []
-  return { ...settingsOf(tools, profiles), servers: enabledServers(servers), ...originOf(layers) }
+  return {
+    ...settingsOf(tools, { profiles, gateway }),
+    servers: enabledServers(servers),
+    ...originOf(layers),
+  }
 }
 
-function settingsOf(table: ToolsTable, profiles: Layer['profiles']): Omit<Config, 'servers' | 'files'> {
+function settingsOf(
+  table: ToolsTable,
+  { profiles, gateway }: Pick<Layer, 'profiles' | 'gateway'>,
+): Omit<Config, 'servers' | 'files'> {
   const { searcher, requireLock, memory, memoryText, ...tools } = table
   return {
     tools: toRegistryOptions(tools),
@@ -124,6 +127,7 @@ function settingsOf(table: ToolsTable, profiles: Layer['profiles']): Omit<Config
     ...(typeof memory === 'boolean' ? { memory } : {}),
     ...(typeof memoryText === 'boolean' ? { memoryText } : {}),
     ...(Object.keys(profiles).length > 0 ? { profiles } : {}),
+    ...(Object.keys(gateway).length > 0 ? { gateway } : {}),
   }
 }
 
@@ -141,6 +145,7 @@ interface Layer {
   /** Includes disabled servers: merged over another file, they disable the server of the same name. */
   readonly servers: Readonly<Record<string, ServerConfig>>
   readonly profiles: Readonly<Record<string, Profile>>
+  readonly gateway: GatewayConfig
 }
 
 function readLayer(data: unknown, options: ReadOptions): Layer {
@@ -154,16 +159,26 @@ function readLayer(data: unknown, options: ReadOptions): Layer {
   const profiles: Record<string, Profile> = {}
   for (const [name, table] of Object.entries(tables))
     profiles[name] = readProfile(name, table, placeOf(file, ['profile', name]), variables)
-  return { tools: overlayTools(settings, tools), servers, profiles }
+  const gateway =
+    data.gateway === undefined ? {} : readGateway(data.gateway, (keys) => placeOf(file, keys), variables)
+  return { tools: overlayTools(settings, tools), servers, profiles, gateway }
 }
 
 /** The keys of a config. `readConfig()` itself produces the last ones, so they are accepted too. */
 const ROOT_FIELDS = {
+  /** How tools are shown and searched, see below. */
   tools: 'table',
+  /** The servers, by name. */
   server: 'table',
+  /** The same as `server`. */
   servers: 'table',
+  /** The same, as MCP clients and editors write it. */
   mcpServers: 'table',
+  /** What single clients of the gateway see, by name. */
   profile: 'table',
+  /** Who may use the gateway and how much, see below. */
+  gateway: 'table',
+  /** `true`: servers start only when a lockfile approves them. No other file can unset it. */
   requireLock: 'flag',
 } as const satisfies Fields
 const ALSO_READ = { profiles: 'table', searcher: SEARCHER_KIND } as const satisfies Fields
@@ -206,7 +221,7 @@ async function readFiles(options: LoadOptions): Promise<ConfigFile[]> {
         'config-invalid',
         `config file ${absolute} does not exist; correct the path, or write the file with "toolcrib add"`,
       )
-    return [parseConfigFile(text, absolute)]
+    return [await parseConfigFile(text, absolute)]
   }
   const layers = [userDirectory, cwd].filter((directory) => directory !== undefined)
   const found = await Promise.all(layers.map((directory) => readFirst(directory, read)))
@@ -246,57 +261,4 @@ export function configPaths({ cwd, env, path, userDirectory = configDirectory(en
   if (explicit) return [isAbsolute(explicit) ? explicit : join(cwd, explicit)]
   const layers = [userDirectory, cwd].filter((directory) => directory !== undefined)
   return layers.flatMap((directory) => FILE_NAMES.map((name) => join(directory, name)))
-}
-
-/** `[profile.NAME]`: what one client of a gateway sees. Absent keys fall back to the rest of the config. */
-export interface Profile {
-  /** The servers whose tools are visible. Default: all. */
-  readonly servers?: readonly string[]
-  /** Names and globs of tools, as in `[tools]`. */
-  readonly allow?: readonly string[]
-  readonly deny?: readonly string[]
-  readonly pinned?: readonly string[]
-  readonly mode?: Mode
-  /** For older clients. list: tools that a search found appear in their list; doors (default): the list stays the same. */
-  readonly activate?: 'doors' | 'list'
-}
-
-const PROFILE_FIELDS = {
-  servers: 'texts',
-  allow: 'texts',
-  deny: 'texts',
-  pinned: 'texts',
-  mode: { oneOf: ['full', 'lazy', 'auto'] },
-  activate: { oneOf: ['doors', 'list'] },
-} as const satisfies Fields
-
-/** The profile name is part of a URL, `/mcp/<profile>`. */
-const PROFILE_NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
-
-/** Reads one profile's table, with its variables expanded. Throws `config-invalid` for anything invalid. */
-function readProfile(name: string, table: unknown, place: Place, variables: Variables): Profile {
-  if (!PROFILE_NAME.test(name))
-    throw invalid(place, [], 'invalid profile name; use up to 64 letters, digits, "_", "." and "-"')
-  const { values, faults } = fillTable(
-    readTable(table, PROFILE_FIELDS, place),
-    PROFILE_FIELDS,
-    place,
-    variables,
-  )
-  if (faults.length > 0) throw invalid(place, [], faults.join('; '))
-  return values
-}
-
-/** Throws `config-invalid` for a profile that names a server that is not configured. Globs may match nothing. */
-function checkProfiles(profiles: Readonly<Record<string, Profile>>, configured: readonly string[]): void {
-  for (const [profile, { servers = [] }] of Object.entries(profiles)) {
-    const unknown = servers.find((server) => !server.includes('*') && !configured.includes(server))
-    if (unknown === undefined) continue
-    const nearest = nearestName(unknown, configured)
-    const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
-    throw new ToolcribError(
-      'config-invalid',
-      `profile "${profile}" names the server "${unknown}", which does not exist; the config has ${configured.join(', ') || 'none'}${hint}`,
-    )
-  }
 }

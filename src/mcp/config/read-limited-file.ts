@@ -7,6 +7,11 @@ const CHUNK_BYTES = 64 * 1024
  * `readFile()`, and with a `RangeError` for a larger file.
  */
 export async function readLimitedFile(path: string, maxBytes: number): Promise<string> {
+  return (await readLimitedBytes(path, maxBytes)).toString('utf8')
+}
+
+/** Like `readLimitedFile()`, for a file of any content. */
+export async function readLimitedBytes(path: string, maxBytes: number): Promise<Buffer> {
   const file = await open(path, 'r')
   try {
     const chunks: Uint8Array[] = []
@@ -14,7 +19,7 @@ export async function readLimitedFile(path: string, maxBytes: number): Promise<s
     for (;;) {
       const chunk = new Uint8Array(CHUNK_BYTES)
       const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES)
-      if (bytesRead === 0) return Buffer.concat(chunks).toString('utf8')
+      if (bytesRead === 0) return Buffer.concat(chunks)
       size += bytesRead
       if (size > maxBytes) throw new RangeError(`it is larger than ${maxBytes / 1024 / 1024} MiB`)
       chunks.push(chunk.subarray(0, bytesRead))

@@ -1,7 +1,7 @@
 import { ToolcribError } from '../../errors.ts'
 import type { RegistryOptions } from '../../registry-options.ts'
 import type { SearcherName } from '../../search/searchers.ts'
-import type { Variables } from './read-table.ts'
+import type { Variables } from './expand-variables.ts'
 import {
   type FieldKind,
   fieldFault,
@@ -39,14 +39,19 @@ export type SearcherChoice = 'hybrid' | SearcherName
 export const SEARCHER_KIND = { oneOf: ['hybrid', 'lexical', 'weighted', 'regex'] } as const
 
 const FIELDS = {
+  /** `full` shows every tool; `lazy` only pinned ones and a search; `auto` (default) is lazy once there are many. */
   registryMode: { oneOf: ['full', 'lazy', 'auto'] },
+  /** Shorthand: `true` is lazy mode with `defer = "mcp"`, `false` is full mode. */
   lazyMcp: 'flag',
+  /** Shorthand: `true` is lazy mode with `defer = "all"`. */
   deferredTools: 'flag',
   defer: { oneOf: ['auto', 'all', 'mcp', 'flagged'] },
+  /** How tools are ranked. Default: `hybrid`. */
   searcher: SEARCHER_KIND,
   toolThreshold: 'count',
   thresholdPercent: 'percent',
   contextWindow: 'count',
+  /** How many tools a conversation may have checked out; the least recently used make room. Default: 24; 0 = no cap. */
   maxActiveSchemas: 'count',
   maxActiveTokens: 'count',
   searchTool: { oneOf: ['tool_search', 'tool_search_regex', 'ToolSearch'] },
@@ -57,8 +62,11 @@ const FIELDS = {
   maxIdenticalCalls: 'count',
   serverWaitMs: 'milliseconds',
   pinned: 'texts',
+  /** Names and globs of the only tools that may be seen and called. Default: all. */
   allow: 'texts',
+  /** Names and globs of tools that may be neither seen nor called; takes precedence over `allow`. */
   deny: 'texts',
+  /** `true`: servers start only when a lockfile approves them. No other file can unset it. */
   requireLock: 'flag',
   memory: 'flag',
   memoryText: 'flag',

@@ -1,4 +1,4 @@
-import { watch as watchOfChokidar } from 'chokidar'
+import type { FSWatcher } from 'chokidar'
 import { describeError } from '../../errors.ts'
 import { canonicalJson } from '../../json.ts'
 import { type Config, configPaths, type LoadOptions, loadConfig } from './load-config.ts'
@@ -17,54 +17,83 @@ export interface WatchOptions extends LoadOptions {
  * Reads the config once the watcher is ready, and whenever one of its files is created, changed or deleted. Calls
  * `onChange` when the config differs from the last one. Returns a function that stops watching.
  */
-export function watchConfig({
-  onChange,
-  onError,
-  settleMs = 150,
-  ...options
-}: WatchOptions): () => Promise<void> {
-  const watcher = watchOfChokidar(configPaths(options), { ignoreInitial: true })
-  const timers = new Set<ReturnType<typeof setTimeout>>()
-  let turn = 0
-  let isClosed = false
-  let told: string | undefined
-  const tell = (own: number, text: string, action: () => void) => {
-    // A slow read of older files must not overwrite a newer one, and repeated results are not reported.
-    if (own !== turn || isClosed || text === told) return
-    told = text
-    action()
-  }
-  const reload = async () => {
-    const own = ++turn
-    try {
-      const config = await loadConfig(options)
-      tell(own, canonicalJson(config), () => onChange(config))
-    } catch (error) {
-      tell(own, describeError(error), () => onError(error))
-    }
-  }
-  const reloadIn = (delayMs: number) => {
-    const timer = setTimeout(() => {
-      timers.delete(timer)
-      void reload()
-    }, delayMs)
-    timers.add(timer)
-  }
-  // Reads once more to catch changes made before the watcher was ready.
-  watcher.on('ready', reload)
-  watcher.on('all', () => {
-    for (const timer of timers) clearTimeout(timer)
-    timers.clear()
-    reloadIn(settleMs)
-    // The watcher skips changes in quick succession, so read once more.
-    reloadIn(settleMs + CONFIRM_MS)
-  })
-  watcher.on('error', onError)
-  return async () => {
-    isClosed = true
-    for (const timer of timers) clearTimeout(timer)
-    await watcher.close()
-  }
+export function watchConfig(options: WatchOptions): () => Promise<void> {
+  const watch = new ConfigWatch(options)
+  return () => watch.close()
 }
 
+const SETTLE_MS = 150
 const CONFIRM_MS = 500
+
+class ConfigWatch {
+  readonly #options: WatchOptions
+  readonly #watcher: Promise<FSWatcher | undefined>
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>()
+  #newestRead = 0
+  #lastReported: string | undefined
+  #isClosed = false
+
+  constructor(options: WatchOptions) {
+    this.#options = options
+    this.#watcher = this.#start().catch((error) => {
+      options.onError(error)
+      return undefined
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#stopTimers()
+    await (await this.#watcher)?.close()
+  }
+
+  async #start(): Promise<FSWatcher | undefined> {
+    const { settleMs = SETTLE_MS, onError } = this.#options
+    // Not needed until everything else has started.
+    const { watch } = await import('chokidar')
+    if (this.#isClosed) return undefined
+    return (
+      watch(configPaths(this.#options), { ignoreInitial: true })
+        // Reads once more to catch changes made before the watcher was ready.
+        .on('ready', () => void this.#read())
+        .on('all', () => {
+          this.#stopTimers()
+          this.#readIn(settleMs)
+          // The watcher skips changes in quick succession, so read once more.
+          this.#readIn(settleMs + CONFIRM_MS)
+        })
+        .on('error', onError)
+    )
+  }
+
+  #readIn(delayMs: number): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      void this.#read()
+    }, delayMs)
+    this.#timers.add(timer)
+  }
+
+  #stopTimers(): void {
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.#timers.clear()
+  }
+
+  async #read(): Promise<void> {
+    const { onChange, onError, settleMs: _, ...options } = this.#options
+    const read = ++this.#newestRead
+    try {
+      const config = await loadConfig(options)
+      this.#report(read, canonicalJson(config), () => onChange(config))
+    } catch (error) {
+      this.#report(read, describeError(error), () => onError(error))
+    }
+  }
+
+  /** A slow read of older files must not overwrite a newer one, and repeated results are not reported. */
+  #report(read: number, text: string, report: () => void): void {
+    if (read !== this.#newestRead || this.#isClosed || text === this.#lastReported) return
+    this.#lastReported = text
+    report()
+  }
+}

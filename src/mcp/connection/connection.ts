@@ -92,6 +92,7 @@ export class Connection {
     return this.#info
   }
 
+  /** True once the connection has ended. */
   get isClosed(): boolean {
     return this.#isClosed
   }
@@ -106,10 +107,12 @@ export class Connection {
     return this.#transport.guard.isInUse
   }
 
+  /** Why it ended. */
   get closedBecause(): string {
     return this.#transport.closedBecause ?? 'the connection closed'
   }
 
+  /** Calls the listener when the connection ends. */
   onClose(listener: () => void): void {
     this.#closeListeners.push(listener)
   }
@@ -153,6 +156,7 @@ export class Connection {
     })
   }
 
+  /** Sends a notification; resolves when it is written. */
   notify(method: string, params: Readonly<Record<string, unknown>> | undefined): Promise<void> {
     return this.#requests.notify(method, params)
   }
@@ -167,6 +171,7 @@ export class Connection {
     }
   }
 
+  /** Ends the connection, and the process of a stdio server. */
   async close(): Promise<void> {
     this.#isClosing = true
     await this.client.close()

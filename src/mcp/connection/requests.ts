@@ -37,8 +37,11 @@ export interface RequestOptions {
 
 /** The JSON-RPC error that a server returned. */
 export class ServerError extends Error {
+  /** Always `ServerError`. */
   override readonly name = 'ServerError'
+  /** The JSON-RPC code. */
   readonly code: number
+  /** What the server sent beside code and message. */
   readonly data: unknown
 
   constructor({ code, message, data }: { code: number; message: string; data?: unknown }) {

@@ -33,6 +33,7 @@ export interface ServerRequest extends ServerNotification {
   readonly signal: AbortSignal
 }
 
+/** A notification from a server to its client. */
 export interface ServerNotification {
   readonly server: string
   /** The session whose private connection it arrived on; absent on the shared connection. */

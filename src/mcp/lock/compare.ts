@@ -1,6 +1,7 @@
 import { canonicalJson, isRecord } from '../../json.ts'
 import { type LockedDefinition, sha256 } from './definition.ts'
 import {
+  type ListedTool,
   type LockedServer,
   type LockedTool,
   type Lockfile,
@@ -89,15 +90,23 @@ export function commandChanges(locked: LockedServer, { config }: ObservedServer)
   return locked.hash === sha256(command) ? [] : fieldChanges(locked.command, command)
 }
 
-/** Differences between a tool's definition and the approved one. */
-export function toolChanges(locked: LockedTool, now: LockedTool): FieldChange[] {
-  return locked.hash === now.hash ? [] : fieldChanges(locked.definition, now.definition)
+/**
+ * Differences between a tool's definition and the approved one. Where the approved definition is unknown, the digests
+ * and the whole current definition are returned.
+ */
+export function toolChanges(locked: LockedTool, now: ListedTool): FieldChange[] {
+  if (locked.hash === now.hash)
+    // A reviewer who saw another summary approved something else.
+    return locked.summary === now.summary ? [] : fieldChanges(locked, { ...locked, summary: now.summary })
+  if (locked.definition) return fieldChanges(locked.definition, now.definition)
+  const digest = { path: 'digest', before: locked.hash, after: now.hash }
+  return [digest, ...fieldChanges({}, now.definition)]
 }
 
 function compareTools(
   server: string,
   locked: LockedServer,
-  tools: ReadonlyMap<string, LockedTool>,
+  tools: ReadonlyMap<string, ListedTool>,
 ): LockChange[] {
   const names = new Set([...locked.tools.keys(), ...tools.keys()])
   return [...names].sort().flatMap((tool): LockChange[] => {

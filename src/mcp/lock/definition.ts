@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson, isRecord } from '../../json.ts'
+import { clipText } from '../../text.ts'
 import type { ServerTool } from '../server/server-tool.ts'
 
 /** The fields that an approval of a tool covers, besides its name. */
@@ -33,6 +34,28 @@ export function pickDefinition(tool: LockedDefinition): LockedDefinition {
 /** SHA-256 of a tool's name and definition. The order of keys and of sets does not matter; everything else does. */
 export function hashDefinition(name: string, tool: LockedDefinition): string {
   return sha256({ name, ...definitionOf(tool) })
+}
+
+const MAX_SUMMARY = 100
+
+/**
+ * One line about a definition, for people who review a lockfile: `(path, head?) [read-only] Reads a file.` Definitions with
+ * equal hashes have equal summaries.
+ */
+export function summaryOf({ inputSchema, annotations, description, title }: LockedDefinition): string {
+  const { properties, required } = isRecord(inputSchema) ? inputSchema : {}
+  const needed = new Set(Array.isArray(required) ? required : [])
+  const names = Object.keys(isRecord(properties) ? properties : {}).sort()
+  const parameters = [
+    ...names.filter((name) => needed.has(name)),
+    ...names.filter((name) => !needed.has(name)).map((name) => `${name}?`),
+  ]
+  const marks = [
+    ...(annotations?.readOnlyHint === true ? ['[read-only]'] : []),
+    ...(annotations?.destructiveHint === true ? ['[destructive]'] : []),
+  ]
+  const words = [`(${parameters.join(', ')})`, ...marks, description || title || ''].join(' ')
+  return clipText(words.replace(/\s+/gu, ' ').trim(), MAX_SUMMARY)
 }
 
 /** SHA-256 of data in canonical form. */

@@ -2,7 +2,7 @@ import type { ToolRegistry } from '../../tool-registry.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import type { ServerTool } from '../server/server-tool.ts'
 import { commandChanges, type FieldChange, toolChanges } from './compare.ts'
-import { type LockedServer, type LockedTool, type Lockfile, toolsByName } from './lockfile.ts'
+import { type ListedTool, type LockedServer, type Lockfile, toolsByName } from './lockfile.ts'
 import { pinTo } from './package-runner.ts'
 
 /**
@@ -144,7 +144,7 @@ export class LockGuard {
 function reasonAgainst(
   server: string,
   name: string,
-  tool: LockedTool | undefined,
+  tool: ListedTool | undefined,
   locked: LockedServer | undefined,
 ): string | undefined {
   if (!tool) return 'its schema is too deeply nested to be approved'
@@ -157,6 +157,7 @@ function reasonAgainst(
 
 /** Names only the parts of a definition that differ: their content is the server's own text, and a model reads this. */
 function partsOf(fields: readonly FieldChange[]): string {
+  if (fields[0]?.path === 'digest') return 'digest'
   return [...new Set(fields.map(({ path }) => path.split('.')[0]))].join(', ')
 }
 

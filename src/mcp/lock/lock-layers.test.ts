@@ -94,7 +94,7 @@ describe('the lockfiles of a user and a project', () => {
     expect(await readFile(projectLock(), 'utf8')).toBe(untouched)
     const written = await readLockfile(userLock(), { mustExist: true })
     expect([...written.servers.keys()]).toEqual(['mine', 'resting'])
-    expect(written.servers.get('mine')?.tools.get('echo')?.definition.title).toBe('Echo')
+    expect(written.servers.get('mine')?.tools.get('echo')?.definition?.title).toBe('Echo')
   })
 
   it('are a single file when a path is given', async () => {
@@ -162,6 +162,6 @@ describe('the lockfiles of a user and a project', () => {
     const dead = new ValueFolder(join(cwd, 'toolcrib.lock.writing'), cwd)
     await dead.replace(undefined, Buffer.from('dead'), 1)
     await lock(projectLock(), 'ours')
-    expect(await readdir(cwd)).toEqual(['toolcrib.lock'])
+    expect(await readdir(cwd)).toEqual(['toolcrib.lock', 'toolcrib.lock.gz'])
   })
 })

@@ -5,7 +5,6 @@ import { writeWhole } from '../../store/files/write-whole.ts'
 import type { Config } from '../config/load-config.ts'
 import { readLimitedFile } from '../config/read-limited-file.ts'
 import type { Lockfile } from './lockfile.ts'
-import { readLock, writeLock } from './lockfile-text.ts'
 import { whileAlone } from './while-alone.ts'
 
 /** Enough for tens of thousands of tools. */
@@ -44,10 +43,14 @@ export async function readLockfile(
       : `${path} cannot be read: ${describeError(cause)}`
     throw new ToolcribError('config-invalid', reason, { cause })
   }
-  return readLock(text, path)
+  const { readLock, readDefinitions } = await loadFormat()
+  return readLock(text, path, await readDefinitions(await realPathOf(path)))
 }
 
-/** Writes a lockfile atomically. An existing file keeps its mode; a symbolic link stays a link. */
+/**
+ * Writes a lockfile atomically, and the definitions beside it. An existing file keeps its mode; a symbolic link stays a
+ * link.
+ */
 export function writeLockfile(path: string, lockfile: Lockfile): Promise<void> {
   return alone(path, (checkAlone) => replace(path, lockfile, checkAlone))
 }
@@ -73,9 +76,22 @@ async function alone(path: string, work: (checkAlone: () => Promise<void>) => Pr
 }
 
 async function replace(path: string, lockfile: Lockfile, checkAlone: () => Promise<void>): Promise<void> {
-  const [place, text] = [await realPathOf(path), writeLock(lockfile)]
+  const place = await realPathOf(path)
+  const { writeLock, saveDefinitions } = await loadFormat()
+  const text = writeLock(lockfile)
   await checkAlone()
+  // First: a lockfile without its definitions would still be valid, but its changes could not be shown.
+  await saveDefinitions(place, lockfile)
   await writeWhole(place, text, { mode: 0o644 })
+}
+
+/** Loaded with the first lockfile: most starts have none, and the parser takes longer to load than all else here. */
+async function loadFormat() {
+  const [text, definitions] = await Promise.all([
+    import('./lockfile-text.ts'),
+    import('./lock-definitions.ts'),
+  ])
+  return { ...text, ...definitions }
 }
 
 /** Where a link leads; the path itself when it does not exist. */

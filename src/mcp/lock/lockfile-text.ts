@@ -3,31 +3,25 @@ import { describeError, ToolcribError } from '../../errors.ts'
 import { canonicalJson, isRecord } from '../../json.ts'
 import { withoutHidden } from '../../names.ts'
 import { readServerTool } from '../server/server-tool.ts'
-import {
-  DEFINITION_FIELDS,
-  definitionOf,
-  hashDefinition,
-  isTooDeep,
-  type LockedDefinition,
-  pickDefinition,
-  sha256,
-} from './definition.ts'
-import type { LockedServer, LockedTool, Lockfile } from './lockfile.ts'
+import { isTooDeep, type LockedDefinition, pickDefinition, sha256 } from './definition.ts'
+import { type LockedServer, type LockedTool, type Lockfile, lockTool } from './lockfile.ts'
 import type { ServerCommand } from './server-command.ts'
 
-const VERSION = 2
+const VERSION = 3
+/** Version 2 contained the definitions, and its approvals are still valid. */
+const WITH_DEFINITIONS = 2
 /**
  * Version 1 had short digests, header names without values, and order-sensitive sets; its tool approvals are still
  * valid.
  */
-const OLD_VERSION = 1
+const FIRST_VERSION = 1
 
 /** The maximum depth of a definition, below its server and name. */
 const MAX_DEPTH = 210
 
 /**
- * Writes a lockfile for review: names in order, one field per line, descriptions line by line, and hidden characters
- * as escapes. Equal lockfiles give equal text.
+ * Writes a lockfile for review: names in order, one line per tool with its hash and a summary, and hidden characters
+ * as escapes. Equal lockfiles give equal text. The definitions are in a file of their own.
  */
 export function writeLock({ servers }: Lockfile): string {
   const data = {
@@ -38,29 +32,36 @@ export function writeLock({ servers }: Lockfile): string {
       command: inOrder(command),
       ...(runs === undefined ? {} : { runs }),
       ...(approval === undefined ? {} : { approval }),
-      tools: sorted(tools, toolData),
+      tools: sorted(tools, ({ hash, summary }) => `${hash} ${summary}`.trim()),
     })),
   }
   return `${escapeHidden(JSON.stringify(data, null, 2))}\n`
 }
 
 /**
- * Reads a lockfile's text. Throws `config-invalid` for any error: a lockfile is never partly trusted. In the old
- * version, servers with digests or headers lose their approval, because their commands cannot be compared.
+ * Reads a lockfile's text. `definitions`, by server and tool, are taken over where they match their hashes. Throws
+ * `config-invalid` for any error: a lockfile is never partly trusted. In the first version, servers with digests or
+ * headers lose their approval, because their commands cannot be compared.
  */
-export function readLock(text: string, path: string): Lockfile {
+export function readLock(
+  text: string,
+  path: string,
+  definitions: Readonly<Record<string, unknown>> = {},
+): Lockfile {
   const data = parse(text, path)
   const { version } = data
-  if (version !== VERSION && version !== OLD_VERSION)
+  if (version !== VERSION && version !== WITH_DEFINITIONS && version !== FIRST_VERSION)
     throw damaged(path, `its version is ${JSON.stringify(version)}, but this toolcrib supports ${VERSION}`)
   if (!isRecord(data.servers)) throw damaged(path, 'it has no servers')
   const servers = Object.entries(data.servers).map(
-    ([name, server]) => [name, readServer(server, { name, path, version })] as const,
+    ([name, server]) =>
+      [name, readServer(server, { name, path, version, known: ownValue(definitions, name) })] as const,
   )
   return { servers: new Map(servers) }
 }
 
-function sorted<Value>(
+/** A map as a record, its keys in order. */
+export function sorted<Value>(
   map: ReadonlyMap<string, Value>,
   toData: (value: Value) => unknown,
 ): Record<string, unknown> {
@@ -68,22 +69,13 @@ function sorted<Value>(
   return Object.fromEntries(names.map((name) => [name, toData(map.get(name) as Value)]))
 }
 
-function toolData({ hash, definition }: LockedTool): Record<string, unknown> {
-  const { description } = definition
-  const fields = DEFINITION_FIELDS.filter((field) => definition[field] !== undefined)
-  return {
-    hash,
-    ...Object.fromEntries(fields.map((field) => [field, inOrder(definition[field])])),
-    ...(description.includes('\n') ? { description: description.split('\n') } : {}),
-  }
-}
-
-function inOrder(data: unknown): unknown {
+/** Data with its keys in order. */
+export function inOrder(data: unknown): unknown {
   return JSON.parse(canonicalJson(data))
 }
 
 /** JSON has no such characters outside of strings, so escapes can be inserted afterwards. */
-function escapeHidden(json: string): string {
+export function escapeHidden(json: string): string {
   return json.replace(/[^\n\x20-\x7e]/gu, (character) => {
     if (withoutHidden(character) !== '') return character
     const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index))
@@ -127,6 +119,8 @@ interface Reading {
   readonly name: string
   readonly path: string
   readonly version: number
+  /** The definitions of its tools, as the file beside the lockfile has them. */
+  readonly known: unknown
 }
 
 function readServer(data: unknown, reading: Reading): LockedServer {
@@ -156,14 +150,37 @@ function readServer(data: unknown, reading: Reading): LockedServer {
   }
 }
 
-function readTool(data: unknown, name: string, { name: server, path, version }: Reading): LockedTool {
+function readTool(data: unknown, name: string, reading: Reading): LockedTool {
+  return reading.version === VERSION ? readLine(data, name, reading) : readOldTool(data, name, reading)
+}
+
+const LINE = /^(sha256-[0-9a-f]{64})(?: (.*))?$/s
+
+function readLine(data: unknown, name: string, { name: server, path, known }: Reading): LockedTool {
+  const label = `${server}.${name}`
+  const [, hash, summary = ''] = (typeof data === 'string' && LINE.exec(data)) || []
+  if (hash === undefined) throw damaged(path, `tool "${label}" has no hash`)
+  const listed = isRecord(known) ? ownValue(known, name) : undefined
+  const definition = isRecord(listed) ? readDefinition(listed, name) : undefined
+  const tool = definition && lockTool(name, definition)
+  if (tool?.hash !== hash) return { hash, summary }
+  if (tool.summary !== summary)
+    throw damaged(path, `the summary of tool "${label}" does not match its definition`)
+  return tool
+}
+
+function readOldTool(data: unknown, name: string, { name: server, path, version }: Reading): LockedTool {
   const label = `${server}.${name}`
   const read = isRecord(data) ? readDefinition(data, name) : undefined
   if (!isRecord(data) || !read) throw damaged(path, `tool "${label}" has no definition`)
-  const hash = hashDefinition(name, read)
-  const stated = version === OLD_VERSION ? sha256({ name, ...read }) : hash
+  const tool = lockTool(name, read)
+  const stated = version === FIRST_VERSION ? sha256({ name, ...read }) : tool.hash
   if (data.hash !== stated) throw damaged(path, `the hash of tool "${label}" does not match its definition`)
-  return { hash, definition: definitionOf(read) }
+  return tool
+}
+
+function ownValue(record: Readonly<Record<string, unknown>>, key: string): unknown {
+  return Object.hasOwn(record, key) ? record[key] : undefined
 }
 
 function readDefinition(data: Record<string, unknown>, name: string): LockedDefinition | undefined {

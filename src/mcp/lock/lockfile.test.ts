@@ -1,6 +1,7 @@
 import { chmod, lstat, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ToolcribError } from '../../errors.ts'
@@ -10,7 +11,8 @@ import { readServerTool, type ServerTool } from '../server/server-tool.ts'
 import { approveChanges, changeMatcher } from './approve.ts'
 import { changeDigest, compareWithLock } from './compare.ts'
 import { hashDefinition, sha256 } from './definition.ts'
-import { lockServers, type ObservedServer } from './lockfile.ts'
+import { writeDefinitions } from './lock-definitions.ts'
+import { type Lockfile, lockServers, type ObservedServer } from './lockfile.ts'
 import { lockfilePath, readLockfile, writeLockfile } from './lockfile-file.ts'
 import { readLock, writeLock } from './lockfile-text.ts'
 import { commandOf, literalSecrets, saltedDigest } from './server-command.ts'
@@ -33,14 +35,23 @@ const anyTool = fc
   .map((listed) => readServerTool(JSON.parse(JSON.stringify(listed))))
   .filter((tool): tool is ServerTool => !('reason' in tool))
 
+function definitionsOf(lockfile: Lockfile): Record<string, unknown> {
+  return JSON.parse(writeDefinitions(lockfile))
+}
+
 describe('the text of a lockfile', () => {
   it('is read back unchanged, whatever the names and descriptions', () => {
     fc.assert(
       fc.property(fc.array(anyTool), (tools) => {
         const lockfile = lockServers(observed(...tools))
-        const read = readLock(writeLock(lockfile), 'toolcrib.lock')
+        const read = readLock(writeLock(lockfile), 'toolcrib.lock', definitionsOf(lockfile))
+        expect(read.servers).toEqual(lockfile.servers)
         expect(compareWithLock(read, observed(...tools))).toEqual([])
         expect(writeLock(read)).toBe(writeLock(lockfile))
+        expect(writeDefinitions(read)).toBe(writeDefinitions(lockfile))
+        const alone = readLock(writeLock(lockfile), 'toolcrib.lock')
+        expect(compareWithLock(alone, observed(...tools))).toEqual([])
+        expect(writeLock(alone)).toBe(writeLock(lockfile))
       }),
       { numRuns: 200 },
     )
@@ -53,21 +64,82 @@ describe('the text of a lockfile', () => {
     expect(writeLock(lockServers(one))).toBe(writeLock(lockServers(two)))
   })
 
-  it('has descriptions line by line and hidden characters as escapes, for review', () => {
-    const text = writeLock(lockServers(observed({ ...echo, description: 'One\nTwo\u200b\u{e0041}' })))
+  it('has one line per tool, with its hash, parameters, hints and the start of its description', () => {
+    const read: ServerTool = {
+      name: 'read',
+      description: `Reads a file.\n${'Long. '.repeat(50)}`,
+      inputSchema: { type: 'object', properties: { tail: {}, path: {}, head: {} }, required: ['path'] },
+      annotations: { readOnlyHint: true },
+    }
+    const lines = writeLock(lockServers(observed(echo, read))).split('\n')
+    expect(lines).toContain(`        "echo": "${hashDefinition('echo', echo)} () Says it again.",`)
+    const line = lines.find((each) => each.includes('"read":'))
+    expect(line).toMatch(
+      /"sha256-[0-9a-f]{64} \(path, head\?, tail\?\) \[read-only\] Reads a file\. Long\. .*…"$/,
+    )
+    expect(line?.length).toBeLessThan(200)
+    expect(lines.length).toBeLessThan(20)
+  })
+
+  it('differs in one line when one tool changes', () => {
+    const before = lockServers(observed(echo, { ...echo, name: 'other' }))
+    const after = lockServers(
+      observed({ ...echo, description: 'Says it twice.' }, { ...echo, name: 'other' }),
+    )
+    const [old, now] = [writeLock(before).split('\n'), writeLock(after).split('\n')]
+    expect(now).toHaveLength(old.length)
+    expect(now.filter((line, at) => line !== old[at])).toEqual([expect.stringContaining('Says it twice.')])
+  })
+
+  it('has hidden characters as escapes, its definitions descriptions line by line, for review', () => {
+    const lockfile = lockServers(observed({ ...echo, description: 'One\nTwo\u200b\u{e0041}' }))
+    expect(writeLock(lockfile)).toContain('One Two\\u200b\\udb40\\udc41"')
+    expect(writeLock(lockfile)).not.toContain('\u200b')
+    const text = writeDefinitions(lockfile)
     expect(text).toContain('"One",\n')
     expect(text).toContain('"Two\\u200b\\udb40\\udc41"')
     expect(text).not.toContain('\u200b')
   })
 
-  const good = writeLock(lockServers(observed(echo)))
+  it('does not approve a tool whose summary is not the one that was reviewed', () => {
+    const text = good.replace('Says it again.', 'Says it once.')
+    expect(compareWithLock(readLock(text, 'x.lock'), observed(echo))).toMatchObject([
+      {
+        kind: 'tool-changed',
+        fields: [{ path: 'summary', before: '() Says it once.', after: '() Says it again.' }],
+      },
+    ])
+  })
+
+  it('approves by hash alone, and shows all of a changed tool, without a matching definition', () => {
+    const other = { a: { echo: { description: 'Forged.', inputSchema: {} } } }
+    for (const definitions of [{}, other, { a: [] }]) {
+      const read = readLock(good, 'x.lock', definitions)
+      expect(read.servers.get('a')?.tools.get('echo')?.definition).toBeUndefined()
+      expect(compareWithLock(read, observed(echo))).toEqual([])
+      const now = { ...echo, description: 'Now.' }
+      expect(compareWithLock(read, observed(now))).toMatchObject([
+        {
+          kind: 'tool-changed',
+          fields: [
+            { path: 'digest', before: hashDefinition('echo', echo), after: hashDefinition('echo', now) },
+            { path: 'description', after: 'Now.' },
+            { path: 'inputSchema', after: { type: 'object' } },
+          ],
+        },
+      ])
+    }
+  })
+
+  const locked = lockServers(observed(echo))
+  const good = writeLock(locked)
   const damages: Record<string, string> = {
     'is empty': '',
     'is cut off': good.slice(0, -40),
     'is not an object': '[]',
-    'is of another version': good.replace('"version": 2', '"version": 3'),
-    'has no servers': '{ "version": 2 }',
-    'has an invalid server': '{ "version": 2, "servers": { "a": 1 } }',
+    'is of another version': good.replace('"version": 3', '"version": 4'),
+    'has no servers': '{ "version": 3 }',
+    'has an invalid server': '{ "version": 3, "servers": { "a": 1 } }',
     'has a "runs" that is not a string': good.replace('"command": {', '"runs": 1, "command": {'),
     'is nested too deeply': good.replace(
       '"command": {',
@@ -76,24 +148,32 @@ describe('the text of a lockfile', () => {
     'has a salt that is not a string': good.replace('"command": {', '"salt": 1, "command": {'),
     'has a description that was edited by hand': good.replace('Says it again.', 'Says it once.'),
     'has a hash that was edited by hand': good.replace(/sha256-\w{4}/g, 'sha256-0000'),
+    'has a tool without a hash': good.replace(/sha256-\w+ \(/, '('),
+    'has a tool that is not a line': good.replace(/"sha256-\w+ [^"]*"/, '{}'),
     'has a command that was edited by hand': good.replace('"command": "node"', '"command": "bad"'),
     'contains a merge conflict': `<<<<<<< ours\n${good}=======\n${good}>>>>>>> theirs\n`,
-    'has a duplicate key': good.replace('"description":', '"description": "Harmless.",\n "description":'),
+    'has a duplicate key': good.replace('"echo":', '"echo": "Harmless.",\n "echo":'),
   }
 
   it.each(Object.entries(damages))('is rejected when it %s', (_, text) => {
     expect(text).not.toBe(good)
-    expect(() => readLock(text, '/p/toolcrib.lock')).toThrow(ToolcribError)
-    expect(() => readLock(text, '/p/toolcrib.lock')).toThrow(/\/p\/toolcrib\.lock is damaged/)
+    const definitions = definitionsOf(locked)
+    expect(() => readLock(text, '/p/toolcrib.lock', definitions)).toThrow(ToolcribError)
+    expect(() => readLock(text, '/p/toolcrib.lock', definitions)).toThrow(/\/p\/toolcrib\.lock is damaged/)
   })
 })
 
 describe('a lockfile of the old version', () => {
-  const tool = { ...echo, inputSchema: { type: 'object', required: ['b', 'a'] } }
-  const old = (command: object) => {
+  const tool = {
+    ...echo,
+    description: 'Says it\nagain.',
+    inputSchema: { type: 'object', required: ['b', 'a'] },
+  }
+  const old = (command: object, version = 1) => {
     const { name, ...definition } = tool
-    const tools = { echo: { hash: sha256({ name, ...definition }), ...definition } }
-    return JSON.stringify({ version: 1, servers: { a: { hash: sha256(command), command, tools } } })
+    const hash = version === 1 ? sha256({ name, ...definition }) : hashDefinition(name, definition)
+    const tools = { echo: { hash, ...definition, description: ['Says it', 'again.'] } }
+    return JSON.stringify({ version, servers: { a: { hash: sha256(command), command, tools } } })
   }
   const changesNow = (command: object, config: ServerConfig) =>
     compareWithLock(readLock(old(command), 'toolcrib.lock'), new Map([['a', { config, tools: [tool] }]]))
@@ -101,6 +181,13 @@ describe('a lockfile of the old version', () => {
   it('still approves servers and tools', () => {
     expect(changesNow({ transport: 'stdio', command: 'node' }, NODE)).toEqual([])
     expect(hashDefinition('echo', tool)).not.toBe(sha256(tool))
+  })
+
+  it.each([1, 2])('is written in the current version, with all that it approved (version %i)', (version) => {
+    const before = readLock(old({ transport: 'stdio', command: 'node' }, version), 'toolcrib.lock')
+    const after = readLock(writeLock(before), 'toolcrib.lock', definitionsOf(before))
+    expect(after.servers).toEqual(before.servers)
+    expect(after.servers.get('a')?.tools.get('echo')?.definition?.description).toBe(tool.description)
   })
 
   it('does not approve servers by header names or short digests', () => {
@@ -115,7 +202,8 @@ describe('a lockfile of the old version', () => {
 
   it('is rejected when it was edited by hand', () => {
     const text = old({ transport: 'stdio', command: 'node' })
-    expect(() => readLock(text.replace('Says it again.', 'Says it once.'), 'x.lock')).toThrow(/is damaged/)
+    expect(text).toContain('again.')
+    expect(() => readLock(text.replace('again.', 'once.'), 'x.lock')).toThrow(/is damaged/)
   })
 })
 
@@ -136,7 +224,30 @@ describe('a lockfile on disk', () => {
     const lockfile = lockServers(observed(echo))
     await Promise.all(Array.from({ length: 20 }, () => writeLockfile(path, lockfile)))
     expect(await readFile(path, 'utf8')).toBe(writeLock(lockfile))
-    expect(await readdir(folder)).toEqual(['toolcrib.lock'])
+    expect(await readdir(folder)).toEqual(['toolcrib.lock', 'toolcrib.lock.gz'])
+  })
+
+  it('has its definitions beside it, compressed, and does without them', async () => {
+    const path = join(folder, 'toolcrib.lock')
+    const lockfile = lockServers(observed(echo))
+    await writeLockfile(path, lockfile)
+    expect((await readLockfile(path))?.servers).toEqual(lockfile.servers)
+    const { mtimeMs } = await stat(`${path}.gz`)
+    await writeLockfile(path, lockfile)
+    expect((await stat(`${path}.gz`)).mtimeMs).toBe(mtimeMs)
+    for (const damage of [
+      Buffer.from('no gzip'),
+      gzipSync('{'),
+      gzipSync(`{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`),
+    ]) {
+      await writeFile(`${path}.gz`, damage)
+      expect((await readLockfile(path))?.servers.get('a')?.tools.get('echo')?.hash).toBe(
+        hashDefinition('echo', echo),
+      )
+    }
+    await rm(`${path}.gz`)
+    const read = await readLockfile(path)
+    expect(read && compareWithLock(read, observed(echo))).toEqual([])
   })
 
   it('stays at the target of its link, and keeps its mode', async () => {

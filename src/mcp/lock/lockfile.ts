@@ -2,12 +2,27 @@ import { randomBytes } from 'node:crypto'
 import type { StartFailure } from '../cache/start-failures.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import type { ServerTool } from '../server/server-tool.ts'
-import { definitionOf, hashDefinition, isTooDeep, type LockedDefinition, sha256 } from './definition.ts'
+import {
+  definitionOf,
+  hashDefinition,
+  isTooDeep,
+  type LockedDefinition,
+  sha256,
+  summaryOf,
+} from './definition.ts'
 import { commandOf, type ServerCommand, saltedDigest } from './server-command.ts'
 
 /** A tool as it was approved. */
 export interface LockedTool {
   readonly hash: string
+  /** One line about it for reviewers; it must match the definition too. */
+  readonly summary: string
+  /** undefined when the file of definitions beside the lockfile lacks it: the hash still approves. */
+  readonly definition?: LockedDefinition | undefined
+}
+
+/** A tool as its server lists it now. */
+export interface ListedTool extends LockedTool {
   readonly definition: LockedDefinition
 }
 
@@ -94,11 +109,17 @@ export function lockServer(
  * The definitions of a list by name. Of duplicates the first counts, since only that one is registered. A tool whose
  * definition is too deep to hash is left out.
  */
-export function toolsByName(tools: readonly ServerTool[]): Map<string, LockedTool> {
-  const byName = new Map<string, LockedTool>()
+export function toolsByName(tools: readonly ServerTool[]): Map<string, ListedTool> {
+  const byName = new Map<string, ListedTool>()
   for (const tool of tools) {
     if (byName.has(tool.name) || isTooDeep(tool)) continue
-    byName.set(tool.name, { hash: hashDefinition(tool.name, tool), definition: definitionOf(tool) })
+    byName.set(tool.name, lockTool(tool.name, tool))
   }
   return byName
+}
+
+/** A definition with its hash and summary. */
+export function lockTool(name: string, tool: LockedDefinition): ListedTool {
+  const definition = definitionOf(tool)
+  return { hash: hashDefinition(name, tool), summary: summaryOf(definition), definition }
 }

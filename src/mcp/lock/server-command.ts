@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { maskSecrets } from '../../secrets/mask-secrets.ts'
 import { isSecretName } from '../../secrets/secret-signs.ts'
-import { asWritten, type ServerConfig } from '../config/server-config.ts'
+import { asWritten } from '../config/read-servers.ts'
+import type { ServerConfig } from '../config/server-config.ts'
 
 /** What determines which program or address a server is. Possible secrets appear only as digests. */
 export interface ServerCommand {

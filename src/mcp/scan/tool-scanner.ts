@@ -1,3 +1,4 @@
+import { version } from '../../../package.json'
 import type { Finding, Trace } from '../../finding.ts'
 import { canonicalJson } from '../../json.ts'
 import type { ServerTool } from '../server/server-tool.ts'
@@ -6,47 +7,76 @@ import { OtherTools } from './other-tools.ts'
 import { scanTool } from './scan-tool.ts'
 import { toolTexts } from './tool-texts.ts'
 
+/** Names the rules of a scan: what one release found is not what the next one finds. */
+export const SCAN_RULES: string = version
+
 /** Scans the tools of servers as they are listed, individually and compared with those of the others. */
 export class ToolScanner {
-  readonly #looks = new Map<string, readonly ToolLook[]>()
-  readonly #findings = new Map<string, readonly Finding[]>()
+  readonly #scanned = new Map<string, ScannedServer>()
 
-  /** Replaces a server's tools; returns the findings that are new. */
-  see(server: string, tools: readonly ServerTool[]): readonly Finding[] {
-    this.#looks.delete(server)
+  /**
+   * Replaces a server's tools; returns the findings that are new. `known` is what `ownFindings()` returned for the same tools
+   * under the same rules: then the tools are only compared with those of other servers, which takes a fraction of the time.
+   */
+  see(server: string, tools: readonly ServerTool[], known?: readonly Finding[]): readonly Finding[] {
+    const before = this.#scanned.get(server)?.findings ?? []
+    this.#scanned.delete(server)
+    const own = known ?? scanTools(server, tools)
     const looks = tools.map((tool) => toolLook(server, tool))
-    const others = new OtherTools(
-      new Map([...this.#looks].map(([other, theirs]) => [other, theirs.map(({ tool }) => tool.name)])),
-      tools.map(({ name }) => name),
-    )
-    const known = new Map<string, readonly Trace[]>()
+    const otherLooks = new Map([...this.#scanned].map(([other, scanned]) => [other, scanned.looks]))
     const findings = [
-      ...tools.flatMap((tool) => {
-        const read = toolTexts(tool)
-        const meant = others.find(read.texts).map((found): Finding => ({ ...found, server, tool: tool.name }))
-        return [...scanTool(server, tool, read, known), ...meant]
-      }),
-      ...compareServers(server, looks, this.#looks),
+      ...own,
+      ...findMentions(server, tools, otherLooks),
+      ...compareServers(server, looks, otherLooks),
     ]
-    const told = new Set(this.#findings.get(server)?.map(canonicalJson))
-    this.#looks.set(server, looks)
-    this.#findings.set(server, findings)
+    this.#scanned.set(server, { looks, own, findings })
+    const reported = new Set(before.map(canonicalJson))
     return findings.filter((finding) => {
       const key = canonicalJson(finding)
-      const isNew = !told.has(key)
-      told.add(key)
+      const isNew = !reported.has(key)
+      reported.add(key)
       return isNew
     })
   }
 
+  /** What was found in a server's tools themselves, without the comparison with other servers. */
+  ownFindings(server: string): readonly Finding[] {
+    return this.#scanned.get(server)?.own ?? []
+  }
+
   /** Forgets a server's tools. If it comes back, its findings are reported again. */
   forget(server: string): void {
-    this.#looks.delete(server)
-    this.#findings.delete(server)
+    this.#scanned.delete(server)
   }
 
   /** All findings about the current tools. */
   findings(): readonly Finding[] {
-    return [...this.#findings.values()].flat()
+    return [...this.#scanned.values()].flatMap(({ findings }) => findings)
   }
+}
+
+interface ScannedServer {
+  readonly looks: readonly ToolLook[]
+  readonly own: readonly Finding[]
+  readonly findings: readonly Finding[]
+}
+
+function scanTools(server: string, tools: readonly ServerTool[]): Finding[] {
+  const known = new Map<string, readonly Trace[]>()
+  return tools.flatMap((tool) => scanTool(server, tool, toolTexts(tool), known))
+}
+
+function findMentions(
+  server: string,
+  tools: readonly ServerTool[],
+  others: ReadonlyMap<string, readonly ToolLook[]>,
+): Finding[] {
+  const names = new Map([...others].map(([other, looks]) => [other, looks.map(({ tool }) => tool.name)]))
+  const otherTools = new OtherTools(
+    names,
+    tools.map(({ name }) => name),
+  )
+  return tools.flatMap((tool) =>
+    otherTools.find(toolTexts(tool).texts).map((found) => ({ ...found, server, tool: tool.name })),
+  )
 }

@@ -66,7 +66,7 @@ export class ServerCatalogue {
     const cached = await this.#load()
     if (!cached || this.#isClosed || this.#state.refusal !== undefined) return false
     this.#info = cached.info
-    this.#listed.sync(cached.tools)
+    this.#listed.sync(cached.tools, cached.scan)
     return true
   }
 
@@ -139,7 +139,7 @@ export class ServerCatalogue {
     const isNews = canonicalJson(connection.info) !== canonicalJson(this.#info)
     this.#info = connection.info
     const isChanged = this.#listed.sync(tools)
-    if (isChanged || isNews) this.#remember({ tools, info: connection.info })
+    if (isChanged || isNews) this.#remember({ tools, info: connection.info, scan: this.#listed.scan })
     if (this.#listed.isHeld) this.#recheckLater(connection)
   }
 

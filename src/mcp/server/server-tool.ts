@@ -1,7 +1,9 @@
 import type { SyncReport } from '../../events.ts'
+import type { Finding } from '../../finding.ts'
 import { canonicalJson, hashText, isRecord } from '../../json.ts'
 import { matcher } from '../../registry/policy.ts'
 import type { JsonSchema, Tool, ToolAnnotations, ToolContext } from '../../tool.ts'
+import { SCAN_RULES } from '../scan/tool-scanner.ts'
 import type { ServerState } from './managed-server.ts'
 import type { ServerContext } from './server-context.ts'
 
@@ -102,6 +104,14 @@ function readAnnotations(annotations: Record<string, unknown>): ToolAnnotations 
   }
 }
 
+/** What a scan found in the tools of one server, by which rules, and in which definitions. */
+export interface ScannedTools {
+  readonly rules: string
+  /** A hash of the definitions. */
+  readonly definitions: string
+  readonly findings: readonly Finding[]
+}
+
 /** One server's tools, and their registration. */
 export class ListedTools {
   readonly #state: ServerState
@@ -123,17 +133,25 @@ export class ListedTools {
     return this.#tools
   }
 
-  /** Replaces its tools in the registry; returns false when nothing changed. */
-  sync(tools: readonly ServerTool[]): boolean {
+  /** Replaces its tools in the registry; returns false when nothing changed. `scan` is what an earlier scan found. */
+  sync(tools: readonly ServerTool[], scan?: ScannedTools): boolean {
     const hash = hashText(canonicalJson(tools.map(definitionOf)))
     if (hash === this.#hash) return false
     for (const { name, reason } of this.#register(tools))
       this.#state.emit({ type: 'tool-invalid', tool: this.#ownName(name), reason })
     this.#tools = tools
     this.#hash = hash
-    for (const finding of this.#context.scanner.see(this.#state.name, tools))
+    const known = scan?.rules === SCAN_RULES && scan.definitions === hash ? scan.findings : undefined
+    for (const finding of this.#context.scanner.see(this.#state.name, tools, known))
       this.#state.emit({ type: 'tool-suspicious', finding })
     return true
+  }
+
+  /** What the scan of the current tools found, for later starts; undefined until tools are known. */
+  get scan(): ScannedTools | undefined {
+    if (this.#hash === undefined) return undefined
+    const findings = this.#context.scanner.ownFindings(this.#state.name)
+    return { rules: SCAN_RULES, definitions: this.#hash, findings }
   }
 
   /** Checks the registered tools against a new lockfile. */

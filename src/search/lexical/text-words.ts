@@ -120,13 +120,6 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
     .split(' '),
 )
 
-/** The seed of an FNV-1a hash; add characters with `hashed`. */
-export const HASH_SEED = 0x811c9dc5
-
-export function hashed(hash: number, code: number): number {
-  return Math.imul(hash ^ code, 0x01000193)
-}
-
 /**
  * The stem of an English word, by Porter's algorithm: `connected`, `connecting` and `connections` share one. Words in
  * other scripts, with digits, or of fewer than three letters are their own stem. Expects lower case.

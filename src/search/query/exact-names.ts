@@ -1,6 +1,6 @@
 import type { Listing } from '../../tool.ts'
-import { HASH_SEED, hashed } from '../lexical/text-words.ts'
-import { type Query, readPart } from './query.ts'
+import { HASH_SEED, hashed } from '../hash.ts'
+import { changedGroups, type ListingGroups } from '../listing-groups.ts'
 
 /**
  * Finds listings by name in any spelling: `mcp__github__search`, `github.search`, `GitHub search`, or `search` if
@@ -9,8 +9,21 @@ import { type Query, readPart } from './query.ts'
 export class ExactNames {
   // Keyed by hash, which takes a third of the memory; collisions are resolved on lookup.
   readonly #byHash = new Map<number, Listing | Set<Listing>>()
+  #groups: ListingGroups = new Map()
 
-  add(listing: Listing): void {
+  /** Replaces the listings of all sources. A source whose array is the same object as before costs nothing. */
+  sync(groups: ListingGroups): void {
+    for (const [, before, after] of changedGroups(this.#groups, groups)) {
+      const kept = new Set(after)
+      const known = new Set(before)
+      for (const listing of before) if (!kept.has(listing)) this.#remove(listing)
+      for (const listing of after) if (!known.has(listing)) this.#add(listing)
+    }
+    // Copied, since the caller may change its map later.
+    this.#groups = new Map(groups)
+  }
+
+  #add(listing: Listing): void {
     for (const hash of hashesOf(listing)) {
       const held = this.#byHash.get(hash)
       if (held === undefined) this.#byHash.set(hash, listing)
@@ -19,7 +32,7 @@ export class ExactNames {
     }
   }
 
-  remove(listing: Listing): void {
+  #remove(listing: Listing): void {
     for (const hash of hashesOf(listing)) {
       const held = this.#byHash.get(hash)
       if (held === listing) this.#byHash.delete(hash)
@@ -44,25 +57,6 @@ export class ExactNames {
     if (inFull.length > 0) return inFull
     const bare = fitting.filter(({ ownName }) => keyOf(ownName) === key)
     return bare.length === 1 ? bare : NOTHING
-  }
-
-  /** Listings that a query names: as a whole, in a comma-separated list, or by a word that can only be a name. */
-  namedBy(query: Query, accepts: (listing: Listing) => boolean): ReadonlySet<Listing> {
-    // A pattern itself says what matches.
-    if (query.kind === 'regex') return new Set()
-    const named = new Set(this.find(query.words.join(' '), accepts))
-    const text = readPart(query.text)
-    if (text.includes(',')) {
-      const found = text.split(',').map((piece) => this.find(piece.trim(), accepts))
-      if (found.every((listings) => listings.length > 0))
-        for (const listing of found.flat()) named.add(listing)
-    }
-    if (!/[_./]/.test(text)) return named
-    for (const word of query.words) {
-      if (!/\p{L}[_./]+\p{L}/u.test(word)) continue
-      for (const listing of this.find(word, accepts)) named.add(listing)
-    }
-    return named
   }
 }
 

@@ -2,6 +2,7 @@ import { ToolcribError } from '../../errors.ts'
 import { withoutHidden } from '../../names.ts'
 import { cutText } from '../../text.ts'
 import type { Listing } from '../../tool.ts'
+import type { ExactNames } from './exact-names.ts'
 
 /** A parsed query. */
 export interface Query {
@@ -200,6 +201,24 @@ export function filtered(query: Query, accepts: Accepts, server?: string): Accep
   if (filters.length === 0) return accepts
   // The caller's check runs last, since it may be expensive.
   return (listing) => filters.every((filter) => filter(listing)) && accepts(listing)
+}
+
+/** Listings that a query names: as a whole, in a comma-separated list, or by a word that can only be a name. */
+export function namedListings(query: Query, names: ExactNames, accepts: Accepts): ReadonlySet<Listing> {
+  // A pattern itself says what matches.
+  if (query.kind === 'regex') return new Set()
+  const named = new Set(names.find(query.words.join(' '), accepts))
+  const text = readPart(query.text)
+  if (text.includes(',')) {
+    const found = text.split(',').map((piece) => names.find(piece.trim(), accepts))
+    if (found.every((listings) => listings.length > 0)) for (const listing of found.flat()) named.add(listing)
+  }
+  if (!/[_./]/.test(text)) return named
+  for (const word of query.words) {
+    if (!/\p{L}[_./]+\p{L}/u.test(word)) continue
+    for (const listing of names.find(word, accepts)) named.add(listing)
+  }
+  return named
 }
 
 export function isOfServer(servers: readonly string[]): Accepts {

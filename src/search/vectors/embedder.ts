@@ -9,7 +9,8 @@ export type Vector = Float32Array | readonly number[]
  * hosted model takes one more function.
  *
  * Vectors are checked: a wrong count, wrong dimensions and values that are not finite count as a failure, like an
- * exception. `hybrid` then ranks by words alone; `semantic` rejects. The next search retries.
+ * exception. `hybrid` then ranks by words alone; `semantic` rejects. The next search retries; after a timeout, one half
+ * a minute later.
  */
 export interface Embedder {
   /** The model and its version. Saved vectors are only reused under the name they were made with. */

@@ -1,22 +1,27 @@
-import { mkdir } from 'node:fs/promises'
+import * as platform from 'node:fs/promises'
 import { dirname } from 'node:path'
+import type { Disk } from './disk.ts'
 import { errnoOf } from './errno.ts'
 
 /**
  * Makes a folder and the missing ones above it; an existing folder is left as it is. Rejects where no folder can be made:
  * Node's own `recursive: true` never returns in folders such as /proc.
  */
-export async function makeFolder(path: string, options: { readonly mode: number }): Promise<void> {
-  if (await isMade(path, options)) return
+export async function makeFolder(
+  path: string,
+  options: { readonly mode: number },
+  disk: Disk = platform,
+): Promise<void> {
+  if (await isMade(path, options, disk)) return
   const parent = dirname(path)
-  if (parent !== path) await makeFolder(parent, options)
-  await mkdir(path, options).catch(ignoreExisting)
+  if (parent !== path) await makeFolder(parent, options, disk)
+  await disk.mkdir(path, options).catch(ignoreExisting)
 }
 
 /** False when its parent is missing. */
-async function isMade(path: string, options: { readonly mode: number }): Promise<boolean> {
+async function isMade(path: string, options: { readonly mode: number }, disk: Disk): Promise<boolean> {
   try {
-    await mkdir(path, options).catch(ignoreExisting)
+    await disk.mkdir(path, options).catch(ignoreExisting)
     return true
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error

@@ -1,6 +1,6 @@
-import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Schedule } from '../../time.ts'
+import type { Disk } from './disk.ts'
 import { unlessMissing } from './errno.ts'
 import { ValueFolder } from './value-folder.ts'
 
@@ -16,6 +16,7 @@ export interface SweeperOptions {
   readonly now: () => number
   readonly schedule: Schedule
   readonly random: () => number
+  readonly disk: Disk
 }
 
 /**
@@ -58,26 +59,28 @@ export class Sweeper {
   }
 
   async #sweep(): Promise<void> {
-    const { directory, drafts, now } = this.#options
+    const { directory, drafts, now, disk } = this.#options
     const shard = join(directory, shardName(this.#shard))
     this.#shard = (this.#shard + 1) % SHARDS
-    for (const name of (await unlessMissing(readdir(shard))) ?? []) {
+    for (const name of (await unlessMissing(disk.readdir(shard))) ?? []) {
       if (this.#isStopped) return
-      const folder = new ValueFolder(join(shard, name), drafts)
+      const folder = new ValueFolder(join(shard, name), drafts, disk)
       const head = await folder.head()
       if (head !== undefined && head.expiresAt <= now()) await folder.remove(head)
       else await folder.tidy(now() - LEFTOVER_AFTER_MS)
     }
-    for (const name of (await unlessMissing(readdir(drafts))) ?? []) await this.#removeOld(join(drafts, name))
+    for (const name of (await unlessMissing(disk.readdir(drafts))) ?? [])
+      await this.#removeOld(join(drafts, name))
   }
 
   async #removeOld(draft: string): Promise<void> {
-    const found = await unlessMissing(stat(draft))
-    if (found === undefined || found.mtimeMs >= this.#options.now() - LEFTOVER_AFTER_MS) return
+    const { disk, now } = this.#options
+    const found = await unlessMissing(disk.stat(draft))
+    if (found === undefined || found.mtimeMs >= now() - LEFTOVER_AFTER_MS) return
     // Renamed first: its owner, if only slow, must not move a half-emptied folder into place.
     const dead = draft.endsWith(DEAD) ? draft : draft + DEAD
-    await unlessMissing(rename(draft, dead))
-    await rm(dead, { recursive: true, force: true })
+    await unlessMissing(disk.rename(draft, dead))
+    await disk.rm(dead, { recursive: true, force: true })
   }
 }
 

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
-import { access, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
+import * as platform from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import type { Disk } from './disk.ts'
 import { errnoOf, unlessMissing } from './errno.ts'
 import { makeFolder } from './make-folder.ts'
 import { writeNew } from './write-whole.ts'
@@ -27,11 +27,13 @@ const PRIVATE_FOLDER = { mode: 0o700 }
 export class ValueFolder {
   readonly path: string
   readonly #drafts: string
+  readonly #disk: Disk
 
   /** `drafts` is a folder on the same disk. */
-  constructor(path: string, drafts: string) {
+  constructor(path: string, drafts: string, disk: Disk = platform) {
     this.path = path
     this.#drafts = drafts
+    this.#disk = disk
   }
 
   /** The current head; undefined when there is no value. */
@@ -44,7 +46,7 @@ export class ValueFolder {
     for (;;) {
       const head = await this.head()
       if (head === undefined) return undefined
-      const content = await unlessMissing(readFile(this.#file(head.valueFile)))
+      const content = await unlessMissing(this.#disk.readFile(this.#file(head.valueFile)))
       if (content !== undefined) return { head, content }
       // Another process may have replaced the value in between, and removed this file: then the head has changed too.
       if (await this.#isThere(head.name)) return { head, content: undefined }
@@ -60,9 +62,9 @@ export class ValueFolder {
 
   /** Removes the value that `seen` names; false when another process has changed it. */
   async remove(seen: Head): Promise<boolean> {
-    if (!(await didExist(unlink(this.#file(seen.name))))) return false
+    if (!(await didExist(this.#disk.unlink(this.#file(seen.name))))) return false
     await this.#discard([seen.valueFile])
-    await ignoreFailure(rmdir(this.path))
+    await ignoreFailure(this.#disk.rmdir(this.path))
     return true
   }
 
@@ -71,26 +73,27 @@ export class ValueFolder {
     const { head, names } = await this.#look()
     if (head === undefined) return await this.#clear()
     const others = names.filter((name) => name !== head.name && name !== head.valueFile)
-    const old = await Promise.all(others.map((name) => isOlder(this.#file(name), before)))
+    const old = await Promise.all(others.map((name) => this.#isOlder(name, before)))
     const leftovers = others.filter((_, index) => old[index])
     if (leftovers.length === 0) return
     // A process that wrote one of these may only be slow. Under a new head its change cannot succeed any more.
     const fenced = headName(head.valueFile, head.expiresAt)
-    if (await didExist(rename(this.#file(head.name), this.#file(fenced)))) await this.#discard(leftovers)
+    if (await didExist(this.#disk.rename(this.#file(head.name), this.#file(fenced))))
+      await this.#discard(leftovers)
   }
 
   async #create(content: Uint8Array, expiresAt: number): Promise<boolean> {
-    const draft = join(this.#drafts, randomUUID())
+    const draft = join(this.#drafts, crypto.randomUUID())
     const valueFile = newValueFile()
-    await makeFolder(draft, PRIVATE_FOLDER)
+    await makeFolder(draft, PRIVATE_FOLDER, this.#disk)
     try {
-      await writeFile(join(draft, headName(valueFile, expiresAt)), '', PRIVATE_FILE)
-      await writeNew(join(draft, valueFile), content, PRIVATE_FILE)
-      await makeFolder(dirname(this.path), PRIVATE_FOLDER)
-      await rename(draft, this.path)
+      await this.#disk.writeFile(join(draft, headName(valueFile, expiresAt)), '', PRIVATE_FILE)
+      await writeNew(join(draft, valueFile), content, PRIVATE_FILE, this.#disk)
+      await makeFolder(dirname(this.path), PRIVATE_FOLDER, this.#disk)
+      await this.#disk.rename(draft, this.path)
       return true
     } catch (error) {
-      await rm(draft, { recursive: true, force: true })
+      await this.#disk.rm(draft, { recursive: true, force: true })
       if (!OCCUPIED.has(errnoOf(error))) throw error
       await this.#clear()
       return false
@@ -100,9 +103,9 @@ export class ValueFolder {
   async #swap(seen: Head, content: Uint8Array, expiresAt: number): Promise<boolean> {
     const valueFile = newValueFile()
     // The folder disappears when another process removes the value.
-    if (!(await didExist(writeNew(this.#file(valueFile), content, PRIVATE_FILE)))) return false
+    if (!(await didExist(writeNew(this.#file(valueFile), content, PRIVATE_FILE, this.#disk)))) return false
     const next = this.#file(headName(valueFile, expiresAt))
-    if (await didExist(rename(this.#file(seen.name), next))) {
+    if (await didExist(this.#disk.rename(this.#file(seen.name), next))) {
       await this.#discard([seen.valueFile])
       return true
     }
@@ -115,13 +118,13 @@ export class ValueFolder {
     const { head, names } = await this.#look()
     if (head !== undefined) return
     await this.#discard(names)
-    await ignoreFailure(rmdir(this.path))
+    await ignoreFailure(this.#disk.rmdir(this.path))
   }
 
   async #look(): Promise<{ head: Head | undefined; names: readonly string[] }> {
     let before: string | undefined
     for (;;) {
-      const names = (await unlessMissing(readdir(this.path))) ?? []
+      const names = (await unlessMissing(this.#disk.readdir(this.path))) ?? []
       const head = names.map(parseHead).find((parsed) => parsed !== undefined)
       // A listing during a rename may show neither the old name nor the new: only the same listing twice is believed.
       const listing = names.toSorted().join('/')
@@ -130,13 +133,18 @@ export class ValueFolder {
     }
   }
 
+  async #isOlder(name: string, time: number): Promise<boolean> {
+    const found = await unlessMissing(this.#disk.stat(this.#file(name)))
+    return found !== undefined && found.mtimeMs < time
+  }
+
   async #isThere(name: string): Promise<boolean> {
-    return await didExist(access(this.#file(name)))
+    return await didExist(this.#disk.access(this.#file(name)))
   }
 
   /** The change is made by now: a file that cannot be removed is left to `tidy`. */
   async #discard(names: readonly string[]): Promise<void> {
-    await Promise.all(names.map((name) => ignoreFailure(unlink(this.#file(name)))))
+    await Promise.all(names.map((name) => ignoreFailure(this.#disk.unlink(this.#file(name)))))
   }
 
   #file(name: string): string {
@@ -150,23 +158,18 @@ const OCCUPIED: ReadonlySet<string | undefined> = new Set(
 )
 
 function newValueFile(): string {
-  return `value.${randomUUID()}`
+  return `value.${crypto.randomUUID()}`
 }
 
 function headName(valueFile: string, expiresAt: number): string {
   const expiry = Number.isFinite(expiresAt) ? Math.ceil(expiresAt) : 'never'
-  return `head.${randomUUID()}.${expiry}.${valueFile}`
+  return `head.${crypto.randomUUID()}.${expiry}.${valueFile}`
 }
 
 function parseHead(name: string): Head | undefined {
   const [, expiry, valueFile] = /^head\.[^.]+\.(never|\d+)\.(value\.[^.]+)$/.exec(basename(name)) ?? []
   if (expiry === undefined || valueFile === undefined) return undefined
   return { name, valueFile, expiresAt: expiry === 'never' ? Number.POSITIVE_INFINITY : Number(expiry) }
-}
-
-async function isOlder(path: string, time: number): Promise<boolean> {
-  const found = await unlessMissing(stat(path))
-  return found !== undefined && found.mtimeMs < time
 }
 
 /** False when what it works on does not exist. */

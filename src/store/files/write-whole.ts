@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
-import { lstat, open, rename, rm } from 'node:fs/promises'
+import * as platform from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { Disk } from './disk.ts'
 import { unlessMissing } from './errno.ts'
 
 /**
@@ -13,15 +13,15 @@ export async function writeWhole(
   content: string | Uint8Array,
   { mode }: { readonly mode: number },
 ): Promise<void> {
-  const present = await unlessMissing(lstat(path))
+  const present = await unlessMissing(platform.lstat(path))
   const ownMode = present?.isFile() ? present.mode & 0o777 : undefined
   // Beside the file, on the same disk; its name may already be as long as a name can be.
-  const draft = join(dirname(path), `.toolcrib-${randomUUID()}.tmp`)
+  const draft = join(dirname(path), `.toolcrib-${crypto.randomUUID()}.tmp`)
   try {
     await writeNew(draft, content, { mode, ownMode })
-    await rename(draft, path)
+    await platform.rename(draft, path)
   } finally {
-    await rm(draft, { force: true })
+    await platform.rm(draft, { force: true })
   }
 }
 
@@ -33,14 +33,15 @@ export async function writeNew(
     mode,
     ownMode,
   }: { readonly mode: number /** Set whatever the umask. */; readonly ownMode?: number | undefined },
+  disk: Disk = platform,
 ): Promise<void> {
-  const file = await open(path, 'wx', mode)
+  const file = await disk.open(path, 'wx', mode)
   try {
     if (ownMode !== undefined) await file.chmod(ownMode)
     await file.writeFile(content)
     await file.sync()
   } catch (error) {
-    await rm(path, { force: true })
+    await disk.rm(path, { force: true })
     throw error
   } finally {
     await file.close()

@@ -14,6 +14,7 @@ import type { JsonValue } from '../store.ts'
 import { type RedisClient, RedisLink, type StreamEntries } from './redis-client.ts'
 import { script, tagged } from './redis-store.ts'
 
+/** Options of `redisAnnouncements()`: `url` or `client` is required. */
 export interface RedisAnnouncementsOptions {
   /** As for `redisStore()`. */
   readonly url?: string

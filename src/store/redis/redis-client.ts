@@ -1,5 +1,5 @@
 import { describeError, ToolcribError } from '../../errors.ts'
-import { type Schedule, waitAtMost } from '../../time.ts'
+import { type Schedule, waitPatiently } from '../../time.ts'
 
 /** Entries of a stream: their ids, and names and values in turn. */
 export type StreamEntries = [id: string, fields: string[]][]
@@ -147,8 +147,7 @@ export class RedisLink {
         outcome = { error }
       },
     )
-    await waitAtMost(patienceMs, [replied], schedule)
-    if (outcome === undefined) await pendingInput()
+    await waitPatiently(patienceMs, replied, schedule)
     // TypeScript does not see that the promise assigns it.
     const settled = outcome as { readonly reply: Reply } | { readonly error: unknown } | undefined
     if (settled === undefined) throw this.failure(new Error(`it did not answer within ${patienceMs} ms`))
@@ -218,21 +217,12 @@ export class RedisLink {
       })
     if (!this.#isAway) {
       const ready = new Promise<void>((resolve) => this.#whenReady.push(resolve))
-      await waitAtMost(this.#address.patienceMs, [ready], this.#address.schedule)
-      if (!this.#isReady) await pendingInput()
+      await waitPatiently(this.#address.patienceMs, ready, this.#address.schedule)
     }
     if (this.#isReady) return
     this.#isAway = true
     throw this.failure(this.#lastError ?? new Error('there is no connection'))
   }
-}
-
-/**
- * In a process that was held up, a timer fires before replies are read that arrived long ago: those are taken first, so
- * that Redis is not blamed for it.
- */
-async function pendingInput(): Promise<void> {
-  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 /** A script of Redis, and the hash that it is known by. */

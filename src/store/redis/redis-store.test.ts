@@ -1,5 +1,10 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { Cluster, Redis } from 'ioredis'
-import { type RedisStoreOptions, redisStore } from 'toolcrib/redis'
+import { type RedisStoreOptions, redisAnnouncements, redisStore } from 'toolcrib/redis'
 import type { Store, WriteOptions } from 'toolcrib/stores'
 import { storeContract } from 'toolcrib/testing'
 import { afterEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
@@ -120,6 +125,18 @@ describe.skipIf(url === undefined)('redisStore', () => {
     expect(await store.update('a', (current) => Number(current) + 1)).toBe(2)
   })
 
+  it('does not blame Redis when this process was held up', async () => {
+    const client = await connect()
+    const store = open({ url: undefined, client, patienceMs: 100 } as object)
+    await store.get('warm up')
+    const writing = store.set('a', 1)
+    // The command is on its way, and the time for it has begun.
+    await new Promise((resolve) => process.nextTick(resolve))
+    for (const begun = Date.now(); Date.now() - begun < 150; );
+    await writing
+    expect(await store.get('a')).toBe(1)
+  })
+
   it('lets nobody starve: after a few tries in vain, others wait for a turn', async () => {
     const prefix = `${crypto.randomUUID()}:`
     const hasty = open({ prefix, random: () => 0 })
@@ -178,27 +195,73 @@ describe.skipIf(url === undefined)('redisStore', () => {
     })
   })
 
-  it('works on a cluster, with every key of an update in one slot', async () => {
-    const redis = await RedisServer.start('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
-    onTestFinished(() => redis.close())
-    const admin = new Redis(redis.url)
-    await admin.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
-    await vi.waitUntil(async () => String(await admin.call('CLUSTER', 'INFO')).includes('cluster_state:ok'), {
-      timeout: 10_000,
+  it('works on a cluster of three, with every key of an update in one slot', async () => {
+    const nodes = await RedisServer.startCluster(3)
+    onTestFinished(async () => {
+      await Promise.all(nodes.map((node) => node.close()))
     })
-    admin.disconnect()
-    const store = open({ url: redis.url.replace('redis://', 'redis+cluster://') })
-    const keys = ['a', '}b', '{c}', '{}d', 'e{', '%7D']
+    const [first] = nodes
+    if (!first) throw new Error('three were started')
+    const isOk = (node: RedisServer) => node.command('CLUSTER', 'INFO').then((text) => text.includes('_state:ok'))
+    await vi.waitUntil(async () => (await Promise.all(nodes.map(isOk))).every(Boolean), { timeout: 15_000 })
+    const address = first.url.replace('redis://', 'redis+cluster://')
+    const store = open({ url: address })
+    const keys = ['a', '}b', '{c}', '{}d', 'e{', '%7D', ...Array.from({ length: 20 }, (_, at) => `key ${at}`)]
     for (const key of keys) {
       await store.set(key, key)
       expect(await store.update(key, (current) => `${current}!`)).toBe(`${key}!`)
     }
     expect(await Promise.all(keys.map((key) => store.get(key)))).toEqual(keys.map((key) => `${key}!`))
-    const client = new Cluster([redis.url])
+    const sizes = await Promise.all(nodes.map((node) => node.command('DBSIZE')))
+    expect(sizes.every((size) => Number(size) > 0)).toBe(true)
+    const announcements = redisAnnouncements({ url: address })
+    onTestFinished(() => announcements.close())
+    const bodies: unknown[] = []
+    announcements.subscribe({ announced: ({ body }) => void bodies.push(body), missed: () => {} })
+    await vi.waitUntil(async () => {
+      await announcements.publish('n', 1)
+      return bodies.length > 0
+    })
+    const client = new Cluster([first.url])
     const given = redisStore({ client })
     await given.set('x', 1)
     expect(await given.get('x')).toBe(1)
     client.disconnect()
+  })
+
+  it('speaks TLS, and refuses a certificate that nobody vouches for', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolcrib-tls-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    await promisify(execFile)('openssl', [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'],
+      ...['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
+    ])
+    const plain = await RedisServer.reserve()
+    const redis = await RedisServer.start(
+      ...['--tls-port', String(plain.port), '--tls-cert-file', cert, '--tls-key-file', key],
+      ...['--tls-ca-cert-file', cert, '--tls-auth-clients', 'no', '--requirepass', 'a secret'],
+    )
+    onTestFinished(async () => {
+      await Promise.all([redis.close(), plain.close()])
+    })
+    const address = `rediss://:${encodeURIComponent('a secret')}@127.0.0.1:${plain.port}`
+    await expect(open({ url: address, patienceMs: 1_000 }).get('a')).rejects.toMatchObject({
+      code: 'store-unavailable',
+      message: expect.stringMatching(/self-signed certificate/),
+    })
+    const client = new Redis(address, { tls: { ca: readFileSync(cert) }, lazyConnect: true })
+    await client.connect()
+    onTestFinished(() => client.disconnect())
+    const store = redisStore({ client, prefix: 'tls:' })
+    expect(await store.update('a', () => 1)).toBe(1)
+    const announcements = redisAnnouncements({ client, prefix: 'tls:' })
+    onTestFinished(() => announcements.close())
+    const heard = new Promise((resolve) => {
+      announcements.subscribe({ announced: ({ body }) => resolve(body), missed: () => {} }, '0:0-0')
+    })
+    await announcements.publish('n', 'over TLS')
+    expect(await heard).toBe('over TLS')
   })
 })
 

@@ -14,6 +14,7 @@ import { checkKey, decodeValue, type EncodedValue, encodeValue, expiryOf } from 
 import { turns } from '../turns.ts'
 import { type RedisClient, RedisLink, type Script } from './redis-client.ts'
 
+/** Options of `redisStore()`: `url` or `client` is required. */
 export interface RedisStoreOptions {
   /** `redis://[user:password@]host[:port][/database]`; `rediss://` with TLS; `redis+cluster://` for a cluster. */
   readonly url?: string

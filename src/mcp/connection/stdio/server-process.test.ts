@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { describeExit, ServerProcess } from './server-process.ts'
+import { describeExit, ServerOutput, ServerProcess } from './server-process.ts'
 
 describe.skipIf(process.platform === 'win32')('ServerProcess', () => {
   it('reports that the folder is missing, not the shell', async () => {
@@ -52,5 +52,51 @@ describe('describeExit', () => {
       'it exited with code 1; last output: API_KEY is not set',
     )
     expect(describeExit({ code: null, signal: 'SIGKILL' }, 'x', '')).toBe('it was killed by SIGKILL')
+  })
+})
+
+describe('what a server writes to stderr', () => {
+  const collect = () => {
+    let now = 0
+    const lines: string[] = []
+    const output = new ServerOutput(
+      (line) => lines.push(line),
+      () => now,
+    )
+    return {
+      lines,
+      last: () => output.last,
+      push: (text: string | Buffer) => output.push(Buffer.from(text)),
+      pass: (ms: number) => (now += ms),
+    }
+  }
+
+  it('is reported line by line, across chunks and characters', () => {
+    const { lines, push } = collect()
+    push('one\ntw')
+    push(Buffer.from('é\r\n\n  \nthree').subarray(0, 1))
+    push(Buffer.from('é\r\n\n  \nthree').subarray(1))
+    push('\n')
+    expect(lines).toEqual(['one', 'twé', 'three'])
+  })
+
+  it('is cut where a line does not end, and counted where lines do not', () => {
+    const { lines, push, pass } = collect()
+    for (let nth = 0; nth < 100; nth++) push('x'.repeat(100_000))
+    push('\n')
+    expect(lines).toEqual([`${'x'.repeat(2_000)}…`])
+    push('y\n'.repeat(1_000))
+    expect(lines).toHaveLength(50)
+    pass(1_000)
+    push('z\n')
+    expect(lines.slice(50)).toEqual(['(951 more lines)', 'z'])
+  })
+
+  it('is kept at its end, to say why the server ended', () => {
+    const { last, push } = collect()
+    push('x'.repeat(100_000))
+    push('\nError: no key\n')
+    expect(last()).toHaveLength(8_192)
+    expect(last()).toMatch(/^x+\nError: no key\n$/)
   })
 })

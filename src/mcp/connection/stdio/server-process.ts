@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The environment variable that marks a server's processes; children inherit it. */
@@ -13,6 +14,10 @@ export interface ServerCommand {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd?: string | undefined
+  /** Called with each line that the server writes to stderr. */
+  readonly onOutput?: (line: string) => void
+  /** The time in milliseconds. */
+  readonly now?: () => number
 }
 
 /** How a server's process ended. */
@@ -47,7 +52,6 @@ const GUARDED_START = `
 exec 3<&-
 exec "$@"`
 
-const STDERR_BYTES = 8_192
 /** How long to wait after closing stdin, after SIGTERM, after the leader has exited, and for the group to disappear. */
 const GRACE_MS = { stdin: 500, term: 700, group: 100, reap: 60 }
 const POLL_MS = 5
@@ -66,22 +70,26 @@ interface Pipes {
 export class ServerProcess {
   readonly stdin: Writable
   readonly stdout: Readable
-  readonly stderr: Readable
   /** Resolves once the process has exited and its output has been read. */
   readonly ended: Promise<ServerExit>
   readonly #child: ChildProcess
   readonly #id: string
   readonly #exited: Promise<ServerExit>
-  readonly #stderr = new TailBuffer(STDERR_BYTES)
+  readonly #output: ServerOutput
   #groupEnd: Promise<void> | undefined
 
-  private constructor(child: ChildProcess, id: string, { stdin, stdout, stderr }: Pipes) {
+  private constructor(
+    child: ChildProcess,
+    id: string,
+    { stdin, stdout, stderr }: Pipes,
+    { onOutput = ignore, now = Date.now }: ServerCommand,
+  ) {
     this.#child = child
     this.#id = id
+    this.#output = new ServerOutput(onOutput, now)
     this.stdin = stdin
     this.stdout = stdout
-    this.stderr = stderr
-    stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk))
+    stderr.on('data', (chunk: Buffer) => this.#output.push(chunk))
     for (const stream of child.stdio) stream?.on('error', ignore)
     const exit = () => ({ code: child.exitCode, signal: child.signalCode })
     this.#exited = new Promise((resolve) => child.once('exit', () => resolve(exit())))
@@ -91,7 +99,8 @@ export class ServerProcess {
   }
 
   /** Starts the process; rejects when it cannot be started. */
-  static async start({ command, args, env, cwd }: ServerCommand): Promise<ServerProcess> {
+  static async start(server: ServerCommand): Promise<ServerProcess> {
+    const { command, args, env, cwd } = server
     // Otherwise the system would report that the shell is missing.
     if (cwd !== undefined && !(await isFolder(cwd)))
       throw new Error(`its folder "${cwd}" does not exist; create it, or change "cwd"`)
@@ -108,7 +117,7 @@ export class ServerProcess {
     })
     const { stdin, stdout, stderr } = child
     if (!stdin || !stdout || !stderr) throw new Error('its pipes did not open')
-    return new ServerProcess(child, id, { stdin, stdout, stderr })
+    return new ServerProcess(child, id, { stdin, stdout, stderr }, server)
   }
 
   get pid(): number | null {
@@ -117,7 +126,7 @@ export class ServerProcess {
 
   /** The last output on stderr. */
   get lastWords(): string {
-    return this.#stderr.text()
+    return this.#output.last
   }
 
   /** Stops the process: closes stdin, then sends SIGTERM, then SIGKILL. Resolves once the whole group is gone. */
@@ -204,33 +213,56 @@ async function markedProcesses(mark: string): Promise<number[]> {
   return pids.filter((_, at) => isMarked[at]).map(Number)
 }
 
-/** Keeps the last bytes of a stream. */
-class TailBuffer {
-  readonly #maxBytes: number
-  readonly #chunks: Buffer[] = []
-  #bytes = 0
+/** Longer lines are cut. */
+const MAX_CHARACTERS = 2_000
+/** More lines than this within a second are counted, not reported. */
+const MAX_LINES = 50
+const WINDOW_MS = 1_000
+/** How much is kept to say why a server ended. */
+const KEPT_CHARACTERS = 8_192
 
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
+/** What a server writes to stderr, line by line. A flood costs little memory, and few lines of it are reported. */
+export class ServerOutput {
+  readonly #onLine: (line: string) => void
+  readonly #now: () => number
+  readonly #decoder = new StringDecoder('utf8')
+  #last = ''
+  #rest = ''
+  #windowStart = Number.NEGATIVE_INFINITY
+  #inWindow = 0
+  #dropped = 0
+
+  constructor(onLine: (line: string) => void, now: () => number) {
+    this.#onLine = onLine
+    this.#now = now
+  }
+
+  /** The last of it. */
+  get last(): string {
+    return this.#last
   }
 
   push(chunk: Buffer): void {
-    // A copy: a slice would keep the whole chunk it was cut from.
-    const kept = Buffer.from(chunk.subarray(-this.#maxBytes))
-    this.#chunks.push(kept)
-    this.#bytes += kept.length
-    for (
-      let first = this.#chunks[0];
-      first && this.#bytes - first.length >= this.#maxBytes;
-      first = this.#chunks[0]
-    ) {
-      this.#bytes -= first.length
-      this.#chunks.shift()
-    }
+    const text = this.#decoder.write(chunk)
+    this.#last = (this.#last + text).slice(-KEPT_CHARACTERS)
+    const lines = (this.#rest + text).split('\n')
+    // What is cut off here is cut off from the line anyway.
+    this.#rest = (lines.pop() ?? '').slice(0, MAX_CHARACTERS + 1)
+    for (const line of lines) this.#report(line)
   }
 
-  text(): string {
-    return Buffer.concat(this.#chunks).subarray(-this.#maxBytes).toString('utf8')
+  #report(line: string): void {
+    const text = line.trimEnd()
+    if (text === '') return
+    const now = this.#now()
+    if (now - this.#windowStart >= WINDOW_MS) {
+      if (this.#dropped > 0) this.#onLine(`(${this.#dropped} more lines)`)
+      this.#windowStart = now
+      this.#inWindow = 0
+      this.#dropped = 0
+    }
+    if (++this.#inWindow > MAX_LINES) this.#dropped++
+    else this.#onLine(text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text)
   }
 }
 

@@ -3,7 +3,6 @@ import type { Writable } from 'node:stream'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { handOn, MessageGuard, type Verdict } from '../message-guard.ts'
 import type { GuardedTransport, SendOptions } from '../requests.ts'
-import { OutputLines } from './output-lines.ts'
 import { describeExit, type ServerCommand, ServerProcess } from './server-process.ts'
 
 /** How to start a server, and how to treat its output. */
@@ -12,10 +11,6 @@ export interface StdioTransportOptions extends ServerCommand {
   readonly maxMessageBytes: number
   /** Called for invalid output, which is skipped. */
   readonly onWarning: (warning: string) => void
-  /** Called with each line that the server writes to stderr. */
-  readonly onOutput?: (line: string) => void
-  /** The time in milliseconds. */
-  readonly now?: () => number
   /** Removes secrets from server output before it is reported. */
   readonly conceal: (text: string) => string
 }
@@ -94,11 +89,6 @@ export class StdioTransport implements GuardedTransport {
     const process = await ServerProcess.start(this.#options)
     this.#process = process
     process.stdout.on('data', (chunk: Buffer) => this.#framer.push(chunk))
-    const { onOutput, now = Date.now } = this.#options
-    if (onOutput) {
-      const lines = new OutputLines(onOutput, now)
-      process.stderr.on('data', (chunk: Buffer) => lines.push(chunk))
-    }
     process.ended.then((exit) => {
       const { command, conceal } = this.#options
       this.#closedBecause ??= describeExit(exit, command, conceal(process.lastWords))

@@ -1,0 +1,33 @@
+// Prints what an installation of the package contains, as CycloneDX: its dependencies, and the packages that are bundled
+// into dist/, which npm knows as development dependencies only. `npm run --silent bom > toolcrib.cdx.json`
+import { execFileSync } from 'node:child_process'
+
+/** Bundled by tsdown.config.ts and by the page; NOTICE.md has their licences. */
+const BUNDLED = ['gpt-tokenizer', 'preact', '@preact/signals', '@preact/signals-core']
+
+interface Component {
+  readonly name: string
+  readonly 'bom-ref': string
+  readonly properties?: readonly { readonly name: string; readonly value: string }[]
+}
+
+const bill: { components: Component[]; dependencies: { ref: string; dependsOn: string[] }[] } = JSON.parse(
+  execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'], {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+    shell: process.platform === 'win32',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  }),
+)
+const components = bill.components.filter((component) => isShipped(component))
+const refs = new Set(components.map((component) => component['bom-ref']))
+const dependencies = bill.dependencies.flatMap(({ ref, dependsOn }, at) =>
+  // The first one is the package itself.
+  at === 0 || refs.has(ref) ? [{ ref, dependsOn: dependsOn.filter((each) => refs.has(each)) }] : [],
+)
+console.log(JSON.stringify({ ...bill, components, dependencies }, null, 2))
+
+function isShipped({ name, properties = [] }: Component): boolean {
+  const isDevelopment = properties.some(({ name: key }) => key === 'cdx:npm:package:development')
+  return !isDevelopment || BUNDLED.includes(name)
+}

@@ -1,0 +1,42 @@
+import { parse as parseToml } from 'smol-toml'
+import { parseAgent } from '../../src/agent/agent-definition.ts'
+import { describeError } from '../../src/errors.ts'
+import { readConfig } from '../../src/mcp/config/load-config.ts'
+import type { Block, Page } from './pages.ts'
+
+/** Blocks of data that Toolcrib would not read, as `page:line: reason`. */
+export function dataFaults(pages: readonly Page[]): readonly string[] {
+  return pages
+    .flatMap(({ blocks }) => blocks)
+    .flatMap((block) => {
+      try {
+        read(block)
+        return []
+      } catch (error) {
+        return [`${block.page}:${block.line}: ${describeError(error)}`]
+      }
+    })
+}
+
+/** Configs go through the reader that commands use, agents through that of agents; other JSON must be JSON. */
+function read({ language, code }: Block): void {
+  if (language === 'toml') readConfig(parseToml(code))
+  if (language === 'json') for (const value of jsonOf(code)) if (isConfig(value)) readConfig(value)
+  if (language === 'markdown' && code.startsWith('---')) parseAgent(code, 'agent.md')
+}
+
+/** One value, or one a line. */
+function jsonOf(code: string): readonly unknown[] {
+  try {
+    return [JSON.parse(code)]
+  } catch {
+    return code
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+  }
+}
+
+function isConfig(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && ('mcpServers' in value || 'servers' in value)
+}

@@ -1,0 +1,51 @@
+import type { GatewayLogger } from 'toolcrib/gateway'
+import type { LogBook, LogLine } from './log-book.ts'
+
+/** Lines about refused requests in a minute: a stranger who knocks all the time must not push out all others. */
+const MAX_REFUSALS_PER_MINUTE = 60
+const MINUTE_MS = 60_000
+
+/**
+ * What the gateway itself logs, in the log book: warnings, sessions, and requests that were refused or failed. A request
+ * that succeeded has the line of its call.
+ */
+export class GatewayLines implements GatewayLogger {
+  readonly #logs: LogBook
+  readonly #now: () => number
+  #minute = 0
+  #refusals = 0
+
+  constructor(logs: LogBook, now: () => number = Date.now) {
+    this.#logs = logs
+    this.#now = now
+  }
+
+  info(fields: Readonly<Record<string, unknown>>, message: string): void {
+    if (message !== 'request') this.#add('info', described(message, fields))
+    else if (Number(fields.status) >= 400) this.#refused(fields)
+  }
+
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void {
+    this.#add('warn', described(message, fields))
+  }
+
+  #refused({ method, route, status, ms }: Readonly<Record<string, unknown>>): void {
+    const minute = Math.floor(this.#now() / MINUTE_MS)
+    if (minute !== this.#minute) this.#refusals = 0
+    this.#minute = minute
+    this.#refusals++
+    if (this.#refusals > MAX_REFUSALS_PER_MINUTE) return
+    const isLast = this.#refusals === MAX_REFUSALS_PER_MINUTE
+    const note = isLast ? '; more of them in this minute are not logged' : ''
+    this.#add('warn', `request ${method} ${route}: ${status}, ${ms} ms${note}`)
+  }
+
+  #add(level: LogLine['level'], message: string): void {
+    this.#logs.add({ at: new Date(this.#now()).toISOString(), level, message })
+  }
+}
+
+function described(message: string, fields: Readonly<Record<string, unknown>>): string {
+  const shown = Object.entries(fields).map(([name, value]) => `${name} ${value}`)
+  return shown.length === 0 ? message : `${message}: ${shown.join(', ')}`
+}

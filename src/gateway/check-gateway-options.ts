@@ -1,0 +1,131 @@
+import {
+  anyFunction,
+  anyList,
+  anyObject,
+  anyText,
+  checkOptions,
+  milliseconds,
+  type OptionRules,
+  objectWith,
+  oneOf,
+  optionsWith,
+  required,
+  ToolcribError,
+  textList,
+  wholeNumber,
+} from 'toolcrib'
+import type {
+  GatewayLimits,
+  GatewayLogger,
+  GatewayOAuth,
+  GatewayOptions,
+  GatewayToken,
+} from './gateway-options.ts'
+
+const LIMIT_RULES: OptionRules<GatewayLimits> = {
+  maxBodyBytes: wholeNumber(),
+  bodyTimeoutMs: milliseconds(),
+  maxRequests: wholeNumber(),
+  maxSessions: wholeNumber(),
+  sessionIdleMs: milliseconds(),
+  maxCallsPerClient: wholeNumber(),
+  callsPerMinute: wholeNumber(),
+  maxCallsPerServer: wholeNumber(),
+  maxQueuedPerServer: wholeNumber(),
+  maxParked: wholeNumber(),
+  askTimeoutMs: milliseconds(),
+  listWaitMs: milliseconds(),
+  drainMs: milliseconds(),
+}
+
+const OAUTH_RULES: OptionRules<GatewayOAuth> = {
+  resource: required(anyText),
+  issuer: required(anyText),
+  audience: anyText,
+  jwksUri: anyText,
+  scopes: required(anyObject),
+}
+
+const TOKEN_RULES: OptionRules<GatewayToken> = { token: required(anyText), profile: anyText, name: anyText }
+
+const INFO_RULES: OptionRules<NonNullable<GatewayOptions['serverInfo']>> = {
+  name: required(anyText),
+  version: required(anyText),
+}
+
+const RULES: OptionRules<GatewayOptions> = {
+  registry: required(objectWith('openSession', 'subscribe', 'explain')),
+  servers: required(objectWith('request', 'status', 'attach')),
+  store: objectWith('get', 'set', 'update', 'delete'),
+  announcements: anyObject,
+  onReload: anyFunction,
+  tokens: anyList,
+  oauth: optionsWith(OAUTH_RULES),
+  profiles: anyObject,
+  mode: oneOf('full', 'lazy', 'auto'),
+  names: oneOf('prefixed', 'plain'),
+  hosts: textList,
+  origins: textList,
+  limits: optionsWith(LIMIT_RULES),
+  askingServers: textList,
+  serverInfo: optionsWith(INFO_RULES),
+  onWarning: anyFunction,
+  instructions: anyText,
+  logger: objectWith(...(['info', 'warn'] satisfies (keyof GatewayLogger)[])),
+  now: anyFunction,
+  schedule: anyFunction,
+  newId: anyFunction,
+}
+
+/** The shortest token that is accepted: shorter ones can be guessed. */
+const MIN_TOKEN_CHARACTERS = 16
+
+/** Throws `config-invalid` for an unknown option and for values that would leave a door open. */
+export function checkGatewayOptions(options: GatewayOptions): void {
+  checkOptions<GatewayOptions>('a gateway', options, RULES)
+  const { tokens = [], oauth } = options
+  for (const token of tokens) checkToken(token, options)
+  if (oauth) checkOAuth(oauth, options)
+  if (new Set(tokens.map(({ token }) => token)).size < tokens.length)
+    throw invalid('two entries of tokens have the same token')
+}
+
+function checkToken(given: GatewayToken, { profiles = {} }: GatewayOptions): void {
+  checkOptions<GatewayToken>('an entry of tokens', given, TOKEN_RULES)
+  const { token, profile } = given
+  if (token.length < MIN_TOKEN_CHARACTERS)
+    throw invalid(`a token must have at least ${MIN_TOKEN_CHARACTERS} characters`)
+  if (profile !== undefined && !Object.hasOwn(profiles, profile))
+    throw invalid(`a token is bound to the profile "${profile}", which does not exist`)
+}
+
+function checkOAuth(oauth: GatewayOAuth, { tokens = [], profiles = {} }: GatewayOptions): void {
+  if (tokens.length > 0)
+    throw invalid('give either tokens or oauth: clients that find an issuer ignore a token of their config')
+  for (const field of ['resource', 'issuer', 'jwksUri'] as const) {
+    const url = oauth[field]
+    if (url === undefined && field === 'jwksUri') continue
+    if (!isSafeUrl(url))
+      throw invalid(`oauth.${field} must be an https URL; http is for loopback addresses only`)
+  }
+  if (oauth.audience === '') throw invalid('oauth.audience must not be empty')
+  const scopes = Object.entries(oauth.scopes)
+  if (scopes.length === 0)
+    throw invalid('oauth.scopes must name at least one scope and the profile that it opens')
+  for (const [scope, profile] of scopes) {
+    // RFC 6749: what a scope is made of. It is quoted in a header.
+    if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) throw invalid(`oauth.scopes: "${scope}" is not a scope`)
+    if (profile !== null && !Object.hasOwn(profiles, profile))
+      throw invalid(`oauth.scopes opens the profile "${profile}", which does not exist`)
+  }
+}
+
+function isSafeUrl(text: string | undefined): boolean {
+  const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'https:') return true
+  return url?.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+}
+
+function invalid(message: string): ToolcribError {
+  return new ToolcribError('config-invalid', message)
+}

@@ -1,0 +1,127 @@
+import type { Session, UsageMemory } from 'toolcrib'
+import type { Store } from 'toolcrib/stores'
+import type { GatewayOptions, Limits } from './gateway-options.ts'
+import type { Principal } from './principal.ts'
+import { ExpiringStore } from './session-records.ts'
+import type { CallScene } from './tool-calls.ts'
+import { ToolNames } from './tool-names.ts'
+import { type Activation, View } from './view.ts'
+
+/** What each client sees: the view of its profile, the names of tools, and its session with the registry. */
+export class GatewaySessions {
+  readonly #options: GatewayOptions
+  readonly #store: Store | undefined
+  readonly #limits: Pick<Limits, 'sessionIdleMs'>
+  readonly #warn: (warning: string) => void
+  readonly #views = new Map<string | undefined, View>()
+  readonly #profiles = new Map<string, string>()
+  readonly #unsubscribe: () => void
+  #names: ToolNames | undefined
+
+  constructor(
+    options: GatewayOptions,
+    {
+      store,
+      limits,
+      warn,
+    }: {
+      readonly store: Store | undefined
+      readonly limits: Pick<Limits, 'sessionIdleMs'>
+      readonly warn: (warning: string) => void
+    },
+  ) {
+    this.#options = options
+    this.#store = store
+    this.#limits = limits
+    this.#warn = warn
+    this.#unsubscribe = options.registry.subscribe(({ type }) => {
+      if (CHANGES.includes(type)) this.#names = undefined
+    })
+  }
+
+  /** The current names of tools. */
+  get names(): ToolNames {
+    this.#names ??= new ToolNames(this.#options.registry, this.#options.names ?? 'prefixed')
+    return this.#names
+  }
+
+  /** What a principal sees under a profile; undefined when there is no such profile, or not for this principal. */
+  view(profile: string | undefined, principal: Principal): View | undefined {
+    const wanted = profile ?? principal.profile
+    if (principal.profiles && !(wanted !== undefined && principal.profiles.includes(wanted))) return undefined
+    const known = this.#views.get(wanted)
+    if (known) return known
+    const { registry, profiles = {}, mode } = this.#options
+    if (wanted !== undefined && !Object.hasOwn(profiles, wanted)) return undefined
+    const settings = (wanted === undefined ? undefined : profiles[wanted]) ?? {}
+    const view = new View(registry, { profile: wanted, settings, mode })
+    this.#views.set(wanted, view)
+    return view
+  }
+
+  /** The view, session and names that requests of a client work with. */
+  scene(view: View, session: Session): CallScene {
+    const sessions = this
+    return {
+      view,
+      session,
+      get names() {
+        return sessions.names
+      },
+    }
+  }
+
+  /**
+   * Opens a session. One whose list grows continues where it stopped when it is opened again under the same id; the
+   * list of any other never changes, so there is nothing to keep.
+   */
+  async open(
+    view: View,
+    id: string,
+    principal: Principal | undefined,
+    activation: Activation = 'doors',
+  ): Promise<Session> {
+    const store = this.#store
+    const kept =
+      store && activation === 'list' ? new ExpiringStore(store, this.#limits.sessionIdleMs) : undefined
+    const memory = this.#memoryOf(principal)
+    const session = await view.openSession({ id: sessionIdOf(id), store: kept, memory, activation })
+    this.#profiles.set(session.id, view.profile ?? '')
+    return session
+  }
+
+  /** Where there are several principals, each has a memory of its own. Whoever started the process owns the registry's. */
+  #memoryOf(principal: Principal | undefined): UsageMemory | undefined {
+    const { registry, tokens = [], oauth } = this.#options
+    const { memory } = registry
+    const isShared = oauth !== undefined || tokens.length > 1
+    return memory && principal && isShared ? memory.of(`${memory.owner}/${principal.id}`) : memory
+  }
+
+  async end(session: Session): Promise<void> {
+    this.#profiles.delete(session.id)
+    // What the store does not take is lost with this process; the session itself ends all the same.
+    await session.close().catch((error) => this.#warn(String(error)))
+  }
+
+  /** Removes what is kept of a session that its client ended. */
+  async forget(id: string): Promise<void> {
+    await this.#store?.delete(`session:${sessionIdOf(id)}`).catch((error) => this.#warn(String(error)))
+  }
+
+  /** The profile of a session of this gateway, empty for one without; undefined for sessions of others. */
+  profileOf(sessionId: string | undefined): string | undefined {
+    return this.#profiles.get(sessionId ?? '')
+  }
+
+  close(): void {
+    this.#unsubscribe()
+  }
+}
+
+/** Events after which tools may have other names. */
+const CHANGES = ['tool-registered', 'tool-unregistered', 'server-synced']
+
+function sessionIdOf(id: string): string {
+  return `gateway:${id}`
+}

@@ -1,0 +1,74 @@
+import type { Surface } from 'toolcrib'
+import { version } from '../../package.json'
+import type { Json } from './client-line.ts'
+import type { GatewayOptions } from './gateway-options.ts'
+import { instructionsFor } from './instructions.ts'
+import type { View } from './view.ts'
+
+/** How the gateway presents itself when a client connects. */
+export interface GatewayDescription {
+  readonly info: { readonly name: string; readonly version: string }
+  readonly capabilities: Json
+  readonly instructions: string | undefined
+}
+
+const OPTIONAL = ['prompts', 'resources', 'completions', 'logging']
+
+/** What the gateway says about itself: its name, what the servers of a view offer together, and how to use it. */
+export class Presentation {
+  readonly #options: GatewayOptions
+  readonly #capabilities = new Map<View, Json>()
+  readonly #unsubscribe: () => void
+
+  constructor(options: GatewayOptions) {
+    this.#options = options
+    this.#unsubscribe = options.registry.subscribe(({ type }) => {
+      if (type === 'server-state' || type === 'server-synced') this.#capabilities.clear()
+    })
+  }
+
+  /** The name and version that clients see. */
+  get info(): GatewayDescription['info'] {
+    return this.#options.serverInfo ?? { name: 'toolcrib', version }
+  }
+
+  /** The capabilities that clients of a view are offered. */
+  capabilities(view: View): Json {
+    const known = this.#capabilities.get(view) ?? this.#collect(view)
+    this.#capabilities.set(view, known)
+    return known
+  }
+
+  /** How the gateway presents itself to clients of a view that see this surface. */
+  describe(view: View, { deferredCount }: Pick<Surface, 'deferredCount'>): GatewayDescription {
+    const { servers, instructions } = this.#options
+    const isSearching = deferredCount > 0
+    return {
+      info: this.info,
+      capabilities: this.capabilities(view),
+      instructions: instructionsFor(view, { servers, instructions, isSearching }),
+    }
+  }
+
+  close(): void {
+    this.#unsubscribe()
+  }
+
+  #collect(view: View): Json {
+    const { servers } = this.#options
+    const offered = new Set<string>()
+    for (const { server } of servers.status()) {
+      if (!view.permitsServer(server)) continue
+      const info = servers.info(server)
+      // Of a server that never ran nothing is known: it may offer all of it.
+      for (const capability of OPTIONAL) if (!info || info.capabilities[capability]) offered.add(capability)
+    }
+    return {
+      tools: { listChanged: true },
+      ...(offered.has('prompts') ? { prompts: { listChanged: true } } : {}),
+      ...(offered.has('resources') ? { resources: { listChanged: true, subscribe: true } } : {}),
+      ...(offered.has('completions') ? { completions: {} } : {}),
+      ...(offered.has('logging') ? { logging: {} } : {}),
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import { isRecord } from '../../json.ts'
+import type { Variables } from './expand-variables.ts'
+import { type Fields, fillTable, invalid, type Place, readTable } from './read-table.ts'
+
+/** `[gateway]`: who may use the gateway of `toolcrib serve`, and how much of it. */
+export interface GatewayConfig {
+  /** `[gateway.oauth]`: takes tokens of this issuer. */
+  readonly oauth?: GatewayOAuthConfig
+  /** `[gateway.token.NAME]`: clients with tokens of their own. */
+  readonly tokens?: Readonly<Record<string, GatewayTokenConfig>>
+  /** `[gateway.limits]`. */
+  readonly limits?: GatewayLimitsConfig
+}
+
+/** The issuer whose tokens are accepted, and what their scopes open. */
+export interface GatewayOAuthConfig {
+  /** The URL of `/mcp` as clients reach it. */
+  readonly resource: string
+  readonly issuer: string
+  /** What tokens are made for. Default: `resource`. */
+  readonly audience?: string
+  /** Where the issuer's keys are. Default: what the issuer's metadata says. */
+  readonly jwksUri?: string
+  /** The profile that each scope opens; `*` opens every profile, and `/mcp` itself. */
+  readonly scopes: Readonly<Record<string, string>>
+}
+
+/** A token of one client, and the only profile it opens; any when absent. */
+export interface GatewayTokenConfig {
+  readonly token: string
+  readonly profile?: string
+}
+
+export type GatewayLimitsConfig = { readonly [Key in keyof typeof LIMIT_FIELDS]?: number }
+
+const GATEWAY_FIELDS = { oauth: 'table', token: 'table', limits: 'table' } as const satisfies Fields
+
+/** `readGateway()` itself produces it. */
+const ALSO_READ = { tokens: 'table' } as const satisfies Fields
+
+const OAUTH_FIELDS = {
+  resource: 'text',
+  issuer: 'text',
+  audience: 'text',
+  jwksUri: 'text',
+  scopes: 'map',
+} as const satisfies Fields
+
+const TOKEN_FIELDS = { token: 'text', profile: 'text' } as const satisfies Fields
+
+const LIMIT_FIELDS = {
+  maxBodyBytes: 'count',
+  bodyTimeoutMs: 'milliseconds',
+  maxRequests: 'count',
+  maxSessions: 'count',
+  sessionIdleMs: 'milliseconds',
+  maxCallsPerClient: 'count',
+  callsPerMinute: 'count',
+  maxCallsPerServer: 'count',
+  maxQueuedPerServer: 'count',
+  maxParked: 'count',
+  askTimeoutMs: 'milliseconds',
+  listWaitMs: 'milliseconds',
+} as const satisfies Fields
+
+/**
+ * Reads the table `[gateway]`, with its variables expanded. `placeOf` says where a table within it is. Throws
+ * `config-invalid` for an unknown key, for a missing one, and for a variable without a value.
+ */
+export function readGateway(
+  table: unknown,
+  placeOf: (keys: readonly string[]) => Place,
+  variables: Variables,
+): GatewayConfig {
+  const {
+    oauth,
+    token,
+    tokens = token,
+    limits,
+  } = readTable(table, GATEWAY_FIELDS, { ...placeOf(['gateway']), alsoRead: ALSO_READ })
+  const at = (...keys: string[]) => ({ place: placeOf(['gateway', ...keys]), variables })
+  const clients = Object.entries(isRecord(tokens) ? tokens : {}).map(([name, client]) => {
+    return [name, readFilled<GatewayTokenConfig>(client, TOKEN_FIELDS, at('token', name))] as const
+  })
+  return {
+    ...(oauth === undefined
+      ? {}
+      : { oauth: readFilled<GatewayOAuthConfig>(oauth, OAUTH_FIELDS, at('oauth')) }),
+    ...(clients.length === 0 ? {} : { tokens: Object.fromEntries(clients) }),
+    ...(limits === undefined
+      ? {}
+      : { limits: readFilled<GatewayLimitsConfig>(limits, LIMIT_FIELDS, at('limits')) }),
+  }
+}
+
+/** The tables of several files as one: the later file wins, for `tokens` and `limits` entry by entry. */
+export function overlayGateway(below: GatewayConfig, above: GatewayConfig): GatewayConfig {
+  const { tokens, limits } = above
+  return {
+    ...below,
+    ...above,
+    ...(tokens && { tokens: { ...below.tokens, ...tokens } }),
+    ...(limits && { limits: { ...below.limits, ...limits } }),
+  }
+}
+
+/** Keys that a table must have, whichever of these it is. */
+const NEEDED = ['token', 'resource', 'issuer', 'scopes']
+
+function readFilled<Table>(
+  value: unknown,
+  fields: Fields,
+  { place, variables }: { readonly place: Place; readonly variables: Variables },
+): Table {
+  const { values, faults } = fillTable(readTable(value, fields, place), fields, place, variables)
+  if (faults.length > 0) throw invalid(place, [], faults.join('; '))
+  const missing = NEEDED.find((key) => key in fields && values[key] === undefined)
+  if (missing !== undefined) throw invalid(place, [], `"${missing}" is missing`)
+  return values as Table
+}

@@ -1,0 +1,235 @@
+import { ToolcribError } from '../errors.ts'
+import { hashText, isRecord } from '../json.ts'
+import type { Entry } from '../registry/entry.ts'
+import { View } from '../registry/view.ts'
+import { type CallResult, type ToolDefinition, UNTRUSTED_NOTE } from '../tool.ts'
+import type { SessionSettings } from './settings.ts'
+import type { Surface } from './surface.ts'
+
+/** What all requests of a conversation begin with, and what came since, as plain JSON. */
+export interface SentRequest {
+  /** Identifies the settings it was made with: with other ones, the session makes a new first request. */
+  readonly settings: string
+  readonly surface: Surface
+  /** What lies behind the search, as its description lists it. */
+  readonly behind: string
+  /** The paragraph for the system prompt. */
+  readonly promptNote: string
+  readonly lateTools: readonly ToolDefinition[]
+  /** The servers that the model knows of. */
+  readonly servers: readonly string[]
+  /** Whether the model was warned about servers without `trust`. */
+  readonly isWarned: boolean
+}
+
+/**
+ * The first request of a conversation, which all later ones repeat byte for byte: providers cache the beginning of a
+ * request, and some models reject a conversation whose tools have changed. What was shown stays shown and what was
+ * deferred stays deferred, even if its server has left. Tools that come later are late tools: deferred, whatever they
+ * are elsewhere, and found by the search.
+ */
+export class FirstRequest {
+  readonly surface: Surface
+  readonly behind: string
+  readonly promptNote: string
+  readonly #settings: string
+  readonly #shown: ReadonlySet<string>
+  readonly #sent: ReadonlyMap<string, ToolDefinition>
+  readonly #late: Map<string, ToolDefinition>
+  #newest: Surface
+  /** The view all of whose tools were sent or are late. */
+  #gathered: View | undefined
+  #toldServers: ReadonlySet<string>
+  #isWarned: boolean
+  #changes = 0
+
+  constructor({ settings, surface, behind, promptNote, lateTools, servers, isWarned }: SentRequest) {
+    this.surface = surface
+    this.behind = behind
+    this.promptNote = promptNote
+    this.#settings = settings
+    this.#newest = surface
+    this.#shown = new Set(surface.tools.map(({ name }) => name))
+    const sent = [...surface.tools, ...(surface.deferredTools ?? [])]
+    this.#sent = new Map(sent.map((definition) => [definition.name, definition]))
+    this.#late = new Map(lateTools.map((definition) => [definition.name, definition]))
+    this.#toldServers = new Set(servers)
+    this.#isWarned = isWarned
+  }
+
+  /** How often it has changed since it was made or restored. */
+  get changes(): number {
+    return this.#changes
+  }
+
+  /** Whether it shows a search, through which tools that come later are found. */
+  get hasSearch(): boolean {
+    return this.behind !== ''
+  }
+
+  /** Divides the permitted tools of a newer catalogue as in this request. */
+  divide(view: View): View {
+    const permitted = [...view.shown, ...view.deferred.values()]
+    const shown = permitted.filter(({ name }) => this.#shown.has(name))
+    const isAlike =
+      shown.length === view.shown.length && view.shown.every(({ name }) => this.#shown.has(name))
+    if (isAlike) return view
+    const deferred = permitted.filter(({ name }) => !this.#shown.has(name))
+    const { isAuto } = view.mode
+    const mode = { isLazy: true, isAuto, reason: 'as in the first request of the conversation' }
+    return new View(view.snapshot, mode, view.policy, {
+      shown: shown.sort(byName),
+      deferred: deferred.sort(byName),
+    })
+  }
+
+  /** Returns the surface of a later request: this one, with the tools that came since. */
+  grown(view: View, isAvailable: (entry: Entry) => boolean): Surface {
+    if (this.surface.strategy === 'native' && view !== this.#gathered) this.#gather(view, isAvailable)
+    const { deferredCount, lateTools = [] } = this.#newest
+    if (lateTools.length === this.#late.size && deferredCount === view.deferred.size) return this.#newest
+    const late = Object.freeze([...this.#late.values()])
+    this.#newest = Object.freeze({
+      ...this.surface,
+      deferredCount: view.deferred.size,
+      ...(late.length > 0 ? { lateTools: late, fingerprint: this.#fingerprintWith(late) } : {}),
+    })
+    return this.#newest
+  }
+
+  /** How many tools a request declares, late ones and those that have left included. */
+  countWith(view: View): number {
+    const late = [...view.deferred.keys()].filter((name) => !this.#sent.has(name) && !this.#late.has(name))
+    return this.#sent.size + this.#late.size + late.length
+  }
+
+  /** Whether a request of this conversation declared the tool. */
+  hasSent(name: string): boolean {
+    return this.#sent.has(name) || this.#late.has(name)
+  }
+
+  /** Whether the model was shown another definition than the tool has now. */
+  hasSentOther({ name, definition }: Entry): boolean {
+    const sent = this.#sent.get(name) ?? this.#late.get(name)
+    return sent !== undefined && sent !== definition && JSON.stringify(sent) !== JSON.stringify(definition)
+  }
+
+  /** Returns the servers that joined or left since this was last asked: the description of the search still names the old ones. */
+  takeServerChanges(view: View): { readonly joined: readonly string[]; readonly left: readonly string[] } {
+    const servers = view.serverNames()
+    const joined = servers.filter((server) => !this.#toldServers.has(server))
+    const left = [...this.#toldServers].filter((server) => !servers.includes(server))
+    if (joined.length + left.length > 0) this.#changes++
+    this.#toldServers = new Set(servers)
+    return { joined, left }
+  }
+
+  /**
+   * Adds the warning about servers without `trust` to the first result that quotes one, unless this request has it: the
+   * first such server may join late.
+   */
+  warn(results: CallResult[]): CallResult[] {
+    const quoting = this.#isWarned ? -1 : results.findIndex(({ untrusted }) => untrusted !== undefined)
+    const result = results[quoting]
+    if (!result?.untrusted) return results
+    this.#isWarned = true
+    this.#changes++
+    return results.with(quoting, { ...result, untrusted: { ...result.untrusted, note: UNTRUSTED_NOTE } })
+  }
+
+  /** Whether a session with these settings continues from it. */
+  fits(settings: SessionSettings): boolean {
+    return settings.dialect !== undefined && this.#settings === settingsId(settings)
+  }
+
+  toJSON(): SentRequest {
+    return {
+      settings: this.#settings,
+      surface: this.surface,
+      behind: this.behind,
+      promptNote: this.promptNote,
+      lateTools: [...this.#late.values()],
+      servers: [...this.#toldServers],
+      isWarned: this.#isWarned,
+    }
+  }
+
+  #gather(view: View, isAvailable: (entry: Entry) => boolean): void {
+    let isComplete = true
+    for (const [name, entry] of view.deferred) {
+      if (this.hasSent(name)) continue
+      if (!isAvailable(entry)) isComplete = false
+      else {
+        this.#late.set(name, entry.definition)
+        this.#changes++
+      }
+    }
+    if (isComplete) this.#gathered = view
+  }
+
+  #fingerprintWith(late: readonly ToolDefinition[]): string {
+    return hashText(
+      [this.surface.fingerprint, ...late.map((definition) => JSON.stringify(definition))].join(' '),
+    )
+  }
+}
+
+/** Names the settings that decide which tools a request may show: a session restored with others begins again. */
+export function settingsId(settings: SessionSettings): string {
+  const { dialect, strategy, searchTool, searchStyle, policy, allowlists } = settings
+  return hashText(
+    JSON.stringify([dialect?.name, dialect?.strategy, strategy, searchTool, searchStyle, policy, allowlists]),
+  )
+}
+
+/** Narrows saved JSON. Throws `config-invalid` for what cannot be used. */
+export function readSent(saved: unknown): SentRequest {
+  if (!isRecord(saved) || !isSentSurface(saved.surface)) throw damaged()
+  const { settings, surface, behind, promptNote, lateTools, servers, isWarned } = saved
+  const areTexts = [settings, behind, promptNote].every((text) => typeof text === 'string')
+  if (!areTexts || !isTextList(servers) || !areDefinitions(lateTools) || typeof isWarned !== 'boolean')
+    throw damaged()
+  const texts = { settings: String(settings), behind: String(behind), promptNote: String(promptNote) }
+  return { ...texts, surface: Object.freeze({ ...surface }), lateTools, servers, isWarned }
+}
+
+function isSentSurface(value: unknown): value is Surface {
+  if (!isRecord(value)) return false
+  const { tools, deferredTools = [], untrustedServers = [], strategy, fingerprint, deferredCount } = value
+  return (
+    areDefinitions(tools) &&
+    areDefinitions(deferredTools) &&
+    isTextList(untrustedServers) &&
+    (strategy === 'native' || strategy === 'dispatch') &&
+    typeof fingerprint === 'string' &&
+    Number.isSafeInteger(deferredCount)
+  )
+}
+
+function areDefinitions(value: unknown): value is ToolDefinition[] {
+  return (
+    Array.isArray(value) &&
+    value.every(
+      (definition) =>
+        isRecord(definition) &&
+        typeof definition.name === 'string' &&
+        typeof definition.description === 'string' &&
+        (isRecord(definition.parameters) || typeof definition.parameters === 'boolean'),
+    )
+  )
+}
+
+function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string')
+}
+
+function damaged(): ToolcribError {
+  return new ToolcribError(
+    'config-invalid',
+    'this session state cannot be used: its first request is damaged; open a new session instead',
+  )
+}
+
+function byName(a: Entry, b: Entry): number {
+  return a.name < b.name ? -1 : 1
+}

@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { type Block, ROOT, readPages } from '../scripts/docs/pages.ts'
+import { bundle } from './bundle-programs.ts'
+import { startWireServer, type WireServer } from './dialects/wire-server/wire-server.ts'
+
+// Inside the checkout, so that dependencies are found by name.
+const folder = mkdtempSync(join(ROOT, '.docs-'))
+let providers: WireServer
+
+const pages = readPages()
+  .map(({ path, blocks }) => ({ path, programs: blocks.filter(({ language }) => language === 'ts') }))
+  .filter(({ programs }) => programs.length > 0)
+
+// Bundled together: compiling the package for each program would take longer than running it.
+beforeAll(async () => {
+  mkdirSync(join(folder, 'source'))
+  symlinkSync(join(ROOT, 'models'), join(folder, 'models'))
+  copyFileSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
+  const input = pages.flatMap(({ programs }) =>
+    programs.map((program) => {
+      const path = join(folder, 'source', `${nameOf(program)}.ts`)
+      writeFileSync(path, program.code)
+      return [nameOf(program), path] as const
+    }),
+  )
+  providers = await startWireServer()
+  await bundle(Object.fromEntries(input), join(folder, 'dist'))
+  providers.play(...Array.from({ length: 100 }, () => ({ text: 'Take an umbrella.' })))
+}, 60_000)
+
+afterAll(async () => {
+  await providers.close()
+  rmSync(folder, { recursive: true })
+})
+
+describe('the programs of', () => {
+  it('the README and of every guide exist', () => {
+    expect(pages.map(({ path }) => path)).toContain('README.md')
+    expect(pages.length).toBeGreaterThan(20)
+  })
+
+  // One process for each page: it runs its programs one after the other, and must end by itself.
+  it.concurrent.each(pages)(
+    '$path run unchanged',
+    async ({ path, programs }) => {
+      const { status, stderr } = await run(path, programs)
+      expect(stderr).toBe('')
+      expect(status).toBe(0)
+    },
+    90_000,
+  )
+})
+
+async function run(path: string, programs: readonly Block[]) {
+  const cwd = prepareFolder(path)
+  const runner = join(import.meta.dirname, 'fixtures', 'run-programs.mjs')
+  const files = programs.map((program) => join(folder, 'dist', `${nameOf(program)}.js`))
+  const child = spawn(process.execPath, [runner, ...files], {
+    cwd,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: 60_000,
+    env: {
+      PATH: process.env.PATH,
+      HOME: cwd,
+      XDG_CACHE_HOME: join(cwd, '.cache'),
+      NO_COLOR: '1',
+      NODE_NO_WARNINGS: '1',
+      // The providers of this process: whoever names no other address reaches them.
+      ANTHROPIC_BASE_URL: providers.url,
+      ANTHROPIC_API_KEY: 'key',
+      OPENAI_BASE_URL: `${providers.url}/v1`,
+      OPENAI_API_KEY: 'key',
+      GOOGLE_GEMINI_BASE_URL: providers.url,
+      GEMINI_API_KEY: 'key',
+      PORT: '0',
+      GATEWAY_TOKEN: 'a-token-of-the-gateway',
+    },
+  })
+  let stderr = ''
+  child.stderr.on('data', (chunk) => (stderr += chunk))
+  const status = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { status, stderr: status === null ? `${stderr}${path} did not end\n` : stderr }
+}
+
+/** A project like a reader's: a config with a server, an agent, a few files. */
+function prepareFolder(path: string): string {
+  const cwd = join(folder, 'projects', path.replace(/\W/g, '-'))
+  mkdirSync(join(cwd, 'agents'), { recursive: true })
+  for (const file of ['package.json', 'README.md']) copyFileSync(join(ROOT, file), join(cwd, file))
+  symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'))
+  const server = join(inject('servers'), 'memory.js')
+  writeFileSync(
+    join(cwd, 'toolcrib.toml'),
+    `[server.memory]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(server)}]\n`,
+  )
+  writeFileSync(
+    join(cwd, 'agents', 'triage.md'),
+    '---\nname: triage\ndescription: Looks through issues.\n---\nYou triage issues.\n',
+  )
+  return cwd
+}
+
+function nameOf({ page, line }: Block): string {
+  return `${page.replace(/\W/g, '-')}-${line}`
+}

@@ -1,0 +1,154 @@
+import { once } from 'node:events'
+import { createServer, get, type Server } from 'node:http'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
+import { listening } from './gateway.fixture.ts'
+import { useServe } from './serve.fixture.ts'
+
+// Every gateway is a process of its own, with servers as processes behind it.
+vi.setConfig({ testTimeout: 60_000 })
+
+const { environment, toolcrib, toolcribWith, start, write, list, server } = useCommandLine()
+const serveWith = useServe({ start })
+const RESOURCE = 'https://crib.example.com/mcp'
+
+describe('the [gateway] table of the config', () => {
+  beforeEach(() => list(RAIN))
+
+  function configure(table: string) {
+    const { command, args } = server()
+    write(
+      'toolcrib.toml',
+      `[server.weather]
+      command = ${JSON.stringify(command)}
+      args = ${JSON.stringify(args)}
+      [profile.work]
+      mode = "full"
+      servers = ["weather"]
+      [profile.home]
+      ${table}`,
+    )
+  }
+
+  const serve = (env: Record<string, string>) => serveWith([], { env: environment(env) })
+
+  async function connect(url: string, token: string) {
+    const client = new Client({ name: 'test', version: '1' })
+    const headers = { Authorization: `Bearer ${token}` }
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
+    return client
+  }
+
+  const rain = (client: Client) => client.callTool({ name: 'weather__get_rain', arguments: { city: 'Oslo' } })
+
+  describe('with an OAuth issuer', () => {
+    let issuer: Server
+    let address = ''
+    let keys: Awaited<ReturnType<typeof generateKeyPair>>
+    beforeEach(async () => {
+      keys = await generateKeyPair('ES256')
+      const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'ES256' }
+      issuer = createServer(({ url }, response) => {
+        const metadata = { issuer: address, jwks_uri: `${address}/keys` }
+        const answer = url === '/keys' ? { keys: [jwk] } : metadata
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+      })
+      address = await listening(issuer)
+      configure(`[gateway.oauth]
+        resource = "${RESOURCE}"
+        issuer = "\${ISSUER}"
+        scopes = { "crib:work" = "work", "crib:all" = "*" }`)
+    })
+    afterEach(() => void issuer.close())
+
+    const token = (scope: string, audience = RESOURCE) =>
+      new SignJWT({ scope, client_id: 'editor' })
+        .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+        .setIssuer(address)
+        .setAudience(audience)
+        .setSubject('ada')
+        .setExpirationTime('5m')
+        .sign(keys.privateKey)
+
+    it('lets in its users, to the profiles of their scopes', async () => {
+      const { url, token: own, page } = await serve({ ISSUER: address })
+      const { origin } = new URL(url)
+      expect([own, page]).toEqual([null, `${origin}/`])
+      const metadata = await fetch(`${origin}/.well-known/oauth-protected-resource/mcp`)
+      expect(await metadata.json()).toMatchObject({ resource: RESOURCE, authorization_servers: [address] })
+
+      const refused = await fetch(url, { method: 'POST', body: '{}' })
+      expect(refused.status).toBe(401)
+      expect(refused.headers.get('www-authenticate')).toContain(
+        'resource_metadata="https://crib.example.com/.well-known/oauth-protected-resource/mcp"',
+      )
+      const worker = await token('crib:work')
+      const client = await connect(url, worker)
+      expect((await rain(client)).content).toEqual([{ type: 'text', text: 'get_rain ran' }])
+      await client.close()
+      const status = async (path: string, jwt: string) => {
+        const headers = { authorization: `Bearer ${jwt}` }
+        return (await fetch(`${origin}${path}`, { method: 'POST', body: '{}', headers })).status
+      }
+      expect(await status('/mcp/home', worker)).toBe(403)
+      expect(await status('/mcp/home', await token('crib:all'))).toBe(415)
+      expect(await status('/mcp', await token('crib:all', 'https://elsewhere.example/mcp'))).toBe(401)
+      expect((await fetch(`${origin}/api/tools`, { headers: { authorization: 'Bearer x' } })).status).toBe(
+        401,
+      )
+
+      // A proxy before the gateway keeps the host name that clients use.
+      expect(await stateFor(`${origin}/healthz`, 'crib.example.com')).toBe(200)
+      expect(await stateFor(`${origin}/healthz`, 'elsewhere.example')).toBe(403)
+
+      const { stdout } = await toolcribWith({ ISSUER: address }, 'logs', '--json')
+      const messages = stdout.split('\n').map((line) => (line === '' ? '' : JSON.parse(line).message))
+      expect(messages).toContainEqual(expect.stringMatching(/^request POST \/mcp: 401, \d+ ms$/))
+      expect(stdout).not.toContain('eyJ')
+    })
+
+    it('takes no other tokens beside them', async () => {
+      const refusal = async (...flags: string[]) => {
+        const { status, stderr } = await toolcribWith({ ISSUER: address }, 'serve', '--port', '0', ...flags)
+        expect(status).toBe(2)
+        return stderr
+      }
+      expect(await refusal('--no-token')).toContain('leave out --token, --token-file and --no-token')
+      expect(await refusal('--token', 'a-token-of-some-length')).toContain('leave out --token')
+      expect(await refusal('--profile', 'work')).toContain('leave out --profile')
+      expect((await toolcrib('serve', '--port', '0')).stderr).toContain('ISSUER has no value')
+    })
+  })
+
+  it('gives other clients tokens and limits of their own', async () => {
+    configure(`[gateway.token.laptop]
+      token = "\${LAPTOP_TOKEN}"
+      profile = "work"
+      [gateway.limits]
+      calls_per_minute = 1`)
+    const { url, token } = await serve({ LAPTOP_TOKEN: 'a-token-of-the-laptop' })
+    const laptop = await connect(url, 'a-token-of-the-laptop')
+    expect((await rain(laptop)).content).toEqual([{ type: 'text', text: 'get_rain ran' }])
+    await expect(rain(laptop)).rejects.toMatchObject({
+      code: -32_000,
+      data: { retryAfterMs: expect.any(Number) },
+    })
+    // The limit is that of one client.
+    const own = await connect(url, token)
+    expect((await rain(own)).content).toEqual([{ type: 'text', text: 'get_rain ran' }])
+    await Promise.all([laptop.close(), own.close()])
+    const headers = { authorization: 'Bearer a-token-of-the-laptop' }
+    expect((await fetch(`${url}/home`, { method: 'POST', body: '{}', headers })).status).toBe(404)
+    const { stderr } = await toolcribWith({ LAPTOP_TOKEN: 'x' }, 'serve', '--port', '0', '--no-token')
+    expect(stderr).toContain('leave out --no-token')
+  })
+})
+
+/** The status of a request that names this host. */
+async function stateFor(url: string, host: string): Promise<number | undefined> {
+  const [response] = await once(get(url, { headers: { host } }), 'response')
+  response.resume()
+  return response.statusCode
+}

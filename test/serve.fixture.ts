@@ -1,0 +1,49 @@
+import { type ChildProcess, execFileSync, type SpawnOptions } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { afterEach } from 'vitest'
+import type { useCommandLine } from './cli-folder.fixture.ts'
+
+/** Starts gateways as processes of their own, and ends those that still run when a test is over. */
+export function useServe({ start }: Pick<ReturnType<typeof useCommandLine>, 'start'>) {
+  const gateways: ChildProcess[] = []
+  afterEach(async () => {
+    for (const child of gateways.splice(0)) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
+      child.kill('SIGKILL')
+      await once(child, 'close')
+    }
+  })
+
+  /** Runs `toolcrib serve`, on a free port unless the flags name one, and returns what it announces. */
+  return async (flags: readonly string[] = [], options: SpawnOptions = {}) => {
+    const { child, ended } = start(['serve', '--port', '0', '--json', ...flags], options)
+    gateways.push(child)
+    if (!child.stdout) throw new Error('the gateway has no output')
+    const line = once(createInterface({ input: child.stdout }), 'line').then(([text]) => JSON.parse(text))
+    const failed = ended.then(({ stderr }) => {
+      throw new Error(`the gateway ended: ${stderr}`)
+    })
+    return { child, ended, ...(await Promise.race([line, failed])) }
+  }
+}
+
+/** Every process below one. */
+export function childrenOf(pid: number | undefined): number[] {
+  const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+  const below = (parent: number | undefined): number[] =>
+    rows.flatMap(([own = 0, of]) => (of === parent ? [own, ...below(own)] : []))
+  return below(pid)
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
