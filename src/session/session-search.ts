@@ -6,14 +6,14 @@ import { isMetaToolName } from '../meta-tools/session-meta-tools.ts'
 import { sourceKey } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { Policy } from '../registry/policy.ts'
-import { cosine } from '../search/memory/episodes.ts'
 import type { ContextMemory } from '../search/memory/usage-memory.ts'
 import type { SearchMatch, SearchOptions, SearchResult } from '../search/search-result.ts'
-import { type Audience, type FindRequest, SessionAudience } from '../search/tool-finder.ts'
+import { type FindRequest, SessionAudience } from '../search/tool-finder.ts'
 import { isVectorSearcher } from '../search/vectors/vector-searcher.ts'
 import { within } from '../time.ts'
-import type { CallResult, Listing, ToolCall } from '../tool.ts'
+import type { CallResult, ToolCall } from '../tool.ts'
 import type { Checkout } from './checkout.ts'
+import { AudienceExcept, asksTheSame, union } from './search-again.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionViewpoint } from './session-viewpoint.ts'
 import type { SessionSettings } from './settings.ts'
@@ -33,12 +33,6 @@ const MAX_ALREADY_VISIBLE = 5
 /** Searches that a call or a further search may refer to, and for how long. */
 const MAX_RECENT = 8
 const RECENT_MS = 30 * 60_000
-
-/** From this cosine on, two requests ask for the same thing in other words. */
-const SAME_REQUEST_FROM = 0.6
-
-/** From this share of the shorter one's words on, where there are no vectors. */
-const SAME_WORDS_FROM = 0.5
 
 /**
  * A hint is given if the first match is right with this probability and similar in meaning to this degree: small talk often
@@ -190,15 +184,9 @@ export class SessionSearch implements HintSource {
     { offset = 0, server }: SearchOptions,
   ): readonly Searched[] {
     if (this.#options.settings.searchAgain === 'all' || offset > 0 || server !== undefined) return []
-    const words = wordsOf(query)
-    return this.#current().filter((search) => {
-      if (search.succeeded.size > 0) return false
-      const others = wordsOf(search.query)
-      if (sameWords(words, others)) return false
-      return vector !== undefined && search.vector !== undefined
-        ? cosine(vector, search.vector) >= SAME_REQUEST_FROM
-        : overlap(words, others) >= SAME_WORDS_FROM
-    })
+    return this.#current().filter(
+      (search) => search.succeeded.size === 0 && asksTheSame({ query, vector }, search),
+    )
   }
 
   /** What fits this request or the earlier ones, without what those returned. */
@@ -267,48 +255,4 @@ export function memoryOf({
 function withoutMetaTools({ deny = [], ...policy }: Policy): Policy {
   const denied = deny.filter((name) => !isMetaToolName(name))
   return denied.length === 0 ? policy : { ...policy, deny: denied }
-}
-
-/** Everybody whom another audience admits, but for some tools. */
-class AudienceExcept implements Audience {
-  readonly #audience: Audience
-  readonly #names: ReadonlySet<string>
-
-  constructor(audience: Audience, names: ReadonlySet<string>) {
-    this.#audience = audience
-    this.#names = names
-  }
-
-  permitsServer(server: string): boolean {
-    return this.#audience.permitsServer(server)
-  }
-
-  accepter(): (listing: Listing) => boolean {
-    const accepts = this.#audience.accepter()
-    return (listing) => !this.#names.has(listing.name) && accepts(listing)
-  }
-}
-
-/** Matches of several searches, best first; a tool that several found counts with its best match. */
-function union(lists: readonly (readonly SearchMatch[])[]): readonly SearchMatch[] {
-  const best = new Map<string, SearchMatch>()
-  for (const match of lists.flat()) {
-    const known = best.get(match.name)
-    if (known === undefined || known.score < match.score) best.set(match.name, match)
-  }
-  return [...best.values()].sort((a, b) => b.score - a.score)
-}
-
-function wordsOf(query: string): ReadonlySet<string> {
-  return new Set(query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])
-}
-
-function sameWords(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
-  return a.size === b.size && overlap(a, b) === 1
-}
-
-/** The share of the smaller set that is in the other. */
-function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  const shared = [...a].filter((word) => b.has(word)).length
-  return shared / Math.max(1, Math.min(a.size, b.size))
 }
