@@ -54,6 +54,8 @@ export interface CatalogueFindings {
   readonly failure?: unknown
   /** The probability that the first match is right, if the searcher knows it. */
   readonly confidence?: number
+  /** The cosine between the request and the first match, if the searcher knows it. */
+  readonly similarity?: number
   /** The vector of the request without its values, if the searcher has one: what `SearchMemory` is asked with. */
   readonly vector?: Float32Array
 }
