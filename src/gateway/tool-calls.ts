@@ -120,8 +120,10 @@ export class ToolCalls {
     return this.#isReadOnly(registered) ? 'call_read_tool' : 'call_tool'
   }
 
+  /** Whether a tool says that it only reads, and does not contradict itself. */
   #isReadOnly(registered: string): boolean {
-    return this.#registry.get(registered)?.annotations?.readOnlyHint === true
+    const { readOnlyHint, destructiveHint } = this.#registry.get(registered)?.annotations ?? {}
+    return readOnlyHint === true && destructiveHint !== true
   }
 }
 

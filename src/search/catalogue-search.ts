@@ -1,8 +1,8 @@
+import { changedGroups, type ListingGroups } from '../registry/catalogue.ts'
 import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import { CloneFolding } from './clones.ts'
 import { lexical } from './lexical.ts'
-import { changedGroups, type ListingGroups } from './listing-groups.ts'
 import { ExactNames } from './query/exact-names.ts'
 import {
   type Accepts,

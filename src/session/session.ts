@@ -35,7 +35,7 @@ export interface SessionParameters<Dialect extends SessionDialect> {
   readonly settings: SessionSettings<Dialect>
   /** What it starts with. */
   readonly activations: Activations
-  /** The beginning of its requests, when some were sent already. */
+  /** What its requests begin with, when some were sent already. */
   readonly sent?: SentRequest | undefined
   /** True when those replace the stored state, because the host passed them. */
   readonly replacesSaved?: boolean
