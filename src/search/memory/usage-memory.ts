@@ -3,7 +3,6 @@ import {
   anyText,
   checkOptions,
   either,
-  milliseconds,
   type OptionRules,
   objectWith,
   required,
@@ -99,7 +98,8 @@ const OPTIONS: OptionRules<UsageMemoryOptions> = {
   owner: anyText,
   keepText: trueOrFalse,
   maxEpisodes: wholeNumber({ from: 1, to: 10_000 }),
-  halfLifeMs: milliseconds({ from: 1 }),
+  // Longer than any timer.
+  halfLifeMs: wholeNumber({ from: 1 }),
   clock: either(anyFunction, objectWith('now')),
   schedule: anyFunction,
 }
