@@ -78,8 +78,10 @@ describe('commands over servers', () => {
       /^note gone is not searched: it failed: command "\S+" not found(?: \(not started again yet\))?\n.*toolcrib doctor.*\n$/,
     )
     expect(await toolcrib('search', 'zebra')).toMatchObject({
-      status: 0,
-      stdout: expect.stringMatching(/nothing matches "zebra"; try other words, .*toolcrib list/),
+      status: 1,
+      stdout: expect.stringMatching(
+        /nothing matches "zebra"; try other words, .*toolcrib list[\s\S]*Nothing was found for "zebra"/,
+      ),
     })
     forgetStart()
     expect((await toolcrib('search', '+')).status).toBe(2)

@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
 import { withSavedVariables } from '../src/cli/saved-variables.ts'
 import { DefaultAnswers } from '../src/cli/setup/questions.ts'
@@ -79,6 +81,25 @@ describe('toolcrib without a command', () => {
     const saved = path('home', '.local', 'state', 'toolcrib', 'variables.json')
     expect(statSync(saved).mode & 0o777).toBe(0o600)
     expect(readFileSync(path('home', '.cursor', 'mcp.json'), 'utf8')).toBe(cursor)
+  })
+
+  it('connects clients to a gateway that knows the saved values, whatever the environment of the client', async () => {
+    class Answers extends DefaultAnswers {
+      override async secret(): Promise<string> {
+        return 'the-value-of-the-key'
+      }
+    }
+    const program = { name: 'toolcrib', command: process.execPath, args: [inject('commandLine')] }
+    const { terminal } = fakeTerminal({ env: environment(), cwd: path(), program })
+    expect(await runSetup(terminal, { yes: true }, new Answers())).toBe(0)
+    const { mcpServers } = JSON.parse(readFileSync(path('home', '.cursor', 'mcp.json'), 'utf8'))
+    const { command, args } = mcpServers.toolcrib
+    const client = new Client({ name: 'cursor', version: '1' })
+    const env = { HOME: path('home'), PATH: process.env.PATH ?? '' }
+    await client.connect(new StdioClientTransport({ command, args, env, cwd: path(), stderr: 'ignore' }))
+    const called = await client.callTool({ name: 'keyed__get_rain', arguments: { city: 'Oslo' } })
+    expect(called.content).toEqual([{ type: 'text', text: 'get_rain ran' }])
+    await client.close()
   })
 
   it('says what to do where there is nothing', async () => {

@@ -1,11 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { defineTool, estimateTokens, exactTokenCounter, ToolRegistry } from 'toolcrib'
 import { createGateway, type GatewayOptions } from 'toolcrib/gateway'
 import { createInspector, type InspectorOptions } from 'toolcrib/inspector'
-import { connectServers } from 'toolcrib/mcp'
+import { connectServers, openFromConfig } from 'toolcrib/mcp'
 import { memoryStore } from 'toolcrib/stores'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { buildPage } from './inspector-page.fixture.ts'
@@ -141,6 +141,23 @@ describe('the API of the page', () => {
     const edit = { kind: 'pin', server: 's', tool: 't' }
     expect(await error('/api/change-config', edit)).toContain('without a config file')
     expect(await error('/api/change-config', { ...edit, kind: 'command' })).toContain('must be one of')
+  })
+})
+
+describe('approving without a lockfile', () => {
+  it('names the command that writes the one of this config', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolcrib-inspector-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, 'team.toml')
+    writeFileSync(path, '')
+    const find = { path, cwd: folder, env: {} }
+    const opened = await openFromConfig({ ...find, store: false })
+    onTestFinished(() => opened.close())
+    const { post } = open({ registry: opened.registry, servers: opened.servers, config: { opened, find } })
+    const answer = await post('/api/approve', { patterns: ['a@0123456789abcdef'] })
+    expect(await answer.json()).toMatchObject({
+      error: `there is no lockfile; write one with: toolcrib lock --config ${path}`,
+    })
   })
 })
 

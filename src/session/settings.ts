@@ -10,6 +10,7 @@ import { isRecord } from '../json.ts'
 import type { SearchStyle, SearchToolName } from '../meta-tools/search-session.ts'
 import type { ModeSettings } from '../registry/mode.ts'
 import type { CompiledPolicy, Policy } from '../registry/policy.ts'
+import type { UsageMemory } from '../search/memory/usage-memory.ts'
 import type { Searcher } from '../search/searcher.ts'
 import type { Caps } from './activations.ts'
 import type { Strategy } from './surface.ts'
@@ -51,6 +52,8 @@ export interface SessionSettings<Dialect extends SessionDialect = SessionDialect
   /** 0 = no limit. */
   readonly searchesPerMinute: number
   readonly searcher: Searcher
+  readonly searchAgain: 'new' | 'all'
+  readonly memory: UsageMemory | false
   readonly strategy: Strategy | 'auto'
   readonly dialect?: Dialect | undefined
   readonly policy: Policy

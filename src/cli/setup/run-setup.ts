@@ -150,6 +150,8 @@ class Setup {
       terminal.say(`  ${pc.red('✗')} ${pc.bold(plain(server))} ${fault}; ${step}`)
     if (check.broken.length > 0)
       terminal.say(pc.dim('  the gateway works without these, and takes them up once they start'))
+    if (check.broken.some(({ step }) => step.startsWith('set ')))
+      terminal.say(pc.dim('  "toolcrib" asks for variables without a value each time you run it'))
     return check
   }
 

@@ -43,7 +43,9 @@ export async function readLockfile(
       : `${path} cannot be read: ${describeError(cause)}`
     throw new ToolcribError('config-invalid', reason, { cause })
   }
-  const { readLock, readDefinitions } = await loadFormat()
+  // Loaded with the first lockfile: most starts have none, and the parser takes longer to load than all else here.
+  const { readLock } = await import('./lockfile-text.ts')
+  const { readDefinitions } = await import('./lock-definitions.ts')
   return readLock(text, path, await readDefinitions(await realPathOf(path)))
 }
 
@@ -77,21 +79,13 @@ async function alone(path: string, work: (checkAlone: () => Promise<void>) => Pr
 
 async function replace(path: string, lockfile: Lockfile, checkAlone: () => Promise<void>): Promise<void> {
   const place = await realPathOf(path)
-  const { writeLock, saveDefinitions } = await loadFormat()
+  const { writeLock } = await import('./lockfile-text.ts')
+  const { saveDefinitions } = await import('./lock-definitions.ts')
   const text = writeLock(lockfile)
   await checkAlone()
   // First: a lockfile without its definitions would still be valid, but its changes could not be shown.
   await saveDefinitions(place, lockfile)
   await writeWhole(place, text, { mode: 0o644 })
-}
-
-/** Loaded with the first lockfile: most starts have none, and the parser takes longer to load than all else here. */
-async function loadFormat() {
-  const [text, definitions] = await Promise.all([
-    import('./lockfile-text.ts'),
-    import('./lock-definitions.ts'),
-  ])
-  return { ...text, ...definitions }
 }
 
 /** Where a link leads; the path itself when it does not exist. */
