@@ -9,12 +9,11 @@ import { join } from 'node:path'
 import { connect } from './gateway/bare-client.ts'
 import { type Contender, startToolcrib } from './gateway/contenders.ts'
 import { residentMegabytes } from './gateway/measures.ts'
-import { printTable } from './report.ts'
 
-/** A person makes a few calls a minute: an hour of ten people, in each of these rounds. */
+/** A person makes a few calls a minute: each round is about an hour of five people. */
 const ROUNDS = 12
-const CLIENTS_PER_ROUND = 40
-const STEPS = 20
+const CLIENTS_PER_ROUND = 20
+const STEPS = 10
 
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   execFileSync('npm', ['run', '--silent', 'prestart'], { stdio: 'inherit' })
@@ -46,20 +45,21 @@ async function soak(
       }),
     )
     await Promise.all(working)
-    rows.push({ round: round + 1, 'resident MB': Math.round(residentMegabytes(gateway.pid)) })
+    const megabytes = Math.round(residentMegabytes(gateway.pid))
+    console.log(`gateway-soak: round ${round + 1} of ${rounds}, ${megabytes} MB`)
+    rows.push({ round: round + 1, 'resident MB': megabytes })
   }
   const requests = rounds * clients * STEPS * 5
   console.log(
     `gateway-soak: ${(rounds * clients).toLocaleString('en-US')} clients, about ${requests.toLocaleString('en-US')} requests, ${failed} clients failed`,
   )
-  printTable(rows)
   // What is loaded and compiled once is there after the first third.
   const third = Math.floor(rounds / 3)
   const [early, late] = [rows.at(third), rows.at(-1)].map((row) => Number(row?.['resident MB']))
   console.log(`  from round ${third + 1} to ${rounds}: ${early} MB to ${late} MB`)
 }
 
-/** One client: half of them end their session, the others are never heard of again. */
+/** One client. A few of them never end their session. */
 async function useGateway({ endpoint }: Contender, name: string): Promise<void> {
   const connection = await connect(endpoint)
   for (let step = 0; step < STEPS; step++) {
@@ -73,7 +73,7 @@ async function useGateway({ endpoint }: Contender, name: string): Promise<void> 
     await connection.request('tools/call', { name: 'no_such_tool', arguments: {} }).catch(() => {})
     await refused(endpoint.url)
   }
-  if (name.endsWith('1')) await connection.close()
+  if (!name.endsWith('1')) await connection.close()
 }
 
 /** A stranger without a token. */

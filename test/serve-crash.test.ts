@@ -8,14 +8,16 @@ import { childrenOf, isRunning, useServe } from './serve.fixture.ts'
 // A real gateway, with real servers behind it, is killed and started again.
 vi.setConfig({ testTimeout: 120_000 })
 
-const { path, start, list, server, configure } = useCommandLine()
+const { path, start, list, server, write } = useCommandLine()
 const serve = useServe({ start })
 
 describe('a gateway that was killed', () => {
   it('goes on with the sessions it had, and says which calls were lost', async () => {
     list(RAIN)
     const everything = { command: process.execPath, args: [referenceServer('everything'), 'stdio'] }
-    configure({ weather: server(), everything })
+    // However long the servers take to start.
+    const gateway = { limits: { listWaitMs: 30_000 } }
+    write('.mcp.json', JSON.stringify({ mcpServers: { weather: server(), everything }, gateway }))
     const flags = ['--port', await freePort(), '--mode', 'lazy', '--token-file', path('token')]
     const { child, ended, url, token, pid } = await serve(flags)
     const older = new OlderClient(`${url}?activate=list`, token)

@@ -22,7 +22,7 @@ import { FirstRequest, settingsId } from './first-request.ts'
 import type { SessionSearch } from './session-search.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionViewpoint } from './session-viewpoint.ts'
-import { callsLateTools, type SessionDialect, type SessionSettings } from './settings.ts'
+import type { SessionDialect, SessionSettings } from './settings.ts'
 import { buildSurface, type Strategy, type Surface, type SurfaceParts } from './surface.ts'
 
 /** What a turn is made of. */
@@ -64,7 +64,7 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     const isNative = this.strategy === 'native'
     this.metaTools = sessionMetaTools(this, {
       ...meta,
-      dispatchesLateTools: isNative && callsLateTools(settings.dialect, viewpoint.policy),
+      dispatchesLateTools: isNative && viewpoint.callsLateTools,
       policy: viewpoint.policy,
       behind: this.#behind,
       maxAnswerTokens: services.answerTokens,
