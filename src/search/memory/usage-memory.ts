@@ -40,6 +40,7 @@ const MAX_OPEN = 1_000
 
 const MAX_OWNER_CHARS = 300
 
+/** Options of `usageMemory()`. */
 export interface UsageMemoryOptions {
   /** Where it is kept. */
   readonly store: Store
