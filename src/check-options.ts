@@ -63,26 +63,31 @@ export function numberFrom(least: number): ValueCheck {
   }
 }
 
+/** A text. */
 export const anyText: ValueCheck = {
   expected: 'a string',
   accepts: (value) => typeof value === 'string',
 }
 
+/** A list of texts. */
 export const textList: ValueCheck = {
   expected: 'an array of strings',
   accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
 }
 
+/** A list. */
 export const anyList: ValueCheck = {
   expected: 'an array',
   accepts: (value) => Array.isArray(value),
 }
 
+/** `true` or `false`. */
 export const trueOrFalse: ValueCheck = {
   expected: 'true or false',
   accepts: (value) => typeof value === 'boolean',
 }
 
+/** A function. */
 export const anyFunction: ValueCheck = {
   expected: 'a function',
   accepts: (value) => typeof value === 'function',
@@ -94,6 +99,7 @@ export const anyObject: ValueCheck = {
   accepts: (value) => isRecord(value),
 }
 
+/** An `AbortSignal`, of this realm or another. */
 export const aSignal: ValueCheck = { expected: 'an AbortSignal', accepts: isSignal }
 
 /** For values that are checked elsewhere. */

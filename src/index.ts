@@ -84,6 +84,13 @@ export {
 } from './search/catalogue-search.ts'
 export { type HybridOptions, hybrid } from './search/hybrid.ts'
 export { lexical } from './search/lexical.ts'
+export type { Episode, Lesson } from './search/memory/episodes.ts'
+export {
+  type ContextMemory,
+  type UsageMemory,
+  type UsageMemoryOptions,
+  usageMemory,
+} from './search/memory/usage-memory.ts'
 export { parseQuery, type Query } from './search/query/query.ts'
 export { regex } from './search/regex.ts'
 export type { SearchMatch, SearchOptions, SearchResult } from './search/search-result.ts'
@@ -112,6 +119,7 @@ export type { ForkOptions, SessionDialect } from './session/settings.ts'
 export type { SessionState } from './session/state.ts'
 export type { Stats } from './session/stats.ts'
 export type { Strategy, Surface } from './session/surface.ts'
+export { hintLine } from './session/turn-hints.ts'
 export { type MemoryStoreOptions, memoryStore } from './store/memory-store.ts'
 export type { Change, JsonValue, Store, StoredValue, WriteOptions } from './store/store.ts'
 export { estimateTokens, exactTokenCounter, type TokenCounter } from './text.ts'

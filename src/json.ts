@@ -23,14 +23,22 @@ function sortKeys(record: Record<string, unknown>): Record<string, unknown> {
  */
 export function hashText(text: string): string {
   // Two 32-bit lanes with different seeds. Exact FNV-64 needs BigInt, which is thirty times slower.
-  let first = 0x811c9dc5
+  let first = HASH_SEED
   let second = 0x1b873593
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
-    first = Math.imul(first ^ unit, 0x01000193)
-    second = Math.imul(second ^ unit ^ (first >>> 15), 0x01000193)
+    first = hashed(first, unit)
+    second = hashed(second, unit ^ (first >>> 15))
   }
   return hexadecimal(first) + hexadecimal(second)
+}
+
+/** The seed of a 32-bit FNV-1a hash; add characters with `hashed`. */
+export const HASH_SEED = 0x811c9dc5
+
+/** Adds a character to a 32-bit FNV-1a hash. */
+export function hashed(hash: number, code: number): number {
+  return Math.imul(hash ^ code, 0x01000193)
 }
 
 function hexadecimal(lane: number): string {

@@ -22,6 +22,7 @@ import type { SearchStyle, SearchToolName } from './meta-tools/search-session.ts
 import type { ReducerLookup } from './reduce/reducer.ts'
 import type { Defer, Mode } from './registry/mode.ts'
 import { checkPolicy, copyPolicy, type Policy } from './registry/policy.ts'
+import type { UsageMemory } from './search/memory/usage-memory.ts'
 import { SEARCH_RULES, type SearchOptions } from './search/search-result.ts'
 import type { Searcher } from './search/searcher.ts'
 import type { SearcherName } from './search/searchers.ts'
@@ -61,6 +62,13 @@ export interface SharedOptions<Dialect extends SessionDialect = SessionDialect> 
   readonly searchesPerMinute?: number
   /** How tools are ranked; `lexical`. */
   readonly searcher?: SearcherName | Searcher
+  /**
+   * What a second search for the same thing in other words returns: `new` (default), the tools that fit either wording and
+   * were not returned before; `all`, whatever fits. For sessions that several conversations share, use `all`.
+   */
+  readonly searchAgain?: 'new' | 'all'
+  /** Remembers which tools served which requests, for `hybrid`; see `usageMemory()`. false (default): nothing is remembered. */
+  readonly memory?: UsageMemory | false
   /** How a surface grows; `auto` (default) takes what the dialect does best, append without one. */
   readonly strategy?: Strategy | 'auto'
   /** The provider's dialect: for `strategy: 'auto'` and `session.turn()`. */
@@ -123,6 +131,8 @@ const SHARED_RULES: OptionRules<SharedOptions> = {
   searchStyle: oneOf('one-step', 'two-step'),
   searchesPerMinute: wholeNumber(),
   searcher: aSearcher,
+  searchAgain: oneOf('new', 'all'),
+  memory: either(objectWith('of', 'under'), oneOf(false)),
   strategy: oneOf('append', 'dispatch', 'native', 'auto'),
   dialect: aDialect,
   // Checked key by key.

@@ -31,11 +31,13 @@ import {
   type SessionOptions,
   serviceSettings,
 } from './registry-options.ts'
+import type { UsageMemory } from './search/memory/usage-memory.ts'
 import type { SearchResult } from './search/search-result.ts'
 import { PolicyAudience } from './search/tool-finder.ts'
 import { CallsWithoutSession } from './session/calls-without-session.ts'
 import { type Explanation, explainTool, RegistryOnlooker } from './session/explain-tool.ts'
 import type { Session } from './session/session.ts'
+import { memoryOf } from './session/session-search.ts'
 import { openSession, SessionServices } from './session/session-services.ts'
 import type { SessionDialect, SessionSettings } from './session/settings.ts'
 import { type Stats, statsOf } from './session/stats.ts'
@@ -54,6 +56,8 @@ const DEFAULT_SETTINGS = {
   searchTool: 'tool_search',
   searchStyle: 'one-step',
   searchesPerMinute: 0,
+  searchAgain: 'new',
+  memory: false,
   strategy: 'auto',
   dialect: undefined,
   policy: {},
@@ -188,6 +192,11 @@ export class ToolRegistry {
     return this.#settings.searcher
   }
 
+  /** The memory of sessions that name no other; undefined where past use is not remembered. */
+  get memory(): UsageMemory | undefined {
+    return this.#settings.memory || undefined
+  }
+
   /** The policy of sessions that name no other. A session's policy takes its place, so one that narrows it starts here. */
   get policy(): Policy {
     return this.#settings.policy
@@ -260,12 +269,19 @@ export class ToolRegistry {
     const { searcher, policy, ...options } = given
     if (policy !== undefined) checkPolicy(policy)
     const { finder } = this.#services
-    return finder.find({
+    const settings = {
+      ...this.#settings,
+      ...(policy === undefined ? {} : { policy }),
+      ...(searcher === undefined ? {} : { searcher: finder.searcher(searcher) }),
+    }
+    const { result } = await finder.find({
       ...options,
       query,
-      searcher: searcher === undefined ? this.#settings.searcher : finder.searcher(searcher),
+      searcher: settings.searcher,
       audience: new PolicyAudience(this.#catalogue, policy ? compilePolicy(policy) : this.#policy),
+      memory: memoryOf(settings),
     })
+    return result
   }
 
   /** Opens a conversation's session: a new one, from saved state, or from a store. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Tool, ToolRegistry } from 'toolcrib'
 import { describe, expect, it } from 'vitest'
-import { shown, tool } from './helpers.ts'
+import { lazyRegistry, shown, tool } from './helpers.ts'
 
 describe('what is deferred', () => {
   const own = (count: number, more: Partial<Tool> = {}) =>
@@ -135,4 +135,16 @@ describe('what is deferred', () => {
       { numRuns: 100 },
     )
   })
+
+  it.each(['native', 'append', 'dispatch'] as const)(
+    'is named once in what the model reads, under %s',
+    async (strategy) => {
+      const registry = lazyRegistry()
+      const session = await registry.openSession({ strategy })
+      const read = [session.promptNote(), ...session.surface().tools.map(({ description }) => description)]
+      const texts = read.join('\n')
+      for (const name of ['search_issues', 'send_message', 'get_forecast'])
+        expect([name, texts.split(name).length - 1]).toEqual([name, 1])
+    },
+  )
 })

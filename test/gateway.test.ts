@@ -40,6 +40,35 @@ describe.each(['modern', 'legacy'] as const)('a %s client of the gateway', (era)
     })
   })
 
+  it('reads through the door for reading what says that it only reads, and nothing else', async () => {
+    const ran: string[] = []
+    const annotated: Record<string, object> = {
+      reads: { annotations: { readOnlyHint: true } },
+      writes: { annotations: { readOnlyHint: false } },
+      destroys: { annotations: { readOnlyHint: true, destructiveHint: true } },
+      boasts: { annotations: { idempotentHint: true } },
+      silent: {},
+    }
+    const { url } = await serveTools((server) => {
+      for (const [name, config] of Object.entries(annotated))
+        server.registerTool(name, config, async () => {
+          ran.push(name)
+          return { content: [{ type: 'text', text: name }] }
+        })
+    })
+    const { gateway } = await openGateway({ hints: { type: 'http', url } }, { mode: 'lazy' })
+    const client = await connectClient(gateway, { era })
+    const read = async (name: string) => {
+      const result = await client.callTool({ name: 'call_read_tool', arguments: { name, arguments: {} } })
+      return result.isError !== true
+    }
+    for (const name of Object.keys(annotated))
+      expect([name, await read(`hints__${name}`)]).toEqual([name, name === 'reads'])
+    for (const name of ['hints__nothing', 'call_tool', 'call_read_tool', 'tool_search'])
+      expect(await read(name)).toBe(false)
+    expect(ran).toEqual(['reads'])
+  })
+
   it('calls a tool by any of its names', async () => {
     const { gateway } = await openGateway({ modern: MODERN }, { mode: 'full', names: 'plain' })
     const client = await connectClient(gateway, { era })

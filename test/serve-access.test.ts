@@ -28,6 +28,8 @@ describe('the [gateway] table of the config', () => {
       mode = "full"
       servers = ["weather"]
       [profile.home]
+      [gateway.limits]
+      list_wait_ms = 30000
       ${table}`,
     )
   }
@@ -123,11 +125,10 @@ describe('the [gateway] table of the config', () => {
   })
 
   it('gives other clients tokens and limits of their own', async () => {
-    configure(`[gateway.token.laptop]
+    configure(`calls_per_minute = 1
+      [gateway.token.laptop]
       token = "\${LAPTOP_TOKEN}"
-      profile = "work"
-      [gateway.limits]
-      calls_per_minute = 1`)
+      profile = "work"`)
     const { url, token } = await serve({ LAPTOP_TOKEN: 'a-token-of-the-laptop' })
     const laptop = await connect(url, 'a-token-of-the-laptop')
     expect((await rain(laptop)).content).toEqual([{ type: 'text', text: 'get_rain ran' }])

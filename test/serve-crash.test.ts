@@ -6,16 +6,18 @@ import { referenceServer } from './mcp/reference-servers.fixture.ts'
 import { childrenOf, isRunning, useServe } from './serve.fixture.ts'
 
 // A real gateway, with real servers behind it, is killed and started again.
-vi.setConfig({ testTimeout: 60_000 })
+vi.setConfig({ testTimeout: 120_000 })
 
-const { path, start, list, server, configure } = useCommandLine()
+const { path, start, list, server, write } = useCommandLine()
 const serve = useServe({ start })
 
 describe('a gateway that was killed', () => {
   it('goes on with the sessions it had, and says which calls were lost', async () => {
     list(RAIN)
     const everything = { command: process.execPath, args: [referenceServer('everything'), 'stdio'] }
-    configure({ weather: server(), everything })
+    // However long the servers take to start.
+    const gateway = { limits: { listWaitMs: 30_000 } }
+    write('.mcp.json', JSON.stringify({ mcpServers: { weather: server(), everything }, gateway }))
     const flags = ['--port', await freePort(), '--mode', 'lazy', '--token-file', path('token')]
     const { child, ended, url, token, pid } = await serve(flags)
     const older = new OlderClient(`${url}?activate=list`, token)
@@ -36,7 +38,7 @@ describe('a gateway that was killed', () => {
     await ended
     await vi.waitUntil(() => servers.every((child) => !isRunning(child)), { timeout: 30_000 })
 
-    await serve(flags)
+    const next = await serve(flags)
     expect(await older.names()).toEqual(before)
     const called = await older.request('tools/call', {
       name: 'weather__get_rain',
@@ -55,6 +57,19 @@ describe('a gateway that was killed', () => {
       requestState: again?.requestState,
     })
     expect(JSON.stringify(done.result)).toContain('hello')
+
+    // SIGTERM lets a call under way end, for which its client need not do anything.
+    const slow = await older.send('tools/call', {
+      name: 'everything__trigger-long-running-operation',
+      arguments: { duration: 2, steps: 2 },
+      // The headers of the response come with the first progress.
+      _meta: { progressToken: 1 },
+    })
+    const left = childrenOf(next.pid)
+    next.child.kill('SIGTERM')
+    expect(JSON.stringify((await lastMessage(slow)).result)).toContain('Long running operation completed')
+    expect((await next.ended).status).toBe(0)
+    expect(left.filter(isRunning)).toEqual([])
   })
 })
 
@@ -98,7 +113,11 @@ class OlderClient {
   }
 
   async request(method: string, params: object): Promise<Response> {
-    return lastMessage(await this.#post({ id: this.#nextId++, method, params }))
+    return lastMessage(await this.send(method, params))
+  }
+
+  send(method: string, params: object): Promise<globalThis.Response> {
+    return this.#post({ id: this.#nextId++, method, params })
   }
 
   #post(message: object): Promise<globalThis.Response> {

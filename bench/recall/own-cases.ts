@@ -52,9 +52,16 @@ interface Dump {
   readonly tools: readonly (Omit<EvalTool, 'id' | 'description'> & { readonly description?: string })[]
 }
 
+/** The id of a tool in the dumps, which have packages in place of servers. */
+function toPackage(id: string): string {
+  return id.replace(
+    /^[^/]+/,
+    (name) => PUBLISHED_SERVERS.find((server) => server.name === name)?.package ?? name,
+  )
+}
+
 /** The harvested queries all of whose tools are among the dumps. */
 async function answerable(ids: ReadonlySet<string>): Promise<EvalQuery[]> {
-  const packages = new Map(PUBLISHED_SERVERS.map((server) => [server.name, server.package]))
   const text = await readFile(join(import.meta.dirname, 'harvested-queries.jsonl'), 'utf8')
   const queries = text
     .trim()
@@ -63,9 +70,21 @@ async function answerable(ids: ReadonlySet<string>): Promise<EvalQuery[]> {
   return queries
     .map(({ relevant, ...query }) => ({
       ...query,
-      relevant: relevant.map((id) => id.replace(/^[^/]+/, (server) => packages.get(server) ?? server)),
+      relevant: relevant.map(toPackage),
     }))
     .filter(({ relevant }) => relevant.every((id) => ids.has(id)))
+}
+
+/** Past use of someone who has 40 tools of the dumps: three requests for each, written by hand for other occasions. */
+export async function pastRequests(): Promise<
+  { readonly query: string; readonly called: readonly string[] }[]
+> {
+  const text = await readFile(join(import.meta.dirname, 'past-requests.jsonl'), 'utf8')
+  return text
+    .trim()
+    .split('\n')
+    .map((line): { query: string; called: string[] } => JSON.parse(line))
+    .map(({ query, called }) => ({ query, called: called.map(toPackage) }))
 }
 
 async function distractors(): Promise<readonly EvalTool[] | undefined> {

@@ -32,7 +32,7 @@ export async function startFixture(name: UpstreamName): Promise<AsyncDisposable 
 export async function startGateway(
   folder: string,
   server: object,
-  { isBuilt }: { readonly isBuilt: boolean },
+  { isBuilt, mode = 'full' }: { readonly isBuilt: boolean; readonly mode?: string },
 ): Promise<AsyncDisposable & { url: string }> {
   await mkdir(folder, { recursive: true })
   const config = join(folder, 'mcp.json')
@@ -40,7 +40,7 @@ export async function startGateway(
   const flags = [
     '--no-token',
     '--mode',
-    'full',
+    mode,
     '--names',
     'plain',
     '--port',

@@ -1,21 +1,27 @@
 // The official conformance suite, run against a gateway before our own conformance server: both revisions, with the
-// server over stdio and HTTP, of the newer and the older era.
-// `npm run conformance [-- stdio-modern …] [-- --verbose] [-- --built]`; `--built` runs dist/ instead of src/.
+// server over stdio and HTTP, of the newer and the older era. As `client`, the suite is the server behind the gateway.
+// With `inspector`, the command line of the MCP inspector is the client, which takes a while to install.
+// `npm run conformance [-- stdio-modern … client inspector] [-- --verbose] [-- --built]`; `--built` runs dist/ instead of src/.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { printTable } from '../../bench/report.ts'
 import { EXPECTED_FAILURES } from './expected-failures.ts'
+import { testInspector } from './inspector.ts'
 import { startFixture, startGateway, UPSTREAMS, type UpstreamName, warmUp } from './processes.ts'
 import { installSuite } from './suite.ts'
+import { startUpstreamClients } from './upstream-client.ts'
 
 const REVISIONS = ['2025-11-25', '2026-07-28'] as const
 const isVerbose = process.argv.includes('--verbose')
 const isBuilt = process.argv.includes('--built')
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
-const unknown = named.find((name) => !Object.hasOwn(UPSTREAMS, name))
+const OTHERS = ['client', 'inspector']
+const unknown = named.find((name) => !OTHERS.includes(name) && !Object.hasOwn(UPSTREAMS, name))
 if (unknown !== undefined) {
-  console.error(`there is no upstream ${unknown}; there are ${Object.keys(UPSTREAMS).join(', ')}`)
+  console.error(
+    `there is no upstream ${unknown}; there are ${[...Object.keys(UPSTREAMS), ...OTHERS].join(', ')}`,
+  )
   process.exit(2)
 }
 
@@ -27,11 +33,16 @@ const folder = await mkdtemp(join(tmpdir(), 'toolcrib-conformance-'))
 const waiting = (Object.keys(UPSTREAMS) as UpstreamName[]).filter(
   (name) => named.length === 0 || named.includes(name),
 )
-const order = waiting.flatMap((name) => REVISIONS.map((revision) => `${name} ${revision}`))
+const isClientTested = named.length === 0 || named.includes('client')
+const order = [...waiting, ...(isClientTested ? ['client'] : [])].flatMap((name) =>
+  REVISIONS.map((revision) => `${name} ${revision}`),
+)
 const rows = new Map<string, Record<string, string>>()
 const surprises: string[] = []
 try {
   await Promise.all(Array.from({ length: AT_ONCE }, testWaiting))
+  if (isClientTested) await testClients()
+  if (named.includes('inspector')) await testInspectors()
 } finally {
   await rm(folder, { recursive: true, force: true })
 }
@@ -39,7 +50,7 @@ console.log('conformance: scenarios passed, through the gateway')
 printTable(order.map((each) => rows.get(each) ?? {}))
 for (const { revision, scenario, era, reason, isUnstable } of EXPECTED_FAILURES)
   console.log(
-    `${isUnstable ? 'may' : 'must'} fail at ${revision} with a ${era} server: ${scenario}. ${reason}`,
+    `${isUnstable ? 'may' : 'must'} fail at ${revision} ${era === 'client' ? 'as a client' : `with a ${era} server`}: ${scenario}. ${reason}`,
   )
 for (const surprise of surprises) console.error(surprise)
 process.exitCode = surprises.length > 0 ? 1 : 0
@@ -72,11 +83,57 @@ async function testUpstream(name: UpstreamName): Promise<void> {
   }
 }
 
-/** What differs from expected-failures.ts. */
-function surprisesOf(name: UpstreamName, revision: string, failed: ReadonlySet<string>): string[] {
-  const expected = EXPECTED_FAILURES.filter(
-    (each) => each.revision === revision && each.era === UPSTREAMS[name].era,
+/** The gateway as a client of the suite's servers. */
+async function testClients(): Promise<void> {
+  await using clients = await startUpstreamClients()
+  const command = `${process.execPath} ${join(import.meta.dirname, 'relay.mjs')} ${clients.url}`
+  for (const revision of REVISIONS) {
+    const test = (scenario?: string) =>
+      suite.testClient({
+        command,
+        revision,
+        folder: join(folder, 'client', revision, scenario ?? 'all'),
+        ...(scenario === undefined ? {} : { scenario }),
+      })
+    const { required, failed, others, output } = await test()
+    if (isVerbose) console.log(output)
+    const left = new Set(failed)
+    for (const scenario of failed) {
+      if (isExpected('client', revision, scenario)) continue
+      // The suite starts all of them at once, and some have a second for a response.
+      const alone = await test(scenario)
+      if (alone.failed.size === 0) left.delete(scenario)
+      else console.log(alone.output)
+    }
+    surprises.push(...surprisesOf('client', revision, left))
+    const scored = `${required.size - left.size}/${required.size}`
+    rows.set(`client ${revision}`, { upstream: 'client', revision, scored, 'not scored': others })
+  }
+}
+
+async function testInspectors(): Promise<void> {
+  await using fixture = await startFixture('stdio-modern')
+  await using gateway = await startGateway(join(folder, 'inspector'), fixture.config, {
+    isBuilt,
+    mode: 'lazy',
+  })
+  const faults = await testInspector(gateway.url, folder)
+  surprises.push(...faults)
+  console.log(
+    `the command line of the MCP inspector: ${faults.length === 0 ? 'lists, searches and calls' : 'failed'}`,
   )
+}
+
+function isExpected(era: string, revision: string, scenario: string): boolean {
+  return EXPECTED_FAILURES.some(
+    (each) => each.revision === revision && each.era === era && each.scenario === scenario,
+  )
+}
+
+/** What differs from expected-failures.ts. */
+function surprisesOf(name: UpstreamName | 'client', revision: string, failed: ReadonlySet<string>): string[] {
+  const era = name === 'client' ? name : UPSTREAMS[name].era
+  const expected = EXPECTED_FAILURES.filter((each) => each.revision === revision && each.era === era)
   const known = new Set(expected.map(({ scenario }) => scenario))
   const news = [...failed].filter((scenario) => !known.has(scenario))
   const outdated = expected.filter(({ scenario, isUnstable }) => !isUnstable && !failed.has(scenario))

@@ -15,6 +15,15 @@ export interface ServerTest {
   readonly folder: string
 }
 
+export interface ClientTest {
+  /** What is started for each scenario. */
+  readonly command: string
+  readonly revision: string
+  readonly folder: string
+  /** Only this one; all that the revision requires when absent. */
+  readonly scenario?: string
+}
+
 export interface SuiteReport {
   /** The scenarios that the revision requires, and those of them that failed. */
   readonly required: ReadonlySet<string>
@@ -44,8 +53,21 @@ export async function installSuite() {
     return known
   }
   return {
+    /** Runs the scenarios for clients; `command` is started with the URL of a server for each. */
+    testClient: async ({ command, revision, folder, scenario }: ClientTest): Promise<SuiteReport> => {
+      const required = readRequired((await requirements(revision)).output, 'Client')
+      const which = scenario
+        ? ['--scenario', scenario, '--spec-version', revision]
+        : ['--requirements', revision]
+      const { output } = await conformance('client', '--command', command, ...which, '-o', folder)
+      if (scenario) {
+        const failed = new Set(output.includes('OVERALL: PASSED') ? [] : [scenario])
+        return { required, failed, others: '', faults: [], output }
+      }
+      return { required, ...readScores(output, required), faults: [], output }
+    },
     testServer: async ({ url, revision, folder }: ServerTest): Promise<SuiteReport> => {
-      const required = readRequired((await requirements(revision)).output)
+      const required = readRequired((await requirements(revision)).output, 'Server')
       const { output } = await conformance('server', '--url', url, '--requirements', revision, '-o', folder)
       const faults = await readFaults(folder, required)
       return { required, ...readScores(output, required), faults, output }
@@ -53,10 +75,10 @@ export async function installSuite() {
   }
 }
 
-/** The scenarios for servers that a revision requires. */
-function readRequired(listed: string): ReadonlySet<string> {
-  const [, servers = ''] = /^Server scenarios.*\n((?: {2}- .*\n)+)/m.exec(listed) ?? []
-  return new Set([...servers.matchAll(/- (\S+)/g)].map(([, name = '']) => name))
+/** The scenarios for servers, or for clients, that a revision requires. */
+function readRequired(listed: string, kind: 'Server' | 'Client'): ReadonlySet<string> {
+  const [, scenarios = ''] = new RegExp(`^${kind} scenarios.*\\n((?: {2}- .*\\n)+)`, 'm').exec(listed) ?? []
+  return new Set([...scenarios.matchAll(/- (\S+)/g)].map(([, name = '']) => name))
 }
 
 function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv) {
@@ -72,7 +94,7 @@ function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv) {
 
 /** Reads the summary, which has a line for each scenario. A required one without a line has failed. */
 function readScores(output: string, required: ReadonlySet<string>): Pick<SuiteReport, 'failed' | 'others'> {
-  const summary = output.slice(output.indexOf('=== SUMMARY ==='))
+  const summary = output.slice(output.search(/^=== (?:SUITE )?SUMMARY ===$/m))
   const lines = [...summary.matchAll(/^([✓✗]) ([\w./-]+): /gm)]
   const passed = new Set(lines.filter(([, mark]) => mark === '✓').map(([, , name = '']) => name))
   const others = lines.map(([, , name = '']) => name).filter((name) => !required.has(name))

@@ -20,12 +20,18 @@ export function dataFaults(pages: readonly Page[]): readonly string[] {
 
 /** Configs go through the reader that commands use, agents through that of agents; other JSON must be JSON. */
 function read({ language, code }: Block): void {
-  if (language === 'toml') readConfig(parseToml(code))
-  if (language === 'json') for (const value of jsonOf(code)) if (isConfig(value)) readConfig(value)
+  if (language === 'toml') readConfig(parseToml(code), { env: variablesOf(code) })
+  if (language === 'json')
+    for (const value of jsonOf(code)) if (isConfig(value)) readConfig(value, { env: variablesOf(code) })
   if (language === 'markdown' && code.startsWith('---')) parseAgent(code, 'agent.md')
 }
 
-/** One value, or one a line. */
+/** An environment in which the variables of a block have a value. */
+function variablesOf(code: string): Record<string, string> {
+  return Object.fromEntries([...code.matchAll(/\$\{(\w+)/g)].map(([, name]) => [name, 'value']))
+}
+
+/** One value, or one per line. */
 function jsonOf(code: string): readonly unknown[] {
   try {
     return [JSON.parse(code)]

@@ -13,6 +13,8 @@ interface Table {
   readonly types: readonly string[]
 }
 
+const GATEWAY = 'src/mcp/config/gateway-config.ts'
+
 const TABLES: readonly Table[] = [
   {
     title: 'The top of the file',
@@ -42,6 +44,28 @@ const TABLES: readonly Table[] = [
     file: 'src/mcp/config/profile-config.ts',
     fields: 'PROFILE_FIELDS',
     types: ['src/mcp/config/profile-config.ts#Profile'],
+  },
+  {
+    title: '`[gateway.oauth]`',
+    intro: 'Lets `toolcrib serve` take tokens of an identity provider.',
+    file: GATEWAY,
+    fields: 'OAUTH_FIELDS',
+    types: [`${GATEWAY}#GatewayOAuthConfig`],
+  },
+  {
+    title: '`[gateway.token.NAME]`',
+    intro: 'A client with a token of its own.',
+    file: GATEWAY,
+    fields: 'TOKEN_FIELDS',
+    types: [`${GATEWAY}#GatewayTokenConfig`],
+  },
+  {
+    title: '`[gateway.limits]`',
+    intro:
+      'The limits of `toolcrib serve`; [the gateway](../gateway.md#limits) says what happens beyond them.',
+    file: GATEWAY,
+    fields: 'LIMIT_FIELDS',
+    types: ['src/gateway/gateway-options.ts#GatewayLimits'],
   },
 ]
 

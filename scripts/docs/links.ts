@@ -61,12 +61,31 @@ function linksOf({ text }: Page): readonly Link[] {
 }
 
 function anchorsOf(text: string): ReadonlySet<string> {
+  return new Set(headingsOf(text).map(({ anchor }) => anchor))
+}
+
+/** The anchor of the last heading before a line; undefined below the title. */
+export function anchorBefore(text: string, line: number): string | undefined {
+  const above = headingsOf(text).filter((heading) => heading.line < line)
+  return above.length > 1 ? above.at(-1)?.anchor : undefined
+}
+
+interface Heading {
+  readonly line: number
+  readonly anchor: string
+}
+
+function headingsOf(text: string): readonly Heading[] {
   const anchors = new Set<string>()
-  for (const [, heading = ''] of withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)) {
+  const headings: Heading[] = []
+  for (const [index, content] of withoutCode(text).split('\n').entries()) {
+    const [, heading] = /^#{1,6} (.+)$/.exec(content) ?? []
+    if (heading === undefined) continue
     const slug = slugOf(heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1'))
     let unique = slug
     for (let count = 1; anchors.has(unique); count += 1) unique = `${slug}-${count}`
     anchors.add(unique)
+    headings.push({ line: index + 1, anchor: unique })
   }
-  return anchors
+  return headings
 }

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import ts from 'typescript'
-import { slugOf, titleOf } from './links.ts'
+import { anchorBefore, slugOf, titleOf } from './links.ts'
 import type { Block, Page } from './pages.ts'
 import type { Entry, Member, PublicName } from './public-names.ts'
 
@@ -15,7 +15,7 @@ const NOTE =
 
 /** Writes one page for each entry point, and their index. */
 export function writeReference(entries: readonly Entry[], pages: readonly Page[]): readonly GeneratedPage[] {
-  const titles = new Map(pages.map(({ path, text }) => [path, titleOf(text)]))
+  const texts = new Map(pages.map(({ path, text }) => [path, text]))
   const homes = new Map<ts.Declaration, Entry>()
   for (const entry of entries)
     for (const { declaration } of entry.names) if (!homes.has(declaration)) homes.set(declaration, entry)
@@ -25,7 +25,7 @@ export function writeReference(entries: readonly Entry[], pages: readonly Page[]
       .reverse()
       .map((each) => [each.name, each]),
   )
-  const writer = new ReferenceWriter(titles, homes, names)
+  const writer = new ReferenceWriter(texts, homes, names)
   return [
     { path: 'docs/reference/index.md', text: writer.index(entries) },
     ...entries.map((entry) => ({ path: pathOf(entry), text: writer.page(entry) })),
@@ -33,17 +33,18 @@ export function writeReference(entries: readonly Entry[], pages: readonly Page[]
 }
 
 class ReferenceWriter {
-  readonly #titles: ReadonlyMap<string, string>
+  /** The pages, by path. */
+  readonly #texts: ReadonlyMap<string, string>
   /** Where each name is described: the first entry point that exports it. */
   readonly #homes: ReadonlyMap<ts.Declaration, Entry>
   readonly #names: ReadonlyMap<string, PublicName>
 
   constructor(
-    titles: ReadonlyMap<string, string>,
+    texts: ReadonlyMap<string, string>,
     homes: ReadonlyMap<ts.Declaration, Entry>,
     names: ReadonlyMap<string, PublicName>,
   ) {
-    this.#titles = titles
+    this.#texts = texts
     this.#homes = homes
     this.#names = names
   }
@@ -126,15 +127,19 @@ ${rows.join('\n')}
     return `[\`${name}\`](${page}#${slugOf(name)})`
   }
 
-  /** Links to pages with programs that use a name; guides first, two at most. */
+  /** Links to programs that use a name, one per page; guides first, two at most. */
   #uses(uses: readonly Block[]): string {
-    const pages = [...new Set(uses.map(({ page }) => page))].sort((a, b) => rank(a) - rank(b)).slice(0, 2)
-    if (pages.length === 0) return ''
-    const links = pages.map((page) => {
-      const path = posix.relative('docs/reference', page)
-      return `[${this.#titles.get(page) ?? page}](${path})`
-    })
-    return `Used in ${links.join(' and ')}.`
+    const pages = new Map(uses.toReversed().map((block) => [block.page, block]))
+    const links = [...pages.values()]
+      .sort((a, b) => rank(a.page) - rank(b.page) || (a.page < b.page ? -1 : 1))
+      .slice(0, 2)
+      .map(({ page, line }) => {
+        const text = this.#texts.get(page) ?? ''
+        const anchor = anchorBefore(text, line)
+        const path = posix.relative('docs/reference', page)
+        return `[${titleOf(text)}](${path}${anchor === undefined ? '' : `#${anchor}`})`
+      })
+    return links.length === 0 ? '' : `Example: ${links.join(', ')}`
   }
 }
 

@@ -6,6 +6,9 @@ import { World } from './world.ts'
 
 const SESSIONS = 40
 const REPLICAS = 4
+/** What the figures are for: they grow with the sessions, and what replicas do by themselves with their number. */
+const FLEET = { replicas: 1_000, sessions: 1_000_000 }
+const IDLE_MINUTES = 10
 /** One conversation: what a client does in it, and how long it takes. */
 const CONVERSATION = { lists: 2, searches: 3, calls: 20, minutes: 30 }
 
@@ -30,9 +33,50 @@ export async function printFigures(): Promise<void> {
     console.log(
       `per session and second: ${perSecond.toFixed(4)} operations, ${bytesPerSecond.toFixed(1)} bytes`,
     )
+    const { sessions } = FLEET
     console.log(
-      `a million sessions: ${Math.round(perSecond * 1e6)} operations/s, ${Math.round(bytesPerSecond)} MB/s; stored: ${idle.toFixed(0)} bytes each`,
+      `${sessions} sessions: ${Math.round(perSecond * sessions)} operations/s, ${Math.round((bytesPerSecond * sessions) / 1e6)} MB/s; stored: ${idle.toFixed(0)} bytes each`,
     )
+  }
+  const { operations, bytes } = await measureIdle()
+  const { replicas, sessions } = FLEET
+  const [perSecond, bytesPerSecond] = [operations * replicas, bytes * replicas]
+  console.log(
+    `\na replica without clients: ${operations.toFixed(2)} operations/s, ${bytes.toFixed(1)} bytes/s`,
+  )
+  console.log(
+    `${replicas} replicas: ${perSecond.toFixed(0)} operations/s, ${(bytesPerSecond / 1e3).toFixed(0)} KB/s; shared by ${sessions} sessions: ${(perSecond / sessions).toFixed(5)} operations and ${(bytesPerSecond / sessions).toFixed(2)} bytes per session and second`,
+  )
+}
+
+/** What one replica asks of Redis in a second while no client does anything. */
+async function measureIdle(): Promise<{ readonly operations: number; readonly bytes: number }> {
+  const world = new World(1)
+  world.install()
+  try {
+    const redis = new SimRedis(world)
+    for (let at = 0; at < REPLICAS; at++)
+      new SimReplica(world, redis, new Deeds(), { name: `replica-${at}`, maxActive: 24, breaks: 0 })
+    let isDone = false
+    const measuring = (async () => {
+      await world.sleep(60_000)
+      redis.counts.clear()
+      await world.sleep(IDLE_MINUTES * 60_000)
+      isDone = true
+    })()
+    await world.run(
+      () => isDone,
+      () => {},
+    )
+    await measuring
+    const seconds = IDLE_MINUTES * 60 * REPLICAS
+    const counts = [...redis.counts.values()]
+    return {
+      operations: counts.reduce((sum, { count }) => sum + count, 0) / seconds,
+      bytes: counts.reduce((sum, { sent, received }) => sum + sent + received, 0) / seconds,
+    }
+  } finally {
+    world.uninstall()
   }
 }
 

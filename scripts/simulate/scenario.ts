@@ -174,7 +174,6 @@ class Scenario {
   }
 
   async #act(client: SimClient): Promise<void> {
-    const { session } = client
     const kind = this.#world.pick([
       'search',
       'search',
@@ -186,6 +185,13 @@ class Scenario {
       'door',
       'denied',
     ])
+    // Two at once, at any replicas: what both of them check out is kept. Where tools make room, the order would matter.
+    const isTwice = kind === 'search' && this.#maxActive > TOPICS.length && this.#world.chance(0.5)
+    await Promise.all(Array.from({ length: isTwice ? 2 : 1 }, () => this.#do(client, kind)))
+  }
+
+  async #do(client: SimClient, kind: string): Promise<void> {
+    const { session } = client
     const nonce = `${client.label}/${this.#world.newId()}`
     const outcome = await this.#send(client, kind, nonce)
     this.#counts[kind] = (this.#counts[kind] ?? 0) + 1

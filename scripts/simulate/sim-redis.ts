@@ -218,7 +218,8 @@ export class SimRedisClient implements RedisClient {
     })
     if (found.length > 0) return [[key, found]] as [string, StreamEntry[]][]
     await woken
-    const late = await this.#send('XREAD', key.length, () => this.#redis.read(key, from))
+    // The reply to a command that was waiting is no other command.
+    const late = await this.#send(undefined, 0, () => this.#redis.read(key, from))
     return late.length > 0 ? ([[key, late]] as [string, StreamEntry[]][]) : null
   }
 
@@ -235,7 +236,7 @@ export class SimRedisClient implements RedisClient {
   }
 
   /** The command arrives, is carried out, and its reply comes back; any of that may not happen. */
-  #send<Reply>(command: string, sent: number, work: () => Reply): Promise<Reply> {
+  #send<Reply>(command: string | undefined, sent: number, work: () => Reply): Promise<Reply> {
     if (!this.#host.isAlive) return new Promise(() => {})
     const world = this.#world
     const cut = this.#cut
@@ -255,7 +256,7 @@ export class SimRedisClient implements RedisClient {
         try {
           const reply = work()
           outcome = { reply }
-          this.#redis.count(command, sent + OVERHEAD_BYTES, sizeOf(reply))
+          if (command !== undefined) this.#redis.count(command, sent + OVERHEAD_BYTES, sizeOf(reply))
         } catch (error) {
           outcome = { error: error as Error }
         }

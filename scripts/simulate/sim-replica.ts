@@ -71,7 +71,8 @@ export class SimReplica {
     const registry = new ToolRegistry({ mode: 'lazy', searcher: 'lexical', maxActive, clock, newId })
     this.servers = connectServers(
       registry,
-      { servers: { sim: { command: 'x', start: 'on-demand', timeoutMs: 30_000 } } },
+      // By its address: looking for the program of a command would take real time.
+      { servers: { sim: { url: 'http://sim.invalid/mcp', start: 'on-demand', timeoutMs: 30_000 } } },
       {
         open: openSimServer(world, deeds, this),
         schedule,

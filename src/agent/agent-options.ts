@@ -57,6 +57,8 @@ export interface AgentOptions<Message = unknown, Request = unknown, Response = u
   readonly signal?: AbortSignal
   /** True when `messages` were shortened since the session found its tools: a note says once which are active. */
   readonly isCompacted?: boolean
+  /** Names tools that probably fit the user's newest message in a line after it; see `session.turn()`. false by default. */
+  readonly hint?: boolean
   /** For every batch of calls: attachments, a result budget, a dry run. */
   readonly callContext?: Partial<Omit<CallContext, 'sessionId' | 'turnCount' | 'signal' | 'meters'>>
 }
@@ -92,6 +94,7 @@ const AGENT_RULES: OptionRules<AgentOptions> = {
   system: anyText,
   signal: aSignal,
   isCompacted: trueOrFalse,
+  hint: trueOrFalse,
   callContext: anyObject,
 }
 

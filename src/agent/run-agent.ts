@@ -93,7 +93,9 @@ class AgentRun<Message, Request, Response> {
   }
 
   async toEnd(): Promise<AgentResult<Message>> {
-    const { session, maxIterations = 25, isCompacted } = this.#options
+    const { session, maxIterations = 25, isCompacted, hint } = this.#options
+    // The line stays in the history, so that later requests begin with the same bytes.
+    if (hint) this.#messages = await session.hinted(this.#messages)
     if (isCompacted) this.#say(activeToolsNote(session))
     let ending: Ending | undefined
     while (!ending)

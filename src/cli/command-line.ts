@@ -15,6 +15,7 @@ import { importCommand } from './import/command.ts'
 import { listCommand } from './list/command.ts'
 import { lockCommand } from './lock/command.ts'
 import { logsCommand } from './logs/command.ts'
+import { memoryCommand } from './memory/command.ts'
 import { removeCommand } from './remove/command.ts'
 import { reportFailure } from './report-failure.ts'
 import { searchCommand } from './search/command.ts'
@@ -46,6 +47,7 @@ const COMMANDS = [
   searchCommand,
   callCommand,
   statsCommand,
+  memoryCommand,
   chatCommand,
   lockCommand,
   diffCommand,

@@ -146,6 +146,7 @@ export async function withRegistry<Result>(
     try {
       opened = await openFromConfig({
         remembered: false,
+        memory: true,
         ...options,
         found,
         env: terminal.env,

@@ -49,6 +49,8 @@ function withoutUri(schema: unknown): unknown {
 
 /** Fields of an answer other than the matches. */
 const ASIDES = [
+  'note',
+  'already_found',
   'already_visible',
   'evicted',
   'next_offset',
@@ -61,6 +63,8 @@ const ASIDES = [
   'hint',
 ] as const
 
+const LISTS_OF_NAMES: readonly string[] = ['evicted', 'already_visible', 'already_found']
+
 /**
  * A search's notes besides the definitions that replace its answer: evicted tools, unavailable servers, how to get
  * more. `''` if there are none.
@@ -70,7 +74,7 @@ export function searchNote(structured: unknown, tools: WireTools): string {
   const said = ASIDES.flatMap((key) => {
     const value = structured[key]
     if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return []
-    return [[key, key === 'evicted' || key === 'already_visible' ? shownNames(value, tools) : value] as const]
+    return [[key, LISTS_OF_NAMES.includes(key) ? shownNames(value, tools) : value] as const]
   })
   return said.length === 0 ? '' : `The search also returned: ${JSON.stringify(Object.fromEntries(said))}`
 }

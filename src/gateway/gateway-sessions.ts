@@ -1,4 +1,4 @@
-import type { Session } from 'toolcrib'
+import type { Session, UsageMemory } from 'toolcrib'
 import type { Store } from 'toolcrib/stores'
 import type { GatewayOptions, Limits } from './gateway-options.ts'
 import type { Principal } from './principal.ts'
@@ -75,13 +75,27 @@ export class GatewaySessions {
    * Opens a session. One whose list grows continues where it stopped when it is opened again under the same id; the
    * list of any other never changes, so there is nothing to keep.
    */
-  async open(view: View, id: string, activation: Activation = 'doors'): Promise<Session> {
+  async open(
+    view: View,
+    id: string,
+    principal: Principal | undefined,
+    activation: Activation = 'doors',
+  ): Promise<Session> {
     const store = this.#store
     const kept =
       store && activation === 'list' ? new ExpiringStore(store, this.#limits.sessionIdleMs) : undefined
-    const session = await view.openSession({ id: sessionIdOf(id), store: kept, activation })
+    const memory = this.#memoryOf(principal)
+    const session = await view.openSession({ id: sessionIdOf(id), store: kept, memory, activation })
     this.#profiles.set(session.id, view.profile ?? '')
     return session
+  }
+
+  /** Where there are several principals, each has a memory of its own. Whoever started the process owns the registry's. */
+  #memoryOf(principal: Principal | undefined): UsageMemory | undefined {
+    const { registry, tokens = [], oauth } = this.#options
+    const { memory } = registry
+    const isShared = oauth !== undefined || tokens.length > 1
+    return memory && principal && isShared ? memory.of(`${memory.owner}/${principal.id}`) : memory
   }
 
   async end(session: Session): Promise<void> {

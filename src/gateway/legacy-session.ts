@@ -56,8 +56,8 @@ export class LegacySession {
     { id, identity, onClose }: { id: string; identity: ClientIdentity; onClose: () => void },
     initialize: Json,
   ): Promise<LegacySession> {
-    const { view, activation } = identity
-    const session = await services.sessions.open(view, id, activation)
+    const { view, principal, activation } = identity
+    const session = await services.sessions.open(view, id, principal, activation)
     const newClient = (opened: LegacySession) =>
       new LegacyClient(services, { id, identity, session }, opened.#standingWire())
     const opened = new LegacySession(services, newClient, onClose)

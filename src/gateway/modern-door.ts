@@ -33,7 +33,7 @@ export class ModernDoor {
   }
 
   static async open(services: GatewayServices, principal: Principal, view: View): Promise<ModernDoor> {
-    const session = await services.sessions.open(view, `${principal.id}:${view.profile ?? ''}`)
+    const session = await services.sessions.open(view, `${principal.id}:${view.profile ?? ''}`, principal)
     const identity = { principal, view, transport: 'http' } as const
     return new ModernDoor(
       services,

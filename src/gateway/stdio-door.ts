@@ -72,7 +72,7 @@ export class StdioDoor {
     const services = this.#services
     const view = this.#view
     const id = services.newId()
-    const session = await services.sessions.open(view, id)
+    const session = await services.sessions.open(view, id, undefined)
     const { RawServer } = await import('./mcp-server.ts')
     const { SdkWire } = await import('./sdk-wire.ts')
     const identity: ClientIdentity = {

@@ -1,4 +1,11 @@
-import { type ExecutedCall, type Session, ToolcribError, type ToolRegistry, type ToolResult } from 'toolcrib'
+import {
+  type ExecutedCall,
+  hintLine,
+  type Session,
+  ToolcribError,
+  type ToolRegistry,
+  type ToolResult,
+} from 'toolcrib'
 import { type ConnectedServers, ServerError } from 'toolcrib/mcp'
 import type { ClientLine, Json } from './client-line.ts'
 import type { GatewayOptions, Limits } from './gateway-options.ts'
@@ -71,7 +78,10 @@ export class ToolCalls {
     if (!result.ok && result.code === 'not_available' && !door)
       throw new RpcError(INVALID_PARAMS, result.error)
     if (!SEARCH_TOOLS.includes(call.name)) return toCallResult(result)
-    return toCallResult(renameTools(result, scene.names, (tool) => this.#doorOf(tool, scene)))
+    const renamed = renameTools(result, scene.names, (tool) => this.#doorOf(tool, scene))
+    // Only its scores are probabilities.
+    const isCalibrated = this.#registry.searcher.name === 'hybrid'
+    return toCallResult(isCalibrated ? withHint(renamed, call.name) : renamed)
   }
 
   /** What a call through one of the two doors means; undefined for a call of any other tool. */
@@ -110,8 +120,10 @@ export class ToolCalls {
     return this.#isReadOnly(registered) ? 'call_read_tool' : 'call_tool'
   }
 
+  /** Whether a tool says that it only reads, and does not contradict itself. */
   #isReadOnly(registered: string): boolean {
-    return this.#registry.get(registered)?.annotations?.readOnlyHint === true
+    const { readOnlyHint, destructiveHint } = this.#registry.get(registered)?.annotations ?? {}
+    return readOnlyHint === true && destructiveHint !== true
   }
 }
 
@@ -207,7 +219,7 @@ function notReadOnly(name: string | undefined, isKnown: boolean): string {
 }
 
 /** The fields of search results that contain names. */
-const LISTS_OF_NAMES = ['activated', 'evicted', 'suggestions', 'already_visible']
+const LISTS_OF_NAMES = ['activated', 'evicted', 'suggestions', 'already_visible', 'already_found']
 
 /** A search result with the names that clients see, and with the door for each tool found. */
 function renameTools(
@@ -227,6 +239,28 @@ function renameTools(
   const answer: unknown = Object.fromEntries(renamed)
   return { ...result, structured: answer, value: JSON.stringify(answer) }
 }
+
+/** A search result whose head names the tools that probably fit: the gateway sees no message to put a hint into. */
+function withHint(result: ToolResult, searchTool: string): ToolResult {
+  const { structured } = result
+  if (!result.ok || !isJson(structured) || structured.note !== undefined) return result
+  const { query, matches, ...rest } = structured
+  const fitting = Array.isArray(matches) ? matches.filter(isJson).filter(fits).slice(0, MAX_HINTED) : []
+  if (fitting.length === 0) return result
+  const note = hintLine(
+    fitting.map(({ name }) => String(name)),
+    searchTool,
+  )
+  const answer = { query, note, matches, ...rest }
+  return { ...result, structured: answer, value: JSON.stringify(answer) }
+}
+
+function fits({ score }: Json): boolean {
+  return typeof score === 'number' && score >= FITS_FROM
+}
+
+const FITS_FROM = 0.4
+const MAX_HINTED = 3
 
 function renameMatch(
   match: unknown,

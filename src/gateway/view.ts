@@ -1,4 +1,4 @@
-import type { Mode, Policy, Session, ToolRegistry } from 'toolcrib'
+import type { Mode, Policy, Session, ToolRegistry, UsageMemory } from 'toolcrib'
 import type { Profile } from 'toolcrib/mcp'
 import type { Store } from 'toolcrib/stores'
 
@@ -42,9 +42,11 @@ export class View {
   openSession({
     id,
     store,
+    memory,
     activation = 'doors',
   }: {
     readonly id: string
+    readonly memory?: UsageMemory | undefined
     readonly store?: Store | undefined
     readonly activation?: Activation
   }): Promise<Session> {
@@ -52,6 +54,9 @@ export class View {
     return this.#registry.openSession({
       id,
       strategy: activation === 'doors' ? 'dispatch' : 'append',
+      // A client may hold several conversations in one session.
+      searchAgain: 'all',
+      ...(memory ? { memory } : {}),
       policy: this.#policy(),
       ...(store ? { store } : {}),
       ...(this.#mode === undefined ? {} : { mode: this.#mode }),

@@ -65,3 +65,4 @@ export {
 export { ToolScanner } from './scan/tool-scanner.ts'
 export type { RawRequest, RawRequestOptions } from './server/server-requests.ts'
 export type { ServerTool } from './server/server-tool.ts'
+export { openUserMemory, type UserMemory } from './user-memory.ts'

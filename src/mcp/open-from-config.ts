@@ -24,6 +24,7 @@ import { CONNECT_RULES, type ConnectOptions, type McpEvent } from './connect-opt
 import { type ConnectedServers, connectServers } from './connect-servers.ts'
 import type { ObservedServer } from './lock/lockfile.ts'
 import { whatRuns } from './lock/what-runs.ts'
+import { openUserMemory } from './user-memory.ts'
 
 /** Options of `openFromConfig()`. Every option has a default. */
 export interface OpenFromConfigOptions extends FindOptions {
@@ -46,6 +47,11 @@ export interface OpenFromConfigOptions extends FindOptions {
    * `false`: nothing is kept.
    */
   readonly store?: Store | false
+  /**
+   * true: remembers which tools served which requests, unless the config says `memory = false`; in files of the user's
+   * state folder, or in `store` if that is given. Default: false.
+   */
+  readonly memory?: boolean
   /** Receives every event about a server, from the first connection on. Exceptions are ignored. */
   readonly onEvent?: (event: McpEvent) => void
   /** Any other option of `connectServers()`. */
@@ -76,9 +82,13 @@ export async function openFromConfig(options: OpenFromConfigOptions = {}): Promi
   checkOptions('openFromConfig()', options, OPEN_RULES)
   const { env = process.env, locked, remembered, onEvent } = options
   const found = options.found ?? (await findConfig(findOptions(options)))
+  const past = options.memory
+    ? openUserMemory(found.config, { env, store: options.store || undefined })
+    : undefined
   const registry = new ToolRegistry({
     ...found.config.tools,
     searcher: toSearcher(found.config.searcher ?? 'hybrid'),
+    ...(past ? { memory: past.memory } : {}),
     ...options.registry,
   })
   const store = options.store ?? userStore(env)
@@ -98,6 +108,7 @@ export async function openFromConfig(options: OpenFromConfigOptions = {}): Promi
   const close = async () => {
     await servers.close()
     if (store && store !== options.store) await store.close()
+    await past?.close()
   }
   return { ...found, registry, servers, reload, close }
 }
@@ -112,6 +123,7 @@ const OPEN_RULES: OptionRules<OpenFromConfigOptions> = {
   timeoutMs: milliseconds({ from: 1 }),
   registry: anyObject,
   store: either(CONNECT_RULES.store, oneOf(false)),
+  memory: trueOrFalse,
   onEvent: anyFunction,
   connect: optionsWith<NonNullable<OpenFromConfigOptions['connect']>>(OTHER_RULES),
 }

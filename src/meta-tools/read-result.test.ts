@@ -118,6 +118,15 @@ describe('read_result', () => {
     expect(await readOk({ pattern: '^(a+)+$' })).toMatchObject({ total_matches: 0 })
     expect(await read({ pattern: '(' })).toMatchObject({ ok: false, code: 'input_invalid' })
     expect(await read({ pattern: 'x'.repeat(201) })).toMatchObject({ ok: false, code: 'input_invalid' })
+    for (const [pattern, reason] of [
+      ['a{0,999}a{0,999}b', '3998 steps'],
+      ['a(a|b){300}c', 'too much work'],
+    ] as const)
+      expect(await open(noise(60_000)).read({ pattern })).toMatchObject({
+        ok: false,
+        code: 'input_invalid',
+        error: expect.stringContaining(reason),
+      })
   })
 
   test('explains a handle that has expired or belongs to another session', async () => {
@@ -139,3 +148,12 @@ describe('read_result', () => {
     expect(JSON.stringify(await mine.execute({ handle: theirs }, context))).not.toContain('secret')
   })
 })
+
+/** Letters a and b without a pattern, the same every time. */
+function noise(length: number): string {
+  let state = 1
+  return Array.from({ length }, () => {
+    state = (state * 48_271) % 2_147_483_647
+    return state % 2 === 0 ? 'a' : 'b'
+  }).join('')
+}

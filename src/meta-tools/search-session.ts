@@ -1,5 +1,6 @@
 import type { ServerStatus } from '../registry/server-directory.ts'
 import type { SearchMatch, SearchOptions, SearchResult } from '../search/search-result.ts'
+import { clipText } from '../text.ts'
 import type { Tool, ToolDefinition } from '../tool.ts'
 import { clipList } from './answer.ts'
 
@@ -20,6 +21,8 @@ export interface ActivationReport {
 export interface DeferredResult extends SearchResult {
   /** Tools that fit and that the surface shows anyway. */
   readonly alreadyVisible: readonly string[]
+  /** Tools that fit and that an earlier search for the same thing returned. */
+  readonly alreadyFound?: readonly string[]
 }
 
 /** Servers that came or went while a conversation is under way whose first request names the old ones. */
@@ -130,6 +133,14 @@ export class SearchLimit {
   }
 }
 
+/** The top of a search answer: that no tool fits well, and what an earlier search for the same thing returned. */
+export function answerHead({ advice, alreadyFound = [] }: DeferredResult): object {
+  return {
+    ...(advice === undefined ? {} : { note: clipText(advice, 400) }),
+    ...(alreadyFound.length > 0 ? { already_found: clipList(alreadyFound) } : {}),
+  }
+}
+
 /** The servers that joined or left since the conversation began, as every search answer names them. */
 export function serverChanges(session: SearchSession): object {
   const { joined, left } = session.takeServerChanges()
@@ -141,8 +152,8 @@ export function serverChanges(session: SearchSession): object {
 
 /** What a search among the deferred found, with what the surface shows anyway. */
 export function withVisible(
-  { missing, unmatchedTerms, ...found }: DeferredResult | Omit<DeferredResult, 'alreadyVisible'>,
-  shown: Omit<DeferredResult, 'alreadyVisible'>,
+  { missing, unmatchedTerms, ...found }: Omit<DeferredResult, 'alreadyVisible'>,
+  shown: SearchResult,
 ): DeferredResult {
   // What only one of the two searches misses, the other has found.
   const stillMissing = missing?.filter((name) => shown.missing?.includes(name))

@@ -1,7 +1,8 @@
-import { clamp, clipText } from '../text.ts'
+import { clamp } from '../text.ts'
 import type { Tool } from '../tool.ts'
 import { answer, answerSearch, clipList, echo, fitMatches, inputInvalid } from './answer.ts'
 import {
+  answerHead,
   HOW_TO_ASK,
   howToCall,
   type SearchSession,
@@ -47,7 +48,7 @@ export function toolSearchSelect(session: SearchSession, options: SearchToolOpti
           query: echo(query),
           query_kind: isSelect ? 'select' : 'keyword',
           total_deferred_tools: session.deferrableCount(),
-          ...(found.advice === undefined ? {} : { note: clipText(found.advice, 400) }),
+          ...answerHead(found),
           matches: isSelect ? matches.map(({ score: _, ...match }) => match) : matches,
           ...(found.missing?.length ? { missing: clipList(found.missing) } : {}),
           ...(activated.length < matches.length ? { activated } : {}),

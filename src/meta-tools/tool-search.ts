@@ -12,6 +12,7 @@ import {
   shorten,
 } from './answer.ts'
 import {
+  answerHead,
   type DeferredResult,
   HOW_TO_ASK,
   howToCall,
@@ -105,7 +106,7 @@ async function load(session: SearchSession, found: DeferredResult, page: Page): 
   return answer({
     query: echo(found.query),
     total: found.total,
-    ...(found.advice === undefined ? {} : { note: clipText(found.advice, 400) }),
+    ...answerHead(found),
     matches,
     activated,
     evicted: [...session.takeEvictions(), ...evicted],
@@ -124,7 +125,7 @@ function list(session: SearchSession, found: DeferredResult, page: Page): ToolRe
   return answer({
     query: echo(found.query),
     total: found.total,
-    ...(found.advice === undefined ? {} : { note: clipText(found.advice, 400) }),
+    ...answerHead(found),
     matches,
     ...serverChanges(session),
     ...footer(found, matches.length, page),

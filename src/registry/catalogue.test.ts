@@ -50,7 +50,9 @@ describe('the catalogue', () => {
     expect(add(mcp('c', 'github'))).toBe(
       'tool-duplicate: "mcp__github__c" is already registered by the MCP server "github"; pass replace: true, or rename one',
     )
-    expect(add(builtin('A'), true)).toBe('tool-duplicate: "A" is too similar to "a" as a built-in; rename one')
+    expect(add(builtin('A'), true)).toBe(
+      'tool-duplicate: "A" is too similar to "a" as a built-in; rename one',
+    )
     expect(add(plugin('a'), true)).toBe('tool-duplicate: "a" is built in; no plugin tool may take its name')
     expect(add(builtin('Tool_Search'))).toBe(
       'name-invalid: "Tool_Search" is reserved for the meta-tool tool_search; rename it',

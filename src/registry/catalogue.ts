@@ -4,6 +4,9 @@ import { nameSkeletons, sourceKey } from '../names.ts'
 import type { Listing } from '../tool.ts'
 import type { Entry } from './entry.ts'
 
+/** Listings by source. */
+export type ListingGroups = ReadonlyMap<string, readonly Listing[]>
+
 /** All tools at one moment. Immutable; a change of the catalogue creates a new one. */
 export interface Snapshot {
   /** Grows with every change; equal versions are the same snapshot. */
@@ -13,7 +16,7 @@ export interface Snapshot {
   /** All entries, by name. */
   readonly sorted: readonly Entry[]
   /** Listings by source; a source that did not change keeps the same array across snapshots. */
-  readonly groups: ReadonlyMap<string, readonly Listing[]>
+  readonly groups: ListingGroups
   /** Why a tool is held back, by name. */
   readonly quarantined: ReadonlyMap<string, string>
 }
@@ -223,7 +226,7 @@ type Skip = { readonly name: string; readonly reason: string }
 
 class FrozenSnapshot implements Snapshot {
   readonly version: number
-  readonly groups: ReadonlyMap<string, readonly Listing[]>
+  readonly groups: ListingGroups
   readonly quarantined: ReadonlyMap<string, string>
   readonly #entries: ReadonlyMap<string, Entry>
   #sorted: readonly Entry[] | undefined
@@ -262,4 +265,15 @@ function describeSource({ source }: Entry): string {
   if (source.kind === 'mcp') return `by the MCP server "${source.server}"`
   if (source.kind === 'plugin') return `by the plugin "${source.plugin}"`
   return 'as a built-in'
+}
+
+type GroupChange = readonly [source: string, before: readonly Listing[], after: readonly Listing[]]
+
+/** The sources whose listings differ; an array that is the same object is unchanged. */
+export function* changedGroups(before: ListingGroups, after: ListingGroups): Generator<GroupChange> {
+  for (const [key, listings] of before) if (!after.has(key)) yield [key, listings, []]
+  for (const [key, listings] of after) {
+    const known = before.get(key)
+    if (known !== listings) yield [key, known ?? [], listings]
+  }
 }

@@ -1,8 +1,8 @@
+import { changedGroups, type ListingGroups } from '../registry/catalogue.ts'
 import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import { CloneFolding } from './clones.ts'
 import { lexical } from './lexical.ts'
-import { changedGroups, type ListingGroups } from './listing-groups.ts'
 import { ExactNames } from './query/exact-names.ts'
 import {
   type Accepts,
@@ -54,6 +54,8 @@ export interface CatalogueFindings {
   readonly failure?: unknown
   /** The probability that the first match is right, if the searcher knows it. */
   readonly confidence?: number
+  /** The cosine between the request and the first match, if the searcher knows it. */
+  readonly similarity?: number
   /** The vector of the request without its values, if the searcher has one: what `SearchMemory` is asked with. */
   readonly vector?: Float32Array
 }

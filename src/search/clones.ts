@@ -1,6 +1,6 @@
+import { HASH_SEED, hashed } from '../json.ts'
 import { sourceKey } from '../names.ts'
 import type { Listing, ToolSource } from '../tool.ts'
-import { HASH_SEED, hashed } from './hash.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import type { Query } from './query/query.ts'
 import type { SourceLedger } from './ranked-search.ts'

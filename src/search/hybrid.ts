@@ -37,6 +37,9 @@ const WORD_LIST_WEIGHT = 0.7
 /** A tool that memory knows and no ranking put forward starts at the fit of the candidate in this place. */
 const REMEMBERED_PLACE = 20
 
+/** It needs a lift of at least this much: a request that is merely similar says little about a tool that does not match. */
+const REMEMBERED_FROM = 0.035
+
 /** A term describes a tool if they are this many times as similar as texts that are merely related. */
 const MEANT_FROM = 1.8
 
@@ -118,6 +121,7 @@ export class HybridIndex implements SearchIndex {
       matches: shown.map((match, at) => toRanked(match, scores[at] ?? 0, reasons[at] ?? [])),
       unmatchedTerms: unmatchedTerms.filter((_, at) => !this.#isMeant(terms[at], listed)),
       confidence: scores[0] ?? 0,
+      similarity: listed[0]?.similarity ?? 0,
       vector: vectors.plain,
     }
   }
@@ -204,6 +208,7 @@ export class HybridIndex implements SearchIndex {
     const start = fitting[Math.min(REMEMBERED_PLACE, fitting.length) - 1]?.fit ?? 0
     for (const { id, lift } of lifts) {
       const known = byName.get(id)
+      if (known === undefined && lift < REMEMBERED_FROM) continue
       const listing = known?.candidate.listing ?? this.#named.find(id)
       if (listing === undefined || !accepts(listing)) continue
       const candidate = known?.candidate ?? this.#finder.remembered(listing)

@@ -44,6 +44,8 @@ export interface RankedMatches {
   readonly failure?: unknown
   /** The probability that the first match is right, if the searcher knows it. */
   readonly confidence?: number
+  /** The cosine between the request and the first match, if the searcher knows it. */
+  readonly similarity?: number
   /** The vector of the request without its values, if the searcher has one. */
   readonly vector?: Float32Array
 }
@@ -73,6 +75,7 @@ export class RankedSearch {
         unmatchedTerms: ranking.unmatchedTerms.filter((term) => !this.#isPartOfExact(term)),
         ...(ranking.failure === undefined ? {} : { failure: ranking.failure }),
         ...(ranking.confidence === undefined ? {} : { confidence: exact.size > 0 ? 1 : ranking.confidence }),
+        ...(ranking.similarity === undefined ? {} : { similarity: ranking.similarity }),
         ...(ranking.vector === undefined ? {} : { vector: ranking.vector }),
       }
     }

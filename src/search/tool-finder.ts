@@ -12,7 +12,7 @@ import type { Listing } from '../tool.ts'
 import type { CatalogueSearch } from './catalogue-search.ts'
 import { ExactNames } from './query/exact-names.ts'
 import type { SearchOptions, SearchResult } from './search-result.ts'
-import { acceptEvery, type Searcher } from './searcher.ts'
+import { acceptEvery, type Lift, type Searcher, type SearchMemory } from './searcher.ts'
 import { SEARCHERS, type SearcherName } from './searchers.ts'
 
 export interface ToolFinderOptions {
@@ -33,6 +33,17 @@ export interface FindRequest extends SearchOptions {
   readonly searcher: Searcher
   readonly audience: Audience
   readonly sessionId?: string
+  /** What served similar requests of this caller before. */
+  readonly memory?: SearchMemory | undefined
+}
+
+/** What a search found. The vector is for memory: a result is sent to models and printed. */
+export interface Found {
+  readonly result: SearchResult
+  /** The vector of the request without its values, if the searcher has one. */
+  readonly vector?: Float32Array | undefined
+  /** The cosine between the request and the first match, if the searcher knows it. */
+  readonly similarity?: number | undefined
 }
 
 /** Finds tools in the newest catalogue: by words, by a name in any spelling, or by a misspelt name. */
@@ -88,30 +99,25 @@ export class ToolFinder {
   }
 
   /** Waits briefly for servers that are connecting, then searches. */
-  async find(request: FindRequest): Promise<SearchResult> {
+  async find(request: FindRequest): Promise<Found> {
     const { audience, server: wanted } = request
     const servers = await this.waitForServers(
       (server) => audience.permitsServer(server) && (wanted ?? server) === server,
     )
-    const found = await this.rank(request)
-    this.#emitSearched(request, found)
-    return { ...found, ...(servers.length > 0 ? { servers } : {}) }
+    const { result, vector } = await this.rank(request)
+    this.#emitSearched(request, result)
+    return { result: { ...result, ...(servers.length > 0 ? { servers } : {}) }, vector }
   }
 
   /** Searches without waiting and without the event `searched`. */
-  async rank({ query, searcher, audience, ...options }: FindRequest): Promise<SearchResult> {
+  async rank({ query, searcher, audience, memory, ...options }: FindRequest): Promise<Found> {
     const search = this.#search ?? (await this.#loadSearch())
     const snapshot = this.#options.catalogue.snapshot()
     if (snapshot !== this.#synced) search.sync(snapshot.groups)
     this.#synced = snapshot
-    // The vector is for memory; a result is sent to models and printed.
-    const {
-      ranked,
-      failure,
-      vector: _,
-      ...found
-    } = await search.search(query, {
+    const { ranked, failure, vector, similarity, ...found } = await search.search(query, {
       ...(options.server === undefined ? {} : { server: options.server }),
+      ...(memory === undefined ? {} : { memory: new SteadyMemory(memory, this.#options.emit) }),
       limit: clamp(options.limit, { min: 1, max: 100, otherwise: this.#options.searchLimit }),
       offset: clamp(options.offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
       searcher,
@@ -137,7 +143,8 @@ export class ToolFinder {
       ...(fit === undefined ? {} : { fit }),
     }))
     const advice = adviceFor({ ...found, matches })
-    return { ...found, matches, ...(advice === undefined ? {} : { advice }) }
+    const result = { ...found, matches, ...(advice === undefined ? {} : { advice }) }
+    return { result, vector, similarity }
   }
 
   /** Waits briefly for servers that are connecting; returns those that still are, and those that failed. */
@@ -185,6 +192,26 @@ export class ToolFinder {
   }
 }
 
+/** A memory that never breaks a search: one that fails is reported, and nothing is lifted. */
+class SteadyMemory implements SearchMemory {
+  readonly #memory: SearchMemory
+  readonly #emit: Emit
+
+  constructor(memory: SearchMemory, emit: Emit) {
+    this.#memory = memory
+    this.#emit = emit
+  }
+
+  async lifts(vector: Float32Array): Promise<readonly Lift[]> {
+    try {
+      return await this.#memory.lifts(vector)
+    } catch (error) {
+      this.#emit({ type: 'load-failed', error: `the memory of past use: ${describeError(error)}` })
+      return []
+    }
+  }
+}
+
 const NEEDS_EMBEDDER: readonly string[] = ['semantic', 'hybrid']
 
 /** Below this probability, the first match is reported as a poor one. */
@@ -193,12 +220,25 @@ const POOR_BELOW = 0.3
 /** Maximum words to name in an advice. */
 const MAX_WORDS = 5
 
-/** Says that no tool fits well, which words found nothing, and how to ask; undefined if the first match is good. */
-function adviceFor({ confidence, matches, unmatchedTerms = [] }: SearchResult): string | undefined {
-  if (confidence === undefined || confidence >= POOR_BELOW || matches.length === 0) return undefined
-  const words = unmatchedTerms.slice(0, MAX_WORDS).map((word) => `"${word}"`)
+/**
+ * Says that no tool fits well, or none at all, which words found nothing, and how to ask. Undefined if the first match is
+ * good, and for names, patterns and mere filters, which fit or do not.
+ */
+function adviceFor(result: SearchResult): string | undefined {
+  const { kind, matches, unmatchedTerms = [] } = result
+  if (kind !== 'keyword' || !isPoor(result)) return undefined
+  const words = unmatchedTerms.slice(0, MAX_WORDS).map((word) => `"${word.replaceAll('"', '')}"`)
   const missing = words.length === 0 ? '' : ` Nothing was found for ${words.join(', ')}.`
-  return `No tool fits well.${missing} If none of these will do, ask again with what the tool should do and the service it belongs to, such as "create issue github".`
+  const [fits, when] =
+    matches.length === 0 ? ['No tool fits.', 'Ask'] : ['No tool fits well.', 'If none of these will do, ask']
+  return `${fits}${missing} ${when} again with what the tool should do and the service it belongs to, such as "create issue github".`
+}
+
+/** From searchers that do not know how certain they are, an answer is poor if half of the words found nothing. */
+function isPoor({ query, confidence, matches, unmatchedTerms = [] }: SearchResult): boolean {
+  if (matches.length === 0) return true
+  if (confidence !== undefined) return confidence < POOR_BELOW
+  return unmatchedTerms.length >= 2 && 2 * unmatchedTerms.length >= query.trim().split(/\s+/).length
 }
 
 /** Who searches: which servers to wait for, and which listings of the newest catalogue may be found. */

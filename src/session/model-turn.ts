@@ -1,4 +1,4 @@
-import { anyList, anyText, checkOptions, type OptionRules } from '../check-options.ts'
+import { anyList, anyText, checkOptions, type OptionRules, trueOrFalse } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import type { Reply } from '../reply.ts'
 import type { CallResult } from '../tool.ts'
@@ -43,13 +43,18 @@ export interface TurnRequestOptions<HostTool = unknown> {
   /** The host's system prompt; the session's note is put after it. */
   readonly system?: string
   /**
+   * true: searches the user's newest message and appends one line to it, "Tools that may fit: …", if tools probably fit.
+   * `turn()` then returns a promise. Needs a searcher that knows how certain it is, such as `hybrid`.
+   */
+  readonly hint?: boolean
+  /**
    * The provider's own tools, such as web search, in its format. They precede the session's, so keep them constant for the
    * whole conversation.
    */
   readonly hostTools?: readonly HostTool[]
 }
 
-const RULES: OptionRules<TurnRequestOptions> = { system: anyText, hostTools: anyList }
+const RULES: OptionRules<TurnRequestOptions> = { system: anyText, hint: trueOrFalse, hostTools: anyList }
 
 /**
  * One turn of a conversation, with the session's dialect.

@@ -1,10 +1,12 @@
 import type { Entry } from '../registry/entry.ts'
 import type { View, Viewpoint } from '../registry/view.ts'
 import type { FirstRequest } from './first-request.ts'
-import { callsLateTools, type SessionDialect } from './settings.ts'
+import type { SessionDialect } from './settings.ts'
 
 /** How one session sees the catalogue: as others with the same settings, and from its first request on as in that one. */
 export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 'explain'> {
+  /** Whether tools that join late are called through `call_tool` beside native deferral. */
+  readonly callsLateTools: boolean
   readonly #viewpoint: Viewpoint
   /** How many tools the provider takes in one request, those that join later included. */
   readonly #maxTools: number
@@ -13,8 +15,9 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
 
   constructor(viewpoint: Viewpoint, dialect: SessionDialect | undefined) {
     this.#viewpoint = viewpoint
-    const { maxTools = Number.POSITIVE_INFINITY } = dialect ?? {}
-    this.#maxTools = callsLateTools(dialect, viewpoint.policy) ? Number.POSITIVE_INFINITY : maxTools
+    const { maxTools = Number.POSITIVE_INFINITY, dispatchesLateTools = false } = dialect ?? {}
+    this.callsLateTools = dispatchesLateTools && viewpoint.policy.denialOfMetaTool('call_tool') === undefined
+    this.#maxTools = this.callsLateTools ? Number.POSITIVE_INFINITY : maxTools
   }
 
   get policy(): Viewpoint['policy'] {

@@ -7,7 +7,6 @@ import { isRecord } from '../json.ts'
 import { type ActivationReport, SearchLimit } from '../meta-tools/search-session.ts'
 import type { ServerDirectory } from '../registry/server-directory.ts'
 import { SEARCH_RULES, type SearchOptions, type SearchResult } from '../search/search-result.ts'
-import { SessionAudience } from '../search/tool-finder.ts'
 import type { Store } from '../store/store.ts'
 import type { CallResult, Listing, ToolCall } from '../tool.ts'
 import type { Meter } from '../usage.ts'
@@ -17,6 +16,7 @@ import { describeContext } from './describe-context.ts'
 import type { SentRequest } from './first-request.ts'
 import { type HostToolOf, type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
 import { SavedFirstRequest } from './saved-first-request.ts'
+import { SessionSearch } from './session-search.ts'
 import type { SessionServices } from './session-services.ts'
 import { SessionViewpoint } from './session-viewpoint.ts'
 import { checkForkOptions, type ForkOptions, type SessionDialect, type SessionSettings } from './settings.ts'
@@ -30,7 +30,7 @@ export interface SessionParameters<Dialect extends SessionDialect> {
   readonly settings: SessionSettings<Dialect>
   /** What it starts with. */
   readonly activations: Activations
-  /** The beginning of its requests, when some were sent already. */
+  /** What its requests begin with, when some were sent already. */
   readonly sent?: SentRequest | undefined
   /** True when those replace the stored state, because the host passed them. */
   readonly replacesSaved?: boolean
@@ -61,6 +61,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   readonly #services: SessionServices
   readonly #viewpoint: SessionViewpoint
   readonly #checkout: Checkout
+  readonly #searches: SessionSearch
   readonly #savedFirst: SavedFirstRequest
   readonly #searchLimit: SearchLimit
   readonly #servers: ServerDirectory | undefined
@@ -98,6 +99,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     const writer = store === undefined ? '' : newId()
     const saving = { ...place, writer, allowlists, background, caps: settings }
     this.#checkout = new Checkout(activations, this.#viewpoint, saving)
+    this.#searches = new SessionSearch(services, this.#viewpoint, this.#checkout, this)
     if (replacesSaved) this.#checkout.replaceSaved()
     this.#checkout.fit()
   }
@@ -109,9 +111,27 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
    */
   turn(
     messages: readonly MessageOf<Dialect>[],
+    options?: TurnRequestOptions<HostToolOf<Dialect>> & { readonly hint?: false },
+  ): ModelTurn<Dialect>
+  /** With `hint: true`, the request has a line after the user's newest message if tools probably fit; see `hinted()`. */
+  turn(
+    messages: readonly MessageOf<Dialect>[],
+    options: TurnRequestOptions<HostToolOf<Dialect>> & { readonly hint: true },
+  ): Promise<ModelTurn<Dialect>>
+  turn(
+    messages: readonly MessageOf<Dialect>[],
     options: TurnRequestOptions<HostToolOf<Dialect>> = {},
-  ): ModelTurn<Dialect> {
-    return new ModelTurn(this, messages, options)
+  ): ModelTurn<Dialect> | Promise<ModelTurn<Dialect>> {
+    if (options.hint !== true) return new ModelTurn(this, messages, options)
+    return this.hinted(messages).then((hinted) => new ModelTurn(this, hinted, options))
+  }
+
+  /**
+   * Searches the newest message, if it is a user's, and returns the messages with a line after it that names tools which
+   * probably fit. Lines of earlier messages are repeated, so that the cached prefix holds.
+   */
+  hinted<Message>(messages: readonly Message[]): Promise<readonly Message[]> {
+    return this.#searches.hints.added(messages)
   }
 
   /**
@@ -140,13 +160,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   /** Finds tools this session may use. Activates nothing. Rejects with `config-invalid` for an unknown option. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchResult> {
     checkOptions<SearchOptions>('search()', options, SEARCH_RULES)
-    return this.#services.finder.find({
-      ...options,
-      query,
-      searcher: this.settings.searcher,
-      audience: new SessionAudience(this.#viewpoint, 'all'),
-      sessionId: this.id,
-    })
+    return this.#searches.all(query, options)
   }
 
   /** Checks tools out, best first. Names that are unknown, denied or unavailable come back as `missing`. */
@@ -309,8 +323,10 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     const batch: Inherited = { hooks: hooksOf(whole?.hooks), meters: listOrNone(whole?.meters) }
     const endBatch = this.#checkout.beginBatch()
     this.#inFlight.add(batch)
+    const turn = this.#current()
     try {
-      const results = await this.#services.runner.execute(calls, whole, this.#current())
+      const results = await this.#services.runner.execute(calls, whole, turn)
+      if (!whole?.dryRun) void this.#track(this.#searches.called(calls, results, turn))
       return this.#viewpoint.first?.warn(results) ?? results
     } finally {
       endBatch()
@@ -339,6 +355,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
         settings: this.settings,
         viewpoint: this.#viewpoint,
         checkout: this.#checkout,
+        searches: this.#searches,
         services: this.#services,
         searchLimit: this.#searchLimit,
         servers: this.#servers,

@@ -9,7 +9,8 @@ import {
 import { isRecord } from '../json.ts'
 import type { SearchStyle, SearchToolName } from '../meta-tools/search-session.ts'
 import type { ModeSettings } from '../registry/mode.ts'
-import type { CompiledPolicy, Policy } from '../registry/policy.ts'
+import type { Policy } from '../registry/policy.ts'
+import type { UsageMemory } from '../search/memory/usage-memory.ts'
 import type { Searcher } from '../search/searcher.ts'
 import type { Caps } from './activations.ts'
 import type { Strategy } from './surface.ts'
@@ -25,11 +26,6 @@ export interface SessionDialect {
    * which is shown from the start.
    */
   readonly dispatchesLateTools?: boolean
-}
-
-/** Whether tools that join late are called through `call_tool` beside native deferral. */
-export function callsLateTools(dialect: SessionDialect | undefined, policy: CompiledPolicy): boolean {
-  return dialect?.dispatchesLateTools === true && policy.denialOfMetaTool('call_tool') === undefined
 }
 
 /** The rule for options that take a dialect: only these two fields are checked. */
@@ -51,6 +47,8 @@ export interface SessionSettings<Dialect extends SessionDialect = SessionDialect
   /** 0 = no limit. */
   readonly searchesPerMinute: number
   readonly searcher: Searcher
+  readonly searchAgain: 'new' | 'all'
+  readonly memory: UsageMemory | false
   readonly strategy: Strategy | 'auto'
   readonly dialect?: Dialect | undefined
   readonly policy: Policy

@@ -1,13 +1,12 @@
 import type { CallScope, CallTarget } from '../call/call-scope.ts'
 import { readSearchAnswer } from '../meta-tools/answer.ts'
 import { dispatchedCall } from '../meta-tools/call-tool.ts'
-import {
-  type ActivationReport,
-  type DeferredResult,
-  type SearchLimit,
-  type SearchSession,
-  type ServerChanges,
-  withVisible,
+import type {
+  ActivationReport,
+  DeferredResult,
+  SearchLimit,
+  SearchSession,
+  ServerChanges,
 } from '../meta-tools/search-session.ts'
 import { promptNote, sessionMetaTools } from '../meta-tools/session-meta-tools.ts'
 import type { Entry } from '../registry/entry.ts'
@@ -15,15 +14,15 @@ import type { CompiledPolicy } from '../registry/policy.ts'
 import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
 import type { View } from '../registry/view.ts'
 import type { SearchOptions } from '../search/search-result.ts'
-import { SessionAudience } from '../search/tool-finder.ts'
 import type { ToolCall, ToolDefinition, ToolResult } from '../tool.ts'
 import type { Candidate } from './activations.ts'
 import type { Checkout } from './checkout.ts'
 import type { Onlooker } from './explain-tool.ts'
 import { FirstRequest, settingsId } from './first-request.ts'
+import type { SessionSearch } from './session-search.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionViewpoint } from './session-viewpoint.ts'
-import { callsLateTools, type SessionDialect, type SessionSettings } from './settings.ts'
+import type { SessionDialect, SessionSettings } from './settings.ts'
 import { buildSurface, type Strategy, type Surface, type SurfaceParts } from './surface.ts'
 
 /** What a turn is made of. */
@@ -32,14 +31,12 @@ export interface TurnOptions {
   readonly settings: SessionSettings
   readonly viewpoint: SessionViewpoint
   readonly checkout: Checkout
+  readonly searches: SessionSearch
   readonly services: SessionServices
   readonly searchLimit: SearchLimit
   /** Servers for `wait_for_servers`; undefined when it is not shown in this session. */
   readonly servers: ServerDirectory | undefined
 }
-
-/** How many tools that are shown anyway a search names. */
-const MAX_ALREADY_VISIBLE = 5
 
 /**
  * One turn of a session: a view of the catalogue, a strategy and the meta-tools over what is checked out. It builds the
@@ -67,7 +64,7 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     const isNative = this.strategy === 'native'
     this.metaTools = sessionMetaTools(this, {
       ...meta,
-      dispatchesLateTools: isNative && callsLateTools(settings.dialect, viewpoint.policy),
+      dispatchesLateTools: isNative && viewpoint.callsLateTools,
       policy: viewpoint.policy,
       behind: this.#behind,
       maxAnswerTokens: services.answerTokens,
@@ -205,27 +202,15 @@ export class Turn implements CallScope, SearchSession, Onlooker {
 
   // What meta-tools do. They look at the newest catalogue: servers may have connected while the turn was under way.
 
-  async searchDeferred(query: string, options: SearchOptions): Promise<DeferredResult> {
-    const { viewpoint, services, settings } = this.#options
-    const request = { ...options, query, searcher: settings.searcher, sessionId: this.sessionId }
-    const found = await services.finder.find({
-      ...request,
-      audience: new SessionAudience(viewpoint, 'deferred'),
-    })
-    if (viewpoint.current().shown.length === 0) return { ...found, alreadyVisible: [] }
-    const shown = await services.finder.rank({
-      ...request,
-      offset: 0,
-      limit: MAX_ALREADY_VISIBLE,
-      audience: new SessionAudience(viewpoint, 'shown'),
-    })
-    return withVisible(found, shown)
+  searchDeferred(query: string, options: SearchOptions): Promise<DeferredResult> {
+    return this.#options.searches.deferred(query, options)
   }
 
   async activate(names: readonly string[]): Promise<ActivationReport> {
     const { checkout } = this.#options
     const { candidates, visible, missing } = this.sort(names)
     const { activated, evicted } = checkout.activate(candidates)
+    this.#options.searches.activated(activated)
     await checkout.save()
     const isCallable = new Set([...visible, ...activated])
     return { activated: names.filter((name) => isCallable.has(name)), evicted, missing }

@@ -17,6 +17,8 @@ export interface ChatTools {
   readonly registry: ToolRegistry
   readonly servers: ConnectedServers
   readonly serverCount: number
+  /** Stops every server and releases files. */
+  close(): Promise<void>
 }
 
 /** Opens the registry of a chat: MCP servers from the config, and the built-in tools if asked for. */
@@ -26,9 +28,10 @@ export async function openChatTools(
 ): Promise<ChatTools> {
   const found = await findWithFlags(terminal, flags, { optional: true })
   noteWarnings(terminal, found)
-  const { registry, servers } = await openFromConfig({
+  const { registry, servers, close } = await openFromConfig({
     found,
     env: terminal.env,
+    memory: true,
     registry: {
       countTokens: await exactTokenCounter(),
       ...(builtin || commands.length > 0 ? { capabilities: capabilities(terminal.cwd, commands) } : {}),
@@ -39,7 +42,7 @@ export async function openChatTools(
   const serverCount = Object.keys(found.config.servers).length
   // Without servers, the model needs no tool that waits for them.
   if (serverCount === 0) await servers.close()
-  return { registry, servers, serverCount }
+  return { registry, servers, serverCount, close }
 }
 
 function capabilities(

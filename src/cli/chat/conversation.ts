@@ -41,6 +41,7 @@ export class Conversation {
       messages: [...this.#messages, model.dialect.userMessage(text)],
       signal,
       isCompacted: this.#isCompacted,
+      hint: true,
     })
     this.#messages = result.messages
     this.#isCompacted = false

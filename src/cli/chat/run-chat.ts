@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import pc from 'picocolors'
-import type { CallResult } from 'toolcrib'
+import type { CallResult, Session } from 'toolcrib'
 import { type AgentEvent, type AgentResult, agentTool, Ledger, type Prices } from 'toolcrib/agent'
 import { loadAgents } from 'toolcrib/agent-files'
 import { configDirectory } from 'toolcrib/mcp'
@@ -58,8 +58,9 @@ export async function runChat(terminal: Terminal, options: ChatOptions): Promise
       lines?.close()
     },
   })
+  let session: Session | undefined
   try {
-    const session = await tools.registry.openSession({ dialect: model.dialect })
+    session = await tools.registry.openSession({ dialect: model.dialect })
     const write = (text: string) => void terminal.output.write(options.json ? '' : text)
     const printer = new EventPrinter(write, session.id)
     const refused: RefusedCall[] = []
@@ -112,7 +113,8 @@ export async function runChat(terminal: Terminal, options: ChatOptions): Promise
   } finally {
     stopListening()
     lines?.close()
-    await tools.servers.close()
+    await session?.close()
+    await tools.close()
   }
 }
 

@@ -78,14 +78,16 @@ function listTools(session: Session): string {
 
 async function search(session: Session, words: string): Promise<string> {
   if (words === '') return 'Usage: /search <words>'
-  const { matches, total, unmatchedTerms = [] } = await session.search(words, { limit: 10 })
+  const { matches, total, unmatchedTerms = [], advice = '' } = await session.search(words, { limit: 10 })
   const unmatched = unmatchedTerms.length > 0 ? `No tool mentions: ${unmatchedTerms.join(', ')}` : ''
-  if (matches.length === 0) return ['Nothing matches.', unmatched].filter(Boolean).join(' ')
+  if (matches.length === 0) return ['Nothing matches.', unmatched, advice].filter(Boolean).join(' ')
   const lines = matches.map(
     ({ name, score, description, reasons }) =>
-      `${score.toFixed(1).padStart(6)}  ${pc.green(oneLine(name))}  ${oneLine(description, 70)}\n        ${pc.dim(oneLine(reasons.join('; ')))}`,
+      `${score.toFixed(2).padStart(6)}  ${pc.green(oneLine(name))}  ${oneLine(description, 70)}\n        ${pc.dim(oneLine(reasons.join('; ')))}`,
   )
-  return [...lines, `${matches.length} of ${total}`, unmatched].filter(Boolean).join('\n')
+  return [oneLine(advice, 400), ...lines, `${matches.length} of ${total}`, unmatched]
+    .filter(Boolean)
+    .join('\n')
 }
 
 function describeUsage(totals: LedgerTotals): string {

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { type JsonSchema, type Listing, ToolcribError } from 'toolcrib'
-import type { PastRequest } from './history.ts'
 
 export interface EvalFiles {
   /** A file of lines `{ id, server?, name, description, inputSchema }`, or such tools. */
@@ -31,6 +30,12 @@ export interface EvalQuery {
 export interface EvalCase {
   readonly tools: readonly EvalTool[]
   readonly queries: readonly EvalQuery[]
+}
+
+/** A past request, and the tools that were called for it. */
+export interface PastRequest {
+  readonly query: string
+  readonly called: readonly string[]
 }
 
 /** Reads past use, lines of `{ query, called: [ids] }`; throws `config-invalid` for invalid content. */

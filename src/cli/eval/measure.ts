@@ -1,9 +1,17 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { type CatalogueFindings, CatalogueSearch, type Listing, type Searcher, ToolcribError } from 'toolcrib'
+import {
+  type CatalogueFindings,
+  CatalogueSearch,
+  type ContextMemory,
+  type Listing,
+  memoryStore,
+  type Searcher,
+  ToolcribError,
+  usageMemory,
+} from 'toolcrib'
 import { confidenceInterval, type Interval, mean, rounded } from './figures.ts'
-import { type PastRequest, PastUse } from './history.ts'
-import { cloneKey, type EvalCase, toGroups } from './load-case.ts'
+import { cloneKey, type EvalCase, type PastRequest, toGroups } from './load-case.ts'
 import { type Bin, reliabilityOf } from './reliability.ts'
 
 /** How many matches are evaluated. */
@@ -73,7 +81,7 @@ export async function measure(
   const idOf = new Map<Listing, string>()
   const groups = toGroups(tools, idOf)
   const catalogue = new CatalogueSearch(searcher)
-  const memory = history && new PastUse()
+  const memory = history && usageMemory({ store: memoryStore() }).under('eval')
   const bytesBefore = heapBytes()
   const indexStart = performance.now()
   catalogue.sync(groups)
@@ -124,25 +132,33 @@ export async function measure(
   return { report, outcomes }
 }
 
-/** Remembers which tools were called for which requests. */
+/** Remembers which tools were called for which requests, as a session does. */
 async function replay(
   history: readonly PastRequest[],
   catalogue: CatalogueSearch,
   idOf: ReadonlyMap<Listing, string>,
-  memory: PastUse,
+  memory: ContextMemory,
 ): Promise<void> {
-  const names = new Map(Array.from(idOf, ([{ name }, id]) => [id, name]))
+  const listings = new Map(Array.from(idOf, ([listing, id]) => [id, listing]))
   for (const { query, called } of history) {
     const { vector } = await find(catalogue, query, undefined)
-    for (const id of called) if (vector !== undefined) memory.remember(vector, names.get(id) ?? id)
+    for (const id of called) {
+      const listing = listings.get(id)
+      if (vector === undefined || listing === undefined) continue
+      await memory.learn({ tool: listing.name, source: sourceOf(listing), vector })
+    }
   }
+}
+
+function sourceOf({ source }: Listing): string {
+  return source.kind === 'mcp' ? `mcp:${source.server}` : source.kind
 }
 
 /** An invalid query finds nothing. */
 async function find(
   catalogue: CatalogueSearch,
   query: string,
-  memory: PastUse | undefined,
+  memory: ContextMemory | undefined,
 ): Promise<Pick<CatalogueFindings, 'ranked' | 'confidence' | 'vector'>> {
   try {
     return await catalogue.search(query, { limit: DEPTH, ...(memory === undefined ? {} : { memory }) })

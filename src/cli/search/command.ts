@@ -29,12 +29,12 @@ Examples:
   toolcrib search 'select:files.read_file'
   toolcrib search '/^list_/' --limit 20        a regular expression
   toolcrib search --searcher lexical tidy up   by words only, not by meaning
-Quote what your shell would interpret. An empty result is not an error.
+Quote what your shell would interpret. If nothing matches, or nothing well, a note says which words found nothing and how to ask.
 
 ${REGISTRY_HELP}
 ${REFRESH_HELP}
 Missing servers are reported on stderr, with the reason.
-Exit codes: 0 done, 1 no server responded, 2 an invalid query or config.`
+Exit codes: 0 found, 1 nothing matches or no server responded, 2 an invalid query or config.`
 
 function toLimit(value: string): number {
   const count = Number(value)

@@ -26,7 +26,8 @@ export async function runSearch(
     if (flags.json) terminal.printJson(result)
     else if (!isNoneThere(statuses)) show(terminal, result, registry)
     noteQuarantined(terminal, registry, 'searched')
-    return noteMissing(terminal, statuses, 'searched')
+    const isMiss = statuses.length > 0 && result.matches.length === 0
+    return noteMissing(terminal, statuses, 'searched') || (isMiss ? 1 : 0)
   })
 }
 
@@ -42,30 +43,31 @@ function searcherNamed(name: SearcherName | 'hybrid'): SearcherName | Searcher {
 
 function show(
   terminal: Terminal,
-  { query, total, matches, missing, unmatchedTerms }: SearchResult,
+  { query, total, matches, missing, unmatchedTerms, advice }: SearchResult,
   registry: ToolRegistry,
 ): void {
   const rest = terminal.width - 9
-  const [weak] = matches[0]?.reasons.filter((reason) => reason.startsWith(WEAK)) ?? []
   const servers = new Map(registry.listSchemas().map((schema) => [schema.name, schema.mcpServer]))
   if (matches.length === 0)
     terminal.say(`nothing matches "${plain(query)}"; try other words, or see every tool with "toolcrib list"`)
-  else if (weak !== undefined)
-    terminal.say(pc.yellow(`no tool matches "${plain(query)}" well; the nearest ${matches.length}:`))
+  if (advice !== undefined) terminal.say(pc.yellow(plain(advice)))
   for (const { name, score, description, reasons } of matches) {
     const server = servers.get(name)
-    const because = reasons.filter((reason) => !reason.startsWith(WEAK))
-    terminal.print(`${pc.dim(score.toFixed(2).padStart(6))}  ${pc.green(toolName(name, server))}`)
+    terminal.print(`${pc.dim(shownScore(score).padStart(6))}  ${pc.green(toolName(name, server))}`)
     terminal.print(`        ${cut(plain(description), rest)}`)
-    if (because.length > 0) terminal.print(pc.dim(`        ${cut(`because ${because.join('; ')}`, rest)}`))
+    if (reasons.length > 0) terminal.print(pc.dim(`        ${cut(`because ${reasons.join('; ')}`, rest)}`))
   }
   if (total > matches.length)
     terminal.print(
       pc.dim(`\n${figure(matches.length)} of ${plural(total, 'match', 'matches')}; see more with --limit`),
     )
-  if (unmatchedTerms?.length) terminal.say(pc.yellow(`\nno tool mentions: ${unmatchedTerms.join(', ')}`))
+  if (unmatchedTerms?.length && advice === undefined)
+    terminal.say(pc.yellow(`\nno tool mentions: ${unmatchedTerms.join(', ')}`))
   if (missing?.length) terminal.say(pc.yellow(`\nno such tool: ${missing.join(', ')}`))
 }
 
-/** How the reasons of a match say that it is a poor one. */
-const WEAK = 'weak:'
+/** A tool that passes `+word` and matches nothing else has no score. */
+function shownScore(score: number): string {
+  if (score === 0) return '–'
+  return score < 0.01 ? '<0.01' : score.toFixed(2)
+}

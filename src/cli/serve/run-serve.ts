@@ -102,6 +102,7 @@ async function serveWith(
   const opened = await openFromConfig({
     found,
     env: terminal.env,
+    memory: true,
     connect: { client: { capabilities: GATEWAY_CAPABILITIES } },
     ...sharedBy(stores),
     ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),

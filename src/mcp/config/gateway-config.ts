@@ -16,6 +16,7 @@ export interface GatewayConfig {
 export interface GatewayOAuthConfig {
   /** The URL of `/mcp` as clients reach it. */
   readonly resource: string
+  /** The URL of the identity provider, as in the tokens. */
   readonly issuer: string
   /** What tokens are made for. Default: `resource`. */
   readonly audience?: string
@@ -27,10 +28,13 @@ export interface GatewayOAuthConfig {
 
 /** A token of one client, and the only profile it opens; any when absent. */
 export interface GatewayTokenConfig {
+  /** What the client sends as `Authorization: Bearer …`; write it as a variable. */
   readonly token: string
+  /** The only profile that it opens. Default: any. */
   readonly profile?: string
 }
 
+/** `[gateway.limits]`: the limits of the gateway, by the names they have in its options. */
 export type GatewayLimitsConfig = { readonly [Key in keyof typeof LIMIT_FIELDS]?: number }
 
 const GATEWAY_FIELDS = { oauth: 'table', token: 'table', limits: 'table' } as const satisfies Fields

@@ -49,6 +49,10 @@ export interface Config {
    * environment or in the overrides. No file can revoke what another one requires.
    */
   readonly requireLock?: boolean
+  /** false: the doors do not remember which tools served which requests. */
+  readonly memory?: boolean
+  /** true: the doors remember the text of requests too, not only their vectors. */
+  readonly memoryText?: boolean
   /** What each client of a gateway may see, by profile name. */
   readonly profiles?: Readonly<Record<string, Profile>>
   /** Who may use the gateway, and how much of it. */
@@ -115,11 +119,13 @@ function settingsOf(
   table: ToolsTable,
   { profiles, gateway }: Pick<Layer, 'profiles' | 'gateway'>,
 ): Omit<Config, 'servers' | 'files'> {
-  const { searcher, requireLock, ...tools } = table
+  const { searcher, requireLock, memory, memoryText, ...tools } = table
   return {
     tools: toRegistryOptions(tools),
     ...(searcher === undefined ? {} : { searcher: searcher as SearcherChoice }),
     ...(requireLock === true ? { requireLock } : {}),
+    ...(typeof memory === 'boolean' ? { memory } : {}),
+    ...(typeof memoryText === 'boolean' ? { memoryText } : {}),
     ...(Object.keys(profiles).length > 0 ? { profiles } : {}),
     ...(Object.keys(gateway).length > 0 ? { gateway } : {}),
   }

@@ -68,6 +68,8 @@ const FIELDS = {
   deny: 'texts',
   /** `true`: servers start only when a lockfile approves them. No other file can unset it. */
   requireLock: 'flag',
+  memory: 'flag',
+  memoryText: 'flag',
 } as const satisfies Record<string, FieldKind>
 
 /** The `[tools]` settings of one layer. */
@@ -83,14 +85,21 @@ export function readTools(table: unknown, place: Place, variables: Variables): T
 /**
  * Merges one layer over another, key by key. A shorthand in the upper layer (`lazy_mcp`, `deferred_tools = true`)
  * also removes the mode and the deferral of the lower layers, since it sets both. `deferred_tools = false` only
- * removes itself. `require_lock` set by one layer cannot be unset by another: a project must not override its user's
- * decision.
+ * removes itself. `require_lock = true`, `memory = false` and `memory_text = false` set by one layer cannot be unset by
+ * another: a project must not override its user's decision.
  */
 export function overlayTools(lower: ToolsTable, upper: ToolsTable): ToolsTable {
   const isShort = upper.lazyMcp !== undefined || upper.deferredTools === true
   const kept = Object.entries(lower).filter(([key]) => !isShort || !SHORTENED.has(key))
   const isLocked = lower.requireLock === true || upper.requireLock === true
-  return { ...Object.fromEntries(kept), ...upper, ...(isLocked ? { requireLock: true } : {}) }
+  const isOff = (key: 'memory' | 'memoryText') => lower[key] === false || upper[key] === false
+  return {
+    ...Object.fromEntries(kept),
+    ...upper,
+    ...(isLocked ? { requireLock: true } : {}),
+    ...(isOff('memory') ? { memory: false } : {}),
+    ...(isOff('memoryText') ? { memoryText: false } : {}),
+  }
 }
 
 const SHORTENED: ReadonlySet<string> = new Set(['registryMode', 'defer', 'lazyMcp', 'deferredTools'])

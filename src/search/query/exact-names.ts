@@ -1,6 +1,6 @@
+import { HASH_SEED, hashed } from '../../json.ts'
+import { changedGroups, type ListingGroups } from '../../registry/catalogue.ts'
 import type { Listing } from '../../tool.ts'
-import { HASH_SEED, hashed } from '../hash.ts'
-import { changedGroups, type ListingGroups } from '../listing-groups.ts'
 
 /**
  * Finds listings by name in any spelling: `mcp__github__search`, `github.search`, `GitHub search`, or `search` if

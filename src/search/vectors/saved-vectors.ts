@@ -1,5 +1,5 @@
 import { ToolcribError } from '../../errors.ts'
-import { HASH_SEED, hashed } from '../hash.ts'
+import { HASH_SEED, hashed } from '../../json.ts'
 
 /** A vector in bytes, and the scale of a byte. */
 export interface SavedVector {

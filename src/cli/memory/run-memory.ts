@@ -1,0 +1,129 @@
+import pc from 'picocolors'
+import { type Episode, ToolcribError, type UsageMemory } from 'toolcrib'
+import { openUserMemory } from 'toolcrib/mcp'
+import { openStores } from '../serve/open-stores.ts'
+import type { Terminal } from '../terminal.ts'
+import { columns, cut, plain, plural, toolName } from '../text.ts'
+import { findWithFlags } from '../with-registry.ts'
+
+export interface MemoryFlags {
+  readonly config?: string
+  readonly store?: string
+  readonly json?: boolean
+  readonly forgetTool?: string
+  readonly forgetServer?: string
+  readonly forgetAll?: boolean
+}
+
+/** Shows what is remembered of past use, or forgets it. */
+export async function runMemory(terminal: Terminal, flags: MemoryFlags): Promise<number> {
+  const { store, forgetTool, forgetServer, forgetAll } = flags
+  if ([forgetTool, forgetServer, forgetAll].filter((flag) => flag !== undefined).length > 1)
+    throw new ToolcribError('config-invalid', 'use one of --forget-tool, --forget-server and --forget-all')
+  const { config } = await findWithFlags(terminal, flags, { optional: true })
+  const stores = store === undefined ? undefined : openStores(store, terminal)
+  // What was remembered before memory was turned off can still be seen and forgotten.
+  const opened = openUserMemory({ ...config, memory: true }, { env: terminal.env, store: stores?.store })
+  try {
+    if (opened === undefined)
+      throw new ToolcribError('config-invalid', 'there is no folder for a memory; set HOME or XDG_STATE_HOME')
+    const isForgetting = forgetTool !== undefined || forgetServer !== undefined || forgetAll
+    if (isForgetting) return await forget(terminal, opened.memory, flags)
+    await show(terminal, await opened.memory.episodes(), { isOn: config.memory !== false, json: flags.json })
+    return 0
+  } finally {
+    await opened?.close()
+    await stores?.close()
+  }
+}
+
+async function forget(terminal: Terminal, memory: UsageMemory, flags: MemoryFlags): Promise<number> {
+  const { forgetTool, forgetServer, json } = flags
+  const count =
+    forgetTool === undefined
+      ? await memory.forget(forgetServer === undefined ? {} : { server: forgetServer })
+      : await forgetNamed(memory, forgetTool)
+  if (json) terminal.printJson({ forgotten: count })
+  else if (count > 0) terminal.say(`Forgot ${plural(count, 'request')}.`)
+  const name = forgetTool ?? forgetServer
+  if (count > 0 || name === undefined) {
+    if (count === 0 && !json) terminal.say('Nothing was remembered.')
+    return 0
+  }
+  terminal.note(`nothing is remembered of "${plain(name)}"; see the names with "toolcrib memory"`)
+  return 1
+}
+
+/** Forgets a tool by any spelling of its name. */
+async function forgetNamed(memory: UsageMemory, name: string): Promise<number> {
+  const tools = new Set((await memory.episodes()).map(({ tool }) => tool))
+  let count = 0
+  for (const tool of tools) if (spelling(tool) === spelling(name)) count += await memory.forget({ tool })
+  return count
+}
+
+/** `github.create_issue`, `github__create_issue` and `mcp__github__create_issue` are one name. */
+function spelling(name: string): string {
+  return name
+    .replace(/^mcp__/, '')
+    .replace(/[._/\s-]+/g, '_')
+    .toLowerCase()
+}
+
+async function show(
+  terminal: Terminal,
+  episodes: readonly Episode[],
+  { isOn, json = false }: { readonly isOn: boolean; readonly json?: boolean | undefined },
+): Promise<void> {
+  if (json) {
+    terminal.printJson({ memory: isOn, episodes })
+    return
+  }
+  if (!isOn) terminal.note(`${pc.yellow('note')} memory is off: the config says memory = false`)
+  const tools = byTool(episodes)
+  if (tools.length === 0) {
+    const step = isOn ? '; it learns while "toolcrib serve" or "toolcrib chat" is used' : ''
+    terminal.say(`Nothing is remembered${step}.`)
+    return
+  }
+  terminal.say(`${pc.bold(plural(tools.length, 'tool'))} for ${plural(episodes.length, 'request')}`)
+  const rows = tools.map(({ tool, source, successes, weight, at }) => [
+    pc.green(plain(toolName(tool, /^mcp:(.*)$/s.exec(source)?.[1]))),
+    String(successes),
+    new Date(at).toISOString().slice(0, 10),
+    weight.toFixed(2),
+  ])
+  const lines = columns([['tool', 'successes', 'last', 'weight'], ...rows], { rightAligned: [1, 3] })
+  for (const [line, text] of lines.entries()) {
+    terminal.print(line === 0 ? pc.dim(text) : text)
+    for (const request of tools[line - 1]?.texts ?? [])
+      terminal.print(pc.dim(`    ${cut(plain(request), terminal.width - 4)}`))
+  }
+}
+
+interface RememberedTool {
+  readonly tool: string
+  readonly source: string
+  readonly successes: number
+  /** Of its strongest request. */
+  readonly weight: number
+  readonly at: number
+  readonly texts: readonly string[]
+}
+
+/** The strongest first, as the episodes are. */
+function byTool(episodes: readonly Episode[]): readonly RememberedTool[] {
+  const tools = new Map<string, RememberedTool>()
+  for (const { tool, source, count, weight, at, text } of episodes) {
+    const known = tools.get(tool)
+    tools.set(tool, {
+      tool,
+      source,
+      successes: (known?.successes ?? 0) + count,
+      weight: Math.max(known?.weight ?? 0, weight),
+      at: Math.max(known?.at ?? 0, at),
+      texts: [...(known?.texts ?? []), ...(text === undefined ? [] : [text])],
+    })
+  }
+  return [...tools.values()]
+}

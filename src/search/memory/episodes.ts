@@ -1,0 +1,257 @@
+import { isRecord } from '../../json.ts'
+import type { StoredValue } from '../../store/store.ts'
+import { cutText } from '../../text.ts'
+import type { Lift } from '../searcher.ts'
+
+/** A request that a tool served, as memory keeps it. */
+export interface Episode {
+  /** The registered name of the tool. */
+  readonly tool: string
+  /** Where the tool is from: `builtin`, `plugin:<name>` or `mcp:<server>`. */
+  readonly source: string
+  /** A hash of the policy and the embedder: episodes of one context have no influence on another. */
+  readonly context: string
+  /** The vector of the request without its values, as bytes in base64. */
+  readonly vector: string
+  /** How strong it was at the time `at`: each success adds 1, and it halves with time. */
+  readonly weight: number
+  /** When it was last changed, in milliseconds. */
+  readonly at: number
+  /** How many successes it stands for. */
+  readonly count: number
+  /** The request itself, only where the host asked to keep it. */
+  readonly text?: string
+}
+
+/** A success: the tool was returned by the search for a request, called, and the call was ok. */
+export interface Lesson {
+  readonly tool: string
+  readonly source: string
+  readonly context: string
+  readonly vector: Float32Array
+  readonly text?: string | undefined
+  /** Tools that the same search ranked higher and that were not called with success. */
+  readonly passedOver?: readonly string[]
+}
+
+/** How much is kept, and for how long. */
+export interface MemoryLimits {
+  readonly maxEpisodes: number
+  readonly halfLifeMs: number
+}
+
+/** Requests less similar than this have nothing to do with each other. */
+const SIMILAR_FROM = 0.35
+
+/** The lift per cosine above `LIFT_FROM`, on the scale of `Ranked.fit`. */
+const LIFT = 0.16
+const LIFT_FROM = 0.3
+
+/** No lift is larger: a tool that fits better by more than this stays ahead of any that was popular. */
+export const MAX_LIFT = LIFT * (1 - LIFT_FROM)
+
+/** Further tools are not lifted by one search, so that past use never fills an answer. */
+export const MAX_LIFTED = 3
+
+/** Requests this similar are the same one in other words: a success strengthens the episode instead of adding one. */
+const SAME_FROM = 0.9
+
+/** A tool's episodes in one context; the weakest makes room. */
+export const EPISODES_PER_TOOL = 6
+
+/** More successes do not make an episode last longer. */
+const MAX_WEIGHT = 4
+
+/** Weaker episodes are dropped. */
+const LEAST_WEIGHT = 0.1
+
+/** What is left of an episode whose tool was shown first for a similar request and not used. */
+const PASSED_OVER = 0.5
+
+const MAX_TEXT = 200
+
+/** The episodes after a success. Pure: the same input gives the same output, within the limits. */
+export function learned(
+  episodes: readonly Episode[],
+  { passedOver = [], ...lesson }: Lesson,
+  limits: MemoryLimits,
+  now: number,
+): readonly Episode[] {
+  const { tool, context } = lesson
+  const current = faded(episodes, limits, now)
+  const isOther = new Set(passedOver.filter((name) => name !== tool))
+  const changed = current.flatMap((episode) => {
+    if (episode.context !== context || !isOther.has(episode.tool)) return [episode]
+    if (cosine(lesson.vector, decodeVector(episode.vector)) < SIMILAR_FROM) return [episode]
+    const weight = episode.weight * PASSED_OVER
+    return weight < LEAST_WEIGHT ? [] : [{ ...episode, weight }]
+  })
+  const same = mostSimilar(changed, lesson)
+  const kept = changed.filter((episode) => episode !== same)
+  return withinLimits([...kept, success(lesson, same, now)], lesson, limits)
+}
+
+/** The tools to lift for a request, the strongest lift first. Only the best episode of a tool counts. */
+export function liftsOf(
+  episodes: readonly DecodedEpisode[],
+  request: Float32Array,
+  context: string,
+  { halfLifeMs }: Pick<MemoryLimits, 'halfLifeMs'>,
+  now: number,
+): readonly Lift[] {
+  const best = new Map<string, number>()
+  for (const { episode, vector } of episodes) {
+    if (episode.context !== context) continue
+    const similarity = cosine(request, vector)
+    if (similarity < SIMILAR_FROM) continue
+    const strength = 1 - 4 ** -weightAt(episode, halfLifeMs, now)
+    const lift = Math.min(MAX_LIFT, LIFT * (similarity - LIFT_FROM) * strength)
+    best.set(episode.tool, Math.max(best.get(episode.tool) ?? 0, lift))
+  }
+  const lifts = Array.from(best, ([id, lift]) => ({ id, lift }))
+  return lifts.sort((a, b) => b.lift - a.lift || (a.id < b.id ? -1 : 1)).slice(0, MAX_LIFTED)
+}
+
+/** The episodes that are not forgotten yet, with their weights of now. */
+export function faded(
+  episodes: readonly Episode[],
+  { halfLifeMs }: Pick<MemoryLimits, 'halfLifeMs'>,
+  now: number,
+): readonly Episode[] {
+  return episodes.flatMap((episode) => {
+    const weight = weightAt(episode, halfLifeMs, now)
+    return weight < LEAST_WEIGHT ? [] : [{ ...episode, weight, at: now }]
+  })
+}
+
+/** An episode with its vector ready to compare. */
+export interface DecodedEpisode {
+  readonly episode: Episode
+  readonly vector: Float32Array
+}
+
+export function decoded(episodes: readonly Episode[]): readonly DecodedEpisode[] {
+  return episodes.map((episode) => ({ episode, vector: decodeVector(episode.vector) }))
+}
+
+/** Reads what a store returned. Whatever is not an episode is left out. */
+export function readEpisodes(stored: StoredValue | undefined, { maxEpisodes }: MemoryLimits): Episode[] {
+  const list: unknown = isRecord(stored) ? stored.episodes : undefined
+  return Array.isArray(list) ? list.filter(isEpisode).slice(-maxEpisodes) : []
+}
+
+/** The episodes as a store keeps them. */
+export function writeEpisodes(episodes: readonly Episode[]): StoredValue {
+  return { version: 1, episodes: episodes.map((episode) => ({ ...episode })) }
+}
+
+function isEpisode(value: unknown): value is Episode {
+  if (!isRecord(value)) return false
+  const { tool, source, context, vector, weight, at, count, text } = value
+  const isText = [tool, source, context, vector].every((each) => typeof each === 'string')
+  const isNumber = [weight, at, count].every((each) => Number.isFinite(each))
+  return isText && isNumber && (text === undefined || typeof text === 'string')
+}
+
+function weightAt({ weight, at }: Episode, halfLifeMs: number, now: number): number {
+  return Math.min(MAX_WEIGHT, weight) * 2 ** -(Math.max(0, now - at) / halfLifeMs)
+}
+
+function mostSimilar(
+  episodes: readonly Episode[],
+  { tool, context, vector }: Omit<Lesson, 'passedOver'>,
+): Episode | undefined {
+  let best: Episode | undefined
+  let least = SAME_FROM
+  for (const episode of episodes) {
+    if (episode.tool !== tool || episode.context !== context) continue
+    const similarity = cosine(vector, decodeVector(episode.vector))
+    if (similarity < least) continue
+    best = episode
+    least = similarity
+  }
+  return best
+}
+
+function success(lesson: Omit<Lesson, 'passedOver'>, same: Episode | undefined, now: number): Episode {
+  const { tool, source, context, vector, text } = lesson
+  const kept = text === undefined ? same?.text : cutText(text, MAX_TEXT)
+  return {
+    tool,
+    source,
+    context,
+    vector: same?.vector ?? encodeVector(vector),
+    weight: Math.min(MAX_WEIGHT, (same?.weight ?? 0) + 1),
+    at: now,
+    count: (same?.count ?? 0) + 1,
+    ...(kept === undefined ? {} : { text: kept }),
+  }
+}
+
+/** The newest episode is the last one, and stays. */
+function withinLimits(
+  episodes: readonly Episode[],
+  { tool, context }: Pick<Lesson, 'tool' | 'context'>,
+  { maxEpisodes }: MemoryLimits,
+): readonly Episode[] {
+  let kept = [...episodes]
+  const ofTool = kept.filter((episode) => episode.tool === tool && episode.context === context)
+  if (ofTool.length > EPISODES_PER_TOOL) kept = without(kept, weakest(ofTool))
+  while (kept.length > maxEpisodes) kept = without(kept, weakest(ofLargestSource(kept)))
+  return kept
+}
+
+/** A source that fills the memory makes room itself, so that it cannot push out what is known of others. */
+function ofLargestSource(episodes: readonly Episode[]): readonly Episode[] {
+  const bySource = new Map<string, Episode[]>()
+  for (const episode of episodes) {
+    const group = bySource.get(episode.source)
+    if (group) group.push(episode)
+    else bySource.set(episode.source, [episode])
+  }
+  return [...bySource.values()].reduce((a, b) => (b.length > a.length ? b : a))
+}
+
+/** The weakest, the oldest among equals; never the last one of several. */
+function weakest(episodes: readonly Episode[]): Episode {
+  const older = episodes.length > 1 ? episodes.slice(0, -1) : episodes
+  return older.reduce((a, b) => (b.weight < a.weight ? b : a))
+}
+
+function without(episodes: readonly Episode[], dropped: Episode): Episode[] {
+  return episodes.filter((episode) => episode !== dropped)
+}
+
+/** A vector as bytes: a quarter of the size, and cosines stay within a hundredth. */
+function encodeVector(vector: Float32Array): string {
+  let largest = 0
+  for (const value of vector) largest = Math.max(largest, Math.abs(value))
+  const bytes = Uint8Array.from(vector, (value) => Math.round((127 * value) / (largest || 1)) + 128)
+  return btoa(String.fromCharCode(...bytes))
+}
+
+/** A vector of length 1; empty for a text that is not one. */
+function decodeVector(text: string): Float32Array {
+  let bytes: string
+  try {
+    bytes = atob(text)
+  } catch {
+    return new Float32Array()
+  }
+  const vector = Float32Array.from(bytes, (byte) => byte.charCodeAt(0) - 128)
+  const length = Math.sqrt(dot(vector, vector)) || 1
+  return vector.map((value) => value / length)
+}
+
+/** 0 for vectors of different embedders. */
+export function cosine(a: Float32Array, b: Float32Array): number {
+  if (a.length !== b.length) return 0
+  const lengths = Math.sqrt(dot(a, a) * dot(b, b))
+  return lengths === 0 ? 0 : dot(a, b) / lengths
+}
+
+function dot(a: Float32Array, b: Float32Array): number {
+  let sum = 0
+  for (let at = 0; at < a.length; at++) sum += (a[at] as number) * (b[at] as number)
+  return sum
+}

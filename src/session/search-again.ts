@@ -1,0 +1,69 @@
+import { cosine } from '../search/memory/episodes.ts'
+import type { SearchMatch } from '../search/search-result.ts'
+import type { Audience } from '../search/tool-finder.ts'
+import type { Listing } from '../tool.ts'
+
+/** From this cosine on, two requests ask for the same thing in other words. */
+const SAME_REQUEST_FROM = 0.6
+
+/** From this share of the shorter one's words on, where there are no vectors. */
+const SAME_WORDS_FROM = 0.5
+
+interface Asked {
+  readonly query: string
+  readonly vector: Float32Array | undefined
+}
+
+/** Whether two requests ask for the same thing in other words; the same words are no other words. */
+export function asksTheSame(one: Asked, other: Asked): boolean {
+  const words = wordsOf(one.query)
+  const others = wordsOf(other.query)
+  if (sameWords(words, others)) return false
+  return one.vector !== undefined && other.vector !== undefined
+    ? cosine(one.vector, other.vector) >= SAME_REQUEST_FROM
+    : overlap(words, others) >= SAME_WORDS_FROM
+}
+
+/** Everybody whom another audience admits, but for some tools. */
+export class AudienceExcept implements Audience {
+  readonly #audience: Audience
+  readonly #names: ReadonlySet<string>
+
+  constructor(audience: Audience, names: ReadonlySet<string>) {
+    this.#audience = audience
+    this.#names = names
+  }
+
+  permitsServer(server: string): boolean {
+    return this.#audience.permitsServer(server)
+  }
+
+  accepter(): (listing: Listing) => boolean {
+    const accepts = this.#audience.accepter()
+    return (listing) => !this.#names.has(listing.name) && accepts(listing)
+  }
+}
+
+/** Matches of several searches, best first; a tool that several found counts with its best match. */
+export function union(lists: readonly (readonly SearchMatch[])[]): readonly SearchMatch[] {
+  const best = new Map<string, SearchMatch>()
+  for (const match of lists.flat()) {
+    const known = best.get(match.name)
+    if (known === undefined || known.score < match.score) best.set(match.name, match)
+  }
+  return [...best.values()].sort((a, b) => b.score - a.score)
+}
+
+function wordsOf(query: string): ReadonlySet<string> {
+  return new Set(query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])
+}
+
+function sameWords(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  return a.size === b.size && overlap(a, b) === 1
+}
+
+/** The share of the smaller set that is in the other. */
+function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  const shared = [...a].filter((word) => b.has(word)).length
+  return shared / Math.max(1, Math.min(a.size, b.size))
+}

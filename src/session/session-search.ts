@@ -1,0 +1,258 @@
+import type { CallScope } from '../call/call-scope.ts'
+import { describeError } from '../errors.ts'
+import { canonicalJson, hashText } from '../json.ts'
+import { type DeferredResult, withVisible } from '../meta-tools/search-session.ts'
+import { isMetaToolName } from '../meta-tools/session-meta-tools.ts'
+import { sourceKey } from '../names.ts'
+import type { Entry } from '../registry/entry.ts'
+import type { Policy } from '../registry/policy.ts'
+import type { ContextMemory } from '../search/memory/usage-memory.ts'
+import type { SearchMatch, SearchOptions, SearchResult } from '../search/search-result.ts'
+import { type FindRequest, SessionAudience } from '../search/tool-finder.ts'
+import { isVectorSearcher } from '../search/vectors/vector-searcher.ts'
+import { within } from '../time.ts'
+import type { CallResult, ToolCall } from '../tool.ts'
+import type { Checkout } from './checkout.ts'
+import { AudienceExcept, asksTheSame, union } from './search-again.ts'
+import type { SessionServices } from './session-services.ts'
+import type { SessionViewpoint } from './session-viewpoint.ts'
+import type { SessionSettings } from './settings.ts'
+import { type HintSource, hintLine, TurnHints } from './turn-hints.ts'
+
+interface SessionSearchOptions {
+  readonly sessionId: string
+  readonly settings: SessionSettings
+  readonly viewpoint: SessionViewpoint
+  readonly checkout: Checkout
+  readonly services: SessionServices
+}
+
+/** How many tools that are shown anyway a search names. */
+const MAX_ALREADY_VISIBLE = 5
+
+/** Searches that a call or a further search may refer to, and for how long. */
+const MAX_RECENT = 8
+const RECENT_MS = 30 * 60_000
+
+/**
+ * A hint is given if the first match is right with this probability and similar in meaning to this degree: small talk often
+ * shares a word with some tool. It names up to three tools with at least this score. Chosen with `npm run bench -- hints`.
+ */
+export const HINT_FROM = 0.4
+export const ALIKE_FROM = 0.45
+export const NAMED_FROM = 0.1
+export const HINTED = 3
+
+/** What is read of a long message: the request is mostly at one of its ends. */
+const MAX_START = 600
+const MAX_END = 400
+
+/** How long writing to memory may delay the end of a session. */
+const LEARN_MS = 5_000
+
+/** A search of this session, and what became of the tools it returned. */
+interface Searched {
+  readonly query: string
+  readonly vector: Float32Array | undefined
+  readonly names: readonly string[]
+  readonly at: number
+  /** Those that were checked out since. */
+  readonly activated: Set<string>
+  /** Those that were called with success since. */
+  readonly succeeded: Set<string>
+}
+
+/**
+ * The searches of one session. A call that succeeds after a search returned its tool teaches memory, if there is one. A
+ * second search for the same thing in other words returns what the first one did not.
+ */
+export class SessionSearch implements HintSource {
+  readonly #options: SessionSearchOptions
+  readonly #memory: ContextMemory | undefined
+  /** The hints of this conversation. */
+  readonly hints = new TurnHints(this)
+  #recent: readonly Searched[] = []
+
+  constructor(
+    services: SessionServices,
+    viewpoint: SessionViewpoint,
+    checkout: Checkout,
+    { id, settings }: { readonly id: string; readonly settings: SessionSettings },
+  ) {
+    this.#options = { sessionId: id, settings, viewpoint, checkout, services }
+    this.#memory = memoryOf(settings)
+  }
+
+  /** Finds tools the session may use, shown or not. */
+  async all(query: string, options: SearchOptions): Promise<SearchResult> {
+    const request = this.#request(query, options, 'all')
+    const { result, vector } = await this.#options.services.finder.find(request)
+    this.#note(query, vector, result.matches)
+    return result
+  }
+
+  /** Finds deferred tools, and names shown ones that fit as well. */
+  async deferred(query: string, options: SearchOptions): Promise<DeferredResult> {
+    const { viewpoint, services } = this.#options
+    const request = this.#request(query, options, 'deferred')
+    const { result, vector } = await services.finder.find(request)
+    const earlier = this.#earlier(query, vector, options)
+    const found = await this.#further(result, request, earlier)
+    this.#note(query, vector, found.matches)
+    if (viewpoint.current().shown.length === 0) return { ...found, alreadyVisible: [] }
+    const shown = await services.finder.rank({
+      ...request,
+      offset: 0,
+      limit: MAX_ALREADY_VISIBLE,
+      audience: new SessionAudience(viewpoint, 'shown'),
+    })
+    return withVisible(found, shown.result)
+  }
+
+  /** Notes that tools were checked out: when they are evicted, later searches may return them again. */
+  activated(names: readonly string[]): void {
+    for (const search of this.#current())
+      for (const name of names) if (search.names.includes(name)) search.activated.add(name)
+  }
+
+  /**
+   * Says which deferred tools may fit the words of a user; `''` if none does with some certainty, or if the searcher does
+   * not know how certain it is.
+   */
+  async hint(text: string): Promise<string> {
+    const { viewpoint, checkout, services, settings } = this.#options
+    const query = plainRequest(text)
+    if (query === '' || viewpoint.current().deferred.size === 0) return ''
+    const {
+      result,
+      vector,
+      similarity = 0,
+    } = await services.finder.rank(this.#request(query, { limit: HINTED }, 'all'))
+    const { confidence = 0, matches } = result
+    if (confidence < HINT_FROM || similarity < ALIKE_FROM) return ''
+    const { deferred } = viewpoint.current()
+    const fitting = matches.filter(
+      ({ name, score }) => score >= NAMED_FROM && deferred.has(name) && !checkout.has(name),
+    )
+    if (fitting.length === 0) return ''
+    this.#note(query, vector, fitting)
+    const names = fitting.map(({ name }) => name)
+    return hintLine(names, settings.searchTool)
+  }
+
+  /** Notes which calls were ok, and teaches memory. Never rejects. */
+  async called(
+    calls: readonly ToolCall[],
+    results: readonly CallResult[],
+    scope: Pick<CallScope, 'resolve'>,
+  ): Promise<void> {
+    const targets = results.map(({ result }, at) => {
+      const call = calls[at]
+      return result.ok && call ? scope.resolve(call) : undefined
+    })
+    await Promise.all(targets.map((target) => target && this.#succeeded(target.entry)))
+  }
+
+  async #succeeded({ name, source }: Pick<Entry, 'name' | 'source'>): Promise<void> {
+    const searches = this.#current().filter(({ names }) => names.includes(name))
+    const search = searches.at(-1)
+    if (search === undefined || search.succeeded.has(name)) return
+    for (const each of searches) each.succeeded.add(name)
+    const { services, sessionId } = this.#options
+    const { query, vector, names, succeeded } = search
+    if (this.#memory === undefined || vector === undefined) return
+    const passedOver = names.slice(0, names.indexOf(name)).filter((other) => !succeeded.has(other))
+    const lesson = { tool: name, source: sourceKey(source), vector, text: query, passedOver }
+    try {
+      await within(LEARN_MS, this.#memory.learn(lesson), services.background)
+    } catch (error) {
+      const text = `the memory of past use: ${describeError(error)}`
+      services.events.emit({ type: 'save-failed', error: text, sessionId })
+    }
+  }
+
+  #request(query: string, options: SearchOptions, among: 'all' | 'deferred'): FindRequest {
+    const { viewpoint, settings, sessionId } = this.#options
+    const audience = new SessionAudience(viewpoint, among)
+    return { ...options, query, searcher: settings.searcher, sessionId, audience, memory: this.#memory }
+  }
+
+  /** Earlier searches for the same thing in other words whose tools were not used. */
+  #earlier(
+    query: string,
+    vector: Float32Array | undefined,
+    { offset = 0, server }: SearchOptions,
+  ): readonly Searched[] {
+    if (this.#options.settings.searchAgain === 'all' || offset > 0 || server !== undefined) return []
+    return this.#current().filter(
+      (search) => search.succeeded.size === 0 && asksTheSame({ query, vector }, search),
+    )
+  }
+
+  /** What fits this request or the earlier ones, without what those returned. */
+  async #further(
+    result: SearchResult,
+    request: FindRequest,
+    earlier: readonly Searched[],
+  ): Promise<SearchResult & Pick<DeferredResult, 'alreadyFound'>> {
+    if (earlier.length === 0 || result.kind !== 'keyword') return result
+    const { checkout, services } = this.#options
+    // A tool that was evicted meanwhile has to be found again.
+    const returned = earlier.flatMap(({ names, activated }) =>
+      names.filter((name) => checkout.has(name) || !activated.has(name)),
+    )
+    const seen = new Set(returned)
+    const alreadyFound = result.matches.map(({ name }) => name).filter((name) => seen.has(name))
+    if (seen.size === 0) return result
+    const audience = new AudienceExcept(request.audience, seen)
+    const queries = [request.query, ...earlier.map(({ query }) => query)]
+    const answers: SearchResult[] = []
+    for (const query of new Set(queries))
+      answers.push((await services.finder.rank({ ...request, query, audience })).result)
+    const [own = result] = answers
+    const matches = union(answers.map((answer) => answer.matches)).slice(0, request.limit ?? 5)
+    return { ...own, ...(result.servers ? { servers: result.servers } : {}), matches, alreadyFound }
+  }
+
+  #note(query: string, vector: Float32Array | undefined, matches: readonly SearchMatch[]): void {
+    if (matches.length === 0) return
+    const names = matches.map(({ name }) => name)
+    const at = this.#options.services.now()
+    const search = { query, vector, names, at, activated: new Set<string>(), succeeded: new Set<string>() }
+    this.#recent = [...this.#current(), search].slice(-MAX_RECENT)
+  }
+
+  #current(): readonly Searched[] {
+    const now = this.#options.services.now()
+    return this.#recent.filter(({ at }) => now - at < RECENT_MS)
+  }
+}
+
+/** The words of a message as a query without operators: nobody who writes to a model uses the query language. */
+export function plainRequest(text: string): string {
+  const start = text.slice(0, MAX_START)
+  const end = text.length > MAX_START ? text.slice(Math.max(MAX_START, text.length - MAX_END)) : ''
+  return `${start} ${end}`
+    .replace(/(^|\s)[+\-/"“„]+/g, '$1')
+    .replace(/\b(select|server):/gi, '$1 ')
+    .replace(/\p{Surrogate}/gu, '')
+    .trim()
+}
+
+/** The part of a memory that settings give access to: what was learned under another policy has no influence. */
+export function memoryOf({
+  memory,
+  policy,
+  allowlists,
+  searcher,
+}: Pick<SessionSettings, 'memory' | 'policy' | 'allowlists' | 'searcher'>): ContextMemory | undefined {
+  if (!memory) return undefined
+  const embedder = isVectorSearcher(searcher) ? searcher.embedderName : ''
+  return memory.under(hashText(canonicalJson([withoutMetaTools(policy), allowlists, embedder])))
+}
+
+/** Which meta-tools are hidden says nothing about the tools that may be found. */
+function withoutMetaTools({ deny = [], ...policy }: Policy): Policy {
+  const denied = deny.filter((name) => !isMetaToolName(name))
+  return denied.length === 0 ? policy : { ...policy, deny: denied }
+}

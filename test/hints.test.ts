@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest'
+import { aiSdk } from '../src/dialects/ai-sdk.ts'
+import { anthropic } from '../src/dialects/anthropic.ts'
+import { bedrock } from '../src/dialects/bedrock.ts'
+import { gemini } from '../src/dialects/gemini.ts'
+import { minimax } from '../src/dialects/minimax.ts'
+import { openaiChat } from '../src/dialects/openai-chat.ts'
+import { openaiResponses } from '../src/dialects/openai-responses.ts'
+import { staticEmbedder } from '../src/embedders/static-embedder.ts'
+import { defineTool, hybrid, memoryStore, ToolRegistry, usageMemory } from '../src/index.ts'
+import { userText, withLine } from '../src/session/user-message.ts'
+
+const TOOLS: readonly (readonly [name: string, description: string])[] = [
+  ['send_mail', 'Sends an email message to a person'],
+  ['create_event', 'Creates an event in the calendar'],
+  ['resize_image', 'Resizes an image file to a given width and height'],
+  ['play_music', 'Plays a song on the speakers'],
+  ['get_forecast', 'Weather forecast for a city'],
+]
+const REQUEST = 'Please resize this image to a width of 300'
+const HINT = 'Tools that may fit: resize_image; find more with tool_search'
+
+const DIALECTS = {
+  anthropic: anthropic(),
+  minimax: minimax(),
+  'openai-chat': openaiChat(),
+  'openai-responses': openaiResponses(),
+  gemini: gemini(),
+  bedrock: bedrock(),
+  'ai-sdk': aiSdk({ jsonSchema: (schema: unknown) => schema }),
+}
+
+function catalogue(memory = usageMemory({ store: memoryStore() })) {
+  const searcher = hybrid({ embedder: staticEmbedder() })
+  const registry = new ToolRegistry({ mode: 'lazy', defer: 'all', searcher, memory })
+  for (const [name, description] of TOOLS)
+    registry.register(
+      defineTool({ name, description, inputSchema: { type: 'object' }, execute: () => 'done' }),
+    )
+  return registry
+}
+
+describe.each(Object.entries(DIALECTS))('a hint in a turn with %s', (_name, dialect) => {
+  // Each dialect has its own message type; here they are only passed through.
+  const open = async () => {
+    const session = await catalogue().openSession({ dialect: dialect as never })
+    return { session, say: (text: string) => dialect.userMessage(text) as never }
+  }
+
+  it('is one line after the newest message, and changes nothing else', async () => {
+    const { session, say } = await open()
+    const messages = [say(REQUEST)]
+    const before = JSON.stringify(messages)
+    const { request: plain } = session.turn(messages)
+    const { request: hinted } = await session.turn(messages, { hint: true })
+    expect(JSON.stringify(messages)).toBe(before)
+    expect(JSON.stringify(hinted)).toBe(
+      JSON.stringify(plain).replace(REQUEST, JSON.stringify(`${REQUEST}\n\n${HINT}`).slice(1, -1)),
+    )
+    expect(JSON.stringify(plain)).not.toContain(HINT)
+  })
+
+  it('stays the same in later requests, also when its tool is active by then', async () => {
+    const { session, say } = await open()
+    const first = await session.turn([say(REQUEST)], { hint: true })
+    await session.activate(['resize_image'])
+    const again = await session.turn([say(REQUEST)], { hint: true })
+    const later = await session.turn([say(REQUEST), say('thanks a lot, that is all')], { hint: true })
+    const textOf = ({ request }: { request: unknown }) => JSON.stringify(request)
+    expect(textOf(again)).toContain(HINT)
+    expect(textOf(later).match(/Tools that may fit/g)).toHaveLength(1)
+    expect(textOf(first)).toContain(HINT)
+  })
+})
+
+describe('a hint', () => {
+  const messages = (...texts: string[]) => texts.map((content) => ({ role: 'user' as const, content }))
+  const hintOf = async (session: Awaited<ReturnType<ToolRegistry['openSession']>>, text: string) => {
+    const [message] = await session.hinted(messages(text))
+    return message?.content.slice(text.length).trim()
+  }
+
+  it('is not given for what needs no tool, nor for what is shown already', async () => {
+    const session = await catalogue().openSession()
+    expect(await hintOf(session, 'thank you, that is enough for today')).toBe('')
+    expect(await hintOf(session, 'asdkjh qwe')).toBe('')
+    expect(await hintOf(session, '')).toBe('')
+    await session.activate(['resize_image'])
+    expect(await hintOf(session, REQUEST)).not.toContain('resize_image')
+    const full = await catalogue().openSession({ mode: 'full' })
+    expect(await hintOf(full, REQUEST)).toBe('')
+  })
+
+  it('is not given by a searcher that does not know how certain it is', async () => {
+    const session = await catalogue().openSession({ searcher: 'lexical' })
+    expect(await hintOf(session, REQUEST)).toBe('')
+  })
+
+  it('reads the words of a message, and no query language', async () => {
+    const session = await catalogue().openSession()
+    for (const text of [`select: ${REQUEST}`, `/${REQUEST}/`, `+${REQUEST}`, `- ${REQUEST} server:none`])
+      expect(await hintOf(session, text)).toContain('resize_image')
+    expect(await hintOf(session, `${REQUEST} ${'x'.repeat(100_000)}`)).toBeTypeOf('string')
+  })
+
+  it('is looked for only while the message is the newest: later it would change the prefix', async () => {
+    const session = await catalogue().openSession()
+    const later = [...messages(REQUEST), { role: 'assistant', content: 'Which image?' }]
+    expect(await session.hinted(later)).toEqual(later)
+  })
+
+  it('counts as a search: a tool that it names and that is used is remembered', async () => {
+    const memory = usageMemory({ store: memoryStore() })
+    const session = await catalogue(memory).openSession()
+    await session.hinted(messages(REQUEST))
+    await session.execute([{ toolCallId: '1', name: 'resize_image', args: {} }])
+    await session.close()
+    expect(await memory.episodes()).toMatchObject([{ tool: 'resize_image' }])
+  })
+
+  it('is refused as an option that is not true or false', async () => {
+    const session = await catalogue().openSession({ dialect: anthropic() })
+    expect(() => session.turn([], { hint: 'yes' as never })).toThrow(/hint/)
+  })
+})
+
+describe('the words of a user', () => {
+  it.each([
+    [{ role: 'user', content: 'hello' }, 'hello'],
+    [{ role: 'user', content: [{ type: 'text', text: 'hello' }, { type: 'image' }] }, 'hello'],
+    [{ role: 'user', content: [{ type: 'input_text', text: 'hello' }] }, 'hello'],
+    [{ role: 'user', parts: [{ text: 'hello' }] }, 'hello'],
+    [
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', content: 'x' },
+          { type: 'text', text: 'y' },
+        ],
+      },
+      undefined,
+    ],
+    [{ role: 'user', parts: [{ functionResponse: {} }] }, undefined],
+    [{ role: 'user', content: [{ toolResult: {} }] }, undefined],
+    [{ role: 'assistant', content: 'hello' }, undefined],
+    [{ role: 'user', content: ' ' }, undefined],
+    [{ type: 'function_call_output', output: 'x' }, undefined],
+    [null, undefined],
+  ])('of %j are %j', (message, text) => {
+    expect(userText(message)).toBe(text)
+    if (text !== undefined) expect(userText(withLine(message, 'more'))).toBe('hello\n\nmore')
+  })
+})
