@@ -103,14 +103,38 @@ describe.skipIf(!browser)('the page', () => {
     await main().locator('.chip', { hasText: 'rain in name' }).first().waitFor()
     await button('Search and check out').click()
     await shown('Activated now')
-    await button('Which tool should have come?').first().click()
-    await page.getByLabel('The tool that should have come').fill('mcp__weather__get_rain')
-    const [file] = await Promise.all([page.waitForEvent('download'), button(/^Download 1/).click()])
-    expect(JSON.parse(readFileSync(await file.path(), 'utf8'))).toEqual({
-      id: 'miss-1',
-      query: 'qwxzy',
-      relevant: ['mcp__weather__get_rain'],
-    })
+  })
+
+  it('turns a miss into a query to download, and into a hint by which the next search finds the tool', async () => {
+    await go('search')
+    const miss = main().locator('li', { has: page.getByRole('button', { name: 'qwxzy', exact: true }) })
+    await miss.getByRole('button', { name: 'Which tool should have come?' }).click()
+    await miss.getByLabel('The tool that should have come').fill('mcp__memory__read_graph')
+    const query = { id: 'miss-1', query: 'qwxzy', relevant: ['mcp__memory__read_graph'] }
+    for (const name of ['Download as an eval query', /^Download 1 for/]) {
+      const [file] = await Promise.all([page.waitForEvent('download'), button(name).click()])
+      expect(JSON.parse(readFileSync(await file.path(), 'utf8'))).toEqual(query)
+    }
+    expect(await miss.getByLabel('Search hint').inputValue()).toBe('qwxzy')
+    await miss.getByRole('button', { name: 'Save' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.locator('.diff-lines, .diff').getByText('qwxzy').first().waitFor()
+    await dialog.getByRole('button', { name: 'Write and apply' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(crib.read('toolcrib.toml')).toContain('read_graph = "qwxzy"')
+    await miss.getByRole('button', { name: 'Search again' }).click()
+    await main().getByRole('link', { name: 'memory · read_graph' }).first().waitFor()
+  })
+
+  it('asks the same of a search on the page that did not bring what was expected', async () => {
+    await go('search/zyxwq')
+    await shown('Not what you expected?')
+    const asked = main().locator('.expected')
+    await asked.getByRole('button', { name: 'Which tool should have come?' }).click()
+    await asked.getByLabel('The tool that should have come').fill('sample_')
+    await asked.getByLabel('The tool that should have come').press('Enter')
+    await asked.getByText(/takes no hint here/).waitFor()
+    await asked.getByRole('button', { name: 'Another tool' }).click()
   })
 
   it('pins a tool in the config, after showing the change with secrets masked', async () => {
