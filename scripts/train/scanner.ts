@@ -93,9 +93,9 @@ export async function trainScanner(): Promise<void> {
       ...[...sets]
         .filter(([name]) => name !== left)
         .flatMap(([, cases]) => cases.flatMap(({ examples }) => examples)),
-      ...[
-        ...new Set([...servers].filter(([name]) => !isLeft(name)).flatMap(([, tools]) => tools.flat())),
-      ].map((sentence) => harmless(sentence, 1)),
+      ...[...frequencies([...servers].filter(([name]) => !isLeft(name)).flatMap(([, tools]) => tools))].map(
+        ([sentence, tools]) => harmless(sentence, 1 + Math.log2(tools)),
+      ),
       ...distractors,
     ])
   const names = shuffled([...servers.keys()], seededRandom(7))
@@ -227,6 +227,14 @@ function toEarlierCase({ category, tool }: EarlierCase): CaseFeatures {
   const [first = '', ...others] = tool.description.split(/(?<=[.!?])\s+|(?<=[。！？])/)
   const says = others.length > 0 ? [others.join(' ')] : [first]
   return toCase({ label: 'attack', category, says, tool })
+}
+
+/** How many tools have each sentence: a false alarm about a common one would be a hundred. */
+function frequencies(tools: readonly (readonly string[])[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const sentences of tools)
+    for (const sentence of new Set(sentences)) counts.set(sentence, (counts.get(sentence) ?? 0) + 1)
+  return counts
 }
 
 function harmless(sentence: string, importance: number): Example {
