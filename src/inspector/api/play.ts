@@ -1,5 +1,5 @@
 import type { ToolRegistry } from 'toolcrib'
-import { writing } from './route.ts'
+import { reading, writing } from './route.ts'
 import { streamOf } from './stream.ts'
 
 /** A scripted conversation, for those who have no client connected yet. It only reads. */
@@ -53,6 +53,9 @@ const PAUSE_MS = 700
 export function canPlay(registry: ToolRegistry): boolean {
   return SCRIPT.every(({ tool }) => tool === '' || registry.has(tool))
 }
+
+/** Whether the guide has something to show. */
+export const guide = reading({}, ({ registry }) => ({ canPlay: canPlay(registry) }))
 
 /** Plays the conversation in a session of its own, so that every view has something to show. */
 export const play = writing({}, async ({ registry, schedule, now }, _input, { signal }) => {

@@ -37,7 +37,7 @@ export async function openHttp(request: OpenRequest, options: OpenOptions): Prom
       })
     } catch (error) {
       if (!isUnauthorized(error) || !last) throw error
-      await authorize(server, session, options.oauth, last)
+      await authorize(request, session, options.oauth, last)
       request.deadline.restart()
       return greet(create).catch((second: unknown) => {
         if (!isUnauthorized(second)) throw second
@@ -108,7 +108,7 @@ function isUnauthorized(error: unknown): boolean {
 }
 
 async function authorize(
-  server: string,
+  { server, signal }: OpenRequest,
   session: OAuthSession | undefined,
   oauth: OAuthSettings | undefined,
   transport: SdkTransport,
@@ -118,7 +118,7 @@ async function authorize(
   if (!url || !oauth?.authorize) throw new Error('it requires authorization by a user; pass oauth.authorize')
   let callback: URLSearchParams
   try {
-    callback = await oauth.authorize({ server, url })
+    callback = await oauth.authorize({ server, url, signal })
   } catch (cause) {
     throw new Error(`authorization failed: ${describeError(cause)}`, { cause })
   }
