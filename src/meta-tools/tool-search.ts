@@ -136,10 +136,12 @@ function footer(found: DeferredResult, shown: number, { limit, offset }: Page): 
   // A page that is not full was the last one, even if the total counts clones and unavailable tools.
   const isLast = shown === found.matches.length && shown < limit
   const next = offset + shown
-  const { alreadyVisible } = found
+  const { alreadyVisible, alreadyFound } = found
+  // Pages count all that fits; an answer without what an earlier one returned is not one of them.
+  const hasNext = alreadyFound === undefined && !isLast && shown > 0 && next < found.total
   return {
     ...(alreadyVisible.length > 0 ? { already_visible: clipList(alreadyVisible) } : {}),
-    ...(!isLast && shown > 0 && next < found.total ? { next_offset: next } : {}),
+    ...(hasNext ? { next_offset: next } : {}),
     ...(found.missing?.length ? { missing: clipList(found.missing) } : {}),
     ...(found.unmatchedTerms?.length ? { unmatched_terms: clipList(found.unmatchedTerms) } : {}),
     ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
