@@ -1,7 +1,7 @@
 /**
  * Are hints worth their line? For requests that need a tool: how many get a hint, and how many of those hints name a tool
  * that is right. For 200 requests that need none (recall/no-tool-requests.jsonl): how many get a hint all the same. By the
- * confidence from which a hint is given; `session-search.ts` has the one in use.
+ * confidence from which a hint is given; `turn-hints.ts` has the one in use.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,8 @@ import { toGroups } from '../src/cli/eval/load-case.ts'
 import { staticEmbedder } from '../src/embedders/static-embedder.ts'
 import { CatalogueSearch } from '../src/search/catalogue-search.ts'
 import { hybrid } from '../src/search/hybrid.ts'
-import { ALIKE_FROM, HINT_FROM, HINTED, NAMED_FROM, plainRequest } from '../src/session/session-search.ts'
+import { ALIKE_FROM, NAMED_FROM, plainRequest } from '../src/session/session-search.ts'
+import { HINT_LIMITS } from '../src/session/turn-hints.ts'
 import type { Listing } from '../src/tool.ts'
 import type { LabelledCase } from './recall/labelled-case.ts'
 import { ownCases } from './recall/own-cases.ts'
@@ -64,7 +65,7 @@ class Hints {
         ranked,
         confidence = 0,
         similarity = 0,
-      } = await this.#catalogue.search(plainRequest(query), { limit: HINTED })
+      } = await this.#catalogue.search(plainRequest(query), { limit: HINT_LIMITS.most })
       const named = ranked.filter(({ score }) => score >= NAMED_FROM)
       const isRight = named.some(({ listing }) => relevant.includes(this.#idOf.get(listing) ?? ''))
       const isGiven = named.length > 0 && similarity >= ALIKE_FROM
@@ -80,7 +81,7 @@ function toRow(level: number, needed: readonly Hint[], unneeded: readonly Hint[]
   const wrong = unneeded.filter(({ confidence }) => confidence >= level)
   const percent = (part: number, whole: number) => (whole === 0 ? '–' : ((100 * part) / whole).toFixed(1))
   return {
-    'from confidence': `${level}${level === HINT_FROM ? ' (in use)' : ''}`,
+    'from confidence': `${level}${level === HINT_LIMITS.from ? ' (in use)' : ''}`,
     'hint given': percent(given.length, needed.length),
     'hint names the tool': percent(right.length, needed.length),
     'of the hints given': percent(right.length, given.length),

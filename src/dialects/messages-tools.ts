@@ -54,7 +54,7 @@ export class MessagesTools {
   describeDispatched(answer: CallResult): string {
     const found = this.foundIn(answer).filter((name) => this.dispatched.has(name))
     if (found.length === 0) return ''
-    // The answer has the definition of now; the one that the tool joined with may be older.
+    // The answer has the current definition; the one that the tool joined with may be older.
     const shown = answer.result.ok ? definitionsIn(answer.result.structured) : new Map()
     const definitions = found.map((name) => {
       const known = this.wire.definitionOf(name)

@@ -128,7 +128,7 @@ export class WireTools {
     )
   }
 
-  /** Throws `config-invalid` if a tool of the host's has the name of one of the session's: providers reject such a request. */
+  /** Throws `config-invalid` if one of the host's tools has the name of one of the session's: providers reject such a request. */
   checkHostNames(names: readonly (string | undefined)[]): void {
     const own = new Set([...this.shown, ...this.deferred].map(({ name }) => name))
     for (const late of this.late) own.delete(late.name)

@@ -11,7 +11,7 @@ const SWEEP_MS = 60_000
 const MAX_BATCH = 100
 /** When the store is asked again for a session that another replica may have open without having saved it. */
 const LOOK_AGAIN_MS = [50, 150, 300, 500, 1_000, 1_000]
-/** At most so many sessions are looked for at once: whoever makes ids up must not keep all replicas busy. */
+/** How many sessions are looked for at the same time: a client that invents ids must not keep all replicas busy. */
 const MAX_SOUGHT = 100
 
 /**

@@ -1,5 +1,6 @@
 import {
   type ExecutedCall,
+  HINT_LIMITS,
   hintLine,
   type Session,
   ToolcribError,
@@ -245,7 +246,7 @@ function withHint(result: ToolResult, searchTool: string): ToolResult {
   const { structured } = result
   if (!result.ok || !isJson(structured) || structured.note !== undefined) return result
   const { query, matches, ...rest } = structured
-  const fitting = Array.isArray(matches) ? matches.filter(isJson).filter(fits).slice(0, MAX_HINTED) : []
+  const fitting = Array.isArray(matches) ? matches.filter(isJson).filter(fits).slice(0, HINT_LIMITS.most) : []
   if (fitting.length === 0) return result
   const note = hintLine(
     fitting.map(({ name }) => String(name)),
@@ -256,11 +257,8 @@ function withHint(result: ToolResult, searchTool: string): ToolResult {
 }
 
 function fits({ score }: Json): boolean {
-  return typeof score === 'number' && score >= FITS_FROM
+  return typeof score === 'number' && score >= HINT_LIMITS.from
 }
-
-const FITS_FROM = 0.4
-const MAX_HINTED = 3
 
 function renameMatch(
   match: unknown,

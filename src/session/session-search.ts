@@ -17,7 +17,7 @@ import { AudienceExcept, asksTheSame, union } from './search-again.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionViewpoint } from './session-viewpoint.ts'
 import type { SessionSettings } from './settings.ts'
-import { type HintSource, hintLine, TurnHints } from './turn-hints.ts'
+import { HINT_LIMITS, type HintSource, hintLine, TurnHints } from './turn-hints.ts'
 
 interface SessionSearchOptions {
   readonly sessionId: string
@@ -35,13 +35,11 @@ const MAX_RECENT = 8
 const RECENT_MS = 30 * 60_000
 
 /**
- * A hint is given if the first match is right with this probability and similar in meaning to this degree: small talk often
- * shares a word with some tool. It names up to three tools with at least this score. Chosen with `npm run bench -- hints`.
+ * Besides `HINT_LIMITS`: the first match is similar in meaning to this degree, because small talk often shares a word with
+ * some tool, and every tool that a hint names has at least this score. Chosen with `npm run bench -- hints`.
  */
-export const HINT_FROM = 0.4
 export const ALIKE_FROM = 0.45
 export const NAMED_FROM = 0.1
-export const HINTED = 3
 
 /** What is read of a long message: the request is mostly at one of its ends. */
 const MAX_START = 600
@@ -126,9 +124,9 @@ export class SessionSearch implements HintSource {
       result,
       vector,
       similarity = 0,
-    } = await services.finder.rank(this.#request(query, { limit: HINTED }, 'all'))
+    } = await services.finder.rank(this.#request(query, { limit: HINT_LIMITS.most }, 'all'))
     const { confidence = 0, matches } = result
-    if (confidence < HINT_FROM || similarity < ALIKE_FROM) return ''
+    if (confidence < HINT_LIMITS.from || similarity < ALIKE_FROM) return ''
     const { deferred } = viewpoint.current()
     const fitting = matches.filter(
       ({ name, score }) => score >= NAMED_FROM && deferred.has(name) && !checkout.has(name),

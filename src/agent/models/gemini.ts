@@ -50,7 +50,7 @@ export function geminiModel({
     async send({ contents, config }, options) {
       const { models } = await open()
       const headers = new FailureHeaders()
-      // A client of the host's may have a fetch of its own, which must not be replaced.
+      // The host's client may have its own fetch, which must not be replaced.
       const httpOptions = client ? settings.httpOptions : { fetch: headers.fetch, ...settings.httpOptions }
       try {
         const chunks = await models.generateContentStream({
