@@ -45,6 +45,9 @@ export const NAMED_FROM = 0.1
 const MAX_START = 600
 const MAX_END = 400
 
+/** What a message needs so that it can be searched for. */
+const HAS_WORD = /[\p{L}\p{N}]/u
+
 /** How long writing to memory may delay the end of a session. */
 const LEARN_MS = 5_000
 
@@ -113,13 +116,26 @@ export class SessionSearch implements HintSource {
   }
 
   /**
-   * Says which deferred tools may fit the words of a user; `''` if none does with some certainty, or if the searcher does
-   * not know how certain it is.
+   * Says which deferred tools may fit the words of a user; `''` if none does with some certainty, or if the searcher fails
+   * or does not know how certain it is. Never rejects: a turn does not depend on a hint.
    */
   async hint(text: string): Promise<string> {
-    const { viewpoint, checkout, services, settings } = this.#options
+    const { services, settings, sessionId } = this.#options
     const query = plainRequest(text)
-    if (query === '' || viewpoint.current().deferred.size === 0) return ''
+    if (!HAS_WORD.test(query)) return ''
+    try {
+      return await this.#hintFor(query)
+    } catch (error) {
+      const { name: searcher } = settings.searcher
+      const reason = `no hint: ${describeError(error)}`
+      services.events.emit({ type: 'search-degraded', searcher, error: reason, sessionId })
+      return ''
+    }
+  }
+
+  async #hintFor(query: string): Promise<string> {
+    const { viewpoint, checkout, services, settings } = this.#options
+    if (viewpoint.current().deferred.size === 0) return ''
     const {
       result,
       vector,
