@@ -1,5 +1,6 @@
 import {
   ProtocolError,
+  RegistrationRejectedError,
   SSEClientTransport,
   StreamableHTTPClientTransport,
   UnauthorizedError,
@@ -46,6 +47,7 @@ export async function openHttp(request: OpenRequest, options: OpenOptions): Prom
     }
   }
   const named = (error: unknown) => {
+    if (error instanceof RegistrationRejectedError) return new Error(NOBODY_CAN_SIGN_IN, { cause: error })
     const reason = isHttpFailure(error) ? describeHttpRefusal(error) : describeUnreachable(url, error)
     return reason === undefined ? error : new Error(reason, { cause: error })
   }
@@ -64,6 +66,10 @@ export async function openHttp(request: OpenRequest, options: OpenOptions): Prom
     })
   }
 }
+
+/** Many servers want a token and have no authorization server at all. */
+const NOBODY_CAN_SIGN_IN =
+  'it requires authorization, and its authorization server registers no clients; set an Authorization header, or oauth.client_id'
 
 /** How an interrupted response is requested again: soon, and not for long, because a caller is waiting. */
 const RECONNECTION = {
