@@ -172,13 +172,13 @@ describe('servers of a user and of a project', () => {
     configureUser({ mine: server() })
     expect(await toolcrib('lock')).toMatchObject({
       status: 0,
-      stderr: expect.stringContaining('not locked: mine'),
+      stderr: expect.stringMatching(/not locked: mine .* with "toolcrib lock --config \S+mcp\.json"/),
     })
     expect(lockedIn(path())).toEqual(['weather'])
     expect(existsSync(`${userFolder()}/toolcrib.lock`)).toBe(false)
     expect(await toolcrib('diff')).toMatchObject({
       status: 0,
-      stderr: expect.stringContaining('without a lockfile: mine'),
+      stderr: expect.stringMatching(/without a lockfile: mine .* with "toolcrib lock --config \S+mcp\.json"/),
     })
 
     expect((await toolcrib('lock', '--config', userConfig())).status).toBe(0)

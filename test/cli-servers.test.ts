@@ -74,9 +74,7 @@ describe('commands over servers', () => {
     const shown = await toolcrib('search', 'read', 'a', 'text', 'file', '--limit', '1')
     expect(shown.status).toBe(0)
     expect(shown.stdout).toMatch(/files\.read_text_file[\s\S]*because "read" in name/)
-    expect(shown.stderr).toMatch(
-      /^note gone is not searched: it failed: command "\S+" not found(?: \(not started again yet\))?\n.*toolcrib doctor.*\n$/,
-    )
+    expect(shown.stderr).toMatch(/^note gone is not searched: it failed: .*not found.*\n$/)
     expect(await toolcrib('search', 'zebra')).toMatchObject({
       status: 1,
       stdout: expect.stringMatching(

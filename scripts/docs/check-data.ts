@@ -2,7 +2,7 @@ import { parse as parseToml } from 'smol-toml'
 import { parseAgent } from '../../src/agent/agent-definition.ts'
 import { describeError } from '../../src/errors.ts'
 import { readConfig } from '../../src/mcp/config/load-config.ts'
-import type { Block, Page } from './pages.ts'
+import { type Block, type Page, withoutCode } from './pages.ts'
 
 /** Blocks of data that Toolcrib would not read, as `page:line: reason`. */
 export function dataFaults(pages: readonly Page[]): readonly string[] {
@@ -16,6 +16,18 @@ export function dataFaults(pages: readonly Page[]): readonly string[] {
         return [`${block.page}:${block.line}: ${describeError(error)}`]
       }
     })
+}
+
+/** Text that the site would read as a component or an expression; inline code is safe. */
+export function markupFaults(pages: readonly Page[]): readonly string[] {
+  return pages.flatMap(({ path, text }) => {
+    if (!path.startsWith('docs/')) return []
+    const lines = withoutCode(text).split('\n')
+    return lines.flatMap((line, index) => {
+      const [markup] = /(?<!\\)<[a-zA-Z][\w-]*>|\{\{/.exec(line.replace(/`[^`]*`/g, '')) ?? []
+      return markup === undefined ? [] : [`${path}:${index + 1}: write ${markup} as code`]
+    })
+  })
 }
 
 /** Configs go through the reader that commands use, agents through that of agents; other JSON must be JSON. */

@@ -10,6 +10,9 @@ export interface GeneratedPage {
   readonly text: string
 }
 
+/** A longer program would hide the next name. */
+const MAX_SHOWN_LINES = 24
+
 const NOTE =
   '<!-- Written by `npm run docs -- reference` from the doc comments. Change those, not this page. -->'
 
@@ -96,7 +99,7 @@ ${rows.join('\n')}
       comment,
       this.#types(signature, each),
       ...examples.map(asProgram),
-      this.#uses(uses),
+      ...(isValue && examples.length === 0 ? this.#shown(uses) : [this.#uses(uses)]),
       ...(hasSections ? members.flatMap((member) => this.#member(member, each)) : []),
     ]
   }
@@ -127,6 +130,13 @@ ${rows.join('\n')}
     return `[\`${name}\`](${page}#${slugOf(name)})`
   }
 
+  /** The shortest program that uses a name, if it is short, and where it is from; otherwise links. */
+  #shown(uses: readonly Block[]): readonly string[] {
+    const [shortest] = uses.toSorted((a, b) => lines(a) - lines(b) || rank(a.page) - rank(b.page))
+    if (!shortest || lines(shortest) > MAX_SHOWN_LINES) return [this.#uses(uses)]
+    return [`${this.#uses([shortest])}:`, fence(shortest.code.trimEnd())]
+  }
+
   /** Links to programs that use a name, one per page; guides first, two at most. */
   #uses(uses: readonly Block[]): string {
     const pages = new Map(uses.toReversed().map((block) => [block.page, block]))
@@ -141,6 +151,10 @@ ${rows.join('\n')}
       })
     return links.length === 0 ? '' : `Example: ${links.join(', ')}`
   }
+}
+
+function lines({ code }: Block): number {
+  return code.trimEnd().split('\n').length
 }
 
 function rank(page: string): number {

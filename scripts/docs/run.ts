@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { dataFaults } from './check-data.ts'
+import { dataFaults, markupFaults } from './check-data.ts'
 import { openProgram, typeFaults } from './check-programs.ts'
 import { writeCommands } from './commands.ts'
 import { writeConfigKeys } from './config-keys.ts'
@@ -59,6 +59,7 @@ async function check(): Promise<void> {
     ...stale,
     ...linkFaults(read, [...files, 'README.md', 'LICENSE', 'package.json']),
     ...dataFaults(read),
+    ...markupFaults(read),
   ]
   for (const fault of all) console.log(fault)
   const programs = read.flatMap(({ blocks }) => blocks).filter(({ language }) => language === 'ts')

@@ -157,7 +157,7 @@ class SimTransport implements GuardedTransport {
       this.#return = Math.max(this.#return, this.#world.now + this.#world.delay())
       this.#world.schedule(this.#return - this.#world.now, () => {
         if (!this.#isOpen || !this.#host.isAlive) return
-        const checked = this.guard.received(structuredClone(message) as Message)
+        const checked = this.guard.received(JSON.parse(JSON.stringify(message)) as Message)
         if (checked.message) handOn(checked.message, this)
       })
     }

@@ -32,6 +32,7 @@ export class World {
   #now = 1_700_000_000_000
   #order = 0
   #ids = 0
+  readonly #held: Promise<unknown>[] = []
   #atSteps: { readonly step: number; readonly fire: () => void }[] = []
   steps = 0
 
@@ -88,6 +89,11 @@ export class World {
     this.#atSteps.push({ step: this.steps + count, fire })
   }
 
+  /** Waits for what takes real time, such as loading a module, before time goes on. */
+  hold(work: Promise<unknown>): void {
+    this.#held.push(work)
+  }
+
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => void this.schedule(ms, resolve))
   }
@@ -98,6 +104,7 @@ export class World {
 
   /** Runs events in their order until `isDone`, or nothing is left; `afterEach` runs after every one. */
   async run(isDone: () => boolean, afterEach: () => void): Promise<void> {
+    await Promise.all(this.#held.splice(0))
     await settle()
     while (!isDone()) {
       const next = this.#next()
@@ -107,6 +114,7 @@ export class World {
       this.#now = Math.max(this.#now, at)
       this.steps++
       fire()
+      await Promise.all(this.#held.splice(0))
       await settle()
       for (const due of this.#atSteps.filter(({ step }) => step <= this.steps)) due.fire()
       this.#atSteps = this.#atSteps.filter(({ step }) => step > this.steps)
@@ -149,9 +157,12 @@ export class World {
   }
 }
 
+/** More than the longest chain of work that goes by way of the event loop, such as the reading of a body. */
+const TURNS = 3
+
 /** Lets everything happen that waits for no timer. */
 async function settle(): Promise<void> {
-  for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => REAL.setImmediate(resolve))
+  for (let turn = 0; turn < TURNS; turn++) await new Promise<void>((resolve) => REAL.setImmediate(resolve))
 }
 
 function uuidFrom(world: World): string {

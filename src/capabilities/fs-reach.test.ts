@@ -326,3 +326,103 @@ describe('changing a file', () => {
     expect(await readFile(join(root, 'a.txt'), 'utf8')).toBe('inside')
   })
 })
+
+describe('a refusal', () => {
+  const refusal = async (work: Promise<unknown>) => {
+    const error = await work.then(
+      () => ({ code: 'none', message: 'nothing thrown', cause: undefined }),
+      (thrown: { code: string; message: string; cause: unknown }) => thrown,
+    )
+    return [error.code, error.message]
+  }
+
+  it('says what the host must grant', async () => {
+    expect(() => fsReachBackend({ raed: [root] } as never)).toThrow('fsReachBackend() has no option "raed"')
+    expect(() => fsReachBackend({})).toThrow(expect.objectContaining({ code: 'config-invalid' }))
+    const nothing =
+      'the host grants probe none of the paths it declares; add them to the roots of fsReachBackend'
+    for (const declared of [{}, { read: [outside] }, { write: [outside] }])
+      expect(await refusal(reach({ read: [root], write: [root] }, declared))).toEqual(['denied', nothing])
+    const missing = (what: string) => [
+      'denied',
+      `probe has no directories that may be ${what}; ask the user to grant one in fsReachBackend`,
+    ]
+    const readOnly = await reach({ read: [root] }, { read: ['*'] })
+    expect(await refusal(readOnly.writeFile('a.txt', ''))).toEqual(missing('written'))
+    expect(await refusal(readOnly.update('a.txt', () => ''))).toEqual(missing('written'))
+    const writeOnly = await reach({ write: [root] }, { write: ['*'] })
+    for (const work of [
+      () => writeOnly.readFile('a.txt'),
+      () => writeOnly.update('a.txt', () => ''),
+      () => writeOnly.list('.'),
+      () => writeOnly.stat('a.txt'),
+    ])
+      expect(await refusal(work())).toEqual(missing('read'))
+  })
+
+  it('says what is wrong with a path', async () => {
+    const files = await reach()
+    makePipe(join(root, 'pipe'))
+    expect(await refusal(files.readFile('a\0'))).toEqual(['denied', 'a path must not contain NUL bytes'])
+    expect(await refusal(files.readFile('notes'))).toEqual([
+      'execution_failed',
+      expect.stringContaining('is a directory; name a file in it'),
+    ])
+    expect(await refusal(files.readFile('pipe'))).toEqual([
+      'denied',
+      expect.stringContaining('is a device, pipe or socket; only regular files can be read or written'),
+    ])
+    await expect(files.readFile('missing')).rejects.toMatchObject({ cause: { code: 'ENOENT' } })
+    const broken = new Error('no such number')
+    const failing = files.update('a.txt', () => {
+      throw broken
+    })
+    await expect(failing).rejects.toMatchObject({
+      code: 'execution_failed',
+      message: '"a.txt": no such number',
+      cause: broken,
+    })
+  })
+
+  it('counts bytes, and takes as many as are allowed', async () => {
+    const files = await reach({ read: [root], write: [root], maxReadBytes: 6, maxWriteBytes: 7 })
+    expect(text(await files.readFile('a.txt'))).toBe('inside')
+    await files.writeFile('a.txt', new Uint8Array([49, 50, 51, 52, 53, 54, 55]))
+    expect(await readFile(join(root, 'a.txt'), 'utf8')).toBe('1234567')
+    const large = (path: string, bytes: number, limit: number) => [
+      'execution_failed',
+      expect.stringMatching(`${path}" has ${bytes} bytes, more than the ${limit} bytes the host allows`),
+    ]
+    expect(await refusal(files.readFile('a.txt'))).toEqual(large('a.txt', 7, 6))
+    expect(await refusal(files.writeFile('a.txt', '12345678'))).toEqual(large('a.txt', 8, 7))
+  })
+})
+
+it('files are written as the process would, listed by name with their kinds, and closed', async () => {
+  const files = await reach()
+  const open = async () => (process.platform === 'linux' ? (await readdir('/proc/self/fd')).length : 0)
+  await files.list('.')
+  const before = await open()
+  const mask = process.umask()
+  for (const name of ['z', 'm', 'b', 'k']) await files.writeFile(name, name)
+  expect((await stat(join(root, 'z'))).mode & 0o777).toBe(0o666 & ~mask)
+  makePipe(join(root, 'pipe'))
+  await symlink('a.txt', join(root, 'link'))
+  for (let round = 0; round < 20; round++) {
+    expect((await files.list('.')).map(({ name, kind }) => `${name} ${kind}`)).toEqual([
+      'a.txt file',
+      'b file',
+      'k file',
+      'link link',
+      'm file',
+      'notes directory',
+      'pipe other',
+      'z file',
+    ])
+    expect(await files.stat('notes/b.txt')).toMatchObject({ kind: 'file', size: 6 })
+    expect(await files.stat('.')).toMatchObject({ kind: 'directory', path: root })
+    await files.readFile('a.txt')
+    await files.writeFile('m', 'm')
+  }
+  expect(await open()).toBeLessThan(before + 15)
+})

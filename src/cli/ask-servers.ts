@@ -11,6 +11,7 @@ import {
 } from 'toolcrib/mcp'
 import type { ServerFlags } from './flags.ts'
 import type { Terminal } from './terminal.ts'
+import { shellWord } from './text.ts'
 import { findWithFlags, hasLockfile, unlockedServers, withRegistry } from './with-registry.ts'
 
 /** What the configured servers list now, and why some could not be asked. */
@@ -57,9 +58,15 @@ export function unapprovedServers({ config, lockfile }: FoundConfig): Map<string
 /** Notes the servers without a lockfile, so that they are not mistaken for approved ones. */
 export function noteUnlocked(terminal: Terminal, found: FoundConfig): void {
   for (const { lockfile, servers } of unlockedServers(found)) {
-    const step = `${lockfile} does not exist; write it with "toolcrib lock --config" and the config beside it`
+    const step = `${lockfile} does not exist; write it with ${lockCommand(found, servers)}`
     terminal.note(`${pc.yellow('note')} without a lockfile: ${servers.join(', ')} (${step})`)
   }
+}
+
+/** The command that locks servers: that of the config file that defines them. */
+export function lockCommand({ config }: FoundConfig, servers: readonly string[]): string {
+  const file = config.layers?.findLast((layer) => servers.some((name) => layer.servers.includes(name)))?.file
+  return file === undefined ? '"toolcrib lock"' : `"toolcrib lock --config ${shellWord(file)}"`
 }
 
 /** Returns config and lockfile, for commands that compare with one. Throws `config-invalid` when there is none. */

@@ -1,7 +1,7 @@
 import pc from 'picocolors'
 import type { ServerStatus, ToolRegistry } from 'toolcrib'
 import { mendServer } from './mend-server.ts'
-import type { Terminal } from './terminal.ts'
+import type { BriefNote, Terminal } from './terminal.ts'
 import { plain, plural } from './text.ts'
 
 /**
@@ -19,9 +19,8 @@ export function noteMissing(
     return 0
   }
   const missing = statuses.filter(isMissing)
-  for (const status of missing) terminal.noteBriefly(`${status.server} is not ${what}: ${reasonOf(status)}`)
-  if (missing.some(({ state }) => state === 'failed') && !isNoneThere(statuses))
-    terminal.note(pc.dim('  see why, and try again now, with "toolcrib doctor"'))
+  for (const status of missing)
+    terminal.noteBriefly(describeMissing(status, `${status.server} is not ${what}`))
   if (isNoneThere(statuses)) {
     terminal.note(`${pc.red('error')} no server responded; find out why with "toolcrib doctor"`)
     return 1
@@ -61,12 +60,18 @@ function isMissing({ state }: ServerStatus): boolean {
   return state === 'failed' || state === 'connecting'
 }
 
-/** The reason alone: "doctor" says what to do, and when the server failed matters to nobody else. */
-function reasonOf(status: ServerStatus): string {
-  if (status.state !== 'failed') return 'it is still connecting; increase --timeout'
-  const [reason = '', pause] = plain(status.reason).split(PAUSE)
-  const { fault } = mendServer(status.server, reason)
-  return `it failed: ${fault}${pause === undefined ? '' : ' (not started again yet)'}`
+function describeMissing(status: ServerStatus, subject: string): BriefNote {
+  if (status.state !== 'failed') {
+    const text = `${subject}: it is still connecting; increase --timeout`
+    return { whole: text, short: text }
+  }
+  const reason = plain(status.reason)
+  const [first = ''] = reason.split(PAUSE)
+  return {
+    whole: `${subject}: it failed: ${reason}`,
+    short: `${subject}: ${mendServer(status.server, first).fault}`,
+    hint: '; see "toolcrib doctor"',
+  }
 }
 
 /** Where the reason of a server that failed lately goes on with when it will be tried again. */

@@ -45,13 +45,16 @@ describe('a terminal', () => {
     expect(stderr()).toBe('install it with: npm install -g @some/sdk\n')
   })
 
-  it('cuts a brief note to its width', () => {
-    const errors = screen(24)
-    fakeTerminal({ errors }).terminal.noteBriefly(LONG)
-    expect(stripVTControlCharacters(read(errors))).toBe('note word word word wor…\n')
-    const { terminal, stderr } = fakeTerminal()
-    terminal.noteBriefly(LONG)
-    expect(stripVTControlCharacters(stderr())).toBe(`note ${LONG}\n`)
+  it('cuts a brief note to its width, and keeps the hint after it', () => {
+    const errors = screen(44)
+    const { terminal } = fakeTerminal({ errors })
+    terminal.noteBriefly({ whole: 'all of it', short: LONG, hint: '; see "toolcrib x"' })
+    expect(stripVTControlCharacters(read(errors))).toBe('note word word word word …; see "toolcrib x"\n')
+    terminal.noteBriefly({ whole: 'all of it', short: LONG, hint: `; see "toolcrib ${'x'.repeat(30)}"` })
+    expect(stripVTControlCharacters(read(errors))).toBe('note word word word word word word word wor…\n')
+    const { terminal: other, stderr } = fakeTerminal()
+    other.noteBriefly({ whole: 'all of it', short: LONG })
+    expect(stripVTControlCharacters(stderr())).toBe('note all of it\n')
   })
 
   it('keeps notes and progress out of stdout', () => {

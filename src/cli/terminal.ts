@@ -121,17 +121,30 @@ export class Terminal {
     this.errors.write(`${isTTY ? wrap(hinted, columns || 80) : hinted}\n`)
   }
 
-  /** Prints a note on one line, cut to the terminal's width. */
-  noteBriefly(text: string): void {
+  /**
+   * Prints a note on one line: on a terminal the short form, cut so that the hint after it fits; otherwise the whole.
+   */
+  noteBriefly({ whole, short, hint = '' }: BriefNote): void {
     const { isTTY, columns } = this.errors
-    const hinted = this.hinted(text)
-    this.errors.write(`${pc.yellow('note')} ${isTTY ? cut(hinted, (columns || 80) - 5) : hinted}\n`)
+    const step = this.hinted(hint)
+    const room = (columns || 80) - 'note '.length
+    // A hint that leaves no room for what it is about is left out.
+    const line = step.length > room / 2 ? cut(short, room) : `${cut(short, room - step.length)}${step}`
+    this.errors.write(`${pc.yellow('note')} ${isTTY ? line : this.hinted(whole)}\n`)
   }
 
   /** One line that is updated while work goes on; does nothing without a terminal. */
   progressLine(): ProgressLine {
     return progressLine(this.errors)
   }
+}
+
+/** A note of one line, in two lengths. */
+export interface BriefNote {
+  readonly whole: string
+  readonly short: string
+  /** Follows the short form. */
+  readonly hint?: string
 }
 
 /** Where a text says how to install a package, at the end of a line or of what is coloured. */

@@ -69,8 +69,7 @@ interface Searched {
 export class SessionSearch implements HintSource {
   readonly #options: SessionSearchOptions
   readonly #memory: ContextMemory | undefined
-  /** The hints of this conversation. */
-  readonly hints = new TurnHints(this)
+  #hints: TurnHints | undefined
   #recent: readonly Searched[] = []
 
   constructor(
@@ -81,6 +80,12 @@ export class SessionSearch implements HintSource {
   ) {
     this.#options = { sessionId: id, settings, viewpoint, checkout, services }
     this.#memory = memoryOf(settings)
+  }
+
+  /** The hints of this conversation. */
+  get hints(): TurnHints {
+    this.#hints ??= new TurnHints(this)
+    return this.#hints
   }
 
   /** Finds tools the session may use, shown or not. */

@@ -1,7 +1,6 @@
 import type { CallContext, CallHooks } from '../call/call-scope.ts'
 import { hooksOf } from '../call/hooks.ts'
 import { checkOptions } from '../check-options.ts'
-import { ToolcribError } from '../errors.ts'
 import type { EventBody, Listener } from '../events.ts'
 import { isRecord } from '../json.ts'
 import { type ActivationReport, SearchLimit } from '../meta-tools/search-session.ts'
@@ -19,7 +18,13 @@ import { SavedFirstRequest } from './saved-first-request.ts'
 import { SessionSearch } from './session-search.ts'
 import type { SessionServices } from './session-services.ts'
 import { SessionViewpoint } from './session-viewpoint.ts'
-import { checkForkOptions, type ForkOptions, type SessionDialect, type SessionSettings } from './settings.ts'
+import {
+  checkForkOptions,
+  type ForkOptions,
+  listOf,
+  type SessionDialect,
+  type SessionSettings,
+} from './settings.ts'
 import { type SessionState, writeState } from './state.ts'
 import { type Stats, statsOf } from './stats.ts'
 import { type Surface, surfaceTokens } from './surface.ts'
@@ -384,14 +389,6 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     this.#underWay.add(tracked)
     return tracked
   }
-}
-
-function listOf(names: unknown, method: string): readonly string[] {
-  if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names
-  throw new ToolcribError(
-    'config-invalid',
-    `${method}() takes an array of tool names, such as ["mcp__github__search"]`,
-  )
 }
 
 /** A context that is rejected later may contain anything here. */

@@ -6,6 +6,7 @@ import {
   type ValueCheck,
   wholeNumber,
 } from '../check-options.ts'
+import { ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { SearchStyle, SearchToolName } from '../meta-tools/search-session.ts'
 import type { ModeSettings } from '../registry/mode.ts'
@@ -78,4 +79,13 @@ const FORK_RULES: OptionRules<ForkOptions> = {
 /** Throws `config-invalid` for an unknown key or a value out of range. */
 export function checkForkOptions(options: ForkOptions): void {
   checkOptions<ForkOptions>('a fork', options, FORK_RULES)
+}
+
+/** Names of tools, as a method of a session takes them. Throws `config-invalid` for anything else. */
+export function listOf(names: unknown, method: string): readonly string[] {
+  if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names
+  throw new ToolcribError(
+    'config-invalid',
+    `${method}() takes an array of tool names, such as ["mcp__github__search"]`,
+  )
 }

@@ -3,6 +3,7 @@ import { ToolcribError } from 'toolcrib'
 import {
   compareWithLock,
   type Finding,
+  type FoundConfig,
   type LockChange,
   type LockedServer,
   type Lockfile,
@@ -12,7 +13,7 @@ import {
   type ObservedServer,
   writeLockfile,
 } from 'toolcrib/mcp'
-import { askServers, type Observation } from '../ask-servers.ts'
+import { askServers, lockCommand, type Observation } from '../ask-servers.ts'
 import type { ServerFlags } from '../flags.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { showChanges, showFinding, withDigests } from '../show-changes.ts'
@@ -47,7 +48,7 @@ export async function runLock(terminal: Terminal, flags: ServerFlags): Promise<n
     replaced: layer.damage !== undefined,
   }
   if (flags.json) terminal.printJson({ ...outcome, changes: withDigests(changes) })
-  else show(terminal, outcome)
+  else show(terminal, outcome, found)
   return failed.length > 0 ? 1 : 0
 }
 
@@ -116,7 +117,7 @@ interface Outcome {
   readonly replaced: boolean
 }
 
-function show(terminal: Terminal, outcome: Outcome): void {
+function show(terminal: Terminal, outcome: Outcome, found: FoundConfig): void {
   const { lockfile, servers, tools, changes, findings, literals, others, failed, replaced } = outcome
   if (replaced)
     terminal.note(`${pc.yellow('note')} ${lockfile} was damaged and has been replaced: review all of it`)
@@ -130,7 +131,7 @@ function show(terminal: Terminal, outcome: Outcome): void {
     )
   if (others.length > 0)
     terminal.note(
-      `${pc.yellow('note')} not locked: ${others.join(', ')} of another config file; lock these with --config and that file`,
+      `${pc.yellow('note')} not locked: ${others.join(', ')} of another config file; lock these with ${lockCommand(found, others)}`,
     )
   for (const { server, reason, kept } of failed) {
     const outcome = kept ? 'its earlier approval is kept' : 'it is not in the lockfile'

@@ -69,6 +69,7 @@ const FIELDS = {
   /** `true`: servers start only when a lockfile approves them. No other file can unset it. */
   requireLock: 'flag',
   memory: 'flag',
+  /** Whether that memory keeps the text of requests too, and not only their vectors. Default: `false`. */
   memoryText: 'flag',
 } as const satisfies Record<string, FieldKind>
 

@@ -41,7 +41,7 @@ export interface MemoryLimits {
 }
 
 /** Requests less similar than this have nothing to do with each other. */
-const SIMILAR_FROM = 0.35
+const SIMILAR_FROM = 0.45
 
 /** The lift per cosine above `LIFT_FROM`, on the scale of `Ranked.fit`. */
 const LIFT = 0.16

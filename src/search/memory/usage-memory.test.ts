@@ -36,6 +36,10 @@ describe('usageMemory', () => {
     expect(await liftOf('other', along(0))).toBe(0)
   })
 
+  it('takes a half-life of months', () => {
+    expect(usageMemory({ store: memoryStore(), halfLifeMs: 90 * DAY_MS }).owner).toBe('user')
+  })
+
   it('fades, and is forgotten in the end', async () => {
     const { world, learn, liftOf, memory } = open()
     await learn('send', along(0))

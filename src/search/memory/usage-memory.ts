@@ -3,7 +3,6 @@ import {
   anyText,
   checkOptions,
   either,
-  milliseconds,
   type OptionRules,
   objectWith,
   required,
@@ -41,6 +40,7 @@ const MAX_OPEN = 1_000
 
 const MAX_OWNER_CHARS = 300
 
+/** Options of `usageMemory()`. */
 export interface UsageMemoryOptions {
   /** Where it is kept. */
   readonly store: Store
@@ -99,7 +99,8 @@ const OPTIONS: OptionRules<UsageMemoryOptions> = {
   owner: anyText,
   keepText: trueOrFalse,
   maxEpisodes: wholeNumber({ from: 1, to: 10_000 }),
-  halfLifeMs: milliseconds({ from: 1 }),
+  // Longer than any timer.
+  halfLifeMs: wholeNumber({ from: 1 }),
   clock: either(anyFunction, objectWith('now')),
   schedule: anyFunction,
 }

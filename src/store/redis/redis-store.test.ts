@@ -202,7 +202,8 @@ describe.skipIf(url === undefined)('redisStore', () => {
     })
     const [first] = nodes
     if (!first) throw new Error('three were started')
-    const isOk = (node: RedisServer) => node.command('CLUSTER', 'INFO').then((text) => text.includes('_state:ok'))
+    const isOk = (node: RedisServer) =>
+      node.command('CLUSTER', 'INFO').then((text) => text.includes('_state:ok'))
     await vi.waitUntil(async () => (await Promise.all(nodes.map(isOk))).every(Boolean), { timeout: 15_000 })
     const address = first.url.replace('redis://', 'redis+cluster://')
     const store = open({ url: address })
@@ -234,7 +235,17 @@ describe.skipIf(url === undefined)('redisStore', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
     await promisify(execFile)('openssl', [
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'],
+      ...[
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-days',
+        '1',
+      ],
       ...['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
     ])
     const plain = await RedisServer.reserve()

@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 
 /** The environment variable that marks a server's processes; children inherit it. */
 const SERVER_ID = 'TOOLCRIB_SERVER_ID'
@@ -148,12 +150,13 @@ export class ServerProcess {
 
   // The guarding shell ignores SIGTERM, so the process group id stays ours until SIGKILL.
   async #clearGroup(): Promise<void> {
+    const marked = new MarkedProcesses(this.#id)
     this.#signal('SIGTERM')
-    await signalMarked(this.#id, 'SIGTERM')
+    await marked.signal('SIGTERM')
     await sleep(GRACE_MS.group)
     this.#signal('SIGKILL')
     // Bounded, in case new processes start faster than they are found.
-    for (let round = 0; round < MAX_ROUNDS && (await signalMarked(this.#id, 'SIGKILL')) > 0; round++);
+    for (let round = 0; round < MAX_ROUNDS && (await marked.signal('SIGKILL')) > 0; round++);
     // Bounded too: the system takes a moment, and where nobody reaps orphans their entries remain.
     for (let waited = 0; waited < GRACE_MS.reap && this.#signal(0); waited += POLL_MS) await sleep(POLL_MS)
   }
@@ -182,35 +185,50 @@ async function isFolder(path: string): Promise<boolean> {
   return found?.isDirectory() === true
 }
 
-/**
- * Sends a signal to every process with this id in its environment, including daemons that left the process group.
- * Returns how many there were. Only Linux exposes the environment of processes; elsewhere this returns 0.
- */
-async function signalMarked(id: string, signal: NodeJS.Signals): Promise<number> {
-  const pids = await markedProcesses(`${SERVER_ID}=${id}`)
-  for (const pid of pids) {
-    try {
-      process.kill(pid, signal)
-    } catch {
-      // It has exited in the meantime.
-    }
-  }
-  return pids.length
-}
+/** The promises of `node:fs/promises` cost twice as much, and there may be thousands of processes. */
+const readWhole = promisify(readFile)
 
-async function markedProcesses(mark: string): Promise<number[]> {
-  const entries = await readdir('/proc').catch(() => [])
-  const pids = entries.filter((entry) => /^\d+$/.test(entry))
-  const isMarked = await Promise.all(
+/**
+ * The processes with a server's id in their environment, including daemons that left its process group. Only Linux
+ * exposes the environment of processes; elsewhere none is found.
+ */
+class MarkedProcesses {
+  readonly #mark: string
+  /** Others that were read: a process does not gain the mark, and within a stop no process id is used again. */
+  readonly #others = new Set<string>()
+
+  constructor(id: string) {
+    this.#mark = `${SERVER_ID}=${id}`
+  }
+
+  /** Sends a signal to each. Returns how many there were. */
+  async signal(signal: NodeJS.Signals): Promise<number> {
+    const pids = await this.#find()
+    for (const pid of pids) {
+      try {
+        process.kill(pid, signal)
+      } catch {
+        // It has exited in the meantime.
+      }
+    }
+    return pids.length
+  }
+
+  async #find(): Promise<number[]> {
+    const entries = await readdir('/proc').catch(() => [])
+    const pids = entries.filter((entry) => /^\d+$/.test(entry) && !this.#others.has(entry))
+    const isMarked = await Promise.all(pids.map((pid) => this.#isMarked(pid)))
+    return pids.filter((_, at) => isMarked[at]).map(Number)
+  }
+
+  async #isMarked(pid: string): Promise<boolean> {
     // Processes of other users cannot be read, and are not ours to end.
-    pids.map((pid) =>
-      readFile(`/proc/${pid}/environ`).then(
-        (environment) => environment.includes(mark),
-        () => false,
-      ),
-    ),
-  )
-  return pids.filter((_, at) => isMarked[at]).map(Number)
+    const environment = await readWhole(`/proc/${pid}/environ`).catch(() => undefined)
+    if (environment?.includes(this.#mark)) return true
+    // Empty while a program is being loaded, so that one is read again.
+    if (environment !== undefined && environment.length > 0) this.#others.add(pid)
+    return false
+  }
 }
 
 /** Longer lines are cut. */
