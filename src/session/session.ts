@@ -148,7 +148,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     const turn = this.#current()
     this.#surface = turn.surface(this.#surface)
     if (this.#savedFirst.isDue) void this.#track(this.#savedFirst.save())
-    if (this.#services.events.isHeard) this.#emitSurfaced(this.#surface, surfaceTokens(turn.surfaceParts()))
+    if (this.#services.events.isHeard) this.#emitSurfaced(this.#surface)
     return this.#surface
   }
 
@@ -252,6 +252,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   context(): string {
     const turn = this.#current()
     return describeContext(turn.surfaceParts(), {
+      sent: this.#viewpoint.first?.surface.tools,
       activations: this.#checkout.state,
       changed: turn.changedTools().map(({ name }) => name),
       maxActive: this.settings.maxActive,
@@ -371,8 +372,10 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return this.#turn
   }
 
-  #emitSurfaced({ deferredCount, fingerprint, tools }: Surface, tokens: number): void {
-    this.emit({ type: 'surfaced', tools: tools.length, tokens, deferredCount, fingerprint })
+  #emitSurfaced(surface: Surface): void {
+    const { deferredCount, fingerprint, tools } = surface
+    const cost = { tools: tools.length, tokens: surfaceTokens(surface) }
+    this.emit({ type: 'surfaced', ...cost, deferredCount, fingerprint })
   }
 
   /** A tool that was checked out with another definition is reported, once for each definition. */

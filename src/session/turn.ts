@@ -210,7 +210,6 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     const { checkout } = this.#options
     const { candidates, visible, missing } = this.sort(names)
     const { activated, evicted } = checkout.activate(candidates)
-    this.#options.searches.activated(activated)
     await checkout.save()
     const isCallable = new Set([...visible, ...activated])
     return { activated: names.filter((name) => isCallable.has(name)), evicted, missing }
