@@ -2,7 +2,7 @@ import { ToolcribError } from '../errors.ts'
 import { hashText, isRecord } from '../json.ts'
 import type { StoredValue } from '../store/store.ts'
 import type { Activation, Activations } from './activations.ts'
-import { readSent, type SentRequest } from './first-request.ts'
+import { readSent, type SentRequest } from './sent-request.ts'
 
 /** A session as plain JSON: what `toJSON()` returns and `openSession({ state })` takes. */
 export interface SessionState {
