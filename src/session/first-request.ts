@@ -2,8 +2,7 @@ import { hashText } from '../json.ts'
 import type { Entry } from '../registry/entry.ts'
 import { View } from '../registry/view.ts'
 import { type CallResult, type ToolDefinition, UNTRUSTED_NOTE } from '../tool.ts'
-import { type SentRequest, settingsId } from './sent-request.ts'
-import type { SessionSettings } from './settings.ts'
+import type { SentRequest } from './sent-request.ts'
 import type { Surface } from './surface.ts'
 
 /**
@@ -122,9 +121,9 @@ export class FirstRequest {
     return results.with(quoting, { ...result, untrusted: { ...result.untrusted, note: UNTRUSTED_NOTE } })
   }
 
-  /** Whether a session with these settings continues from it. */
-  fits(settings: SessionSettings): boolean {
-    return settings.dialect !== undefined && this.#settings === settingsId(settings)
+  /** Whether a session whose settings have this id continues from it. */
+  fits(settings: string | undefined): boolean {
+    return this.#settings === settings
   }
 
   /** Takes over the late tools and servers of a newer state of this request: replicas have them in the same order. */

@@ -6,7 +6,6 @@ import type { CallResult } from '../tool.ts'
 import { FirstRequest } from './first-request.ts'
 import { loadSent, SavedFirstRequest } from './saved-first-request.ts'
 import type { SentRequest } from './sent-request.ts'
-import type { SessionSettings } from './settings.ts'
 
 const SENT: SentRequest = {
   settings: 'x',
@@ -63,7 +62,7 @@ function open(behaviour: 'hangs' | 'throws' | 'works') {
     emit: (event: { type: string }) => void events.push(event.type),
   }
   const first = new FirstRequest(SENT)
-  const saved = new SavedFirstRequest({ first, begin: () => {} }, {} as SessionSettings, place)
+  const saved = new SavedFirstRequest({ first, begin: () => {} }, 'x', place)
   return { kept, waiting, timers, retries, events, state, place, first, saved }
 }
 

@@ -5,7 +5,6 @@ import { FirstRequest } from './first-request.ts'
 import type { Saving } from './saved-activations.ts'
 import { idOfSent, mergeSent, readSent, type SentRequest } from './sent-request.ts'
 import type { SessionViewpoint } from './session-viewpoint.ts'
-import type { SessionSettings } from './settings.ts'
 import { readWriters, sessionKey, withWriter } from './state.ts'
 
 /** Where a first request is saved. */
@@ -28,7 +27,8 @@ const LAST_PATIENCE_MS = 200
  */
 export class SavedFirstRequest {
   readonly #viewpoint: Pick<SessionViewpoint, 'first' | 'begin'>
-  readonly #settings: SessionSettings
+  /** The id of the session's settings; undefined without a dialect. */
+  readonly #settings: string | undefined
   readonly #place: Place
   #saved: { readonly first: FirstRequest; readonly changes: number } | undefined
   /** What the store had when it last responded. */
@@ -48,7 +48,11 @@ export class SavedFirstRequest {
   #isClosed = false
   #failure: { readonly error: unknown } | undefined
 
-  constructor(viewpoint: Pick<SessionViewpoint, 'first' | 'begin'>, settings: SessionSettings, place: Place) {
+  constructor(
+    viewpoint: Pick<SessionViewpoint, 'first' | 'begin'>,
+    settings: string | undefined,
+    place: Place,
+  ) {
     this.#viewpoint = viewpoint
     this.#settings = settings
     this.#place = place
@@ -69,7 +73,7 @@ export class SavedFirstRequest {
 
   /** Takes over what other processes wrote since. What the store has lost is written again. Never rejects. */
   async refresh(): Promise<void> {
-    if (this.#settings.dialect === undefined || this.#isStuck) return
+    if (this.#settings === undefined || this.#isStuck) return
     if (this.isDue) return this.save()
     const writes = this.#writes
     const loaded = await load(this.#place)

@@ -1,3 +1,4 @@
+import type { Spill } from '../call/spill.ts'
 import { ToolcribError } from '../errors.ts'
 import { hashText, isRecord } from '../json.ts'
 import type { ToolDefinition } from '../tool.ts'
@@ -20,12 +21,20 @@ export interface SentRequest {
   readonly isWarned: boolean
 }
 
-/** Names the settings that decide which tools a request may show: a session restored with others begins again. */
-export function settingsId(settings: SessionSettings): string {
-  const { dialect, strategy, searchTool, searchStyle, policy, allowlists } = settings
-  return hashText(
-    JSON.stringify([dialect?.name, dialect?.strategy, strategy, searchTool, searchStyle, policy, allowlists]),
-  )
+/**
+ * Identifies the settings that decide which tools a request may show: a session restored with others begins again.
+ * Returns undefined without a dialect, for which there is no first request.
+ */
+export function settingsId(
+  settings: SessionSettings,
+  { spill }: { readonly spill: Spill | undefined },
+): string | undefined {
+  const { dialect, strategy, searchTool, searchStyle, policy, allowlists, mode, defer, pinned } = settings
+  if (dialect === undefined) return undefined
+  const provider = [dialect.name, dialect.strategy, dialect.dispatchesLateTools === true]
+  const division = [mode, defer, [...new Set(pinned)].sort()]
+  const metaTools = [strategy, searchTool, searchStyle, spill !== undefined]
+  return hashText(JSON.stringify([provider, division, metaTools, policy, allowlists]))
 }
 
 /** Identifies the bytes that all requests of a conversation begin with. */

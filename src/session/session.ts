@@ -14,7 +14,7 @@ import { Checkout } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
 import { type HostToolOf, type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
 import { SavedFirstRequest } from './saved-first-request.ts'
-import type { SentRequest } from './sent-request.ts'
+import { type SentRequest, settingsId } from './sent-request.ts'
 import { SessionSearch } from './session-search.ts'
 import type { SessionServices } from './session-services.ts'
 import { SessionViewpoint } from './session-viewpoint.ts'
@@ -97,7 +97,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     this.#viewpoint = new SessionViewpoint(viewpoint, dialect)
     const writer = store === undefined ? '' : newId()
     const place = { id, writer, store, schedule, background, emit: events.emit }
-    this.#savedFirst = new SavedFirstRequest(this.#viewpoint, settings, place)
+    this.#savedFirst = new SavedFirstRequest(this.#viewpoint, settingsId(settings, services), place)
     if (replacesSaved) this.#savedFirst.replaceSaved(sent)
     else if (sent) this.#savedFirst.continueFrom(sent)
     this.#searchLimit = parameters.searchLimit ?? new SearchLimit(settings.searchesPerMinute, now)

@@ -94,9 +94,10 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     // What is deferred must be within reach of a search.
     const canStay =
       this.strategy !== 'append' && (this.view.deferred.size === 0 || this.searchToolName !== undefined)
-    if (settings.dialect === undefined || !canStay) return surface
+    const id = settingsId(settings, services)
+    if (id === undefined || !canStay) return surface
     this.#first = new FirstRequest({
-      settings: settingsId(settings),
+      settings: id,
       surface,
       behind: this.#behind,
       promptNote: this.promptNote,

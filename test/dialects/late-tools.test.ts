@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { deleteSession, type Session, ToolRegistry, UNTRUSTED_NOTE } from 'toolcrib'
-import { fileStore, memoryStore } from 'toolcrib/stores'
+import { fileStore, memoryStore, storeSpill } from 'toolcrib/stores'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Model, runAgent } from '../../src/agent/index.ts'
 import { anthropic } from '../../src/dialects/anthropic.ts'
@@ -235,6 +235,37 @@ describe('a session with a dialect', () => {
     expect(await declared({ dialect: undefined })).toBeUndefined()
   })
 
+  it.each([
+    ['mode', { mode: 'full' }, ['mcp__first__tool', 'ping']],
+    ['defer', { defer: 'all' }, ['tool_search', 'call_tool']],
+    ['pinned', { pinned: ['mcp__first__tool'] }, ['mcp__first__tool', 'ping']],
+    [
+      'dialect that declares late tools',
+      { dialect: anthropic({ inlineTools: true }) },
+      ['ping', 'tool_search'],
+    ],
+  ] as const)('makes a new first request when it is restored with another %s', async (_name, more, shown) => {
+    const { registry, session } = await open()
+    session.surface()
+    const state = JSON.parse(JSON.stringify(session))
+    const names = async (options: object) => {
+      const restored = await registry.openSession({ state, dialect: anthropic(), ...options })
+      return restored.surface().tools.map(({ name }) => name)
+    }
+    expect(await names({})).toEqual(['ping', 'tool_search', 'call_tool'])
+    expect(await names(more)).toEqual(shown)
+  })
+
+  it('makes a new first request when it is restored where results are spilled', async () => {
+    const { session } = await open()
+    session.surface()
+    const state = JSON.parse(JSON.stringify(session))
+    const registry = new ToolRegistry({ mode: 'lazy', spill: storeSpill(memoryStore()) })
+    registry.syncMcp('first', [tool('tool')])
+    const restored = await registry.openSession({ state, dialect: anthropic() })
+    expect(restored.surface().tools.map(({ name }) => name)).toContain('read_result')
+  })
+
   it('takes over the first request that another process made meanwhile', async () => {
     const store = memoryStore()
     const { session } = await open({ id: 'shared', store })
@@ -293,6 +324,7 @@ describe('a session with a dialect', () => {
       registry.syncMcp('second', [tool('tool')])
       const replaced = await registry.openSession({ id: 'c', store, state, dialect: anthropic() })
       await replaced[method]()
+      expect(await store.get('sent:c')).toBeUndefined()
       expect(replaced.surface().deferredTools).toMatchObject([{ name: 'mcp__second__tool' }])
       await replaced.close()
       const again = await registry.openSession({ id: 'c', store, dialect: anthropic() })
