@@ -249,6 +249,19 @@ export async function loadSent(
   return (await load(place))?.sent
 }
 
+/** Reads the first request of a state that the host passed. A damaged one is an event, like a damaged one in a store. */
+export function givenSent(
+  { firstRequest }: { readonly firstRequest?: unknown },
+  { id, emit }: Pick<Place, 'id' | 'emit'>,
+): SentRequest | undefined {
+  try {
+    return firstRequest === undefined ? undefined : readSent(firstRequest)
+  } catch (error) {
+    emit({ type: 'load-failed', sessionId: id, error: describeError(error) })
+    return undefined
+  }
+}
+
 /** Returns undefined for a store that hangs or fails, and for a damaged value. */
 async function load({
   id,

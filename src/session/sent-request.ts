@@ -111,6 +111,6 @@ function isTextList(value: unknown): value is string[] {
 function damaged(): ToolcribError {
   return new ToolcribError(
     'config-invalid',
-    'this session state cannot be used: its first request is damaged; open a new session instead',
+    'the saved first request of this session is damaged; the session makes a new one',
   )
 }
