@@ -87,6 +87,7 @@ export { lexical } from './search/lexical.ts'
 export type { Episode, Lesson } from './search/memory/episodes.ts'
 export {
   type ContextMemory,
+  type ForgetOptions,
   type UsageMemory,
   type UsageMemoryOptions,
   usageMemory,
