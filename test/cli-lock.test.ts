@@ -46,6 +46,11 @@ describe('lock', () => {
     configure({ everything: { command: process.execPath, args: [`${inject('servers')}/everything.js`] } })
     await toolcrib('lock')
     expect(readFileSync(path('toolcrib.lock'), 'utf8')).toContain('trigger-sampling-request')
+    // Other commands see the same tools.
+    const { healthy, lockfile } = (await toolcrib('doctor', '--json')).json()
+    expect({ healthy, state: lockfile.state }).toEqual({ healthy: true, state: 'unchanged' })
+    const asked = await toolcrib('call', 'everything.trigger-sampling-request', '{"prompt":"hi"}')
+    expect(asked).toMatchObject({ status: 1, stdout: '' })
   })
 })
 
