@@ -146,6 +146,11 @@ export async function openInspector() {
       door: { kind: 'stdio', command: 'toolcrib', args: ['serve', '--stdio'] },
     },
     assets: path('built'),
+    // The pauses of the scripted conversation are for people.
+    schedule: (delayMs, fire) => {
+      const timer = setTimeout(fire, Math.min(delayMs, 150))
+      return () => clearTimeout(timer)
+    },
   })
   await buildPage(path('built'))
   const listener = await listen((request) => inspector.fetch(request), {

@@ -87,8 +87,12 @@ describe.skipIf(!browser)('the page', () => {
     await shown('“how much rain”')
     await shown(/Checked out/)
     await shown('“qwxzy”')
-    await button(/^Turn \d+, /).first().click()
-    await button(/^Turn \d+, /).last().click()
+    await button(/^Turn \d+, /)
+      .first()
+      .click()
+    await button(/^Turn \d+, /)
+      .last()
+      .click()
     await shown(/^From turn 1 to turn [2-9]: \+0 tokens, \d+ in all\.$/)
     await main().locator('.compare li', { hasText: '+ weather · get_rain' }).waitFor()
     await go('clients')
@@ -408,6 +412,8 @@ describe.skipIf(!browser)('the page', () => {
         await page.setViewportSize({ width: 360, height: 740 })
         const extra = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
         if (extra > 0) found.push(`${view} is ${extra} pixels too wide`)
+        if (view === 'live') found.push(...(await overlaps(page, '.event')))
+        if (view === 'tools') found.push(...(await overlaps(page, '.tile')))
         await page.setViewportSize({ width: 1280, height: 900 })
       }
       await page
@@ -446,6 +452,33 @@ describe.skipIf(!browser)('the page', () => {
 function propertiesOf(schema: unknown): string[] {
   const { properties } = Object(schema)
   return Object.keys(Object(properties))
+}
+
+/** Which boxes cover what comes after them, beyond a rounding error. */
+async function overlaps(page: Page, selector: string): Promise<string[]> {
+  return page.locator(selector).evaluateAll((boxes) => {
+    const places = boxes.map((box) => {
+      // What a box holds may be larger than the box.
+      const all = [box, ...box.children].map((each) => each.getBoundingClientRect())
+      return {
+        top: Math.min(...all.map(({ top }) => top)),
+        bottom: Math.max(...all.map(({ bottom }) => bottom)),
+        left: box.getBoundingClientRect().left,
+        right: box.getBoundingClientRect().right,
+        text: box.outerHTML.slice(0, 120),
+      }
+    })
+    return places.flatMap((first, index) =>
+      places
+        .slice(index + 1)
+        .filter(
+          (second) =>
+            Math.min(first.bottom, second.bottom) - Math.max(first.top, second.top) > 1 &&
+            Math.min(first.right, second.right) - Math.max(first.left, second.left) > 1,
+        )
+        .map((second) => `${first.text} covers ${second.text}`),
+    )
+  })
 }
 
 /** What axe finds, one line each. */

@@ -27,31 +27,4 @@ export const EXPECTED_FAILURES: readonly ExpectedFailure[] = [
       'the first may be passed on before the others arrive.',
     isUnstable: true,
   },
-  ...(['2025-11-25', '2026-07-28'] as const).flatMap((revision) => [
-    {
-      revision,
-      scenario: 'auth/basic-cimd',
-      era: 'client' as const,
-      reason: 'Toolcrib publishes no document about itself: it registers at each authorization server.',
-    },
-    {
-      revision,
-      scenario: 'auth/scope-step-up',
-      era: 'client' as const,
-      reason: 'Consent is asked for when a server is connected: a call that needs more scopes fails.',
-    },
-  ]),
-  {
-    revision: '2025-11-25',
-    scenario: 'auth/scope-retry-limit',
-    era: 'client',
-    reason: 'The suite expects that a call that needs more scopes asks for consent again, a few times.',
-  },
-  {
-    revision: '2026-07-28',
-    scenario: 'auth/authorization-server-migration',
-    era: 'client',
-    reason:
-      'A server that wants another authorization while it is connected fails the call, until it is connected again.',
-  },
 ]

@@ -324,6 +324,17 @@ describe('servers over HTTP', () => {
     expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining('authorization') })
   })
 
+  it('that require authorization and let nobody sign in fail with what to set instead', async () => {
+    const url = await listen((_request, response) => response.writeHead(401).end())
+    const oauth = { store: memoryStore(), redirectUrl: REDIRECT, authorize }
+    expect(await connect({ url }, { oauth }).ready()).toMatchObject([
+      {
+        state: 'failed',
+        reason: expect.stringMatching(/^it requires authorization.*set an Authorization header/),
+      },
+    ])
+  })
+
   it.each([
     [401, 'it requires authorization'],
     [403, '403'],

@@ -264,7 +264,16 @@ function liveConfig(
       const message = `the config was not reloaded: ${outcome.problem}`
       logs.add({ at, level: 'error', message })
       terminal.note(`${pc.red('✗')} ${message}`)
-    } else logs.add({ at, level: 'info', message: 'the config was reloaded' })
+      return
+    }
+    logs.add({ at, level: 'info', message: 'the config was reloaded' })
+    if (outcome.unapplied.length === 0) return
+    const tables = outcome.unapplied.map((name) => `[${name}]`).join(', ')
+    const message = `${tables} changed; restart the gateway to apply this${
+      outcome.unapplied.includes('gateway') ? '. Until then, tokens that were removed are accepted' : ''
+    }`
+    logs.add({ at, level: 'warn', message })
+    terminal.note(`${pc.yellow('note')} ${message}`)
   })
 }
 

@@ -13,7 +13,7 @@ export const servers = reading({}, async (inspection) => {
     const own = rows.filter(({ kind, source }) => kind === 'mcp' && source === status.server)
     const { lines, ...course } = serverLog.of(status.server)
     const info = connected.info(status.server)
-    const needsSignIn = status.state === 'failed' && /authoriz|HTTP 401/i.test(status.reason)
+    const needsSignIn = status.state === 'failed' && SIGN_IN_FAILED.test(status.reason)
     const canSignIn = inspection.signIns !== undefined && configured[status.server]?.url !== undefined
     return {
       ...status,
@@ -31,6 +31,9 @@ export const servers = reading({}, async (inspection) => {
   })
   return { servers: running, canChange: config !== undefined, disabled, files: found?.files ?? [] }
 })
+
+/** Reasons that end when a person signs in. */
+const SIGN_IN_FAILED = /authorization failed|rejected the authorization|OAuth callback/
 
 /** What happened to a server, line by line. */
 export const serverLines = reading(

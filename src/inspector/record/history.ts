@@ -59,6 +59,11 @@ export class History {
     return addActivity(this.#saved, this.#unsaved.value())
   }
 
+  /** Gives a session the name of its client, where none is connected. */
+  name(sessionId: string, client: string): void {
+    this.#unsaved.name(aliasOf(sessionId), client)
+  }
+
   async close(): Promise<void> {
     this.#unsubscribe()
     this.#cancelSave?.()

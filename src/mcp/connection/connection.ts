@@ -10,6 +10,7 @@ import { isRecord } from '../../json.ts'
 import type { Schedule } from '../../time.ts'
 import type { JsonSchema } from '../../tool.ts'
 import { argumentHeaders } from './http/argument-headers.ts'
+import { AuthorizationNeeded } from './http/describe-http-error.ts'
 import { type GuardedTransport, type RequestOptions, Requests, ServerError } from './requests.ts'
 import { type ClientOptions, ServerMessages } from './server-messages.ts'
 
@@ -167,7 +168,7 @@ export class Connection {
       const method = this.info.era === 'modern' ? 'server/discover' : 'ping'
       await this.request(method, undefined, { timeoutMs, isUpkeep: true })
     } catch (error) {
-      if (!(error instanceof ServerError)) throw error
+      if (!(error instanceof ServerError || error instanceof AuthorizationNeeded)) throw error
     }
   }
 

@@ -10,6 +10,8 @@ export interface GuardedTransport extends Transport {
   readonly guard: MessageGuard
   /** Why it closed, if known. */
   readonly closedBecause?: string | undefined
+  /** What requests wait for, if it is not the server. */
+  readonly waitsFor?: string | undefined
   /** Receives every message first; the SDK gets only those for which this returns false. */
   intercept?: (message: JSONRPCMessage) => boolean
   send(message: JSONRPCMessage, options?: SendOptions): Promise<void>
@@ -161,8 +163,11 @@ export class Requests {
     const end = second && first && second.at < first.at ? second : first
     if (!end) return
     const restMs = end.at - this.#now()
-    if (restMs <= 0) this.#cancel(id, new TooLateError(`no response within ${end.afterMs} ms`, end.afterMs))
-    else pending.stopTimer = this.#schedule(restMs, () => this.#watch(id, pending))
+    if (restMs <= 0) {
+      const { waitsFor } = this.#transport
+      const late = new TooLateError(`no response within ${end.afterMs} ms`, end.afterMs)
+      this.#cancel(id, waitsFor === undefined ? late : new Error(waitsFor, { cause: late }))
+    } else pending.stopTimer = this.#schedule(restMs, () => this.#watch(id, pending))
   }
 
   #cancel(id: number, reason: unknown): void {

@@ -6,7 +6,7 @@ import { StartFailures } from '../cache/start-failures.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import type { ConnectOptions, ServersRegistry } from '../connect-options.ts'
 import type { Connection } from '../connection/connection.ts'
-import { type OAuthSettings, TokenStore } from '../connection/http/oauth-session.ts'
+import { AuthorizationFlows, type OAuthSettings, TokenStore } from '../connection/http/oauth-session.ts'
 import type { OpenRequest } from '../connection/open-connection.ts'
 import type { ClientOptions } from '../connection/server-messages.ts'
 import { ServerListeners } from '../connection/server-messages.ts'
@@ -34,6 +34,7 @@ export class ServerContext {
   readonly now: () => number
   readonly random: () => number
   readonly schedule: Schedule
+  readonly #flows = new AuthorizationFlows()
   readonly #options: ConnectOptions
 
   constructor(registry: ServersRegistry, options: ConnectOptions, cache: CatalogueCache | undefined) {
@@ -100,6 +101,6 @@ export class ServerContext {
         'config-invalid',
         'oauth needs a store for its tokens; pass store, or oauth.store',
       )
-    return { ...oauth, store: new TokenStore(tokens) }
+    return { ...oauth, store: new TokenStore(tokens), flows: this.#flows }
   }
 }

@@ -8,6 +8,21 @@ export interface HttpFailure extends Error {
   readonly data: { readonly [field: string]: unknown }
 }
 
+/** A server refuses a request until it is authorized: at all, or for more scopes. */
+export class AuthorizationNeeded extends Error {
+  override readonly name = 'AuthorizationNeeded'
+  readonly needed: {
+    readonly kind: 'token' | 'scope'
+    readonly scope?: string | undefined
+    readonly resourceMetadataUrl?: URL | undefined
+  }
+
+  constructor(needed: AuthorizationNeeded['needed']) {
+    super('it requires authorization')
+    this.needed = needed
+  }
+}
+
 /** Checks fields instead of the class: loading the SDK takes longer than a search. */
 export function isHttpFailure(error: unknown): error is HttpFailure {
   return error instanceof Error && error.name === 'SdkHttpError' && 'status' in error && 'data' in error

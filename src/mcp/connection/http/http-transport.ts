@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { handOn, MessageGuard, type Verdict } from '../message-guard.ts'
 import type { GuardedTransport, SendOptions } from '../requests.ts'
+import type { Authorizer } from './authorizer.ts'
 
 /** Wraps another transport with a guard between it and the protocol code. */
 export class HttpTransport implements GuardedTransport {
@@ -15,6 +16,8 @@ export class HttpTransport implements GuardedTransport {
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
   intercept?: (message: JSONRPCMessage) => boolean
+  /** Sends a refused request again once it is authorized; set when the server is connected. */
+  authorizer: Authorizer | undefined
   readonly guard = new MessageGuard()
   readonly #inner: Transport
   readonly #onWarning: (warning: string) => void
@@ -49,6 +52,12 @@ export class HttpTransport implements GuardedTransport {
 
   get sessionId(): string | undefined {
     return this.#inner.sessionId
+  }
+
+  /** What a request without a response waits for, if it is not the server. */
+  get waitsFor(): string | undefined {
+    if (!this.authorizer?.isWaiting) return undefined
+    return "the server waits for the user's consent; consent in the browser, then call again"
   }
 
   get hasPerRequestStream(): boolean {
@@ -101,7 +110,10 @@ export class HttpTransport implements GuardedTransport {
       ? AbortSignal.any([options.requestSignal, stream.signal])
       : stream.signal
     try {
-      await this.#inner.send(message, { ...options, requestSignal, onRequestStreamEnd })
+      const send = () => this.#inner.send(message, { ...options, requestSignal, onRequestStreamEnd })
+      // Upkeep alone is not worth a user's attention.
+      if (!this.authorizer || options.isUpkeep) await send()
+      else await this.authorizer.run(send, { signal: requestSignal })
     } catch (error) {
       // A request that was not sent gets no response.
       forget()

@@ -37,6 +37,7 @@ interface AuthorizeRequest {
 /** The options, with the token store decided. */
 export interface OAuthSettings extends Omit<OAuthOptions, 'store'> {
   readonly store: TokenStore
+  readonly flows: AuthorizationFlows
 }
 
 interface OAuthSessionOptions extends OAuthSettings {
@@ -55,6 +56,7 @@ export class OAuthSession implements OAuthClientProvider {
   readonly #options: OAuthSessionOptions
   readonly #state: string = randomUUID()
   #authorizationUrl: URL | undefined
+  #verifier = ''
   #known: Authorization = {}
 
   constructor(server: string, config: ServerConfig, options: OAuthSessionOptions) {
@@ -107,20 +109,25 @@ export class OAuthSession implements OAuthClientProvider {
     return (await this.#load()).tokens as StoredOAuthTokens | undefined
   }
 
-  saveTokens(tokens: StoredOAuthTokens): Promise<void> {
-    return this.#save({ tokens })
+  /** Tokens without a scope have the requested one; refreshed ones have that of the old tokens. */
+  async saveTokens(tokens: StoredOAuthTokens): Promise<void> {
+    const requested = this.#authorizationUrl?.searchParams.get('scope') ?? (await this.tokens())?.scope
+    const scope = tokens.scope ?? requested
+    this.#authorizationUrl = undefined
+    await this.#save({ tokens: scope === undefined ? tokens : { ...tokens, scope } })
   }
 
   redirectToAuthorization(authorizationUrl: URL): void {
     this.#authorizationUrl = authorizationUrl
   }
 
-  saveCodeVerifier(verifier: string): Promise<void> {
-    return this.#save({ verifier })
+  /** Not stored: another process may be asking for consent too. */
+  saveCodeVerifier(verifier: string): void {
+    this.#verifier = verifier
   }
 
-  async codeVerifier(): Promise<string> {
-    return String((await this.#load()).verifier ?? '')
+  codeVerifier(): string {
+    return this.#verifier
   }
 
   saveDiscoveryState(discovery: OAuthDiscoveryState): Promise<void> {
@@ -161,7 +168,33 @@ export class OAuthSession implements OAuthClientProvider {
   }
 }
 
-/** What is stored of an authorization: tokens, the client registration, and the state of a running flow. */
+/** The authorizations under way, one per server at a time. */
+export class AuthorizationFlows {
+  readonly #running = new Map<string, Promise<void>>()
+  readonly #rounds = new Map<string, number>()
+
+  isRunning(key: string): boolean {
+    return this.#running.has(key)
+  }
+
+  /** How many authorizations of this server have succeeded. */
+  round(key: string): number {
+    return this.#rounds.get(key) ?? 0
+  }
+
+  /** Runs an authorization, or waits for the one under way. */
+  run(key: string, authorize: () => Promise<void>): Promise<void> {
+    const running = this.#running.get(key)
+    if (running) return running
+    const started = authorize()
+      .then(() => void this.#rounds.set(key, this.round(key) + 1))
+      .finally(() => this.#running.delete(key))
+    this.#running.set(key, started)
+    return started
+  }
+}
+
+/** What is stored of an authorization: tokens, the client registration, and the authorization server. */
 export type Authorization = Readonly<Record<string, unknown>>
 
 /** Keeps authorizations in a store. */

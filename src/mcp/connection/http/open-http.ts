@@ -1,51 +1,39 @@
 import {
   ProtocolError,
+  RegistrationRejectedError,
   SSEClientTransport,
   StreamableHTTPClientTransport,
-  UnauthorizedError,
 } from '@modelcontextprotocol/client'
-import { describeError } from '../../../errors.ts'
 import { isTooLate } from '../../../time.ts'
 import type { Connection } from '../connection.ts'
 import { connect, LEGACY, type OpenOptions, type OpenRequest, PATIENCE_MS } from '../open-connection.ts'
+import { Authorizer } from './authorizer.ts'
 import { describeHttpRefusal, describeUnreachable, isHttpFailure } from './describe-http-error.ts'
 import { HttpTransport } from './http-transport.ts'
-import { OAuthSession, type OAuthSettings } from './oauth-session.ts'
+import { OAuthSession } from './oauth-session.ts'
 
 /** Connects over streamable HTTP, or falls back to SSE for a server that expects it. */
 export async function openHttp(request: OpenRequest, options: OpenOptions): Promise<Connection> {
-  const { server, config, onWarning } = request
-  const session =
-    options.oauth &&
-    new OAuthSession(server, config, { ...options.oauth, schedule: options.schedule, onWarning })
+  const { config } = request
   const url = new URL(config.url ?? '')
+  const limitedFetch = limitResponses(options.fetch, options.maxMessageBytes)
+  const authorizer = authorizerOf(request, options, limitedFetch)
   const settings = {
     requestInit: { headers: { ...config.headers } },
-    fetch: limitResponses(options.fetch, options.maxMessageBytes),
-    ...(session ? { authProvider: session } : {}),
+    fetch: limitedFetch,
+    ...(authorizer ? { authProvider: authorizer } : {}),
   }
   const streamable = () =>
     new StreamableHTTPClientTransport(url, { ...settings, reconnectionOptions: RECONNECTION })
   const sse = () => new SSEClientTransport(url, settings)
-  const greet = (create: () => SdkTransport) => greetInTurn(create, request, options)
   const open = async (create: () => SdkTransport): Promise<Connection> => {
-    let last: SdkTransport | undefined
-    try {
-      return await greet(() => {
-        last = create()
-        return last
-      })
-    } catch (error) {
-      if (!isUnauthorized(error) || !last) throw error
-      await authorize(request, session, options.oauth, last)
-      request.deadline.restart()
-      return greet(create).catch((second: unknown) => {
-        if (!isUnauthorized(second)) throw second
-        throw new Error('it rejected the authorization that it has just issued', { cause: second })
-      })
-    }
+    const greet = () => greetInTurn(create, request, options, authorizer)
+    if (!authorizer) return greet()
+    // A user takes longer to consent than a server to connect.
+    return authorizer.run(greet, { onAuthorized: () => request.deadline.restart() })
   }
   const named = (error: unknown) => {
+    if (error instanceof RegistrationRejectedError) return new Error(NOBODY_CAN_SIGN_IN, { cause: error })
     const reason = isHttpFailure(error) ? describeHttpRefusal(error) : describeUnreachable(url, error)
     return reason === undefined ? error : new Error(reason, { cause: error })
   }
@@ -65,6 +53,10 @@ export async function openHttp(request: OpenRequest, options: OpenOptions): Prom
   }
 }
 
+/** Many servers want a token and have no authorization server at all. */
+const NOBODY_CAN_SIGN_IN =
+  'it requires authorization, and its authorization server registers no clients; set an Authorization header, or oauth.client_id'
+
 /** How an interrupted response is requested again: soon, and not for long, because a caller is waiting. */
 const RECONNECTION = {
   initialReconnectionDelay: 250,
@@ -83,10 +75,15 @@ async function greetInTurn(
   create: () => SdkTransport,
   request: OpenRequest,
   options: OpenOptions,
+  authorizer: Authorizer | undefined,
 ): Promise<Connection> {
   const { deadline, onWarning, era, signal } = request
-  const greetIn = (greeting: 'auto' | typeof LEGACY, probeMs?: number) =>
-    connect(new HttpTransport(create(), onWarning), request, options, { greeting, probeMs })
+  const greetIn = async (greeting: 'auto' | typeof LEGACY, probeMs?: number) => {
+    const transport = new HttpTransport(create(), onWarning)
+    const connection = await connect(transport, request, options, { greeting, probeMs })
+    transport.authorizer = authorizer
+    return connection
+  }
   if (era !== 'legacy')
     try {
       return await greetIn('auto', era === 'modern' ? undefined : PATIENCE_MS)
@@ -103,27 +100,14 @@ async function greetInTurn(
   }
 }
 
-function isUnauthorized(error: unknown): boolean {
-  return error instanceof UnauthorizedError || (error instanceof Error && error.name === 'UnauthorizedError')
-}
-
-async function authorize(
-  { server, signal }: OpenRequest,
-  session: OAuthSession | undefined,
-  oauth: OAuthSettings | undefined,
-  transport: SdkTransport,
-): Promise<void> {
-  if (!session) throw new Error('it requires authorization; set an Authorization header, or pass oauth')
-  const url = session.authorizationUrl
-  if (!url || !oauth?.authorize) throw new Error('it requires authorization by a user; pass oauth.authorize')
-  let callback: URLSearchParams
-  try {
-    callback = await oauth.authorize({ server, url, signal })
-  } catch (cause) {
-    throw new Error(`authorization failed: ${describeError(cause)}`, { cause })
-  }
-  if (!session.isOwn(callback)) throw new Error('the OAuth callback does not match the request')
-  await transport.finishAuth(callback)
+function authorizerOf(
+  { server, config, signal, onWarning }: OpenRequest,
+  { oauth, schedule }: OpenOptions,
+  fetch: Fetch,
+): Authorizer | undefined {
+  if (!oauth) return undefined
+  const session = new OAuthSession(server, config, { ...oauth, schedule, onWarning })
+  return new Authorizer({ server, url: new URL(config.url ?? ''), session, oauth, fetch, schedule, signal })
 }
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>

@@ -55,7 +55,7 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
               .slice(0, 8)
               .map(({ id, isNamed, latest, sessions, turns, searches, calls, errors, saved }) => (
                 <tr key={`${id} ${isNamed}`}>
-                  <td class="wrap">
+                  <td class="client">
                     {latest === null ? (
                       <ClientName id={id} isNamed={isNamed} />
                     ) : (

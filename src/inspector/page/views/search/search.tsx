@@ -56,14 +56,14 @@ function Answer({ query }: { readonly query: string }) {
     <Show of={loaded}>
       {({ sides }) => (
         <>
+          <div class="row expected">
+            <span class="muted">Not what you expected?</span>
+            <Judge key={query} text={query} onTry={loaded.reload} />
+          </div>
           <div class="columns">
             {sides.map((side) => (
               <Side key={side.searcher} side={side} />
             ))}
-          </div>
-          <div class="row spread expected">
-            <span class="muted">Not what you expected?</span>
-            <Judge key={query} text={query} onTry={loaded.reload} />
           </div>
           <AsModel key={query} query={query} />
         </>

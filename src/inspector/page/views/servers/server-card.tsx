@@ -43,7 +43,7 @@ export function ServerCard({
         {state === 'failed' && (
           <div class="note bad wrap">
             <VisibleText text={'reason' in data ? data.reason.slice(0, 600) : ''} />
-            {step !== null && <p class="ink">{step}</p>}
+            {step !== null && !data.needsSignIn && <p class="ink">{step}</p>}
           </div>
         )}
         {(data.needsSignIn || data.consent) && (
