@@ -7,6 +7,8 @@ import type { SessionDialect } from './settings.ts'
 export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 'explain'> {
   /** Whether tools that join late are called through `call_tool` beside native deferral. */
   readonly callsLateTools: boolean
+  /** Whether each request declares them instead, because `call_tool` is denied. */
+  readonly declaresLateTools: boolean
   readonly #viewpoint: Viewpoint
   /** How many tools the provider takes in one request, those that join later included. */
   readonly #maxTools: number
@@ -17,6 +19,7 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
     this.#viewpoint = viewpoint
     const { maxTools = Number.POSITIVE_INFINITY, dispatchesLateTools = false } = dialect ?? {}
     this.callsLateTools = dispatchesLateTools && viewpoint.policy.denialOfMetaTool('call_tool') === undefined
+    this.declaresLateTools = dispatchesLateTools && !this.callsLateTools
     this.#maxTools = this.callsLateTools ? Number.POSITIVE_INFINITY : maxTools
   }
 

@@ -86,7 +86,7 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     const { viewpoint, services, settings } = this.#options
     const { first } = viewpoint
     const isAvailable = ({ tool }: Entry) => services.availability.isAvailable(tool)
-    if (first?.hasSearch) return first.grown(this.view, isAvailable)
+    if (first?.hasSearch) return first.grown(this.view, isAvailable, viewpoint)
     const parts = this.surfaceParts()
     // Without a search, what has joined or become available since has to be shown.
     if (first && parts.shown.every(({ name }) => first.hasSent(name))) return first.surface
@@ -216,9 +216,10 @@ export class Turn implements CallScope, SearchSession, Onlooker {
   }
 
   async activate(names: readonly string[]): Promise<ActivationReport> {
-    const { checkout } = this.#options
+    const { checkout, viewpoint } = this.#options
     const { candidates, visible, missing } = this.sort(names)
     const { activated, evicted } = checkout.activate(candidates)
+    viewpoint.first?.noteFound(activated)
     this.#options.searches.activated(activated)
     await checkout.save()
     const isCallable = new Set([...visible, ...activated])

@@ -143,6 +143,33 @@ describe('a session with a dialect', () => {
     expect(late()).toEqual(['mcp__zebra__tool', 'mcp__ape__tool'])
   })
 
+  it.each([
+    ['few of those that left', {}, 350],
+    ['all of them where each request declares them', { policy: { deny: ['call_tool'] } }, 1_201],
+  ])('keeps of late tools whose server renames them again and again %s', async (_name, more, count) => {
+    const store = memoryStore()
+    const { registry, session } = await open({ ...more, id: 'c', store })
+    session.surface()
+    registry.syncMcp('found', [tool('tool')])
+    session.surface()
+    await session.activate(['mcp__found__tool'])
+    registry.unregisterMcp('found')
+    for (let round = 0; round < 12; round++) {
+      const renamed = Array.from({ length: 100 }, (_, index) => tool(`t${round}_${index}`))
+      registry.syncMcp('restless', renamed)
+      session.surface()
+    }
+    const { lateTools = [], fingerprint } = session.surface()
+    expect(lateTools.length).toBeLessThanOrEqual(count + 250)
+    expect(lateTools.length).toBeGreaterThanOrEqual(count)
+    expect(lateTools[0]?.name).toBe('mcp__found__tool')
+    expect(lateTools.at(-1)?.name).toContain('t11_')
+    await session.close()
+    const restored = await registry.openSession({ ...more, id: 'c', store, dialect: anthropic() })
+    expect(restored.surface().lateTools).toEqual(lateTools)
+    expect(restored.surface().fingerprint).toBe(fingerprint)
+  })
+
   it('refuses a tool that has left with the reason, and one that was never there as unknown', async () => {
     const { registry, session } = await open()
     session.surface()
