@@ -99,6 +99,11 @@ export class FirstRequest {
     return this.#newest
   }
 
+  /** How many tools the first request declares. */
+  get sentCount(): number {
+    return this.#sent.size
+  }
+
   /** How many tools a request declares, late ones and those that have left included. */
   countWith(view: View): number {
     const late = [...view.deferred.keys()].filter((name) => !this.#sent.has(name) && !this.#late.has(name))

@@ -439,6 +439,33 @@ describe('a session with a dialect', () => {
     })
   })
 
+  it.each([
+    ['the search and call_tool', 3, {}, 0],
+    ['the reader of spilled results', 2, { spill: storeSpill(memoryStore()) }, 0],
+    ["the host's tools", 1, {}, 2],
+  ])('sends no more tools than the provider takes with %s', async (_name, tools, options, hosts) => {
+    const dialect = { ...anthropic(), maxTools: 5 }
+    const hostTools = Array.from({ length: hosts }, (_, index) => ({
+      name: `host_${index}`,
+      input_schema: { type: 'object' as const },
+    }))
+    const strategyOf = async (count: number, again = false) => {
+      const registry = new ToolRegistry({ mode: 'lazy', ...options })
+      registry.syncMcp(
+        'first',
+        Array.from({ length: count }, (_, index) => tool(`t${index}`)),
+      )
+      const session = await registry.openSession({ dialect })
+      const messages = [anthropic().userMessage('hello')]
+      if (again) session.turn(messages)
+      return session.turn(messages, { hostTools }).surface.strategy
+    }
+    expect(await strategyOf(tools)).toBe('native')
+    expect(await strategyOf(tools + 1)).toBe('dispatch')
+    // Also when the host adds its tools to a later request.
+    expect(await strategyOf(tools + 1, true)).toBe('dispatch')
+  })
+
   it('keeps what has left in full mode too, and shows what joins, since there is no search', async () => {
     const registry = new ToolRegistry({ mode: 'full' })
     let isOpen = false
