@@ -5,6 +5,9 @@ import { type CallResult, type ToolDefinition, UNTRUSTED_NOTE } from '../tool.ts
 import type { SentRequest } from './sent-request.ts'
 import type { Surface } from './surface.ts'
 
+/** How many late tools that have left are kept: a server may rename its tools for ever. */
+const MAX_LEFT = 500
+
 /**
  * The first request of a conversation, which all later ones repeat byte for byte: providers cache the beginning of a
  * request, and some models reject a conversation whose tools have changed. What was shown stays shown and what was
@@ -20,6 +23,10 @@ export class FirstRequest {
   readonly #sent: ReadonlyMap<string, ToolDefinition>
   #late: Map<string, ToolDefinition>
   #newest: Surface | undefined
+  /** The fingerprint with the late tools so far, and how many those are. */
+  #hashed: { readonly fingerprint: string; readonly count: number }
+  /** Late tools that the model knows of, since they were activated. */
+  readonly #found = new Set<string>()
   /** The view all of whose tools were sent or are late. */
   #gathered: View | undefined
   #toldServers: ReadonlySet<string>
@@ -32,6 +39,7 @@ export class FirstRequest {
     this.promptNote = promptNote
     this.#settings = settings
     this.#newest = surface
+    this.#hashed = { fingerprint: surface.fingerprint, count: 0 }
     this.#shown = new Set(surface.tools.map(({ name }) => name))
     const sent = [...surface.tools, ...(surface.deferredTools ?? [])]
     this.#sent = new Map(sent.map((definition) => [definition.name, definition]))
@@ -66,9 +74,19 @@ export class FirstRequest {
     })
   }
 
-  /** Returns the surface of a later request: this one, with the tools that came since. */
-  grown(view: View, isAvailable: (entry: Entry) => boolean): Surface {
-    if (this.surface.strategy === 'native' && view !== this.#gathered) this.#gather(view, isAvailable)
+  /**
+   * Returns the surface of a later request: this one, with the tools that came since. Where late tools are declared in
+   * each request, none is dropped; elsewhere, those that have left are kept up to a limit.
+   */
+  grown(
+    view: View,
+    isAvailable: (entry: Entry) => boolean,
+    { declaresLateTools }: { readonly declaresLateTools: boolean },
+  ): Surface {
+    if (this.surface.strategy === 'native' && view !== this.#gathered) {
+      this.#gather(view, isAvailable)
+      if (!declaresLateTools) this.#dropLeft(view)
+    }
     const { deferredCount, lateTools = [] } = this.#newest ?? {}
     if (this.#newest && lateTools.length === this.#late.size && deferredCount === view.deferred.size)
       return this.#newest
@@ -81,10 +99,20 @@ export class FirstRequest {
     return this.#newest
   }
 
+  /** How many tools the first request declares. */
+  get sentCount(): number {
+    return this.#sent.size
+  }
+
   /** How many tools a request declares, late ones and those that have left included. */
   countWith(view: View): number {
     const late = [...view.deferred.keys()].filter((name) => !this.#sent.has(name) && !this.#late.has(name))
     return this.#sent.size + this.#late.size + late.length
+  }
+
+  /** Notes tools that the model knows of: of those that have left, these are dropped last. */
+  noteFound(names: readonly string[]): void {
+    for (const name of names) if (this.#late.has(name)) this.#found.add(name)
   }
 
   /** Whether a request of this conversation declared the tool. */
@@ -132,8 +160,7 @@ export class FirstRequest {
     const isSame =
       lateTools.length === names.length && lateTools.every(({ name }, index) => name === names[index])
     if (!isSame) {
-      this.#late = new Map(lateTools.map((definition) => [definition.name, definition]))
-      this.#newest = undefined
+      this.#setLate(lateTools)
       this.#gathered = undefined
     }
     this.#toldServers = new Set(servers)
@@ -165,10 +192,33 @@ export class FirstRequest {
     if (isComplete) this.#gathered = view
   }
 
+  #dropLeft(view: View): void {
+    const left = [...this.#late.keys()].filter((name) => view.snapshot.get(name) === undefined)
+    if (left.length <= MAX_LEFT) return
+    const isFound = (name: string) => this.#found.has(name)
+    const oldestFirst = [...left.filter((name) => !isFound(name)), ...left.filter(isFound)]
+    // Down to half of the limit: each time, all fingerprints are computed again.
+    const dropped = new Set(oldestFirst.slice(0, left.length - MAX_LEFT / 2))
+    this.#setLate([...this.#late.values()].filter(({ name }) => !dropped.has(name)))
+    for (const name of dropped) this.#found.delete(name)
+    this.#changes++
+  }
+
+  #setLate(lateTools: readonly ToolDefinition[]): void {
+    this.#late = new Map(lateTools.map((definition) => [definition.name, definition]))
+    this.#newest = undefined
+    this.#hashed = { fingerprint: this.surface.fingerprint, count: 0 }
+  }
+
+  /** Each late tool is added to the fingerprint of those before it, so that many of them cost no more than the new ones. */
   #fingerprintWith(late: readonly ToolDefinition[]): string {
-    return hashText(
-      [this.surface.fingerprint, ...late.map((definition) => JSON.stringify(definition))].join(' '),
+    const added = late.slice(this.#hashed.count)
+    const fingerprint = added.reduce(
+      (before, definition) => hashText(`${before} ${JSON.stringify(definition)}`),
+      this.#hashed.fingerprint,
     )
+    this.#hashed = { fingerprint, count: late.length }
+    return fingerprint
   }
 }
 

@@ -106,7 +106,7 @@ export class ModelTurn<Dialect extends SessionDialect = SessionDialect> {
       )
     this.#session = session
     this.#dialect = dialect
-    this.surface = session.surface()
+    this.surface = session.surface(options.hostTools?.length)
     this.request = dialect.toRequest({
       surface: this.surface,
       messages,

@@ -62,8 +62,9 @@ function open(behaviour: 'hangs' | 'throws' | 'works') {
     emit: (event: { type: string }) => void events.push(event.type),
   }
   const first = new FirstRequest(SENT)
-  const saved = new SavedFirstRequest({ first, begin: () => {} }, 'x', place)
-  return { kept, waiting, timers, retries, events, state, place, first, saved }
+  const begun: FirstRequest[] = []
+  const saved = new SavedFirstRequest({ first, begin: (next) => void begun.push(next) }, 'x', place)
+  return { kept, waiting, timers, retries, events, state, place, first, saved, begun }
 }
 
 /** Runs what waits, which may add to it. */
@@ -75,7 +76,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('the copy of a first request in a store', () => {
   it('is written once for each change', async () => {
-    const { kept, saved, first, events } = open('works')
+    const { kept, saved, first, events, place } = open('works')
     expect(saved.isDue).toBe(true)
     await saved.save()
     expect(await kept.get('sent:c')).toEqual({ ...SENT, writers: [['w', 1]] })
@@ -83,8 +84,34 @@ describe('the copy of a first request in a store', () => {
     first.warn([QUOTING])
     expect(saved.isDue).toBe(true)
     await saved.close()
-    expect(await kept.get('sent:c')).toMatchObject({ isWarned: true })
+    // The bytes are not written again.
+    expect(await kept.get('sent:c')).toEqual({ ...SENT, writers: [['w', 1]] })
+    expect(await kept.get('since:c')).toEqual({
+      of: expect.any(String),
+      lateTools: [],
+      servers: [],
+      isWarned: true,
+      writers: [['w', 2]],
+    })
+    expect(await loadSent(place)).toEqual({ ...SENT, isWarned: true })
     expect(events).toEqual([])
+  })
+
+  it.each([
+    ['is taken over from a replica that replaced it', { behind: '- second (1): tool' }],
+    ['is continued where only what came since an older one is left', {}],
+  ])('%s', async (_name, replaced) => {
+    const { kept, saved, first, begun } = open('works')
+    await saved.save()
+    await kept.set('sent:c', { ...SENT, ...replaced } as never)
+    await kept.set('since:c', { of: 'another' })
+    first.warn([QUOTING])
+    await saved.save()
+    expect(saved.isDue).toBe('behind' in replaced)
+    expect(begun.map(({ behind }) => behind)).toEqual(Object.values(replaced))
+    expect(await kept.get('since:c')).toMatchObject(
+      'behind' in replaced ? { of: 'another' } : { isWarned: true },
+    )
   })
 
   it('delays its session once where the store hangs, and is written when it answers again', async () => {

@@ -1,5 +1,6 @@
 import { describeError, ToolcribError } from '../errors.ts'
-import type { Store, StoredValue } from '../store/store.ts'
+import { isRecord } from '../json.ts'
+import type { Change, Store, StoredValue } from '../store/store.ts'
 import { waitAtMost } from '../time.ts'
 import { FirstRequest } from './first-request.ts'
 import type { Saving } from './saved-activations.ts'
@@ -20,8 +21,8 @@ const MAX_UNANSWERED = 2
 const LAST_PATIENCE_MS = 200
 
 /**
- * The copy of a session's first request in a store. It has a key of its own: it may hold thousands of definitions, and
- * changes far less often than what is checked out. Of the replicas of a session, the first to write decides the bytes;
+ * The copy of a session's first request in a store. It has a key of its own, because it may hold thousands of definitions
+ * that never change; what came since has another. Of the replicas of a session, the first to write decides the bytes;
  * the others take them over and add their late tools. A store that hangs or fails delays a call once and breaks nothing.
  * Writes are numbered, as those of activations are: an abandoned one that arrives after a newer one has no effect.
  */
@@ -82,6 +83,7 @@ export class SavedFirstRequest {
     const { first } = this.#viewpoint
     if (loaded.sent) return this.#adopt(loaded.sent, first, first?.toJSON())
     this.#saved = undefined
+    this.#stored = undefined
     await this.save()
   }
 
@@ -165,7 +167,6 @@ export class SavedFirstRequest {
   }
 
   async #write(isRetry: boolean): Promise<void> {
-    const { id, store } = this.#place
     const { first } = this.#viewpoint
     const changes = first?.changes ?? 0
     const sent = first?.toJSON()
@@ -174,8 +175,7 @@ export class SavedFirstRequest {
     try {
       // A store that throws instead of rejecting must not end this before anyone waits for it.
       await Promise.resolve()
-      const change = this.#changeTo(sent, write)
-      const stored = sentIn(await store?.update(sentKey(id), change))
+      const stored = await this.#put(sent, write)
       if (write > this.#newestAnswered) {
         this.#replaces = false
         if (first) this.#saved = { first, changes }
@@ -192,17 +192,44 @@ export class SavedFirstRequest {
     this.#isStuck = false
   }
 
+  /** Writes the bytes unless the store has them, and what came since. Returns what the store has then. */
+  async #put(sent: SentRequest | undefined, write: number): Promise<SentRequest | undefined> {
+    const { id, writer, store } = this.#place
+    const before = this.#stored
+    const replaces = this.#replaces
+    const isKnown = !replaces && before && sent && idOfSent(before) === idOfSent(sent)
+    const value = isKnown ? undefined : await store?.update(sentKey(id), this.#bytes(sent, write))
+    const base = isKnown ? before : sentIn(value)
+    const isOwn = !isKnown && readWriters(value).get(writer) === write
+    // What came since an earlier state of the same bytes.
+    if (replaces) await store?.delete(sinceKey(id))
+    if (base === undefined || isOwn) return base
+    const add = (isSure: boolean) => (current: StoredValue | undefined) => {
+      const writers = readWriters(current)
+      // An attempt that arrives late: a newer one has written all of this.
+      if ((writers.get(writer) ?? 0) > write) return current
+      if (sent === undefined || idOfSent(base) !== idOfSent(sent)) return current
+      if (!isSure && isOfOther(current, base)) return current
+      const from = isKnown ? before : undefined
+      const { lateTools, servers, isWarned } = mergeSent(withSince(base, current), { from, to: sent })
+      const merged = { of: idOfSent(base), lateTools, servers, isWarned }
+      return { ...merged, writers: [...withWriter(writers, writer, write)] } as unknown as StoredValue
+    }
+    const since = await store?.update(sinceKey(id), add(!isKnown))
+    if (!isKnown || !isOfOther(since, base)) return withSince(base, since)
+    // Another replica may have replaced the bytes.
+    const newest = sentIn(await store?.get(sentKey(id)))
+    if (newest && idOfSent(newest) !== idOfSent(base)) return withSince(newest, since)
+    return withSince(base, await store?.update(sinceKey(id), add(true)))
+  }
+
   /** Returns what a store is to make of its value: pure, because the store may apply it again to a newer one. */
-  #changeTo(
-    sent: SentRequest | undefined,
-    write: number,
-  ): (current: StoredValue | undefined) => StoredValue | undefined {
+  #bytes(sent: SentRequest | undefined, write: number): Change {
     const { writer } = this.#place
     const before = this.#stored
     const replaces = this.#replaces
     return (current) => {
       const writers = readWriters(current)
-      // An attempt that arrives late: a newer one has written all of this.
       if ((writers.get(writer) ?? 0) > write) return current
       if (sent === undefined) return undefined
       const stored = sentIn(current)
@@ -210,12 +237,9 @@ export class SavedFirstRequest {
       // Another one that this session has not seen comes from another replica, whose requests have begun with it.
       const isOthers =
         stored?.settings === sent.settings && !(before && idOfSent(before) === idOfSent(stored))
-      const keeps = stored !== undefined && !replaces && (isSame || isOthers)
-      const from = before && idOfSent(before) === idOfSent(sent) ? before : undefined
-      if (keeps && !isSame) return current
-      const merged = keeps ? mergeSent(stored, { from, to: sent }) : sent
+      if (!replaces && (isSame || isOthers)) return current
       // JSON by construction; its types have optional fields, which JSON has not.
-      return { ...merged, writers: [...withWriter(writers, writer, write)] } as unknown as StoredValue
+      return { ...sent, writers: [...withWriter(writers, writer, write)] } as unknown as StoredValue
     }
   }
 
@@ -273,9 +297,9 @@ async function load({
   let loaded: { readonly sent: SentRequest | undefined } | undefined
   let error: unknown = new Error(`the store did not answer within ${PATIENCE_MS} ms`)
   const loading = Promise.resolve()
-    .then(() => store.get(sentKey(id)))
-    .then((value) => {
-      loaded = { sent: value === undefined ? undefined : readSent(value) }
+    .then(() => Promise.all([store.get(sentKey(id)), store.get(sinceKey(id))]))
+    .then(([value, since]) => {
+      loaded = { sent: value === undefined ? undefined : withSince(readSent(value), since) }
     })
     .catch((thrown: unknown) => {
       error = thrown
@@ -290,7 +314,7 @@ async function load({
  * session first, because an open one is saved again with its next change.
  */
 export async function deleteSession(store: Store, id: string): Promise<void> {
-  await Promise.all([store.delete(sessionKey(id)), store.delete(sentKey(id))])
+  await Promise.all([sessionKey(id), sentKey(id), sinceKey(id)].map((key) => store.delete(key)))
 }
 
 /** What a stored value holds; undefined when that cannot be used. */
@@ -302,7 +326,23 @@ function sentIn(value: StoredValue | undefined): SentRequest | undefined {
   }
 }
 
-/** Shorter than the key of the session itself, which bounds the length of its id. */
+/** Whether a value is what came since another first request. */
+function isOfOther(since: StoredValue | undefined, base: SentRequest): boolean {
+  return isRecord(since) && since.of !== idOfSent(base)
+}
+
+/** A first request with what came since, if that belongs to it and can be used. */
+function withSince(base: SentRequest, since: StoredValue | undefined): SentRequest {
+  if (!isRecord(since) || since.of !== idOfSent(base)) return base
+  const { lateTools, servers, isWarned } = since
+  return sentIn({ ...base, lateTools, servers, isWarned } as unknown as StoredValue) ?? base
+}
+
+/** This key and the next are shorter than that of the session itself, which bounds the length of its id. */
 function sentKey(id: string): string {
   return `sent:${id}`
+}
+
+function sinceKey(id: string): string {
+  return `since:${id}`
 }

@@ -7,9 +7,12 @@ import type { SessionDialect } from './settings.ts'
 export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 'explain'> {
   /** Whether tools that join late are called through `call_tool` beside native deferral. */
   readonly callsLateTools: boolean
+  /** Whether each request declares them instead, because `call_tool` is denied. */
+  readonly declaresLateTools: boolean
   readonly #viewpoint: Viewpoint
-  /** How many tools the provider takes in one request, those that join later included. */
+  /** How many tools the provider takes in one request. */
   readonly #maxTools: number
+  #hostTools = 0
   #first: FirstRequest | undefined
   #steady: { readonly of: View; readonly view: View } | undefined
 
@@ -17,7 +20,8 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
     this.#viewpoint = viewpoint
     const { maxTools = Number.POSITIVE_INFINITY, dispatchesLateTools = false } = dialect ?? {}
     this.callsLateTools = dispatchesLateTools && viewpoint.policy.denialOfMetaTool('call_tool') === undefined
-    this.#maxTools = this.callsLateTools ? Number.POSITIVE_INFINITY : maxTools
+    this.declaresLateTools = dispatchesLateTools && !this.callsLateTools
+    this.#maxTools = maxTools
   }
 
   get policy(): Viewpoint['policy'] {
@@ -27,6 +31,23 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
   /** The first request, once it was made. */
   get first(): FirstRequest | undefined {
     return this.#first
+  }
+
+  /** How many tools of its own the host has added to one request at most. */
+  get hostTools(): number {
+    return this.#hostTools
+  }
+
+  /** Leaves room for tools that the host adds to requests, where the provider limits their number. */
+  leaveRoom(hostTools: number): void {
+    if (hostTools <= this.#hostTools) return
+    this.#hostTools = hostTools
+    this.#steady = undefined
+  }
+
+  /** Whether a request may declare this many tools beside the host's. */
+  hasRoomFor(tools: number): boolean {
+    return tools + this.#hostTools <= this.#maxTools
   }
 
   begin(first: FirstRequest): void {
@@ -59,7 +80,8 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
     }
     const divided = first.divide(view)
     const { strategy } = first.surface
-    if (strategy !== 'native' || first.countWith(divided) < this.#maxTools) return divided
+    const count = this.callsLateTools ? first.sentCount : first.countWith(divided)
+    if (strategy !== 'native' || this.hasRoomFor(count)) return divided
     // The provider takes no more tools: another strategy has to begin, whatever that costs.
     this.#first = undefined
     return view

@@ -143,9 +143,11 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   /**
    * Returns the tools of this turn: frozen, and the same object until the catalogue or the activations change. With a
    * dialect, and a strategy other than append, all surfaces of a session begin with the bytes of the first one: tools that
-   * come later are found by the search, and those that leave stay declared.
+   * come later are found by the search, and those that leave stay declared. `hostTools` is how many tools the host adds
+   * to the request, where its provider limits their number.
    */
-  surface(): Surface {
+  surface(hostTools = 0): Surface {
+    this.#viewpoint.leaveRoom(hostTools)
     const turn = this.#current()
     this.#surface = turn.surface(this.#surface)
     if (this.#savedFirst.isDue) void this.#track(this.#savedFirst.save())

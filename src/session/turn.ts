@@ -23,7 +23,7 @@ import { settingsId } from './sent-request.ts'
 import type { SessionSearch } from './session-search.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionViewpoint } from './session-viewpoint.ts'
-import type { SessionDialect, SessionSettings } from './settings.ts'
+import type { SessionSettings } from './settings.ts'
 import { buildSurface, type Strategy, type Surface, type SurfaceParts } from './surface.ts'
 
 /** What a turn is made of. */
@@ -52,6 +52,7 @@ export class Turn implements CallScope, SearchSession, Onlooker {
   readonly promptNote: string
   readonly #options: TurnOptions
   readonly #behind: string
+  readonly #hostTools: number
   #first: FirstRequest | undefined
 
   constructor(options: TurnOptions) {
@@ -61,21 +62,12 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     this.view = viewpoint.current()
     const { first } = viewpoint
     this.#first = first
-    this.strategy = first?.surface.strategy ?? strategyOf(options, this.view)
-    const meta = { ...settings, isDispatch: this.strategy === 'dispatch' }
+    this.#hostTools = viewpoint.hostTools
     this.#behind = first?.behind ?? services.notes.of(this.view)
-    const isNative = this.strategy === 'native'
-    this.metaTools = sessionMetaTools(this, {
-      ...meta,
-      dispatchesLateTools: isNative && viewpoint.callsLateTools,
-      policy: viewpoint.policy,
-      behind: this.#behind,
-      maxAnswerTokens: services.answerTokens,
-      spill: services.spill,
-      servers: options.servers,
-      searchLimit: options.searchLimit,
-    })
-    this.promptNote = first?.promptNote ?? promptNote(this.view.deferred.size, meta)
+    this.strategy = first?.surface.strategy ?? this.#chooseStrategy()
+    this.metaTools = this.#metaToolsFor(this.strategy)
+    const isDispatch = this.strategy === 'dispatch'
+    this.promptNote = first?.promptNote ?? promptNote(this.view.deferred.size, { ...settings, isDispatch })
   }
 
   /**
@@ -86,7 +78,7 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     const { viewpoint, services, settings } = this.#options
     const { first } = viewpoint
     const isAvailable = ({ tool }: Entry) => services.availability.isAvailable(tool)
-    if (first?.hasSearch) return first.grown(this.view, isAvailable)
+    if (first?.hasSearch) return first.grown(this.view, isAvailable, viewpoint)
     const parts = this.surfaceParts()
     // Without a search, what has joined or become available since has to be shown.
     if (first && parts.shown.every(({ name }) => first.hasSent(name))) return first.surface
@@ -110,10 +102,14 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     return surface
   }
 
-  /** Whether neither the catalogue nor the first request has changed since, except that this turn made it. */
+  /**
+   * Whether neither the catalogue nor the first request has changed since, except that this turn made it, nor the room
+   * that the host needs.
+   */
   get isCurrent(): boolean {
     const { viewpoint } = this.#options
-    return viewpoint.current() === this.view && viewpoint.first === this.#first
+    const isSameView = viewpoint.current() === this.view
+    return isSameView && viewpoint.first === this.#first && viewpoint.hostTools === this.#hostTools
   }
 
   /** What the surface is built of: available tools only. */
@@ -216,9 +212,10 @@ export class Turn implements CallScope, SearchSession, Onlooker {
   }
 
   async activate(names: readonly string[]): Promise<ActivationReport> {
-    const { checkout } = this.#options
+    const { checkout, viewpoint } = this.#options
     const { candidates, visible, missing } = this.sort(names)
     const { activated, evicted } = checkout.activate(candidates)
+    viewpoint.first?.noteFound(activated)
     await checkout.save()
     const isCallable = new Set([...visible, ...activated])
     return { activated: names.filter((name) => isCallable.has(name)), evicted, missing }
@@ -278,6 +275,39 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     return services.finder.waitForServers((server) => viewpoint.policy.permitsServer(server))
   }
 
+  #chooseStrategy(): Strategy {
+    const { settings, viewpoint } = this.#options
+    const strategy = settings.strategy === 'auto' ? this.#bestStrategy() : settings.strategy
+    // Without call_tool a dispatch surface would show what it cannot call.
+    const canDispatch = viewpoint.policy.denialOfMetaTool('call_tool') === undefined
+    return strategy === 'dispatch' && !canDispatch ? 'append' : strategy
+  }
+
+  /** What the dialect does best; dispatch where native deferral would send more tools than the provider takes. */
+  #bestStrategy(): Strategy {
+    const { settings, viewpoint } = this.#options
+    const { strategy = 'append' } = settings.dialect ?? {}
+    if (strategy !== 'native') return strategy
+    const { shown, deferred } = this.view
+    const count = shown.length + deferred.size + this.#metaToolsFor('native').length
+    return viewpoint.hasRoomFor(count) ? 'native' : 'dispatch'
+  }
+
+  #metaToolsFor(strategy: Strategy): readonly Entry[] {
+    const { settings, viewpoint, services, servers, searchLimit } = this.#options
+    return sessionMetaTools(this, {
+      ...settings,
+      isDispatch: strategy === 'dispatch',
+      dispatchesLateTools: strategy === 'native' && viewpoint.callsLateTools,
+      policy: viewpoint.policy,
+      behind: this.#behind,
+      maxAnswerTokens: services.answerTokens,
+      spill: services.spill,
+      servers,
+      searchLimit,
+    })
+  }
+
   #metaTool(name: string): Entry | undefined {
     return this.metaTools.find((metaTool) => metaTool.name === name)
   }
@@ -291,19 +321,6 @@ export class Turn implements CallScope, SearchSession, Onlooker {
       this.#options.services.finder.findByName(named.name, this.view)
     return entry && { entry, args: named.args }
   }
-}
-
-function strategyOf({ settings, viewpoint }: TurnOptions, view: View): Strategy {
-  const strategy = settings.strategy === 'auto' ? bestFor(settings.dialect, view) : settings.strategy
-  // Without call_tool a dispatch surface would show what it cannot call.
-  if (strategy === 'dispatch' && viewpoint.policy.denialOfMetaTool('call_tool') !== undefined) return 'append'
-  return strategy
-}
-
-/** What the dialect does best; dispatch where native deferral would send more tools than the provider takes. */
-function bestFor(dialect: SessionDialect | undefined, { deferred, shown }: View): Strategy {
-  const { strategy = 'append', maxTools = Number.POSITIVE_INFINITY } = dialect ?? {}
-  return strategy === 'native' && deferred.size + shown.length >= maxTools ? 'dispatch' : strategy
 }
 
 function candidateOf({ name, fingerprint, tokens }: Entry): Candidate {

@@ -143,6 +143,33 @@ describe('a session with a dialect', () => {
     expect(late()).toEqual(['mcp__zebra__tool', 'mcp__ape__tool'])
   })
 
+  it.each([
+    ['few of those that left', {}, 350],
+    ['all of them where each request declares them', { policy: { deny: ['call_tool'] } }, 1_201],
+  ])('keeps of late tools whose server renames them again and again %s', async (_name, more, count) => {
+    const store = memoryStore()
+    const { registry, session } = await open({ ...more, id: 'c', store })
+    session.surface()
+    registry.syncMcp('found', [tool('tool')])
+    session.surface()
+    await session.activate(['mcp__found__tool'])
+    registry.unregisterMcp('found')
+    for (let round = 0; round < 12; round++) {
+      const renamed = Array.from({ length: 100 }, (_, index) => tool(`t${round}_${index}`))
+      registry.syncMcp('restless', renamed)
+      session.surface()
+    }
+    const { lateTools = [], fingerprint } = session.surface()
+    expect(lateTools.length).toBeLessThanOrEqual(count + 250)
+    expect(lateTools.length).toBeGreaterThanOrEqual(count)
+    expect(lateTools[0]?.name).toBe('mcp__found__tool')
+    expect(lateTools.at(-1)?.name).toContain('t11_')
+    await session.close()
+    const restored = await registry.openSession({ ...more, id: 'c', store, dialect: anthropic() })
+    expect(restored.surface().lateTools).toEqual(lateTools)
+    expect(restored.surface().fingerprint).toBe(fingerprint)
+  })
+
   it('refuses a tool that has left with the reason, and one that was never there as unknown', async () => {
     const { registry, session } = await open()
     session.surface()
@@ -410,6 +437,33 @@ describe('a session with a dialect', () => {
       tools: ['ping', 'tool_search', 'call_tool'],
       lateTools: undefined,
     })
+  })
+
+  it.each([
+    ['the search and call_tool', 3, {}, 0],
+    ['the reader of spilled results', 2, { spill: storeSpill(memoryStore()) }, 0],
+    ["the host's tools", 1, {}, 2],
+  ])('sends no more tools than the provider takes with %s', async (_name, tools, options, hosts) => {
+    const dialect = { ...anthropic(), maxTools: 5 }
+    const hostTools = Array.from({ length: hosts }, (_, index) => ({
+      name: `host_${index}`,
+      input_schema: { type: 'object' as const },
+    }))
+    const strategyOf = async (count: number, again = false) => {
+      const registry = new ToolRegistry({ mode: 'lazy', ...options })
+      registry.syncMcp(
+        'first',
+        Array.from({ length: count }, (_, index) => tool(`t${index}`)),
+      )
+      const session = await registry.openSession({ dialect })
+      const messages = [anthropic().userMessage('hello')]
+      if (again) session.turn(messages)
+      return session.turn(messages, { hostTools }).surface.strategy
+    }
+    expect(await strategyOf(tools)).toBe('native')
+    expect(await strategyOf(tools + 1)).toBe('dispatch')
+    // Also when the host adds its tools to a later request.
+    expect(await strategyOf(tools + 1, true)).toBe('dispatch')
   })
 
   it('keeps what has left in full mode too, and shows what joins, since there is no search', async () => {
