@@ -87,10 +87,10 @@ async function show(
     return
   }
   terminal.say(`${pc.bold(plural(tools.length, 'tool'))} for ${plural(episodes.length, 'request')}`)
-  const rows = tools.map(({ tool, source, successes, weight, at }) => [
+  const rows = tools.map(({ tool, source, successes, weight, lastAt }) => [
     pc.green(plain(toolName(tool, /^mcp:(.*)$/s.exec(source)?.[1]))),
     String(successes),
-    new Date(at).toISOString().slice(0, 10),
+    new Date(lastAt).toISOString().slice(0, 10),
     weight.toFixed(2),
   ])
   const lines = columns([['tool', 'successes', 'last', 'weight'], ...rows], { rightAligned: [1, 3] })
@@ -107,21 +107,21 @@ interface RememberedTool {
   readonly successes: number
   /** Of its strongest request. */
   readonly weight: number
-  readonly at: number
+  readonly lastAt: number
   readonly texts: readonly string[]
 }
 
 /** The strongest first, as the episodes are. */
 function byTool(episodes: readonly Episode[]): readonly RememberedTool[] {
   const tools = new Map<string, RememberedTool>()
-  for (const { tool, source, count, weight, at, text } of episodes) {
+  for (const { tool, source, count, weight, lastAt, text } of episodes) {
     const known = tools.get(tool)
     tools.set(tool, {
       tool,
       source,
       successes: (known?.successes ?? 0) + count,
       weight: Math.max(known?.weight ?? 0, weight),
-      at: Math.max(known?.at ?? 0, at),
+      lastAt: Math.max(known?.lastAt ?? 0, lastAt),
       texts: [...(known?.texts ?? []), ...(text === undefined ? [] : [text])],
     })
   }

@@ -52,6 +52,30 @@ describe('usageMemory', () => {
     expect(await memory.episodes()).toEqual([])
   })
 
+  it('keeps when a tool last served a request, whatever is learned later', async () => {
+    const { world, learn, memory } = open()
+    const first = world.now
+    await learn('send', along(0))
+    world.now += DAY_MS
+    await learn('read', along(3), { passedOver: ['send'] })
+    const later = world.now
+    world.now += DAY_MS
+    const lastAt = (await memory.episodes()).map((episode) => [episode.tool, episode.lastAt])
+    expect(Object.fromEntries(lastAt)).toEqual({ send: first, read: later })
+    await learn('send', along(0))
+    expect(await memory.episodes()).toContainEqual(
+      expect.objectContaining({ tool: 'send', lastAt: world.now, count: 2 }),
+    )
+  })
+
+  it('reads what was kept without that time', async () => {
+    const { store, learn, memory, world } = open()
+    await learn('send', along(0))
+    const [{ lastAt: _, ...old } = {}] = await memory.episodes()
+    await store.set('usage:user', { version: 1, episodes: [old as never] })
+    expect(await memory.episodes()).toMatchObject([{ tool: 'send', lastAt: world.now }])
+  })
+
   it('does not let one success stick: it is weakened whenever its tool is shown first and another is used', async () => {
     const { learn, liftOf } = open()
     await learn('poison', along(0))
