@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { fileStore } from '../../store/file-store.ts'
 import { memoryStore } from '../../store/memory-store.ts'
 import { EPISODES_PER_TOOL, type Episode, learned, MAX_LIFT, MAX_LIFTED } from './episodes.ts'
@@ -108,6 +108,24 @@ describe('usageMemory', () => {
     expect(await memory.under('another policy').lifts(along(0))).toEqual([])
     expect(await memory.of('someone else').under('policy').lifts(along(0))).toEqual([])
     expect(await memory.of('someone else').episodes()).toEqual([])
+  })
+
+  it('reads again what was released because other owners were used', async () => {
+    const { store, memory: own } = open()
+    const reads = vi.spyOn(store, 'get')
+    const elsewhere = usageMemory({ store, clock: () => 1_000_000 })
+      .of('idle')
+      .under('policy')
+    await elsewhere.learn({ tool: 'send', source: 'mcp:one', vector: along(0) })
+    const [kept, idle] = ['kept', 'idle'].map((owner) => own.of(owner).under('policy'))
+    await idle?.lifts(along(0))
+    for (let other = 0; other < 1_000; other++) {
+      await kept?.lifts(along(0))
+      own.of(`other ${other}`)
+    }
+    expect(reads).toHaveBeenCalledTimes(2)
+    expect(await idle?.lifts(along(0))).toMatchObject([{ id: 'send' }])
+    expect(reads).toHaveBeenCalledTimes(3)
   })
 
   it('keeps no text unless it was asked to', async () => {

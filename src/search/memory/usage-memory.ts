@@ -11,10 +11,11 @@ import {
   wholeNumber,
 } from '../../check-options.ts'
 import { ToolcribError } from '../../errors.ts'
-import type { Store } from '../../store/store.ts'
+import type { Store, StoredValue } from '../../store/store.ts'
 import { type Clock, readClock, type Schedule, scheduleInBackground, within } from '../../time.ts'
 import type { Lift, SearchMemory } from '../searcher.ts'
 import {
+  bytesOf,
   type DecodedEpisode,
   decoded,
   type Episode,
@@ -26,6 +27,7 @@ import {
   readEpisodes,
   writeEpisodes,
 } from './episodes.ts'
+import { OpenMemories } from './open-memories.ts'
 
 const DAY_MS = 86_400_000
 
@@ -36,8 +38,9 @@ const FRESH_MS = 10_000
 const LOAD_MS = 500
 const REST_MS = 30_000
 
-/** Owners whose memories are kept open; others are opened again when they are asked for. */
+/** How many owners' memories are kept open; others are read again when they are asked for. */
 const MAX_OPEN = 1_000
+const MAX_OPEN_BYTES = 64 * 1024 * 1024
 
 const MAX_OWNER_CHARS = 300
 
@@ -101,7 +104,7 @@ export interface ContextMemory extends SearchMemory {
  */
 export function usageMemory(options: UsageMemoryOptions): UsageMemory {
   checkOptions<UsageMemoryOptions>('usageMemory()', options, OPTIONS)
-  return new StoredMemory(options, new Map())
+  return new StoredMemory(options, new OpenMemories({ maxOpen: MAX_OPEN, maxBytes: MAX_OPEN_BYTES }))
 }
 
 const OPTIONS: OptionRules<UsageMemoryOptions> = {
@@ -122,12 +125,12 @@ class StoredMemory implements UsageMemory {
   readonly #options: UsageMemoryOptions
   readonly #limits: MemoryLimits
   readonly #now: () => number
-  readonly #open: Map<string, StoredMemory>
+  readonly #open: OpenMemories<StoredMemory>
   #known: readonly DecodedEpisode[] = []
   #readAt = Number.NEGATIVE_INFINITY
   #reading: Promise<void> | undefined
 
-  constructor(options: UsageMemoryOptions, open: Map<string, StoredMemory>) {
+  constructor(options: UsageMemoryOptions, open: OpenMemories<StoredMemory>) {
     const { owner = 'user', maxEpisodes = 500, halfLifeMs = 30 * DAY_MS, clock = Date } = options
     if (owner === '' || owner.length > MAX_OWNER_CHARS)
       throw new ToolcribError(
@@ -139,17 +142,16 @@ class StoredMemory implements UsageMemory {
     this.#limits = { maxEpisodes, halfLifeMs }
     this.#now = readClock(clock)
     this.#open = open
-    open.set(owner, this)
+    open.used(owner, this)
   }
 
   of(owner: string): UsageMemory {
-    const opened = this.#open.get(owner)
-    if (opened) return opened
-    for (const oldest of this.#open.keys()) {
-      if (this.#open.size < MAX_OPEN) break
-      this.#open.delete(oldest)
-    }
-    return new StoredMemory({ ...this.#options, owner }, this.#open)
+    return this.#open.get(owner) ?? new StoredMemory({ ...this.#options, owner }, this.#open)
+  }
+
+  release(): void {
+    this.#known = []
+    this.#readAt = Number.NEGATIVE_INFINITY
   }
 
   under(context: string): ContextMemory {
@@ -180,6 +182,7 @@ class StoredMemory implements UsageMemory {
 
   async lifts(vector: Float32Array, context: string): Promise<readonly Lift[]> {
     await this.#refresh()
+    this.#open.used(this.owner, this)
     return liftsOf(this.#known, vector, context, this.#limits, this.#now())
   }
 
@@ -200,8 +203,13 @@ class StoredMemory implements UsageMemory {
       // What nobody uses goes away by itself, once even the strongest episode has faded.
       { ttlMs: 6 * this.#limits.halfLifeMs },
     )
+    this.#keep(stored)
+  }
+
+  #keep(stored: StoredValue | undefined): void {
     this.#known = decoded(readEpisodes(stored, this.#limits))
     this.#readAt = this.#now()
+    this.#open.used(this.owner, this, bytesOf(this.#known))
   }
 
   /** Reads what other processes learned. Rejects once when the store fails; searches then go on with what is known. */
@@ -217,8 +225,7 @@ class StoredMemory implements UsageMemory {
     const { store, schedule = scheduleInBackground } = this.#options
     try {
       const stored = await within(LOAD_MS, store.get(this.#key), schedule)
-      this.#known = decoded(readEpisodes(stored, this.#limits))
-      this.#readAt = this.#now()
+      this.#keep(stored)
     } catch (error) {
       this.#readAt = this.#now() + REST_MS - FRESH_MS
       throw error
