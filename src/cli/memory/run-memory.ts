@@ -28,8 +28,9 @@ export async function runMemory(terminal: Terminal, flags: MemoryFlags): Promise
     if (opened === undefined)
       throw new ToolcribError('config-invalid', 'there is no folder for a memory; set HOME or XDG_STATE_HOME')
     const isForgetting = forgetTool !== undefined || forgetServer !== undefined || forgetAll
-    if (isForgetting) return await forget(terminal, opened.memory, flags)
-    await show(terminal, await opened.memory.episodes(), { isOn: config.memory !== false, json: flags.json })
+    const memories = await withOwners(opened.memory)
+    if (isForgetting) return await forget(terminal, memories, flags)
+    await show(terminal, await episodesOf(memories), { isOn: config.memory !== false, json: flags.json })
     return 0
   } finally {
     await opened?.close()
@@ -37,12 +38,30 @@ export async function runMemory(terminal: Terminal, flags: MemoryFlags): Promise
   }
 }
 
-async function forget(terminal: Terminal, memory: UsageMemory, flags: MemoryFlags): Promise<number> {
+/** The memory of a config, and those of the clients of its gateway that have tokens of their own. */
+async function withOwners(memory: UsageMemory): Promise<readonly UsageMemory[]> {
+  return [memory, ...(await memory.owners()).map((owner) => memory.of(owner))]
+}
+
+/** Everything that they remember, the strongest first. */
+async function episodesOf(memories: readonly UsageMemory[]): Promise<readonly Episode[]> {
+  const episodes: Episode[] = []
+  for (const memory of memories) episodes.push(...(await memory.episodes()))
+  return episodes.sort((a, b) => b.weight - a.weight)
+}
+
+async function forget(
+  terminal: Terminal,
+  memories: readonly UsageMemory[],
+  flags: MemoryFlags,
+): Promise<number> {
   const { forgetTool, forgetServer, json } = flags
-  const count =
-    forgetTool === undefined
-      ? await memory.forget(forgetServer === undefined ? { all: true } : { server: forgetServer })
-      : await forgetNamed(memory, forgetTool)
+  let count = 0
+  for (const memory of memories)
+    count +=
+      forgetTool === undefined
+        ? await memory.forget(forgetServer === undefined ? { all: true } : { server: forgetServer })
+        : await forgetNamed(memory, forgetTool)
   if (json) terminal.printJson({ forgotten: count })
   else if (count > 0) terminal.say(`Forgot ${plural(count, 'request')}.`)
   const name = forgetTool ?? forgetServer

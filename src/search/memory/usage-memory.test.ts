@@ -110,6 +110,26 @@ describe('usageMemory', () => {
     expect(await memory.of('someone else').episodes()).toEqual([])
   })
 
+  it('lists the owners below one, so that what they taught can be found and forgotten', async () => {
+    const { world, store, memory } = open()
+    const teach = (owner: string) =>
+      memory
+        .of(owner)
+        .under('policy')
+        .learn({ tool: 'send', source: 'mcp:one', vector: along(0) })
+    for (const owner of ['user/ada', 'user/bob', 'team', 'user/ada']) await teach(owner)
+    const elsewhere = usageMemory({ store, clock: () => world.now })
+    const sibling = memory.of('user/ada').of('other').under('policy')
+    await sibling.learn({ tool: 'send', source: 'mcp:one', vector: along(0) })
+    expect(await elsewhere.owners()).toEqual(['user/ada', 'user/bob'])
+    expect(await elsewhere.of('team').owners()).toEqual([])
+    world.now += 170 * DAY_MS
+    await teach('user/bob')
+    world.now += 20 * DAY_MS
+    await teach('user/eve')
+    expect(await elsewhere.owners()).toEqual(['user/bob', 'user/eve'])
+  })
+
   it('reads again what was released because other owners were used', async () => {
     const { store, memory: own } = open()
     const reads = vi.spyOn(store, 'get')
