@@ -16,11 +16,17 @@ beforeEach(() => {
 async function converse(
   tool: string,
   query: string,
-  { memory = true, env = {} }: { memory?: boolean; env?: Record<string, string> } = {},
+  {
+    memory = true,
+    env = {},
+    client,
+  }: { memory?: boolean; env?: Record<string, string>; client?: string } = {},
 ): Promise<void> {
   const { registry, servers, close } = await openFromConfig({ env: environment(env), cwd: path(), memory })
   await servers.ready({ timeoutMs: 20_000 })
-  const session = await registry.openSession({ mode: 'lazy' })
+  const own = registry.memory
+  const ofClient = client === undefined ? own : own?.of(`${own.owner}/${client}`)
+  const session = await registry.openSession({ mode: 'lazy', ...(ofClient ? { memory: ofClient } : {}) })
   const calls = [
     ['tool_search', { query }],
     [tool, { city: 'Oslo' }],
@@ -58,7 +64,11 @@ describe('toolcrib memory', () => {
     expect((await toolcrib('memory', '--forget-server', 'weather', '--json')).json()).toEqual({
       forgotten: 1,
     })
-    expect((await toolcrib('memory', '--forget-all')).status).toBe(0)
+    // Clients of a gateway that have tokens of their own.
+    await converse('mcp__weather__get_rain', 'was it wet in the garden', { client: 'laptop' })
+    expect((await toolcrib('memory')).stdout).toMatch(/1 tool for 1 request[\s\S]*weather\.get_rain/)
+    expect((await toolcrib('memory', '--forget-all', '--json')).json()).toEqual({ forgotten: 1 })
+    expect((await toolcrib('memory', '--forget-all')).stdout).toContain('Nothing was remembered')
     expect((await toolcrib('memory', '--forget-all', '--forget-server', 'x')).status).toBe(2)
   })
 

@@ -25,7 +25,7 @@ served such a request. Later searches for similar requests rank it higher. What 
   - a vector of the request without its values (quotations, paths, numbers), not its text; the words of a short request can be \
 guessed from its vector
   - the tool, its server, how often, and when; half of the weight fades in 30 days
-  - at most 500 requests per config, in files of your state folder; nothing is sent anywhere
+  - at most 500 requests per config, or per client where several have tokens of their own, in files of your state folder; nothing is sent anywhere
 A success also fades when its tool is shown first for a similar request and another one is used. Servers cannot write here, and \
 what was learned under one policy or profile has no influence on another.
 

@@ -28,8 +28,9 @@ export async function runMemory(terminal: Terminal, flags: MemoryFlags): Promise
     if (opened === undefined)
       throw new ToolcribError('config-invalid', 'there is no folder for a memory; set HOME or XDG_STATE_HOME')
     const isForgetting = forgetTool !== undefined || forgetServer !== undefined || forgetAll
-    if (isForgetting) return await forget(terminal, opened.memory, flags)
-    await show(terminal, await opened.memory.episodes(), { isOn: config.memory !== false, json: flags.json })
+    const memories = await withOwners(opened.memory)
+    if (isForgetting) return await forget(terminal, memories, flags)
+    await show(terminal, await episodesOf(memories), { isOn: config.memory !== false, json: flags.json })
     return 0
   } finally {
     await opened?.close()
@@ -37,12 +38,30 @@ export async function runMemory(terminal: Terminal, flags: MemoryFlags): Promise
   }
 }
 
-async function forget(terminal: Terminal, memory: UsageMemory, flags: MemoryFlags): Promise<number> {
+/** The memory of a config, and those of the clients of its gateway that have tokens of their own. */
+async function withOwners(memory: UsageMemory): Promise<readonly UsageMemory[]> {
+  return [memory, ...(await memory.owners()).map((owner) => memory.of(owner))]
+}
+
+/** Everything that they remember, the strongest first. */
+async function episodesOf(memories: readonly UsageMemory[]): Promise<readonly Episode[]> {
+  const episodes: Episode[] = []
+  for (const memory of memories) episodes.push(...(await memory.episodes()))
+  return episodes.sort((a, b) => b.weight - a.weight)
+}
+
+async function forget(
+  terminal: Terminal,
+  memories: readonly UsageMemory[],
+  flags: MemoryFlags,
+): Promise<number> {
   const { forgetTool, forgetServer, json } = flags
-  const count =
-    forgetTool === undefined
-      ? await memory.forget(forgetServer === undefined ? { all: true } : { server: forgetServer })
-      : await forgetNamed(memory, forgetTool)
+  let count = 0
+  for (const memory of memories)
+    count +=
+      forgetTool === undefined
+        ? await memory.forget(forgetServer === undefined ? { all: true } : { server: forgetServer })
+        : await forgetNamed(memory, forgetTool)
   if (json) terminal.printJson({ forgotten: count })
   else if (count > 0) terminal.say(`Forgot ${plural(count, 'request')}.`)
   const name = forgetTool ?? forgetServer
@@ -87,10 +106,10 @@ async function show(
     return
   }
   terminal.say(`${pc.bold(plural(tools.length, 'tool'))} for ${plural(episodes.length, 'request')}`)
-  const rows = tools.map(({ tool, source, successes, weight, at }) => [
+  const rows = tools.map(({ tool, source, successes, weight, lastAt }) => [
     pc.green(plain(toolName(tool, /^mcp:(.*)$/s.exec(source)?.[1]))),
     String(successes),
-    new Date(at).toISOString().slice(0, 10),
+    new Date(lastAt).toISOString().slice(0, 10),
     weight.toFixed(2),
   ])
   const lines = columns([['tool', 'successes', 'last', 'weight'], ...rows], { rightAligned: [1, 3] })
@@ -107,21 +126,21 @@ interface RememberedTool {
   readonly successes: number
   /** Of its strongest request. */
   readonly weight: number
-  readonly at: number
+  readonly lastAt: number
   readonly texts: readonly string[]
 }
 
 /** The strongest first, as the episodes are. */
 function byTool(episodes: readonly Episode[]): readonly RememberedTool[] {
   const tools = new Map<string, RememberedTool>()
-  for (const { tool, source, count, weight, at, text } of episodes) {
+  for (const { tool, source, count, weight, lastAt, text } of episodes) {
     const known = tools.get(tool)
     tools.set(tool, {
       tool,
       source,
       successes: (known?.successes ?? 0) + count,
       weight: Math.max(known?.weight ?? 0, weight),
-      at: Math.max(known?.at ?? 0, at),
+      lastAt: Math.max(known?.lastAt ?? 0, lastAt),
       texts: [...(known?.texts ?? []), ...(text === undefined ? [] : [text])],
     })
   }

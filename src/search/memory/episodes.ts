@@ -15,8 +15,10 @@ export interface Episode {
   readonly vector: string
   /** How strong it was at the time `at`: each success adds 1, and it halves with time. */
   readonly weight: number
-  /** When it was last changed, in milliseconds. */
+  /** The time that `weight` is of, in milliseconds. */
   readonly at: number
+  /** When its tool last served the request, in milliseconds. */
+  readonly lastAt: number
   /** How many successes it stands for. */
   readonly count: number
   /** The request itself, only where the host asked to keep it. */
@@ -112,7 +114,7 @@ export function liftsOf(
   return lifts.sort((a, b) => b.lift - a.lift || (a.id < b.id ? -1 : 1)).slice(0, MAX_LIFTED)
 }
 
-/** The episodes that are not forgotten yet, with their weights of now. */
+/** The episodes that are not forgotten yet, with their current weights. */
 export function faded(
   episodes: readonly Episode[],
   { halfLifeMs }: Pick<MemoryLimits, 'halfLifeMs'>,
@@ -134,10 +136,23 @@ export function decoded(episodes: readonly Episode[]): readonly DecodedEpisode[]
   return episodes.map((episode) => ({ episode, vector: decodeVector(episode.vector) }))
 }
 
+/** About how many bytes of memory episodes take. */
+export function bytesOf(episodes: readonly DecodedEpisode[]): number {
+  return episodes.reduce((sum, { episode: { vector: encoded, text = '' }, vector }) => {
+    return sum + BYTES_PER_EPISODE + vector.byteLength + encoded.length + 2 * text.length
+  }, 0)
+}
+
+/** Objects, names and numbers. */
+const BYTES_PER_EPISODE = 400
+
 /** Reads what a store returned. Whatever is not an episode is left out. */
 export function readEpisodes(stored: StoredValue | undefined, { maxEpisodes }: MemoryLimits): Episode[] {
   const list: unknown = isRecord(stored) ? stored.episodes : undefined
-  return Array.isArray(list) ? list.filter(isEpisode).slice(-maxEpisodes) : []
+  if (!Array.isArray(list)) return []
+  // Episodes of earlier versions have no `lastAt`.
+  const kept = list.filter(isEpisode).slice(-maxEpisodes)
+  return kept.map((episode) => ({ ...episode, lastAt: episode.lastAt ?? episode.at }))
 }
 
 /** The episodes as a store keeps them. */
@@ -145,11 +160,11 @@ export function writeEpisodes(episodes: readonly Episode[]): StoredValue {
   return { version: 1, episodes: episodes.map((episode) => ({ ...episode })) }
 }
 
-function isEpisode(value: unknown): value is Episode {
+function isEpisode(value: unknown): value is Omit<Episode, 'lastAt'> & Partial<Pick<Episode, 'lastAt'>> {
   if (!isRecord(value)) return false
-  const { tool, source, context, vector, weight, at, count, text } = value
+  const { tool, source, context, vector, weight, at, lastAt = at, count, text } = value
   const isText = [tool, source, context, vector].every((each) => typeof each === 'string')
-  const isNumber = [weight, at, count].every((each) => Number.isFinite(each))
+  const isNumber = [weight, at, lastAt, count].every((each) => Number.isFinite(each))
   return isText && isNumber && (text === undefined || typeof text === 'string')
 }
 
@@ -183,6 +198,7 @@ function success(lesson: Omit<Lesson, 'passedOver'>, same: Episode | undefined, 
     vector: same?.vector ?? encodeVector(vector),
     weight: Math.min(MAX_WEIGHT, (same?.weight ?? 0) + 1),
     at: now,
+    lastAt: now,
     count: (same?.count ?? 0) + 1,
     ...(kept === undefined ? {} : { text: kept }),
   }
@@ -238,9 +254,12 @@ function decodeVector(text: string): Float32Array {
   } catch {
     return new Float32Array()
   }
-  const vector = Float32Array.from(bytes, (byte) => byte.charCodeAt(0) - 128)
+  // A loop: `Float32Array.from()` and `map()` take many times as long, and a memory has thousands of vectors.
+  const vector = new Float32Array(bytes.length)
+  for (let at = 0; at < bytes.length; at++) vector[at] = bytes.charCodeAt(at) - 128
   const length = Math.sqrt(dot(vector, vector)) || 1
-  return vector.map((value) => value / length)
+  for (let at = 0; at < vector.length; at++) vector[at] = (vector[at] as number) / length
+  return vector
 }
 
 /** 0 for vectors of different embedders. */

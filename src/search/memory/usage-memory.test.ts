@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { fileStore } from '../../store/file-store.ts'
 import { memoryStore } from '../../store/memory-store.ts'
 import { EPISODES_PER_TOOL, type Episode, learned, MAX_LIFT, MAX_LIFTED } from './episodes.ts'
@@ -52,6 +52,30 @@ describe('usageMemory', () => {
     expect(await memory.episodes()).toEqual([])
   })
 
+  it('keeps when a tool last served a request, whatever is learned later', async () => {
+    const { world, learn, memory } = open()
+    const first = world.now
+    await learn('send', along(0))
+    world.now += DAY_MS
+    await learn('read', along(3), { passedOver: ['send'] })
+    const later = world.now
+    world.now += DAY_MS
+    const lastAt = (await memory.episodes()).map((episode) => [episode.tool, episode.lastAt])
+    expect(Object.fromEntries(lastAt)).toEqual({ send: first, read: later })
+    await learn('send', along(0))
+    expect(await memory.episodes()).toContainEqual(
+      expect.objectContaining({ tool: 'send', lastAt: world.now, count: 2 }),
+    )
+  })
+
+  it('reads what was kept without that time', async () => {
+    const { store, learn, memory, world } = open()
+    await learn('send', along(0))
+    const [{ lastAt: _, ...old } = {}] = await memory.episodes()
+    await store.set('usage:user', { version: 1, episodes: [old as never] })
+    expect(await memory.episodes()).toMatchObject([{ tool: 'send', lastAt: world.now }])
+  })
+
   it('does not let one success stick: it is weakened whenever its tool is shown first and another is used', async () => {
     const { learn, liftOf } = open()
     await learn('poison', along(0))
@@ -84,6 +108,44 @@ describe('usageMemory', () => {
     expect(await memory.under('another policy').lifts(along(0))).toEqual([])
     expect(await memory.of('someone else').under('policy').lifts(along(0))).toEqual([])
     expect(await memory.of('someone else').episodes()).toEqual([])
+  })
+
+  it('lists the owners below one, so that what they taught can be found and forgotten', async () => {
+    const { world, store, memory } = open()
+    const teach = (owner: string) =>
+      memory
+        .of(owner)
+        .under('policy')
+        .learn({ tool: 'send', source: 'mcp:one', vector: along(0) })
+    for (const owner of ['user/ada', 'user/bob', 'team', 'user/ada']) await teach(owner)
+    const elsewhere = usageMemory({ store, clock: () => world.now })
+    const sibling = memory.of('user/ada').of('other').under('policy')
+    await sibling.learn({ tool: 'send', source: 'mcp:one', vector: along(0) })
+    expect(await elsewhere.owners()).toEqual(['user/ada', 'user/bob'])
+    expect(await elsewhere.of('team').owners()).toEqual([])
+    world.now += 170 * DAY_MS
+    await teach('user/bob')
+    world.now += 20 * DAY_MS
+    await teach('user/eve')
+    expect(await elsewhere.owners()).toEqual(['user/bob', 'user/eve'])
+  })
+
+  it('reads again what was released because other owners were used', async () => {
+    const { store, memory: own } = open()
+    const reads = vi.spyOn(store, 'get')
+    const elsewhere = usageMemory({ store, clock: () => 1_000_000 })
+      .of('idle')
+      .under('policy')
+    await elsewhere.learn({ tool: 'send', source: 'mcp:one', vector: along(0) })
+    const [kept, idle] = ['kept', 'idle'].map((owner) => own.of(owner).under('policy'))
+    await idle?.lifts(along(0))
+    for (let other = 0; other < 1_000; other++) {
+      await kept?.lifts(along(0))
+      own.of(`other ${other}`)
+    }
+    expect(reads).toHaveBeenCalledTimes(2)
+    expect(await idle?.lifts(along(0))).toMatchObject([{ id: 'send' }])
+    expect(reads).toHaveBeenCalledTimes(3)
   })
 
   it('keeps no text unless it was asked to', async () => {

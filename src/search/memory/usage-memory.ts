@@ -11,10 +11,12 @@ import {
   wholeNumber,
 } from '../../check-options.ts'
 import { ToolcribError } from '../../errors.ts'
-import type { Store } from '../../store/store.ts'
+import { isRecord } from '../../json.ts'
+import type { Store, StoredValue } from '../../store/store.ts'
 import { type Clock, readClock, type Schedule, scheduleInBackground, within } from '../../time.ts'
 import type { Lift, SearchMemory } from '../searcher.ts'
 import {
+  bytesOf,
   type DecodedEpisode,
   decoded,
   type Episode,
@@ -26,6 +28,7 @@ import {
   readEpisodes,
   writeEpisodes,
 } from './episodes.ts'
+import { OpenMemories } from './open-memories.ts'
 
 const DAY_MS = 86_400_000
 
@@ -36,10 +39,14 @@ const FRESH_MS = 10_000
 const LOAD_MS = 500
 const REST_MS = 30_000
 
-/** Owners whose memories are kept open; others are opened again when they are asked for. */
+/** How many owners' memories are kept open; others are read again when they are asked for. */
 const MAX_OPEN = 1_000
+const MAX_OPEN_BYTES = 64 * 1024 * 1024
 
 const MAX_OWNER_CHARS = 300
+
+/** Owners below one. Of further ones nothing is remembered, since it could not be found again to forget it. */
+const MAX_OWNERS = 10_000
 
 /** Options of `usageMemory()`. */
 export interface UsageMemoryOptions {
@@ -60,8 +67,13 @@ export interface UsageMemoryOptions {
 /** Remembers which tool served which request, and lifts it in searches for similar ones. */
 export interface UsageMemory {
   readonly owner: string
-  /** The memory of another user or team, in the same store and with the same limits. */
+  /**
+   * The memory of another user or team, in the same store and with the same limits. One whose name begins with this
+   * owner and `/` is listed by `owners()`.
+   */
   of(owner: string): UsageMemory
+  /** The owners below this one of whom something may be remembered, at most 10,000. Rejects with `store-unavailable`. */
+  owners(): Promise<readonly string[]>
   /** The part of the memory that belongs to one policy and embedder. */
   under(context: string): ContextMemory
   /** Everything that is remembered now, the strongest first. Rejects with `store-unavailable`. */
@@ -101,7 +113,7 @@ export interface ContextMemory extends SearchMemory {
  */
 export function usageMemory(options: UsageMemoryOptions): UsageMemory {
   checkOptions<UsageMemoryOptions>('usageMemory()', options, OPTIONS)
-  return new StoredMemory(options, new Map())
+  return new StoredMemory(options, new OpenMemories({ maxOpen: MAX_OPEN, maxBytes: MAX_OPEN_BYTES }))
 }
 
 const OPTIONS: OptionRules<UsageMemoryOptions> = {
@@ -122,12 +134,14 @@ class StoredMemory implements UsageMemory {
   readonly #options: UsageMemoryOptions
   readonly #limits: MemoryLimits
   readonly #now: () => number
-  readonly #open: Map<string, StoredMemory>
+  readonly #open: OpenMemories<StoredMemory>
+  /** The owner that lists this one. */
+  readonly #parent: string | undefined
   #known: readonly DecodedEpisode[] = []
   #readAt = Number.NEGATIVE_INFINITY
   #reading: Promise<void> | undefined
 
-  constructor(options: UsageMemoryOptions, open: Map<string, StoredMemory>) {
+  constructor(options: UsageMemoryOptions, open: OpenMemories<StoredMemory>, parent?: string) {
     const { owner = 'user', maxEpisodes = 500, halfLifeMs = 30 * DAY_MS, clock = Date } = options
     if (owner === '' || owner.length > MAX_OWNER_CHARS)
       throw new ToolcribError(
@@ -136,20 +150,25 @@ class StoredMemory implements UsageMemory {
       )
     this.owner = owner
     this.#options = options
+    this.#parent = parent
     this.#limits = { maxEpisodes, halfLifeMs }
     this.#now = readClock(clock)
     this.#open = open
-    open.set(owner, this)
+    open.used(owner, this)
   }
 
   of(owner: string): UsageMemory {
-    const opened = this.#open.get(owner)
-    if (opened) return opened
-    for (const oldest of this.#open.keys()) {
-      if (this.#open.size < MAX_OPEN) break
-      this.#open.delete(oldest)
-    }
-    return new StoredMemory({ ...this.#options, owner }, this.#open)
+    const parent = [this.owner, this.#parent].find((each) => owner.startsWith(`${each}/`))
+    return this.#open.get(owner) ?? new StoredMemory({ ...this.#options, owner }, this.#open, parent)
+  }
+
+  async owners(): Promise<readonly string[]> {
+    return Object.keys(readOwners(await this.#options.store.get(ownersKey(this.owner))))
+  }
+
+  release(): void {
+    this.#known = []
+    this.#readAt = Number.NEGATIVE_INFINITY
   }
 
   under(context: string): ContextMemory {
@@ -180,6 +199,7 @@ class StoredMemory implements UsageMemory {
 
   async lifts(vector: Float32Array, context: string): Promise<readonly Lift[]> {
     await this.#refresh()
+    this.#open.used(this.owner, this)
     return liftsOf(this.#known, vector, context, this.#limits, this.#now())
   }
 
@@ -187,7 +207,30 @@ class StoredMemory implements UsageMemory {
     if (lesson.vector.every((value) => value === 0)) return
     const kept = this.#options.keepText ? { ...lesson, text } : lesson
     const now = this.#now()
+    if (this.#parent !== undefined && !(await this.#isListed(this.#parent, now))) return
     await this.#update((episodes) => learned(episodes, kept, this.#limits, now))
+  }
+
+  /** Lists this owner below its parent, for as long as its episodes are kept. Writes once a day. */
+  async #isListed(parent: string, now: number): Promise<boolean> {
+    const ttlMs = this.#ttlMs + DAY_MS
+    const stored = await this.#options.store.update(
+      ownersKey(parent),
+      (current) => {
+        const owners = readOwners(current)
+        if (now - (owners[this.owner] ?? Number.NEGATIVE_INFINITY) < DAY_MS) return current
+        const kept = Object.entries(owners).filter(([, at]) => now - at < ttlMs)
+        if (kept.length >= MAX_OWNERS && !Object.hasOwn(owners, this.owner)) return current
+        return { version: 1, owners: { ...Object.fromEntries(kept), [this.owner]: now } }
+      },
+      { ttlMs },
+    )
+    return Object.hasOwn(readOwners(stored), this.owner)
+  }
+
+  /** What nobody uses goes away by itself, once even the strongest episode has faded. */
+  get #ttlMs(): number {
+    return 6 * this.#limits.halfLifeMs
   }
 
   async #update(change: (episodes: readonly Episode[]) => readonly Episode[]): Promise<void> {
@@ -197,11 +240,15 @@ class StoredMemory implements UsageMemory {
         const kept = change(readEpisodes(current, this.#limits))
         return kept.length === 0 ? undefined : writeEpisodes(kept)
       },
-      // What nobody uses goes away by itself, once even the strongest episode has faded.
-      { ttlMs: 6 * this.#limits.halfLifeMs },
+      { ttlMs: this.#ttlMs },
     )
+    this.#keep(stored)
+  }
+
+  #keep(stored: StoredValue | undefined): void {
     this.#known = decoded(readEpisodes(stored, this.#limits))
     this.#readAt = this.#now()
+    this.#open.used(this.owner, this, bytesOf(this.#known))
   }
 
   /** Reads what other processes learned. Rejects once when the store fails; searches then go on with what is known. */
@@ -217,8 +264,7 @@ class StoredMemory implements UsageMemory {
     const { store, schedule = scheduleInBackground } = this.#options
     try {
       const stored = await within(LOAD_MS, store.get(this.#key), schedule)
-      this.#known = decoded(readEpisodes(stored, this.#limits))
-      this.#readAt = this.#now()
+      this.#keep(stored)
     } catch (error) {
       this.#readAt = this.#now() + REST_MS - FRESH_MS
       throw error
@@ -228,6 +274,17 @@ class StoredMemory implements UsageMemory {
   get #key(): string {
     return `usage:${this.owner}`
   }
+}
+
+function ownersKey(parent: string): string {
+  return `usage-owners:${parent}`
+}
+
+/** When each owner was last listed. */
+function readOwners(stored: StoredValue | undefined): Readonly<Record<string, number>> {
+  const owners: unknown = isRecord(stored) ? stored.owners : undefined
+  const entries = Object.entries(isRecord(owners) ? owners : {})
+  return Object.fromEntries(entries.filter((entry): entry is [string, number] => Number.isFinite(entry[1])))
 }
 
 class MemoryUnderContext implements ContextMemory {
