@@ -82,11 +82,18 @@ describe('doctor', () => {
     await toolcrib('lock')
     configure({ weather: server(), gone: { command: 'no-such-command-anywhere' } })
     const { nextSteps, servers } = (await toolcrib('doctor', '--json')).json()
-    expect(nextSteps).toEqual([expect.stringContaining('fix server "gone" before you approve it')])
+    expect(nextSteps).toEqual([
+      'gone: install no-such-command-anywhere, or correct its command; then approve it with "toolcrib approve gone"',
+    ])
     expect(servers[1]).toMatchObject({
       server: 'gone',
       warnings: ['command "no-such-command-anywhere" not found'],
     })
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
+    configure({ weather: server(), gone: { ...server('--quiet'), env: { KEY: '${NO_SUCH_KEY}' } } })
+    const { stdout } = await toolcrib('doctor')
+    expect(stdout.match(/NO_SUCH_KEY has no value/g)).toHaveLength(1)
+    expect(stdout).toContain('→ gone: set NO_SUCH_KEY; then approve it')
     configure({ weather: server(), gone: server('--quiet') })
     expect((await toolcrib('doctor', '--json')).json().nextSteps).toEqual([
       expect.stringContaining('toolcrib approve'),
