@@ -42,6 +42,16 @@ describe('lock', () => {
     expect(readFileSync(path('toolcrib.lock'), 'utf8')).toBe(before)
   })
 
+  it('refuses a folder before it starts servers', async () => {
+    expect(await toolcrib('lock', '--lockfile', path('home'))).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining(
+        `is not a file; name a file in it, such as ${path('home', 'toolcrib.lock')}`,
+      ),
+    })
+    expect(wasStarted()).toBe(false)
+  })
+
   it('approves what a server shows only to clients that it can ask something', async () => {
     configure({ everything: { command: process.execPath, args: [`${inject('servers')}/everything.js`] } })
     await toolcrib('lock')

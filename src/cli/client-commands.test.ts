@@ -217,6 +217,21 @@ describe('add, remove, enable and disable', () => {
   })
 })
 
+describe('commands with nothing to do', () => {
+  it('say so, or name the flag that was meant', async () => {
+    const undone = await toolcrib(['disconnect', '--all'])
+    expect(undone).toMatchObject({ status: 0, stdout: expect.stringContaining('no client is connected') })
+    for (const [word, step] of [
+      ['export', 'export with "node dist/cli/main.js memory --json"'],
+      ['forget', 'forget with --forget-tool, --forget-server or --forget-all'],
+    ] as const)
+      expect(await toolcrib(['memory', word])).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining(step),
+      })
+  })
+})
+
 describe('add', () => {
   it('refuses a server that could not be used', async () => {
     for (const [args, words] of [
