@@ -42,6 +42,16 @@ describe('lock', () => {
     expect(readFileSync(path('toolcrib.lock'), 'utf8')).toBe(before)
   })
 
+  it('refuses a folder before it starts servers', async () => {
+    expect(await toolcrib('lock', '--lockfile', path('home'))).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining(
+        `is not a file; name a file in it, such as ${path('home', 'toolcrib.lock')}`,
+      ),
+    })
+    expect(wasStarted()).toBe(false)
+  })
+
   it('approves what a server shows only to clients that it can ask something', async () => {
     configure({ everything: { command: process.execPath, args: [`${inject('servers')}/everything.js`] } })
     await toolcrib('lock')
@@ -82,11 +92,18 @@ describe('doctor', () => {
     await toolcrib('lock')
     configure({ weather: server(), gone: { command: 'no-such-command-anywhere' } })
     const { nextSteps, servers } = (await toolcrib('doctor', '--json')).json()
-    expect(nextSteps).toEqual([expect.stringContaining('fix server "gone" before you approve it')])
+    expect(nextSteps).toEqual([
+      'gone: install no-such-command-anywhere, or correct its command; then approve it with "toolcrib approve gone"',
+    ])
     expect(servers[1]).toMatchObject({
       server: 'gone',
       warnings: ['command "no-such-command-anywhere" not found'],
     })
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
+    configure({ weather: server(), gone: { ...server('--quiet'), env: { KEY: '${NO_SUCH_KEY}' } } })
+    const { stdout } = await toolcrib('doctor')
+    expect(stdout.match(/NO_SUCH_KEY has no value/g)).toHaveLength(1)
+    expect(stdout).toContain('→ gone: set NO_SUCH_KEY; then approve it')
     configure({ weather: server(), gone: server('--quiet') })
     expect((await toolcrib('doctor', '--json')).json().nextSteps).toEqual([
       expect.stringContaining('toolcrib approve'),

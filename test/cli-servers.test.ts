@@ -149,6 +149,9 @@ describe('commands over servers', () => {
     expect(nowhere.stderr).not.toContain('tool_search')
     for (const name of ['get_ran', 'weather.get_ran', 'mcp__weather__get_ran'])
       expect((await toolcrib('call', name)).stderr).toMatch(/unknown tool .*did you mean "weather\.get_rain"/)
+    list({ ...RAIN, name: 'echo' })
+    await toolcrib('list', '--refresh', 'weather')
+    expect((await toolcrib('call', 'weather.ecoh')).stderr).toContain('did you mean "weather.echo"?')
   })
 
   it('stats counts tools and tokens', async () => {

@@ -37,6 +37,20 @@ describe('toolcrib without a command', () => {
     expect(stdout).toMatch(/"toolcrib import --user" +takes 3 new servers of 2 programs/)
     expect(stdout).toContain('"toolcrib setup --yes"')
     expect(existsSync(config())).toBe(false)
+    writeFileSync(path('home', '.cursor', 'mcp.json'), '{ "mcpServers": ')
+    expect((await toolcrib()).stdout).toMatch(/note Cursor \(.*mcp\.json\): /)
+  })
+
+  it('says what a no means', async () => {
+    class No extends DefaultAnswers {
+      override async confirm(): Promise<boolean> {
+        return false
+      }
+    }
+    const { terminal, stdout } = fakeTerminal({ env: environment(), cwd: path() })
+    expect(await runSetup(terminal, { yes: true }, new No())).toBe(1)
+    expect(stdout()).toContain('no server was taken; "toolcrib import --user" does it later')
+    expect(existsSync(config())).toBe(false)
   })
 
   it('leads from the servers of other programs to clients that use the gateway, and back', async () => {
@@ -75,6 +89,7 @@ describe('toolcrib without a command', () => {
     expect(await runSetup(terminal, {}, new Answers())).toBe(0)
     const said = String(output.read())
     expect(said).toContain('2 of 3 servers ready')
+    expect(said).toContain('no program was changed; "toolcrib connect" does it later')
     for (const line of said.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
     expect(readFileSync(config(), 'utf8')).not.toContain('the-value')
     expect(withSavedVariables(env).RAIN_KEY).toBe('the-value-of-the-key')

@@ -9,7 +9,7 @@ import { childrenOf, isRunning, useServe } from './serve.fixture.ts'
 // Every gateway is a process of its own, with servers as processes behind it.
 vi.setConfig({ testTimeout: 60_000 })
 
-const { path, environment, toolcrib, start, write, list, server, configure } = useCommandLine()
+const { path, environment, toolcrib, toolcribWith, start, write, list, server, configure } = useCommandLine()
 const serveWith = useServe({ start })
 
 describe('toolcrib serve', () => {
@@ -181,6 +181,25 @@ describe('toolcrib serve', () => {
     expect(output).not.toContain('shown once')
     child.kill('SIGINT')
     expect((await ended).status).toBe(0)
+  })
+
+  it('says that its store cannot be reached, and shows addresses that others can use', async () => {
+    const env = environment({ TOOLCRIB_STORE: 'redis://:the-password@127.0.0.1:1' })
+    const { child, ended, url, page } = await serveWith(['--host', '0.0.0.0'], { env })
+    expect(new URL(page).hostname).toBe('127.0.0.1')
+    expect(new URL(url).hostname).not.toBe('0.0.0.0')
+    const ready = await fetch(new URL('/readyz', page))
+    expect(await ready.json()).toEqual({ status: 'degraded', reason: 'the store cannot be used' })
+    child.kill('SIGTERM')
+    const { stderr } = await ended
+    expect(stderr).toContain('✗ the store redis://127.0.0.1:1 cannot be used: ')
+    expect(stderr).toContain('start it, or correct TOOLCRIB_STORE')
+    expect(stderr).not.toContain('the-password')
+    const refused = await toolcribWith({ TOOLCRIB_STORE: 'disk' }, 'serve', '--port', '0')
+    expect(refused).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('TOOLCRIB_STORE is "disk"; '),
+    })
   })
 
   it('refuses settings that would leave a door open, and explains others', async () => {

@@ -217,6 +217,45 @@ describe('add, remove, enable and disable', () => {
   })
 })
 
+describe('commands with nothing to do', () => {
+  it('say so, or name the flag that was meant', async () => {
+    const undone = await toolcrib(['disconnect', '--all'])
+    expect(undone).toMatchObject({ status: 0, stdout: expect.stringContaining('no client is connected') })
+    for (const [word, step] of [
+      ['export', 'export with "node dist/cli/main.js memory --json"'],
+      ['forget', 'forget with --forget-tool, --forget-server or --forget-all'],
+    ] as const)
+      expect(await toolcrib(['memory', word])).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining(step),
+      })
+  })
+})
+
+describe('add', () => {
+  it('refuses a server that could not be used', async () => {
+    for (const [args, words] of [
+      [['u', '--url', 'notaurl'], '"url" must be an http or https address, not "notaurl"'],
+      [['bad name!', '--', 'node', 'x'], 'the name "bad name!" cannot be used: '],
+    ] as const)
+      expect(await toolcrib(['add', ...args])).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining(words),
+      })
+    expect(existsSync(join(cwd, 'toolcrib.toml'))).toBe(false)
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
+    expect((await toolcrib(['add', 'later', '--url', '${LATER_URL}'])).status).toBe(0)
+  })
+
+  it('says that a lockfile asks for an approval', async () => {
+    expect((await toolcrib(['add', 'one', '--', 'node', 'x'])).stdout).not.toContain('approve')
+    write('project/toolcrib.lock', { version: 1, servers: {} })
+    expect((await toolcrib(['add', 'two', '--', 'node', 'x'])).stdout).toContain(
+      'there is a lockfile: approve the server with "node dist/cli/main.js approve two"',
+    )
+  })
+})
+
 describe('import', () => {
   it('succeeds only if every file found could be read', async () => {
     expect((await toolcrib(['import'])).status).toBe(1)

@@ -96,6 +96,7 @@ function describeProgram(terminal: Terminal): Command {
     const command = describe(terminal)
     command.hook('preAction', () => {
       terminal.config = command.opts().config
+      terminal.lockfile = command.opts().lockfile
     })
     command.copyInheritedSettings(program).showHelpAfterError(`see "toolcrib ${command.name()} --help"`)
     program.addCommand(command)

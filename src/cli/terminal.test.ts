@@ -38,6 +38,11 @@ describe('a terminal', () => {
     expect(stdout()).toBe(
       'see "npx toolcrib status --config work.toml", "npx toolcrib import --user", "npx toolcrib --help", "npx toolcrib lock --config x"\n',
     )
+    terminal.lockfile = 'work.lock'
+    expect(terminal.hinted('"toolcrib lock", "toolcrib status"')).toBe(
+      '"npx toolcrib lock --config work.toml --lockfile work.lock", "npx toolcrib status --config work.toml"',
+    )
+    terminal.lockfile = undefined
     terminal.config = "/my work/it's.toml"
     expect(terminal.hinted('"toolcrib eval"')).toBe(`"npx toolcrib eval --config '/my work/it'\\''s.toml'"`)
     expect(terminal.hinted('\u001B[31mnpm install openai\u001B[39m\n')).toContain('npm install -g openai')

@@ -42,6 +42,8 @@ export class Terminal {
   readonly program: OwnProgram
   /** The `--config` of the command, which its hints repeat. */
   config: string | undefined
+  /** The `--lockfile` of the command, which hints at commands that take one repeat. */
+  lockfile: string | undefined
   /** The command's exit code, unless an error ends it. */
   exitCode = 0
 
@@ -88,20 +90,27 @@ export class Terminal {
     return wrap(this.hinted(named), this.output.isTTY ? this.width : 80)
   }
 
-  /** Writes `"toolcrib status"` in a text as a person would have to type it here: the program's name, and the config. */
+  /** Writes `"toolcrib status"` in a text as a person would have to type it here: the program's name, config and lockfile. */
   hinted(text: string): string {
     const { install } = this.program
     const fitting = install === undefined ? text : text.replace(PACKAGE_HINT, install)
     return fitting.replace(
       /"toolcrib(?: ([a-z]+))?([^"\n]*)"/g,
       (_, command: string | undefined, rest: string) => {
-        const { config } = this
-        const isNamed =
-          config === undefined || /--config|--help/.test(rest) || !TAKES_CONFIG.has(command ?? '')
-        const words = [this.program.name, command, isNamed ? undefined : `--config ${shellWord(config)}`]
+        const flags = /--config|--lockfile|--help/.test(rest) ? [] : this.#placesFor(command ?? '')
+        const words = [this.program.name, command, ...flags]
         return `"${words.filter((word) => word !== undefined).join(' ')}${rest}"`
       },
     )
+  }
+
+  /** The flags that say to another command where this one found its config and lockfile. */
+  #placesFor(command: string): string[] {
+    const { config, lockfile } = this
+    return [
+      ...(config !== undefined && TAKES_CONFIG.has(command) ? [`--config ${shellWord(config)}`] : []),
+      ...(lockfile !== undefined && TAKES_LOCKFILE.has(command) ? [`--lockfile ${shellWord(lockfile)}`] : []),
+    ]
   }
 
   /** A command as a person would have to type it here, such as `toolcrib status`. */
@@ -152,6 +161,19 @@ export interface BriefNote {
 const PACKAGE_HINT = /npm install(?= @?[\w/-]+(?:\u001B|$))/gm
 
 /** The commands with `--config`. */
+const TAKES_LOCKFILE: ReadonlySet<string> = new Set([
+  'serve',
+  'doctor',
+  'list',
+  'search',
+  'call',
+  'stats',
+  'lock',
+  'diff',
+  'approve',
+  'eval',
+])
+
 const TAKES_CONFIG: ReadonlySet<string> = new Set([
   'serve',
   'status',

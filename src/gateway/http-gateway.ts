@@ -13,6 +13,11 @@ import type { View } from './view.ts'
 const MCP_PATH = /^\/mcp(?:\/(?<profile>[A-Za-z0-9][\w.-]{0,63}))?\/?$/
 const RETRY = { 'retry-after': '1' }
 const STATES = ['/healthz', '/readyz']
+const REASONS: Readonly<Record<string, string>> = {
+  stopping: 'the gateway is stopping',
+  unavailable: 'every server has failed',
+  degraded: 'the store cannot be used',
+}
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 const BODY_FAULTS = {
@@ -101,7 +106,10 @@ export class HttpGateway {
     const isStopping = isReadiness && this.#isDraining
     const isDegraded = isReadiness && this.#services.store?.health().state === 'degraded'
     const status = isStopping ? 'stopping' : isDown ? 'unavailable' : isDegraded ? 'degraded' : 'ok'
-    exchange.respond(isStopping || isDown ? 503 : 200, JSON_TYPE, JSON.stringify({ status }))
+    // Nobody needs a token to read this, so it names no address.
+    const reason = REASONS[status]
+    const body = reason === undefined ? { status } : { status, reason }
+    exchange.respond(isStopping || isDown ? 503 : 200, JSON_TYPE, JSON.stringify(body))
   }
 
   #metadata(exchange: Exchange): void {

@@ -23,9 +23,13 @@ export function closeNames(name: string, entries: Iterable<Entry>, limit: number
   return close.slice(0, limit).map((candidate) => candidate.name)
 }
 
-/** The number of edits between two words, or `MAX_EDITS + 1` as soon as it must be more; computes only the diagonal band. */
+/**
+ * The number of edits between two words, or `MAX_EDITS + 1` as soon as it must be more; computes only the diagonal band.
+ * Two letters in the wrong order are one edit.
+ */
 function editDistance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > MAX_EDITS || haveOtherLetters(a, b)) return MAX_EDITS + 1
+  let beforePrevious: readonly number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column)
   for (let row = 1; row <= a.length; row++) {
     const current = new Array<number>(b.length + 1).fill(MAX_EDITS + 1)
@@ -33,11 +37,14 @@ function editDistance(a: string, b: string): number {
     let best = row
     for (let column = Math.max(1, row - MAX_EDITS); column <= Math.min(b.length, row + MAX_EDITS); column++) {
       const substituted = at(previous, column - 1) + (a[row - 1] === b[column - 1] ? 0 : 1)
-      const value = Math.min(substituted, at(previous, column) + 1, at(current, column - 1) + 1)
+      const isSwapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+      const swapped = isSwapped ? at(beforePrevious, column - 2) + 1 : MAX_EDITS + 1
+      const value = Math.min(substituted, swapped, at(previous, column) + 1, at(current, column - 1) + 1)
       current[column] = value
       best = Math.min(best, value)
     }
     if (best > MAX_EDITS) return MAX_EDITS + 1
+    beforePrevious = previous
     previous = current
   }
   return Math.min(at(previous, b.length), MAX_EDITS + 1)

@@ -1,7 +1,11 @@
 import { ToolcribError } from 'toolcrib'
-import { ServersFile } from 'toolcrib/clients'
+import { type ImportedServer, ServersFile } from 'toolcrib/clients'
+import { readConfig } from 'toolcrib/mcp'
+import { unapprovedServers } from '../ask-servers.ts'
 import { type EditFlags, editableFiles, finishEdit } from '../edit-servers.ts'
 import type { Terminal } from '../terminal.ts'
+import { plain, shellWord } from '../text.ts'
+import { findWithFlags } from '../with-registry.ts'
 
 export interface AddFlags extends EditFlags {
   readonly url?: string
@@ -34,8 +38,31 @@ export async function runAdd(
     ...(env.length > 0 ? { env: toTable(env, '--env') } : {}),
     ...(header.length > 0 ? { headers: toTable(header, '--header') } : {}),
   }
+  requireValid(name, server)
   file.add([[name, server]])
-  return finishEdit(terminal, [file], flags, `added ${name}`)
+  const exitCode = await finishEdit(terminal, [file], flags, `added ${name}`)
+  if (!flags.dryRun && !flags.json && (await needsApproval(terminal, name, flags)))
+    terminal.say(`there is a lockfile: approve the server with "toolcrib approve ${shellWord(name)}"`)
+  return exitCode
+}
+
+/** Throws `config-invalid` for a server that no command could use; a variable without a value can be set later. */
+function requireValid(name: string, server: ImportedServer): void {
+  if (!/^[\p{L}\p{N}][\p{L}\p{N}_.-]*$/u.test(name))
+    throw new ToolcribError(
+      'config-invalid',
+      `the name "${plain(name)}" cannot be used: begin with a letter or digit, and go on with these, "_", "-" or "."`,
+    )
+  readConfig({ server: { [name]: server } }, { env: {} })
+}
+
+/** Whether a lockfile keeps the server from starting. */
+async function needsApproval(terminal: Terminal, name: string, { config }: EditFlags): Promise<boolean> {
+  const place = config === undefined ? {} : { config }
+  const found = await findWithFlags(terminal, place, { lenient: true, optional: true })
+  return (
+    unapprovedServers(found).has(name) && found.lockfile !== undefined && !found.lockfile.exempt?.has(name)
+  )
 }
 
 function toTable(pairs: readonly string[], flag: string): Record<string, string> {

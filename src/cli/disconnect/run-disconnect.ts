@@ -32,6 +32,7 @@ export async function runDisconnect(
   for (const change of changes.values()) if (change && !dryRun) await applyDisconnect(change, place)
   if (json)
     terminal.printJson({ clients: [...changes].map(([client, change]) => toJson(client, change, dryRun)) })
+  else if (changes.size === 0) terminal.say('no client is connected, so there is nothing to undo')
   else for (const [client, change] of changes) show(terminal, client, change, dryRun)
   return [...changes.values()].every((change) => change !== undefined) ? 0 : 1
 }

@@ -13,7 +13,7 @@ import { definitionTokens } from '../definition-tokens.ts'
 import type { RegistryFlags, ServerFlags } from '../flags.ts'
 import { mendServer } from '../mend-server.ts'
 import type { Terminal } from '../terminal.ts'
-import { plural } from '../text.ts'
+import { plural, shellWord } from '../text.ts'
 import {
   findWithFlags,
   hasLockfile,
@@ -162,7 +162,7 @@ function diagnose(ready: ReadyRegistry, { countTokens, startFaults, changes }: M
   const reports = ready.statuses.map((status) => {
     const fault = startFaults.get(status.server)
     const report = serverReport(status.server, ready, countTokens)
-    return fault === undefined ? report : { ...report, warnings: [...report.warnings, fault] }
+    return withoutRepeats(fault === undefined ? report : { ...report, warnings: [...report.warnings, fault] })
   })
   const findings = inOrder(servers.findings())
   const state = hasLockfile(ready) ? (changes.length > 0 ? 'changed' : 'unchanged') : 'none'
@@ -181,6 +181,12 @@ function diagnose(ready: ReadyRegistry, { countTokens, startFaults, changes }: M
     warnings,
     nextSteps: nextSteps({ servers: reports, findings, state, changes, startFaults, broken }),
   }
+}
+
+/** Without warnings that the reason says already. */
+function withoutRepeats(report: ServerReport): ServerReport {
+  const isSaid = (warning: string) => report.reason?.includes(mendServer(report.server, warning).fault)
+  return { ...report, warnings: [...new Set(report.warnings)].filter((warning) => !isSaid(warning)) }
 }
 
 function serverReport(
@@ -258,8 +264,10 @@ function nextSteps({ servers, findings, state, changes, startFaults, broken }: D
   const unapproved = new Set(changes.filter((change) => !('tool' in change)).map(({ server }) => server))
   const failed = servers.filter(({ server, state }) => isBroken(state) && !unapproved.has(server))
   for (const { server, step } of failed) steps.push(`${server}: ${step ?? 'see the reason above'}`)
-  for (const server of startFaults.keys())
-    steps.push(`fix server "${server}" before you approve it: it cannot start; the reason is above`)
+  for (const [server, fault] of startFaults)
+    steps.push(
+      `${server}: ${mendServer(server, fault).step}; then approve it with "toolcrib approve ${shellWord(server)}"`,
+    )
   if (changes.some(({ server }) => !startFaults.has(server)))
     steps.push('review the changes with "toolcrib diff", then approve them with "toolcrib approve"')
   if (findings.some(({ severity }) => severity === 'high'))

@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import {
@@ -25,6 +27,7 @@ import { findWithFlags } from '../with-registry.ts'
 export async function runLock(terminal: Terminal, flags: ServerFlags): Promise<number> {
   const found = await findWithFlags(terminal, flags, { lenient: true })
   const layer = found.locks.findLast(({ servers }) => servers.size > 0)
+  await requireWritable(layer?.path ?? found.lockPath)
   const mayStart = (server: string) => layer?.servers.has(server) === true
   const observation = await askServers(terminal, flags, found, mayStart)
   const observed = new Map([...observation.observed].filter(([server]) => layer?.servers.has(server)))
@@ -50,6 +53,16 @@ export async function runLock(terminal: Terminal, flags: ServerFlags): Promise<n
   if (flags.json) terminal.printJson({ ...outcome, changes: withDigests(changes) })
   else show(terminal, outcome, found)
   return failed.length > 0 ? 1 : 0
+}
+
+/** Throws `config-invalid` for a path that cannot be a lockfile, before any server is started. */
+async function requireWritable(path: string): Promise<void> {
+  const there = await stat(path).catch(() => undefined)
+  if (there === undefined || there.isFile()) return
+  const step = there.isDirectory()
+    ? `name a file in it, such as ${join(path, 'toolcrib.lock')}`
+    : 'name a file'
+  throw new ToolcribError('config-invalid', `${path} is not a file; ${step}`)
 }
 
 /** Earlier approvals: of servers in use, and of disabled servers, which are kept as they are. */

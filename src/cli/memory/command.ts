@@ -4,19 +4,24 @@ import type { MemoryFlags } from './run-memory.ts'
 
 /** `toolcrib memory`: what is remembered of past use; exports and forgets it. */
 export function memoryCommand(terminal: Terminal): Command {
-  return new Command('memory')
-    .description('Show, export or forget what the search has learned from past use.')
-    .option('--forget-tool <name>', 'forget one tool, such as github.create_issue')
-    .option('--forget-server <name>', 'forget all tools of one server')
-    .option('--forget-all', 'forget everything')
-    .option('--store <place>', 'the --store of a gateway with replicas: file:DIR or redis://…')
-    .option('--config <file>', 'read only this config file')
-    .option('--json', 'print everything that is remembered as JSON')
-    .addHelpText('after', () => terminal.help(HELP))
-    .action(async (flags: MemoryFlags) => {
-      const { runMemory } = await import('./run-memory.ts')
-      terminal.exitCode = await runMemory(terminal, flags)
-    })
+  return (
+    new Command('memory')
+      .description('Show, export or forget what the search has learned from past use.')
+      // Not shown: there is no such word, but the error names the flag that was meant.
+      .argument('[word]')
+      .usage('[options]')
+      .option('--forget-tool <name>', 'forget one tool, such as github.create_issue')
+      .option('--forget-server <name>', 'forget all tools of one server')
+      .option('--forget-all', 'forget everything')
+      .option('--store <place>', 'the --store of a gateway with replicas: file:DIR or redis://…')
+      .option('--config <file>', 'read only this config file')
+      .option('--json', 'print everything that is remembered as JSON')
+      .addHelpText('after', () => terminal.help(HELP))
+      .action(async (word: string | undefined, flags: MemoryFlags) => {
+        const { runMemory } = await import('./run-memory.ts')
+        terminal.exitCode = await runMemory(terminal, word, flags)
+      })
+  )
 }
 
 const HELP = `

@@ -16,7 +16,12 @@ export interface MemoryFlags {
 }
 
 /** Shows what is remembered of past use, or forgets it. */
-export async function runMemory(terminal: Terminal, flags: MemoryFlags): Promise<number> {
+export async function runMemory(
+  terminal: Terminal,
+  word: string | undefined,
+  flags: MemoryFlags,
+): Promise<number> {
+  if (word !== undefined) throw new ToolcribError('config-invalid', describeWord(word))
   const { store, forgetTool, forgetServer, forgetAll } = flags
   if ([forgetTool, forgetServer, forgetAll].filter((flag) => flag !== undefined).length > 1)
     throw new ToolcribError('config-invalid', 'use one of --forget-tool, --forget-server and --forget-all')
@@ -36,6 +41,16 @@ export async function runMemory(terminal: Terminal, flags: MemoryFlags): Promise
     await opened?.close()
     await stores?.close()
   }
+}
+
+/** Other programs have words for what is a flag here. */
+function describeWord(word: string): string {
+  const step = /^(?:forget|clear|delete|remove|reset)$/.test(word)
+    ? 'forget with --forget-tool, --forget-server or --forget-all'
+    : word === 'export'
+      ? 'export with "toolcrib memory --json"'
+      : 'see "toolcrib memory --help"'
+  return `"memory" takes flags only, not "${plain(word)}"; ${step}`
 }
 
 /** The memory of a config, and those of the clients of its gateway that have tokens of their own. */

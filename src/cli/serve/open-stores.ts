@@ -3,14 +3,15 @@ import { ToolcribError } from 'toolcrib'
 import { redisAnnouncements, redisStore } from 'toolcrib/redis'
 import { type Announcements, fileStore, type WatchedStore, watchStore } from 'toolcrib/stores'
 import type { Terminal } from '../terminal.ts'
+import { plain } from '../text.ts'
 
 /** Where a gateway keeps its state, and how it reaches other replicas. */
 export interface ServeStores {
   readonly store: WatchedStore | undefined
   /** Undefined where this gateway is the only one. */
   readonly announcements: Announcements | undefined
-  /** Resolves once the store was reached, or could not be: the first use takes longest. Never rejects. */
-  readonly tried: Promise<unknown>
+  /** Resolves once the store was reached, or with the reason why not: the first use takes longest. Never rejects. */
+  readonly tried: Promise<string | undefined>
   close(): Promise<void>
 }
 
@@ -26,22 +27,29 @@ export function openStores(flag: string | undefined, { cwd, env }: Terminal): Se
   }
   const directory = /^file:(.+)$/.exec(chosen)?.[1]
   if (directory !== undefined) return inFolder(resolve(cwd, directory))
-  if (/^rediss?(\+cluster)?:\/\//.test(chosen) && URL.canParse(chosen)) return inRedis(new URL(chosen))
+  const setting = flag === undefined ? 'TOOLCRIB_STORE' : '--store'
+  if (/^rediss?(\+cluster)?:\/\//.test(chosen) && URL.canParse(chosen))
+    return inRedis(new URL(chosen), setting)
   // An address may hold a password, so only its beginning is shown.
   const shown = chosen.split('@')[0]?.slice(0, 20)
   throw new ToolcribError(
     'config-invalid',
-    `--store is "${shown}"; it must be file: and a folder, or redis://`,
+    `${setting} is "${shown}"; it must be file: and a folder, or redis://`,
   )
 }
 
 function inFolder(directory: string | undefined): ServeStores {
   const store = directory === undefined ? undefined : watchStore(fileStore({ directory }))
-  return { store, announcements: undefined, tried: Promise.resolve(), close: async () => store?.close() }
+  return {
+    store,
+    announcements: undefined,
+    tried: Promise.resolve(undefined),
+    close: async () => store?.close(),
+  }
 }
 
 /** `?prefix=` keeps gateways of different kinds apart in one Redis. */
-function inRedis(address: URL): ServeStores {
+function inRedis(address: URL, setting: string): ServeStores {
   const prefix = address.searchParams.get('prefix') ?? undefined
   address.searchParams.delete('prefix')
   const where = { url: address.href, ...(prefix === undefined ? {} : { prefix }) }
@@ -51,5 +59,17 @@ function inRedis(address: URL): ServeStores {
   const close = async () => {
     await Promise.all([store.close(), announcements.close()])
   }
-  return { store, announcements, tried: redis.get('health:probe').catch(() => {}), close }
+  const tried = redis.get('health:probe').then(
+    () => undefined,
+    (error) => describeFault(error, address, setting),
+  )
+  return { store, announcements, tried, close }
+}
+
+/** Names the host only: the rest of an address may hold a password. */
+function describeFault(error: unknown, { protocol, host }: URL, setting: string): string {
+  const reason = error instanceof Error ? plain(error.message) : 'it does not respond'
+  const step = `start it, or correct ${setting}`
+  return `the store ${protocol}//${host} cannot be used: ${reason}; ${step}. Until it works, which is tried again each second, \
+replicas share nothing`
 }

@@ -24,7 +24,7 @@ import { LogBook } from './log-book.ts'
 import { LogFile } from './log-file.ts'
 import { openStores, type ServeStores } from './open-stores.ts'
 import { pageUrl, servePage } from './serve-page.ts'
-import { requireProfiles } from './serve-settings.ts'
+import { requireProfiles, shownOrigins } from './serve-settings.ts'
 import { describeServer, ServerStream } from './server-stream.ts'
 import { joinGateway, serveOverStdio } from './stdio-door.ts'
 
@@ -99,7 +99,8 @@ async function serveWith(
   serving: Serving & { readonly logs: LogBook },
 ): Promise<number> {
   const { found, logs } = serving
-  await stores.tried
+  const fault = await stores.tried
+  if (fault !== undefined) terminal.note(`${pc.red('✗')} ${fault}`)
   // Authorization servers accept this machine's own address without a certificate.
   const signIns = new SignIns({ origin: `http://127.0.0.1:${flags.port}`, store: stores.store })
   const opened = await openFromConfig({
@@ -186,7 +187,8 @@ async function serveOverHttp(
     throw running === undefined ? error : alreadyRunning(running, error)
   })
   signIns.origin = `http://127.0.0.1:${new URL(listener.origin).port}`
-  const url = `${listener.origin}/mcp${flags.profile === undefined ? '' : `/${flags.profile}`}`
+  const { elsewhere, here } = shownOrigins(listener.origin)
+  const route = `/mcp${flags.profile === undefined ? '' : `/${flags.profile}`}`
   let stop = () => {}
   const stopped = new Promise<void>((resolve) => {
     stop = resolve
@@ -198,7 +200,8 @@ async function serveOverHttp(
     status: () => ({
       pid: process.pid,
       version: VERSION,
-      url,
+      // Commands ask for it, which run on this machine.
+      url: `${here}${route}`,
       startedAt,
       files: live.found.config.files,
       ...gateway.status(),
@@ -217,9 +220,9 @@ async function serveOverHttp(
   if (!endsOnHangUp(terminal, flags)) terminal.signals.on('SIGHUP', reload)
   try {
     const announcement = {
-      url,
+      url: `${elsewhere}${route}`,
       token: access.token?.token ?? null,
-      page: pageUrl(listener.origin, access.token),
+      page: pageUrl(here, access.token),
       pid: process.pid,
       version: VERSION,
     }

@@ -15,9 +15,36 @@ export function requireProfiles(profile: string | undefined, { config }: FoundCo
 /** The names under which clients reach an address that is not a loopback one; the gateway's own default otherwise. */
 export function reachableHosts(host: string): readonly string[] | undefined {
   if (isLoopback(host)) return undefined
-  const isEvery = host === '0.0.0.0' || host === '::' || host === '[::]'
+  const isEvery = isEveryAddress(host)
   const addresses = Object.values(networkInterfaces())
     .flatMap((each) => each ?? [])
     .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address))
   return ['localhost', '127.0.0.1', '[::1]', ownName(), ...(isEvery ? addresses : [host])]
+}
+
+/** Where a gateway is found from other machines, and from this one. */
+interface ShownOrigins {
+  readonly elsewhere: string
+  readonly here: string
+}
+
+/** The origins to show for that of a listener: nobody can connect to the address that stands for every one. */
+export function shownOrigins(
+  origin: string,
+  interfaces: ReturnType<typeof networkInterfaces> = networkInterfaces(),
+): ShownOrigins {
+  const { hostname, port } = new URL(origin)
+  if (!isEveryAddress(hostname)) return { elsewhere: origin, here: origin }
+  const outward = Object.values(interfaces)
+    .flatMap((each) => each ?? [])
+    .find(({ internal, family }) => !internal && family === 'IPv4')
+  const at = (host: string) => `http://${host}${port === '' ? '' : `:${port}`}`
+  return {
+    elsewhere: at(outward?.address ?? ownName()),
+    here: at(hostname === '0.0.0.0' ? '127.0.0.1' : '[::1]'),
+  }
+}
+
+function isEveryAddress(host: string): boolean {
+  return host === '0.0.0.0' || host === '::' || host === '[::]'
 }

@@ -6,6 +6,7 @@ import {
   type ClientChange,
   connectableClients,
   type ImportOptions,
+  type ImportOutcome,
   importServers,
   missingVariables,
   planConnect,
@@ -79,6 +80,7 @@ class Setup {
     terminal.say('  3. "toolcrib connect --all"   lets your programs use the gateway')
     terminal.say('  4. "toolcrib serve"           shares the servers between them, with a page')
     terminal.say('All at once: "toolcrib setup --yes". Every command: "toolcrib --help".')
+    this.#noteProblems(files)
     return 0
   }
 
@@ -91,6 +93,7 @@ class Setup {
     const { files, added, kept, looked } = await importServers({ ...this.#import(), isDry: true })
     const programs = new Set(files.map(({ title }) => title))
     const total = added.length + kept.length
+    this.#noteProblems(files)
     if (total === 0) {
       terminal.say(
         `no MCP servers were found: ${plural(looked.length, 'file')} of other programs were looked at`,
@@ -99,8 +102,6 @@ class Setup {
       terminal.say('or see what toolcrib does first, with "toolcrib tour"')
       return false
     }
-    for (const { title, path, problem } of files)
-      if (problem !== undefined) terminal.say(`${pc.yellow('note')} ${title} (${path}): ${plain(problem)}`)
     const have = kept.length > 0 ? `, and ${plural(kept.length, 'server')} in your config` : ''
     if (added.length === 0) {
       terminal.say(
@@ -120,7 +121,15 @@ class Setup {
         )
       return true
     }
+    terminal.say('no server was taken; "toolcrib import --user" does it later')
     return kept.length > 0
+  }
+
+  /** The servers of a config that cannot be read are missing, so a person should know. */
+  #noteProblems(files: ImportOutcome['files']): void {
+    for (const { title, path, problem } of files)
+      if (problem !== undefined)
+        this.#terminal.say(`${pc.yellow('note')} ${title} (${path}): ${plain(problem)}`)
   }
 
   /** A value that is not given stays missing; its server is then among the broken ones. */
@@ -170,7 +179,10 @@ class Setup {
     }
     const choices = open.map(({ client, title, path }) => ({ value: client, label: title, hint: path }))
     const chosen = await this.#questions.choose('Which programs should use the gateway?', choices)
-    if (chosen.length === 0) return
+    if (chosen.length === 0) {
+      terminal.say('no program was changed; "toolcrib connect" does it later')
+      return
+    }
     const known = (await ServersFile.open(this.#config)).servers()
     const { command, args } = terminal.program
     const door = {

@@ -1,0 +1,32 @@
+import type { NetworkInterfaceInfo } from 'node:os'
+import { hostname } from 'node:os'
+import { describe, expect, it } from 'vitest'
+import { shownOrigins } from './serve-settings.ts'
+
+describe('the origins that a gateway shows', () => {
+  const lan: NetworkInterfaceInfo = {
+    address: '192.0.2.7',
+    netmask: '255.255.255.0',
+    family: 'IPv4',
+    mac: '00:00:00:00:00:01',
+    internal: false,
+    cidr: '192.0.2.7/24',
+  }
+  const lo = { ...lan, address: '127.0.0.1', internal: true }
+
+  it('are those that clients can use, where it listens on every address', () => {
+    expect(shownOrigins('http://0.0.0.0:7117', { lo: [lo], eth0: [lan] })).toEqual({
+      elsewhere: 'http://192.0.2.7:7117',
+      here: 'http://127.0.0.1:7117',
+    })
+    expect(shownOrigins('http://[::]:7117', { lo: [lo] })).toEqual({
+      elsewhere: `http://${hostname()}:7117`,
+      here: 'http://[::1]:7117',
+    })
+  })
+
+  it('are its own in other cases', () => {
+    const origin = 'http://192.0.2.9:7117'
+    expect(shownOrigins(origin, { eth0: [lan] })).toEqual({ elsewhere: origin, here: origin })
+  })
+})
