@@ -8,6 +8,7 @@ export const CALLBACK_PATH = '/oauth/callback'
 /** How long a person may take to consent. */
 const CONSENT_MS = 10 * 60 * 1_000
 
+/** Options of `SignIns`. */
 export interface SignInsOptions {
   /** Where the page is served, such as `http://127.0.0.1:7117`; it can be changed later. */
   readonly origin: string
@@ -25,6 +26,7 @@ export interface SignInsOptions {
 export class SignIns {
   /** Where the page is served. */
   origin: string
+  /** For `connectServers()` or `openFromConfig()`: the servers connected with it ask for consent here. */
   readonly oauth: OAuthOptions
   readonly #schedule: Schedule
   readonly #asked = new Map<string, SignIn>()
