@@ -26,7 +26,7 @@ export interface SignInsOptions {
 export class SignIns {
   /** Where the page is served. */
   origin: string
-  /** What to connect servers with. */
+  /** For `connectServers()` or `openFromConfig()`: the servers connected with it ask for consent here. */
   readonly oauth: OAuthOptions
   readonly #schedule: Schedule
   readonly #asked = new Map<string, SignIn>()

@@ -204,4 +204,33 @@ describe('published servers over stdio', () => {
     expect(result).toMatchObject({ ok: true, value: expect.stringContaining('"OWN": "yes"') })
     expect(result.ok && result.value).not.toContain('HOST_SECRET')
   })
+
+  it('gives a server the proxies and certificates of a network, but no password in an address', async () => {
+    const passedOn = {
+      HTTP_PROXY: 'http://proxy.example.com:8080',
+      https_proxy: 'proxy.example.com:8080',
+      NO_PROXY: 'localhost,.example.com',
+      NODE_EXTRA_CA_CERTS: '/opt/openssl@3/company.pem',
+      SSL_CERT_FILE: '/etc/company.pem',
+      SSL_CERT_DIR: '/etc/certificates',
+      npm_config_registry: 'https://npm.example.com/',
+      npm_config_cafile: '/etc/company.pem',
+    }
+    const keptBack = {
+      HTTPS_PROXY: 'http://ada:hunter2@proxy.example.com:8080',
+      http_proxy: 'ada:hunter2@proxy.example.com:8080',
+      ALL_PROXY: 'socks5://hunter2@proxy.example.com',
+      NPM_CONFIG_REGISTRY: 'https://npm.example.com/?token=hunter2',
+      PIP_INDEX_URL: 'https://pip.example.com/hunter2/simple',
+      UV_INDEX_URL: 'https://pip.example.com/hunter2/simple',
+      npm_config__authToken: 'hunter2',
+    }
+    const env = { PATH: process.env.PATH, ...passedOn, ...keptBack }
+    await connect({ everything: script(referenceServer('everything')) }, { env }).ready()
+    const result = await call('mcp__everything__get-env', {})
+    const seen = JSON.parse(result.ok ? result.value : '{}')
+    expect(seen).toMatchObject(passedOn)
+    expect(Object.keys(keptBack).filter((name) => name in seen)).toEqual([])
+    expect(JSON.stringify(seen)).not.toContain('hunter2')
+  })
 })

@@ -115,12 +115,26 @@ async function startAndConnect(
 /** The few variables that every server inherits; exported shell functions are left out. */
 function inheritedFrom(env: Environment): Record<string, string> {
   const inherited: Record<string, string> = {}
-  for (const name of DEFAULT_INHERITED_ENV_VARS) {
+  for (const name of [...DEFAULT_INHERITED_ENV_VARS, ...NETWORK_PLACES, ...NETWORK_ADDRESSES]) {
     const value = env[name]
-    if (value !== undefined && !value.startsWith('()')) inherited[name] = value
+    if (value === undefined || value.startsWith('()')) continue
+    // An address may contain a user name, a password or a token, which are not meant for every server.
+    if (NETWORK_ADDRESSES.includes(name) && /[@?]/.test(value)) continue
+    inherited[name] = value
   }
   return inherited
 }
+
+// What a server needs in a company's network to download itself and to reach anything. Addresses of Python indexes are
+// left out: some have a token in their path.
+const inBothCases = (names: readonly string[]) => names.flatMap((name) => [name, name.toLowerCase()])
+const NETWORK_ADDRESSES = inBothCases(['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NPM_CONFIG_REGISTRY'])
+const NETWORK_PLACES = [
+  ...inBothCases(['NO_PROXY', 'NPM_CONFIG_CAFILE']),
+  'NODE_EXTRA_CA_CERTS',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+]
 
 /** How to greet a server, or how to find that out; see `ConnectionOptions`. */
 interface GreetingChoice extends Pick<ConnectionOptions, 'probeMs'> {
