@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { createServer, get, type Server } from 'node:http'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 import { listening } from './gateway.fixture.ts'
+import { authorized, speak } from './mcp/http-server.fixture.ts'
 import { useServe } from './serve.fixture.ts'
 
 // Every gateway is a process of its own, with servers as processes behind it.
@@ -163,3 +164,41 @@ async function stateFor(url: string, host: string): Promise<number | undefined> 
   response.resume()
   return response.statusCode
 }
+
+describe('a server that wants a sign-in', () => {
+  it('is signed in to over the page, and stays so when the gateway starts again', async () => {
+    const vault = createServer(authorized(speak({ open: () => 'inside' })))
+    onTestFinished(() => {
+      vault.closeAllConnections()
+      vault.close()
+    })
+    write('toolcrib.toml', `[server.vault]\nurl = "${await listening(vault)}/mcp"\n`)
+    const first = await serveWith()
+    const signIn = await api(first, 'sign-in', { server: 'vault' })
+    const { headers } = await fetch(signIn.url, { redirect: 'manual' })
+    const back = new URL(headers.get('location') ?? '')
+    expect(back.origin + back.pathname).toBe(`${new URL(first.page).origin}/oauth/callback`)
+    expect((await fetch(back)).status).toBe(200)
+    await expect
+      .poll(() => api(first, 'servers'), { timeout: 20_000 })
+      .toMatchObject({ servers: [{ state: 'ready' }] })
+    first.child.kill('SIGTERM')
+    await first.ended
+    const second = await serveWith()
+    await expect
+      .poll(() => api(second, 'servers'), { timeout: 20_000 })
+      .toMatchObject({ servers: [{ tools: 1 }] })
+    const call = await api(second, 'call', { name: 'mcp__vault__open', args: {} })
+    expect(call).toMatchObject({ result: { result: { ok: true, value: 'inside' } } })
+  })
+
+  /** Asks the page's API; a body makes it a POST. */
+  async function api({ page, token }: { page: string; token: string }, route: string, body?: object) {
+    const headers = { Authorization: `Bearer ${token}`, 'x-toolcrib-page': '1' }
+    const response = await fetch(new URL(`/api/${route}`, page), {
+      headers,
+      ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}),
+    })
+    return response.json()
+  }
+})
