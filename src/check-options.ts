@@ -116,6 +116,14 @@ export function objectWith(...methods: readonly string[]): ValueCheck {
   }
 }
 
+/** An object with any keys, whose values all pass a check. */
+export function objectOf(check: ValueCheck): ValueCheck {
+  return {
+    expected: `an object whose values are each ${check.expected}`,
+    accepts: (value) => isRecord(value) && Object.values(value).every((item) => check.accepts(item)),
+  }
+}
+
 /** Options within options, checked by rules of their own; messages name the path, `policy.filter.allow`. */
 export function optionsWith<Options extends object>(rules: OptionRules<Options>): ValueCheck {
   return { ...anyObject, members: rules }

@@ -31,7 +31,7 @@ type CoreEventBody =
   | { readonly type: 'definition-changed'; readonly name: string }
   /** The store failed or timed out; the state stays in memory and is written with the next change. */
   | { readonly type: 'save-failed'; readonly error: string }
-  /** The store failed or timed out; the session starts empty, or vectors are computed again. */
+  /** The store failed or timed out, or a value is damaged: the session starts without it, or vectors are computed again. */
   | { readonly type: 'load-failed'; readonly error: string }
   | {
       readonly type: 'surfaced'

@@ -3,6 +3,8 @@ export type Severity = 'high' | 'medium' | 'low'
 
 /** The kind of problem in a definition. */
 export type FindingKind =
+  /** Text that reads like an instruction to the model rather than a description. */
+  | 'instruction'
   /** Characters that are invisible to people but read by models. */
   | 'hidden-characters'
   /** Text that tells the model to ignore its instructions. */

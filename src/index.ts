@@ -87,6 +87,7 @@ export { lexical } from './search/lexical.ts'
 export type { Episode, Lesson } from './search/memory/episodes.ts'
 export {
   type ContextMemory,
+  type ForgetOptions,
   type UsageMemory,
   type UsageMemoryOptions,
   usageMemory,
@@ -111,8 +112,9 @@ export type { VectorSearcher } from './search/vectors/vector-searcher.ts'
 export { weighted } from './search/weighted.ts'
 export type { Activation } from './session/activations.ts'
 export type { Explanation } from './session/explain-tool.ts'
-export type { SentRequest } from './session/first-request.ts'
 export type { ModelTurn, TurnDialect, TurnRequestOptions } from './session/model-turn.ts'
+export { deleteSession } from './session/saved-first-request.ts'
+export type { SentRequest } from './session/sent-request.ts'
 export type { Session } from './session/session.ts'
 export type { SessionOrigin } from './session/session-services.ts'
 export type { ForkOptions, SessionDialect } from './session/settings.ts'

@@ -46,6 +46,11 @@ describe('lock', () => {
     configure({ everything: { command: process.execPath, args: [`${inject('servers')}/everything.js`] } })
     await toolcrib('lock')
     expect(readFileSync(path('toolcrib.lock'), 'utf8')).toContain('trigger-sampling-request')
+    // Other commands see the same tools.
+    const { healthy, lockfile } = (await toolcrib('doctor', '--json')).json()
+    expect({ healthy, state: lockfile.state }).toEqual({ healthy: true, state: 'unchanged' })
+    const asked = await toolcrib('call', 'everything.trigger-sampling-request', '{"prompt":"hi"}')
+    expect(asked).toMatchObject({ status: 1, stdout: '' })
   })
 })
 
@@ -145,6 +150,29 @@ describe('diff and approve', () => {
     list(RAIN, { ...RAIN, name: 'get_snow' })
     expect((await toolcrib('approve', `weather.get_snow@${digest}`)).status).toBe(0)
     expect((await toolcrib('diff')).status).toBe(0)
+  })
+
+  it('approve the command of a server that does not start by its digest alone, and say why not by its name', async () => {
+    await toolcrib('lock')
+    configure({ weather: server(), gone: { command: 'no-such-command-anywhere' } })
+    const [{ digest }] = (await toolcrib('diff', '--json')).json().changes
+    const named = await toolcrib('approve', 'gone', '--yes')
+    expect(named).toMatchObject({ status: 1, stdout: expect.stringContaining('nothing was approved\n') })
+    expect(named.stderr).toContain(`approve its command alone with "toolcrib approve gone@${digest}"`)
+    const pinned = await toolcrib('approve', `gone@${digest}`)
+    expect(pinned).toMatchObject({ status: 0, stdout: expect.stringContaining('approved 1 new server') })
+    expect(pinned.stdout).not.toContain('not approved yet')
+    expect(pinned.stderr).toContain('its command is approved, and its tools can be once it starts')
+    expect((await toolcrib('diff', '--json')).json().changes).toEqual([])
+  })
+
+  it('say that a digest is none', async () => {
+    await toolcrib('lock')
+    expect(await toolcrib('approve', 'weather@zzz')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('"zzz" of "weather@zzz" is not a digest'),
+    })
+    expect((await toolcrib('approve', 'weather@zzz', '--yes')).stderr).toContain('"zzz" is not a digest')
   })
 
   it('do not start another command for a tool that was seen before', async () => {

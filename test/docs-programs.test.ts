@@ -46,13 +46,23 @@ describe('the programs of', () => {
   it.concurrent.each(pages)(
     '$path run unchanged',
     async ({ path, programs }) => {
-      const { status, stderr } = await run(path, programs)
+      const { status, stdout, stderr } = await run(path, programs)
       expect(stderr).toBe('')
       expect(status).toBe(0)
+      for (const printed of PRINTED[path] ?? []) expect(stdout).toMatch(printed)
     },
     90_000,
   )
 })
+
+/** What the text beside a program says that it prints. */
+const PRINTED: Readonly<Record<string, readonly RegExp[]>> = {
+  'README.md': [
+    /name: 'read_file',\s+result: \{\s+ok: true/,
+    /name: 'write_file',\s+result: \{\s+ok: false,\s+error: .*not granted/,
+  ],
+  'docs/guides/guarding-tools.md': [/\{ ok: true, value: '\d+' \}\s+\{\s+ok: false,[^}]*code: 'denied'/],
+}
 
 async function run(path: string, programs: readonly Block[]) {
   const cwd = prepareFolder(path)
@@ -60,7 +70,7 @@ async function run(path: string, programs: readonly Block[]) {
   const files = programs.map((program) => join(folder, 'dist', `${nameOf(program)}.js`))
   const child = spawn(process.execPath, [runner, ...files], {
     cwd,
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 60_000,
     env: {
       PATH: process.env.PATH,
@@ -79,17 +89,19 @@ async function run(path: string, programs: readonly Block[]) {
       GATEWAY_TOKEN: 'a-token-of-the-gateway',
     },
   })
+  let stdout = ''
   let stderr = ''
+  child.stdout.on('data', (chunk) => (stdout += chunk))
   child.stderr.on('data', (chunk) => (stderr += chunk))
   const status = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { status, stderr: status === null ? `${stderr}${path} did not end\n` : stderr }
+  return { status, stdout, stderr: status === null ? `${stderr}${path} did not end\n` : stderr }
 }
 
 /** A project like a reader's: a config with a server, an agent, a few files. */
 function prepareFolder(path: string): string {
   const cwd = join(folder, 'projects', path.replace(/\W/g, '-'))
   mkdirSync(join(cwd, 'agents'), { recursive: true })
-  for (const file of ['package.json', 'README.md']) copyFileSync(join(ROOT, file), join(cwd, file))
+  copyFileSync(join(ROOT, 'package.json'), join(cwd, 'package.json'))
   symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'))
   const server = join(inject('servers'), 'memory.js')
   writeFileSync(

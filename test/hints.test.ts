@@ -7,7 +7,7 @@ import { minimax } from '../src/dialects/minimax.ts'
 import { openaiChat } from '../src/dialects/openai-chat.ts'
 import { openaiResponses } from '../src/dialects/openai-responses.ts'
 import { staticEmbedder } from '../src/embedders/static-embedder.ts'
-import { defineTool, hybrid, memoryStore, ToolRegistry, usageMemory } from '../src/index.ts'
+import { defineTool, hybrid, memoryStore, semantic, ToolRegistry, usageMemory } from '../src/index.ts'
 import { userText, withLine } from '../src/session/user-message.ts'
 
 const TOOLS: readonly (readonly [name: string, description: string])[] = [
@@ -101,6 +101,43 @@ describe('a hint', () => {
     for (const text of [`select: ${REQUEST}`, `/${REQUEST}/`, `+${REQUEST}`, `- ${REQUEST} server:none`])
       expect(await hintOf(session, text)).toContain('resize_image')
     expect(await hintOf(session, `${REQUEST} ${'x'.repeat(100_000)}`)).toBeTypeOf('string')
+  })
+
+  it('is not given for a message without words, and breaks no turn', async () => {
+    const registry = catalogue()
+    const events: string[] = []
+    registry.subscribe(({ type }) => events.push(type))
+    const session = await registry.openSession({ dialect: anthropic() })
+    for (const content of [
+      '???',
+      '!!!',
+      '..',
+      '\u200b\u200b',
+      '\u200b?',
+      '-',
+      '/',
+      '🎉',
+      '"" +',
+      '\u02b0',
+      '\u3164',
+    ]) {
+      const messages = [{ role: 'user' as const, content }]
+      const { request } = await session.turn(messages, { hint: true })
+      expect(request.messages).toEqual(session.turn(messages).request.messages)
+    }
+    expect(events).not.toContain('searched')
+  })
+
+  it('is not given while the embedder fails, which an event reports', async () => {
+    const embedder = { name: 'down', dimensions: 2, embed: () => Promise.reject(new Error('it is down')) }
+    const registry = catalogue()
+    const degraded: unknown[] = []
+    registry.subscribe((event) => event.type === 'search-degraded' && degraded.push(event))
+    const session = await registry.openSession({ searcher: semantic({ embedder }) })
+    expect(await hintOf(session, REQUEST)).toBe('')
+    expect(degraded).toMatchObject([
+      { searcher: 'semantic', error: expect.stringContaining('it is down'), sessionId: session.id },
+    ])
   })
 
   it('is looked for only while the message is the newest: later it would change the prefix', async () => {

@@ -1,14 +1,18 @@
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { createGateway, GATEWAY_CAPABILITIES } from 'toolcrib/gateway'
-import { createInspector } from 'toolcrib/inspector'
+import { createInspector, SignIns } from 'toolcrib/inspector'
 import { lockServers, observeServers, openFromConfig, writeLockfile } from 'toolcrib/mcp'
 import { memoryStore } from 'toolcrib/stores'
 import { build } from 'vite'
 import { listen } from '../src/cli/serve/http-listener.ts'
 import { SAMPLE_SCHEMAS } from './dialects/sample-schemas.ts'
+import { authorized, speak } from './mcp/http-server.fixture.ts'
 import { referenceServer } from './mcp/reference-servers.fixture.ts'
 
 const TOKEN = 'a-token-for-the-page-1234'
@@ -33,6 +37,43 @@ export const RAIN = {
 }
 
 const ANNOUNCE = { name: 'announce', description: 'Reads the list again.', inputSchema: { type: 'object' } }
+
+/** A second of silence: 8,000 samples of 8 bits. */
+const SOUND = Buffer.concat([
+  Buffer.from(
+    'RIFF\x64\x1f\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x40\x1f\0\0',
+    'latin1',
+  ),
+  Buffer.alloc(8_000, 128),
+])
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg" onload="window.hacked = 4"></svg>'
+
+/** Every kind of content that a result can have, each as hostile as it can be. */
+const CONTENT = [
+  { type: 'text', text: `# A heading\n\n${HOSTILE.script}\n\n${HOSTILE.style}` },
+  { type: 'image', data: PIXEL, mimeType: 'image/png' },
+  { type: 'image', data: Buffer.from(SVG).toString('base64'), mimeType: 'image/svg+xml' },
+  { type: 'audio', data: SOUND.toString('base64'), mimeType: 'audio/wav' },
+  { type: 'audio', data: 'not base64!', mimeType: 'audio/wav' },
+  { type: 'resource', resource: { uri: 'note://1', mimeType: 'text/html', text: HOSTILE.script } },
+  {
+    type: 'resource',
+    resource: { uri: 'data://2', mimeType: 'application/json', text: '{"depth":{"of":7}}' },
+  },
+  { type: 'resource', resource: { uri: 'blob://3', mimeType: 'image/png', blob: PIXEL } },
+  { type: 'resource', resource: { uri: 'blob://4', mimeType: 'application/pdf', blob: 'JVBERi0=' } },
+  { type: 'resource_link', name: 'elsewhere', uri: 'javascript:window.hacked=5' },
+]
+
+/** A server that wants people to sign in. */
+async function startVault() {
+  const handle = speak({ show: () => CONTENT, table: () => '{"rows":[{"city":"Bergen","mm":12}]}' })
+  const server = createServer(authorized(handle)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` }
+}
 
 /** Builds the page once, as `npm run build` does, into a folder of its own. */
 export async function buildPage(outDir: string): Promise<void> {
@@ -63,16 +104,22 @@ export async function openInspector() {
   const list = (...tools: object[]) => writeFileSync(path('tools.json'), JSON.stringify([ANNOUNCE, ...tools]))
   const hostile = Object.entries(HOSTILE).map(([name, description]) => ({ ...RAIN, name, description }))
   list(RAIN, ...hostile)
-  writeFileSync(path('toolcrib.toml'), configText(folder))
+  const vault = await startVault()
+  writeFileSync(path('toolcrib.toml'), configText(folder, vault.url))
+  const signIns = new SignIns({ origin: 'http://127.0.0.1' })
   const find = { path: path('toolcrib.toml'), cwd: folder, env }
   const opened = await openFromConfig({
     ...find,
     store: false,
-    connect: { client: { capabilities: GATEWAY_CAPABILITIES } },
+    connect: { client: { capabilities: GATEWAY_CAPABILITIES }, oauth: signIns.oauth },
   })
   const { registry, servers } = opened
   await servers.ready()
-  const lockfile = lockServers(await observeServers(opened, find))
+  const observed = new Map(await observeServers(opened, find))
+  // Approved by somebody who had signed in.
+  const tools = ['show', 'table'].map((name) => ({ name, description: '', inputSchema: { type: 'object' } }))
+  const { config = { url: vault.url } } = observed.get('vault') ?? {}
+  const lockfile = lockServers(observed.set('vault', { config, tools }))
   await writeLockfile(path('toolcrib.lock'), lockfile)
   await servers.relock(lockfile)
   for (const [name, inputSchema] of Object.entries(SAMPLE_SCHEMAS))
@@ -90,6 +137,7 @@ export async function openInspector() {
     store: memoryStore(),
     config: { opened, find },
     gateway,
+    signIns,
     connect: {
       home: path('home'),
       platform: 'linux',
@@ -98,6 +146,11 @@ export async function openInspector() {
       door: { kind: 'stdio', command: 'toolcrib', args: ['serve', '--stdio'] },
     },
     assets: path('built'),
+    // The pauses of the scripted conversation are for people.
+    schedule: (delayMs, fire) => {
+      const timer = setTimeout(fire, Math.min(delayMs, 150))
+      return () => clearTimeout(timer)
+    },
   })
   await buildPage(path('built'))
   const listener = await listen((request) => inspector.fetch(request), {
@@ -105,6 +158,7 @@ export async function openInspector() {
     port: 0,
     direct: (request, response) => gateway.handle(request, response),
   })
+  signIns.origin = listener.origin
   return {
     origin: listener.origin,
     url: `${listener.origin}/#token=${TOKEN}`,
@@ -120,12 +174,14 @@ export async function openInspector() {
       await gateway.close()
       await listener.close({ graceMs: 0 })
       await opened.close()
+      vault.server.closeAllConnections()
+      vault.server.close()
       rmSync(folder, { recursive: true })
     },
   }
 }
 
-function configText(folder: string): string {
+function configText(folder: string, vault: string): string {
   const args = (...values: string[]) => JSON.stringify(values)
   return `# My servers.
 [server.everything]
@@ -145,6 +201,9 @@ env = { MEMORY_FILE_PATH = ${JSON.stringify(join(folder, 'memory.jsonl'))} }
 [server.weather]
 command = ${JSON.stringify(process.execPath)}
 args = ${args(join(import.meta.dirname, 'fixtures/changing-server.mjs'), join(folder, 'tools.json'))}
+
+[server.vault]
+url = ${JSON.stringify(vault)}
 
 # Nothing answers there.
 [server.nowhere]

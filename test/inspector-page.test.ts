@@ -87,11 +87,21 @@ describe.skipIf(!browser)('the page', () => {
     await shown('“how much rain”')
     await shown(/Checked out/)
     await shown('“qwxzy”')
+    await button(/^Turn \d+, /)
+      .first()
+      .click()
+    await button(/^Turn \d+, /)
+      .last()
+      .click()
+    await shown(/^From turn 1 to turn [2-9]: \+0 tokens, \d+ in all\.$/)
+    await main().locator('.compare li', { hasText: '+ weather · get_rain' }).waitFor()
     await go('clients')
     await shown('an editor')
     await go('')
     await shown('A search found nothing')
     await shown('nowhere does not run')
+    const savings = main().getByRole('row', { name: /^an editor 1 / })
+    await savings.waitFor()
   })
 
   it('shows why a search finds what it does, by words and by meaning, and what a model would get', async () => {
@@ -103,14 +113,65 @@ describe.skipIf(!browser)('the page', () => {
     await main().locator('.chip', { hasText: 'rain in name' }).first().waitFor()
     await button('Search and check out').click()
     await shown('Activated now')
-    await button('Which tool should have come?').first().click()
-    await page.getByLabel('The tool that should have come').fill('mcp__weather__get_rain')
-    const [file] = await Promise.all([page.waitForEvent('download'), button(/^Download 1/).click()])
-    expect(JSON.parse(readFileSync(await file.path(), 'utf8'))).toEqual({
-      id: 'miss-1',
-      query: 'qwxzy',
-      relevant: ['mcp__weather__get_rain'],
-    })
+  })
+
+  it('turns a miss into a query to download, and into a hint by which the next search finds the tool', async () => {
+    await go('search')
+    const miss = main().locator('li', { has: page.getByRole('button', { name: 'qwxzy', exact: true }) })
+    await miss.getByRole('button', { name: 'Which tool should have come?' }).click()
+    await miss.getByLabel('The tool that should have come').fill('mcp__memory__read_graph')
+    const query = { id: 'miss-1', query: 'qwxzy', relevant: ['mcp__memory__read_graph'] }
+    for (const name of ['Download as an eval query', /^Download 1 for/]) {
+      const [file] = await Promise.all([page.waitForEvent('download'), button(name).click()])
+      expect(JSON.parse(readFileSync(await file.path(), 'utf8'))).toEqual(query)
+    }
+    expect(await miss.getByLabel('Search hint').inputValue()).toBe('qwxzy')
+    await miss.getByRole('button', { name: 'Save' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.locator('.diff-lines, .diff').getByText('qwxzy').first().waitFor()
+    await dialog.getByRole('button', { name: 'Write and apply' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(crib.read('toolcrib.toml')).toContain('read_graph = "qwxzy"')
+    await miss.getByRole('button', { name: 'Search again' }).click()
+    await main().getByRole('link', { name: 'memory · read_graph' }).first().waitFor()
+  })
+
+  it('asks the same of a search on the page that did not bring what was expected', async () => {
+    await go('search/zyxwq')
+    await shown('Not what you expected?')
+    const asked = main().locator('.expected')
+    await asked.getByRole('button', { name: 'Which tool should have come?' }).click()
+    await asked.getByLabel('The tool that should have come').fill('sample_')
+    await asked.getByLabel('The tool that should have come').press('Enter')
+    await asked.getByText(/takes no hint here/).waitFor()
+    await asked.getByRole('button', { name: 'Another tool' }).click()
+  })
+
+  it('leads a newcomer through a conversation step by step, remembers the step, and can be skipped', async () => {
+    await go('')
+    const guide = main().locator('.guide')
+    await guide.getByText('Step 1 of 5').waitFor()
+    await guide.getByRole('button', { name: 'Play', exact: true }).click()
+    await guide.getByText('That was a conversation of four questions.').waitFor({ timeout: 60_000 })
+    await guide.getByText('“pizza delivery”').waitFor()
+    await page.evaluate(axe.source)
+    expect(await violations(page, 'light')).toEqual([])
+    await guide.getByRole('button', { name: 'Next' }).click()
+    await main().getByRole('heading', { name: 'Sessions', level: 1 }).waitFor()
+    await main()
+      .getByRole('button', { name: /^Turn 1, / })
+      .waitFor()
+    await page.reload()
+    await guide.getByText('Step 2 of 5').waitFor()
+    await guide.getByRole('button', { name: 'Next' }).click()
+    await main().getByRole('link', { name: 'everything · get-sum' }).first().waitFor()
+    await guide.getByRole('button', { name: 'Back' }).click()
+    await guide.getByText('Step 2 of 5').waitFor()
+    await guide.getByRole('button', { name: 'Skip the tour' }).click()
+    await guide.waitFor({ state: 'detached' })
+    await page.reload()
+    await main().getByRole('heading', { name: 'Sessions', level: 1 }).waitFor()
+    expect(await guide.count()).toBe(0)
   })
 
   it('pins a tool in the config, after showing the change with secrets masked', async () => {
@@ -163,6 +224,56 @@ describe.skipIf(!browser)('the page', () => {
     await go('try/mcp__everything__get-tiny-image')
     await button('Call').click()
     await main().getByRole('img', { name: 'Result of the call' }).waitFor()
+  })
+
+  it('signs in to a server: shows where, opens it in a tab of its own, and goes on when one is back', async () => {
+    await go('servers/vault')
+    const card = main().locator('.card', { has: page.getByRole('heading', { name: 'vault', exact: true }) })
+    await card.getByText('nobody has signed in yet').first().waitFor()
+    await card.getByRole('button', { name: 'Sign in to vault' }).click()
+    await card.getByRole('button', { name: 'Cancel' }).click()
+    await card.getByText('the sign-in was cancelled on the page').first().waitFor()
+    await card.getByRole('button', { name: 'Sign in to vault' }).click()
+    const link = card.getByRole('link', { name: /^Continue at 127\.0\.0\.1:\d+$/ })
+    const forged = await fetch(`${crib.origin}/oauth/callback?code=the-code&state=forged`)
+    expect(forged.status).toBe(400)
+    expect(await link.getAttribute('rel')).toContain('noopener')
+    const [tab] = await Promise.all([page.context().waitForEvent('page'), link.click()])
+    await tab.getByText('Done. Close this tab and go back to the page.').waitFor()
+    await tab.close()
+    await card.locator('.badge', { hasText: 'ready' }).waitFor()
+    expect(crib.registry.has('mcp__vault__show')).toBe(true)
+  })
+
+  const form = (name: string) => main().getByLabel('Form of the result').getByRole('button', { name })
+
+  it('shows text, images, sound and resources of a result, and runs nothing of it', async () => {
+    await go('try/mcp__vault__show')
+    await button('Call').click()
+    await main().locator('.markdown b', { hasText: 'A heading' }).waitFor()
+    await expect.poll(() => main().locator('img.media').count()).toBe(2)
+    const widths = await main()
+      .locator('img.media')
+      .evaluateAll((all) => all.map((each) => Reflect.get(each, 'naturalWidth')))
+    expect(widths).toEqual([1, 1])
+    const sound = main().locator('audio').first()
+    await expect.poll(() => sound.evaluate((player) => Reflect.get(player, 'duration'))).toBe(1)
+    await shown('This sound cannot be played: its data is broken.')
+    await shown(/characters of image\/svg\+xml, not shown/)
+    await shown(/characters of application\/pdf, not shown/)
+    await shown('javascript:window.hacked=5')
+    await main().getByText('depth').first().waitFor()
+    await form('Whole').click()
+    await shown('content')
+    expect(await page.evaluate(() => Reflect.get(window, 'hacked'))).toBeUndefined()
+    expect(
+      await main().locator('script, style, iframe, svg[onload], [onerror], a[href^="javascript"]').count(),
+    ).toBe(0)
+    await go('try/mcp__vault__table')
+    await button('Call').click()
+    await form('JSON').click()
+    await main().locator('.json-tree summary', { hasText: '0:' }).click()
+    await shown('"Bergen"')
   })
 
   it('makes a form for every schema, however odd, that can be sent', async () => {
@@ -301,6 +412,8 @@ describe.skipIf(!browser)('the page', () => {
         await page.setViewportSize({ width: 360, height: 740 })
         const extra = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
         if (extra > 0) found.push(`${view} is ${extra} pixels too wide`)
+        if (view === 'live') found.push(...(await overlaps(page, '.event')))
+        if (view === 'tools') found.push(...(await overlaps(page, '.tile')))
         await page.setViewportSize({ width: 1280, height: 900 })
       }
       await page
@@ -339,6 +452,33 @@ describe.skipIf(!browser)('the page', () => {
 function propertiesOf(schema: unknown): string[] {
   const { properties } = Object(schema)
   return Object.keys(Object(properties))
+}
+
+/** Which boxes cover what comes after them, beyond a rounding error. */
+async function overlaps(page: Page, selector: string): Promise<string[]> {
+  return page.locator(selector).evaluateAll((boxes) => {
+    const places = boxes.map((box) => {
+      // What a box holds may be larger than the box.
+      const all = [box, ...box.children].map((each) => each.getBoundingClientRect())
+      return {
+        top: Math.min(...all.map(({ top }) => top)),
+        bottom: Math.max(...all.map(({ bottom }) => bottom)),
+        left: box.getBoundingClientRect().left,
+        right: box.getBoundingClientRect().right,
+        text: box.outerHTML.slice(0, 120),
+      }
+    })
+    return places.flatMap((first, index) =>
+      places
+        .slice(index + 1)
+        .filter(
+          (second) =>
+            Math.min(first.bottom, second.bottom) - Math.max(first.top, second.top) > 1 &&
+            Math.min(first.right, second.right) - Math.max(first.left, second.left) > 1,
+        )
+        .map((second) => `${first.text} covers ${second.text}`),
+    )
+  })
 }
 
 /** What axe finds, one line each. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,6 +41,24 @@ function open(more: Partial<InspectorOptions> = {}, gatewayOptions: Partial<Gate
     inspector.fetch(new Request(`${ORIGIN}${path}`, { method: 'POST', headers, body: JSON.stringify(body) }))
   return { registry, inspector, get, post, close }
 }
+
+const CLIENT = {
+  id: '1',
+  name: 'an editor',
+  version: '7',
+  token: 'default',
+  profile: undefined,
+  era: 'modern',
+  transport: 'http',
+  since: 0,
+  lastSeenAt: 0,
+  requests: 1,
+  calls: 0,
+  failedCalls: 0,
+}
+
+/** How gateways name the sessions of their clients. */
+const aliasOf = (id: string) => createHash('sha256').update(id).digest('hex').slice(0, 8)
 
 const atOnce: InspectorOptions['schedule'] = (_delayMs, fire) => {
   queueMicrotask(fire)
@@ -223,6 +242,22 @@ describe('what the page counts', () => {
       expect((await (await get('/api/overview')).json()).total.calls).toBe(calls)
       await close()
     }
+  })
+
+  it('adds up what each client saved in all its sessions, also after it has gone and over restarts', async () => {
+    const store = memoryStore()
+    for (const round of [1, 2]) {
+      const session = `session-${round}`
+      const clients = () => [{ ...CLIENT, session: aliasOf(session) }]
+      const connected = open({ store, gateway: { clients } })
+      const own = await connected.registry.openSession({ id: session, strategy: 'dispatch' })
+      own.surface()
+      await connected.close()
+    }
+    const { get } = open({ store, gateway: { clients: () => [] } })
+    const { clients } = await (await get('/api/overview')).json()
+    expect(clients).toMatchObject([{ id: 'an editor', isNamed: true, sessions: 2, turns: 2, latest: null }])
+    expect(clients[0].saved).toBeGreaterThan(0)
   })
 
   it('follows events as they happen, in batches', async () => {

@@ -192,3 +192,44 @@ describe('what is searched again', () => {
     expect(await through('mcp__weather__get_alerts')).toMatchObject({ code: 'repeated' })
   })
 })
+
+describe('a definition that is too long for an answer', () => {
+  const properties = Object.fromEntries(
+    Array.from({ length: 1_000 }, (_, at) => [
+      `field_number_${at}`,
+      { type: at === 0 ? 'integer' : 'string', enum: at === 1 ? ['red', 'green'] : undefined },
+    ]),
+  )
+  const open = async (options: RegistryOptions) => {
+    const registry = new ToolRegistry({
+      mode: 'lazy',
+      defer: 'all',
+
+      ...options,
+    })
+    const inputSchema = { type: 'object', properties: JSON.parse(JSON.stringify(properties)) }
+    registry.register(tool('fill_form', { description: 'Fills a form.', inputSchema }))
+    return registry.openSession()
+  }
+  const commentOf = (found: unknown) => JSON.stringify(found).match(/"\$comment":"([^"]*)"/)?.[1]
+
+  it.each([
+    ['tool_search', { query: 'fill form' }],
+    ['tool_search', { name: 'fill_form' }],
+    ['ToolSearch', { query: 'fill form' }],
+  ] as const)('says where the full schema comes from: %s %j', async (searchTool, input) => {
+    const dispatching = await open({ searchTool, strategy: 'dispatch' })
+    const comment = commentOf(await ask(dispatching, searchTool, input))
+    expect(comment).toBe('shortened; call it: if an argument is wrong, the error carries the schema')
+    const args = { name: 'fill_form', arguments: { field_number_0: 'none' } }
+    const result = await call(dispatching, 'call_tool', args)
+    expect(result).toMatchObject({ ok: false, code: 'input_invalid' })
+    expect(JSON.stringify(result)).toContain('green')
+
+    const appending = await open({ searchTool, strategy: 'append' })
+    expect(commentOf(await ask(appending, searchTool, input))).toBe(
+      'shortened; the full schema comes with the next list of tools',
+    )
+    expect(JSON.stringify(appending.surface().tools)).toContain('green')
+  })
+})

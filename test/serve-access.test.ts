@@ -129,7 +129,9 @@ describe('the [gateway] table of the config', () => {
       [gateway.token.laptop]
       token = "\${LAPTOP_TOKEN}"
       profile = "work"`)
-    const { url, token } = await serve({ LAPTOP_TOKEN: 'a-token-of-the-laptop' })
+    const { url, token, child } = await serve({ LAPTOP_TOKEN: 'a-token-of-the-laptop' })
+    let printed = ''
+    child.stderr?.on('data', (chunk: Buffer) => (printed += chunk))
     const laptop = await connect(url, 'a-token-of-the-laptop')
     expect((await rain(laptop)).content).toEqual([{ type: 'text', text: 'get_rain ran' }])
     await expect(rain(laptop)).rejects.toMatchObject({
@@ -144,6 +146,14 @@ describe('the [gateway] table of the config', () => {
     expect((await fetch(`${url}/home`, { method: 'POST', body: '{}', headers })).status).toBe(404)
     const { stderr } = await toolcribWith({ LAPTOP_TOKEN: 'x' }, 'serve', '--port', '0', '--no-token')
     expect(stderr).toContain('leave out --no-token')
+
+    // A running gateway says what it does not apply.
+    configure('calls_per_minute = 1')
+    await vi.waitUntil(() => printed.includes('restart the gateway'), { timeout: 30_000 })
+    const warning =
+      '[gateway] changed; restart the gateway to apply this. Until then, tokens that were removed'
+    expect(printed).toContain(warning)
+    expect((await toolcrib('logs')).stdout).toContain(`warn  ${warning}`)
   })
 })
 

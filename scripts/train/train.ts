@@ -25,6 +25,12 @@ if (process.argv[2] === 'ranker') {
   process.exit(0)
 }
 
+if (process.argv[2] === 'scanner') {
+  const { trainScanner } = await import('./scanner.ts')
+  await trainScanner()
+  process.exit(0)
+}
+
 const { values } = parseArgs({
   options: {
     data: { type: 'string' },

@@ -23,8 +23,8 @@ export interface Observation {
 }
 
 /**
- * Asks servers what they list to a gateway, which some show more than to other clients, without quarantine. Servers that `mayStart` rejects are observed only by their config:
- * an unapproved command is not run just to look at it.
+ * Asks servers what they list, without quarantine. Servers that `mayStart` rejects are observed only by their config: an
+ * unapproved command is not run just to look at it.
  */
 export async function askServers(
   terminal: Terminal,
@@ -32,9 +32,7 @@ export async function askServers(
   found: FoundConfig,
   mayStart: (server: string) => boolean,
 ): Promise<Observation> {
-  const { GATEWAY_CAPABILITIES: capabilities } = await import('toolcrib/gateway')
-  const connect = { client: { capabilities } }
-  const options = { found, servers: mayStart, locked: false, isAlone: true, connect }
+  const options = { found, servers: mayStart, locked: false, isAlone: true }
   return withRegistry(terminal, flags, options, async (ready) => {
     const { servers, statuses } = ready
     const observed = await observeServers(ready, terminal)

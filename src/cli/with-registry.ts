@@ -23,7 +23,7 @@ type OpenFlags = ServerFlags & RegistryFlags
 export interface UseOptions
   extends Pick<
     OpenFromConfigOptions,
-    'found' | 'servers' | 'locked' | 'remembered' | 'registry' | 'connect' | 'onEvent'
+    'found' | 'servers' | 'locked' | 'remembered' | 'registry' | 'onEvent'
   > {
   /**
    * Whether the command can do its work with the tools available so far. Servers that are still connecting then get a
@@ -126,6 +126,8 @@ export function remembering({ refresh = false }: RefreshFlags): Pick<UseOptions,
 /**
  * Connects the configured servers, calls `use` with them, and stops them in every case: an error, Ctrl-C, or a
  * signal. Servers of a running gateway are used there, and go on running. The cache is not used unless the options say so.
+ * Servers are offered what the gateway offers them, since some show more tools then: every command counts the same ones.
+ * What they ask is refused.
  */
 export async function withRegistry<Result>(
   terminal: Terminal,
@@ -136,6 +138,7 @@ export async function withRegistry<Result>(
   const found = options.found ?? (await findWithFlags(terminal, flags))
   noteWarnings(terminal, found)
   const running = isAlone ? undefined : await RunningGateway.find(found, terminal.env)
+  const { GATEWAY_CAPABILITIES: capabilities } = await import('toolcrib/gateway')
   return untilSignal(terminal.signals, async (signal) => {
     const events: McpEvent[] = []
     const isPatient = flags.timeout !== undefined
@@ -150,7 +153,7 @@ export async function withRegistry<Result>(
         ...options,
         found,
         env: terminal.env,
-        ...(running ? { connect: gatewayConnections(running, found) } : {}),
+        connect: { client: { capabilities }, ...(running ? gatewayConnections(running, found) : {}) },
         ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
         // The command has waited for the servers already, so a search need not.
         registry: { serverWaitMs: 0, ...options.registry },

@@ -1,4 +1,4 @@
-import { anyFunction, checkOptions } from '../check-options.ts'
+import { anyFunction, checkOptions, required } from '../check-options.ts'
 import { isRecord } from '../json.ts'
 import type { Reply, Stop } from '../reply.ts'
 import { COMPATIBLE_RULES } from '../schema/translate/schema-rules.ts'
@@ -70,11 +70,14 @@ export interface AiSdkOptions<Schema> {
 
 /**
  * Vercel's AI SDK, versions 6 and 7, over any of its providers. What a provider can defer is not known here, so the
- * surface stays constant and found tools are called through `call_tool`.
+ * surface stays constant and found tools are called through `call_tool`. Throws `config-invalid` for an unknown
+ * option, and without `jsonSchema`.
  */
-export function aiSdk<Schema, Message = AiSdkMessage>({
-  jsonSchema,
-}: AiSdkOptions<Schema>): AiSdkDialect<Schema, Message | AiSdkMessage> {
+export function aiSdk<Schema, Message = AiSdkMessage>(
+  options: AiSdkOptions<Schema>,
+): AiSdkDialect<Schema, Message | AiSdkMessage> {
+  checkOptions<AiSdkOptions<Schema>>('aiSdk()', options, { jsonSchema: required(anyFunction) })
+  const { jsonSchema } = options
   const toTool = ({ description, parameters }: WireTool): AiSdkTool<Schema> => ({
     description,
     inputSchema: jsonSchema(parameters),

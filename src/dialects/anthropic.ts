@@ -1,3 +1,4 @@
+import { checkOptions, type OptionRules, objectOf, oneOf, textList, trueOrFalse } from '../check-options.ts'
 import { ANTHROPIC_RULES } from '../schema/translate/schema-rules.ts'
 import { type MessagesCallers, type MessagesDialect, messagesDialect } from './messages-dialect.ts'
 
@@ -20,13 +21,11 @@ export interface AnthropicOptions {
 /**
  * Anthropic's Messages API, with native deferral: every deferred tool is sent with `defer_loading` from the first
  * request on, and the matches of `tool_search` are returned as `tool_reference` blocks, so activation never changes
- * the cached prefix.
+ * the cached prefix. Throws `config-invalid` for an unknown option or value.
  */
-export function anthropic({
-  cache = '5m',
-  allowedCallers,
-  inlineTools,
-}: AnthropicOptions = {}): MessagesDialect {
+export function anthropic(options: AnthropicOptions = {}): MessagesDialect {
+  checkOptions<AnthropicOptions>('anthropic()', options, OPTIONS)
+  const { cache = '5m', allowedCallers, inlineTools } = options
   return messagesDialect({
     name: 'anthropic',
     strategy: 'native',
@@ -38,4 +37,10 @@ export function anthropic({
     inlineTools,
     dispatchesLateTools: inlineTools !== true,
   })
+}
+
+const OPTIONS: OptionRules<AnthropicOptions> = {
+  cache: oneOf('5m', '1h', false),
+  allowedCallers: objectOf(textList),
+  inlineTools: trueOrFalse,
 }

@@ -1,3 +1,4 @@
+import { checkOptions, trueOrFalse } from '../check-options.ts'
 import { isRecord } from '../json.ts'
 import type { Reply, Stop } from '../reply.ts'
 import { COMPATIBLE_RULES } from '../schema/translate/schema-rules.ts'
@@ -59,9 +60,11 @@ export interface BedrockOptions {
 
 /**
  * Amazon Bedrock's Converse API, for any model that supports tools. It cannot defer, so the surface stays constant
- * and the model calls found tools through `call_tool`.
+ * and the model calls found tools through `call_tool`. Throws `config-invalid` for an unknown option or value.
  */
-export function bedrock({ cache = false }: BedrockOptions = {}): BedrockDialect {
+export function bedrock(options: BedrockOptions = {}): BedrockDialect {
+  checkOptions<BedrockOptions>('bedrock()', options, { cache: trueOrFalse })
+  const { cache = false } = options
   return makeDialect({
     name: 'bedrock',
     strategy: 'dispatch',

@@ -1,4 +1,5 @@
 import type OpenAI from 'openai'
+import { checkOptions, numberFrom } from '../check-options.ts'
 import { isRecord } from '../json.ts'
 import type { Reply, Stop } from '../reply.ts'
 import { COMPATIBLE_RULES } from '../schema/translate/schema-rules.ts'
@@ -51,12 +52,14 @@ export interface OpenAiChatOptions {
 /**
  * OpenAI's Chat Completions, and every compatible server: Ollama, vLLM, OpenRouter, DeepSeek and others. They cannot
  * defer, so the surface stays constant and the model calls found tools through `call_tool`. Schemas use only what all
- * of these servers support.
+ * of these servers support. Throws `config-invalid` for an unknown option or value.
  */
-export function openaiChat({
-  maxTools = 128,
-  maxDescriptionChars = 1_024,
-}: OpenAiChatOptions = {}): OpenAiChatDialect {
+export function openaiChat(options: OpenAiChatOptions = {}): OpenAiChatDialect {
+  checkOptions<OpenAiChatOptions>('openaiChat()', options, {
+    maxTools: numberFrom(1),
+    maxDescriptionChars: numberFrom(1),
+  })
+  const { maxTools = 128, maxDescriptionChars = 1_024 } = options
   return makeDialect({
     name: 'openai-chat',
     strategy: 'dispatch',

@@ -1,4 +1,5 @@
 import type OpenAI from 'openai'
+import { checkOptions, numberFrom, objectOf, textList } from '../check-options.ts'
 import { hashText, isRecord } from '../json.ts'
 import { readSearchAnswer } from '../meta-tools/answer.ts'
 import type { Reply, Stop } from '../reply.ts'
@@ -62,12 +63,14 @@ export interface OpenAiResponsesOptions {
 /**
  * OpenAI's Responses API, with native deferral and client-side search: the request shows `tool_search` but no
  * deferred tools; matches are returned as namespaces in a `tool_search_output` at the end of the context, so
- * activation never changes the cached prefix.
+ * activation never changes the cached prefix. Throws `config-invalid` for an unknown option or value.
  */
-export function openaiResponses({
-  allowedCallers = {},
-  maxTools = 128,
-}: OpenAiResponsesOptions = {}): OpenAiResponsesDialect {
+export function openaiResponses(options: OpenAiResponsesOptions = {}): OpenAiResponsesDialect {
+  checkOptions<OpenAiResponsesOptions>('openaiResponses()', options, {
+    allowedCallers: objectOf(textList),
+    maxTools: numberFrom(1),
+  })
+  const { allowedCallers = {}, maxTools = 128 } = options
   return makeDialect({
     name: 'openai-responses',
     strategy: 'native',

@@ -14,6 +14,7 @@ import {
   textList,
   wholeNumber,
 } from 'toolcrib'
+import type { Profile } from 'toolcrib/mcp'
 import type {
   GatewayLimits,
   GatewayLogger,
@@ -53,11 +54,20 @@ const INFO_RULES: OptionRules<NonNullable<GatewayOptions['serverInfo']>> = {
   version: required(anyText),
 }
 
+const PROFILE_RULES: OptionRules<Profile> = {
+  servers: textList,
+  allow: textList,
+  deny: textList,
+  pinned: textList,
+  mode: oneOf('full', 'lazy', 'auto'),
+  activate: oneOf('doors', 'list'),
+}
+
 const RULES: OptionRules<GatewayOptions> = {
   registry: required(objectWith('openSession', 'subscribe', 'explain')),
   servers: required(objectWith('request', 'status', 'attach')),
   store: objectWith('get', 'set', 'update', 'delete'),
-  announcements: anyObject,
+  announcements: objectWith('publish', 'subscribe', 'close'),
   onReload: anyFunction,
   tokens: anyList,
   oauth: optionsWith(OAUTH_RULES),
@@ -83,7 +93,9 @@ const MIN_TOKEN_CHARACTERS = 16
 /** Throws `config-invalid` for an unknown option and for values that would leave a door open. */
 export function checkGatewayOptions(options: GatewayOptions): void {
   checkOptions<GatewayOptions>('a gateway', options, RULES)
-  const { tokens = [], oauth } = options
+  const { tokens = [], oauth, profiles = {} } = options
+  for (const [name, profile] of Object.entries(profiles))
+    checkOptions<Profile>(`the profile "${name}"`, profile, PROFILE_RULES)
   for (const token of tokens) checkToken(token, options)
   if (oauth) checkOAuth(oauth, options)
   if (new Set(tokens.map(({ token }) => token)).size < tokens.length)

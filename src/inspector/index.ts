@@ -9,3 +9,4 @@ export type {
   InspectorAccess,
   InspectorOptions,
 } from './inspector-options.ts'
+export { SignIns, type SignInsOptions } from './sign-ins.ts'

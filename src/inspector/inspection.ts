@@ -2,9 +2,11 @@ import { estimateTokens, type Session, type ToolRegistry } from 'toolcrib'
 import type { ConnectedServers, Schedule } from 'toolcrib/mcp'
 import { CommandLine } from './config/command-line.ts'
 import { EditableConfig } from './config/editable-config.ts'
+import { inBackground } from './in-background.ts'
 import type { ClientConnection, ConnectedClient, InspectorOptions } from './inspector-options.ts'
 import { History, PAGE_SESSION } from './record/history.ts'
 import { ServerLog } from './record/server-log.ts'
+import type { SignIns } from './sign-ins.ts'
 import { ToolBook } from './tool-book.ts'
 
 /** What the routes look at: the registry with its servers, and what was recorded about them. */
@@ -16,6 +18,7 @@ export class Inspection {
   readonly serverLog: ServerLog
   readonly config: EditableConfig | undefined
   readonly connection: ClientConnection | undefined
+  readonly signIns: SignIns | undefined
   readonly now: () => number
   readonly schedule: Schedule
   readonly #closing = new AbortController()
@@ -24,7 +27,17 @@ export class Inspection {
   #trials = 0
   #calls = 0
 
-  constructor({ registry, servers, store, config, gateway, connect, now, schedule }: InspectorOptions) {
+  constructor({
+    registry,
+    servers,
+    store,
+    config,
+    gateway,
+    connect,
+    signIns,
+    now,
+    schedule,
+  }: InspectorOptions) {
     this.registry = registry
     this.servers = servers
     this.now = now ?? Date.now
@@ -35,10 +48,12 @@ export class Inspection {
       store,
       schedule: this.schedule,
       tokensPerTool: () => this.book.tokensPerTool,
+      clientOf: (session) => this.#connectedNames().get(session),
     })
     this.serverLog = new ServerLog(registry)
     this.config = config && new EditableConfig(config, this.now)
     this.connection = connect
+    this.signIns = signIns
     this.#gateway = gateway
   }
 
@@ -56,15 +71,10 @@ export class Inspection {
     return new CommandLine(this.connection, (await this.config?.found())?.config.files.at(-1))
   }
 
-  /** The clients of each session, as long as they are connected. */
-  clientNames(): ReadonlyMap<string, string> {
-    const names = new Map<string, string>()
-    for (const { session, name } of this.clients()) {
-      if (name === undefined) continue
-      const known = names.get(session)
-      names.set(session, known === undefined || known === name ? name : `${known}, ${name}`.slice(0, 200))
-    }
-    return names
+  /** The client of each session: those that are connected, and those that were. */
+  async clientNames(): Promise<ReadonlyMap<string, string>> {
+    const { names } = await this.history.activity()
+    return new Map([...Object.entries(names), ...this.#connectedNames()])
   }
 
   /** The session of searches and calls that a person makes on the page. */
@@ -93,14 +103,19 @@ export class Inspection {
 
   async close(): Promise<void> {
     this.#closing.abort()
+    this.signIns?.close()
     this.book.close()
     this.serverLog.close()
     await this.history.close()
   }
-}
 
-const inBackground: Schedule = (delayMs, fire) => {
-  const timer = setTimeout(fire, delayMs)
-  timer.unref()
-  return () => clearTimeout(timer)
+  #connectedNames(): ReadonlyMap<string, string> {
+    const names = new Map<string, string>()
+    for (const { session, name } of this.clients()) {
+      if (name === undefined) continue
+      const known = names.get(session)
+      names.set(session, known === undefined || known === name ? name : `${known}, ${name}`.slice(0, 200))
+    }
+    return names
+  }
 }

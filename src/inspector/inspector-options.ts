@@ -2,6 +2,7 @@ import { ToolcribError, type ToolRegistry } from 'toolcrib'
 import type { ClientPlace, GatewayDoor } from 'toolcrib/clients'
 import type { ConnectedServers, FindOptions, OpenedRegistry, Schedule } from 'toolcrib/mcp'
 import type { Store } from 'toolcrib/stores'
+import type { SignIns } from './sign-ins.ts'
 
 /** What an inspector shows, and to whom. */
 export interface InspectorOptions {
@@ -18,6 +19,8 @@ export interface InspectorOptions {
   readonly gateway?: ClientList | undefined
   /** Where clients are looked for, and how they reach the gateway. Without it, none can be connected here. */
   readonly connect?: ClientConnection | undefined
+  /** Lets a person sign in to servers; its `oauth` is what the servers were connected with. Without it, the page shows no sign-in. */
+  readonly signIns?: SignIns | undefined
   /** The folder of the built page. Default: the one that ships with the package. */
   readonly assets?: string | undefined
   /** The time in milliseconds. Default: `Date.now`. */
@@ -77,6 +80,7 @@ const KEYS: Record<keyof InspectorOptions, true> = {
   config: true,
   gateway: true,
   connect: true,
+  signIns: true,
   assets: true,
   now: true,
   schedule: true,

@@ -1,13 +1,14 @@
 import { answerApi } from './api/router.ts'
 import { Inspection } from './inspection.ts'
 import { checkInspectorOptions, type InspectorAccess, type InspectorOptions } from './inspector-options.ts'
+import { CALLBACK_PATH } from './sign-ins.ts'
 import { StaticFiles } from './static-files.ts'
 
 /** The page of a registry, and the API behind it. */
 export interface Inspector {
   /**
-   * Answers `/`, the page's own files and `/api`; 404 for everything else. The files need no token, `/api` does. The Host
-   * and Origin headers are checked on every route.
+   * Answers `/`, the page's own files, `/oauth/callback` and `/api`; 404 for everything else. Only `/api` needs a token. The
+   * Host and Origin headers are checked on every route.
    */
   fetch(request: Request): Promise<Response>
   /** Stops recording, and saves what was counted. */
@@ -37,11 +38,22 @@ class OpenInspector implements Inspector {
     const refused = this.#access.checkAddress(request)
     if (refused) return refused
     if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'use GET')
+    if (pathname === CALLBACK_PATH) return this.#comeBack(new URL(request.url).searchParams)
     return (await this.#files.answer(pathname)) ?? plain(404, 'there is nothing here')
   }
 
   close(): Promise<void> {
     return this.#inspection.close()
+  }
+
+  /** Somebody consented, or did not. The browser has no token here; `state` proves that the page sent it on its way. */
+  #comeBack(parameters: URLSearchParams): Response {
+    const isOurs = this.#inspection.signIns?.finish(parameters) === true
+    if (!isOurs)
+      return plain(400, 'No sign-in waits for this answer. Start it again on the page, under Servers.')
+    return parameters.has('error')
+      ? plain(200, 'You did not sign in. Close this tab; the page says what the server answered.')
+      : plain(200, 'Done. Close this tab and go back to the page.')
   }
 
   /** The page shows every profile, so a token that is bound to one does not open it. */
@@ -54,5 +66,12 @@ class OpenInspector implements Inspector {
 }
 
 function plain(status: number, text: string): Response {
-  return new Response(`${text}\n`, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } })
+  return new Response(`${text}\n`, { status, headers: PLAIN })
+}
+
+const PLAIN = {
+  'content-type': 'text/plain; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
 }

@@ -95,14 +95,21 @@ const SCORE_TOKENS = 6
 // What the rest of an answer takes: names of activated and evicted tools, unmatched terms, servers.
 const RESERVED_TOKENS = 200
 
+/** The size limit of definitions in an answer, and how the model calls what it finds. */
+export interface DefinitionLimit {
+  readonly maxTokens: number
+  /** True when found tools are called through `call_tool`, so that no later request declares them. */
+  readonly isDispatch: boolean
+}
+
 /**
  * As many matches as fit, best first. The first is always there, shortened if it must be: its full schema comes
- * with the next surface.
+ * with the next surface or, under dispatch, with the error of a call.
  */
 export function fitMatches(
   matches: readonly SearchMatch[],
   session: Pick<SearchSession, 'describe' | 'tokensOf'>,
-  maxTokens: number,
+  { maxTokens, isDispatch }: DefinitionLimit,
 ): readonly ShownMatch[] {
   let left = maxTokens - RESERVED_TOKENS
   const fitting: ShownMatch[] = []
@@ -117,25 +124,34 @@ export function fitMatches(
       left -= tokens
       continue
     }
-    if (fitting.length === 0)
-      fitting.push({ ...match, ...shorten(definition, Math.max(left, RESERVED_TOKENS)) })
+    if (fitting.length === 0) {
+      const limit = { maxTokens: Math.max(left, RESERVED_TOKENS), isDispatch }
+      fitting.push({ ...match, ...shorten(definition, limit) })
+    }
     break
   }
   return fitting
 }
 
 /** A definition within a budget: first without the words inside its schema, then only the names of its parameters. */
-export function shorten(definition: ToolDefinition, maxTokens: number): Omit<ToolDefinition, 'name'> {
+export function shorten(
+  definition: ToolDefinition,
+  { maxTokens, isDispatch }: DefinitionLimit,
+): Omit<ToolDefinition, 'name'> {
+  const comment = isDispatch ? SCHEMA_WITH_ERROR : SCHEMA_WITH_TOOLS
   const description = cutWords(definition.description, Math.floor(maxTokens / 2))
   const forms = [
     definition.parameters,
     withoutProse(definition.parameters),
-    outline(definition.parameters, 50),
-    outline(definition.parameters, 8),
+    outline(definition.parameters, { most: 50, comment }),
+    outline(definition.parameters, { most: 8, comment }),
   ]
   const parameters = forms.find((form) => tokensOf({ description, parameters: form }) <= maxTokens)
   return { description, parameters: parameters ?? { type: 'object' } }
 }
+
+const SCHEMA_WITH_TOOLS = 'shortened; the full schema comes with the next list of tools'
+const SCHEMA_WITH_ERROR = 'shortened; call it: if an argument is wrong, the error carries the schema'
 
 function withoutProse(schema: JsonSchema): JsonSchema {
   return JSON.parse(
@@ -147,7 +163,10 @@ function withoutProse(schema: JsonSchema): JsonSchema {
 
 const PROSE = new Set(['description', 'title', '$comment', 'markdownDescription'])
 
-function outline(schema: JsonSchema, most: number): JsonSchema {
+function outline(
+  schema: JsonSchema,
+  { most, comment }: { readonly most: number; readonly comment: string },
+): JsonSchema {
   if (!isRecord(schema) || !isRecord(schema.properties)) return { type: 'object' }
   const required = Array.isArray(schema.required)
     ? schema.required.filter((name) => typeof name === 'string')
@@ -162,7 +181,7 @@ function outline(schema: JsonSchema, most: number): JsonSchema {
     type: 'object',
     properties: Object.fromEntries(kept.map((name) => [name, typeOf(properties[name])])),
     required: required.filter((name) => kept.includes(name)),
-    $comment: 'shortened; the full schema comes with the next list of tools',
+    $comment: comment,
   }
 }
 

@@ -21,7 +21,7 @@ export interface ActivationReport {
 export interface DeferredResult extends SearchResult {
   /** Tools that fit and that the surface shows anyway. */
   readonly alreadyVisible: readonly string[]
-  /** Tools that fit and that an earlier search for the same thing returned. */
+  /** Tools that fit, are active and were returned by an earlier search for the same thing; absent if `matches` has all that fit. */
   readonly alreadyFound?: readonly string[]
 }
 

@@ -38,7 +38,7 @@ export function toolSearchSelect(session: SearchSession, options: SearchToolOpti
       return answerSearch(async () => {
         const found = await session.searchDeferred(query, { limit })
         const isSelect = found.kind === 'select'
-        const matches = fitMatches(found.matches, session, maxTokens)
+        const matches = fitMatches(found.matches, session, { maxTokens, isDispatch: options.isDispatch })
         const shown = matches.map(({ name }) => name)
         const left = found.matches.map(({ name }) => name).filter((name) => !shown.includes(name))
         const fitting = found.matches.filter(({ name }) => shown.includes(name))

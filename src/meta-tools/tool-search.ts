@@ -5,6 +5,7 @@ import {
   answer,
   answerSearch,
   clipList,
+  type DefinitionLimit,
   echo,
   fitItems,
   fitMatches,
@@ -70,9 +71,8 @@ export function toolSearch(
       const offset = clamp(input.offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 })
       return answerSearch(async () => {
         const found = await session.searchDeferred(query, { limit, offset })
-        return options.style === 'two-step'
-          ? list(session, found, { limit, offset, maxTokens })
-          : load(session, found, { limit, offset, maxTokens })
+        const page = { limit, offset, maxTokens, isDispatch: options.isDispatch }
+        return options.style === 'two-step' ? list(session, found, page) : load(session, found, page)
       })
     },
   }
@@ -91,15 +91,14 @@ function describeTool({ style, behind, ...options }: SearchToolOptions & { style
 }
 
 /** Which matches were asked for, and the size limit of the answer. */
-interface Page {
+interface Page extends DefinitionLimit {
   readonly limit: number
   readonly offset: number
-  readonly maxTokens: number
 }
 
 /** One step: what is found is checked out. Matches that would not fit into the answer wait at `next_offset`. */
 async function load(session: SearchSession, found: DeferredResult, page: Page): Promise<ToolResult> {
-  const matches = fitMatches(found.matches, session, page.maxTokens)
+  const matches = fitMatches(found.matches, session, page)
   const names = new Set(matches.map(({ name }) => name))
   const shown = found.matches.filter(({ name }) => names.has(name))
   const { activated, evicted } = await session.activate(worthActivating(shown))
@@ -136,10 +135,12 @@ function footer(found: DeferredResult, shown: number, { limit, offset }: Page): 
   // A page that is not full was the last one, even if the total counts clones and unavailable tools.
   const isLast = shown === found.matches.length && shown < limit
   const next = offset + shown
-  const { alreadyVisible } = found
+  const { alreadyVisible, alreadyFound } = found
+  // Pages count all that fits; an answer without what an earlier one returned is not one of them.
+  const hasNext = alreadyFound === undefined && !isLast && shown > 0 && next < found.total
   return {
     ...(alreadyVisible.length > 0 ? { already_visible: clipList(alreadyVisible) } : {}),
-    ...(!isLast && shown > 0 && next < found.total ? { next_offset: next } : {}),
+    ...(hasNext ? { next_offset: next } : {}),
     ...(found.missing?.length ? { missing: clipList(found.missing) } : {}),
     ...(found.unmatchedTerms?.length ? { unmatched_terms: clipList(found.unmatchedTerms) } : {}),
     ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
@@ -160,7 +161,8 @@ async function loadByName(
   if (!definition) return unknownName(session, name, servers)
   const { activated, evicted } = await session.activate([definition.name])
   if (!activated.includes(definition.name)) return noRoom(definition.name)
-  const shown = shorten(definition, options.maxAnswerTokens)
+  const { maxAnswerTokens: maxTokens, isDispatch } = options
+  const shown = shorten(definition, { maxTokens, isDispatch })
   return answer({
     activated: true,
     name: definition.name,

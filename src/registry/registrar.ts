@@ -3,6 +3,7 @@ import { describeError, ToolcribError } from '../errors.ts'
 import type { Emit, SyncReport } from '../events.ts'
 import { isRecord } from '../json.ts'
 import { checkName, sourceKey } from '../names.ts'
+import { checkSchema } from '../schema/check-schema.ts'
 import type { Tool, ToolSource } from '../tool.ts'
 import type { Catalogue } from './catalogue.ts'
 import { type Deferral, Entry } from './entry.ts'
@@ -145,7 +146,7 @@ export function localEntry(tool: Tool, { pluginId, deferred, searchHint, preload
   if (pluginId !== undefined) checkName(pluginId, 'plugin id')
   const source: ToolSource =
     pluginId === undefined ? { kind: 'builtin' } : { kind: 'plugin', plugin: pluginId }
-  return new Entry(tool, {
+  const entry = new Entry(tool, {
     name: tool.name,
     ownName: tool.name,
     source,
@@ -153,6 +154,9 @@ export function localEntry(tool: Tool, { pluginId, deferred, searchHint, preload
     searchHint,
     trust: pluginId === undefined ? TRUST.builtin : TRUST.plugin,
   })
+  checkSchema(entry.definition.parameters, tool.name, 'inputSchema')
+  if (tool.outputSchema !== undefined) checkSchema(tool.outputSchema, tool.name, 'outputSchema')
+  return entry
 }
 
 /** The entry of a server's tool, named `mcp__<server>__<tool>`. */

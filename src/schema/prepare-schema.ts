@@ -193,7 +193,8 @@ function draftOf(schema: JsonSchema): Draft {
   return named.includes('2019-09') ? '2019-09' : '2020-12'
 }
 
-const TYPES = new Set<unknown>(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'])
+/** The values of `type`. */
+export const TYPES = new Set<unknown>(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'])
 const isNumber = (value: unknown) => typeof value === 'number'
 const isCount = (value: unknown) => typeof value === 'number' && value >= 0
 const isText = (value: unknown) => typeof value === 'string'
@@ -206,7 +207,7 @@ const isAnchor = (value: unknown) =>
   URL.canParse(value, 'https://schema.invalid/')
 
 /** Keywords with plain values, and tests for those values. */
-const SHAPES: { readonly [keyword: string]: (value: unknown) => boolean } = {
+export const SHAPES: { readonly [keyword: string]: (value: unknown) => boolean } = {
   __proto__: null as never,
   $ref: isAnchor,
   $id: isAnchor,
@@ -238,9 +239,10 @@ const SHAPES: { readonly [keyword: string]: (value: unknown) => boolean } = {
   pattern: isText,
   format: isText,
 }
-const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
-const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
-const SCHEMAS = new Set([
+/** Keywords whose value is an object of schemas, a list of schemas, or a schema. */
+export const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+export const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
+export const SCHEMAS = new Set([
   'not',
   'if',
   'then',

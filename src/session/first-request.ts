@@ -1,26 +1,9 @@
-import { ToolcribError } from '../errors.ts'
-import { hashText, isRecord } from '../json.ts'
+import { hashText } from '../json.ts'
 import type { Entry } from '../registry/entry.ts'
 import { View } from '../registry/view.ts'
 import { type CallResult, type ToolDefinition, UNTRUSTED_NOTE } from '../tool.ts'
-import type { SessionSettings } from './settings.ts'
+import type { SentRequest } from './sent-request.ts'
 import type { Surface } from './surface.ts'
-
-/** What all requests of a conversation begin with, and what came since, as plain JSON. */
-export interface SentRequest {
-  /** Identifies the settings it was made with: with other ones, the session makes a new first request. */
-  readonly settings: string
-  readonly surface: Surface
-  /** What lies behind the search, as its description lists it. */
-  readonly behind: string
-  /** The paragraph for the system prompt. */
-  readonly promptNote: string
-  readonly lateTools: readonly ToolDefinition[]
-  /** The servers that the model knows of. */
-  readonly servers: readonly string[]
-  /** Whether the model was warned about servers without `trust`. */
-  readonly isWarned: boolean
-}
 
 /**
  * The first request of a conversation, which all later ones repeat byte for byte: providers cache the beginning of a
@@ -35,8 +18,8 @@ export class FirstRequest {
   readonly #settings: string
   readonly #shown: ReadonlySet<string>
   readonly #sent: ReadonlyMap<string, ToolDefinition>
-  readonly #late: Map<string, ToolDefinition>
-  #newest: Surface
+  #late: Map<string, ToolDefinition>
+  #newest: Surface | undefined
   /** The view all of whose tools were sent or are late. */
   #gathered: View | undefined
   #toldServers: ReadonlySet<string>
@@ -86,8 +69,9 @@ export class FirstRequest {
   /** Returns the surface of a later request: this one, with the tools that came since. */
   grown(view: View, isAvailable: (entry: Entry) => boolean): Surface {
     if (this.surface.strategy === 'native' && view !== this.#gathered) this.#gather(view, isAvailable)
-    const { deferredCount, lateTools = [] } = this.#newest
-    if (lateTools.length === this.#late.size && deferredCount === view.deferred.size) return this.#newest
+    const { deferredCount, lateTools = [] } = this.#newest ?? {}
+    if (this.#newest && lateTools.length === this.#late.size && deferredCount === view.deferred.size)
+      return this.#newest
     const late = Object.freeze([...this.#late.values()])
     this.#newest = Object.freeze({
       ...this.surface,
@@ -137,9 +121,23 @@ export class FirstRequest {
     return results.with(quoting, { ...result, untrusted: { ...result.untrusted, note: UNTRUSTED_NOTE } })
   }
 
-  /** Whether a session with these settings continues from it. */
-  fits(settings: SessionSettings): boolean {
-    return settings.dialect !== undefined && this.#settings === settingsId(settings)
+  /** Whether a session whose settings have this id continues from it. */
+  fits(settings: string | undefined): boolean {
+    return this.#settings === settings
+  }
+
+  /** Takes over the late tools and servers of a newer state of this request: replicas have them in the same order. */
+  adopt({ lateTools, servers, isWarned }: SentRequest): void {
+    const names = [...this.#late.keys()]
+    const isSame =
+      lateTools.length === names.length && lateTools.every(({ name }, index) => name === names[index])
+    if (!isSame) {
+      this.#late = new Map(lateTools.map((definition) => [definition.name, definition]))
+      this.#newest = undefined
+      this.#gathered = undefined
+    }
+    this.#toldServers = new Set(servers)
+    this.#isWarned = isWarned
   }
 
   toJSON(): SentRequest {
@@ -172,62 +170,6 @@ export class FirstRequest {
       [this.surface.fingerprint, ...late.map((definition) => JSON.stringify(definition))].join(' '),
     )
   }
-}
-
-/** Names the settings that decide which tools a request may show: a session restored with others begins again. */
-export function settingsId(settings: SessionSettings): string {
-  const { dialect, strategy, searchTool, searchStyle, policy, allowlists } = settings
-  return hashText(
-    JSON.stringify([dialect?.name, dialect?.strategy, strategy, searchTool, searchStyle, policy, allowlists]),
-  )
-}
-
-/** Narrows saved JSON. Throws `config-invalid` for what cannot be used. */
-export function readSent(saved: unknown): SentRequest {
-  if (!isRecord(saved) || !isSentSurface(saved.surface)) throw damaged()
-  const { settings, surface, behind, promptNote, lateTools, servers, isWarned } = saved
-  const areTexts = [settings, behind, promptNote].every((text) => typeof text === 'string')
-  if (!areTexts || !isTextList(servers) || !areDefinitions(lateTools) || typeof isWarned !== 'boolean')
-    throw damaged()
-  const texts = { settings: String(settings), behind: String(behind), promptNote: String(promptNote) }
-  return { ...texts, surface: Object.freeze({ ...surface }), lateTools, servers, isWarned }
-}
-
-function isSentSurface(value: unknown): value is Surface {
-  if (!isRecord(value)) return false
-  const { tools, deferredTools = [], untrustedServers = [], strategy, fingerprint, deferredCount } = value
-  return (
-    areDefinitions(tools) &&
-    areDefinitions(deferredTools) &&
-    isTextList(untrustedServers) &&
-    (strategy === 'native' || strategy === 'dispatch') &&
-    typeof fingerprint === 'string' &&
-    Number.isSafeInteger(deferredCount)
-  )
-}
-
-function areDefinitions(value: unknown): value is ToolDefinition[] {
-  return (
-    Array.isArray(value) &&
-    value.every(
-      (definition) =>
-        isRecord(definition) &&
-        typeof definition.name === 'string' &&
-        typeof definition.description === 'string' &&
-        (isRecord(definition.parameters) || typeof definition.parameters === 'boolean'),
-    )
-  )
-}
-
-function isTextList(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((text) => typeof text === 'string')
-}
-
-function damaged(): ToolcribError {
-  return new ToolcribError(
-    'config-invalid',
-    'this session state cannot be used: its first request is damaged; open a new session instead',
-  )
 }
 
 function byName(a: Entry, b: Entry): number {

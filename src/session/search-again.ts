@@ -6,7 +6,8 @@ import type { Listing } from '../tool.ts'
 /** From this cosine on, two requests ask for the same thing in other words. */
 const SAME_REQUEST_FROM = 0.6
 
-/** From this share of the shorter one's words on, where there are no vectors. */
+/** From this number of shared words and this share of the shorter one's words on, where there are no vectors. */
+const SHARED_FROM = 2
 const SAME_WORDS_FROM = 0.5
 
 interface Asked {
@@ -14,17 +15,17 @@ interface Asked {
   readonly vector: Float32Array | undefined
 }
 
-/** Whether two requests ask for the same thing in other words; the same words are no other words. */
+/** Whether two requests ask for the same thing in other words; false for the same words. */
 export function asksTheSame(one: Asked, other: Asked): boolean {
   const words = wordsOf(one.query)
   const others = wordsOf(other.query)
   if (sameWords(words, others)) return false
   return one.vector !== undefined && other.vector !== undefined
     ? cosine(one.vector, other.vector) >= SAME_REQUEST_FROM
-    : overlap(words, others) >= SAME_WORDS_FROM
+    : sharedCount(words, others) >= SHARED_FROM && overlap(words, others) >= SAME_WORDS_FROM
 }
 
-/** Everybody whom another audience admits, but for some tools. */
+/** An audience that may find what another one may, except some tools. */
 export class AudienceExcept implements Audience {
   readonly #audience: Audience
   readonly #names: ReadonlySet<string>
@@ -64,6 +65,9 @@ function sameWords(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
 
 /** The share of the smaller set that is in the other. */
 function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  const shared = [...a].filter((word) => b.has(word)).length
-  return shared / Math.max(1, Math.min(a.size, b.size))
+  return sharedCount(a, b) / Math.max(1, Math.min(a.size, b.size))
+}
+
+function sharedCount(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  return [...a].filter((word) => b.has(word)).length
 }

@@ -56,8 +56,8 @@ interface Searched {
   readonly vector: Float32Array | undefined
   readonly names: readonly string[]
   readonly at: number
-  /** Those that were checked out since. */
-  readonly activated: Set<string>
+  /** Whether the model read the answer. It did not search for a hint, or when the host searched. */
+  readonly isRead: boolean
   /** Those that were called with success since. */
   readonly succeeded: Set<string>
 }
@@ -69,8 +69,7 @@ interface Searched {
 export class SessionSearch implements HintSource {
   readonly #options: SessionSearchOptions
   readonly #memory: ContextMemory | undefined
-  /** The hints of this conversation. */
-  readonly hints = new TurnHints(this)
+  #hints: TurnHints | undefined
   #recent: readonly Searched[] = []
 
   constructor(
@@ -83,11 +82,17 @@ export class SessionSearch implements HintSource {
     this.#memory = memoryOf(settings)
   }
 
+  /** The hints of this conversation. */
+  get hints(): TurnHints {
+    this.#hints ??= new TurnHints(this)
+    return this.#hints
+  }
+
   /** Finds tools the session may use, shown or not. */
   async all(query: string, options: SearchOptions): Promise<SearchResult> {
     const request = this.#request(query, options, 'all')
     const { result, vector } = await this.#options.services.finder.find(request)
-    this.#note(query, vector, result.matches)
+    this.#note({ query, vector, matches: result.matches, isRead: false })
     return result
   }
 
@@ -98,7 +103,7 @@ export class SessionSearch implements HintSource {
     const { result, vector } = await services.finder.find(request)
     const earlier = this.#earlier(query, vector, options)
     const found = await this.#further(result, request, earlier)
-    this.#note(query, vector, found.matches)
+    this.#note({ query, vector, matches: found.matches, isRead: true })
     if (viewpoint.current().shown.length === 0) return { ...found, alreadyVisible: [] }
     const shown = await services.finder.rank({
       ...request,
@@ -107,12 +112,6 @@ export class SessionSearch implements HintSource {
       audience: new SessionAudience(viewpoint, 'shown'),
     })
     return withVisible(found, shown.result)
-  }
-
-  /** Notes that tools were checked out: when they are evicted, later searches may return them again. */
-  activated(names: readonly string[]): void {
-    for (const search of this.#current())
-      for (const name of names) if (search.names.includes(name)) search.activated.add(name)
   }
 
   /**
@@ -135,7 +134,7 @@ export class SessionSearch implements HintSource {
       ({ name, score }) => score >= NAMED_FROM && deferred.has(name) && !checkout.has(name),
     )
     if (fitting.length === 0) return ''
-    this.#note(query, vector, fitting)
+    this.#note({ query, vector, matches: fitting, isRead: false })
     const names = fitting.map(({ name }) => name)
     return hintLine(names, settings.searchTool)
   }
@@ -177,7 +176,7 @@ export class SessionSearch implements HintSource {
     return { ...options, query, searcher: settings.searcher, sessionId, audience, memory: this.#memory }
   }
 
-  /** Earlier searches for the same thing in other words whose tools were not used. */
+  /** Earlier searches of the model for the same thing in other words whose tools were not used. */
   #earlier(
     query: string,
     vector: Float32Array | undefined,
@@ -185,11 +184,14 @@ export class SessionSearch implements HintSource {
   ): readonly Searched[] {
     if (this.#options.settings.searchAgain === 'all' || offset > 0 || server !== undefined) return []
     return this.#current().filter(
-      (search) => search.succeeded.size === 0 && asksTheSame({ query, vector }, search),
+      (search) => search.isRead && search.succeeded.size === 0 && asksTheSame({ query, vector }, search),
     )
   }
 
-  /** What fits this request or the earlier ones, without what those returned. */
+  /**
+   * What fits this request or the earlier ones, without active tools that those returned. If nothing else fits, those are
+   * returned again. Total, advice and unmatched words are those of all that fits.
+   */
   async #further(
     result: SearchResult,
     request: FindRequest,
@@ -197,29 +199,31 @@ export class SessionSearch implements HintSource {
   ): Promise<SearchResult & Pick<DeferredResult, 'alreadyFound'>> {
     if (earlier.length === 0 || result.kind !== 'keyword') return result
     const { checkout, services } = this.#options
-    // A tool that was evicted meanwhile has to be found again.
-    const returned = earlier.flatMap(({ names, activated }) =>
-      names.filter((name) => checkout.has(name) || !activated.has(name)),
-    )
-    const seen = new Set(returned)
-    const alreadyFound = result.matches.map(({ name }) => name).filter((name) => seen.has(name))
+    // What is not active cannot be called: it was evicted, or too weak to be activated.
+    const seen = new Set(earlier.flatMap(({ names }) => names).filter((name) => checkout.has(name)))
     if (seen.size === 0) return result
     const audience = new AudienceExcept(request.audience, seen)
     const queries = [request.query, ...earlier.map(({ query }) => query)]
-    const answers: SearchResult[] = []
+    const lists: (readonly SearchMatch[])[] = []
     for (const query of new Set(queries))
-      answers.push((await services.finder.rank({ ...request, query, audience })).result)
-    const [own = result] = answers
-    const matches = union(answers.map((answer) => answer.matches)).slice(0, request.limit ?? 5)
-    return { ...own, ...(result.servers ? { servers: result.servers } : {}), matches, alreadyFound }
+      lists.push((await services.finder.rank({ ...request, query, audience })).result.matches)
+    const matches = union(lists).slice(0, request.limit ?? 5)
+    if (matches.length === 0) return result
+    const alreadyFound = result.matches.map(({ name }) => name).filter((name) => seen.has(name))
+    const total = Math.max(result.total, matches.length + alreadyFound.length)
+    return { ...result, total, matches, alreadyFound }
   }
 
-  #note(query: string, vector: Float32Array | undefined, matches: readonly SearchMatch[]): void {
+  #note({
+    matches,
+    ...search
+  }: Pick<Searched, 'query' | 'vector' | 'isRead'> & { readonly matches: readonly SearchMatch[] }): void {
     if (matches.length === 0) return
     const names = matches.map(({ name }) => name)
     const at = this.#options.services.now()
-    const search = { query, vector, names, at, activated: new Set<string>(), succeeded: new Set<string>() }
-    this.#recent = [...this.#current(), search].slice(-MAX_RECENT)
+    this.#recent = [...this.#current(), { ...search, names, at, succeeded: new Set<string>() }].slice(
+      -MAX_RECENT,
+    )
   }
 
   #current(): readonly Searched[] {

@@ -16,7 +16,7 @@ import type { Store } from '../store/store.ts'
 import type { TokenCounter } from '../text.ts'
 import { type Schedule, scheduleInBackground, scheduleWithTimers } from '../time.ts'
 import { loadState } from './saved-activations.ts'
-import { loadSent } from './saved-first-request.ts'
+import { givenSent, loadSent } from './saved-first-request.ts'
 import { Session } from './session.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
 import { readState, type SessionState } from './state.ts'
@@ -107,7 +107,7 @@ export async function openSession<Dialect extends SessionDialect>(
   const sessionId = id ?? given?.id ?? newId()
   const from = { id: sessionId, store, schedule, emit: events.emit }
   const [saved, sent] = given
-    ? [given, given.firstRequest]
+    ? [given, settings.dialect && state ? givenSent(state, from) : undefined]
     : await Promise.all([loadState(sessionId, from), settings.dialect ? loadSent(from) : undefined])
   const session = new Session<Dialect>(services, {
     id: sessionId,

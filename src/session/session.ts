@@ -12,9 +12,9 @@ import type { Meter } from '../usage.ts'
 import type { Activations } from './activations.ts'
 import { Checkout } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
-import type { SentRequest } from './first-request.ts'
 import { type HostToolOf, type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
 import { SavedFirstRequest } from './saved-first-request.ts'
+import { type SentRequest, settingsId } from './sent-request.ts'
 import { SessionSearch } from './session-search.ts'
 import type { SessionServices } from './session-services.ts'
 import { SessionViewpoint } from './session-viewpoint.ts'
@@ -95,14 +95,15 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     const { policy, allowlists, dialect } = settings
     const viewpoint = viewpoints.of(settings, { ...policy, allowlists })
     this.#viewpoint = new SessionViewpoint(viewpoint, dialect)
-    const place = { id, store, schedule, emit: events.emit }
-    this.#savedFirst = new SavedFirstRequest(this.#viewpoint, settings, place)
-    if (sent) this.#savedFirst.continueFrom(sent, { isStored: replacesSaved !== true })
+    const writer = store === undefined ? '' : newId()
+    const place = { id, writer, store, schedule, background, emit: events.emit }
+    this.#savedFirst = new SavedFirstRequest(this.#viewpoint, settingsId(settings, services), place)
+    if (replacesSaved) this.#savedFirst.replaceSaved(sent)
+    else if (sent) this.#savedFirst.continueFrom(sent)
     this.#searchLimit = parameters.searchLimit ?? new SearchLimit(settings.searchesPerMinute, now)
     // Decided once: a meta-tool that turns up later would disturb the prompt cache of a running conversation.
     this.#servers = this.#viewpoint.current().deferred.size === 0 ? finder.servers : undefined
-    const writer = store === undefined ? '' : newId()
-    const saving = { ...place, writer, allowlists, background, caps: settings }
+    const saving = { ...place, allowlists, caps: settings }
     this.#checkout = new Checkout(activations, this.#viewpoint, saving)
     this.#searches = new SessionSearch(services, this.#viewpoint, this.#checkout, this)
     if (replacesSaved) this.#checkout.replaceSaved()
@@ -148,7 +149,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     const turn = this.#current()
     this.#surface = turn.surface(this.#surface)
     if (this.#savedFirst.isDue) void this.#track(this.#savedFirst.save())
-    if (this.#services.events.isHeard) this.#emitSurfaced(this.#surface, surfaceTokens(turn.surfaceParts()))
+    if (this.#services.events.isHeard) this.#emitSurfaced(this.#surface)
     return this.#surface
   }
 
@@ -252,6 +253,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   context(): string {
     const turn = this.#current()
     return describeContext(turn.surfaceParts(), {
+      sent: this.#viewpoint.first?.surface.tools,
       activations: this.#checkout.state,
       changed: turn.changedTools().map(({ name }) => name),
       maxActive: this.settings.maxActive,
@@ -315,9 +317,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   }
 
   async #refresh(): Promise<void> {
-    const { first } = this.#viewpoint
     await Promise.all([this.#checkout.refresh(), this.#savedFirst.refresh()])
-    if (this.#viewpoint.first !== first) this.#turn = undefined
   }
 
   async #execute(
@@ -353,8 +353,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   }
 
   #current(): Turn {
-    const view = this.#viewpoint.current()
-    if (this.#turn?.view !== view) {
+    if (!this.#turn?.isCurrent) {
       this.#turn = new Turn({
         sessionId: this.id,
         settings: this.settings,
@@ -371,8 +370,10 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return this.#turn
   }
 
-  #emitSurfaced({ deferredCount, fingerprint, tools }: Surface, tokens: number): void {
-    this.emit({ type: 'surfaced', tools: tools.length, tokens, deferredCount, fingerprint })
+  #emitSurfaced(surface: Surface): void {
+    const { deferredCount, fingerprint, tools } = surface
+    const cost = { tools: tools.length, tokens: surfaceTokens(surface) }
+    this.emit({ type: 'surfaced', ...cost, deferredCount, fingerprint })
   }
 
   /** A tool that was checked out with another definition is reported, once for each definition. */

@@ -2,7 +2,7 @@ import { ToolcribError } from '../errors.ts'
 import { hashText, isRecord } from '../json.ts'
 import type { StoredValue } from '../store/store.ts'
 import type { Activation, Activations } from './activations.ts'
-import { readSent, type SentRequest } from './first-request.ts'
+import type { SentRequest } from './sent-request.ts'
 
 /** A session as plain JSON: what `toJSON()` returns and `openSession({ state })` takes. */
 export interface SessionState {
@@ -30,9 +30,9 @@ export function writeState(
 
 /**
  * Validates saved JSON, which may come from another version or be truncated. Throws `config-invalid` for what cannot be
- * used, and for the state of a fork whose allowlists do not match its seal.
+ * used, and for the state of a fork whose allowlists do not match its seal. `givenSent` reads the first request.
  */
-export function readState(saved: unknown): SessionState {
+export function readState(saved: unknown): Omit<SessionState, 'firstRequest'> {
   if (!isRecord(saved)) throw invalid('it is not an object')
   if (saved.version !== 1)
     throw invalid(`its version is ${JSON.stringify(saved.version) ?? 'missing'}, not 1`)
@@ -45,8 +45,7 @@ export function readState(saved: unknown): SessionState {
   if (!Array.isArray(allowlists) || !allowlists.every(isNameList)) throw invalid('its allowlists are damaged')
   const isSealed = allowlists.length > 0 || isForkId(id) || seal !== undefined
   if (isSealed && seal !== sealOf(id, allowlists)) throw invalid('its allowlists were changed')
-  const sent = saved.firstRequest === undefined ? {} : { firstRequest: readSent(saved.firstRequest) }
-  return { version: 1, id, activations, allowlists, ...sent }
+  return { version: 1, id, activations, allowlists }
 }
 
 /** The key of a session in a store. */

@@ -1,6 +1,7 @@
 import { hashText } from '../json.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { DeferredList, View } from '../registry/view.ts'
+import { estimateTokens } from '../text.ts'
 import type { ToolDefinition } from '../tool.ts'
 
 /**
@@ -82,7 +83,18 @@ export function hiddenCount({ strategy, view, activated }: SurfaceParts): number
   return view.deferred.size - (strategy === 'append' ? activated.length : 0)
 }
 
-/** About how many tokens a turn with these tools costs. */
-export function surfaceTokens(parts: SurfaceParts): number {
-  return entriesOf(parts).reduce((sum, { tokens }) => sum + tokens, 0)
+/** About how many tokens the tools that a surface shows cost, whether they are still registered or not. */
+export function surfaceTokens({ tools }: Pick<Surface, 'tools'>): number {
+  return tools.reduce((sum, definition) => sum + definitionTokens(definition), 0)
 }
+
+/** About how many tokens a definition costs, counted once: definitions do not change. */
+export function definitionTokens(definition: ToolDefinition): number {
+  const known = COUNTED.get(definition)
+  if (known !== undefined) return known
+  const tokens = estimateTokens(JSON.stringify(definition))
+  COUNTED.set(definition, tokens)
+  return tokens
+}
+
+const COUNTED = new WeakMap<ToolDefinition, number>()

@@ -18,7 +18,8 @@ import type { ToolCall, ToolDefinition, ToolResult } from '../tool.ts'
 import type { Candidate } from './activations.ts'
 import type { Checkout } from './checkout.ts'
 import type { Onlooker } from './explain-tool.ts'
-import { FirstRequest, settingsId } from './first-request.ts'
+import { FirstRequest } from './first-request.ts'
+import { settingsId } from './sent-request.ts'
 import type { SessionSearch } from './session-search.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionViewpoint } from './session-viewpoint.ts'
@@ -51,6 +52,7 @@ export class Turn implements CallScope, SearchSession, Onlooker {
   readonly promptNote: string
   readonly #options: TurnOptions
   readonly #behind: string
+  #first: FirstRequest | undefined
 
   constructor(options: TurnOptions) {
     const { settings, viewpoint, services } = options
@@ -58,6 +60,7 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     this.sessionId = options.sessionId
     this.view = viewpoint.current()
     const { first } = viewpoint
+    this.#first = first
     this.strategy = first?.surface.strategy ?? strategyOf(options, this.view)
     const meta = { ...settings, isDispatch: this.strategy === 'dispatch' }
     this.#behind = first?.behind ?? services.notes.of(this.view)
@@ -91,20 +94,26 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     // What is deferred must be within reach of a search.
     const canStay =
       this.strategy !== 'append' && (this.view.deferred.size === 0 || this.searchToolName !== undefined)
-    if (settings.dialect !== undefined && canStay)
-      viewpoint.begin(
-        new FirstRequest({
-          settings: settingsId(settings),
-          surface,
-          behind: this.#behind,
-          promptNote: this.promptNote,
-          lateTools: [],
-          servers: this.view.serverNames(),
-          // The description of the search tool, or the system prompt, has the warning where there is such a server.
-          isWarned: surface.untrustedServers !== undefined,
-        }),
-      )
+    const id = settingsId(settings, services)
+    if (id === undefined || !canStay) return surface
+    this.#first = new FirstRequest({
+      settings: id,
+      surface,
+      behind: this.#behind,
+      promptNote: this.promptNote,
+      lateTools: [],
+      servers: this.view.serverNames(),
+      // The description of the search tool, or the system prompt, has the warning where there is such a server.
+      isWarned: surface.untrustedServers !== undefined,
+    })
+    viewpoint.begin(this.#first)
     return surface
+  }
+
+  /** Whether neither the catalogue nor the first request has changed since, except that this turn made it. */
+  get isCurrent(): boolean {
+    const { viewpoint } = this.#options
+    return viewpoint.current() === this.view && viewpoint.first === this.#first
   }
 
   /** What the surface is built of: available tools only. */
@@ -210,7 +219,6 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     const { checkout } = this.#options
     const { candidates, visible, missing } = this.sort(names)
     const { activated, evicted } = checkout.activate(candidates)
-    this.#options.searches.activated(activated)
     await checkout.save()
     const isCallable = new Set([...visible, ...activated])
     return { activated: names.filter((name) => isCallable.has(name)), evicted, missing }

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Session, ToolRegistry, UNTRUSTED_NOTE } from 'toolcrib'
-import { fileStore, memoryStore } from 'toolcrib/stores'
+import { deleteSession, type Session, ToolRegistry, UNTRUSTED_NOTE } from 'toolcrib'
+import { fileStore, memoryStore, storeSpill } from 'toolcrib/stores'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Model, runAgent } from '../../src/agent/index.ts'
 import { anthropic } from '../../src/dialects/anthropic.ts'
@@ -235,6 +235,37 @@ describe('a session with a dialect', () => {
     expect(await declared({ dialect: undefined })).toBeUndefined()
   })
 
+  it.each([
+    ['mode', { mode: 'full' }, ['mcp__first__tool', 'ping']],
+    ['defer', { defer: 'all' }, ['tool_search', 'call_tool']],
+    ['pinned', { pinned: ['mcp__first__tool'] }, ['mcp__first__tool', 'ping']],
+    [
+      'dialect that declares late tools',
+      { dialect: anthropic({ inlineTools: true }) },
+      ['ping', 'tool_search'],
+    ],
+  ] as const)('makes a new first request when it is restored with another %s', async (_name, more, shown) => {
+    const { registry, session } = await open()
+    session.surface()
+    const state = JSON.parse(JSON.stringify(session))
+    const names = async (options: object) => {
+      const restored = await registry.openSession({ state, dialect: anthropic(), ...options })
+      return restored.surface().tools.map(({ name }) => name)
+    }
+    expect(await names({})).toEqual(['ping', 'tool_search', 'call_tool'])
+    expect(await names(more)).toEqual(shown)
+  })
+
+  it('makes a new first request when it is restored where results are spilled', async () => {
+    const { session } = await open()
+    session.surface()
+    const state = JSON.parse(JSON.stringify(session))
+    const registry = new ToolRegistry({ mode: 'lazy', spill: storeSpill(memoryStore()) })
+    registry.syncMcp('first', [tool('tool')])
+    const restored = await registry.openSession({ state, dialect: anthropic() })
+    expect(restored.surface().tools.map(({ name }) => name)).toContain('read_result')
+  })
+
   it('takes over the first request that another process made meanwhile', async () => {
     const store = memoryStore()
     const { session } = await open({ id: 'shared', store })
@@ -247,6 +278,73 @@ describe('a session with a dialect', () => {
     expect(other.session.surface().lateTools).toMatchObject([{ name: 'mcp__second__tool' }])
   })
 
+  it('keeps the first request and the late tools of all replicas that write at once', async () => {
+    const store = memoryStore()
+    const a = await open({ id: 'shared', store })
+    const b = await open({ id: 'shared', store })
+    b.registry.syncMcp('only_b', [tool('tool')])
+    a.session.surface()
+    b.session.surface()
+    // Both have sent theirs: the one that the store took first is that of both from now on.
+    await a.session.close()
+    await b.session.close()
+    const late = ({ session }: typeof a) => session.surface().lateTools?.map(({ name }) => name)
+    expect(b.session.surface().deferredTools).toEqual(a.session.surface().deferredTools)
+    a.registry.syncMcp('x', [tool('tool')])
+    b.registry.syncMcp('y', [tool('tool')])
+    for (const server of ['y', 'only_b']) a.registry.syncMcp(server, [tool('tool')])
+    b.registry.syncMcp('x', [tool('tool')])
+    late(a)
+    late(b)
+    for (const { session } of [a, b, a, b]) await session.refresh()
+    expect(late(a)).toHaveLength(3)
+    expect(late(b)).toEqual(late(a))
+    expect(b.session.surface().fingerprint).toBe(a.session.surface().fingerprint)
+    expect(JSON.stringify(b.session)).toBe(JSON.stringify(a.session))
+    a.registry.syncMcp('z', [tool('tool')])
+    a.session.surface()
+    await a.session.close()
+    b.registry.syncMcp('w', [tool('tool')])
+    b.session.surface()
+    await b.session.close()
+    await a.session.refresh()
+    expect(late(a)?.slice(3)).toEqual(['mcp__z__tool', 'mcp__w__tool'])
+    expect(late(b)).toEqual(late(a))
+  })
+
+  it.each(['refresh', 'close'] as const)(
+    'drops what a store has of an earlier conversation when a state replaces it: %s',
+    async (method) => {
+      const store = memoryStore()
+      const { registry, session } = await open({ id: 'c', store })
+      const state = JSON.parse(JSON.stringify(session))
+      session.surface()
+      await session.close()
+      registry.unregisterMcp('first')
+      registry.syncMcp('second', [tool('tool')])
+      const replaced = await registry.openSession({ id: 'c', store, state, dialect: anthropic() })
+      await replaced[method]()
+      expect(await store.get('sent:c')).toBeUndefined()
+      expect(replaced.surface().deferredTools).toMatchObject([{ name: 'mcp__second__tool' }])
+      await replaced.close()
+      const again = await registry.openSession({ id: 'c', store, dialect: anthropic() })
+      expect(again.surface().deferredTools).toMatchObject([{ name: 'mcp__second__tool' }])
+    },
+  )
+
+  it('starts empty under the id of a session that was deleted', async () => {
+    const store = memoryStore()
+    const { registry, session } = await open({ id: 'c', store })
+    session.surface()
+    await session.activate(['mcp__first__tool'])
+    await session.close()
+    await deleteSession(store, 'c')
+    registry.syncMcp('second', [tool('tool')])
+    const again = await registry.openSession({ id: 'c', store, dialect: anthropic() })
+    expect(again.isActive('mcp__first__tool')).toBe(false)
+    expect(again.surface().deferredTools).toHaveLength(2)
+  })
+
   it.each([
     ['without a surface', () => ({ surface: null })],
     ['with a strategy that has none', (surface: object) => ({ surface: { ...surface, strategy: 'append' } })],
@@ -254,22 +352,25 @@ describe('a session with a dialect', () => {
     ['with late tools that are none', () => ({ lateTools: [7] })],
     ['without texts', () => ({ behind: null })],
     ['without servers', () => ({ servers: 'first' })],
-  ])('refuses a saved first request %s, and does without one that a store has', async (_, edit) => {
+  ])('does without a saved first request %s, from a state or from a store', async (_, edit) => {
     const { registry, session } = await open()
     session.surface()
     const { firstRequest, ...state } = JSON.parse(JSON.stringify(session))
     const { surface } = firstRequest
     const damaged = { ...firstRequest, ...edit(surface) }
-    await expect(
-      registry.openSession({ dialect: anthropic(), state: { ...state, firstRequest: damaged } }),
-    ).rejects.toMatchObject({ code: 'config-invalid', message: expect.stringContaining('first request') })
     const store = memoryStore()
     await store.set('sent:x', damaged)
     const events: string[] = []
-    registry.subscribe((event) => events.push(event.type))
-    const opened = await registry.openSession({ dialect: anthropic(), id: 'x', store })
-    expect(events).toContain('load-failed')
-    expect(opened.surface().deferredTools).toMatchObject([{ name: 'mcp__first__tool' }])
+    registry.subscribe((event) => event.type === 'load-failed' && events.push(event.error))
+    const given = { state: { ...state, firstRequest: damaged } }
+    for (const from of [given, { id: 'x', store }]) {
+      const opened = await registry.openSession({ dialect: anthropic(), ...from })
+      expect(events.splice(0)).toEqual([expect.stringContaining('first request of this session is damaged')])
+      expect(opened.surface().deferredTools).toMatchObject([{ name: 'mcp__first__tool' }])
+    }
+    // Without a dialect nobody needs it.
+    await registry.openSession(given)
+    expect(events).toEqual([])
   })
 
   it('reports a store that does not take the first request, and tries again', async () => {
@@ -277,9 +378,9 @@ describe('a session with a dialect', () => {
     let isAway = true
     const store = {
       get: (key: string) => working.get(key),
-      set: (key: string, value: never) =>
-        isAway ? Promise.reject(new Error('away')) : working.set(key, value),
-      update: (key: string, change: Change) => working.update(key, change),
+      set: (key: string, value: never) => working.set(key, value),
+      update: (key: string, change: Change) =>
+        isAway ? Promise.reject(new Error('away')) : working.update(key, change),
       delete: (key: string) => working.delete(key),
       close: () => working.close(),
     }

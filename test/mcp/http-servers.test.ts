@@ -20,6 +20,7 @@ import { memoryStore } from '../../src/store/memory-store.ts'
 import type { StoredValue } from '../../src/store/store.ts'
 import type { ToolResult } from '../../src/tool.ts'
 import { ToolRegistry } from '../../src/tool-registry.ts'
+import { authorized, bodyOf, speak } from './http-server.fixture.ts'
 import { referenceServer } from './reference-servers.fixture.ts'
 
 describe('servers over HTTP', () => {
@@ -323,6 +324,17 @@ describe('servers over HTTP', () => {
     expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining('authorization') })
   })
 
+  it('that require authorization and let nobody sign in fail with what to set instead', async () => {
+    const url = await listen((_request, response) => response.writeHead(401).end())
+    const oauth = { store: memoryStore(), redirectUrl: REDIRECT, authorize }
+    expect(await connect({ url }, { oauth }).ready()).toMatchObject([
+      {
+        state: 'failed',
+        reason: expect.stringMatching(/^it requires authorization.*set an Authorization header/),
+      },
+    ])
+  })
+
   it.each([
     [401, 'it requires authorization'],
     [403, '403'],
@@ -556,39 +568,6 @@ async function authorize({ url }: { url: URL }): Promise<URLSearchParams> {
 /** What every result of the modern revision has besides its own fields. */
 const MODERN_RESULT = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
 
-type Answers = Record<string, (args: Record<string, unknown>) => string>
-
-/** A minimal hand-written MCP server over streamable HTTP: plain JSON responses, an older revision. */
-function speak(tools: Answers, { session }: { session?: string } = {}) {
-  return async (request: IncomingMessage, response: ServerResponse, body?: string) => {
-    if (request.method !== 'POST') return response.writeHead(405).end()
-    const { id, method, params } = JSON.parse(body ?? (await bodyOf(request)))
-    const isGreeting = method === 'initialize' || method === 'server/discover'
-    if (session && !isGreeting && request.headers['mcp-session-id'] !== session)
-      return response.writeHead(404).end()
-    if (id === undefined) return response.writeHead(202).end()
-    const results: Record<string, () => unknown> = {
-      initialize: () => ({
-        protocolVersion: params.protocolVersion,
-        capabilities: { tools: {} },
-        serverInfo: { name: 'by-hand', version: '1' },
-      }),
-      'tools/list': () => ({
-        tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: 'object' } })),
-      }),
-      'tools/call': () => ({ content: [{ type: 'text', text: tools[params.name]?.(params.arguments) }] }),
-      ping: () => ({}),
-    }
-    const result = results[method]?.()
-    const error = { code: -32601, message: 'Method not found' }
-    response.writeHead(200, {
-      'content-type': 'application/json',
-      ...(session && isGreeting ? { 'mcp-session-id': session } : {}),
-    })
-    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) }))
-  }
-}
-
 interface Asked {
   readonly id?: number
   readonly method?: string
@@ -605,53 +584,6 @@ function breaking(
     const asked = body === '' ? {} : JSON.parse(body)
     return misbehave(asked, response) ? undefined : handle(request, response, body)
   }
-}
-
-/** Adds an authorization server in front of another handler: one code, one token. */
-function authorized(handle: (request: IncomingMessage, response: ServerResponse) => unknown) {
-  return async (request: IncomingMessage, response: ServerResponse) => {
-    const origin = `http://${request.headers.host}`
-    const url = new URL(request.url ?? '/', origin)
-    const json = (data: object, status = 200) => {
-      response.writeHead(status, { 'content-type': 'application/json' })
-      response.end(JSON.stringify(data))
-    }
-    if (url.pathname.startsWith('/.well-known/oauth-protected-resource'))
-      return json({ resource: `${origin}/mcp`, authorization_servers: [origin] })
-    if (url.pathname.startsWith('/.well-known/oauth-authorization-server'))
-      return json({
-        issuer: origin,
-        authorization_endpoint: `${origin}/authorize`,
-        token_endpoint: `${origin}/token`,
-        registration_endpoint: `${origin}/register`,
-        response_types_supported: ['code'],
-        code_challenge_methods_supported: ['S256'],
-        token_endpoint_auth_methods_supported: ['none'],
-      })
-    if (url.pathname === '/register')
-      return json({ ...JSON.parse(await bodyOf(request)), client_id: 'me' }, 201)
-    if (url.pathname === '/authorize') {
-      const back = new URL(url.searchParams.get('redirect_uri') ?? '')
-      back.searchParams.set('code', 'the-code')
-      back.searchParams.set('state', url.searchParams.get('state') ?? '')
-      return response.writeHead(302, { location: back.href }).end()
-    }
-    if (url.pathname === '/token') {
-      const form = new URLSearchParams(await bodyOf(request))
-      if (form.get('code') !== 'the-code' || !form.get('code_verifier'))
-        return json({ error: 'invalid_grant' }, 400)
-      return json({ access_token: 'the-token', token_type: 'Bearer', expires_in: 3600 })
-    }
-    if (request.headers.authorization === 'Bearer the-token') return handle(request, response)
-    const challenge = `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
-    return response.writeHead(401, { 'www-authenticate': challenge }).end()
-  }
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  let body = ''
-  for await (const chunk of request) body += chunk
-  return body
 }
 
 async function freePort(): Promise<number> {

@@ -2,9 +2,11 @@ import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import {
   approveChanges,
+  changeDigest,
   changeMatcher,
   compareWithLock,
   type LockChange,
+  type Lockfile,
   splitDigest,
   writeLocks,
 } from 'toolcrib/mcp'
@@ -14,7 +16,7 @@ import type { ServerFlags } from '../flags.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { findingsOf, showChanges, summarise, withDigests } from '../show-changes.ts'
 import type { Terminal } from '../terminal.ts'
-import { plain, plural } from '../text.ts'
+import { plain, plural, shellWord } from '../text.ts'
 
 export interface ApproveFlags extends ServerFlags {
   readonly all?: boolean
@@ -33,10 +35,7 @@ export async function runApprove(
   const found = await requireLockfile(terminal, flags)
   const mustConfirm = mustAsk(names, flags)
   if (mustConfirm && (flags.json || !terminal.isInteractive))
-    throw new ToolcribError(
-      'config-invalid',
-      'nothing was approved: without a terminal, name the digest that "toolcrib diff" prints, or pass --yes',
-    )
+    throw new ToolcribError('config-invalid', `nothing was approved: ${whyAsked(names)}`)
   const { lockfile, lockPath } = found
   const isMeant = flags.all ? () => true : changeMatcher(names)
   const unapproved = unapprovedServers(found)
@@ -47,7 +46,11 @@ export async function runApprove(
     return namesToolOf(server, Object.keys(found.config.servers), names)
   }
   const { observed, failed, findings } = await askServers(terminal, flags, found, mayStart)
-  const { lockfile: next, approved } = approveChanges(lockfile, observed, isMeant)
+  const { lockfile: next, approved } = approveChanges(
+    lockfile,
+    withPinned(names, lockfile, observed),
+    isMeant,
+  )
   if (!flags.json) showChanges(terminal, approved, findings)
   const isAsked = approved.length > 0 && mustConfirm
   if (isAsked && !(await isConfirmed(terminal, approved))) {
@@ -68,10 +71,43 @@ export async function runApprove(
       unmatched,
       failed,
     })
-  else showOutcome(terminal, approved, waiting, failed)
+  else showOutcome(terminal, { approved, waiting, failed })
   for (const name of unmatched) terminal.note(`${pc.yellow('note')} ${explainUnmatched(name, changes)}`)
   const isDone = approved.length > 0 || (flags.all === true && waiting.length === 0)
-  return isDone && failed.length + unmatched.length === 0 ? 0 : 1
+  const missed = failed.filter(({ server }) => !approvesCommand(approved, server))
+  return isDone && missed.length + unmatched.length === 0 ? 0 : 1
+}
+
+/** Why the changes must be confirmed, and how to do without: a digest that is none is not taken for a part of a name. */
+function whyAsked(names: readonly string[]): string {
+  const wrong = names.find((name) => notDigest(name) !== undefined)
+  if (wrong === undefined)
+    return 'without a terminal, name the digest that "toolcrib diff" prints, or pass --yes'
+  return `"${notDigest(wrong)}" of "${wrong}" is not a digest; copy name@digest from "toolcrib diff"`
+}
+
+/** What follows the `@` of a name, where that is no digest; a digest has 16 hexadecimal digits. */
+function notDigest(name: string): string | undefined {
+  return splitDigest(name).digest === undefined ? /^.+@(.*)$/s.exec(name)?.[1] : undefined
+}
+
+/** A digest pins the command of a server, which can be approved without its tools where the server does not start. */
+function withPinned(
+  names: readonly string[],
+  lockfile: Lockfile,
+  observed: Observation['observed'],
+): Observation['observed'] {
+  const isPinned = changeMatcher(names.filter((name) => splitDigest(name).digest !== undefined))
+  const known = new Map(observed)
+  for (const change of compareWithLock(lockfile, observed)) {
+    const now = observed.get(change.server)
+    if (now && now.tools === undefined && isPinned(change)) known.set(change.server, { ...now, tools: [] })
+  }
+  return known
+}
+
+function approvesCommand(changes: readonly LockChange[], server: string): boolean {
+  return changes.some((change) => change.server === server && !('tool' in change))
 }
 
 /** Servers may have changed since the last diff, so a person confirms what they list now, unless a digest pins it. */
@@ -88,7 +124,9 @@ function explainUnmatched(name: string, changes: readonly LockChange[]): string 
   const { name: bare, digest } = splitDigest(name)
   if (digest !== undefined && changes.some(changeMatcher([bare])))
     return `"${bare}" changed since ${digest} was printed, so it was not approved; see "toolcrib diff"`
-  return `"${name}" matches no change; see "toolcrib diff"`
+  const wrong = notDigest(name)
+  const why = wrong === undefined ? '' : `: "${wrong}" is not a digest`
+  return `"${name}" matches no change${why}; see "toolcrib diff"`
 }
 
 /**
@@ -106,16 +144,29 @@ function namesToolOf(server: string, servers: readonly string[], names: readonly
   })
 }
 
-function showOutcome(
-  terminal: Terminal,
-  approved: readonly LockChange[],
-  waiting: readonly LockChange[],
-  failed: Observation['failed'],
-): void {
-  terminal.say(
-    approved.length > 0 ? `\n${pc.green('approved')} ${summarise(approved)}` : 'nothing to approve',
-  )
+interface Outcome {
+  readonly approved: readonly LockChange[]
+  readonly waiting: readonly LockChange[]
+  readonly failed: Observation['failed']
+}
+
+function showOutcome(terminal: Terminal, { approved, waiting, failed }: Outcome): void {
+  const none = waiting.length > 0 ? 'nothing was approved' : 'nothing to approve'
+  terminal.say(approved.length > 0 ? `\n${pc.green('approved')} ${summarise(approved)}` : none)
   if (waiting.length > 0)
     terminal.say(pc.yellow(`not approved yet: ${summarise(waiting)}; see "toolcrib diff"`))
-  for (const { server, reason } of failed) terminal.note(`${pc.red('failed')} ${server}: ${plain(reason)}`)
+  for (const { server, reason } of failed) {
+    const outcome = outcomeOf(server, { approved, waiting })
+    terminal.note(`${pc.red('failed')} ${server}: ${plain(reason)}${outcome}`)
+  }
+}
+
+/** What the failure of a server means for its approval. */
+function outcomeOf(server: string, { approved, waiting }: Pick<Outcome, 'approved' | 'waiting'>): string {
+  if (approvesCommand(approved, server))
+    return '; its command is approved, and its tools can be once it starts'
+  const [change] = waiting.filter((each) => each.server === server && !('tool' in each))
+  if (change === undefined) return ''
+  const step = `"toolcrib approve ${shellWord(`${server}@${changeDigest(change)}`)}"`
+  return `; without its tools it was not approved: mend it, or approve its command alone with ${step}`
 }

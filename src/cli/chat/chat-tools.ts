@@ -28,10 +28,13 @@ export async function openChatTools(
 ): Promise<ChatTools> {
   const found = await findWithFlags(terminal, flags, { optional: true })
   noteWarnings(terminal, found)
+  const { GATEWAY_CAPABILITIES } = await import('toolcrib/gateway')
   const { registry, servers, close } = await openFromConfig({
     found,
     env: terminal.env,
     memory: true,
+    // Catalogues are cached for every command, so each of them asks servers for the same tools.
+    connect: { client: { capabilities: GATEWAY_CAPABILITIES } },
     registry: {
       countTokens: await exactTokenCounter(),
       ...(builtin || commands.length > 0 ? { capabilities: capabilities(terminal.cwd, commands) } : {}),

@@ -108,6 +108,8 @@ async function chooseDoor(terminal: Terminal, config: string, flags: ConnectFlag
     return { kind: 'stdio', command, args: [...args, 'serve', '--stdio', '--config', config] }
   }
   const { gateway } = (await findWithFlags(terminal, { config })).config
+  if (gateway?.oauth?.problem !== undefined && flags.url === undefined)
+    throw new ToolcribError('config-invalid', gateway.oauth.problem)
   // Clients that have no token find the issuer, and sign in there.
   if (gateway?.oauth) return { kind: 'http', url: flags.url ?? gateway.oauth.resource, token: undefined }
   const running = await RunningGateway.find({ config: { files: [config] } }, terminal.env)

@@ -41,7 +41,7 @@ async function forget(terminal: Terminal, memory: UsageMemory, flags: MemoryFlag
   const { forgetTool, forgetServer, json } = flags
   const count =
     forgetTool === undefined
-      ? await memory.forget(forgetServer === undefined ? {} : { server: forgetServer })
+      ? await memory.forget(forgetServer === undefined ? { all: true } : { server: forgetServer })
       : await forgetNamed(memory, forgetTool)
   if (json) terminal.printJson({ forgotten: count })
   else if (count > 0) terminal.say(`Forgot ${plural(count, 'request')}.`)

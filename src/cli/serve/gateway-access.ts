@@ -31,6 +31,8 @@ export class GatewayAccess {
   /** Throws `config-invalid` for flags that contradict the config, besides what `chooseToken()` refuses. */
   static async choose(flags: AccessFlags, found: FoundConfig, terminal: Terminal): Promise<GatewayAccess> {
     const { oauth, tokens } = found.config.gateway ?? {}
+    const { problem } = [oauth, ...Object.values(tokens ?? {})].find((each) => each?.problem) ?? {}
+    if (problem !== undefined) throw invalid(problem)
     if (!oauth) {
       if (tokens && flags.token === false)
         throw invalid('the config has tokens of clients, [gateway.token]; leave out --no-token')

@@ -1,16 +1,20 @@
 import { type Config, type FoundConfig, type OpenedRegistry, watchConfig } from 'toolcrib/mcp'
 import type { ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
+import { findOptionsOf } from '../with-registry.ts'
 
 /** What became of a config that was read again. */
-type ReloadOutcome = { readonly found: FoundConfig } | { readonly problem: string }
+type ReloadOutcome =
+  /** `unapplied`: the tables that changed since the gateway started, and that only a restart applies. */
+  { readonly found: FoundConfig; readonly unapplied: readonly string[] } | { readonly problem: string }
 
 /**
  * The config of a running gateway. It is read again when a file changes, on SIGHUP, and when a command asks for it: servers
- * that were added, changed or removed start, restart or stop, and the others keep running. A config that cannot be read
- * changes nothing.
+ * that were added, changed or removed start, restart or stop, and the others keep running. Other tables are not applied,
+ * but a change of them is reported. A config that cannot be read changes nothing.
  */
 export class LiveConfig {
+  readonly #started: Config
   #found: FoundConfig
   #reloading: Promise<unknown> = Promise.resolve()
   readonly #find: () => Promise<FoundConfig>
@@ -24,6 +28,7 @@ export class LiveConfig {
     find: () => Promise<FoundConfig>,
     onReload: (outcome: ReloadOutcome) => void,
   ) {
+    this.#started = found.config
     this.#found = found
     this.#opened = opened
     this.#find = find
@@ -47,10 +52,13 @@ export class LiveConfig {
   }
 
   /** Reloads whenever a config file changes, until the returned function is called. */
-  watch({ cwd, env }: Terminal, { config: path }: ServerFlags): () => Promise<void> {
+  watch(terminal: Terminal, flags: ServerFlags): () => Promise<void> {
+    const { cwd, env } = terminal
+    const { path, overrides = {} } = findOptionsOf(terminal, flags)
     return watchConfig({
       cwd,
       env,
+      overrides,
       ...(path === undefined ? {} : { path }),
       onBadServer: ({ message }) => ({ problem: message }),
       onChange: (config) => {
@@ -68,7 +76,7 @@ export class LiveConfig {
       const isChanged =
         textOf(found.config) + lockOf(found) !== textOf(this.#found.config) + lockOf(this.#found)
       this.#found = found
-      this.#onReload({ found })
+      this.#onReload({ found, unapplied: changedTables(this.#started, found.config) })
       if (isChanged) this.#onChange()
     } catch (error) {
       this.#onReload({ problem: error instanceof Error ? error.message : String(error) })
@@ -76,9 +84,19 @@ export class LiveConfig {
   }
 }
 
-/** What a reload can change: the rest of a config belongs to the registry, which stays. */
-function textOf({ servers, profiles }: Config): string {
-  return JSON.stringify([servers, profiles])
+function textOf(config: Config): string {
+  return JSON.stringify([config.servers, tablesOf(config)])
+}
+
+/** What the gateway and its registry are created with. */
+function tablesOf(config: Config): Readonly<Record<string, unknown>> {
+  const { gateway, profiles, tools, searcher, memory, memoryText } = config
+  return { gateway, profile: profiles, tools: [tools, searcher, memory, memoryText] }
+}
+
+function changedTables(before: Config, now: Config): readonly string[] {
+  const [old, current] = [tablesOf(before), tablesOf(now)]
+  return Object.keys(current).filter((name) => JSON.stringify(old[name]) !== JSON.stringify(current[name]))
 }
 
 function lockOf({ lockfile }: FoundConfig): string {

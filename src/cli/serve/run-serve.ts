@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
+import { SignIns } from 'toolcrib/inspector'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
 import { storeSpill } from 'toolcrib/stores'
 import type { TokenFlags } from '../access-token.ts'
@@ -99,11 +100,13 @@ async function serveWith(
 ): Promise<number> {
   const { found, logs } = serving
   await stores.tried
+  // Authorization servers accept this machine's own address without a certificate.
+  const signIns = new SignIns({ origin: `http://127.0.0.1:${flags.port}`, store: stores.store })
   const opened = await openFromConfig({
     found,
     env: terminal.env,
     memory: true,
-    connect: { client: { capabilities: GATEWAY_CAPABILITIES } },
+    connect: { client: { capabilities: GATEWAY_CAPABILITIES }, oauth: signIns.oauth },
     ...sharedBy(stores),
     ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
   })
@@ -127,7 +130,14 @@ async function serveWith(
     try {
       return flags.stdio
         ? await serveOverStdio(terminal, gateway, { profile: flags.profile, signal: serving.signal })
-        : await serveOverHttp(terminal, flags, { ...serving, opened, gateway, live, store: stores.store })
+        : await serveOverHttp(terminal, flags, {
+            ...serving,
+            opened,
+            gateway,
+            live,
+            signIns,
+            store: stores.store,
+          })
     } finally {
       await gateway.close()
     }
@@ -155,25 +165,27 @@ interface HttpServing extends Serving {
   readonly gateway: Gateway
   readonly logs: LogBook
   readonly live: LiveConfig
+  readonly signIns: SignIns
   readonly store: ServeStores['store']
 }
 
 async function serveOverHttp(
   terminal: Terminal,
   flags: ServeFlags,
-  { found, access, running, signal, opened, gateway, logs, live, store }: HttpServing,
+  { found, access, running, signal, opened, gateway, logs, live, signIns, store }: HttpServing,
 ): Promise<number> {
   const failures = new FailureNotes(terminal, () => live.found)
   opened.registry.subscribe((event) => failures.note(event))
   for (const status of opened.servers.status())
     if (status.state === 'failed') failures.note({ ...status, type: 'server-state', at: Date.now() })
-  const inspector = servePage(terminal, flags, { opened, gateway, store })
+  const inspector = servePage(terminal, flags, { opened, gateway, signIns, store })
   const listener = await listen((request) => inspector.fetch(request), {
     ...flags,
     direct: (request, response) => gateway.handle(request, response),
   }).catch((error) => {
     throw running === undefined ? error : alreadyRunning(running, error)
   })
+  signIns.origin = `http://127.0.0.1:${new URL(listener.origin).port}`
   const url = `${listener.origin}/mcp${flags.profile === undefined ? '' : `/${flags.profile}`}`
   let stop = () => {}
   const stopped = new Promise<void>((resolve) => {
@@ -252,7 +264,16 @@ function liveConfig(
       const message = `the config was not reloaded: ${outcome.problem}`
       logs.add({ at, level: 'error', message })
       terminal.note(`${pc.red('✗')} ${message}`)
-    } else logs.add({ at, level: 'info', message: 'the config was reloaded' })
+      return
+    }
+    logs.add({ at, level: 'info', message: 'the config was reloaded' })
+    if (outcome.unapplied.length === 0) return
+    const tables = outcome.unapplied.map((name) => `[${name}]`).join(', ')
+    const message = `${tables} changed; restart the gateway to apply this${
+      outcome.unapplied.includes('gateway') ? '. Until then, tokens that were removed are accepted' : ''
+    }`
+    logs.add({ at, level: 'warn', message })
+    terminal.note(`${pc.yellow('note')} ${message}`)
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Gateway } from 'toolcrib/gateway'
-import { createInspector, type Inspector } from 'toolcrib/inspector'
+import { createInspector, type Inspector, type SignIns } from 'toolcrib/inspector'
 import type { OpenedRegistry } from 'toolcrib/mcp'
 import type { Store } from 'toolcrib/stores'
 import type { AccessToken } from '../access-token.ts'
@@ -12,7 +12,12 @@ import { findOptionsOf } from '../with-registry.ts'
 export function servePage(
   terminal: Terminal,
   flags: ServerFlags,
-  { opened, gateway, store }: { opened: OpenedRegistry; gateway: Gateway; store: Store | undefined },
+  {
+    opened,
+    gateway,
+    signIns,
+    store,
+  }: { opened: OpenedRegistry; gateway: Gateway; signIns: SignIns; store: Store | undefined },
 ): Inspector {
   const { command, args } = terminal.program
   const config = opened.config.files.at(-1)
@@ -23,6 +28,7 @@ export function servePage(
     store,
     config: { opened, find: findOptionsOf(terminal, flags) },
     gateway,
+    signIns,
     ...(config === undefined
       ? {}
       : {

@@ -28,7 +28,7 @@ export const overview = reading({}, async (inspection) => {
   }
   const sessions = history.sessions.list()
   const turn = await turnCost(inspection)
-  const names = inspection.clientNames()
+  const names = await inspection.clientNames()
   return {
     now,
     today: activity.days[today] ?? NO_TOTALS,
@@ -36,15 +36,7 @@ export const overview = reading({}, async (inspection) => {
     since: Object.keys(activity.days)[0] ?? today,
     hours: lastHours(activity.hours, now),
     days: lastDays(activity.days, now),
-    clients: Object.entries(activity.clients)
-      .map(([id, totals]) => ({
-        id,
-        client: names.get(id) ?? null,
-        isRemembered: sessions.some((each) => each.id === id),
-        ...totals,
-      }))
-      .sort((first, second) => second.saved - first.saved)
-      .slice(0, 20),
+    clients: byClient(activity.clients, names, new Set(sessions.map(({ id }) => id))),
     turn,
     tools: rows.length,
     sources: [...bySource.values()].sort((first, second) => second.tokens - first.tokens),
@@ -59,6 +51,40 @@ export const overview = reading({}, async (inspection) => {
     canPlay: canPlay(registry),
   }
 })
+
+/** What one client did in all its sessions. */
+interface ClientRow extends Totals {
+  /** Its name, or that of its only session. */
+  readonly id: string
+  readonly isNamed: boolean
+  readonly sessions: number
+  /** Its latest session that is still remembered step by step. */
+  readonly latest: string | null
+}
+
+const LISTED_CLIENTS = 20
+
+/** Adds up the sessions of each client; those without a name are listed one by one. The largest saving comes first. */
+function byClient(
+  totals: Readonly<Record<string, Totals>>,
+  names: ReadonlyMap<string, string>,
+  remembered: ReadonlySet<string>,
+): ClientRow[] {
+  const rows = new Map<string, ClientRow>()
+  for (const [session, added] of Object.entries(totals)) {
+    const name = names.get(session)
+    const key = name === undefined ? `session ${session}` : `client ${name}`
+    const row = rows.get(key)
+    rows.set(key, {
+      id: name ?? session,
+      isNamed: name !== undefined,
+      sessions: (row?.sessions ?? 0) + 1,
+      latest: remembered.has(session) ? session : (row?.latest ?? null),
+      ...addTotals(row ?? NO_TOTALS, added),
+    })
+  }
+  return [...rows.values()].sort((first, second) => second.saved - first.saved).slice(0, LISTED_CLIENTS)
+}
 
 /** What one turn shows a model now, and what it would take with every tool. */
 async function turnCost(inspection: Inspection): Promise<{ lazy: number; full: number }> {

@@ -1,5 +1,5 @@
 import type { ToolRegistry } from 'toolcrib'
-import { writing } from './route.ts'
+import { reading, writing } from './route.ts'
 import { streamOf } from './stream.ts'
 
 /** A scripted conversation, for those who have no client connected yet. It only reads. */
@@ -54,15 +54,20 @@ export function canPlay(registry: ToolRegistry): boolean {
   return SCRIPT.every(({ tool }) => tool === '' || registry.has(tool))
 }
 
+/** Whether the guide has something to show. */
+export const guide = reading({}, ({ registry }) => ({ canPlay: canPlay(registry) }))
+
 /** Plays the conversation in a session of its own, so that every view has something to show. */
-export const play = writing({}, async ({ registry, schedule, now }, _input, { signal }) => {
+export const play = writing({}, async ({ registry, history, schedule, now }, _input, { signal }) => {
   let isGone = false
   const stream = streamOf('application/x-ndjson', () => {
     isGone = true
   })
   const send = (line: PlayLine) => stream.send(`${JSON.stringify(line)}\n`)
   const pause = () => new Promise<void>((resolve) => schedule(PAUSE_MS, resolve))
-  const session = await registry.openSession({ id: `demo:${now()}`, mode: 'lazy', strategy: 'dispatch' })
+  const id = `demo:${now()}`
+  history.name(id, 'The tour')
+  const session = await registry.openSession({ id, mode: 'lazy', strategy: 'dispatch' })
   const converse = async () => {
     for (const [index, scene] of SCRIPT.entries()) {
       if (isGone || signal.aborted) return

@@ -3,12 +3,13 @@ import { clients, connectClient } from './clients.ts'
 import { changeConfig } from './config.ts'
 import { events } from './events.ts'
 import { overview } from './overview.ts'
-import { play } from './play.ts'
+import { guide, play } from './play.ts'
 import type { Route } from './route.ts'
 import { approve, safety } from './safety.ts'
 import { misses, resetSearch, search, searchAsModel } from './search.ts'
 import { restartServer, serverLines, servers } from './servers.ts'
 import { session, sessions } from './sessions.ts'
+import { cancelSignIn, finishSignIn, signIn } from './sign-in.ts'
 import { tool, tools } from './tools.ts'
 
 /** Every route under `/api`, by its path. */
@@ -26,11 +27,15 @@ export const ROUTES = {
   servers,
   'server-lines': serverLines,
   'restart-server': restartServer,
+  'sign-in': signIn,
+  'finish-sign-in': finishSignIn,
+  'cancel-sign-in': cancelSignIn,
   safety,
   approve,
   clients,
   'connect-client': connectClient,
   'change-config': changeConfig,
+  guide,
   play,
   events,
 } as const

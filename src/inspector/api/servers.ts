@@ -1,5 +1,6 @@
 import type { ConnectedServers, ServerConfig } from 'toolcrib/mcp'
 import { invalid, reading, text, writing } from './route.ts'
+import { consentOf } from './sign-in.ts'
 
 /** Every server with how it is doing. */
 export const servers = reading({}, async (inspection) => {
@@ -12,6 +13,8 @@ export const servers = reading({}, async (inspection) => {
     const own = rows.filter(({ kind, source }) => kind === 'mcp' && source === status.server)
     const { lines, ...course } = serverLog.of(status.server)
     const info = connected.info(status.server)
+    const needsSignIn = status.state === 'failed' && SIGN_IN_FAILED.test(status.reason)
+    const canSignIn = inspection.signIns !== undefined && configured[status.server]?.url !== undefined
     return {
       ...status,
       ...course,
@@ -21,10 +24,16 @@ export const servers = reading({}, async (inspection) => {
       runs: commandOf(configured[status.server]),
       about: aboutOf(info),
       step: status.state === 'failed' ? stepFor(status.reason, status.server) : null,
+      /** Whether a person can sign in to it here, and should. */
+      needsSignIn: needsSignIn && canSignIn && config !== undefined,
+      consent: consentOf(inspection, status.server),
     }
   })
   return { servers: running, canChange: config !== undefined, disabled, files: found?.files ?? [] }
 })
+
+/** Reasons that end when a person signs in. */
+const SIGN_IN_FAILED = /authorization failed|rejected the authorization|OAuth callback/
 
 /** What happened to a server, line by line. */
 export const serverLines = reading(
@@ -67,7 +76,7 @@ function stepFor(reason: string, server: string): string {
   const steps: readonly (readonly [RegExp, string])[] = [
     [/ENOENT|not found|no such file/i, 'Install the program, or correct "command" in the config.'],
     [/variable|environment/i, 'Set the variable where the gateway is started, then restart the gateway.'],
-    [/401|403|auth|sign in|token/i, `Run "toolcrib doctor ${server}" to sign in, or correct its headers.`],
+    [/401|403|auth|sign in|token/i, 'Sign in to it, or set its Authorization header in the config.'],
     [/lock|approv|command changed/i, 'Compare and approve the change under Safety.'],
     [
       /time(d)? ?out|did not respond|too long/i,

@@ -1,8 +1,8 @@
 import { invalid, reading, text } from './route.ts'
 
 /** The conversations of this process, the latest first. */
-export const sessions = reading({}, (inspection) => {
-  const names = inspection.clientNames()
+export const sessions = reading({}, async (inspection) => {
+  const names = await inspection.clientNames()
   return inspection.history.sessions
     .list()
     .map((session) => ({ ...session, client: names.get(session.id) ?? null }))

@@ -106,8 +106,8 @@ export class EditableConfig {
     })
   }
 
-  /** Ends a server's process and starts it again. */
-  restart(server: string): Promise<void> {
+  /** Ends a server's process and starts it again; `onStopped` is called in between. */
+  restart(server: string, onStopped: () => void = () => {}): Promise<void> {
     return this.#inTurn(async () => {
       const found = await findConfig(this.#source.find)
       const { servers } = found.config
@@ -116,6 +116,7 @@ export class EditableConfig {
       const others: Record<string, ServerConfig> = { ...servers }
       delete others[server]
       await this.#source.opened.servers.reload({ servers: others })
+      onStopped()
       await this.#source.opened.reload(found)
     })
   }

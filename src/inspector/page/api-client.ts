@@ -26,6 +26,8 @@ export function takeToken(): void {
   if (given !== undefined) {
     keepToken(decodeURIComponent(given))
     history.replaceState(null, '', `${location.pathname}#/`)
+    // Replacing an address fires nothing by itself.
+    dispatchEvent(new Event('hashchange'))
     return
   }
   token = sessionStorage.getItem(KEPT) ?? ''

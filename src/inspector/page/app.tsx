@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { needsToken } from './api-client.ts'
+import { Guide } from './guide/guide.tsx'
 import { Help } from './help.tsx'
 import { isHelpOpen } from './keys.ts'
 import { liveState } from './live.ts'
@@ -32,7 +33,14 @@ export function App() {
       <div class="shell">
         <Side current={view?.path ?? ''} />
         <main class="main" id="main" ref={main} tabIndex={-1}>
-          {needsToken.value ? <SignIn /> : Shown && <Shown rest={rest} />}
+          {needsToken.value ? (
+            <SignIn />
+          ) : (
+            <>
+              <Guide />
+              {Shown && <Shown rest={rest} />}
+            </>
+          )}
         </main>
       </div>
       {isHelpOpen.value && <Help />}

@@ -1,6 +1,6 @@
-/** Offers a text as a file. */
-export function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'application/octet-stream' }))
+/** Offers a text or bytes as a file. */
+export function download(name: string, content: BlobPart): void {
+  const url = URL.createObjectURL(new Blob([content], { type: 'application/octet-stream' }))
   const link = document.createElement('a')
   link.href = url
   link.download = name

@@ -1,3 +1,4 @@
+import { openGuide } from './guide/guide.tsx'
 import { isHelpOpen } from './keys.ts'
 import { Dialog } from './ui/dialog.tsx'
 import { VIEWS } from './views.ts'
@@ -47,6 +48,16 @@ export function Help() {
           ))}
         </dl>
       </div>
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          isHelpOpen.value = false
+          openGuide()
+        }}
+      >
+        Take the tour
+      </button>
     </Dialog>
   )
 }

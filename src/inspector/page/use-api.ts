@@ -59,7 +59,13 @@ export function useApi<Name extends RouteName>(
     }
   }, [])
 
-  useEffect(() => needsToken.subscribe((isNeeded) => !isNeeded && shown.current === '' && reload()), [])
+  useEffect(() => {
+    let wasNeeded = needsToken.peek()
+    return needsToken.subscribe((isNeeded) => {
+      if (wasNeeded && !isNeeded && shown.current === '') reload()
+      wasNeeded = isNeeded
+    })
+  }, [])
 
   return { ...state, reload }
 }

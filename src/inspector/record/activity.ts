@@ -33,8 +33,10 @@ export interface Activity {
   readonly hours: Readonly<Record<string, Totals>>
   /** By ISO day: `2026-11-16`. */
   readonly days: Readonly<Record<string, Totals>>
-  /** By the name of the client, since the first record. */
+  /** By session, since the first record. */
   readonly clients: Readonly<Record<string, Totals>>
+  /** The client of each session, where it gave a name. */
+  readonly names: Readonly<Record<string, string>>
   readonly tools: Readonly<Record<string, ToolCounts>>
   readonly misses: readonly Miss[]
 }
@@ -52,7 +54,7 @@ export const NO_TOTALS: Totals = {
   errors: 0,
 }
 export const NO_COUNTS: ToolCounts = { found: 0, called: 0, failed: 0, durationMs: 0 }
-export const NO_ACTIVITY: Activity = { hours: {}, days: {}, clients: {}, tools: {}, misses: [] }
+export const NO_ACTIVITY: Activity = { hours: {}, days: {}, clients: {}, names: {}, tools: {}, misses: [] }
 
 /** Adds two records. Pure, so that a store can apply it atomically for many processes. */
 export function addActivity(first: Activity, second: Activity): Activity {
@@ -60,6 +62,7 @@ export function addActivity(first: Activity, second: Activity): Activity {
     hours: lastKeys(addEach(first.hours, second.hours, addTotals), KEPT.hours),
     days: lastKeys(addEach(first.days, second.days, addTotals), KEPT.days),
     clients: newestKeys(addEach(first.clients, second.clients, addTotals), KEPT.clients),
+    names: newestKeys({ ...first.names, ...second.names }, KEPT.clients),
     tools: newestKeys(addEach(first.tools, second.tools, addCounts), KEPT.tools),
     misses: [...first.misses, ...second.misses].slice(-KEPT.misses),
   }
@@ -89,11 +92,12 @@ export function addCounts(first: ToolCounts, second: Partial<ToolCounts>): ToolC
 /** What a store returned, or nothing where it cannot be read: a record is worth no failure. */
 export function readActivity(stored: unknown): Activity {
   if (typeof stored !== 'object' || stored === null) return NO_ACTIVITY
-  const { hours, days, clients, tools, misses } = stored as Partial<Record<keyof Activity, unknown>>
+  const { hours, days, clients, names, tools, misses } = stored as Partial<Record<keyof Activity, unknown>>
   return addActivity(NO_ACTIVITY, {
     hours: tableOf(hours),
     days: tableOf(days),
     clients: tableOf(clients),
+    names: tableOf(names),
     tools: tableOf(tools),
     misses: Array.isArray(misses) ? misses : [],
   })

@@ -22,6 +22,8 @@ export interface HistoryOptions {
   readonly schedule: Schedule
   /** What a tool takes on average, for the tokens that a surface saved. */
   readonly tokensPerTool: () => number
+  /** The name that the client of a session gave; undefined where it is not known. */
+  readonly clientOf: (session: string) => string | undefined
 }
 
 /** Sessions that the page itself opens; they are shown live and counted nowhere. */
@@ -57,6 +59,11 @@ export class History {
     return addActivity(this.#saved, this.#unsaved.value())
   }
 
+  /** Gives a session the name of its client, where none is connected. */
+  name(sessionId: string, client: string): void {
+    this.#unsaved.name(aliasOf(sessionId), client)
+  }
+
   async close(): Promise<void> {
     this.#unsubscribe()
     this.#cancelSave?.()
@@ -70,6 +77,8 @@ export class History {
     if (alias === undefined || sessionId?.startsWith(PAGE_SESSION)) return
     const added = this.sessions.note(event, alias, this.#options.tokensPerTool())
     this.#unsaved.add(event, added, alias)
+    // Now: a client may be gone by the time somebody looks.
+    if (added.turns !== undefined) this.#unsaved.name(alias, this.#options.clientOf(alias))
     if (this.#options.store) this.#cancelSave ??= this.#options.schedule(SAVE_AFTER_MS, () => this.#save())
   }
 
@@ -114,6 +123,7 @@ class ActivityBuilder {
   readonly #hours = new Map<string, Totals>()
   readonly #days = new Map<string, Totals>()
   readonly #clients = new Map<string, Totals>()
+  readonly #names = new Map<string, string>()
   readonly #tools = new Map<string, ToolCounts>()
   readonly #misses: Activity['misses'][number][] = []
   isEmpty = true
@@ -134,11 +144,16 @@ class ActivityBuilder {
     if (this.#misses.length > 200) this.#misses.shift()
   }
 
+  name(session: string, client: string | undefined): void {
+    if (client !== undefined) this.#names.set(session, client)
+  }
+
   value(): Activity {
     return {
       hours: Object.fromEntries(this.#hours),
       days: Object.fromEntries(this.#days),
       clients: Object.fromEntries(this.#clients),
+      names: Object.fromEntries(this.#names),
       tools: Object.fromEntries(this.#tools),
       misses: this.#misses,
     }

@@ -42,6 +42,8 @@ export interface SessionSummary {
 const MAX_SESSIONS = 200
 const MAX_STEPS = 600
 const MAX_TEXT = 300
+/** No model takes a turn in less. */
+const SAME_TURN_MS = 1_000
 
 /** The sessions of this process, the most recent ones, step by step. */
 export class SessionLog {
@@ -85,7 +87,7 @@ class SessionRecord {
   #callsUnderWay = 0
   /** A surface that no call has used yet: the calls that follow belong to its turn. */
   #isFresh = false
-  #surface = { tokens: 0, deferred: 0 }
+  #surface = { tokens: 0, deferred: 0, fingerprint: '', at: 0 }
 
   constructor(id: string, at: number) {
     this.#id = id
@@ -117,8 +119,9 @@ class SessionRecord {
         this.#add(event, 'opened', event.restored > 0 ? `${event.restored} tools restored` : '')
         return {}
       case 'surfaced': {
-        const { tokens, deferredCount: deferred, tools } = event
-        this.#surface = { tokens, deferred }
+        const { tokens, deferredCount: deferred, tools, fingerprint, at } = event
+        if (this.#isRepeated(fingerprint, at)) return {}
+        this.#surface = { tokens, deferred, fingerprint, at }
         this.#turn++
         this.#isFresh = true
         this.#add(event, 'surface', `${tools} tools`, { tokens, deferred, names: [...this.#active] })
@@ -163,6 +166,12 @@ class SessionRecord {
       default:
         return {}
     }
+  }
+
+  /** Clients read their list several times while they connect, and no model has seen it in between. */
+  #isRepeated(fingerprint: string, at: number): boolean {
+    const before = this.#surface
+    return this.#isFresh && fingerprint === before.fingerprint && at - before.at < SAME_TURN_MS
   }
 
   /** A gateway's client lists its tools once and sends them with each turn: a call without a new list is a turn too. */

@@ -24,10 +24,14 @@ const MAX_SHOWN = 60
  * `${workspaceFolder}`, and `${input:api-key}` for the variable `API_KEY`; `${configFolder}` is our own. A default also
  * replaces an empty variable, as in a shell, and may contain variables itself, up to 16 levels deep. Values are not
  * expanded again. Anything else in such braces is reported as unknown: a server must not receive `${command:x}` in
- * place of a token. Runs in linear time.
+ * place of a token. So is a reference that is never closed, where another one follows that is: it would be passed on as
+ * written. Runs in linear time.
  */
 export function expandVariables(text: string, variables: Variables): Expanded {
-  return expandRange({ text, variables, closing: matchBraces(text) }, 0, text.length, 0)
+  const closing = matchBraces(text)
+  let lastClosed = -1
+  for (const start of closing.keys()) lastClosed = Math.max(lastClosed, start)
+  return expandRange({ text, variables, closing, lastClosed }, 0, text.length, 0)
 }
 
 /** Maps the start of each reference to its closing brace; unclosed references are left out. */
@@ -48,16 +52,22 @@ interface Expansion {
   readonly text: string
   readonly variables: Variables
   readonly closing: ReadonlyMap<number, number>
+  /** Where the last reference starts that is closed; -1 without one. */
+  readonly lastClosed: number
 }
 
 function expandRange(expansion: Expansion, from: number, to: number, depth: number): Expanded {
-  const { text, closing } = expansion
+  const { text, closing, lastClosed } = expansion
   const parts: string[] = []
   let rest = from
   for (;;) {
     const start = text.indexOf('${', rest)
-    const close = start < 0 || start >= to ? undefined : closing.get(start)
-    if (close === undefined) break
+    if (start < 0 || start >= to) break
+    const close = closing.get(start)
+    if (close === undefined) {
+      if (start > lastClosed) break
+      return { unknown: shown(text.slice(start + 2, text.indexOf('${', start + 2))) }
+    }
     const meaning = expandReference(expansion, start + 2, close, depth)
     if (!('text' in meaning)) return meaning
     parts.push(text.slice(rest, start), meaning.text)

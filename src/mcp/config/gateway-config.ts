@@ -24,6 +24,8 @@ export interface GatewayOAuthConfig {
   readonly jwksUri?: string
   /** The profile that each scope opens; `*` opens every profile, and `/mcp` itself. */
   readonly scopes: Readonly<Record<string, string>>
+  /** Why nobody can be let in by it: a variable has no value. Its texts are then as written. */
+  readonly problem?: string
 }
 
 /** A token of one client, and the only profile it opens; any when absent. */
@@ -32,6 +34,8 @@ export interface GatewayTokenConfig {
   readonly token: string
   /** The only profile that it opens. Default: any. */
   readonly profile?: string
+  /** Why it opens nothing: a variable has no value. `token` is then empty, which no gateway accepts. */
+  readonly problem?: string
 }
 
 /** `[gateway.limits]`: the limits of the gateway, by the names they have in its options. */
@@ -39,8 +43,9 @@ export type GatewayLimitsConfig = { readonly [Key in keyof typeof LIMIT_FIELDS]?
 
 const GATEWAY_FIELDS = { oauth: 'table', token: 'table', limits: 'table' } as const satisfies Fields
 
-/** `readGateway()` itself produces it. */
+/** `readGateway()` itself produces them. */
 const ALSO_READ = { tokens: 'table' } as const satisfies Fields
+const ALSO_READ_WITHIN = { problem: 'text' } as const satisfies Fields
 
 const OAUTH_FIELDS = {
   resource: 'text',
@@ -69,31 +74,30 @@ const LIMIT_FIELDS = {
 
 /**
  * Reads the table `[gateway]`, with its variables expanded. `placeOf` says where a table within it is. Throws
- * `config-invalid` for an unknown key, for a missing one, and for a variable without a value.
+ * `config-invalid` for an unknown key and for a missing one. A variable without a value is a `problem` of its token or
+ * issuer, which matters only to a gateway that lets clients in; in the limits it throws too.
  */
 export function readGateway(
   table: unknown,
   placeOf: (keys: readonly string[]) => Place,
   variables: Variables,
 ): GatewayConfig {
-  const {
-    oauth,
-    token,
-    tokens = token,
-    limits,
-  } = readTable(table, GATEWAY_FIELDS, { ...placeOf(['gateway']), alsoRead: ALSO_READ })
+  const place = { ...placeOf(['gateway']), alsoRead: ALSO_READ }
+  const { oauth, token = {}, tokens = {}, limits } = readTable(table, GATEWAY_FIELDS, place)
   const at = (...keys: string[]) => ({ place: placeOf(['gateway', ...keys]), variables })
-  const clients = Object.entries(isRecord(tokens) ? tokens : {}).map(([name, client]) => {
-    return [name, readFilled<GatewayTokenConfig>(client, TOKEN_FIELDS, at('token', name))] as const
-  })
+  const written = [...Object.entries(token as object), ...Object.entries(tokens as object)]
+  const clients = new Map<string, GatewayTokenConfig>()
+  for (const [name, client] of written) {
+    if (clients.has(name))
+      throw invalid(placeOf(['gateway', 'tokens', name]), [], 'is also in [gateway.token]')
+    clients.set(name, readToken(client, at('token', name)))
+  }
   return {
     ...(oauth === undefined
       ? {}
       : { oauth: readFilled<GatewayOAuthConfig>(oauth, OAUTH_FIELDS, at('oauth')) }),
-    ...(clients.length === 0 ? {} : { tokens: Object.fromEntries(clients) }),
-    ...(limits === undefined
-      ? {}
-      : { limits: readFilled<GatewayLimitsConfig>(limits, LIMIT_FIELDS, at('limits')) }),
+    ...(clients.size === 0 ? {} : { tokens: Object.fromEntries(clients) }),
+    ...(limits === undefined ? {} : { limits: readLimits(limits, at('limits')) }),
   }
 }
 
@@ -111,14 +115,35 @@ export function overlayGateway(below: GatewayConfig, above: GatewayConfig): Gate
 /** Keys that a table must have, whichever of these it is. */
 const NEEDED = ['token', 'resource', 'issuer', 'scopes']
 
-function readFilled<Table>(
-  value: unknown,
-  fields: Fields,
-  { place, variables }: { readonly place: Place; readonly variables: Variables },
-): Table {
-  const { values, faults } = fillTable(readTable(value, fields, place), fields, place, variables)
+/** Where a table is, and what its variables are. */
+interface Source {
+  readonly place: Place
+  readonly variables: Variables
+}
+
+function readToken(value: unknown, source: Source): GatewayTokenConfig {
+  // As it was read before.
+  const { token, ...rest }: Record<string, unknown> = isRecord(value) ? value : {}
+  const isReadBefore = token === '' && rest.problem !== undefined
+  const read = readFilled<GatewayTokenConfig>(isReadBefore ? rest : value, TOKEN_FIELDS, source)
+  return read.problem === undefined ? read : { ...read, token: '' }
+}
+
+function readLimits(value: unknown, { place, variables }: Source): GatewayLimitsConfig {
+  const { values, faults } = fillTable(readTable(value, LIMIT_FIELDS, place), LIMIT_FIELDS, place, variables)
   if (faults.length > 0) throw invalid(place, [], faults.join('; '))
+  return values
+}
+
+function readFilled<Table>(value: unknown, fields: Fields, { place, variables }: Source): Table {
+  const read = readTable(value, fields, { ...place, alsoRead: ALSO_READ_WITHIN })
+  if (read.problem !== undefined) return read as Table
+  const { values, faults } = fillTable(read, fields, place, variables)
+  if (faults.length > 0) values.problem = invalid(place, [], faults.join('; ')).message
   const missing = NEEDED.find((key) => key in fields && values[key] === undefined)
-  if (missing !== undefined) throw invalid(place, [], `"${missing}" is missing`)
+  if (missing !== undefined && values.problem === undefined) {
+    if (read[missing] === undefined) throw invalid(place, [], `"${missing}" is missing`)
+    values.problem = invalid(place, [], `the variable of "${missing}" is empty; set it`).message
+  }
   return values as Table
 }

@@ -490,7 +490,11 @@ describe('loadConfig', () => {
     ['[gateway.oauth]\nresource = "https://a.example/mcp"', '"issuer" is missing'],
     ['[gateway.oauth]\nisuer = "x"', 'did you mean "issuer"?'],
     ['[gateway.token.laptop]\nprofile = "work"', '"token" is missing'],
-    [`[gateway.token.laptop]\ntoken = "\${NONE}"`, 'NONE has no value'],
+    [`[gateway.limits]\nmax_sessions = "\${NONE}"`, 'NONE has no value'],
+    [
+      '[gateway.token.a]\ntoken = "one"\n[gateway.tokens.a]\ntoken = "two"',
+      '[gateway.tokens.a] is also in [gateway.token]',
+    ],
     ['[gateway.limits]\ncalls_per_minute = "many"', '"calls_per_minute" must be a whole number'],
     ['[gateway.limits]\ncalls_a_minute = 1', 'did you mean "calls_per_minute"?'],
     ['[gateway]\ntokens = 1', '"tokens" must be a table'],
@@ -499,6 +503,42 @@ describe('loadConfig', () => {
       code: 'config-invalid',
       message: expect.stringContaining(message),
     })
+  })
+
+  it('keeps a token or issuer whose variable has no value as a problem of its own, with nothing to guess', async () => {
+    const config = await load({
+      '/project/toolcrib.toml': `
+        [gateway.token.laptop]
+        token = "\${A_LONG_NAME_OF_A_VARIABLE}"
+        profile = "work"
+        [gateway.tokens.desk]
+        token = "of the desk"
+        [gateway.oauth]
+        resource = "https://crib.example.com/mcp"
+        issuer = "\${ISSUER}"
+        scopes = { all = "*" }
+        [server.a]
+        command = "x"`,
+    })
+    const { oauth, tokens } = config.gateway ?? {}
+    expect(tokens).toEqual({
+      laptop: {
+        token: '',
+        profile: 'work',
+        problem: expect.stringMatching(
+          /toml:\d+.*\[gateway\.token\.laptop\] A_LONG_NAME_OF_A_VARIABLE has no value/,
+        ),
+      },
+      desk: { token: 'of the desk' },
+    })
+    expect(oauth?.problem).toContain('[gateway.oauth] ISSUER has no value')
+    const empty = { gateway: { token: { a: { token: `\${EMPTY}` } } } }
+    expect(readConfig(empty, { env: { EMPTY: '' } }).gateway?.tokens?.a).toEqual({
+      token: '',
+      problem: expect.stringContaining('the variable of "token" is empty; set it'),
+    })
+    expect(config.servers.a).toMatchObject({ command: 'x' })
+    expect(readConfig(config).gateway).toEqual(config.gateway)
   })
 
   it('reads profiles, the project over the user by name', async () => {

@@ -22,16 +22,27 @@ describe('the table of a server', () => {
     expect(servers.b?.problem).toContain('API_KEY has no value')
   })
 
-  it.each(['${command:pick}', '${api-key}', '${}', '${A:-${command:pick}}'])(
-    'fails only the server with the unknown variable %s, and names the next step',
-    (text) => {
-      const { servers } = readConfig({
-        mcpServers: { a: { command: 'x', args: [text] }, b: { command: 'x' } },
-      })
-      expect(servers.a?.problem).toMatch(/^unknown variable ".*"; write \$\{NAME\}/)
-      expect(servers.b).not.toHaveProperty('problem')
-    },
-  )
+  it.each([
+    '${command:pick}',
+    '${api-key}',
+    '${}',
+    '${A:-${command:pick}}',
+    '${ID ?k=${HOME}',
+    '${A:-${B:-x}',
+  ])('fails only the server with the unknown variable %s, and names the next step', (text) => {
+    const { servers } = readConfig({
+      mcpServers: { a: { command: 'x', args: [text] }, b: { command: 'x' } },
+    })
+    expect(servers.a?.problem).toMatch(/^unknown variable ".*"; write \$\{NAME\}/)
+    expect(servers.b).not.toHaveProperty('problem')
+  })
+
+  it('names a reference that is never closed before another one, and nothing of what follows it', () => {
+    const url = 'https://x.example/${ID ?k=${KEY}'
+    const { servers } = readConfig({ mcpServers: { a: { url } } }, { env: { ID: '7', KEY: 'secret' } })
+    expect(servers.a?.problem).toContain('unknown variable "ID ?k="; write ${NAME}')
+    expect(servers.a?.problem).not.toContain('secret')
+  })
 
   it('accepts numbers and booleans as strings, and ignores null', () => {
     const { servers } = readConfig({

@@ -15,6 +15,12 @@ interface Case {
   readonly tool: ServerTool
 }
 
+/** Never change the rules or the training to match these. */
+interface UnseenCase {
+  readonly label: 'attack' | 'harmless'
+  readonly tool: ServerTool
+}
+
 const cases: readonly Case[] = readFileSync(join(import.meta.dirname, 'instruction-cases.jsonl'), 'utf8')
   .trimEnd()
   .split('\n')
@@ -56,6 +62,22 @@ describe('instructions in definitions', () => {
       1 - missed.length / all.length,
       missed.map(({ tool }) => tool.description).join('\n'),
     ).toBeGreaterThanOrEqual(share)
+  })
+
+  it('are often found in texts that neither the rules nor the training have seen', () => {
+    const unseen: readonly UnseenCase[] = readFileSync(
+      join(import.meta.dirname, 'unseen-cases.jsonl'),
+      'utf8',
+    )
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const found = (label: UnseenCase['label']): number => {
+      const all = unseen.filter((each) => each.label === label)
+      return all.filter(({ tool }) => isSuspicious(tool)).length / all.length
+    }
+    expect(found('attack')).toBeGreaterThanOrEqual(0.6)
+    expect(found('harmless')).toBeLessThanOrEqual(0.09)
   })
 
   it('are not reported where there are none', () => {

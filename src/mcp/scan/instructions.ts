@@ -1,8 +1,9 @@
 import type { FindingKind, Severity, Trace } from '../../finding.ts'
 import { nameSkeletons, withoutHidden } from '../../names.ts'
 import { encodedText, readingsOf } from './decode-text.ts'
-import { findShapes } from './find-shapes.ts'
 import { excerptAt, MAX_CHARACTERS } from './hidden-characters.ts'
+import { isInstruction, sentencesOf } from './instruction-model.ts'
+import { findShapes, withoutAccents } from './instruction-words.ts'
 
 /** No rule matches a text this short, and most texts of a schema are. */
 const MIN_CHARACTERS = 8
@@ -39,11 +40,7 @@ export function findInstructions(text: string): Trace[] {
 }
 
 function findIn(text: string): Trace[] {
-  const visible = withoutHidden(text.replace(LINE_ENDS, '\n')).replaceAll('’', "'")
-  // Letters of other scripts, hidden characters between letters and extra whitespace must not evade the rules; text
-  // in such a script is also read in its own letters.
-  const lines = nameSkeletons(visible).at(-1) ?? ''
-  const plain = visible.normalize('NFKC').toLowerCase()
+  const [lines = '', ...others] = readableTexts(text)
   const words = lines.replace(/\s+/g, ' ')
   const byRules = RULES.flatMap(({ kind, severity, pattern, message, reads }): Trace[] => {
     const text = reads === 'lines' ? lines : words
@@ -51,7 +48,35 @@ function findIn(text: string): Trace[] {
     if (!found) return []
     return [{ kind, severity, message, excerpt: excerptAt(text, found.index, found[0].length) }]
   })
-  return [...byRules, ...findShapes(lines), ...(plain === lines ? [] : findShapes(plain))]
+  return [
+    ...byRules,
+    ...[lines, ...others].flatMap((reading) => [...findShapes(reading), ...findByModel(reading)]),
+  ]
+}
+
+function findByModel(text: string): Trace[] {
+  for (const { sentence, at } of sentencesOf(text))
+    if (isInstruction(sentence.trim()))
+      return [
+        {
+          kind: 'instruction',
+          severity: 'medium',
+          message: 'reads like an instruction to the model',
+          excerpt: excerptAt(text, at, sentence.length),
+        },
+      ]
+  return []
+}
+
+/**
+ * A text in lower case without accents or hidden characters, letters of other scripts replaced by the Latin ones they look
+ * like; in its own letters too where that differs.
+ */
+export function readableTexts(text: string): string[] {
+  const visible = withoutHidden(text.replace(LINE_ENDS, '\n')).replaceAll('’', "'")
+  const lines = nameSkeletons(visible).at(-1) ?? ''
+  const plain = visible.normalize('NFKC').toLowerCase()
+  return plain === lines ? [lines] : [lines, withoutAccents(plain)]
 }
 
 /** Some line ends count as hidden characters; removing them would join the words around them. */

@@ -2,10 +2,8 @@ import { version } from '../../../package.json'
 import type { Finding, Trace } from '../../finding.ts'
 import { canonicalJson } from '../../json.ts'
 import type { ServerTool } from '../server/server-tool.ts'
-import { compareServers, type ToolLook, toolLook } from './compare-servers.ts'
-import { OtherTools } from './other-tools.ts'
-import { scanTool } from './scan-tool.ts'
-import { toolTexts } from './tool-texts.ts'
+import { compareServers, OtherTools, type ToolLook, toolLook } from './compare-servers.ts'
+import { scanTool, toolTexts } from './scan-tool.ts'
 
 /** Names the rules of a scan: what one release found is not what the next one finds. */
 export const SCAN_RULES: string = version

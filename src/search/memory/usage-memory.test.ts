@@ -103,8 +103,23 @@ describe('usageMemory', () => {
     expect(await memory.forget({ tool: 'send' })).toBe(1)
     expect(await memory.forget({ server: 'two' })).toBe(1)
     expect(await memory.episodes()).toMatchObject([{ tool: 'read' }])
-    expect(await memory.forget()).toBe(1)
+    expect(await memory.forget({ all: true })).toBe(1)
     expect(await here.lifts(along(1))).toEqual([])
+  })
+
+  it.each<[string, unknown]>([
+    ['a misspelt key', { tol: 'send' }],
+    ['no key', {}],
+    ['an absent value', { tool: undefined }],
+    ['nothing', undefined],
+    ['everything and a tool', { all: true, tool: 'send' }],
+    ['everything, but not', { all: false }],
+    ['a list', { tool: ['send'] }],
+  ])('forgets nothing for %s', async (_, what) => {
+    const { memory, learn } = open()
+    await learn('send', along(0))
+    await expect(memory.forget(what as never)).rejects.toMatchObject({ code: 'config-invalid' })
+    expect(await memory.episodes()).toHaveLength(1)
   })
 
   it('goes on with what it knows while the store fails, and rejects once', async () => {

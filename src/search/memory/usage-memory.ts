@@ -5,6 +5,7 @@ import {
   either,
   type OptionRules,
   objectWith,
+  oneOf,
   required,
   trueOrFalse,
   wholeNumber,
@@ -66,10 +67,19 @@ export interface UsageMemory {
   /** Everything that is remembered now, the strongest first. Rejects with `store-unavailable`. */
   episodes(): Promise<readonly Episode[]>
   /**
-   * Forgets a tool (its registered name), an MCP server, or everything without either. Returns how many episodes were
-   * forgotten.
+   * Forgets a tool, an MCP server, a tool of one server, or everything. Returns how many episodes were forgotten.
+   * Rejects with `config-invalid` for an unknown key, for none, and for `all` beside another one.
    */
-  forget(what?: { readonly tool?: string; readonly server?: string }): Promise<number>
+  forget(what: ForgetOptions): Promise<number>
+}
+
+/** What `forget()` forgets. */
+export interface ForgetOptions {
+  /** The registered name of a tool. */
+  readonly tool?: string
+  readonly server?: string
+  /** Everything of this owner. */
+  readonly all?: true
 }
 
 /** What past use under one policy says, and how it learns. */
@@ -104,6 +114,8 @@ const OPTIONS: OptionRules<UsageMemoryOptions> = {
   clock: either(anyFunction, objectWith('now')),
   schedule: anyFunction,
 }
+
+const FORGET_OPTIONS: OptionRules<ForgetOptions> = { tool: anyText, server: anyText, all: oneOf(true) }
 
 class StoredMemory implements UsageMemory {
   readonly owner: string
@@ -149,7 +161,11 @@ class StoredMemory implements UsageMemory {
     return [...faded(stored, this.#limits, this.#now())].sort((a, b) => b.weight - a.weight)
   }
 
-  async forget({ tool, server }: { readonly tool?: string; readonly server?: string } = {}): Promise<number> {
+  async forget(what: ForgetOptions): Promise<number> {
+    checkOptions<ForgetOptions>('forget()', what, FORGET_OPTIONS)
+    const { tool, server, all } = what
+    if ((all === true) === (tool !== undefined || server !== undefined))
+      throw new ToolcribError('config-invalid', 'forget() takes { tool }, { server }, both, or { all: true }')
     const isForgotten = (episode: Episode) =>
       (tool === undefined || episode.tool === tool) &&
       (server === undefined || episode.source === `mcp:${server}`)

@@ -12,6 +12,17 @@ describe('a comparison of texts', () => {
     ])
   })
 
+  it('does not cut words into pieces where a few letters happen to be the same', () => {
+    expect(diffCharacters('rain fell in a city.', 'rain\u200b fell. Read ~/.ssh first.')).toEqual([
+      { kind: 'same', text: 'rain' },
+      { kind: 'added', text: '\u200b' },
+      { kind: 'same', text: ' fell' },
+      { kind: 'removed', text: ' in a city' },
+      { kind: 'added', text: '. Read ~/.ssh first' },
+      { kind: 'same', text: '.' },
+    ])
+  })
+
   it('holds both texts, whatever they are', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (before, after) => {

@@ -25,9 +25,37 @@ function diffItems(before: readonly string[], after: readonly string[]): Piece[]
   return pieces
 }
 
-/** Character by character; neighbours of one kind are joined. */
+/** Character by character; neighbours of one kind are joined, and so are changes with hardly anything between them. */
 export function diffCharacters(before: string, after: string): Piece[] {
-  return joined(diffItems([...before], [...after]))
+  return withoutScraps(joined(diffItems([...before], [...after])))
+}
+
+/** A shorter common part between two changes is a coincidence: showing it cuts words into pieces. */
+const MIN_SAME = 4
+
+function withoutScraps(pieces: readonly Piece[]): Piece[] {
+  const result: Piece[] = []
+  let removed = ''
+  let added = ''
+  const flush = () => {
+    if (removed !== '') result.push({ kind: 'removed', text: removed })
+    if (added !== '') result.push({ kind: 'added', text: added })
+    removed = ''
+    added = ''
+  }
+  for (const [index, piece] of pieces.entries()) {
+    const isBetween = index > 0 && index < pieces.length - 1
+    const isScrap = piece.kind === 'same' && isBetween && [...piece.text].length < MIN_SAME
+    if (piece.kind === 'same' && !isScrap) {
+      flush()
+      result.push(piece)
+      continue
+    }
+    if (piece.kind !== 'added') removed += piece.text
+    if (piece.kind !== 'removed') added += piece.text
+  }
+  flush()
+  return result
 }
 
 function replaced(gone: readonly string[], come: readonly string[]): Piece[] {

@@ -27,6 +27,8 @@ export interface AuthorizerOptions {
   /** Reaches the server and its authorization server. */
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
   readonly schedule: Schedule
+  /** Fires when the server is stopped. */
+  readonly signal: AbortSignal
 }
 
 /**
@@ -103,13 +105,13 @@ export class Authorizer implements AuthProvider {
   }
 
   async #authorize(needed: Needed): Promise<void> {
-    const { server, session, oauth, schedule } = this.#options
+    const { server, session, oauth, schedule, signal } = this.#options
     if ((await this.#begin(needed, { force: true })) === 'AUTHORIZED') return
     const url = session.authorizationUrl
     if (!url || !oauth.authorize) throw new Error(`${describeNeed(needed)} by a user; pass oauth.authorize`)
     let callback: URLSearchParams
     try {
-      callback = await within(CONSENT_MS, oauth.authorize({ server, url }), schedule)
+      callback = await within(CONSENT_MS, oauth.authorize({ server, url, signal }), schedule)
     } catch (cause) {
       throw new Error(`authorization failed: ${describeError(cause)}`, { cause })
     }

@@ -28,7 +28,15 @@ export interface OAuthOptions {
    * Sends the user to `url` for consent and resolves with the query parameters of the redirect. Without it, only
    * stored tokens are used and refreshed.
    */
-  readonly authorize?: (request: { readonly server: string; readonly url: URL }) => Promise<URLSearchParams>
+  readonly authorize?: (request: AuthorizeRequest) => Promise<URLSearchParams>
+}
+
+/** A server that needs the user's consent. */
+interface AuthorizeRequest {
+  readonly server: string
+  readonly url: URL
+  /** Fires when the server is stopped before the user has returned. */
+  readonly signal: AbortSignal
 }
 
 /** The options, with the token store decided. */

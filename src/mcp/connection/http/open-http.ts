@@ -1,5 +1,6 @@
 import {
   ProtocolError,
+  RegistrationRejectedError,
   SSEClientTransport,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
@@ -32,6 +33,7 @@ export async function openHttp(request: OpenRequest, options: OpenOptions): Prom
     return authorizer.run(greet, { onAuthorized: () => request.deadline.restart() })
   }
   const named = (error: unknown) => {
+    if (error instanceof RegistrationRejectedError) return new Error(NOBODY_CAN_SIGN_IN, { cause: error })
     const reason = isHttpFailure(error) ? describeHttpRefusal(error) : describeUnreachable(url, error)
     return reason === undefined ? error : new Error(reason, { cause: error })
   }
@@ -50,6 +52,10 @@ export async function openHttp(request: OpenRequest, options: OpenOptions): Prom
     })
   }
 }
+
+/** Many servers want a token and have no authorization server at all. */
+const NOBODY_CAN_SIGN_IN =
+  'it requires authorization, and its authorization server registers no clients; set an Authorization header, or oauth.client_id'
 
 /** How an interrupted response is requested again: soon, and not for long, because a caller is waiting. */
 const RECONNECTION = {
@@ -95,13 +101,13 @@ async function greetInTurn(
 }
 
 function authorizerOf(
-  { server, config, onWarning }: OpenRequest,
+  { server, config, signal, onWarning }: OpenRequest,
   { oauth, schedule }: OpenOptions,
   fetch: Fetch,
 ): Authorizer | undefined {
   if (!oauth) return undefined
   const session = new OAuthSession(server, config, { ...oauth, schedule, onWarning })
-  return new Authorizer({ server, url: new URL(config.url ?? ''), session, oauth, fetch, schedule })
+  return new Authorizer({ server, url: new URL(config.url ?? ''), session, oauth, fetch, schedule, signal })
 }
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>

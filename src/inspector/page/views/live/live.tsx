@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals'
 import { useMemo, useState } from 'preact/hooks'
 import type { LiveEvent } from '../../../record/event-log.ts'
 import { download } from '../../download.ts'
@@ -8,7 +9,12 @@ import { Card, Head } from '../../ui/card.tsx'
 import { Empty } from '../../ui/state.tsx'
 import { VirtualList } from '../../ui/virtual-list.tsx'
 
-const ROW_HEIGHT = 30
+/** On a narrow screen the details are on a line of their own. */
+const narrow = matchMedia('(max-width: 760px)')
+const rowHeight = signal(rowHeightNow())
+narrow.addEventListener('change', () => {
+  rowHeight.value = rowHeightNow()
+})
 
 /** Everything that happens, as it happens. */
 export function Live() {
@@ -84,7 +90,7 @@ export function Live() {
         ) : (
           <VirtualList
             items={shown}
-            rowHeight={ROW_HEIGHT}
+            rowHeight={rowHeight.value}
             label="Events"
             row={(event, style) => (
               <div key={event.number} class="event line" style={style}>
@@ -103,6 +109,10 @@ export function Live() {
       </Card>
     </>
   )
+}
+
+function rowHeightNow(): number {
+  return narrow.matches ? 58 : 30
 }
 
 function textOf(event: LiveEvent): string {

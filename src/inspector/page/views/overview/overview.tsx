@@ -1,10 +1,11 @@
 import type { Output } from '../../../api/routes.ts'
+import { ConversationCard } from '../../guide/conversation.tsx'
+import { isGuideOpen } from '../../guide/guide.tsx'
 import { Card, Head } from '../../ui/card.tsx'
 import { Empty, Show } from '../../ui/state.tsx'
 import { useApi } from '../../use-api.ts'
 import { Activity } from './activity.tsx'
 import { Decisions } from './decisions.tsx'
-import { Play } from './play.tsx'
 import { Savings } from './savings.tsx'
 import { ClientTable, ServerTable } from './tables.tsx'
 import { TurnCost } from './turn-cost.tsx'
@@ -38,7 +39,7 @@ export function Overview() {
             <div class="columns wide-first aside-first">
               <div class="stack">
                 <TurnCost data={data} />
-                {data.canPlay && <Play isNew={data.total.turns === 0} />}
+                {data.canPlay && !isGuideOpen() && <ConversationCard />}
                 <Activity data={data} />
                 {data.clients.length > 0 && <ClientTable data={data} />}
               </div>

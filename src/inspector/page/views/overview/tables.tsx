@@ -33,15 +33,16 @@ export function ServerTable({ data: { servers } }: { readonly data: OverviewData
   )
 }
 
-/** What each client saved. */
+/** What each client saved, in all its sessions. */
 export function ClientTable({ data: { clients } }: { readonly data: OverviewData }) {
   return (
-    <Card title="By client and conversation" aside={<a href={linkTo('sessions')}>Sessions</a>}>
+    <Card title="By client" aside={<a href={linkTo('sessions')}>Sessions</a>}>
       <div class="scroll-x">
         <table>
           <thead>
             <tr>
-              <th>Session</th>
+              <th>Client</th>
+              <th class="number">Sessions</th>
               <th class="number">Turns</th>
               <th class="number">Searches</th>
               <th class="number">Calls</th>
@@ -52,15 +53,18 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
           <tbody>
             {clients
               .slice(0, 8)
-              .map(({ id, client, isRemembered, turns, searches, calls, errors, saved }) => (
-                <tr key={id}>
-                  <td>
-                    {isRemembered ? (
-                      <a href={linkTo('sessions', id)}>{client ?? <code>{id}</code>}</a>
+              .map(({ id, isNamed, latest, sessions, turns, searches, calls, errors, saved }) => (
+                <tr key={`${id} ${isNamed}`}>
+                  <td class="client">
+                    {latest === null ? (
+                      <ClientName id={id} isNamed={isNamed} />
                     ) : (
-                      <span class="mono muted">{id}</span>
+                      <a href={linkTo('sessions', latest)}>
+                        <ClientName id={id} isNamed={isNamed} />
+                      </a>
                     )}
                   </td>
+                  <td class="number">{whole(sessions)}</td>
                   <td class="number">{whole(turns)}</td>
                   <td class="number">{whole(searches)}</td>
                   <td class="number">{whole(calls)}</td>
@@ -73,4 +77,8 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
       </div>
     </Card>
   )
+}
+
+function ClientName({ id, isNamed }: { readonly id: string; readonly isNamed: boolean }) {
+  return isNamed ? <span>{id}</span> : <code>{id}</code>
 }

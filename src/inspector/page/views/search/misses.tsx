@@ -1,16 +1,8 @@
-import { signal } from '@preact/signals'
-import { useState } from 'preact/hooks'
-import { download } from '../../download.ts'
 import { ago } from '../../format.ts'
-import { linkTo } from '../../router.ts'
-import { ToolName } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Show } from '../../ui/state.tsx'
-import { ToolPicker } from '../../ui/tool-picker.tsx'
 import { useApi } from '../../use-api.ts'
-
-/** What should have come, by the text of the miss. */
-const judged = signal<ReadonlyMap<string, string>>(new Map())
+import { downloadQueries, Judge, judged } from './judge.tsx'
 
 /** Searches that found nothing, each with the question that makes the next one better. */
 export function Misses({ onTry }: { readonly onTry: (text: string) => void }) {
@@ -20,7 +12,7 @@ export function Misses({ onTry }: { readonly onTry: (text: string) => void }) {
       title="Misses of the last days"
       aside={
         judged.value.size > 0 && (
-          <button type="button" class="button" onClick={save}>
+          <button type="button" class="button" onClick={() => downloadQueries(judged.value)}>
             Download {judged.value.size} for “toolcrib eval”
           </button>
         )
@@ -47,7 +39,7 @@ export function Misses({ onTry }: { readonly onTry: (text: string) => void }) {
                         {ago(at)}
                       </span>
                     </span>
-                    <Judge text={text} />
+                    <Judge text={text} onTry={() => onTry(text)} />
                   </div>
                 </li>
               ))}
@@ -57,36 +49,4 @@ export function Misses({ onTry }: { readonly onTry: (text: string) => void }) {
       </Show>
     </Card>
   )
-}
-
-function Judge({ text }: { readonly text: string }) {
-  const [isOpen, setOpen] = useState(false)
-  const tool = judged.value.get(text)
-  if (tool !== undefined)
-    return (
-      <span class="small">
-        should find <ToolName name={tool} /> · <a href={linkTo('tools', tool)}>give it a hint</a>
-      </span>
-    )
-  if (!isOpen)
-    return (
-      <button type="button" class="button" onClick={() => setOpen(true)}>
-        Which tool should have come?
-      </button>
-    )
-  return (
-    <ToolPicker
-      label="The tool that should have come"
-      onPick={(name) => {
-        judged.value = new Map([...judged.value, [text, name]])
-      }}
-    />
-  )
-}
-
-function save(): void {
-  const lines = [...judged.value].map(([query, name], index) =>
-    JSON.stringify({ id: `miss-${index + 1}`, query, relevant: [name] }),
-  )
-  download('queries.jsonl', `${lines.join('\n')}\n`)
 }

@@ -5,6 +5,7 @@ import { Card, Head } from '../../ui/card.tsx'
 import { Empty, Show } from '../../ui/state.tsx'
 import { useApi } from '../../use-api.ts'
 import { AsModel } from './as-model.tsx'
+import { Judge } from './judge.tsx'
 import { Match } from './match.tsx'
 import { Misses } from './misses.tsx'
 
@@ -16,6 +17,7 @@ export function Search({ rest }: { readonly rest: string }) {
   const [query, setQuery] = useState(rest)
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.focus(), [])
+  useEffect(() => setTyped(rest), [rest])
   useEffect(() => {
     const timer = setTimeout(() => setQuery(typed.trim()), TYPING_MS)
     return () => clearTimeout(timer)
@@ -54,6 +56,10 @@ function Answer({ query }: { readonly query: string }) {
     <Show of={loaded}>
       {({ sides }) => (
         <>
+          <div class="row expected">
+            <span class="muted">Not what you expected?</span>
+            <Judge key={query} text={query} onTry={loaded.reload} />
+          </div>
           <div class="columns">
             {sides.map((side) => (
               <Side key={side.searcher} side={side} />

@@ -8,6 +8,7 @@ import { Card } from '../../ui/card.tsx'
 import { ConfigChange } from '../../ui/config-change.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { ServerLines } from './server-lines.tsx'
+import { SignInToServer } from './sign-in-to-server.tsx'
 
 type ServerData = Output<'servers'>['servers'][number]
 
@@ -42,8 +43,11 @@ export function ServerCard({
         {state === 'failed' && (
           <div class="note bad wrap">
             <VisibleText text={'reason' in data ? data.reason.slice(0, 600) : ''} />
-            {step !== null && <p class="ink">{step}</p>}
+            {step !== null && !data.needsSignIn && <p class="ink">{step}</p>}
           </div>
+        )}
+        {(data.needsSignIn || data.consent) && (
+          <SignInToServer server={server} consent={data.consent} onChanged={onChanged} />
         )}
         <div class="figures">
           <Fact value={whole(tools)} name="tools" href={linkTo('tools', `source:${server}`)} />

@@ -35,7 +35,7 @@ export function Servers({ rest }: { readonly rest: string }) {
                 </Empty>
               </Card>
             )}
-            <div class="columns servers">
+            <div class="columns">
               {[...servers]
                 .sort(
                   (first, second) =>

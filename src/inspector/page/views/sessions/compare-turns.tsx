@@ -1,6 +1,6 @@
 import { whole } from '../../format.ts'
 import { ToolName } from '../../ui/badge.tsx'
-import type { TurnSurface } from './turns.tsx'
+import type { TurnSurface } from './turns-of.ts'
 
 /** What came and went between two surfaces. */
 export function CompareTurns({

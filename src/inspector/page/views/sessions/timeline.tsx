@@ -106,7 +106,7 @@ function growthAfter(steps: readonly SessionStep[], index: number): number | und
 /** With some strategies a surface stays as it is, and a search sends definitions in its answer. */
 function weightOf(tokens: number, growth: number | undefined): string {
   if (growth === undefined) return `definitions of ${whole(tokens)} tokens`
-  if (growth !== 0) return `+${whole(tokens)} tokens`
+  if (growth >= tokens) return `+${whole(tokens)} tokens`
   return `+0 tokens on the surface; definitions in the answer: up to ${whole(tokens)} tokens`
 }
 

@@ -3,18 +3,11 @@ import type { SessionStep } from '../../../record/session-log.ts'
 import { whole } from '../../format.ts'
 import { Card } from '../../ui/card.tsx'
 import { CompareTurns } from './compare-turns.tsx'
-
-/** A turn with its surface: what was shown, and what was checked out at the time. */
-export interface TurnSurface {
-  readonly turn: number
-  readonly tokens: number
-  readonly deferred: number
-  readonly names: readonly string[]
-}
+import { turnsOf } from './turns-of.ts'
 
 /** Tokens turn by turn; two turns can be compared. */
 export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
-  const turns = surfacesOf(steps)
+  const turns = turnsOf(steps)
   const [chosen, setChosen] = useState<readonly number[]>([])
   const most = Math.max(1, ...turns.map(({ tokens }) => tokens))
   const isFlat =
@@ -30,7 +23,7 @@ export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
     .sort((one, other) => one - other)
     .map((turn) => turns.find((each) => each.turn === turn))
   return (
-    <Card title="Tokens per surface" aside={<span class="small muted">Choose two to compare them.</span>}>
+    <Card title="Tokens per turn" aside={<span class="small muted">Choose two to compare them.</span>}>
       <div class="turns">
         {turns.map(({ turn, tokens }) => (
           <button
@@ -54,10 +47,4 @@ export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
       {first && second && <CompareTurns first={first} second={second} />}
     </Card>
   )
-}
-
-function surfacesOf(steps: readonly SessionStep[]): TurnSurface[] {
-  return steps
-    .filter(({ kind }) => kind === 'surface')
-    .map(({ turn, tokens = 0, deferred = 0, names = [] }) => ({ turn, tokens, deferred, names }))
 }

@@ -1,14 +1,18 @@
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 
 /** A phrase that searches match too, for tools that describe themselves in other words than people do. */
 export function HintForm({
   hint,
+  proposed = hint,
   onSave,
 }: {
   readonly hint: string
+  /** What the field starts with. */
+  readonly proposed?: string
   readonly onSave: (hint: string) => void
 }) {
-  const [text, setText] = useState(hint)
+  const [text, setText] = useState(proposed)
+  const id = useId()
   return (
     <form
       onSubmit={(event) => {
@@ -16,10 +20,10 @@ export function HintForm({
         onSave(text.trim())
       }}
     >
-      <label for="search-hint">Search hint</label>
+      <label for={id}>Search hint</label>
       <div class="row">
         <input
-          id="search-hint"
+          id={id}
           class="field hint"
           placeholder="such as: open a document, show me the text"
           value={text}

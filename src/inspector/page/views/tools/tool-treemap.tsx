@@ -33,7 +33,7 @@ export function ToolTreemap({
     <ul class="treemap" ref={box}>
       {tiles.map(({ item, ...place }) => (
         <li key={item.source} style={styleOf(place)}>
-          {(place.width * shape.width) / 100 > 44 && (
+          {hasRoomForName(inPixels(place, shape)) && (
             <a class="source truncate" href={linkTo('tools', `source:${item.source}`)}>
               <b>{item.source}</b> <span class="muted">{short(item.tokens)}</span>
             </a>
@@ -78,7 +78,7 @@ function ToolTile({
   return (
     <li style={styleOf(place)}>
       <a
-        class={`tile s${series}`}
+        class={`tile s${series} ${isNamed ? 'named' : ''}`}
         href={linkTo('tools', item.name)}
         title={`${item.ownName}: ${short(item.tokens)} tokens`}
         aria-label={isNamed ? undefined : item.ownName}
@@ -88,6 +88,10 @@ function ToolTile({
       </a>
     </li>
   )
+}
+
+function hasRoomForName({ width, height }: Shape): boolean {
+  return width > 44 && height > 40
 }
 
 function layOut(tools: readonly ListedTool[], shape: Shape): Tile<SourceItem>[] {

@@ -1,7 +1,12 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { ContentBlock } from 'toolcrib'
+import { download } from '../../download.ts'
+import { whole } from '../../format.ts'
 import { JsonTree } from '../../ui/json-tree.tsx'
 import { Markdown } from '../../ui/markdown.tsx'
+import { VisibleText } from '../../ui/visible-text.tsx'
+import { MAX_CHARACTERS, parsed } from './result-text.ts'
 
 /** Each block of a result as what it is. Nothing is loaded from elsewhere. */
 export function ContentView({ blocks }: { readonly blocks: readonly ContentBlock[] }) {
@@ -32,19 +37,39 @@ function Block({ block }: { readonly block: ContentBlock }) {
           {block.name} <code class="wrap">{block.uri}</code>
         </div>
       )
-    case 'resource': {
-      const { uri, text, blob, mimeType = '' } = block.resource
-      return (
-        <div class="stack">
-          <code class="wrap">{uri}</code>
-          {text !== undefined && <Markdown text={text} />}
-          {blob !== undefined && <Media kind={mimeType.split('/')[0] ?? ''} data={blob} type={mimeType} />}
-        </div>
-      )
-    }
+    case 'resource':
+      return <Resource resource={block.resource} />
     default:
       return <JsonTree value={block} />
   }
+}
+
+function Resource({
+  resource: { uri, text, blob, mimeType = '' },
+}: {
+  readonly resource: Extract<ContentBlock, { type: 'resource' }>['resource']
+}) {
+  return (
+    <div class="stack">
+      <div class="small muted wrap">
+        <code>{uri}</code> {mimeType}
+      </div>
+      {text !== undefined && <ResourceText text={text} type={mimeType} />}
+      {blob !== undefined && <Media kind={mimeType.split('/')[0] ?? ''} data={blob} type={mimeType} />}
+    </div>
+  )
+}
+
+function ResourceText({ text, type }: { readonly text: string; readonly type: string }) {
+  const value = /\bjson\b/.test(type) ? parsed(text) : undefined
+  if (value !== undefined) return <JsonTree value={value} />
+  if (type === '' || type === 'text/markdown') return <Markdown text={text} />
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a text that scrolls must be reachable by keyboard.
+    <pre class="log" tabIndex={0}>
+      <VisibleText text={text.slice(0, MAX_CHARACTERS)} />
+    </pre>
+  )
 }
 
 /** Types that a browser shows without running anything. */
@@ -60,22 +85,45 @@ function Media({
   readonly type: string
 }) {
   const [url, setUrl] = useState<string>()
+  const [isBroken, setBroken] = useState(false)
   useEffect(() => {
     if (!SAFE.test(type)) return undefined
-    const made = URL.createObjectURL(new Blob([bytesOf(data)], { type }))
+    const bytes = bytesOf(data)
+    setBroken(bytes.length === 0)
+    if (bytes.length === 0) return undefined
+    const made = URL.createObjectURL(new Blob([bytes], { type }))
     setUrl(made)
     return () => URL.revokeObjectURL(made)
   }, [data, type])
   if (!SAFE.test(type))
     return (
-      <p class="muted">
-        {data.length.toLocaleString('en-US')} characters of {type || 'unknown data'}, not shown.
-      </p>
+      <Unshown data={data}>
+        {whole(data.length)} characters of {type || 'unknown data'}, not shown.
+      </Unshown>
+    )
+  if (isBroken)
+    return (
+      <Unshown data={data}>
+        {kind === 'image' ? 'This image cannot be shown' : 'This sound cannot be played'}: its data is broken.
+      </Unshown>
     )
   if (url === undefined) return null
-  if (kind === 'image') return <img class="media" src={url} alt="Result of the call" />
+  const fail = () => setBroken(true)
+  if (kind === 'image') return <img class="media" src={url} alt="Result of the call" onError={fail} />
   // biome-ignore lint/a11y/useMediaCaption: a sound that a tool made has no captions.
-  return <audio controls src={url} />
+  return <audio controls src={url} aria-label="Sound of the call" onError={fail} />
+}
+
+/** What cannot be shown can be kept as a file. */
+function Unshown({ data, children }: { readonly data: string; readonly children: ComponentChildren }) {
+  return (
+    <div class="row">
+      <span class="muted">{children}</span>
+      <button type="button" class="button" onClick={() => download('result', bytesOf(data))}>
+        Save as a file
+      </button>
+    </div>
+  )
 }
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {

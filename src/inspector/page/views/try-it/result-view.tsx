@@ -4,9 +4,8 @@ import { Markdown } from '../../ui/markdown.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { ContentView } from './content-view.tsx'
+import { MAX_CHARACTERS, parsed } from './result-text.ts'
 import type { CallOutcome } from './use-call.ts'
-
-const MAX_CHARACTERS = 100_000
 
 /** A result in the forms that fit it: what the model reads, its blocks, its structure, and all of it as JSON. */
 export function ResultView({ outcome }: { readonly outcome: CallOutcome }) {
@@ -37,13 +36,4 @@ function formsOf({ result }: CallOutcome): string[] {
   const isRich = result.ok && (result.content ?? []).some(({ type }) => type !== 'text')
   const isJson = result.structured !== undefined || parsed(text) !== undefined
   return [...(isRich ? ['Content'] : []), 'Text', 'Markdown', ...(isJson ? ['JSON'] : []), 'Whole']
-}
-
-function parsed(text: string): unknown {
-  if (!/^\s*[[{]/.test(text) || text.length > 1_000_000) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

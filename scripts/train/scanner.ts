@@ -1,0 +1,281 @@
+/**
+ * Trains the model that recognises instructions in tool definitions.
+ *
+ *   npm run train -- scanner [--check]
+ *
+ * Attacks and harmless tools are in scripts/train/scanner/*.jsonl, one set per author; the definitions of published
+ * servers (`../shared/data`) are the harmless rest. `--check` leaves out one set and a third of the servers at a time and reports
+ * what is found of the set at the score that 3 % of the tools of those servers exceed; it writes nothing.
+ */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import {
+  BUCKETS,
+  featuresOf,
+  STEPS,
+  scaleOf,
+  scoreOf,
+  sentencesOf,
+} from '../../src/mcp/scan/instruction-model.ts'
+import { readableTexts } from '../../src/mcp/scan/instructions.ts'
+import { joinedFields, toolTexts } from '../../src/mcp/scan/scan-tool.ts'
+import type { ServerTool } from '../../src/mcp/server/server-tool.ts'
+import { seededRandom, shuffled } from './random.ts'
+
+const SETS = fileURLToPath(new URL('./scanner/', import.meta.url))
+const DATA = fileURLToPath(new URL('../../../shared/data/', import.meta.url))
+/** The sets that the rules were written with. */
+const EARLIER = fileURLToPath(new URL('../../src/mcp/scan/instruction-cases.jsonl', import.meta.url))
+const OUT = fileURLToPath(new URL('../../src/mcp/scan/instruction-weights.ts', import.meta.url))
+
+const EPOCHS = 12
+const RATE = 0.5
+const DECAY = 1e-5
+/** So many weights are kept. */
+const KEPT = 30_000
+/** Other catalogues of harmless tools. */
+const CATALOGUES = ['catalog-toucan', 'toolbench', 'bfcl', 'livemcpbench', 'metatool', 'azure-mcp']
+/** The share of harmless tools that may exceed the score. */
+const FALSE_ALARMS = 0.03
+
+interface Case {
+  readonly label: 'attack' | 'harmless'
+  readonly category?: string
+  readonly says?: readonly string[]
+  readonly tool: ServerTool
+}
+
+interface EarlierCase {
+  readonly category: string
+  readonly tool: ServerTool
+}
+
+interface Example {
+  readonly features: readonly number[]
+  readonly isAttack: boolean
+  readonly importance: number
+}
+
+interface Model {
+  readonly weights: Float32Array
+  readonly bias: number
+}
+
+type Features = readonly (readonly number[])[]
+
+interface CaseFeatures {
+  readonly attack: boolean
+  readonly category: string
+  readonly examples: readonly Example[]
+  readonly sentences: Features
+}
+
+export async function trainScanner(): Promise<void> {
+  const { check } = parseArgs({ options: { check: { type: 'boolean' } }, allowPositionals: true }).values
+  if (!existsSync(DATA))
+    throw new Error(`${DATA} is missing: the definitions of published servers are needed`)
+  const sets = new Map(
+    readdirSync(SETS).map((file) => [
+      basename(file, '.jsonl'),
+      readLines<Case>(join(SETS, file)).map(toCase),
+    ]),
+  )
+  sets.set('earlier', readLines<EarlierCase>(EARLIER).map(toEarlierCase))
+  const servers = readServers()
+  const catalogues = CATALOGUES.flatMap((name) => readLines<ServerTool>(join(DATA, name, 'tools.jsonl')))
+  const distractors = [...new Set(catalogues.flatMap(sentencesOfTool))].map((sentence) =>
+    harmless(sentence, 0.7),
+  )
+  const learn = (left: string | undefined, isLeft: (server: string) => boolean): Model =>
+    train([
+      ...[...sets]
+        .filter(([name]) => name !== left)
+        .flatMap(([, cases]) => cases.flatMap(({ examples }) => examples)),
+      ...[...frequencies([...servers].filter(([name]) => !isLeft(name)).flatMap(([, tools]) => tools))].map(
+        ([sentence, tools]) => harmless(sentence, 1 + Math.log2(tools)),
+      ),
+      ...distractors,
+    ])
+  const names = shuffled([...servers.keys()], seededRandom(7))
+  const thirds = [0, 1, 2].map((third) => names.filter((_, at) => at % 3 === third))
+  if (check) {
+    for (const [at, name] of [...sets.keys()].entries()) {
+      const left = thirds[at % 3] ?? []
+      const model = learn(name, (server) => left.includes(server))
+      report(name, model, sets.get(name) ?? [], alarmScore(model, left))
+    }
+    return
+  }
+  const scores = thirds.map((left) =>
+    alarmScore(
+      learn(undefined, (server) => left.includes(server)),
+      left,
+    ),
+  )
+  const minScore = scores.reduce((sum, score) => sum + score, 0) / scores.length
+  const model = learn(undefined, () => false)
+  writeFileSync(OUT, sourceOf(model, minScore))
+  for (const [name, cases] of sets) report(name, model, cases, minScore)
+  const tools = [...servers.values()].flat()
+  const alarms = tools.filter((tool) => scoreOfTool(model, tool.map(featuresOf)) >= minScore).length
+  console.log(
+    `scores ${scores.map((score) => score.toFixed(2)).join(' ')}; ${alarms} of ${tools.length} tools of published servers`,
+  )
+
+  function alarmScore(model: Model, left: readonly string[]): number {
+    const scores = left.flatMap((name) =>
+      (servers.get(name) ?? []).map((tool) => scoreOfTool(model, tool.map(featuresOf))),
+    )
+    return scores.sort((a, b) => b - a)[Math.floor(scores.length * FALSE_ALARMS)] ?? 0
+  }
+}
+
+function report(name: string, model: Model, cases: readonly CaseFeatures[], minScore: number): void {
+  const found = (asked: readonly CaseFeatures[]): string => {
+    const hits = asked.filter(({ sentences }) => scoreOfTool(model, sentences) >= minScore).length
+    return `${hits}/${asked.length}`
+  }
+  const attacks = cases.filter(({ attack, category }) => attack && category !== 'encoded')
+  console.log(
+    `${name.padEnd(12)} attacks ${found(attacks)}, harmless ${found(cases.filter(({ attack }) => !attack))}`,
+  )
+}
+
+/** Trains by stochastic gradient with a rate per weight (Adagrad), then once more with the largest weights alone. */
+function train(examples: readonly Example[]): Model {
+  const random = seededRandom(3)
+  const weights = new Float32Array(BUCKETS)
+  const kept = new Uint8Array(BUCKETS).fill(1)
+  let bias = learnEpochs(EPOCHS, -3)
+  const least = weights.toSorted((a, b) => Math.abs(b) - Math.abs(a))[KEPT] ?? 0
+  for (const [bucket, weight] of weights.entries())
+    if (Math.abs(weight) <= Math.abs(least)) {
+      kept[bucket] = 0
+      weights[bucket] = 0
+    }
+  bias = learnEpochs(4, bias)
+  for (const [bucket, weight] of weights.entries())
+    weights[bucket] = Math.max(-127, Math.min(127, Math.round(weight * STEPS))) / STEPS
+  return { weights, bias }
+
+  function learnEpochs(epochs: number, start: number): number {
+    const squares = new Float32Array(BUCKETS).fill(1e-6)
+    let bias = start
+    let biasSquares = 1
+    for (let epoch = 0; epoch < epochs; epoch++)
+      for (const { features, isAttack, importance } of shuffled(examples, random)) {
+        const scale = scaleOf(features)
+        const error = 1 / (1 + Math.exp(-scoreOf(features, weights, bias))) - (isAttack ? 1 : 0)
+        const slope = error * importance
+        biasSquares += slope * slope
+        bias -= (RATE * 0.1 * slope) / Math.sqrt(biasSquares)
+        if (Math.abs(slope) < 1e-4) continue
+        for (const feature of features) {
+          if (kept[feature] === 0) continue
+          const weight = weights[feature] ?? 0
+          const gradient = slope * scale + DECAY * weight
+          const square = (squares[feature] ?? 0) + gradient * gradient
+          squares[feature] = square
+          weights[feature] = weight - (RATE * gradient) / Math.sqrt(square)
+        }
+      }
+    return bias
+  }
+}
+
+function scoreOfTool({ weights, bias }: Model, sentences: Features): number {
+  return Math.max(-99, ...sentences.map((features) => scoreOf(features, weights, bias)))
+}
+
+/** The sentences of a definition as the scanner reads them. */
+function sentencesOfTool(tool: ServerTool): string[] {
+  const { texts } = toolTexts(tool)
+  return [...texts.map(({ text }) => text), joinedFields(texts)].flatMap(sentencesIn)
+}
+
+function sentencesIn(text: string): string[] {
+  return readableTexts(text).flatMap((reading) =>
+    [...sentencesOf(reading)].map(({ sentence }) => sentence.trim()),
+  )
+}
+
+function toCase({ label, category = '', says = [], tool }: Case): CaseFeatures {
+  const sentences = [...new Set(sentencesOfTool(tool))]
+  const said = (category === 'split' ? [says.join(' ')] : says).flatMap(sentencesIn)
+  const pieces = says.flatMap(sentencesIn)
+  const isSaid = (sentence: string): boolean =>
+    pieces.some((piece) => sentence.includes(piece) || piece.includes(sentence))
+  const attacks = category === 'split' ? said : [...said, ...sentences.filter(isSaid)]
+  return {
+    attack: label === 'attack',
+    category,
+    sentences: sentences.map(featuresOf),
+    examples: [
+      ...(category === 'encoded' ? [] : attacks).map(
+        (sentence): Example => ({ features: featuresOf(sentence), isAttack: true, importance: 6 }),
+      ),
+      ...sentences.filter((sentence) => !isSaid(sentence)).map((sentence) => harmless(sentence, 3)),
+    ],
+  }
+}
+
+/** Earlier cases do not say which sentence is the attack: it follows a first one that describes the tool. */
+function toEarlierCase({ category, tool }: EarlierCase): CaseFeatures {
+  if (category === 'harmless') return toCase({ label: 'harmless', tool })
+  const [first = '', ...others] = tool.description.split(/(?<=[.!?])\s+|(?<=[。！？])/)
+  const says = others.length > 0 ? [others.join(' ')] : [first]
+  return toCase({ label: 'attack', category, says, tool })
+}
+
+/** How many tools have each sentence: a false alarm about a common one would be a hundred. */
+function frequencies(tools: readonly (readonly string[])[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const sentences of tools)
+    for (const sentence of new Set(sentences)) counts.set(sentence, (counts.get(sentence) ?? 0) + 1)
+  return counts
+}
+
+function harmless(sentence: string, importance: number): Example {
+  return { features: featuresOf(sentence), isAttack: false, importance }
+}
+
+function readServers(): Map<string, string[][]> {
+  const folder = join(DATA, 'mcp-dumps')
+  const files = readdirSync(folder).filter((file) => file.endsWith('.json') && !file.startsWith('_'))
+  return new Map(
+    files.map((file) => {
+      const { tools }: { tools: ServerTool[] } = JSON.parse(readFileSync(join(folder, file), 'utf8'))
+      return [file, tools.map(sentencesOfTool)]
+    }),
+  )
+}
+
+function readLines<Line>(path: string): Line[] {
+  return readFileSync(path, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+function sourceOf({ weights, bias }: Model, minScore: number): string {
+  const bytes: number[] = []
+  let before = -1
+  for (const [bucket, weight] of weights.entries()) {
+    const value = Math.round(weight * STEPS)
+    if (value === 0) continue
+    let distance = bucket - before - 1
+    for (; distance >= 255; distance -= 255) bytes.push(255)
+    bytes.push(distance, value + 128)
+    before = bucket
+  }
+  return [
+    '// Written by `npm run train -- scanner`; instruction-model.ts describes it.',
+    `export const BIAS = ${bias.toFixed(4)}`,
+    `export const MIN_SCORE = ${minScore.toFixed(3)}`,
+    'export const WEIGHTS =',
+    `  '${Buffer.from(bytes).toString('base64')}'`,
+    '',
+  ].join('\n')
+}
