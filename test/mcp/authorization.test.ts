@@ -309,14 +309,16 @@ class Issuer {
     if (scope === undefined || !this.#knows(form.get('client_id') ?? ''))
       return reply(response, { error: 'invalid_grant' }, 400)
     const [access, refresh] = [numbered('token'), numbered('refresh')]
-    this.#tokens.set(access, scope)
-    this.#refreshTokens.set(refresh, scope)
-    // The scope is left out, as it may be: it is the requested one.
+    const granted = this.withheld === '' ? scope : scope.replace(` ${this.withheld}`, '')
+    this.#tokens.set(access, granted)
+    this.#refreshTokens.set(refresh, granted)
     return reply(response, {
       access_token: access,
       refresh_token: refresh,
       token_type: 'Bearer',
       expires_in: 3600,
+      // It may be left out when it is the requested one.
+      ...(granted === scope ? {} : { scope: granted }),
     })
   }
 
