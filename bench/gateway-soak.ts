@@ -1,6 +1,5 @@
 // Does the memory of a gateway stay flat over an hour of use? Rounds of everything that clients do: sessions that are opened
-// and left behind, lists, searches, calls, calls that are cancelled or fail, requests that are refused. `npm run bench --
-// gateway-soak`
+// and left behind, lists, searches, calls, calls of unknown tools, requests that are refused. `npm run bench -- gateway-soak`
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { request } from 'node:http'

@@ -1,3 +1,4 @@
+import { type Span, type SpanOptions, type Tracer, trace } from '@opentelemetry/api'
 import { describe, expect, it } from 'vitest'
 import { connectClient, openGateway, rawRequest, URL_OF_GATEWAY } from './gateway.fixture.ts'
 import { HOSTILE_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
@@ -63,6 +64,42 @@ describe('the trace context of a request', () => {
       { traceparent: 'own' },
       undefined,
     ])
+  })
+})
+
+describe('a call through the gateway', () => {
+  it('leaves one span, with neither arguments nor results', async () => {
+    const spans: { name: string; options: SpanOptions | undefined; status?: unknown; isEnded: boolean }[] = []
+    const startSpan: Tracer['startSpan'] = (name, options) => {
+      const recorded: (typeof spans)[number] = { name, options, isEnded: false }
+      spans.push(recorded)
+      return {
+        spanContext: () => ({ traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: 1 }),
+        setAttribute: () => {},
+        setStatus: (status: unknown) => {
+          recorded.status = status
+        },
+        end: () => {
+          recorded.isEnded = true
+        },
+      } as unknown as Span
+    }
+    const tracer = { startSpan, startActiveSpan: () => undefined as never } as Tracer
+    trace.setGlobalTracerProvider({ getTracer: () => tracer })
+    try {
+      const { gateway } = await openGateway({ plain: PLAIN })
+      for (const era of ['modern', 'legacy'] as const) {
+        const client = await connectClient(gateway, { era })
+        await client.callTool({ name: 'plain__pid', arguments: { secret: 'hush' } })
+      }
+    } finally {
+      trace.disable()
+    }
+    expect(spans.map(({ name, isEnded, status }) => ({ name, isEnded, status }))).toEqual(
+      Array.from({ length: 2 }, () => ({ name: 'execute_tool mcp__plain__pid', isEnded: true })),
+    )
+    expect(spans[0]?.options?.attributes).toMatchObject({ 'gen_ai.tool.name': 'mcp__plain__pid' })
+    expect(JSON.stringify(spans)).not.toContain('hush')
   })
 })
 

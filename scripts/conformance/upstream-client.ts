@@ -53,7 +53,11 @@ async function runScenario({ url, revision, context }: Scenario): Promise<string
     {
       client: { capabilities: GATEWAY_CAPABILITIES },
       store: memoryStore(),
-      oauth: { redirectUrl: 'http://localhost:7118/callback', authorize: consent },
+      oauth: {
+        redirectUrl: 'http://localhost:7118/callback',
+        clientMetadataUrl: 'https://conformance-test.local/client-metadata.json',
+        authorize: consent,
+      },
     },
   )
   try {

@@ -94,6 +94,11 @@ export const CONNECT_RULES: OptionRules<ConnectOptions> = {
   oauth: optionsWith<OAuthOptions>({
     store: STORE,
     redirectUrl: anyText,
+    clientMetadataUrl: {
+      expected: 'an https URL with a path',
+      accepts: (value) =>
+        typeof value === 'string' && /^https:\/\/[^/]+\/./.test(value) && URL.canParse(value),
+    },
     authorize: anyFunction,
   }),
   lockfile: anyObject,

@@ -32,11 +32,14 @@ describe('a connected server that wants another authorization', () => {
   async function start({
     authorize = consent,
     timeoutMs = 10_000,
+    issuer = new Issuer(),
+    credentials,
   }: {
-    authorize?: OAuthOptions['authorize'] | null
+    authorize?: NonNullable<OAuthOptions['authorize']>
     timeoutMs?: number
+    issuer?: Issuer
+    credentials?: { client_id: string; client_secret: string }
   } = {}) {
-    const issuer = new Issuer()
     issuer.url = await listen((request, response) => issuer.handle(request, response))
     const resource = new Resource(issuer)
     resource.url = await listen((request, response) => resource.handle(request, response))
@@ -44,13 +47,18 @@ describe('a connected server that wants another authorization', () => {
     const asked: string[] = []
     const oauth: OAuthOptions = {
       redirectUrl: 'http://127.0.0.1:9/callback',
+      clientMetadataUrl: DOCUMENT,
       authorize: (request) => {
         asked.push(request.url.searchParams.get('scope') ?? '')
-        if (!authorize || asked.length === 1) return consent(request)
+        if (asked.length === 1) return consent(request)
         return authorize(request)
       },
     }
-    const config = { url: `${resource.url}/mcp`, timeout_ms: timeoutMs }
+    const config = {
+      url: `${resource.url}/mcp`,
+      timeout_ms: timeoutMs,
+      ...(credentials ? { oauth: credentials } : {}),
+    }
     const store = memoryStore()
     const first = connectServers(registry, { mcpServers: { web: config } }, { store, oauth })
     cleanUps.push(() => first.close())
@@ -83,8 +91,12 @@ describe('a connected server that wants another authorization', () => {
     expect(asked).toEqual(['read', 'read write'])
   })
 
-  it('is not asked for consent again when it demands what was just granted', async () => {
-    const { asked, call, resource } = await start()
+  it.each([
+    ['its issuer grants', ''],
+    ['its issuer withholds', 'write'],
+  ])('does not ask for consent again when it demands what %s', async (_what, withheld) => {
+    const { asked, call, resource, issuer } = await start()
+    issuer.withheld = withheld
     resource.isNeverContent = true
     const refusal = {
       ok: false,
@@ -175,16 +187,42 @@ describe('a connected server that wants another authorization', () => {
     expect(issuer.refreshes).toBe(1)
   })
 
-  it('from another issuer gets it with a new registration; the new issuer sees nothing of the old one', async () => {
-    const { asked, call, issuer, resource } = await start()
-    const next = new Issuer()
-    next.url = await listen((request, response) => next.handle(request, response))
-    resource.issuer = next
-    expect(await call('read')).toMatchObject({ ok: true, value: 'read done' })
-    expect(asked).toEqual(['read', 'read'])
-    expect(next.clients).toHaveLength(1)
-    expect(next.seen.filter((form) => issuer.secrets.some((secret) => form.includes(secret)))).toEqual([])
-    expect(issuer.refreshes).toBe(0)
+  it.each([
+    ['registered credentials', undefined],
+    ['credentials of the config', { client_id: 'client-of-config', client_secret: 'secret-of-config' }],
+  ])(
+    'from another issuer registers there; the %s of the old one are not sent to it',
+    async (_what, credentials) => {
+      const issuer = new Issuer()
+      if (credentials) issuer.clients.push(credentials.client_id)
+      const { asked, call, resource } = await start({ issuer, ...(credentials ? { credentials } : {}) })
+      const next = new Issuer()
+      next.url = await listen((request, response) => next.handle(request, response))
+      resource.issuer = next
+      expect(await call('read')).toMatchObject({ ok: true, value: 'read done' })
+      expect(asked).toEqual(['read', 'read'])
+      expect(next.clients).toHaveLength(1)
+      const secrets = [...issuer.secrets, 'secret-of-config']
+      expect(next.seen.filter((sent) => secrets.some((secret) => sent.includes(secret)))).toEqual([])
+      expect(issuer.refreshes).toBe(0)
+      next.expireTokens()
+      expect(await call('read')).toMatchObject({ ok: true })
+      expect(next.refreshes).toBe(1)
+    },
+  )
+
+  it('knows the client by its document where the issuer reads such documents', async () => {
+    const issuer = new Issuer()
+    issuer.readsDocuments = true
+    const { call } = await start({ issuer })
+    expect(await call('write')).toMatchObject({ ok: true })
+    expect(issuer.clients).toEqual([])
+  })
+
+  it('is not connected with a document that has no https address', () => {
+    const oauth = { clientMetadataUrl: 'http://example.com/toolcrib.json' }
+    const options = { store: memoryStore(), oauth }
+    expect(() => connectServers(new ToolRegistry(), { mcpServers: {} }, options)).toThrow(/an https URL/)
   })
 })
 
@@ -202,6 +240,8 @@ function openLater(): { readonly opened: Promise<void>; readonly open: () => voi
   return { opened, open: () => open() }
 }
 
+const DOCUMENT = 'https://example.com/toolcrib.json'
+
 let lastNumber = 0
 const numbered = (name: string) => `${name}-${++lastNumber}`
 
@@ -209,6 +249,10 @@ const numbered = (name: string) => `${name}-${++lastNumber}`
 class Issuer {
   url = ''
   refreshes = 0
+  /** A scope that is never granted. */
+  withheld = ''
+  /** true: the address of a document is a client id. */
+  readsDocuments = false
   readonly clients: string[] = []
   /** Bodies and queries that clients sent. */
   readonly seen: string[] = []
@@ -240,7 +284,8 @@ class Issuer {
         registration_endpoint: `${this.url}/register`,
         response_types_supported: ['code'],
         code_challenge_methods_supported: ['S256'],
-        token_endpoint_auth_methods_supported: ['none'],
+        token_endpoint_auth_methods_supported: ['none', 'client_secret_post'],
+        client_id_metadata_document_supported: this.readsDocuments,
       })
     if (pathname === '/register') {
       const client = numbered('client')
@@ -261,18 +306,24 @@ class Issuer {
 
   #issue(form: URLSearchParams, response: ServerResponse): unknown {
     const scope = form.get('grant_type') === 'refresh_token' ? this.#refreshed(form) : this.#redeemed(form)
-    if (scope === undefined || !this.clients.includes(form.get('client_id') ?? ''))
+    if (scope === undefined || !this.#knows(form.get('client_id') ?? ''))
       return reply(response, { error: 'invalid_grant' }, 400)
     const [access, refresh] = [numbered('token'), numbered('refresh')]
-    this.#tokens.set(access, scope)
-    this.#refreshTokens.set(refresh, scope)
-    // The scope is left out, as it may be: it is the requested one.
+    const granted = this.withheld === '' ? scope : scope.replace(` ${this.withheld}`, '')
+    this.#tokens.set(access, granted)
+    this.#refreshTokens.set(refresh, granted)
     return reply(response, {
       access_token: access,
       refresh_token: refresh,
       token_type: 'Bearer',
       expires_in: 3600,
+      // It may be left out when it is the requested one.
+      ...(granted === scope ? {} : { scope: granted }),
     })
+  }
+
+  #knows(client: string): boolean {
+    return this.clients.includes(client) || (this.readsDocuments && client === DOCUMENT)
   }
 
   #refreshed(form: URLSearchParams): string | undefined {

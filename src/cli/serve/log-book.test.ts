@@ -28,6 +28,23 @@ describe('the log book', () => {
     expect(book.lines()).toHaveLength(3)
   })
 
+  it('describes what is suspicious about a tool in one line', () => {
+    const book = new LogBook()
+    const finding = {
+      kind: 'secrecy',
+      severity: 'high',
+      server: 'files',
+      tool: 'read',
+      place: 'description',
+      message: 'it tells the model to keep something from the user',
+      excerpt: 'do not tell\nthe user',
+    } as const
+    book.note({ at: 0, type: 'tool-suspicious', server: 'files', finding })
+    expect(book.lines('files').map(({ message }) => message)).toEqual([
+      'tool read is suspicious (high), description: it tells the model to keep something from the user: "do not tell\\nthe user"',
+    ])
+  })
+
   it('leaves out what says nothing about health', () => {
     const book = new LogBook()
     book.note({ at: 0, type: 'searched', query: 'private words', searcher: 'hybrid', total: 0, names: [] })

@@ -1,4 +1,4 @@
-import type { ToolcribEvent } from 'toolcrib'
+import type { Finding, ToolcribEvent } from 'toolcrib'
 import { toolName } from '../text.ts'
 import type { LogFile } from './log-file.ts'
 
@@ -64,7 +64,7 @@ function toLine(event: ToolcribEvent): Omit<LogLine, 'at'> | undefined {
     case 'tool-invalid':
       return { level: 'warn', server: event.server, message: `tool ${event.tool}: ${event.reason}` }
     case 'tool-suspicious':
-      return { level: 'warn', server: event.server, message: `suspicious: ${JSON.stringify(event.finding)}` }
+      return { level: 'warn', server: event.server, message: describeFinding(event.finding) }
     case 'output-mismatch':
       return { level: 'warn', server: event.server, message: `tool ${event.tool}: ${event.faults}` }
     case 'call-finished': {
@@ -87,4 +87,10 @@ function toLine(event: ToolcribEvent): Omit<LogLine, 'at'> | undefined {
 /** The server of a registered name, `mcp__<server>__<tool>`. */
 function serverOf(name: string): string | undefined {
   return /^mcp__(.+?)__/.exec(name)?.[1]
+}
+
+function describeFinding({ tool, place, severity, message, excerpt }: Finding): string {
+  // Quoted, because the server wrote it, line breaks included.
+  const passage = excerpt === '' ? '' : `: ${JSON.stringify(excerpt)}`
+  return `tool ${tool} is suspicious (${severity}), ${place}: ${message}${passage}`
 }

@@ -39,7 +39,7 @@ export interface AuthorizerOptions {
 export class Authorizer implements AuthProvider {
   readonly #options: AuthorizerOptions
   readonly #flows: AuthorizationFlows
-  /** Scopes that the server still demanded after they were granted. */
+  /** Scopes that the server still demanded after the user had consented. */
   readonly #futile = new Set<string>()
 
   constructor(options: AuthorizerOptions) {
@@ -85,9 +85,9 @@ export class Authorizer implements AuthProvider {
         const needed = neededBy(error)
         if (!needed) throw error
         const demand = needed.kind === 'token' ? '' : (needed.scope ?? '')
-        if (granted.has(demand) && needed.kind === 'scope') this.#noteFutile(demand)
-        if (granted.has(demand) || count === MAX_PER_REQUEST) throw refused(needed, error)
-        if (needed.kind === 'scope' && this.#futile.has(demand)) throw refused(needed, error)
+        if (needed.kind === 'scope' && granted.has(demand)) this.#noteFutile(demand)
+        const isFutile = granted.has(demand) || this.#futile.has(demand)
+        if (isFutile || count === MAX_PER_REQUEST) throw refused(needed, error)
         // Another request was refused at the same time, and has been authorized since.
         if (round === this.#flows.round(this.#key)) {
           const isOwn = !this.isWaiting
@@ -167,11 +167,15 @@ export class Authorizer implements AuthProvider {
   }
 
   #noteFutile(scope: string): void {
-    if (this.#futile.size < MAX_FUTILE) this.#futile.add(scope)
+    if (this.#futile.size >= MAX_FUTILE) return
+    this.#futile.add(scope)
+    this.#options.schedule(FUTILE_MS, () => this.#futile.delete(scope))
   }
 }
 
 const MAX_FUTILE = 100
+/** How long nobody is asked again for scopes that were not granted. */
+const FUTILE_MS = 300_000
 
 type Needed = AuthorizationNeeded['needed']
 

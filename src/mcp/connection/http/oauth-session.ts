@@ -20,6 +20,11 @@ export interface OAuthOptions {
   /** Where the authorization server redirects the user; required with `authorize`. */
   readonly redirectUrl?: string
   /**
+   * The `https` address of a document that describes your program to authorization servers and names `redirectUrl`.
+   * Those that read such documents take its address as the client id, and need no registration.
+   */
+  readonly clientMetadataUrl?: string
+  /**
    * Sends the user to `url` for consent and resolves with the query parameters of the redirect. Without it, only
    * stored tokens are used and refreshed.
    */
@@ -51,6 +56,7 @@ const STORE_MS = 2_000
 
 /** One server's authorization, in the form that the SDK's OAuth flows use. Everything is kept in the store. */
 export class OAuthSession implements OAuthClientProvider {
+  readonly clientMetadataUrl?: string
   readonly #key: string
   readonly #config: ServerConfig
   readonly #options: OAuthSessionOptions
@@ -63,6 +69,7 @@ export class OAuthSession implements OAuthClientProvider {
     this.#key = `${server} ${config.url}`
     this.#config = config
     this.#options = options
+    if (options.clientMetadataUrl !== undefined) this.clientMetadataUrl = options.clientMetadataUrl
   }
 
   /** Where the user must consent; undefined until the flow gets there. */
@@ -95,10 +102,23 @@ export class OAuthSession implements OAuthClientProvider {
     return this.#state
   }
 
-  async clientInformation(): Promise<StoredOAuthClientInformation | undefined> {
+  /** The credentials of the config are for the first authorization server that gets them, and for no other. */
+  async clientInformation(context?: {
+    readonly issuer: string
+  }): Promise<StoredOAuthClientInformation | undefined> {
     const { client_id, client_secret } = this.#config.oauth ?? {}
-    if (client_id) return { client_id, ...(client_secret ? { client_secret } : {}) }
-    return (await this.#load()).client as StoredOAuthClientInformation | undefined
+    const { client, configured } = await this.#load()
+    const registered = client as StoredOAuthClientInformation | undefined
+    if (!client_id) return registered
+    const bound = isRecord(configured) && configured.client_id === client_id ? configured.issuer : undefined
+    const issuer = typeof bound === 'string' ? bound : context?.issuer
+    if (context && issuer !== context.issuer) return registered
+    if (bound === undefined && issuer !== undefined) await this.#save({ configured: { client_id, issuer } })
+    return {
+      client_id,
+      ...(client_secret ? { client_secret } : {}),
+      ...(issuer === undefined ? {} : { issuer }),
+    }
   }
 
   saveClientInformation(client: StoredOAuthClientInformation): Promise<void> {
