@@ -122,13 +122,16 @@ export async function openInspector() {
   const lockfile = lockServers(observed.set('vault', { config, tools }))
   await writeLockfile(path('toolcrib.lock'), lockfile)
   await servers.relock(lockfile)
-  for (const [name, inputSchema] of Object.entries(SAMPLE_SCHEMAS))
-    registry.register({
+  // As a server's tools, because an own tool with a malformed schema is refused.
+  registry.syncMcp(
+    'samples',
+    Object.entries(SAMPLE_SCHEMAS).map(([name, inputSchema]) => ({
       name: `sample_${name.replaceAll(/\W+/g, '_')}`,
       description: `A sample: ${name}.`,
       inputSchema,
       execute: () => ({ ok: true, value: 'done' }),
-    })
+    })),
+  )
   const gateway = createGateway({ registry, servers, tokens: [{ token: TOKEN, name: 'tests' }] })
   const inspector = createInspector({
     registry,

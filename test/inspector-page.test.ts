@@ -412,8 +412,12 @@ describe.skipIf(!browser)('the page', () => {
         await page.setViewportSize({ width: 360, height: 740 })
         const extra = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
         if (extra > 0) found.push(`${view} is ${extra} pixels too wide`)
-        if (view === 'live') found.push(...(await overlaps(page, '.event')))
-        if (view === 'tools') found.push(...(await overlaps(page, '.tile')))
+        // The page measures its rows again in the next frame.
+        for (const [where, part] of [
+          ['live', '.event'],
+          ['tools', '.tile'],
+        ] as const)
+          if (view === where) await expect.poll(() => overlaps(page, part)).toEqual([])
         await page.setViewportSize({ width: 1280, height: 900 })
       }
       await page

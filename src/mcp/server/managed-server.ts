@@ -73,8 +73,14 @@ export class ManagedServer {
 
   /** Registers its cached tools, or connects to list them, once its predecessor has ended. */
   start(predecessor: Promise<void> = Promise.resolve()): void {
+    const before = this.status
     this.#state.set('connecting')
-    this.#starting = predecessor.catch(ignore).then(() => this.#start())
+    this.#starting = predecessor.catch(ignore).then(async () => {
+      await this.#start()
+      // After too many failures there was no attempt: why they happened is still true.
+      if (before.state === 'failed' && this.status.state === 'connecting' && !this.#link.isClosed)
+        this.#state.set('failed', before.reason)
+    })
   }
 
   /** Resolves once it is no longer connecting. */
