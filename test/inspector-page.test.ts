@@ -204,8 +204,15 @@ describe.skipIf(!browser)('the page', () => {
     await go('try')
     const picker = page.getByLabel('The tool to try')
     await picker.fill('get-sun')
-    await picker.press('Enter')
-    await shown(/No tool has “get-sun” in its name. Nearest: mcp__everything__get-sum/)
+    const nearest = main().getByText(/No tool has “get-sun” in its name. Nearest: mcp__everything__get-sum/)
+    // The page knows the tools a moment after it is shown.
+    await vi.waitFor(
+      async () => {
+        await picker.press('Enter')
+        await nearest.first().waitFor({ timeout: 1_000 })
+      },
+      { timeout: 12_000 },
+    )
     await picker.fill('everything.get-sum')
     await picker.press('Enter')
     await page.getByLabel('a', { exact: true }).fill('4')
