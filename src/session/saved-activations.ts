@@ -1,8 +1,6 @@
-import { describeError, ToolcribError } from '../errors.ts'
-import type { Emit } from '../events.ts'
-import type { Store, StoredValue } from '../store/store.ts'
-import { type Schedule, waitAtMost } from '../time.ts'
+import type { Store } from '../store/store.ts'
 import { type Activations, type Caps, merge } from './activations.ts'
+import { describeFailure, type Kept, PatientWrites, readInTime, type WritePlace } from './patient-writes.ts'
 import {
   readSaved,
   readState,
@@ -18,17 +16,12 @@ import {
 export type ChangeActivations = (state: Activations) => Activations
 
 /** Where a session is saved, and how long anyone waits for it. */
-export interface Saving {
-  readonly id: string
+export interface Saving extends WritePlace {
   /** Identifies this copy of the session among those that write to the same key; new each time it is opened. */
   readonly writer: string
   readonly allowlists: readonly (readonly string[])[]
   readonly store: Store | undefined
   readonly caps: Caps
-  readonly schedule: Schedule
-  /** Timers that do not keep the process alive, for attempts in the background. */
-  readonly background: Schedule
-  readonly emit: Emit
 }
 
 /** Receives the changes that others made to the session. Implemented by `Checkout`. */
@@ -37,14 +30,6 @@ export interface MergeListener {
   noteGoneElsewhere(gone: Activations): void
 }
 
-/** How long to wait for the store; what it has not confirmed by then is written with the next change. */
-const PATIENCE_MS = 2_000
-/** Delays between attempts after a failure, when no change causes the next one; the last delay repeats. */
-const RETRY_MS = [1_000, 2_000, 5_000]
-/** The maximum number of writes pending on a hanging store; retries do not add more. */
-const MAX_UNANSWERED = 2
-/** How long closing waits for a store that did not respond last time. */
-const LAST_PATIENCE_MS = 200
 /** Unsaved changes beyond this are merged into one. */
 const MAX_UNSAVED = 50
 
@@ -60,12 +45,11 @@ interface UnsavedChange {
 
 /**
  * The activations of one session, and their copy in a store. A change takes effect here at once; the store applies the
- * same change to its own state, so that replicas keep each other's changes. A store that hangs or fails delays and
- * breaks nothing: the changes wait for the next attempt, made by the next change or by a timer. Changes are numbered, and the
+ * same change to its own state, so that replicas keep each other's changes. Changes are numbered, and the
  * stored state names the newest one of each writer: an abandoned attempt that arrives after a newer one has no
  * effect.
  */
-export class SavedActivations {
+export class SavedActivations implements Kept {
   readonly #saving: Saving
   readonly #listener: MergeListener
   #state: Activations
@@ -73,25 +57,14 @@ export class SavedActivations {
   #stored: Activations
   #unsaved: readonly UnsavedChange[] = []
   #changes = 0
-  /** The current attempt: it ends when the store has responded, or after the time limit. */
-  #attempt: Promise<void> | undefined
-  /** True after an attempt without a response, until the store responds: meanwhile nothing waits for it. */
-  #isStuck = false
-  #writes = 0
-  /** The newest write with a known outcome: the late response to an older one is ignored. */
-  #newestAnswered = 0
-  /** Why the last attempt failed. */
-  #failure: { readonly error: unknown } | undefined
-  #unanswered = 0
-  #retries = 0
-  #stopRetry: (() => void) | undefined
-  #isClosed = false
+  readonly #writes: PatientWrites
 
   constructor(state: Activations, saving: Saving, listener: MergeListener) {
     this.#state = state
     this.#stored = state
     this.#saving = saving
     this.#listener = listener
+    this.#writes = new PatientWrites(this, saving)
   }
 
   get state(): Activations {
@@ -110,14 +83,16 @@ export class SavedActivations {
     this.#add(() => state, true)
   }
 
+  /** Whether there are changes that the store has not confirmed. */
+  get isDue(): boolean {
+    return this.#unsaved.length > 0
+  }
+
   /** Writes what is unsaved, and waits for a limited time. Never rejects: a failure is reported as an event. */
   async save(): Promise<void> {
-    if (this.#saving.store === undefined || this.#unsaved.length === 0) return
-    const attempt = this.#attempt ?? this.#try()
-    if (this.#isStuck) return
-    await attempt
+    await this.#writes.save()
     // Changes made while the first attempt was under way.
-    if (!this.#failure && this.#unsaved.length > 0) await this.save()
+    if (!this.#writes.hasFailed && this.isDue) await this.save()
   }
 
   /**
@@ -126,16 +101,13 @@ export class SavedActivations {
    */
   async refresh(): Promise<void> {
     const { id, store, schedule } = this.#saving
-    if (store === undefined || this.#isStuck) return
-    const writes = this.#writes
-    let found: { readonly saved: SessionState | undefined } | undefined
-    const load = async () => {
-      found = { saved: readSaved(await store.get(sessionKey(id))) }
-    }
-    await waitAtMost(PATIENCE_MS, [load().catch(() => {})], schedule)
-    // TypeScript does not see that the promise assigns it. A write made meanwhile may have returned a newer state.
-    const loaded = found as { readonly saved: SessionState | undefined } | undefined
-    if (loaded === undefined || writes !== this.#writes) return
+    if (store === undefined || this.#writes.isStuck) return
+    const writes = this.#writes.count
+    const loaded = await readInTime(() => store.get(sessionKey(id)), schedule)
+      .then((value) => ({ saved: readSaved(value) }))
+      .catch(() => undefined)
+    // A write made meanwhile may have returned a newer state.
+    if (loaded === undefined || writes !== this.#writes.count) return
     if (loaded.saved) return this.#adopt(loaded.saved.activations)
     if (this.#state.length === 0) return
     this.#add((state) => state, false)
@@ -143,20 +115,8 @@ export class SavedActivations {
   }
 
   /** Writes everything, or throws `store-unavailable`. */
-  async close(): Promise<void> {
-    const patienceMs = this.#isStuck ? LAST_PATIENCE_MS : PATIENCE_MS
-    await waitAtMost(patienceMs, [this.#finish()], this.#saving.schedule)
-    this.#isClosed = true
-    this.#stopRetry?.()
-    if (this.#unsaved.length === 0) return
-    throw new ToolcribError('store-unavailable', `the session "${this.#saving.id}" could not be saved`, {
-      cause: this.#failure?.error,
-    })
-  }
-
-  async #finish(): Promise<void> {
-    await this.#attempt
-    if (this.#unsaved.length > 0) await this.#try()
+  close(): Promise<void> {
+    return this.#writes.close(`the session "${this.#saving.id}"`)
   }
 
   #add(change: ChangeActivations, isReplacement: boolean, gone: Activations = []): void {
@@ -175,77 +135,31 @@ export class SavedActivations {
     return { number: this.#changes, isReplacement, change, gone: missingIn(to, from) }
   }
 
-  #try({ isRetry = false } = {}): Promise<void> {
-    const attempt = this.#writeInTime(isRetry).finally(() => {
-      if (this.#attempt === attempt) this.#attempt = undefined
-      if (this.#failure) this.#retryLater()
-      else this.#retries = 0
-    })
-    this.#attempt = attempt
-    return attempt
-  }
-
-  #retryLater(): void {
-    if (this.#stopRetry || this.#isClosed) return
-    const delayMs = RETRY_MS[Math.min(this.#retries++, RETRY_MS.length - 1)] ?? 0
-    this.#stopRetry = this.#saving.background(delayMs, () => {
-      this.#stopRetry = undefined
-      if (this.#unsaved.length === 0 || this.#attempt) return
-      if (this.#unanswered < MAX_UNANSWERED) void this.#try({ isRetry: true })
-      else this.#retryLater()
-    })
-  }
-
-  /** A write without a response in time is abandoned: the next change makes another attempt, with all changes. */
-  async #writeInTime(isRetry: boolean): Promise<void> {
-    let isAnswered = false
-    const writing = this.#write(isRetry).then(() => {
-      isAnswered = true
-    })
-    await waitAtMost(PATIENCE_MS, [writing], this.#saving.schedule)
-    if (isAnswered) return
-    const error = new Error(`the store did not answer within ${PATIENCE_MS} ms`)
-    this.#failure = { error }
-    if (!this.#isStuck && !isRetry) this.#emitFailure(error)
-    this.#isStuck = true
-  }
-
-  async #write(isRetry: boolean): Promise<void> {
+  /** Writes the unsaved changes. Called by `PatientWrites`. */
+  async write(number: number): Promise<void> {
     const { id, writer, allowlists, store } = this.#saving
     const changes = this.#unsaved
     let evicted: Activations = []
     const localState = this.#state
     const newest = this.#changes
-    const write = ++this.#writes
-    this.#unanswered++
-    try {
-      const stored = await store?.update(sessionKey(id), (current) => {
-        const saved = readSaved(current)
-        const writers = readWriters(current)
-        const fresh = changes.filter(({ number }) => number > (writers.get(writer) ?? 0))
-        // An attempt that arrives late: a newer one has written all of this.
-        if (saved && fresh.length === 0) return current
-        // A first save writes what is here; later ones change what is there.
-        const state = saved
-          ? fresh.reduce((before, { change }) => change(before), saved.activations)
-          : localState
-        evicted = missingIn(state, saved?.activations ?? [])
-        const limits = union(saved?.allowlists ?? [], allowlists)
-        return writeSaved(writeState(id, state, limits), withWriter(writers, writer, newest))
-      })
-      this.#unsaved = this.#unsaved.filter(({ number }) => number > newest)
-      const reported = new Set(changes.flatMap(({ gone }) => gone.map(({ name }) => name)))
-      const unreported = evicted.filter(({ name }) => !reported.has(name))
-      if (write > this.#newestAnswered) this.#adopt(readSaved(stored)?.activations ?? localState, unreported)
-      this.#failure = undefined
-    } catch (error) {
-      this.#failure = { error }
-      // The failure of a retry by a timer was already reported.
-      if (!isRetry) this.#emitFailure(error)
-    }
-    this.#unanswered--
-    this.#newestAnswered = Math.max(write, this.#newestAnswered)
-    this.#isStuck = false
+    const stored = await store?.update(sessionKey(id), (current) => {
+      const saved = readSaved(current)
+      const writers = readWriters(current)
+      const fresh = changes.filter(({ number }) => number > (writers.get(writer) ?? 0))
+      // An attempt that arrives late: a newer one has written all of this.
+      if (saved && fresh.length === 0) return current
+      // A first save writes what is here; later ones change what is there.
+      const state = saved
+        ? fresh.reduce((before, { change }) => change(before), saved.activations)
+        : localState
+      evicted = missingIn(state, saved?.activations ?? [])
+      const limits = union(saved?.allowlists ?? [], allowlists)
+      return writeSaved(writeState(id, state, limits), withWriter(writers, writer, newest))
+    })
+    this.#unsaved = this.#unsaved.filter(({ number }) => number > newest)
+    const reported = new Set(changes.flatMap(({ gone }) => gone.map(({ name }) => name)))
+    const unreported = evicted.filter(({ name }) => !reported.has(name))
+    if (this.#writes.isNewest(number)) this.#adopt(readSaved(stored)?.activations ?? localState, unreported)
   }
 
   /**
@@ -258,11 +172,6 @@ export class SavedActivations {
     this.#state = this.#unsaved.reduce((state, { change }) => change(state), stored)
     const gone = [...missingIn(this.#state, before), ...missingIn(before, missingIn(this.#state, evicted))]
     if (gone.length > 0) this.#listener.noteGoneElsewhere(gone)
-  }
-
-  #emitFailure(error: unknown): void {
-    const { id, emit } = this.#saving
-    emit({ type: 'save-failed', sessionId: id, error: describeFailure(error) })
   }
 }
 
@@ -279,29 +188,11 @@ export async function loadState(
   { store, schedule, emit }: Pick<Saving, 'store' | 'schedule' | 'emit'>,
 ): Promise<SessionState | undefined> {
   if (store === undefined) return undefined
-  const failed = (error: unknown) =>
+  const value = await readInTime(() => store.get(sessionKey(id)), schedule).catch((error: unknown) => {
     emit({ type: 'load-failed', sessionId: id, error: describeFailure(error) })
-  let outcome: { readonly value: StoredValue | undefined } | { readonly error: unknown } | undefined
-  const loading = Promise.resolve()
-    .then(() => store.get(sessionKey(id)))
-    .then(
-      (value) => {
-        outcome = { value }
-      },
-      (error: unknown) => {
-        outcome = { error }
-      },
-    )
-  await waitAtMost(PATIENCE_MS, [loading], schedule)
-  // TypeScript does not see that the promise assigns it.
-  const loaded = outcome as
-    | { readonly value: StoredValue | undefined }
-    | { readonly error: unknown }
-    | undefined
-  if (loaded === undefined) failed(new Error(`the store did not answer within ${PATIENCE_MS} ms`))
-  else if ('error' in loaded) failed(loaded.error)
-  else if (loaded.value !== undefined) return readState(loaded.value)
-  return undefined
+    return undefined
+  })
+  return value === undefined ? undefined : readState(value)
 }
 
 /** Keeps the stored limits of a session: opening it without them, for example during an outage, must not drop them. */
@@ -311,8 +202,3 @@ function union(saved: Allowlists, own: Allowlists): Allowlists {
 }
 
 type Allowlists = readonly (readonly string[])[]
-
-function describeFailure(error: unknown): string {
-  const cause = error instanceof Error && error.cause !== undefined ? `: ${describeError(error.cause)}` : ''
-  return `${describeError(error)}${cause}`
-}

@@ -1,8 +1,7 @@
-import { describeError, ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { Change, Store, StoredValue } from '../store/store.ts'
-import { waitAtMost } from '../time.ts'
 import { FirstRequest } from './first-request.ts'
+import { describeFailure, type Kept, PatientWrites, readInTime } from './patient-writes.ts'
 import type { Saving } from './saved-activations.ts'
 import { idOfSent, mergeSent, readSent, type SentRequest } from './sent-request.ts'
 import type { SessionViewpoint } from './session-viewpoint.ts'
@@ -11,22 +10,12 @@ import { readWriters, sessionKey, withWriter } from './state.ts'
 /** Where a first request is saved. */
 type Place = Pick<Saving, 'id' | 'writer' | 'store' | 'schedule' | 'background' | 'emit'>
 
-/** How long to wait for the store; what it has not confirmed by then is written with the next turn or by a timer. */
-const PATIENCE_MS = 2_000
-/** Delays between attempts after a failure, when no turn causes the next one; the last delay repeats. */
-const RETRY_MS = [1_000, 2_000, 5_000]
-/** The maximum number of writes pending on a hanging store; retries do not add more. */
-const MAX_UNANSWERED = 2
-/** How long closing waits for a store that did not respond last time. */
-const LAST_PATIENCE_MS = 200
-
 /**
  * The copy of a session's first request in a store. It has a key of its own, because it may hold thousands of definitions
  * that never change; what came since has another. Of the replicas of a session, the first to write decides the bytes;
- * the others take them over and add their late tools. A store that hangs or fails delays a call once and breaks nothing.
- * Writes are numbered, as those of activations are: an abandoned one that arrives after a newer one has no effect.
+ * the others take them over and add their late tools. Writes are numbered, as those of activations are: an abandoned one that arrives after a newer one has no effect.
  */
-export class SavedFirstRequest {
+export class SavedFirstRequest implements Kept {
   readonly #viewpoint: Pick<SessionViewpoint, 'first' | 'begin'>
   /** The id of the session's settings; undefined without a dialect. */
   readonly #settings: string | undefined
@@ -36,18 +25,7 @@ export class SavedFirstRequest {
   #stored: SentRequest | undefined
   /** True until what the store has was replaced, because the host passed a state. */
   #replaces = false
-  /** The current attempt: it ends when the store has responded, or after the time limit. */
-  #attempt: Promise<void> | undefined
-  /** True after an attempt without a response, until the store responds: meanwhile nothing waits for it. */
-  #isStuck = false
-  #writes = 0
-  /** The newest write with a known outcome: the late response to an older one is ignored. */
-  #newestAnswered = 0
-  #unanswered = 0
-  #retries = 0
-  #stopRetry: (() => void) | undefined
-  #isClosed = false
-  #failure: { readonly error: unknown } | undefined
+  readonly #writes: PatientWrites
 
   constructor(
     viewpoint: Pick<SessionViewpoint, 'first' | 'begin'>,
@@ -57,6 +35,7 @@ export class SavedFirstRequest {
     this.#viewpoint = viewpoint
     this.#settings = settings
     this.#place = place
+    this.#writes = new PatientWrites(this, place)
   }
 
   /** Makes the session's requests begin with what the store has, unless its settings are others now. */
@@ -74,12 +53,12 @@ export class SavedFirstRequest {
 
   /** Takes over what other processes wrote since. What the store has lost is written again. Never rejects. */
   async refresh(): Promise<void> {
-    if (this.#settings === undefined || this.#isStuck) return
+    if (this.#settings === undefined || this.#writes.isStuck) return
     if (this.isDue) return this.save()
-    const writes = this.#writes
+    const writes = this.#writes.count
     const loaded = await load(this.#place)
     // A write made meanwhile may have returned a newer state.
-    if (loaded === undefined || writes !== this.#writes || this.isDue) return
+    if (loaded === undefined || writes !== this.#writes.count || this.isDue) return
     const { first } = this.#viewpoint
     if (loaded.sent) return this.#adopt(loaded.sent, first, first?.toJSON())
     this.#saved = undefined
@@ -95,30 +74,13 @@ export class SavedFirstRequest {
   }
 
   /** Writes what has changed, and waits for a limited time. Never rejects: a failure is an event. */
-  async save(): Promise<void> {
-    if (!this.isDue) return
-    const attempt = this.#attempt ?? this.#try()
-    if (!this.#isStuck) await attempt
+  save(): Promise<void> {
+    return this.#writes.save()
   }
 
   /** Writes what has changed, or throws `store-unavailable`. */
-  async close(): Promise<void> {
-    const patienceMs = this.#isStuck ? LAST_PATIENCE_MS : PATIENCE_MS
-    if (this.#attempt || this.isDue) await waitAtMost(patienceMs, [this.#finish()], this.#place.schedule)
-    this.#isClosed = true
-    this.#stopRetry?.()
-    if (!this.isDue) return
-    throw new ToolcribError(
-      'store-unavailable',
-      `the first request of the session "${this.#place.id}" could not be saved`,
-      { cause: this.#failure?.error },
-    )
-  }
-
-  async #finish(): Promise<void> {
-    await this.#attempt
-    // It may have changed while an older state of it was written.
-    if (this.isDue) await this.#try()
+  close(): Promise<void> {
+    return this.#writes.close(`the first request of the session "${this.#place.id}"`)
   }
 
   #begin(sent: SentRequest): FirstRequest | undefined {
@@ -132,64 +94,16 @@ export class SavedFirstRequest {
     return !this.#replaces && this.#saved?.first === first && this.#saved.changes === first.changes
   }
 
-  #try({ isRetry = false } = {}): Promise<void> {
-    const attempt = this.#writeInTime(isRetry).finally(() => {
-      if (this.#attempt === attempt) this.#attempt = undefined
-      if (this.#failure) this.#retryLater()
-      else this.#retries = 0
-    })
-    this.#attempt = attempt
-    return attempt
-  }
-
-  #retryLater(): void {
-    if (this.#stopRetry || this.#isClosed) return
-    const delayMs = RETRY_MS[Math.min(this.#retries++, RETRY_MS.length - 1)] ?? 0
-    this.#stopRetry = this.#place.background(delayMs, () => {
-      this.#stopRetry = undefined
-      if (!this.isDue || this.#attempt) return
-      if (this.#unanswered < MAX_UNANSWERED) void this.#try({ isRetry: true })
-      else this.#retryLater()
-    })
-  }
-
-  async #writeInTime(isRetry: boolean): Promise<void> {
-    let isAnswered = false
-    const writing = this.#write(isRetry).then(() => {
-      isAnswered = true
-    })
-    await waitAtMost(PATIENCE_MS, [writing], this.#place.schedule)
-    if (isAnswered) return
-    const error = new Error(`the store did not answer within ${PATIENCE_MS} ms`)
-    this.#failure = { error }
-    if (!this.#isStuck && !isRetry) this.#emitFailure(error)
-    this.#isStuck = true
-  }
-
-  async #write(isRetry: boolean): Promise<void> {
+  /** Writes the first request and what came since. Called by `PatientWrites`. */
+  async write(number: number): Promise<void> {
     const { first } = this.#viewpoint
     const changes = first?.changes ?? 0
     const sent = first?.toJSON()
-    const write = ++this.#writes
-    this.#unanswered++
-    try {
-      // A store that throws instead of rejecting must not end this before anyone waits for it.
-      await Promise.resolve()
-      const stored = await this.#put(sent, write)
-      if (write > this.#newestAnswered) {
-        this.#replaces = false
-        if (first) this.#saved = { first, changes }
-        this.#adopt(stored, first, sent)
-      }
-      this.#failure = undefined
-    } catch (error) {
-      this.#failure = { error }
-      // The failure of a retry by a timer was already reported.
-      if (!isRetry) this.#emitFailure(error)
-    }
-    this.#unanswered--
-    this.#newestAnswered = Math.max(write, this.#newestAnswered)
-    this.#isStuck = false
+    const stored = await this.#put(sent, number)
+    if (!this.#writes.isNewest(number)) return
+    this.#replaces = false
+    if (first) this.#saved = { first, changes }
+    this.#adopt(stored, first, sent)
   }
 
   /** Writes the bytes unless the store has them, and what came since. Returns what the store has then. */
@@ -256,11 +170,6 @@ export class SavedFirstRequest {
       first.adopt(mergeSent(stored, { from: sent, to: first.toJSON() }))
     else this.continueFrom(stored)
   }
-
-  #emitFailure(error: unknown): void {
-    const { id, emit } = this.#place
-    emit({ type: 'save-failed', sessionId: id, error: describeError(error) })
-  }
 }
 
 /**
@@ -281,7 +190,7 @@ export function givenSent(
   try {
     return firstRequest === undefined ? undefined : readSent(firstRequest)
   } catch (error) {
-    emit({ type: 'load-failed', sessionId: id, error: describeError(error) })
+    emit({ type: 'load-failed', sessionId: id, error: describeFailure(error) })
     return undefined
   }
 }
@@ -294,19 +203,13 @@ async function load({
   emit,
 }: Omit<Place, 'writer' | 'background'>): Promise<{ readonly sent: SentRequest | undefined } | undefined> {
   if (store === undefined) return undefined
-  let loaded: { readonly sent: SentRequest | undefined } | undefined
-  let error: unknown = new Error(`the store did not answer within ${PATIENCE_MS} ms`)
-  const loading = Promise.resolve()
-    .then(() => Promise.all([store.get(sentKey(id)), store.get(sinceKey(id))]))
-    .then(([value, since]) => {
-      loaded = { sent: value === undefined ? undefined : withSince(readSent(value), since) }
+  const read = () => Promise.all([store.get(sentKey(id)), store.get(sinceKey(id))])
+  return readInTime(read, schedule)
+    .then(([value, since]) => ({ sent: value === undefined ? undefined : withSince(readSent(value), since) }))
+    .catch((error: unknown) => {
+      emit({ type: 'load-failed', sessionId: id, error: describeFailure(error) })
+      return undefined
     })
-    .catch((thrown: unknown) => {
-      error = thrown
-    })
-  await waitAtMost(PATIENCE_MS, [loading], schedule)
-  if (loaded === undefined) emit({ type: 'load-failed', sessionId: id, error: describeError(error) })
-  return loaded
 }
 
 /**
