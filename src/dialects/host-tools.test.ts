@@ -225,25 +225,45 @@ describe('programs of the model', () => {
     ])
   })
 
-  it('that the provider has paused are continued unchanged, on Anthropic', () => {
+  const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} } as const
+  const found = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] } as const
+  const answerOf = (stop_reason: Anthropic.StopReason | null, ...content: readonly object[]) =>
+    ({ ...anthropicVoice.respond({ text: 'x' }), stop_reason, content }) as unknown as Anthropic.Message
+
+  it.each([
+    ['in a call', [{ type: 'text', text: 'Let me look.' }, search]],
+    ['after its result', [search, found]],
+  ])('that the provider has paused are continued unchanged, on Anthropic: %s', (_where, content) => {
     const dialect = anthropic()
-    const response = anthropicVoice.respond({ text: 'Let me look.' })
-    const paused: Anthropic.Message = {
-      ...response,
-      stop_reason: 'pause_turn',
-      content: [
-        ...response.content,
-        {
-          type: 'server_tool_use',
-          id: 'srvtoolu_1',
-          name: 'web_search',
-          input: {},
-          caller: { type: 'direct' },
-        },
-      ],
-    }
+    const paused = answerOf('pause_turn', ...content)
     expect(dialect.toReply(paused, SURFACE).stop).toBe('paused')
     const messages = [dialect.userMessage('hello'), ...dialect.toMessages(paused, [], SURFACE)]
+    const request = dialect.toRequest({ surface: SURFACE, messages })
+    expect(request.messages).toEqual(messages)
+    expect(checkAnthropicRequest({ ...request })).toBeUndefined()
+  })
+
+  it.each([
+    ['and said nothing', [], 4],
+    ['and had spoken', [{ type: 'text', text: 'Let me look.' }], 5],
+    ['and was thinking', [{ type: 'thinking', thinking: 'Hm.', signature: 'c2ln' }], 4],
+  ])('that were interrupted are not sent again, on Anthropic: %s', (_how, said, count) => {
+    const dialect = anthropic()
+    const interrupted = dialect.toMessages(answerOf(null, ...said, search), [], SURFACE)
+    const late = dialect.toMessages(answerOf('end_turn', found, { type: 'text', text: 'Done.' }), [], SURFACE)
+    const messages = [dialect.userMessage('hello'), ...interrupted, dialect.userMessage('stop'), ...late]
+    const request = dialect.toRequest({ surface: SURFACE, messages })
+    expect(checkAnthropicRequest({ ...request })).toBeUndefined()
+    expect(JSON.stringify(request.messages)).not.toContain('srvtoolu_1')
+    expect(request.messages).toHaveLength(count)
+  })
+
+  it('that wait for a call of their own code are kept, on Anthropic', () => {
+    const dialect = anthropic()
+    const caller = { type: 'code_execution_20260120', tool_id: 'srvtoolu_1' }
+    const call = { type: 'tool_use', id: 'c', name: 'ping', input: {}, caller }
+    const waiting = dialect.toMessages(answerOf('tool_use', search, call), [], SURFACE)
+    const messages = [dialect.userMessage('hello'), ...waiting]
     expect(dialect.toRequest({ surface: SURFACE, messages }).messages).toEqual(messages)
   })
 })
