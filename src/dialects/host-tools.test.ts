@@ -1,4 +1,5 @@
 import type Anthropic from '@anthropic-ai/sdk'
+import type OpenAI from 'openai'
 import { describe, expect, it } from 'vitest'
 import { checkAnthropicRequest } from '../../test/dialects/wire-server/check-anthropic.ts'
 import { checkResponsesRequest } from '../../test/dialects/wire-server/check-responses.ts'
@@ -122,6 +123,26 @@ describe("the host's own tools", () => {
     expect(request).toThrow(
       'the host\'s tool "ping" has the name of a tool of the session; rename it, or open the session with policy { deny: ["ping"] }',
     )
+  })
+
+  it('may search themselves on Responses, which gives their searches no ids', () => {
+    const dialect = openaiResponses()
+    const search = { execution: 'server', call_id: null, status: 'completed' }
+    const output = [
+      { type: 'tool_search_call', id: 'tsc_1', arguments: { paths: ['crm'] }, ...search },
+      { type: 'tool_search_output', id: 'tso_1', tools: [], ...search },
+    ]
+    const response = { ...responsesVoice.respond({}), output } as unknown as OpenAI.Responses.Response
+    const said = dialect.toMessages(response, [], PINGED)
+    const messages = [dialect.userMessage('hello'), ...said, dialect.userMessage('again'), ...said]
+    const hostTools: OpenAI.Responses.Tool[] = [{ type: 'tool_search' }]
+    expect(dialect.toRequest({ surface: PINGED, messages, hostTools }).input).toEqual(messages)
+  })
+
+  it('are a clear error where they take the place of the search that the session needs, on Responses', () => {
+    const hostTools: OpenAI.Responses.Tool[] = [{ type: 'tool_search' }]
+    const request = () => openaiResponses().toRequest({ surface: SURFACE, messages: [], hostTools })
+    expect(request).toThrow('open the session with strategy "dispatch"')
   })
 
   it('join those of a turn', async () => {
