@@ -12,11 +12,11 @@ export function mendMessages(
   { known, declared }: { readonly known: ReadonlySet<string>; readonly declared: ReadonlySet<string> },
 ): Anthropic.MessageParam[] {
   const ids = new CallIds()
-  const added = new Set<unknown>(declared)
+  const added = new Set<unknown>()
   const mended = withoutAbandoned(messages.map(withoutContainer)).flatMap(
     (message): Anthropic.MessageParam[] => {
       if (typeof message.content === 'string') return [message]
-      if (message.role === 'system') return withNewAdditions(message, added)
+      if (message.role === 'system') return withNewAdditions(message, declared, added)
       const content = message.content.map((block) => mendReferences(withOwnId(block, ids), known))
       const isSame = content.every((block, index) => block === message.content[index])
       return [isSame ? message : { ...message, content }]
@@ -44,13 +44,14 @@ function withOwnId(block: Anthropic.ContentBlockParam, ids: CallIds): Anthropic.
 /** Defines a tool that was found twice, or that `tools` has, only once: the API rejects a second definition of a name. */
 function withNewAdditions(
   message: Anthropic.SystemMessageParam,
+  declared: ReadonlySet<unknown>,
   added: Set<unknown>,
 ): Anthropic.MessageParam[] {
   const blocks = Array.isArray(message.content) ? message.content : []
   const content = blocks.filter((block) => {
     const name = addedName(block)
     if (name === undefined) return true
-    const isNew = !added.has(name)
+    const isNew = !declared.has(name) && !added.has(name)
     added.add(name)
     return isNew
   })
