@@ -125,6 +125,16 @@ describe("the host's own tools", () => {
     expect(model.dialect).toMatchObject({ maxTools: 9_999 })
   })
 
+  it('get a new container on Anthropic where that of the history has expired', async () => {
+    const error = { type: 'invalid_request_error', message: 'Container container_1 has expired.' }
+    const headers = { 'content-type': 'application/json' }
+    const { url, bodies } = await serve(400, headers, JSON.stringify({ type: 'error', error }))
+    const model = anthropicModel({ model: 'm', apiKey: 'key', baseURL: url })
+    const request = model.dialect.toRequest({ surface: SURFACE, messages: [model.dialect.userMessage('hi')] })
+    await expect(model.send({ ...request, container: 'container_1' }, SEND)).rejects.toThrow('has expired')
+    expect(bodies.map(({ container }) => container)).toEqual(['container_1', undefined])
+  })
+
   it('keep their settings in a turn without calls, on Gemini', async () => {
     const { url, bodies } = await serve(400, { 'content-type': 'application/json' }, '{}')
     const params = { tools: [{ googleSearch: {} }], toolConfig: { includeServerSideToolInvocations: true } }
