@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { responsesVoice } from '../../../test/dialects/wire-server/voices/openai-responses.ts'
 import type { Surface } from '../../session/surface.ts'
 import { readFailure } from '../read-failure.ts'
 import { anthropicModel } from './anthropic.ts'
@@ -94,6 +95,31 @@ describe('a model without native deferral', () => {
       )
     },
   )
+})
+
+describe('a history whose items OpenAI no longer has', () => {
+  it('is sent without their ids and reasoning', async () => {
+    const message = "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false."
+    const headers = { 'content-type': 'application/json' }
+    const { url, bodies } = await serve(404, headers, JSON.stringify({ error: { message } }))
+    const model = openaiResponsesModel({ model: 'm', baseURL: `${url}/v1` })
+    const said = responsesVoice.respond({ thinking: 'Hm.', text: 'Yes.' })
+    const messages = [model.dialect.userMessage('hi'), ...model.dialect.toMessages(said, [], SURFACE)]
+    const request = model.dialect.toRequest({ surface: SURFACE, messages })
+    await expect(model.send(request, SEND)).rejects.toThrow('not found')
+    const inputs = bodies.map(({ input }) => input as { type?: string; id?: string }[])
+    expect(inputs.map((items) => items.map(({ type, id }) => [type, id !== undefined]))).toEqual([
+      [
+        [undefined, false],
+        ['reasoning', true],
+        ['message', true],
+      ],
+      [
+        [undefined, false],
+        ['message', false],
+      ],
+    ])
+  })
 })
 
 describe('the options of a model', () => {
