@@ -82,7 +82,7 @@ function isForgotten(error: unknown): boolean {
 
 /** The items in full, without what only the provider's copy of them holds. */
 function withoutStored(input: ResponsesRequest['input']): ResponsesRequest['input'] {
-  return input.flatMap((item) => {
+  return input.flatMap((item): ResponsesRequest['input'] => {
     if (item.type === 'reasoning') return []
     if ((item.type !== 'message' && item.type !== 'function_call') || !('id' in item)) return [item]
     const { id: _, ...rest } = item
