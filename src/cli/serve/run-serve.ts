@@ -81,7 +81,7 @@ interface Serving {
 }
 
 async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): Promise<number> {
-  const stores = openStores(flags.store, terminal)
+  const stores = await openStores(flags.store, terminal)
   const path = flags.stdio ? undefined : logPath(serving.found.config.files, terminal.env)
   const file = path === undefined ? undefined : new LogFile(path)
   try {
