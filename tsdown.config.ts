@@ -23,6 +23,7 @@ export default defineConfig({
   outputOptions: {
     codeSplitting: {
       groups: [
+        { name: 'package', test: /package\.json$/, priority: 5 },
         { name: 'core', test: /src[\\/]index\.ts$/, priority: 4 },
         { name: 'servers', test: /src[\\/](mcp|store)[\\/]index\.ts$/, priority: 3 },
         { name: 'terminal', test: /src[\\/]cli[\\/](terminal|text|interrupt)\.ts$/, priority: 2 },

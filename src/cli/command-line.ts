@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { version } from '../../package.json'
 import { addCommand } from './add/command.ts'
 import { approveCommand } from './approve/command.ts'
 import { callCommand } from './call/command.ts'
@@ -76,8 +76,6 @@ function isSetup(args: readonly string[]): boolean {
 function isCommand(word: string): word is keyof typeof COMMANDS {
   return Object.hasOwn(COMMANDS, word)
 }
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
 /** Describes the command that the words begin with, or all of them: describing all takes longer than many commands. */
 function describeProgram(terminal: Terminal, [first = '']: readonly string[]): Command {
