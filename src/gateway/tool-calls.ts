@@ -79,10 +79,20 @@ export class ToolCalls {
     if (!result.ok && result.code === 'not_available' && !door)
       throw new RpcError(INVALID_PARAMS, result.error)
     if (!SEARCH_TOOLS.includes(call.name)) return toCallResult(result)
-    const renamed = renameTools(result, scene.names, (tool) => this.#doorOf(tool, scene))
+    return toCallResult(this.#shownFindings(result, call.name, scene))
+  }
+
+  /** What a search found, with the names that clients see, and the tools that probably fit at its head. */
+  #shownFindings(result: ToolResult, searchTool: string, scene: CallScene): ToolResult {
+    if (!result.ok || !isJson(result.structured)) return result
+    // The door of all tools, apart from those that only read.
+    const isBehindDoor = this.#registry.explain('call_tool', scene.session).state === 'visible'
+    const doorOf = (tool: string) => (isBehindDoor ? this.#doorOf(tool) : undefined)
+    const renamed = renameTools(result.structured, scene.names, doorOf)
     // Only its scores are probabilities.
     const isCalibrated = this.#registry.searcher.name === 'hybrid'
-    return toCallResult(isCalibrated ? withHint(renamed, call.name) : renamed)
+    const structured = isCalibrated ? withHint(renamed, searchTool) : renamed
+    return { ...result, structured, value: JSON.stringify(structured) }
   }
 
   /** What a call through one of the two doors means; undefined for a call of any other tool. */
@@ -115,9 +125,8 @@ export class ToolCalls {
     return this.#registry.has(name) && this.#registry.explain(name, session).state === 'denied'
   }
 
-  /** The door that a tool is called through; undefined where tools are called by their names. */
-  #doorOf(registered: string, { session }: CallScene): string | undefined {
-    if (this.#registry.explain('call_tool', session).state !== 'visible') return undefined
+  /** The door that a tool is called through, where tools are not called by their names. */
+  #doorOf(registered: string): string {
     return this.#isReadOnly(registered) ? 'call_read_tool' : 'call_tool'
   }
 
@@ -222,14 +231,12 @@ function notReadOnly(name: string | undefined, isKnown: boolean): string {
 /** The fields of search results that contain names. */
 const LISTS_OF_NAMES = ['activated', 'evicted', 'suggestions', 'already_visible', 'already_found']
 
-/** A search result with the names that clients see, and with the door for each tool found. */
+/** What a search found, with the names that clients see, and with the door for each tool found. */
 function renameTools(
-  result: ToolResult,
+  structured: Json,
   names: ToolNames,
   doorOf: (registered: string) => string | undefined,
-): ToolResult {
-  const { structured } = result
-  if (!result.ok || !isJson(structured)) return result
+): Json {
   const renamed = Object.entries(structured).map(([key, value]) => {
     if (LISTS_OF_NAMES.includes(key) && Array.isArray(value))
       return [key, value.map((name) => (typeof name === 'string' ? names.shown(name) : name))]
@@ -237,23 +244,20 @@ function renameTools(
       return [key, value.map((match) => renameMatch(match, names, doorOf))]
     return [key, key === 'name' && typeof value === 'string' ? names.shown(value) : value]
   })
-  const answer: unknown = Object.fromEntries(renamed)
-  return { ...result, structured: answer, value: JSON.stringify(answer) }
+  return Object.fromEntries(renamed)
 }
 
-/** A search result whose head names the tools that probably fit: the gateway sees no message to put a hint into. */
-function withHint(result: ToolResult, searchTool: string): ToolResult {
-  const { structured } = result
-  if (!result.ok || !isJson(structured) || structured.note !== undefined) return result
+/** The same with a head that names the tools that probably fit: the gateway sees no message to put a hint into. */
+function withHint(structured: Json, searchTool: string): Json {
+  if (structured.note !== undefined) return structured
   const { query, matches, ...rest } = structured
   const fitting = Array.isArray(matches) ? matches.filter(isJson).filter(fits).slice(0, HINT_LIMITS.most) : []
-  if (fitting.length === 0) return result
+  if (fitting.length === 0) return structured
   const note = hintLine(
     fitting.map(({ name }) => String(name)),
     searchTool,
   )
-  const answer = { query, note, matches, ...rest }
-  return { ...result, structured: answer, value: JSON.stringify(answer) }
+  return { query, note, matches, ...rest }
 }
 
 function fits({ score }: Json): boolean {
