@@ -56,7 +56,7 @@ class MoodyStore implements Store {
   }
 }
 
-/** A session's activations over a moody store, with timers that fire when they are told to. */
+/** A session's activations over a moody store, with timers that fire when the test says so. */
 function setUp(store = new MoodyStore(), state: Activations = []) {
   const events: EventBody[] = []
   const timers = new Set<{ readonly delayMs: number; readonly fire: () => void }>()

@@ -151,7 +151,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     const turn = this.#current()
     this.#surface = turn.surface(this.#surface)
     if (this.#savedFirst.isDue) void this.#track(this.#savedFirst.save())
-    if (this.#services.events.isHeard) this.#emitSurfaced(this.#surface)
+    if (this.#services.events.hasListeners) this.#emitSurfaced(this.#surface)
     return this.#surface
   }
 

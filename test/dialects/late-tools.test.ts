@@ -115,7 +115,7 @@ describe('a session with a dialect', () => {
       const { registry, session } = await open(more)
       const surface = session.surface()
       expect(session.surface()).toBe(surface)
-      // The same definitions, registered again, are no change either.
+      // The same definitions, registered again, are not a change either.
       registry.syncMcp('first', [tool('tool')])
       expect(session.surface()).toBe(surface)
       registry.syncMcp('second', [tool('tool')])
@@ -375,8 +375,8 @@ describe('a session with a dialect', () => {
   it.each([
     ['without a surface', () => ({ surface: null })],
     ['with a strategy that has none', (surface: object) => ({ surface: { ...surface, strategy: 'append' } })],
-    ['with tools that are none', (surface: object) => ({ surface: { ...surface, tools: [{ name: 'x' }] } })],
-    ['with late tools that are none', () => ({ lateTools: [7] })],
+    ['with invalid tools', (surface: object) => ({ surface: { ...surface, tools: [{ name: 'x' }] } })],
+    ['with invalid late tools', () => ({ lateTools: [7] })],
     ['without texts', () => ({ behind: null })],
     ['without servers', () => ({ servers: 'first' })],
   ])('does without a saved first request %s, from a state or from a store', async (_, edit) => {
