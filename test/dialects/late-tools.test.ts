@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { deleteSession, type Session, ToolRegistry, UNTRUSTED_NOTE } from 'toolcrib'
 import { fileStore, memoryStore, storeSpill } from 'toolcrib/stores'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { type Model, runAgent } from '../../src/agent/index.ts'
 import { anthropic } from '../../src/dialects/anthropic.ts'
 import { bedrock } from '../../src/dialects/bedrock.ts'
@@ -72,8 +72,8 @@ describe('a session over 30 turns in which servers join, leave and change', () =
     await session.close()
     await store.close()
     // There, only another server is connected.
-    const program = join(import.meta.dirname, '../fixtures/next-request.ts')
-    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', program, directory])
+    const program = join(inject('programs'), 'next-request.js')
+    const { stdout } = await promisify(execFile)(process.execPath, [program, directory])
     expect(stdout).toBe(first)
   })
 
