@@ -56,7 +56,7 @@ export async function runServe(terminal: Terminal, flags: ServeFlags): Promise<n
       (signal) => signal !== 'SIGHUP' || endsOnHangUp(terminal, flags),
     )
   } catch (error) {
-    // A server that is told to stop, and does, has not failed.
+    // A server that was asked to stop, and did, has not failed.
     if (error instanceof Interrupted) return 0
     throw error
   }
