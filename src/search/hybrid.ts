@@ -1,5 +1,6 @@
 import type { Listing } from '../tool.ts'
-import { type Candidate, CandidateFinder, type RequestVectors } from './hybrid/candidates.ts'
+import { CandidateFinder } from './hybrid/candidates.ts'
+import type { Candidate, RequestVectors } from './hybrid/features.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
 import { calibratedScores, fitOf } from './hybrid/ranker.ts'
 import { wordsOf } from './lexical/text-words.ts'
