@@ -108,8 +108,11 @@ export class RankedSearch {
    */
   async #othersThan(crowding: ReadonlySet<string>, known: readonly Ranked[]): Promise<Ranked[]> {
     const kept = new Set(known.slice(0, FIRST_PLACES / 2).map(({ listing }) => listing))
+    const servers = new Set(known.map(({ listing }) => crowdingServer(listing, crowding)))
+    // Called for every listing with a word of the query, so it makes no source keys.
     const accepts = (listing: Listing) =>
-      (!crowding.has(sourceKey(listing.source)) || kept.has(listing)) && this.#options.accepts(listing)
+      (listing.source.kind !== 'mcp' || !servers.has(listing.source.server) || kept.has(listing)) &&
+      this.#options.accepts(listing)
     const { matches } = await this.#rank(SHARED_MATCHES, accepts)
     const isKnown = new Set(known.map(({ listing }) => listing))
     const others = this.#pick(matches, SHARED_MATCHES).kept
@@ -168,6 +171,11 @@ export class RankedSearch {
     })
     return [...first, ...matches.filter(({ listing }) => !exact.has(listing))]
   }
+}
+
+/** The server of a listing, if it is one of these sources. Only servers are limited. */
+function crowdingServer({ source }: Listing, crowding: ReadonlySet<string>): string | undefined {
+  return source.kind === 'mcp' && crowding.has(sourceKey(source)) ? source.server : undefined
 }
 
 /** Of every five first places, an unapproved source gets two, as long as other sources match. */
