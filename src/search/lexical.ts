@@ -25,6 +25,9 @@ export function lexical(): Searcher {
   return { name: 'lexical', open: () => new LexicalIndex() }
 }
 
+/** The rounding error of a sum that is computed in another order is far smaller. */
+const ALMOST = 1 - 1e-9
+
 /** What words say about one listing. */
 export interface WordMatch {
   readonly listing: Listing
@@ -200,17 +203,21 @@ export class WordScan {
   /** The listings with the highest scores, best first; ties by trust, then by name. */
   best(limit: number): WordMatch[] {
     const { board, listings } = this.#scanned
-    const { touched, touchedCount } = board
+    const { touched, touchedCount, scores, covers } = board
+    const share = COVERAGE / this.#wholeCover
     const best: WordMatch[] = []
     let leastScore = 0
     for (let at = 0; at < touchedCount; at++) {
       const number = touched[at] as number
+      // As in `score`, for listings that are known to be touched.
+      const about = (scores[number] as number) * (1 - COVERAGE + share * (covers[number] as number))
+      if (about < leastScore) continue
       const score = this.score(number)
       if (score < leastScore) continue
       const listing = listings[number]
       if (listing === undefined) continue
       insert(best, { listing, number, score, coverage: this.coverage(number) }, limit)
-      if (best.length === limit) leastScore = best[limit - 1]?.score ?? 0
+      if (best.length === limit) leastScore = (best[limit - 1]?.score ?? 0) * ALMOST
     }
     return best
   }

@@ -1,4 +1,4 @@
-import { openKernel, type SketchKernel } from './sketch-kernel.ts'
+import { KernelRoom, PlainRoom, type SketchRoom } from './sketch-rooms.ts'
 
 /** From this many sketches on, a kernel is worth its memory of 64 KB at least. */
 const KERNEL_FROM = 2_048
@@ -6,21 +6,21 @@ const KERNEL_FROM = 2_048
 /** Sketches that are compared with one query after the other: they fit in the fastest cache. */
 const BLOCK = 1_024
 
-/** Maximum queries per scan. */
-export const MAX_QUERIES = 8
-
-const BYTES = Int32Array.BYTES_PER_ELEMENT
-/** Sketches are compared 32 bytes at a time. */
-const GROUP = 8 * BYTES
+/** One wanted list of the sketches closest to a query. */
+export interface SketchQuery {
+  readonly sketch: Int32Array
+  /** How many are wanted at least. */
+  readonly count: number
+}
 
 /**
- * Sketches by number, and their distances from a few others. One scan measures up to eight queries, so that the sketches
- * are read once.
+ * Sketches by number. A search compares all of them with its queries, which are read once for all queries, and keeps
+ * the closest.
  */
 export class SketchTable {
   /** Numbers per sketch. */
   readonly words: number
-  #room: Room
+  #room: SketchRoom
   #mayUseKernel: boolean
 
   /** `usesKernel: false` keeps to JavaScript. */
@@ -30,7 +30,7 @@ export class SketchTable {
     this.#mayUseKernel = usesKernel
   }
 
-  /** The sketch of number `n` starts at `n * words`. Valid until the next `reserve`. */
+  /** The sketch of number `n` starts at `n * words`. Valid until the next `reserve` or search. */
   get sketches(): Int32Array {
     return this.#room.sketches
   }
@@ -41,239 +41,125 @@ export class SketchTable {
 
   /** Makes room for `count` sketches. */
   reserve(count: number): void {
-    if (this.#mayUseKernel && count >= KERNEL_FROM && this.#room instanceof PlainRoom) {
-      this.#mayUseKernel = false
-      const { sketches } = this.#room
-      this.#room = KernelRoom.open(this.words) ?? this.#room
+    if (!this.#mayUseKernel || count < KERNEL_FROM) {
       this.#room.reserve(count)
-      this.#room.sketches.set(sketches)
-    } else this.#room.reserve(count)
-  }
-
-  /** Measures the sketches below `end` from up to eight queries, whose sketches are concatenated. */
-  measure(queries: Int32Array, end: number): void {
-    this.#room.measure(queries, end)
-  }
-
-  /** How many sketches have each distance from a query, after `measure`. */
-  countByDistance(query: number, end: number): Uint32Array {
-    return this.#room.countByDistance(query, end)
-  }
-
-  /** The numbers at a distance of at least `inner` and less than `outer`; valid until the next call. */
-  within(query: number, end: number, inner: number, outer: number): Uint32Array {
-    return this.#room.within(query, end, inner, outer)
-  }
-}
-
-/** Where sketches and distances are, and the loops over them. */
-interface Room {
-  readonly sketches: Int32Array
-  reserve(count: number): void
-  measure(queries: Int32Array, end: number): void
-  countByDistance(query: number, end: number): Uint32Array
-  within(query: number, end: number, inner: number, outer: number): Uint32Array
-}
-
-/** In a memory of WebAssembly: queries, counts, sketches, a list of numbers, distances by query. */
-class KernelRoom implements Room {
-  sketches = new Int32Array(0)
-  readonly #words: number
-  readonly #memory: WebAssembly.Memory
-  readonly #kernel: SketchKernel
-  /** Addresses. */
-  readonly #counts: number
-  readonly #sketches: number
-  #capacity = 0
-
-  /** Returns undefined where there is no WebAssembly. */
-  static open(words: number): KernelRoom | undefined {
-    if (typeof WebAssembly === 'undefined') return undefined
-    try {
-      const memory = new WebAssembly.Memory({ initial: 1 })
-      const kernel = openKernel(memory)
-      return kernel && new KernelRoom(words, memory, kernel)
-    } catch {
-      // No address space is left.
-      return undefined
+      return
     }
+    this.#mayUseKernel = false
+    const { sketches } = this.#room
+    this.#room = KernelRoom.open(this.words) ?? this.#room
+    this.#room.reserve(count)
+    this.#room.sketches.set(sketches)
   }
 
-  constructor(words: number, memory: WebAssembly.Memory, kernel: SketchKernel) {
-    this.#words = words
-    this.#memory = memory
-    this.#kernel = kernel
-    this.#counts = MAX_QUERIES * words * BYTES
-    this.#sketches = this.#counts + (words * 32 + 8) * BYTES
-  }
-
-  get #numbers(): number {
-    return this.#sketches + this.#capacity * this.#words * BYTES
-  }
-
-  reserve(count: number): void {
-    if (count <= this.#capacity) return
-    this.#capacity = count
-    this.#growTo(this.#distancesOf(1))
-  }
-
-  measure(queries: Int32Array, end: number): void {
-    const words = this.#words
-    const count = queries.length / words
-    this.#growTo(this.#distancesOf(count))
-    new Int32Array(this.#memory.buffer, 0, queries.length).set(queries)
-    new Uint8Array(this.#memory.buffer, this.#distancesOf(0)).fill(0, 0, count * this.#distanceBytes)
-    const stride = words * BYTES
-    for (let start = 0; start < end; start += BLOCK) {
-      const length = Math.min(BLOCK, end - start)
-      for (let query = 0; query < count; query++) {
-        const distances = this.#distancesOf(query) + 2 * start
-        for (let group = 0; group < stride; group += GROUP)
-          this.#kernel.addDistances(
-            this.#sketches + start * stride + group,
-            stride,
-            length,
-            query * stride + group,
-            distances,
-          )
-      }
-    }
-  }
-
-  countByDistance(query: number, end: number): Uint32Array {
-    const counts = new Uint32Array(this.#memory.buffer, this.#counts, this.#words * 32 + 1)
-    counts.fill(0)
-    this.#kernel.countDistances(this.#distancesOf(query), end, this.#counts)
-    return counts
-  }
-
-  within(query: number, end: number, inner: number, outer: number): Uint32Array {
-    const count = this.#kernel.collect(this.#distancesOf(query), end, inner, outer, this.#numbers)
-    return new Uint32Array(this.#memory.buffer, this.#numbers, count)
-  }
-
-  get #distanceBytes(): number {
-    return (2 * this.#capacity + 7) & ~7
-  }
-
-  #distancesOf(query: number): number {
-    // One number more than there are: the kernel writes past the last one before it decides.
-    return this.#numbers + ((this.#capacity + 2) & ~1) * BYTES + query * this.#distanceBytes
-  }
-
-  #growTo(bytes: number): void {
-    const missing = bytes - this.#memory.buffer.byteLength
-    if (missing > 0) this.#memory.grow(Math.ceil(missing / 65_536))
-    this.sketches = new Int32Array(this.#memory.buffer, this.#sketches, this.#capacity * this.#words)
+  /**
+   * For each query, the numbers below `end` of the closest accepted sketches, unordered: more than `count` if sketches
+   * tie, all if there are fewer.
+   */
+  closest(
+    queries: readonly SketchQuery[],
+    end: number,
+    accepts: (number: number) => boolean,
+  ): readonly number[][] {
+    const room = this.#room
+    const closest = queries.map((query, at) => new Closest(query.count, at, room, accepts, 32 * this.words))
+    room.load(
+      queries.map(({ sketch }) => sketch),
+      Math.max(0, ...closest.map(({ room }) => room)),
+    )
+    for (let start = 0; start < end; start += BLOCK)
+      for (const one of closest) one.read(start, Math.min(end, start + BLOCK))
+    return closest.map((one) => one.numbers())
   }
 }
 
-/** In JavaScript, for small indexes and where there is no WebAssembly. */
-class PlainRoom implements Room {
-  sketches = new Int32Array(0)
-  readonly #words: number
-  readonly #distances: Uint16Array[] = []
-
-  constructor(words: number) {
-    this.#words = words
-  }
-
-  reserve(count: number): void {
-    const size = count * this.#words
-    if (size <= this.sketches.length) return
-    const larger = new Int32Array(size)
-    larger.set(this.sketches)
-    this.sketches = larger
-  }
-
-  measure(queries: Int32Array, end: number): void {
-    const words = this.#words
-    for (let query = 0; query * words < queries.length; query++) {
-      const sketch = queries.subarray(query * words, (query + 1) * words)
-      const distances = this.#distancesOf(query)
-      distances.fill(0, 0, end)
-      for (let word = 0; word < words; word += 8)
-        addDistances(this.sketches, sketch.subarray(word), distances, end, word, words)
-    }
-  }
-
-  countByDistance(query: number, end: number): Uint32Array {
-    return countedByDistance(this.#distancesOf(query), end, this.#words * 32)
-  }
-
-  within(query: number, end: number, inner: number, outer: number): Uint32Array {
-    return numbersWithin(this.#distancesOf(query), end, inner, outer)
-  }
-
-  #distancesOf(query: number): Uint16Array {
-    const room = this.sketches.length / this.#words
-    const known = this.#distances[query]
-    if (known !== undefined && known.length >= room) return known
-    const distances = new Uint16Array(room)
-    this.#distances[query] = distances
-    return distances
-  }
-}
+/** Found sketches are sorted out once there are twice as many as wanted, and at least this many. */
+const LEAST_FOUND = 256
 
 /**
- * How many numbers there are at each distance. A separate function, like the loops below, since it compiles better.
+ * The closest sketches of one query so far. Once enough are found, only closer ones are of interest, so that almost none of
+ * the later sketches is found.
  */
-function countedByDistance(distances: Uint16Array, end: number, farthest: number): Uint32Array {
-  const counts = new Uint32Array(farthest + 1)
-  for (let number = 0; number < end; number++) {
-    const distance = distances[number] as number
-    counts[distance] = (counts[distance] as number) + 1
+class Closest {
+  /** How many pairs the room has to keep for it. */
+  readonly room: number
+  readonly #count: number
+  readonly #query: number
+  readonly #rooms: SketchRoom
+  readonly #accepts: (number: number) => boolean
+  readonly #farthest: number
+  #full: number
+  /** Only sketches that differ in fewer signs are of interest. */
+  #limit: number
+  #found = 0
+  /** How many of the found ones are accepted; the others were not asked about yet. */
+  #accepted = 0
+
+  constructor(
+    count: number,
+    query: number,
+    rooms: SketchRoom,
+    accepts: (number: number) => boolean,
+    farthest: number,
+  ) {
+    this.#count = count
+    this.#query = query
+    this.#rooms = rooms
+    this.#accepts = accepts
+    this.#farthest = farthest
+    this.#limit = farthest + 1
+    this.#full = Math.max(2 * count, LEAST_FOUND)
+    this.room = this.#full + BLOCK + 1
   }
-  return counts
-}
 
-function numbersWithin(distances: Uint16Array, end: number, inner: number, outer: number): Uint32Array {
-  const numbers: number[] = []
-  for (let number = 0; number < end; number++) {
-    const distance = distances[number] as number
-    if (distance < outer && distance >= inner) numbers.push(number)
+  read(start: number, end: number): void {
+    this.#found = this.#rooms.find(this.#query, start, end, this.#limit, this.#found)
+    if (this.#found > this.#full) this.#sortOut()
   }
-  return Uint32Array.from(numbers)
-}
 
-/**
- * Counts, for each sketch, the signs in which eight of its numbers differ from those of another. Each number becomes
- * eight 4-bit counts, which are summed as long as they have room and then summed across. Unrolled, since a nested
- * loop takes half as long again.
- */
-function addDistances(
-  sketches: Int32Array,
-  sketch: Int32Array,
-  distances: Uint16Array,
-  end: number,
-  start: number,
-  stride: number,
-): void {
-  const [s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0] = sketch
-  for (let number = 0, at = start; number < end; number++, at += stride) {
-    const first =
-      bitsByFour((sketches[at] as number) ^ s0) +
-      bitsByFour((sketches[at + 1] as number) ^ s1) +
-      bitsByFour((sketches[at + 2] as number) ^ s2)
-    const second =
-      bitsByFour((sketches[at + 3] as number) ^ s3) +
-      bitsByFour((sketches[at + 4] as number) ^ s4) +
-      bitsByFour((sketches[at + 5] as number) ^ s5)
-    const third =
-      bitsByFour((sketches[at + 6] as number) ^ s6) + bitsByFour((sketches[at + 7] as number) ^ s7)
-    const byEight = foursToEights(first | 0) + foursToEights(second | 0) + foursToEights(third | 0)
-    const bySixteen = (byEight & 0x00ff00ff) + ((byEight >>> 8) & 0x00ff00ff)
-    const differing = (bySixteen + (bySixteen >>> 16)) & 0xffff
-    distances[number] = (distances[number] as number) + differing
+  numbers(): number[] {
+    this.#sortOut()
+    const pairs = this.#rooms.found(this.#query)
+    return Array.from({ length: this.#found }, (_, at) => pairs[2 * at] as number)
+  }
+
+  /** Drops what is rejected or too far away, and lowers the limit. */
+  #sortOut(): void {
+    const pairs = this.#rooms.found(this.#query)
+    const byDistance = new Uint32Array(this.#farthest + 1)
+    let kept = this.#accepted
+    for (let at = this.#accepted; at < this.#found; at++) {
+      const number = pairs[2 * at] as number
+      if (!this.#accepts(number)) continue
+      pairs[2 * kept] = number
+      pairs[2 * kept + 1] = pairs[2 * at + 1] as number
+      kept++
+    }
+    for (let at = 0; at < kept; at++) {
+      const distance = pairs[2 * at + 1] as number
+      byDistance[distance] = (byDistance[distance] as number) + 1
+    }
+    if (kept >= this.#count) this.#limit = Math.min(this.#limit, distanceOf(this.#count, byDistance))
+    this.#found = 0
+    for (let at = 0; at < kept; at++) {
+      const distance = pairs[2 * at + 1] as number
+      if (distance >= this.#limit) continue
+      pairs[2 * this.#found] = pairs[2 * at] as number
+      pairs[2 * this.#found + 1] = distance
+      this.#found++
+    }
+    this.#accepted = this.#found
+    if (this.#found <= this.#full) return
+    // Ties may be any number.
+    this.#full = 2 * this.#found
+    this.#rooms.makeRoom(this.#full + BLOCK + 1)
   }
 }
 
-/** The number of set bits in each group of four. */
-function bitsByFour(bits: number): number {
-  const byTwo = bits - ((bits >>> 1) & 0x55555555)
-  return ((byTwo & 0x33333333) + ((byTwo >>> 2) & 0x33333333)) | 0
-}
-
-function foursToEights(counts: number): number {
-  return (counts & 0x0f0f0f0f) + ((counts >>> 4) & 0x0f0f0f0f)
+/** The distance below which there are `wanted`; past the last if there are fewer. */
+function distanceOf(wanted: number, byDistance: Uint32Array): number {
+  let distance = 0
+  for (let seen = 0; seen < wanted && distance < byDistance.length; distance++)
+    seen += byDistance[distance] as number
+  return distance
 }

@@ -1,4 +1,4 @@
-import { MAX_QUERIES, SketchTable } from './sketch-table.ts'
+import { SketchTable } from './sketch-table.ts'
 
 /** A vector, and how many numbers near it are wanted. */
 export interface NearestQuery {
@@ -97,35 +97,23 @@ export class VectorIndex {
    * share one scan.
    */
   nearest(queries: readonly NearestQuery[], accepts?: (number: number) => boolean): number[][] {
-    const found: number[][] = []
-    for (let first = 0; first < queries.length; first += MAX_QUERIES) {
-      const scanned = queries.slice(first, first + MAX_QUERIES)
-      this.#measure(scanned)
-      for (const [at, { count }] of scanned.entries()) found.push(this.#closest(at, count, accepts))
-    }
-    return found
-  }
-
-  #measure(queries: readonly NearestQuery[]): void {
-    const { words } = this.#sketcher
-    const sketches = new Int32Array(queries.length * words)
-    for (const [at, { vector }] of queries.entries()) this.#sketcher.sketch(vector, sketches, at * words)
-    this.#table.measure(sketches, this.#end)
-  }
-
-  #closest(query: number, count: number, accepts?: (number: number) => boolean): number[] {
-    // Copied, since the table reuses it.
-    const byDistance = this.#table.countByDistance(query, this.#end).slice()
-    const found: number[] = []
-    // Searches outwards in rings, each several times as large as the last: usually the first is enough.
-    let inner = 0
-    for (let wanted = count; found.length < count && inner < byDistance.length; wanted *= 4) {
-      const outer = Math.max(inner + 1, distanceOf(wanted, byDistance))
-      for (const number of this.#table.within(query, this.#end, inner, outer))
-        if (this.#scales[number] !== 0 && (accepts === undefined || accepts(number))) found.push(number)
-      inner = outer
-    }
-    return found
+    const wanted = queries.map(({ vector, count }) => {
+      const sketch = new Int32Array(this.#sketcher.words)
+      this.#sketcher.sketch(vector, sketch, 0)
+      return { sketch, count }
+    })
+    const isPresent = (number: number) => this.#scales[number] !== 0
+    const near = this.#table.closest(wanted, this.#end, isPresent)
+    if (accepts === undefined) return [...near]
+    return near.map((numbers, at) => {
+      const accepted = numbers.filter(accepts)
+      const query = wanted[at]
+      if (query === undefined || accepted.length >= query.count || numbers.length < query.count)
+        return accepted
+      // Most of the closest are rejected: look further, asking about each that is closer than those found so far.
+      const isAccepted = (number: number) => isPresent(number) && accepts(number)
+      return this.#table.closest([query], this.#end, isAccepted)[0] ?? []
+    })
   }
 
   #place(number: number, vector: Float32Array | Int8Array, scale: number): void {
@@ -141,14 +129,6 @@ export class VectorIndex {
     this.#table.reserve(room)
     this.#scales = grown(this.#scales, new Float32Array(room))
   }
-}
-
-/** The distance below which there are `wanted` numbers; past the last if there are fewer. */
-function distanceOf(wanted: number, byDistance: Uint32Array): number {
-  let distance = 0
-  for (let seen = 0; seen < wanted && distance < byDistance.length; distance++)
-    seen += byDistance[distance] as number
-  return distance
 }
 
 function grown<Numbers extends Int8Array | Float32Array>(from: Numbers, to: Numbers): Numbers {
