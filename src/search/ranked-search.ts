@@ -300,22 +300,28 @@ function below(previous: Ranked | undefined, match: Ranked): Ranked {
 
 /** Records when each source was first seen and how many tools it has. */
 export class SourceLedger {
-  readonly #sources = new Map<string, { readonly since: number; tools: number }>()
+  /** By kind and name, since a search asks thousands of times: a source key would be made each time. */
+  readonly #sources: Readonly<Record<ToolSource['kind'], Map<string, KnownSource>>> = {
+    builtin: new Map(),
+    plugin: new Map(),
+    mcp: new Map(),
+  }
   #seen = 0
 
   /** Records a source's listings before and after a change. A source that is removed and returns counts as new. */
   record(before: readonly Listing[], after: readonly Listing[]): void {
-    for (const { source } of after) this.#count(sourceKey(source), 1)
-    for (const { source } of before) this.#count(sourceKey(source), -1)
+    for (const { source } of after) this.#count(source, 1)
+    for (const { source } of before) this.#count(source, -1)
   }
 
   /** The number of sources. */
   get size(): number {
-    return this.#sources.size
+    const { builtin, plugin, mcp } = this.#sources
+    return builtin.size + plugin.size + mcp.size
   }
 
   toolsOf(source: ToolSource): number {
-    return this.#sources.get(sourceKey(source))?.tools ?? 0
+    return this.#find(source)?.tools ?? 0
   }
 
   /** Whether a source was seen before another. */
@@ -324,13 +330,29 @@ export class SourceLedger {
   }
 
   #since(source: ToolSource): number {
-    return this.#sources.get(sourceKey(source))?.since ?? Number.POSITIVE_INFINITY
+    return this.#find(source)?.since ?? Number.POSITIVE_INFINITY
   }
 
-  #count(key: string, change: 1 | -1): void {
-    const known = this.#sources.get(key)
-    if (known === undefined) this.#sources.set(key, { since: this.#seen++, tools: change })
-    else if (known.tools + change === 0) this.#sources.delete(key)
+  #find(source: ToolSource): KnownSource | undefined {
+    return this.#sources[source.kind].get(nameOf(source))
+  }
+
+  #count(source: ToolSource, change: 1 | -1): void {
+    const sources = this.#sources[source.kind]
+    const name = nameOf(source)
+    const known = sources.get(name)
+    if (known === undefined) sources.set(name, { since: this.#seen++, tools: change })
+    else if (known.tools + change === 0) sources.delete(name)
     else known.tools += change
   }
+}
+
+interface KnownSource {
+  readonly since: number
+  tools: number
+}
+
+function nameOf(source: ToolSource): string {
+  if (source.kind === 'mcp') return source.server
+  return source.kind === 'plugin' ? source.plugin : ''
 }

@@ -79,16 +79,7 @@ export class VectorIndex {
     const start = number * this.dimensions
     const scale = this.#scales[number] ?? 0
     if (scale === 0) return 0
-    const end = this.dimensions
-    let even = 0
-    let odd = 0
-    let at = 0
-    for (; at + 1 < end; at += 2) {
-      even += (vector[at] as number) * (values[start + at] as number)
-      odd += (vector[at + 1] as number) * (values[start + at + 1] as number)
-    }
-    if (at < end) even += (vector[at] as number) * (values[start + at] as number)
-    return (even + odd) * scale
+    return dot(vector, values, start, this.dimensions) * scale
   }
 
   /**
@@ -129,6 +120,20 @@ export class VectorIndex {
     this.#table.reserve(room)
     this.#scales = grown(this.#scales, new Float32Array(room))
   }
+}
+
+/** Four sums at a time: one or two take twice as long. */
+function dot(vector: Float32Array, values: Int8Array, start: number, length: number): number {
+  let [first, second, third, fourth] = [0, 0, 0, 0]
+  let at = 0
+  for (; at + 3 < length; at += 4) {
+    first += (vector[at] as number) * (values[start + at] as number)
+    second += (vector[at + 1] as number) * (values[start + at + 1] as number)
+    third += (vector[at + 2] as number) * (values[start + at + 2] as number)
+    fourth += (vector[at + 3] as number) * (values[start + at + 3] as number)
+  }
+  for (; at < length; at++) first += (vector[at] as number) * (values[start + at] as number)
+  return first + second + third + fourth
 }
 
 function grown<Numbers extends Int8Array | Float32Array>(from: Numbers, to: Numbers): Numbers {
