@@ -35,8 +35,9 @@ export class CandidateFinder {
     options: RankOptions,
   ): { candidates: Candidate[]; scan: WordScan } {
     const { limit, accepts } = options
+    const near = this.#nearest(vectors, limit, accepts)
     const partViews = request.parts.map(({ text, words }, at) =>
-      this.#viewPart(text, words, vectors.parts[at], accepts),
+      this.#viewPart(text, words, vectors.parts[at], near.parts[at] ?? [], accepts),
     )
     // Last, since a scan is valid until the next one.
     const scan = this.#lexical.scan(request.words, accepts)
@@ -46,10 +47,8 @@ export class CandidateFinder {
     const add = (listing: Listing) => {
       if (!numbers.has(listing)) numbers.set(listing, this.#lexical.numberOf(listing) ?? -1)
     }
-    const near = this.#nearest(vectors.whole, Math.max(limit, BY_MEANING), accepts)
-    for (const listing of near) add(listing)
-    if (vectors.plain !== vectors.whole)
-      for (const listing of this.#nearest(vectors.plain, Math.max(limit, BY_MEANING), accepts)) add(listing)
+    for (const listing of near.whole) add(listing)
+    for (const listing of near.plain) add(listing)
     for (const { candidates } of partViews) for (const listing of candidates) add(listing)
     const found = { request, vectors, numbers, byWords, scan, parts: partViews }
     return { candidates: describeCandidates(found, this.#vectors), scan }
@@ -64,23 +63,39 @@ export class CandidateFinder {
     text: string,
     words: Request['words'],
     vector: Float32Array | undefined,
+    near: readonly Listing[],
     accepts: RankOptions['accepts'],
   ): PartView {
     const best = this.#lexical.scan(words, accepts).best(PART_WORDS)
     const top = best[0]?.score ?? 1
     const scores = new Map(best.map(({ listing, score }) => [listing, score / top]))
-    const candidates = best.slice(0, BY_PART).map(({ listing }) => listing)
-    if (vector !== undefined) candidates.push(...this.#nearest(vector, BY_PART, accepts))
+    const candidates = [...best.slice(0, BY_PART).map(({ listing }) => listing), ...near]
     return { text, vector, scores, candidates }
   }
 
-  #nearest(vector: Float32Array, count: number, accepts: RankOptions['accepts']): Listing[] {
-    const filter = accepts === acceptEvery ? undefined : accepts
+  /** The listings nearest to each vector of a request, from one scan. */
+  #nearest({ whole, plain, parts }: RequestVectors, limit: number, accepts: RankOptions['accepts']) {
+    const count = Math.max(limit, BY_MEANING)
+    const wholes = plain === whole ? [whole] : [whole, plain]
+    const queries = [
+      ...wholes.map((vector) => ({ vector, count })),
+      ...parts.map((vector) => ({ vector, count: BY_PART })),
+    ]
     // Sketches are approximate: the best of twice as many are almost always the nearest.
-    const near = this.#vectors.nearest(vector, 2 * count, filter)
-    return near
-      .sort((a, b) => b.similarity - a.similarity)
-      .slice(0, count)
-      .map(({ listing }) => listing)
+    const near = this.#vectors.nearest(
+      queries.map((query) => ({ ...query, count: 2 * query.count })),
+      accepts === acceptEvery ? undefined : accepts,
+    )
+    const listings = queries.map((query, at) =>
+      (near[at] ?? [])
+        .sort((a, b) => b.similarity - a.similarity)
+        .slice(0, query.count)
+        .map(({ listing }) => listing),
+    )
+    return {
+      whole: listings[0] ?? [],
+      plain: plain === whole ? [] : (listings[1] ?? []),
+      parts: listings.slice(wholes.length),
+    }
   }
 }
