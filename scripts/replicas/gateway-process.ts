@@ -50,30 +50,6 @@ export class GatewayProcess {
     this.#child = child
   }
 
-  /** Resolves once it lists this tool: where nothing is remembered yet, its server has to start first. */
-  async listed(tool: string): Promise<void> {
-    const meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientInfo': { name: 'load', version: '1' },
-      'io.modelcontextprotocol/clientCapabilities': {},
-    }
-    for (;;) {
-      const response = await fetch(this.url, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          authorization: `Bearer ${TOKEN}`,
-          'mcp-protocol-version': '2026-07-28',
-          'mcp-method': 'tools/list',
-        },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta } }),
-      })
-      if ((await response.text()).includes(`"${tool}"`)) return
-      await new Promise((resolve) => void setTimeout(resolve, 100))
-    }
-  }
-
   signal(name: 'SIGSTOP' | 'SIGCONT'): void {
     this.#child?.kill(name)
   }

@@ -47,7 +47,6 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   const replicas = Array.from({ length: options.replicas }, () => new GatewayProcess({ cli, folder, store }))
   try {
     await Promise.all(replicas.map((replica) => replica.start()))
-    await Promise.all(replicas.map((replica) => replica.listed('echo__echo')))
     const load = new Load(replicas, options)
     const begun = Date.now()
     let next = 0
