@@ -25,7 +25,7 @@ export class GatewayProcess {
   }
 
   get isRunning(): boolean {
-    return this.#child !== undefined
+    return this.#child !== undefined && !hasEnded(this.#child)
   }
 
   async start(): Promise<void> {
@@ -46,7 +46,13 @@ export class GatewayProcess {
       throw new Error(`a gateway ended with ${code}: ${output}`)
     })
     failed.catch(() => {})
-    this.url = await Promise.race([announced, failed, tooLate('a gateway has not started')])
+    try {
+      this.url = await Promise.race([announced, failed, tooLate('a gateway has not started')])
+    } catch (error) {
+      // Nobody else knows of it.
+      child.kill('SIGKILL')
+      throw error
+    }
     this.#child = child
   }
 
@@ -69,12 +75,17 @@ export class GatewayProcess {
     const child = this.#child
     this.#child = undefined
     if (!child) return null
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error('a gateway ended by itself')
+    if (hasEnded(child))
+      throw new Error(`a gateway ended by itself, with ${child.exitCode ?? child.signalCode}`)
     const ended = once(child, 'exit')
     child.kill(signal)
     const [code] = await Promise.race([ended, tooLate(`a gateway has not ended after ${signal}`)])
     return code
   }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
 }
 
 /** Longer than anything takes on a busy machine: what hangs must say so. */
