@@ -55,9 +55,13 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
     return redis
   }
 
-  async function openReplica({ url }: Pick<RedisServer, 'url'>, patience = PATIENCE) {
-    const store = watchStore(redisStore({ url, ...patience }), { ...patience, probeMs: 100 })
-    const announcements = redisAnnouncements({ url, ...patience })
+  async function openReplica(
+    place: { readonly url: string } | { readonly client: Redis },
+    patience = PATIENCE,
+  ) {
+    const where = 'client' in place ? { client: place.client } : { url: place.url }
+    const store = watchStore(redisStore({ ...where, ...patience }), { ...patience, probeMs: 100 })
+    const announcements = redisAnnouncements({ ...where, ...patience })
     onTestFinished(async () => {
       await Promise.all([store.close(), announcements.close()])
     })
@@ -151,6 +155,52 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
     newcomer.goTo(other)
     expect(await newcomer.names()).toContain('modern__wait')
   })
+
+  it('is replaced by its replica under Sentinel goes on there, also with what was not replicated', async () => {
+    const [primary, replica] = await Promise.all([startRedis(), startRedis()])
+    await Promise.all([primary.start(), replica.start()])
+    await replica.command('REPLICAOF', '127.0.0.1', primary.port)
+    const isTrue = async (redis: RedisServer, words: readonly string[], expected: RegExp) =>
+      expected.test(await redis.command(...words))
+    const becomesTrue = (redis: RedisServer, words: readonly string[], expected: RegExp) =>
+      vi.waitUntil(() => isTrue(redis, words, expected), { timeout: 30_000, interval: 100 })
+    await becomesTrue(primary, ['INFO', 'replication'], /state=online/)
+    const sentinels = await RedisServer.startSentinels(3, primary)
+    onTestFinished(async () => {
+      await Promise.all(sentinels.map((sentinel) => sentinel.close()))
+    })
+    for (const sentinel of sentinels)
+      await becomesTrue(
+        sentinel,
+        ['SENTINEL', 'MASTER', 'main'],
+        /num-slaves\n1\n(?:.*\n)*num-other-sentinels\n2\n/,
+      )
+    const client = new Redis({
+      sentinels: sentinels.map(({ port }) => ({ host: '127.0.0.1', port })),
+      name: 'main',
+      maxRetriesPerRequest: 0,
+    })
+    client.on('error', () => {})
+    onTestFinished(() => client.disconnect())
+    const gateway = await openReplica({ client })
+    const before = await openClient(gateway)
+    await before.search('add two numbers')
+    await becomesTrue(replica, ['KEYS', '*{session:*}'], /session:/)
+    // What is written from here on is not replicated.
+    await replica.command('REPLICAOF', '127.0.0.1', 1)
+    await before.search('wait')
+    const newcomer = await openClient(gateway)
+    await newcomer.search('add two numbers')
+    expect(await readiness(gateway)).toBe('ok')
+    await primary.kill()
+    expect(await before.add()).toEqual({ sum: 3 })
+    await becomesTrue(replica, ['ROLE'], /^master/)
+    await becomes(gateway, 'ok')
+    expect(await newcomer.add()).toEqual({ sum: 3 })
+    const other = await continuesElsewhere(replica, newcomer, { sessions: 2 })
+    before.goTo(other)
+    expect(await before.names()).toEqual(expect.arrayContaining(['modern__add', 'modern__wait']))
+  }, 120_000)
 
   it('is flushed writes again what was lost', async () => {
     const redis = await startRedis()
