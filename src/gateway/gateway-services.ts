@@ -23,6 +23,7 @@ import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
 import { ServerLists } from './server-lists.ts'
 import { SharedLoad } from './shared-load.ts'
+import { Strangers } from './strangers.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { ToolCalls } from './tool-calls.ts'
 import { ToolList } from './tool-list.ts'
@@ -86,10 +87,11 @@ export class GatewayServices {
     const upstream = new Upstream(servers, this.traffic)
     const lists = new ServerLists(servers, (warning) => this.warn(warning))
     this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
-    const tools = new ToolList(registry, servers, this)
+    const strangers = new Strangers(servers, this.limits)
+    const tools = new ToolList(registry, servers, { strangers, metrics: this.metrics })
     this.requests = new ClientRequests(
       tools,
-      new ToolCalls(options, upstream, this.limits),
+      new ToolCalls(registry, upstream, strangers),
       this.offers,
       this.load,
     )

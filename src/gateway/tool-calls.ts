@@ -7,11 +7,10 @@ import {
   type ToolRegistry,
   type ToolResult,
 } from 'toolcrib'
-import { type ConnectedServers, ServerError } from 'toolcrib/mcp'
+import { ServerError } from 'toolcrib/mcp'
 import type { ClientLine, Json } from './client-line.ts'
-import type { GatewayOptions, Limits } from './gateway-options.ts'
 import { RpcError } from './rpc-error.ts'
-import { waitForStrangers } from './tool-list.ts'
+import type { Strangers } from './strangers.ts'
 import type { ToolNames } from './tool-names.ts'
 import { isJson, type Upstream } from './upstream.ts'
 import type { View } from './view.ts'
@@ -32,20 +31,14 @@ export interface CallScene {
  */
 export class ToolCalls {
   readonly #registry: ToolRegistry
-  readonly #servers: ConnectedServers
   readonly #upstream: Upstream
-  readonly #limits: Pick<Limits, 'listWaitMs'>
+  readonly #strangers: Strangers
   #nextId = 0
 
-  constructor(
-    { registry, servers }: Pick<GatewayOptions, 'registry' | 'servers'>,
-    upstream: Upstream,
-    limits: Pick<Limits, 'listWaitMs'>,
-  ) {
+  constructor(registry: ToolRegistry, upstream: Upstream, strangers: Strangers) {
     this.#registry = registry
-    this.#servers = servers
     this.#upstream = upstream
-    this.#limits = limits
+    this.#strangers = strangers
   }
 
   /** Returns the result of `tools/call`. Throws an `RpcError` for errors of the protocol. */
@@ -55,9 +48,11 @@ export class ToolCalls {
     const target = isDoor(name) && isJson(args) ? args.name : name
     let resolved = typeof target === 'string' ? this.#resolve(target, scene) : undefined
     if (resolved === undefined && typeof target === 'string') {
-      // A client may call what it listed before a restart, while the server is starting for the first time here.
-      await waitForStrangers(this.#servers, scene.view, this.#limits.listWaitMs)
+      await this.#strangers.beforeCall(target, scene.view, line.signal)
       resolved = this.#resolve(target, scene)
+      const isUnknown = resolved === undefined && !this.#registry.has(target)
+      const doubt = isUnknown ? this.#strangers.doubtAbout(target, scene.view) : undefined
+      if (doubt !== undefined) return failed(doubt)
     }
     const door = this.#throughDoor(name, args, { scene, target: resolved })
     if (door && 'refusal' in door) return failed(door.refusal)
