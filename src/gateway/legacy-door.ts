@@ -1,3 +1,4 @@
+import type { Access } from './access.ts'
 import type { Json } from './client-line.ts'
 import { type Exchange, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
@@ -53,8 +54,7 @@ export class LegacyDoor implements RelayTarget {
     const session = await this.#sessionOf(exchange, client)
     if (!session) return
     await session.close()
-    await this.#records.remove(session.id)
-    await this.#services.sessions.forget(session.id)
+    await this.#remove(session.id)
     this.#services.replicas?.ended(session.id)
     exchange.respond(200, {})
   }
@@ -92,6 +92,22 @@ export class LegacyDoor implements RelayTarget {
   async ended(id: string): Promise<void> {
     const session = await this.#sessions.get(id)
     await session?.close()
+  }
+
+  /**
+   * Ends the sessions that their clients may no longer use. One whose profile has other settings now is opened again with
+   * them by its next request, where there is a store.
+   */
+  async review(access: Access): Promise<void> {
+    const { sessions } = this.#services
+    for (const session of await this.#opened()) {
+      const { principal, view } = session.identity
+      const isAccepted = access.stillAccepts(principal)
+      if (isAccepted && sessions.isCurrent(view)) continue
+      if (isAccepted) session.announceTools()
+      await session.close()
+      if (!isAccepted) await this.#remove(session.id)
+    }
   }
 
   async close(): Promise<void> {
@@ -180,6 +196,11 @@ export class LegacyDoor implements RelayTarget {
     } finally {
       this.#sought--
     }
+  }
+
+  async #remove(id: string): Promise<void> {
+    await this.#records.remove(id)
+    await this.#services.sessions.forget(id)
   }
 
   #open(id: string, identity: ClientIdentity, initialize: Json): Promise<LegacySession> {

@@ -70,6 +70,15 @@ export class LegacySession {
     return this.#underWay.size === 0
   }
 
+  get identity(): ClientIdentity {
+    return this.#client.identity
+  }
+
+  /** Notifies the client that it will see other tools. */
+  announceTools(): void {
+    this.#client.changed('notifications/tools/list_changed')
+  }
+
   /** Whether a client with this token, at this address, may use the session. */
   belongsTo({ principal, view }: Pick<ClientIdentity, 'principal' | 'view'>): boolean {
     const { identity } = this.#client

@@ -120,6 +120,10 @@ export class NodeExchange implements Exchange {
     body.pipe(this.#response)
   }
 
+  cut(): void {
+    this.#response.destroy()
+  }
+
   // What is left of such a body is not read: the connection ends with the response.
   #tooLarge(): Body {
     this.#response.setHeader('connection', 'close')
