@@ -10,8 +10,11 @@ import { isJson } from './upstream.ts'
 
 const SWEEP_MS = 60_000
 const MAX_BATCH = 100
-/** When the store is asked again for a session that another replica may have open without having saved it. */
-const LOOK_AGAIN_MS = [50, 150, 300, 500, 1_000, 1_000]
+/** When the store is asked again for a session that another replica has open and is writing. */
+const LOOK_AGAIN_MS = [10, 40, 150, 300, 500, 1_000, 1_000]
+/** How long nobody is asked again for a session that no replica has, and for how many of them this is known. */
+const MISSING_MS = 5_000
+const MAX_MISSING = 1_000
 /** How many sessions are looked for at the same time: a client that invents ids must not keep all replicas busy. */
 const MAX_SOUGHT = 100
 
@@ -24,6 +27,7 @@ export class LegacyDoor implements RelayTarget {
   readonly #records: SessionRecords
   readonly #sessions = new Map<string, Promise<LegacySession>>()
   readonly #stopListening: () => void
+  readonly #missing = new Map<string, number>()
   #sought = 0
   #stopSweeping = () => {}
 
@@ -81,12 +85,15 @@ export class LegacyDoor implements RelayTarget {
     for (const session of await this.#opened()) await session.refresh()
   }
 
-  async wanted(id: string): Promise<void> {
-    const session = await this.#sessions.get(id)
-    if (!session) return
+  wanted(id: string): boolean {
+    const opening = this.#sessions.get(id)
+    if (!opening) return false
     // What belongs to the session comes first: whoever finds its record opens it.
-    await session.refresh()
-    await this.#records.write(id)
+    opening
+      .then((session) => session.refresh())
+      .then(() => this.#records.write(id))
+      .catch((error) => this.#services.warn(String(error)))
+    return true
   }
 
   async ended(id: string): Promise<void> {
@@ -182,12 +189,16 @@ export class LegacyDoor implements RelayTarget {
   /** The record of a session that was not saved, or that the store has lost, from the replica that has it open. */
   async #seek(id: string): Promise<SessionRecord | undefined> {
     const { replicas, schedule } = this.#services
-    if (!replicas || !isSessionId(id)) return undefined
+    if (!replicas || !isSessionId(id) || this.#isMissing(id)) return undefined
     if (this.#sought >= MAX_SOUGHT) throw new Error(`${MAX_SOUGHT} sessions are being looked for`)
     this.#sought++
     try {
-      replicas.wanted(id)
-      for (const delayMs of LOOK_AGAIN_MS) {
+      const held = await replicas.wanted(id)
+      if (held === 'none') {
+        this.#noteMissing(id)
+        return undefined
+      }
+      for (const delayMs of held === 'held' ? LOOK_AGAIN_MS : [0]) {
         await new Promise<void>((resolve) => void schedule(delayMs, resolve))
         const record = await this.#records.load(id)
         if (record) return record
@@ -196,6 +207,20 @@ export class LegacyDoor implements RelayTarget {
     } finally {
       this.#sought--
     }
+  }
+
+  /** A client that keeps using a session that is gone must not keep all replicas busy. */
+  #noteMissing(id: string): void {
+    this.#missing.set(id, this.#services.now() + MISSING_MS)
+    if (this.#missing.size > MAX_MISSING) this.#missing.delete(this.#missing.keys().next().value ?? '')
+  }
+
+  #isMissing(id: string): boolean {
+    const until = this.#missing.get(id)
+    if (until === undefined) return false
+    if (this.#services.now() < until) return true
+    this.#missing.delete(id)
+    return false
   }
 
   async #remove(id: string): Promise<void> {
