@@ -45,7 +45,7 @@ export class LegacySession {
     this.#client = client(this)
     this.id = this.#client.id
     this.lastUsedAt = services.now()
-    this.#capabilities = services.presentation.capabilities(this.#client.view)
+    this.#capabilities = services.presentation.capabilities(this.#client.view, 'legacy')
     this.#methods = methodsOf(this.#capabilities, 'legacy')
     this.#onClose = onClose
   }
@@ -90,6 +90,7 @@ export class LegacySession {
     const { info, instructions } = this.#services.presentation.describe(
       this.#client.view,
       this.#client.surface(),
+      'legacy',
     )
     const isKnown = typeof protocolVersion === 'string' && LEGACY_VERSIONS.includes(protocolVersion)
     return {

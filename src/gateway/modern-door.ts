@@ -70,7 +70,7 @@ export class ModernDoor {
       const id = isJson(body) ? body.id : null
       return refuseRpc(exchange, 400, { id, code: HEADER_MISMATCH, message: fault })
     }
-    const methods = methodsOf(this.#services.presentation.capabilities(this.#client.view), 'modern')
+    const methods = methodsOf(this.#services.presentation.capabilities(this.#client.view, 'modern'), 'modern')
     const request = readPlainRequest(exchange, body, methods)
     if (request)
       await this.#answer(exchange, { ...request, params: withTraceContext(request.params, exchange) })
@@ -136,7 +136,7 @@ export class ModernDoor {
     const { SdkWire } = await import('./sdk-wire.ts')
     const newServer = () =>
       new RawServer(
-        this.#services.presentation.describe(this.#client.view, this.#client.surface()),
+        this.#services.presentation.describe(this.#client.view, this.#client.surface(), 'modern'),
         'modern',
         (method, params, ctx) => this.#client.answer(method, params, new SdkWire(ctx)),
       )
