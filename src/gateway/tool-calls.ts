@@ -11,6 +11,7 @@ import { ServerError } from 'toolcrib/mcp'
 import type { ClientLine, Json } from './client-line.ts'
 import { RpcError } from './rpc-error.ts'
 import type { Strangers } from './strangers.ts'
+import type { Tasks } from './tasks.ts'
 import type { ToolNames } from './tool-names.ts'
 import { isJson, type Upstream } from './upstream.ts'
 import type { View } from './view.ts'
@@ -33,9 +34,15 @@ export class ToolCalls {
   readonly #registry: ToolRegistry
   readonly #upstream: Upstream
   readonly #strangers: Strangers
+  readonly #tasks: Tasks
   #nextId = 0
 
-  constructor(registry: ToolRegistry, upstream: Upstream, strangers: Strangers) {
+  constructor(
+    registry: ToolRegistry,
+    upstream: Upstream,
+    { strangers, tasks }: { readonly strangers: Strangers; readonly tasks: Tasks },
+  ) {
+    this.#tasks = tasks
     this.#registry = registry
     this.#upstream = upstream
     this.#strangers = strangers
@@ -60,7 +67,7 @@ export class ToolCalls {
     const call = door ?? { name: known ?? name, args: args ?? {} }
     if (!door && known === undefined && this.#isDenied(name, scene))
       throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name.slice(0, 200)}`)
-    const sent = new SentCall(this.#upstream, rest, line)
+    const sent = new SentCall(this.#upstream, this.#tasks, rest, { view: scene.view, line })
     const toolCallId = String(++this.#nextId)
     const [answer] = await scene.session.execute([{ toolCallId, ...call }], {
       signal: line.signal,
@@ -136,13 +143,20 @@ export class ToolCalls {
 class SentCall {
   outcome: Answered | undefined
   readonly #upstream: Upstream
+  readonly #tasks: Tasks
   readonly #rest: Json
-  readonly #line: ClientLine
+  readonly #client: { readonly view: View; readonly line: ClientLine }
 
-  constructor(upstream: Upstream, rest: Json, line: ClientLine) {
+  constructor(
+    upstream: Upstream,
+    tasks: Tasks,
+    rest: Json,
+    client: { readonly view: View; readonly line: ClientLine },
+  ) {
     this.#upstream = upstream
+    this.#tasks = tasks
     this.#rest = rest
-    this.#line = line
+    this.#client = client
   }
 
   execute({ source, ownName, args }: ExecutedCall): Promise<ToolResult> | undefined {
@@ -152,7 +166,8 @@ class SentCall {
 
   async #send(server: string, params: Json): Promise<ToolResult> {
     try {
-      const raw = await this.#upstream.send(server, { method: 'tools/call', params }, this.#line)
+      const answer = await this.#upstream.send(server, { method: 'tools/call', params }, this.#client.line)
+      const raw = await this.#tasks.issued(answer, server, this.#client)
       this.outcome = new Answered({ raw }, summaryOf(raw))
     } catch (error) {
       if (error instanceof ToolcribError) return { ok: false, code: 'execution_failed', error: error.message }

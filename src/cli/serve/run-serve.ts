@@ -15,7 +15,7 @@ import type { Terminal } from '../terminal.ts'
 import { findWithFlags, noteWarnings } from '../with-registry.ts'
 import { ControlSocket } from './control-socket.ts'
 import { FailureNotes } from './failure-notes.ts'
-import { GatewayAccess } from './gateway-access.ts'
+import { GatewayAccess, LiveAccess } from './gateway-access.ts'
 import { GatewayLines } from './gateway-lines.ts'
 import { listen } from './http-listener.ts'
 import { LiveConfig } from './live-config.ts'
@@ -126,7 +126,7 @@ async function serveWith(
       names: flags.names,
       logger: new GatewayLines(logs),
     })
-    live.onChange(() => gateway.announceReload())
+    live.attach(new LiveAccess(serving.access, gateway, terminal))
     try {
       return flags.stdio
         ? await serveOverStdio(terminal, gateway, { profile: flags.profile, signal: serving.signal })
@@ -271,9 +271,7 @@ function liveConfig(
     logs.add({ at, level: 'info', message: 'the config was reloaded' })
     if (outcome.unapplied.length === 0) return
     const tables = outcome.unapplied.map((name) => `[${name}]`).join(', ')
-    const message = `${tables} changed; restart the gateway to apply this${
-      outcome.unapplied.includes('gateway') ? '. Until then, tokens that were removed are accepted' : ''
-    }`
+    const message = `${tables} changed; restart the gateway to apply this`
     logs.add({ at, level: 'warn', message })
     terminal.note(`${pc.yellow('note')} ${message}`)
   })
