@@ -36,7 +36,7 @@ export function ToolPicker({
         class="field"
         list={id}
         aria-label={label}
-        placeholder="A part of its name"
+        placeholder="A tool: type a part of its name"
         value={text}
         onInput={({ currentTarget }) => {
           setAsked(false)
@@ -51,7 +51,7 @@ export function ToolPicker({
           <option key={name} value={name} />
         ))}
       </datalist>
-      <p class="small muted wrap" role="status">
+      <p class="small muted wrap status" role="status">
         {isMissing && noteFor(text, nearestNames(tools, text))}
       </p>
     </>

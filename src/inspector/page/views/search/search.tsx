@@ -24,10 +24,7 @@ export function Search({ rest }: { readonly rest: string }) {
   }, [typed])
   return (
     <>
-      <Head title="Search">
-        Ask as a model would. Each match says which words it was found by; nothing is checked out until you
-        ask for it.
-      </Head>
+      <Head title="Search">Ask as a model would. Each match says which words it was found by.</Head>
       <div class="stack">
         <input
           ref={field}
@@ -38,7 +35,7 @@ export function Search({ rest }: { readonly rest: string }) {
           value={typed}
           onInput={({ currentTarget }) => setTyped(currentTarget.value)}
         />
-        {query === '' ? null : <Answer query={query} />}
+        {query === '' ? <Examples onTry={setTyped} /> : <Answer query={query} />}
         <Misses
           onTry={(text) => {
             setTyped(text)
@@ -47,6 +44,22 @@ export function Search({ rest }: { readonly rest: string }) {
         />
       </div>
     </>
+  )
+}
+
+const EXAMPLES = ['read a file', 'list what is in a folder', 'remember a fact', 'add two numbers']
+
+/** For those who do not know yet what to ask. */
+function Examples({ onTry }: { readonly onTry: (text: string) => void }) {
+  return (
+    <div class="row small">
+      <span class="muted">Try</span>
+      {EXAMPLES.map((text) => (
+        <button key={text} type="button" class="button small" onClick={() => onTry(text)}>
+          {text}
+        </button>
+      ))}
+    </div>
   )
 }
 
@@ -89,7 +102,8 @@ function Side({
       title={`${searcher} ${EXPLAINED[searcher] === undefined ? '' : `· ${EXPLAINED[searcher]}`}`}
       aside={
         <span class="small muted">
-          {plural(total, 'match')} in {duration(durationMs)}
+          {total > matches.length ? `${matches.length} of ${plural(total, 'match')}` : plural(total, 'match')}{' '}
+          in {duration(durationMs)}
         </span>
       }
     >

@@ -42,7 +42,7 @@ export function ToolPage({ name }: { readonly name: string }) {
             <div class="stack">
               <Card
                 title="Description"
-                aside={<span class="small muted">{whole(tool.tokens)} tokens in all</span>}
+                aside={<span class="small muted">{whole(tool.tokens)} tokens with its arguments</span>}
               >
                 <Markdown text={tool.description || 'None. A model can only guess what it does.'} />
               </Card>
@@ -71,7 +71,7 @@ export function ToolPage({ name }: { readonly name: string }) {
 function Why({ tool: { explanation, annotations, source, kind } }: { readonly tool: ToolData }) {
   const claims = Object.entries(annotations).filter(([key, value]) => key.endsWith('Hint') && value === true)
   return (
-    <Card title="Why it is there, or not">
+    <Card title="State">
       <div class="stack">
         <div class="row">
           <ToolState state={explanation.state} />
@@ -98,7 +98,7 @@ const CLAIMS: Readonly<Record<string, string>> = {
 
 function Counts({ tool: { found, called, failed, durationMs } }: { readonly tool: ToolData }) {
   return (
-    <Card title="How it fared">
+    <Card title="Use">
       <table>
         <tbody>
           <tr>
@@ -114,7 +114,7 @@ function Counts({ tool: { found, called, failed, durationMs } }: { readonly tool
             <td class="number">{whole(failed)}</td>
           </tr>
           <tr>
-            <td>Time of a call</td>
+            <td>Average time of a call</td>
             <td class="number">{called === 0 ? '–' : duration(durationMs / called)}</td>
           </tr>
         </tbody>
