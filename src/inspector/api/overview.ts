@@ -119,14 +119,12 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
       step: listOf(others),
       to: '#/servers',
     })
-  if (unapproved.length > 0)
+  const [first = '', ...more] = unapproved
+  if (first !== '')
     found.push({
       kind: 'quarantine',
-      title:
-        unapproved.length === 1
-          ? 'A server is not approved'
-          : `${unapproved.length} servers are not approved`,
-      step: `${listOf(unapproved)}: not started before you approve what runs.`,
+      title: more.length === 0 ? `${first} does not run` : `${unapproved.length} servers are not approved`,
+      step: more.length === 0 ? NOT_APPROVED : `${listOf(unapproved)}: look at what they would run.`,
       to: '#/safety',
     })
   const tools = changes.filter((change) => 'tool' in change).length
@@ -164,6 +162,7 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
 
 /** Reasons of servers that were not started because of the lockfile. */
 const AWAITS_APPROVAL = /lock|approv|command changed/i
+const NOT_APPROVED = 'It is not approved; look at what it would run.'
 const LISTED_FAILURES = 3
 const LISTED_NAMES = 4
 

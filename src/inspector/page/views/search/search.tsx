@@ -3,7 +3,7 @@ import type { SearchSide } from '../../../api/search.ts'
 import { duration, plural } from '../../format.ts'
 import { Card, Head } from '../../ui/card.tsx'
 import { Empty, Show } from '../../ui/state.tsx'
-import { useApi } from '../../use-api.ts'
+import { useApi, useChanged } from '../../use-api.ts'
 import { AsModel } from './as-model.tsx'
 import { Judge } from './judge.tsx'
 import { Match } from './match.tsx'
@@ -17,7 +17,7 @@ export function Search({ rest }: { readonly rest: string }) {
   const [query, setQuery] = useState(rest)
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.focus(), [])
-  useEffect(() => setTyped(rest), [rest])
+  useChanged(rest, setTyped)
   useEffect(() => {
     const timer = setTimeout(() => setQuery(typed.trim()), TYPING_MS)
     return () => clearTimeout(timer)

@@ -51,12 +51,14 @@ export function ServerCard({
         {(data.needsSignIn || data.consent) && (
           <SignInToServer server={server} consent={data.consent} onChanged={onChanged} />
         )}
-        <div class="figures">
-          <Fact value={whole(tools)} name="tools" href={linkTo('tools', `source:${server}`)} />
-          <Fact value={whole(tokens)} name="tokens" />
-          <Fact value={startMs === undefined ? '–' : duration(startMs)} name="to start" />
-          <Fact value={whole(Math.max(0, starts - 1))} name="restarts" />
-        </div>
+        {(state !== 'failed' || tools > 0 || starts > 0) && (
+          <div class="figures">
+            <Fact value={whole(tools)} name="tools" href={linkTo('tools', `source:${server}`)} />
+            <Fact value={whole(tokens)} name="tokens" />
+            <Fact value={startMs === undefined ? '–' : duration(startMs)} name="to start" />
+            <Fact value={whole(Math.max(0, starts - 1))} name="restarts" />
+          </div>
+        )}
         <p class="small muted wrap">
           {runs !== null && <code>{runs}</code>}
           {about && ` · ${[about.name, about.version].filter(Boolean).join(' ')} · MCP ${about.protocol}`}

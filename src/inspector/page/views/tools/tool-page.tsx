@@ -75,8 +75,9 @@ function Why({ tool: { explanation, annotations, source, kind } }: { readonly to
       <div class="stack">
         <div class="row">
           <ToolState state={explanation.state} />
-          <span class="wrap">{explanation.reason}</span>
+          <span>{STATES[explanation.state]}</span>
         </div>
+        <p class="small muted wrap">{explanation.reason}</p>
         <div class="small muted">
           From {kind === 'mcp' ? <a href={linkTo('servers', source)}>{source}</a> : source}.{' '}
           {claims.length > 0 && 'It claims to be: '}
@@ -87,6 +88,15 @@ function Why({ tool: { explanation, annotations, source, kind } }: { readonly to
       </div>
     </Card>
   )
+}
+
+const STATES: Readonly<Record<string, string>> = {
+  visible: 'Every turn shows it.',
+  active: 'A session has checked it out.',
+  deferred: 'Models find it by searching.',
+  unavailable: 'It cannot be called now.',
+  denied: 'No model sees or calls it.',
+  quarantined: 'Held back until you approve it.',
 }
 
 const CLAIMS: Readonly<Record<string, string>> = {

@@ -83,6 +83,8 @@ function ToolTile({
         href={linkTo('tools', item.name)}
         title={`${item.source} · ${item.ownName}: ${whole(item.tokens)} tokens`}
         aria-label={isNamed ? undefined : item.ownName}
+        // The list below has the same links: hundreds of tiles would be in the way of those who use the keyboard.
+        tabIndex={-1}
       >
         {isNamed && <span class="truncate">{withoutPrefix(item)}</span>}
         {isNamed && height > 46 && <span class="tabular">{whole(item.tokens)}</span>}
