@@ -472,6 +472,39 @@ describe('two replicas of one session', () => {
     expect(namesOf(one.saved.state)).toEqual(['b', 'c'])
   })
 
+  it('write again what a store has lost, though the other has written since', async () => {
+    for (const next of ['refresh', 'change'] as const) {
+      const store = new MoodyStore()
+      const one = setUp(store)
+      await one.change('a')
+      const two = setUp(store, one.saved.state)
+      await two.change('b')
+      await store.delete('session:s')
+      await one.saved.refresh()
+      expect(await store.saved()).toEqual(['a'])
+      if (next === 'refresh') await two.saved.refresh()
+      else await two.change('a')
+      expect(await store.saved()).toEqual(['a', 'b'])
+      expect(namesOf(two.saved.state)).toEqual(['a', 'b'])
+      await one.saved.refresh()
+      expect(namesOf(one.saved.state)).toEqual(['a', 'b'])
+      expect([one.gone, two.gone]).toEqual([[], []])
+    }
+  })
+
+  it('restore nothing that others gave back, after so many have written that their own name is forgotten', async () => {
+    const store = new MoodyStore()
+    const one = setUp(store)
+    await one.change('a')
+    const two = setUp(store, one.saved.state)
+    two.saved.apply((state) => deactivate(state, ['a']).state)
+    await two.saved.save()
+    for (let n = 0; n < 40; n++) await setUp(store).change('b')
+    await one.saved.refresh()
+    expect(namesOf(one.saved.state)).toEqual(['b'])
+    expect(await store.saved()).toEqual(['b'])
+  })
+
   it('learn which tools the other evicted', async () => {
     const store = new MoodyStore()
     const one = setUp(store)
