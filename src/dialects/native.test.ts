@@ -361,7 +361,7 @@ describe('an answer of the Responses API that ended between two items', () => {
     ['max_messages', 'length'],
     ['steered', 'paused'],
     ['something_new', 'cut'],
-  ])('is not cut off: %s stands for %s', (reason, stop) => {
+  ])('is not cut off: %s means %s', (reason, stop) => {
     expect(ended(reason).stop).toBe(stop)
   })
 
