@@ -28,6 +28,7 @@ export function packHybrid(
   return packSections(indexRecipe(embedder.name, embedder.dimensions), {
     sources: encoded(lines),
     words: encoded(words.words),
+    stems: encoded(words.stems),
     lengths: bytesOf(words.lengths),
     stemListings: bytesOf(words.stemListings),
     postings: bytesOf(words.values),
@@ -78,6 +79,7 @@ export class SavedHybrid {
     const section = (name: string) => (sections[name] ?? new Uint8Array(0)).buffer as ArrayBuffer
     const words: SavedWords = {
       words: decoded(sections.words),
+      stems: decoded(sections.stems),
       lengths: new Uint32Array(section('lengths')),
       stemListings: new Uint32Array(section('stemListings')),
       values: new Uint32Array(section('postings')),

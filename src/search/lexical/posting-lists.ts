@@ -56,6 +56,16 @@ export class PostingLists {
     return false
   }
 
+  /** Makes room for this many values. */
+  reserve(count: number): void {
+    if (count <= this.values.length) return
+    const { values, notes } = this
+    this.values = new Uint32Array(count)
+    this.values.set(values)
+    this.notes = new Uint8Array(count)
+    this.notes.set(notes)
+  }
+
   /** Gives an empty list its values. */
   fill(id: number, values: Uint32Array, notes: Uint8Array): void {
     const size = values.length <= 1 ? 0 : 32 - Math.clz32(values.length - 1)

@@ -34,10 +34,12 @@ export class Vocabulary {
   }
 
   findOrAdd(word: string): number {
-    const known = this.#words.get(word)
-    if (known !== undefined) return known
+    return this.#words.get(word) ?? this.#add(word, stem(word))
+  }
+
+  #add(word: string, stemmed: string): number {
     const id = this.postings.create()
-    const stemId = this.#findOrAddStem(stem(word))
+    const stemId = this.#findOrAddStem(stemmed)
     this.#stemOf = resizedTo(this.#stemOf, id)
     this.#nextForm = resizedTo(this.#nextForm, id)
     this.#stemOf[id] = stemId
@@ -86,10 +88,12 @@ export class Vocabulary {
   /** The words with their postings; `numbers` gives the new number of each listing. */
   pack(numbers: Uint32Array): SavedWords {
     const words = [...this.#words]
+    const stems = new Map(Array.from(this.#stems, ([text, id]) => [id, text]))
     const { starts, lengths, values, notes } = this.postings
     const total = words.reduce((sum, [, id]) => sum + (lengths[id] ?? 0), 0)
     const saved: SavedWords = {
       words: words.map(([word]) => word),
+      stems: words.map(([word, id]) => stems.get(this.stemOf(id)) ?? stem(word)),
       lengths: Uint32Array.from(words, ([, id]) => lengths[id] ?? 0),
       stemListings: Uint32Array.from(words, ([, id]) => this.listingsWith(this.stemOf(id))),
       values: new Uint32Array(total),
@@ -110,10 +114,12 @@ export class Vocabulary {
   }
 
   /** Takes over the words of `pack`; it must be empty. */
-  adopt({ words, lengths, stemListings, values, notes }: SavedWords): void {
+  adopt({ words, stems, lengths, stemListings, values, notes }: SavedWords): void {
+    // Blocks are powers of two, half as large again on average.
+    this.postings.reserve(values.length + (values.length >>> 1))
     let at = 0
     for (const [place, word] of words.entries()) {
-      const id = this.findOrAdd(word)
+      const id = this.#add(word, stems[place] ?? stem(word))
       const end = at + (lengths[place] as number)
       this.postings.fill(id, values.subarray(at, end), notes.subarray(at, end))
       this.#listings[this.stemOf(id)] = stemListings[place] as number
@@ -164,6 +170,7 @@ export class Vocabulary {
 /** The words of an index in the order of their postings, of which each has `lengths`. */
 export interface SavedWords {
   readonly words: readonly string[]
+  readonly stems: readonly string[]
   readonly lengths: Uint32Array
   /** By word: how many listings contain a word with its stem. */
   readonly stemListings: Uint32Array
