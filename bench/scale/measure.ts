@@ -1,10 +1,11 @@
 /** Measures one size, in a process of its own; prints the figures as one line of JSON. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { hybrid, type Tool, ToolRegistry } from 'toolcrib'
 import { staticEmbedder } from 'toolcrib/embedders'
 import { longQueries, realQueries, shortQueries } from '../hybrid/speed-catalogue.ts'
 import { publicSets } from '../recall/public-sets.ts'
 import { baseTools, ScaleCatalogue, type ScaleServer } from './catalogue.ts'
-import { usedMegabytes } from './memory.ts'
 
 /** What one size costs: milliseconds and megabytes. */
 export interface ScaleFigures {
@@ -38,6 +39,7 @@ interface Quantiles {
 }
 
 const UPDATES = 7
+const LONG_QUERIES = 20
 
 export async function measureSize(count: number, smoke: boolean): Promise<ScaleFigures> {
   const base = await baseTools({ smoke })
@@ -52,26 +54,20 @@ export async function measureSize(count: number, smoke: boolean): Promise<ScaleF
     register = sum(register, await timed(() => registry.syncMcp(server.name, tools)))
     last = server
   }
-  note('registered')
   const index = await timed(() => registry.search('opens the index'))
-  note('indexed')
   const firstSession = await timed(() => openSession(registry))
   const session = await timed(() => openSession(registry))
   const megabytes = usedMegabytes() - before
   const cases = smoke ? [] : await publicSets()
   const short = await quantiles(registry, shortQueries(base, smoke ? 50 : 300))
-  const long = await quantiles(registry, longQueries(await realQueries(cases, 12)).slice(0, 40))
-  note('searched')
+  const long = await quantiles(registry, requestsForSeveral(await realQueries(cases, 12)))
   const updates = await measureUpdates(registry, last)
-  note('updated')
   let bytes: Uint8Array | undefined
   const save = await timed(() => {
     bytes = searcher.exportIndex()
   })
   const savedMegabytes = (bytes?.length ?? 0) / 1e6
-  note('saved')
   const load = await measureLoad(registry, bytes ?? new Uint8Array(0))
-  note('loaded')
   return {
     tools: registry.size,
     register,
@@ -86,6 +82,13 @@ export async function measureSize(count: number, smoke: boolean): Promise<ScaleF
     session,
     megabytes,
   }
+}
+
+/** Real requests for several things; three requests in one where there are too few. */
+function requestsForSeveral(real: readonly string[]): string[] {
+  const long = longQueries(real)
+  const joined = real.slice(2).map((query, at) => `${real[at]}, then ${real[at + 1]}, and ${query}`)
+  return [...long, ...(long.length < LONG_QUERIES ? joined : [])].slice(0, LONG_QUERIES)
 }
 
 async function openSession(registry: ToolRegistry) {
@@ -167,8 +170,13 @@ function sum(a: Times, b: Times): Times {
   return { ms: a.ms + b.ms, busyMs: a.busyMs + b.busyMs }
 }
 
-function note(what: string): void {
-  if (process.env.SCALE_NOTES) console.error(what, Math.round(performance.now()), Math.round(usedMegabytes()))
+/** Megabytes in use after a garbage collection, including typed arrays. */
+function usedMegabytes(): number {
+  setFlagsFromString('--expose-gc')
+  const collect: unknown = runInNewContext('gc')
+  if (typeof collect === 'function') collect()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return (heapUsed + arrayBuffers) / 1e6
 }
 
 const [count, smoke] = process.argv.slice(2)
