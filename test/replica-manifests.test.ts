@@ -59,6 +59,8 @@ describe('the examples for many replicas', () => {
     for (const { httpGet } of probes) expect(httpGet.port).toBe(containerPort)
     const mounted = container.volumeMounts.map(({ name }: { name: string }) => name)
     expect(template.spec.volumes.map(({ name }: { name: string }) => name)).toEqual(mounted)
+    // A token file that others can read is refused.
+    expect(template.spec.volumes[1].secret.defaultMode & 0o077).toBe(0)
     expect(container.env.map(({ name }: { name: string }) => name)).toEqual(['TOOLCRIB_STORE'])
   })
 
