@@ -7,7 +7,7 @@ import type { ConnectOptions } from 'toolcrib/mcp'
 import { redisAnnouncements, redisStore } from 'toolcrib/redis'
 import { type Announcements, announcementBoard, memoryStore, type Store, watchStore } from 'toolcrib/stores'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { connectClient, openGateway, URL_OF_GATEWAY } from './gateway.fixture.ts'
+import { connectClient, openGateway, rawRequest, URL_OF_GATEWAY } from './gateway.fixture.ts'
 import { MODERN_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
 
 const MODERN = script(MODERN_SERVER)
@@ -90,6 +90,32 @@ describe('two replicas', () => {
     await expect(calling).rejects.toThrow()
     await vi.waitUntil(() => readFileSync(notes, 'utf8').includes('cancelled'), { timeout: 10_000 })
     await idle(gateways)
+  })
+
+  it('count what a client does at the other against its limits', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolcrib-replicas-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    // They tell each other every two seconds of a clock that is fifty times as fast.
+    const schedule = (ms: number, fire: () => void) => {
+      const timer = setTimeout(fire, ms / 50)
+      return () => clearTimeout(timer)
+    }
+    const limits = { maxCallsPerClient: 4, drainMs: 100_000 }
+    const { first, second, gateways } = await openReplicas(
+      { slow: script(SLOW, join(folder, 'notes')), modern: MODERN },
+      { limits, schedule, now: () => Date.now() * 50 },
+    )
+    const abort = new AbortController()
+    const waiting = { name: 'slow__wait', arguments: {} }
+    for (const { gateway } of [first, first, first, second])
+      (await connectClient(gateway)).callTool(waiting, { signal: abort.signal }).catch(() => {})
+    const add = () =>
+      rawRequest(second.gateway, 'tools/call', { name: 'modern__add', arguments: { a: 1, b: 2 } })
+    const isRefused = async () => (await add()).status === 429
+    await vi.waitUntil(isRefused, { timeout: 10_000 })
+    abort.abort()
+    await idle(gateways)
+    await vi.waitUntil(async () => !(await isRefused()), { timeout: 10_000 })
   })
 
   it('share a session: what one checked out, the other lists', async () => {

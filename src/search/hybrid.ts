@@ -1,5 +1,6 @@
 import type { Listing } from '../tool.ts'
-import { type Candidate, CandidateFinder, type RequestVectors } from './hybrid/candidates.ts'
+import { CandidateFinder } from './hybrid/candidates.ts'
+import type { Candidate, RequestVectors } from './hybrid/features.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
 import { calibratedScores, fitOf } from './hybrid/ranker.ts'
 import { wordsOf } from './lexical/text-words.ts'
@@ -97,27 +98,25 @@ export class HybridIndex implements SearchIndex {
 
   async rank(query: Query, options: RankOptions): Promise<Ranking> {
     const request = this.#read(query)
-    const scan = this.#lexical.scan(request.words, options.accepts)
-    const unmatchedTerms = scan.unmatchedWords()
+    const unmatchedTerms = this.#lexical.unmatchedWords(request.words, options.accepts)
     const unknown = unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
     const embedded = await this.#embed(request, unknown)
     if ('failure' in embedded) {
-      const again = this.#lexical.scan(request.words, options.accepts)
-      return { ...rankByWords(again, options.limit), unmatchedTerms, failure: embedded.failure }
+      const scan = this.#lexical.scan(request.words, options.accepts)
+      return { ...rankByWords(scan, options.limit), unmatchedTerms, failure: embedded.failure }
     }
     const { vectors, terms } = embedded
 
     const memory = options.memory ?? this.#options.memory
     const lifts = memory === undefined ? [] : await memory.lifts(vectors.plain)
-    // The scoreboard may have served another search in the meantime, so the finder scans again.
-    const { candidates, scan: current } = this.#finder.find(request, vectors, options)
+    const { candidates, scan } = this.#finder.find(request, vectors, options)
     const fitting = this.#lifted(this.#judge(candidates, terms, unmatchedTerms), lifts, options)
     const scores = calibratedScores(fitting)
     const shown = fitting.slice(0, options.limit)
     const listed = shown.map(({ candidate }) => candidate)
-    const reasons = current.reasonsOf(listed)
+    const reasons = scan.reasonsOf(listed)
     return {
-      total: Math.max(current.total, fitting.length),
+      total: Math.max(scan.total, fitting.length),
       matches: shown.map((match, at) => toRanked(match, scores[at] ?? 0, reasons[at] ?? [])),
       unmatchedTerms: unmatchedTerms.filter((_, at) => !this.#isMeant(terms[at], listed)),
       confidence: scores[0] ?? 0,

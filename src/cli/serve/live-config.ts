@@ -58,8 +58,22 @@ export class LiveConfig {
     return next
   }
 
-  /** Reloads whenever a config file changes, until the returned function is called. */
+  /**
+   * Reloads whenever a config file changes, until the returned function is called. Watching begins a moment later, so that
+   * loading the watcher does not hold up the first clients; changes until then are noticed when it begins.
+   */
   watch(terminal: Terminal, flags: ServerFlags): () => Promise<void> {
+    let stop = async () => {}
+    const cancel = terminal.schedule(WATCH_AFTER_MS, () => {
+      stop = this.#watch(terminal, flags)
+    })
+    return () => {
+      cancel()
+      return stop()
+    }
+  }
+
+  #watch(terminal: Terminal, flags: ServerFlags): () => Promise<void> {
     const { cwd, env } = terminal
     const { path, overrides = {} } = findOptionsOf(terminal, flags)
     return watchConfig({
@@ -92,6 +106,8 @@ export class LiveConfig {
     }
   }
 }
+
+const WATCH_AFTER_MS = 500
 
 function textOf(config: Config): string {
   return JSON.stringify([config.servers, config.gateway?.tokens, config.profiles, tablesOf(config)])

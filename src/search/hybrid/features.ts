@@ -1,0 +1,155 @@
+import type { Listing } from '../../tool.ts'
+import { parameterTexts } from '../lexical/listing-terms.ts'
+import { STOP_WORDS } from '../lexical/text-words.ts'
+import type { WordMatch, WordScan } from '../lexical.ts'
+import type { Request } from '../query/request.ts'
+import type { ListingVectors } from '../vectors/listing-vectors.ts'
+import type { Features } from './ranker.ts'
+
+/** Parameters that count: more of them say nothing, and a server could add any number. */
+const MAX_PARAMETERS = 8
+
+/** Cosines below this are noise, so the best one is not taken as a unit below it. */
+const LEAST_UNIT = 0.05
+
+/** The lengths, in words besides stop words, between which a request becomes a long one. */
+const SHORT_REQUEST = 4
+const LONG_REQUEST = 16
+
+/** A listing that may match, and what the ranker knows about it. */
+export interface Candidate {
+  readonly listing: Listing
+  readonly number: number
+  readonly features: Features
+  /** Similarity to the whole request. */
+  readonly similarity: number
+  readonly hasWords: boolean
+  /** The part of the request that it matches best, if there are several. */
+  readonly part: string | undefined
+}
+
+/** The vectors of a request's texts. */
+export interface RequestVectors {
+  readonly whole: Float32Array
+  /** Of the request without its values. */
+  readonly plain: Float32Array
+  readonly parts: readonly Float32Array[]
+}
+
+/** One part of a request, and the listings that match it. */
+export interface PartView {
+  readonly text: string
+  readonly vector: Float32Array | undefined
+  /** By listing: its score by words, relative to the best. */
+  readonly scores: ReadonlyMap<Listing, number>
+  readonly candidates: readonly Listing[]
+}
+
+/** What both indexes found for a request. */
+export interface Found {
+  readonly request: Request
+  readonly vectors: RequestVectors
+  /** The candidates, with their numbers in the scan. */
+  readonly numbers: ReadonlyMap<Listing, number>
+  readonly byWords: readonly WordMatch[]
+  readonly scan: WordScan
+  readonly parts: readonly PartView[]
+}
+
+/** The candidates of a request with their features. */
+export function describeCandidates(
+  { request, vectors: { whole, plain }, numbers, byWords, scan, parts }: Found,
+  vectors: ListingVectors,
+): Candidate[] {
+  const length = lengthOf(request)
+  const topScore = byWords[0]?.score || 1
+  const rows = Array.from(numbers, ([listing, number]) => {
+    const similarity = vectors.similarity(whole, listing)
+    const plainSimilarity = plain === whole ? similarity : vectors.similarity(plain, listing)
+    return { listing, number, similarity, plainSimilarity }
+  })
+  let best = LEAST_UNIT
+  let plainBest = LEAST_UNIT
+  for (const { similarity, plainSimilarity } of rows) {
+    best = Math.max(best, similarity)
+    plainBest = Math.max(plainBest, plainSimilarity)
+  }
+  return rows.map(({ listing, number, similarity, plainSimilarity }): Candidate => {
+    // If nothing is similar in meaning, the words are all there is.
+    const meaning = Math.max(similarity / best, plainSimilarity / plainBest)
+    const agreement = best > LEAST_UNIT ? agreementOf(meaning) : 1
+    const score = scan.score(number)
+    const words = (agreement * score) / topScore
+    let partWords = parts.length === 0 ? words : 0
+    let partMeaning = parts.length === 0 ? similarity : 0
+    let part: string | undefined
+    let partFit = 0
+    for (const { text, vector, scores } of parts) {
+      const partScore = agreement * (scores.get(listing) ?? 0)
+      const cosine = vector === undefined ? 0 : vectors.similarity(vector, listing)
+      partWords = Math.max(partWords, partScore)
+      partMeaning = Math.max(partMeaning, cosine)
+      if (partScore + cosine <= partFit) continue
+      partFit = partScore + cosine
+      part = text
+    }
+    return {
+      listing,
+      number,
+      similarity,
+      hasWords: score > 0 || partWords > 0,
+      part,
+      features: {
+        coverage: agreement * scan.coverage(number),
+        longWords: words * length,
+        partWords,
+        meaning: similarity / best,
+        plainMeaning: plainSimilarity / plainBest,
+        partMeaning,
+        parameters: parametersOf(listing),
+      },
+    }
+  })
+}
+
+/** A listing that no ranking put forward. */
+export function rememberedCandidate(listing: Listing, number: number): Candidate {
+  const features: Features = { ...NO_FEATURES, parameters: parametersOf(listing) }
+  return { listing, number, features, similarity: 0, hasWords: false, part: undefined }
+}
+
+const NO_FEATURES: Features = {
+  coverage: 0,
+  longWords: 0,
+  partWords: 0,
+  meaning: 0,
+  plainMeaning: 0,
+  partMeaning: 0,
+  parameters: 0,
+}
+
+/** Words count in full from this share of the nearest similarity: a tool's words may be chosen only to be found. */
+const WORDS_AGREE_FROM = 0.85
+
+function agreementOf(meaning: number): number {
+  return Math.min(1, Math.max(0, meaning / WORDS_AGREE_FROM))
+}
+
+/** 0 for a request of up to four words besides stop words, 1 from sixteen on. */
+function lengthOf({ words }: Request): number {
+  let count = 0
+  for (const { text } of words) if (!STOP_WORDS.has(text.toLowerCase())) count++
+  return Math.min(1, Math.max(0, (count - SHORT_REQUEST) / (LONG_REQUEST - SHORT_REQUEST)))
+}
+
+const PARAMETERS = new WeakMap<Listing, number>()
+
+/** How many parameters a listing has, up to eight, on a logarithmic scale. */
+function parametersOf(listing: Listing): number {
+  const known = PARAMETERS.get(listing)
+  if (known !== undefined) return known
+  const count = Math.min(MAX_PARAMETERS, parameterTexts(listing.inputSchema).names.length)
+  const parameters = Math.log(1 + count) / Math.log(1 + MAX_PARAMETERS)
+  PARAMETERS.set(listing, parameters)
+  return parameters
+}
