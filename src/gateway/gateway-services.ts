@@ -94,7 +94,7 @@ export class GatewayServices {
     const tasks = new Tasks(states, upstream)
     this.requests = new ClientRequests(
       tools,
-      new ToolCalls(registry, upstream, tasks, strangers),
+      new ToolCalls(registry, upstream, { strangers, tasks }),
       this.offers,
       tasks,
       this.load,

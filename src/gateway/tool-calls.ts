@@ -26,11 +26,15 @@ export interface CallScene {
 export class ToolCalls {
   readonly #registry: ToolRegistry
   readonly #upstream: Upstream
-  readonly #tasks: Tasks
   readonly #strangers: Strangers
+  readonly #tasks: Tasks
   #nextId = 0
 
-  constructor(registry: ToolRegistry, upstream: Upstream, tasks: Tasks, strangers: Strangers) {
+  constructor(
+    registry: ToolRegistry,
+    upstream: Upstream,
+    { strangers, tasks }: { readonly strangers: Strangers; readonly tasks: Tasks },
+  ) {
     this.#tasks = tasks
     this.#registry = registry
     this.#upstream = upstream
