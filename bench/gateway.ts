@@ -1,19 +1,18 @@
 // What does the gateway cost, compared with other gateways and with the bare server over HTTP, using a bare HTTP
 // client? All of them use the same reference server; peers are installed from npm if missing. `npm run bench --
 // gateway`
-import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from './gateway/bare-client.ts'
+import { buildGateway } from './gateway/build-gateway.ts'
 import { type Contender, contenders, installPeers } from './gateway/contenders.ts'
 import { printFirstList, remember } from './gateway/first-list.ts'
 import { percentile, residentMegabytes } from './gateway/measures.ts'
 import { printTable, ratio } from './report.ts'
 
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
-  // Measures the gateway as shipped.
-  execFileSync('npm', ['run', '--silent', 'prestart'], { stdio: 'inherit' })
+  buildGateway()
   const folder = await mkdtemp(join(tmpdir(), 'toolcrib-bench-'))
   try {
     await compareCalls(folder, smoke)

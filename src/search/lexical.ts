@@ -9,8 +9,8 @@ import {
   toPosting,
   Vocabulary,
 } from './lexical/vocabulary.ts'
-import type { Query } from './query/query.ts'
-import { acceptEvery, type Ranking, type RankOptions, type Searcher, type SearchIndex } from './searcher.ts'
+import { acceptEvery, type Query } from './query/query.ts'
+import type { Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'
 import { compareNames } from './top-matches.ts'
 
 /** The share of a listing's score that is proportional to how much of the query it covers. */
