@@ -1,9 +1,10 @@
 // How long does a command take to start, compared with Node.js itself, and a gateway until its first list? Processor times
 // say more where other programs run. `npm run bench -- start`
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buildGateway } from './gateway/build-gateway.ts'
 import { medianOf, remember, type StartTimes, timeFirstList } from './gateway/first-list.ts'
 import { printTable } from './report.ts'
 
@@ -12,7 +13,7 @@ const PRELOAD = join(import.meta.dirname, 'gateway', 'report-cpu.cjs')
 
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   // Measures the program as shipped.
-  execFileSync('npm', ['run', '--silent', 'prestart'], { stdio: 'inherit' })
+  buildGateway()
   const folder = await mkdtemp(join(tmpdir(), 'toolcrib-bench-'))
   try {
     const remembered = await remember(folder, smoke ? 3 : 30)

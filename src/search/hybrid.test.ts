@@ -116,6 +116,39 @@ describe('hybrid', () => {
     expect(matches[0]?.listing.ownName).toBe('create_pull_request')
   })
 
+  it('ranks a tool that says it is deprecated below the one that replaced it, and says why', async () => {
+    const index = hybrid({ embedder }).open()
+    index.update('files', [
+      sampleListing(
+        'mcp__files__read_file',
+        'Reads a file. DEPRECATED: use read_text_file instead.',
+        'files',
+      ),
+      sampleListing('mcp__files__read_text_file', 'Reads the whole content of a file from disk', 'files'),
+      sampleListing('mcp__npm__deprecate_package', 'Marks a version of a package as deprecated', 'npm'),
+      sampleListing('mcp__npm__publish_package', 'Publishes a version of a package', 'npm'),
+    ])
+    const { matches } = await rank(index, 'read a file')
+    expect(matches.slice(0, 2).map(({ listing }) => listing.ownName)).toEqual(['read_text_file', 'read_file'])
+    expect(matches[1]?.reasons).toContain('ranked lower: its description says that it is deprecated')
+    const [first] = (await rank(index, 'deprecate version 2 of my package')).matches
+    expect(first?.listing.ownName).toBe('deprecate_package')
+    expect(first?.reasons.join()).not.toContain('ranked lower')
+  })
+
+  it('does not lower deprecated tools for a request that is about them', async () => {
+    const index = hybrid({ embedder }).open()
+    index.update('files', [
+      sampleListing(
+        'mcp__files__read_file',
+        'Reads a file. DEPRECATED: use read_text_file instead.',
+        'files',
+      ),
+    ])
+    const { matches } = await rank(index, 'the deprecated tool to read a file')
+    expect(matches[0]?.reasons.join()).not.toContain('ranked lower')
+  })
+
   it('ignores hidden characters', async () => {
     const index = hybrid({ embedder }).open()
     index.update('a', [
