@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { createGateway, GATEWAY_CAPABILITIES } from 'toolcrib/gateway'
 import { createInspector, SignIns } from 'toolcrib/inspector'
 import { lockServers, observeServers, openFromConfig, writeLockfile } from 'toolcrib/mcp'
@@ -84,6 +84,8 @@ export async function buildPage(outDir: string): Promise<void> {
 /** Starts a browser; undefined where none can start, except in CI, where that is a failure. */
 export async function openBrowser(): Promise<Browser | undefined> {
   try {
+    // Loaded here: other tests only build the page.
+    const { chromium } = await import('playwright-core')
     const { default: sparticuz } = await import('@sparticuz/chromium')
     const executablePath = await sparticuz.executablePath()
     // As root, Chromium runs without its sandbox only. The page is our own, and so is everything that it loads.

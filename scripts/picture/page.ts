@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { type Browser, chromium } from 'playwright-core'
 
 /** `npm run picture`: takes pictures of the page, served by the built command line with the bundled servers. */
 const root = join(import.meta.dirname, '..', '..')
-const MAX_BYTES = 300_000
+const MAX_BYTES = 250_000
 
 const gateway = await startGateway()
 const browser = await chromium.launch({
@@ -19,7 +19,7 @@ const browser = await chromium.launch({
 })
 try {
   await play(browser)
-  await take(browser, { view: '', colours: 'light', height: 860, file: 'page-overview.png' })
+  await take(browser, { view: '', colours: 'light', height: 920, file: 'page-overview.png' })
   const search = 'search/read the first lines of a file'
   await take(browser, { view: search, colours: 'dark', height: 760, file: 'page-search.png' })
 } finally {
@@ -31,15 +31,10 @@ try {
 async function startGateway() {
   const state = mkdtempSync(join(tmpdir(), 'toolcrib-picture-'))
   const env = { ...process.env, HOME: state, XDG_STATE_HOME: state, XDG_CONFIG_HOME: state }
-  const args = [
-    'dist/cli/main.js',
-    'serve',
-    '--config',
-    'examples/gateway/toolcrib.toml',
-    '--port',
-    '0',
-    '--json',
-  ]
+  const chosen = ['--config', 'examples/gateway/toolcrib.toml', '--lockfile', join(state, 'toolcrib.lock')]
+  const run = (...args: readonly string[]) => [join('dist', 'cli', 'main.js'), ...args, ...chosen]
+  execFileSync(process.execPath, run('lock'), { cwd: root, env })
+  const args = run('serve', '--port', '0', '--json')
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
   const [line] = await once(createInterface({ input: child.stdout }), 'line')
   const { page }: { page: string } = JSON.parse(line)
@@ -74,7 +69,7 @@ interface Shot {
 async function take(browser: Browser, { view, colours, height, file }: Shot): Promise<void> {
   const page = await browser.newPage({
     viewport: { width: 1240, height },
-    deviceScaleFactor: 1.5,
+    deviceScaleFactor: 1.25,
     colorScheme: colours,
     reducedMotion: 'reduce',
   })

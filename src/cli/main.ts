@@ -4,10 +4,7 @@ import { join } from 'node:path'
 
 keepCompiledCode()
 // Loaded only now: code that is loaded earlier is not kept.
-const [{ runCommandLine }, { processTerminal }] = await Promise.all([
-  import('./command-line.ts'),
-  import('./terminal.ts'),
-])
+const { processTerminal, runCommandLine } = await import('./command-line.ts')
 
 let isWritten = true
 // Neither a reader that closes the pipe early (`| head`) nor a full disk must crash the command: it still stops its servers.

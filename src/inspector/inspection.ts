@@ -105,6 +105,7 @@ export class Inspection {
     this.#closing.abort()
     this.signIns?.close()
     this.book.close()
+    this.config?.close()
     this.serverLog.close()
     await this.history.close()
   }

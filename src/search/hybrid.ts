@@ -3,6 +3,7 @@ import { CandidateFinder } from './hybrid/candidates.ts'
 import type { Candidate, RequestVectors } from './hybrid/features.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
 import { calibratedScores, fitOf } from './hybrid/ranker.ts'
+import { packHybrid, SavedHybrid } from './hybrid/saved-hybrid.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import { LexicalIndex, type WordScan } from './lexical.ts'
 import { asksForDeprecated, isDeprecated } from './query/deprecated.ts'
@@ -81,6 +82,7 @@ export class HybridIndex implements SearchIndex {
   readonly #deprecated = new WeakSet<Listing>()
   readonly #named = new NamedListings()
   readonly #deadline: EmbedderDeadline
+  #saved: SavedHybrid | undefined
 
   constructor(
     embedder: CheckedEmbedder,
@@ -95,16 +97,39 @@ export class HybridIndex implements SearchIndex {
   }
 
   update(source: string, listings: readonly Listing[]): void {
-    this.#lexical.update(source, listings)
-    this.#vectors.update(source, listings)
-    this.#named.update(source, listings)
-    for (const listing of listings) {
-      if (isWordList(listing)) this.#wordLists.add(listing)
-      if (isDeprecated(listing)) this.#deprecated.add(listing)
+    const claimed = this.#saved?.claim(source, listings)
+    if (claimed === undefined) {
+      this.#lexical.update(source, listings)
+      this.#vectors.update(source, listings)
     }
+    this.#named.update(source, listings)
+    for (const listing of claimed ?? listings.filter(isWordList)) this.#wordLists.add(listing)
+    for (const listing of listings) if (isDeprecated(listing)) this.#deprecated.add(listing)
+  }
+
+  /** The whole index in bytes; undefined while vectors are missing. */
+  pack(): Uint8Array | undefined {
+    this.#settle()
+    return packHybrid(this.#indexes, (listing) => this.#wordLists.has(listing))
+  }
+
+  /** Starts from the bytes of `pack`, before the first update. Bytes that do not fit are ignored. */
+  adopt(bytes: Uint8Array): void {
+    this.#saved = SavedHybrid.open(bytes, this.#indexes)
+  }
+
+  get #indexes() {
+    return { embedder: this.#embedder, lexical: this.#lexical, vectors: this.#vectors }
+  }
+
+  /** Once a search begins, all sources that are still there have claimed their part of a saved index. */
+  #settle(): void {
+    this.#saved?.settle()
+    this.#saved = undefined
   }
 
   async rank(query: Query, options: RankOptions): Promise<Ranking> {
+    this.#settle()
     const request = this.#read(query)
     const unmatchedTerms = this.#lexical.unmatchedWords(request.words, options.accepts)
     const unknown = unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
@@ -136,6 +161,7 @@ export class HybridIndex implements SearchIndex {
 
   /** The candidates of a query with their features, for training; undefined if the embedder fails. */
   async candidates(query: Query, options: RankOptions): Promise<readonly Candidate[] | undefined> {
+    this.#settle()
     const request = this.#read(query)
     const embedded = await this.#embed(request, [])
     return 'failure' in embedded

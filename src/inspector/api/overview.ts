@@ -124,7 +124,7 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
     found.push({
       kind: 'quarantine',
       title: more.length === 0 ? `${first} does not run` : `${unapproved.length} servers are not approved`,
-      step: more.length === 0 ? NOT_APPROVED : `${listOf(unapproved)}: look at what they would run.`,
+      step: more.length === 0 ? NOT_APPROVED : `Look at what they would run: ${listOf(unapproved)}.`,
       to: '#/safety',
     })
   const tools = changes.filter((change) => 'tool' in change).length
@@ -154,7 +154,7 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
     found.push({
       kind: 'lock',
       title: 'No lockfile',
-      step: `Run this once: ${(await inspection.commandLine()).of('lock')}. A server that changes its tools is then held back until you approve it.`,
+      step: `With one, a server that changes its tools is held back until you approve it. Run once: ${(await inspection.commandLine()).of('lock')}`,
       to: '#/safety',
     })
   return found

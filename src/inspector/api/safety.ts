@@ -3,7 +3,11 @@ import type { Inspection } from '../inspection.ts'
 import { invalid, reading, texts, writing } from './route.ts'
 
 /** A change with the name that approves exactly it. */
-export type NamedChange = LockChange & { readonly pattern: string }
+export type NamedChange = LockChange & {
+  readonly pattern: string
+  /** Approves a server in a terminal: what runs on a machine is not decided on a web page. */
+  readonly command?: string
+}
 
 /** What changed since it was approved, what the scanner found, and what the lockfiles cover. */
 export const safety = reading({}, async (inspection) => {
@@ -20,11 +24,14 @@ export const safety = reading({}, async (inspection) => {
       listed: servers.tools(server)?.length ?? null,
     }
   })
+  const commandLine = await inspection.commandLine()
   return {
-    lockCommand: (await inspection.commandLine()).of('lock'),
+    lockCommand: commandLine.of('lock'),
     isLocked,
     canApprove: config !== undefined && isLocked,
-    changes,
+    changes: changes.map((change) =>
+      'tool' in change ? change : { ...change, command: commandLine.of('approve', change.server) },
+    ),
     findings: servers.findings(),
     coverage,
     lockPath: found?.lockPath ?? null,

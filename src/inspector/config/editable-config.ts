@@ -34,17 +34,34 @@ export interface ConfigDraft {
 
 /** Others change the files too, so what was read is used for a moment only. */
 const FRESH_MS = 1_000
+/** Comparing takes longer with every tool, and pages ask after each call: one answer is good until a server changes. */
+const COMPARED_MS = 5_000
+const CHANGING: ReadonlySet<string> = new Set([
+  'server-synced',
+  'server-state',
+  'tool-quarantined',
+  'tool-released',
+])
 
 /** The config that the servers run by; changes of it are written and applied one after another. */
 export class EditableConfig {
   readonly #source: ConfigSource
   readonly #now: () => number
   #found: { readonly at: number; readonly config: Promise<FoundConfig> } | undefined
+  #compared: { readonly at: number; readonly changes: Promise<readonly LockChange[] | undefined> } | undefined
   #turn: Promise<unknown> = Promise.resolve()
+  readonly #unsubscribe: () => void
 
   constructor(source: ConfigSource, now: () => number) {
     this.#source = source
     this.#now = now
+    this.#unsubscribe = source.opened.registry.subscribe(({ type }) => {
+      if (CHANGING.has(type)) this.#compared = undefined
+    })
+  }
+
+  close(): void {
+    this.#unsubscribe()
   }
 
   /** The config and its lockfiles as they are now; as they were at the start when they cannot be read. */
@@ -64,9 +81,11 @@ export class EditableConfig {
   }
 
   /** How the servers differ from what the lockfiles approve; undefined where no lockfile applies. */
-  async changes(): Promise<readonly LockChange[] | undefined> {
-    const found = await this.found()
-    return found.lockfile && compareWithLock(found.lockfile, await this.#observe(found))
+  changes(): Promise<readonly LockChange[] | undefined> {
+    const at = this.#now()
+    if (this.#compared === undefined || at - this.#compared.at > COMPARED_MS)
+      this.#compared = { at, changes: this.#compare().catch((error) => this.#forget(error)) }
+    return this.#compared.changes
   }
 
   /** Approves exactly the changes with these `name@digest`, and lets their tools out of quarantine. */
@@ -121,6 +140,17 @@ export class EditableConfig {
     })
   }
 
+  async #compare(): Promise<readonly LockChange[] | undefined> {
+    const found = await this.found()
+    return found.lockfile && compareWithLock(found.lockfile, await this.#observe(found))
+  }
+
+  /** What failed is tried again when somebody asks again. */
+  #forget(error: unknown): never {
+    this.#compared = undefined
+    throw error
+  }
+
   async #edited(edit: ServerEdit): Promise<ServersFile> {
     const { server } = edit
     const file = await openFile(await this.#fileOf(server))
@@ -144,6 +174,7 @@ export class EditableConfig {
   async #reload(): Promise<void> {
     this.#found = undefined
     await this.#source.opened.reload(await findConfig(this.#source.find))
+    this.#compared = undefined
   }
 
   #observe({ config, lockfile }: FoundConfig) {

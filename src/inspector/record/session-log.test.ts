@@ -19,6 +19,45 @@ function turnsOf(surfaces: readonly (readonly [at: number, tokens: number])[]): 
   return log.list()[0]?.totals.turns
 }
 
+const activated: ToolcribEvent = {
+  type: 'activated',
+  at: 5_000,
+  sessionId: 's',
+  names: ['a', 'b'],
+  tokens: 120,
+}
+
+const tokensPerTool = () => 50
+
+describe('what a turn saves', () => {
+  it('is every tool less what the model reads', () => {
+    const log = new SessionLog()
+    expect(log.note(surfaced(1_000, 200), 's', tokensPerTool)).toEqual({ turns: 1, shown: 200, saved: 300 })
+  })
+
+  it('is less by the definitions that came in answers', () => {
+    const log = new SessionLog()
+    log.note(surfaced(1_000, 200), 's', tokensPerTool)
+    log.note(activated, 's', tokensPerTool)
+    expect(log.note(surfaced(9_000, 200), 's', tokensPerTool)).toEqual({ turns: 1, shown: 320, saved: 180 })
+  })
+
+  it('counts definitions once where they come with the surface', () => {
+    const log = new SessionLog()
+    log.note(surfaced(1_000, 200), 's', tokensPerTool)
+    log.note(activated, 's', tokensPerTool)
+    const grown = { ...surfaced(9_000, 320), tools: 4, deferredCount: 8 } as ToolcribEvent
+    expect(log.note(grown, 's', tokensPerTool)).toEqual({ turns: 1, shown: 320, saved: 180 })
+  })
+
+  it('is nothing where nothing is deferred, or the search takes more than the tools', () => {
+    const log = new SessionLog()
+    const all = { ...surfaced(1_000, 200), deferredCount: 0 } as ToolcribEvent
+    expect(log.note(all, 's', tokensPerTool).saved ?? 0).toBe(0)
+    expect(log.note(surfaced(9_000, 700), 't', tokensPerTool).saved).toBe(0)
+  })
+})
+
 describe('turns', () => {
   it('are counted once for a list that a client reads again at once', () => {
     const readings = [

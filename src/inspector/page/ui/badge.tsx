@@ -34,6 +34,18 @@ const SERVER_TONES: Readonly<Record<string, Tone>> = {
   cold: 'plain',
 }
 
+const DOTS: Readonly<Record<string, string>> = { ready: 'good', connecting: 'warn', failed: 'bad' }
+
+/** The state of a server where there is no room for the word. */
+export function ServerDot({ state }: { readonly state: string }) {
+  const word = state === 'cold' ? 'asleep' : state
+  return (
+    <i class={`dot ${DOTS[state] ?? ''}`} title={word}>
+      <span class="hidden">{word}</span>
+    </i>
+  )
+}
+
 export function ServerState({ state }: { readonly state: string }) {
   return <Badge tone={SERVER_TONES[state] ?? 'plain'}>{state === 'cold' ? 'asleep' : state}</Badge>
 }

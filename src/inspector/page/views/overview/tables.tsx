@@ -1,6 +1,6 @@
 import { short, toolCalls, whole } from '../../format.ts'
 import { linkTo } from '../../router.ts'
-import { ServerState } from '../../ui/badge.tsx'
+import { ServerDot } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import type { OverviewData } from './overview.tsx'
 
@@ -15,7 +15,6 @@ export function ServerTable({ data: { servers } }: { readonly data: OverviewData
         <thead>
           <tr>
             <th>Server</th>
-            <th>State</th>
             <th class="number">Tools</th>
             <th class="number">Tokens</th>
           </tr>
@@ -23,11 +22,11 @@ export function ServerTable({ data: { servers } }: { readonly data: OverviewData
         <tbody>
           {sorted.slice(0, LISTED).map(({ server, state, tools, tokens }) => (
             <tr key={server}>
-              <td class="wrap">
-                <a href={linkTo('servers', server)}>{server}</a>
-              </td>
               <td>
-                <ServerState state={state} />
+                <span class="dotted">
+                  <ServerDot state={state} />
+                  <a href={linkTo('servers', server)}>{server}</a>
+                </span>
               </td>
               <td class="number">{whole(tools)}</td>
               <td class="number">{whole(tokens)}</td>
@@ -44,7 +43,7 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
   return (
     <Card title="By client" aside={<a href={linkTo('sessions')}>Sessions</a>}>
       <div class="scroll-x">
-        <table class="plain-links">
+        <table class="plain-links dense">
           <thead>
             <tr>
               <th>Client</th>

@@ -52,10 +52,11 @@ export function Change({
       </div>
       {isOfServer && (
         <p class="small muted">
-          This decides what runs on your machine, so it is not approved on a web page. If you trust it, run:
+          This decides what your machine runs or reaches, so it is not approved on a web page. If you trust
+          it, run:
         </p>
       )}
-      {isOfServer && <Copyable text={`toolcrib approve ${change.server}`} />}
+      {isOfServer && <Copyable text={change.command ?? `toolcrib approve ${change.server}`} />}
       <What change={change} />
     </li>
   )

@@ -61,7 +61,12 @@ export function ServerCard({
         )}
         <p class="small muted wrap">
           {runs !== null && <code>{runs}</code>}
-          {about && ` · ${[about.name, about.version].filter(Boolean).join(' ')} · MCP ${about.protocol}`}
+          {about && (
+            <>
+              {` · ${[about.name, about.version].filter(Boolean).join(' ')} · `}
+              <span class="nowrap">MCP {about.protocol}</span>
+            </>
+          )}
           {readySince !== undefined && ` · up since ${clock(readySince)}`}
         </p>
         <div class="row foot">

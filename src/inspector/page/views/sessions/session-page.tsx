@@ -36,14 +36,16 @@ function Figures({ session: { totals, active } }: { readonly session: SessionDat
     [short(totals.shown), 'tokens shown'],
     [short(totals.saved), 'tokens saved'],
     [whole(active.length), 'tools checked out'],
-    [whole(totals.errors), 'errors'],
+    [whole(totals.errors), 'failed calls'],
   ] as const
   return (
     <Card label="Figures">
       <div class="figures">
         {figures.map(([value, name]) => (
           <div key={name}>
-            <div class={`figure small-figure ${name === 'errors' && totals.errors > 0 ? 'danger' : ''}`}>
+            <div
+              class={`figure small-figure ${name === 'failed calls' && totals.errors > 0 ? 'danger' : ''}`}
+            >
               {value}
             </div>
             <div class="small muted">{name}</div>

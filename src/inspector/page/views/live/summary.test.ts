@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { summaryOf } from './summary.ts'
+
+const event = (type: string, details: Record<string, unknown>, server?: string) => ({
+  number: 1,
+  at: 0,
+  type,
+  details,
+  ...(server === undefined ? {} : { server }),
+})
+
+describe('an event in a few words', () => {
+  it('names what was searched and found, with the first few', () => {
+    const names = ['a', 'b', 'c', 'd', 'e'].map((name) => `mcp__files__${name}`)
+    expect(summaryOf(event('searched', { query: 'read', total: 1_204, names }))).toBe(
+      '“read” → 1,204 found: files · a, files · b, files · c, files · d and 1 more',
+    )
+  })
+
+  it('says how a call ended', () => {
+    const call = { name: 'mcp__files__read', durationMs: 1_500 }
+    expect(summaryOf(event('call-finished', { ...call, ok: true }))).toBe('files · read · ok in 1.5 s')
+    expect(summaryOf(event('call-finished', { ...call, ok: false, code: 'timeout' }))).toBe(
+      'files · read · timeout in 1.5 s',
+    )
+  })
+
+  it('says what changed in a list of tools, or that nothing did', () => {
+    const none = { added: [], changed: [], removed: [], skipped: [] }
+    expect(summaryOf(event('server-synced', none, 'files'))).toBe('files · unchanged')
+    expect(summaryOf(event('server-synced', { ...none, added: ['a', 'b'], removed: ['c'] }, 'files'))).toBe(
+      'files · tools: 2 added, 1 removed',
+    )
+  })
+
+  it('leaves events that it does not know to their details', () => {
+    expect(summaryOf(event('something-new', { any: 1 }))).toBeUndefined()
+  })
+})
