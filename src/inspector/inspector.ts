@@ -1,4 +1,3 @@
-import { answerApi } from './api/router.ts'
 import { Inspection } from './inspection.ts'
 import { checkInspectorOptions, type InspectorAccess, type InspectorOptions } from './inspector-options.ts'
 import { CALLBACK_PATH } from './sign-ins.ts'
@@ -61,6 +60,8 @@ class OpenInspector implements Inspector {
     const sender = await this.#access.check(request)
     if (sender instanceof Response) return sender
     if (sender.profile !== undefined) return plain(403, 'this token is bound to a profile')
+    // Loaded with the first use: most gateways run without a page.
+    const { answerApi } = await import('./api/router.ts')
     const response = await answerApi(this.#inspection, request)
     const isStream = response.headers.get('content-type') === 'text/event-stream'
     return isStream ? this.#whileAllowed(response, request) : response
