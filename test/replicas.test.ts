@@ -165,6 +165,40 @@ describe('two replicas', () => {
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('modern__add')
   })
 
+  it('refuse a session that neither has as soon as the other said so, having asked the store once', async () => {
+    let reads = 0
+    const { store, announcements } = share()
+    onTestFinished(() => store.close())
+    const counting: Store = {
+      ...forwarding(store),
+      get: (key) => {
+        if (key === 'gateway:client:gone') reads++
+        return store.get(key)
+      },
+    }
+    // The other replica has said that it is there, and waiting for it would never end.
+    const schedule = (ms: number, run: () => void) => {
+      if (ms === 500) return () => {}
+      const timer = setTimeout(run, ms === 2_000 ? 0 : ms).unref()
+      return () => clearTimeout(timer)
+    }
+    const [first] = await Promise.all(
+      [0, 1].map(() => {
+        const own = announcements()
+        onTestFinished(() => own.close())
+        return openGateway({}, { store: counting, announcements: own, schedule })
+      }),
+    )
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-session-id': 'gone',
+    }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+    const answer = await first?.gateway.fetch(new Request(URL_OF_GATEWAY, { method: 'POST', headers, body }))
+    expect([answer?.status, reads]).toEqual([404, 1])
+  })
+
   it('list what the other found at a server that is not running here', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'toolcrib-replicas-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))

@@ -25,6 +25,7 @@ import { ServerLists } from './server-lists.ts'
 import { SharedLoad } from './shared-load.ts'
 import { Strangers } from './strangers.ts'
 import { Subscriptions } from './subscriptions.ts'
+import { Tasks } from './tasks.ts'
 import { ToolCalls } from './tool-calls.ts'
 import { ToolList } from './tool-list.ts'
 import { Traffic } from './traffic.ts'
@@ -89,15 +90,17 @@ export class GatewayServices {
     this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
     const strangers = new Strangers(servers, this.limits)
     const tools = new ToolList(registry, servers, { strangers, metrics: this.metrics })
+    const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
+    const tasks = new Tasks(states, upstream)
     this.requests = new ClientRequests(
       tools,
-      new ToolCalls(registry, upstream, strangers),
+      new ToolCalls(registry, upstream, { strangers, tasks }),
       this.offers,
+      tasks,
       this.load,
     )
     this.audience = new Audience(registry, this.schedule)
     this.subscriptions = new Subscriptions(servers)
-    const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
     this.modernCalls = new ModernCalls(
       states,
       new ParkedRecords(store, this.limits.askTimeoutMs),

@@ -3,6 +3,8 @@ import type { SyncReport } from '../events.ts'
 import { nameSkeletons, sourceKey } from '../names.ts'
 import type { Listing } from '../tool.ts'
 import type { Entry } from './entry.ts'
+import { EntryOrder } from './entry-order.ts'
+import { LayeredMap, type ReadMap } from './layered-map.ts'
 
 /** Listings by source. */
 export type ListingGroups = ReadonlyMap<string, readonly Listing[]>
@@ -22,11 +24,11 @@ export interface Snapshot {
 }
 
 /**
- * The tools that exist. Writes go to private maps; a snapshot copies them on the first read after a write, so ten
- * thousand registrations in a row cost ten thousand steps and readers never see half a change.
+ * The tools that exist. A snapshot is taken on the first read after a write and costs as much as what changed since the
+ * last one, so ten thousand registrations in a row cost ten thousand steps and readers never see half a change.
  */
 export class Catalogue {
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new LayeredMap<Entry>()
   readonly #nameBySkeleton = new Map<string, string>()
   readonly #sources = new Map<string, Map<string, Entry>>()
   readonly #groups = new Map<string, readonly Listing[]>()
@@ -34,6 +36,9 @@ export class Catalogue {
   readonly #reserved: ReadonlyMap<string, string>
   readonly #onChange: () => void
   #version = 0
+  /** Sources whose listings changed since the last snapshot. */
+  readonly #changedSources = new Set<string>()
+  readonly #order = new EntryOrder()
   #snapshot: Snapshot | undefined
   #tokens: number | undefined
   #undecided = 0
@@ -51,7 +56,11 @@ export class Catalogue {
 
   /** About how many tokens all definitions take together; counted on first use and then kept up to date. */
   get tokens(): number {
-    this.#tokens ??= [...this.#entries.values()].reduce((sum, entry) => sum + entry.tokens, 0)
+    if (this.#tokens === undefined) {
+      let tokens = 0
+      for (const entry of this.#entries.values()) tokens += entry.tokens
+      this.#tokens = tokens
+    }
     return this.#tokens
   }
 
@@ -120,7 +129,7 @@ export class Catalogue {
       else if (old.fingerprint !== entry.fingerprint) report.changed.push(entry.name)
       this.#put(entry)
     }
-    for (const name of before.keys()) if (!this.#entries.has(name)) report.removed.push(name)
+    for (const name of before.keys()) if (this.#entries.get(name) === undefined) report.removed.push(name)
     this.#changed()
     return report
   }
@@ -173,11 +182,12 @@ export class Catalogue {
   #put(entry: Entry): void {
     const key = sourceKey(entry.source)
     this.#entries.set(entry.name, entry)
+    this.#order.note(entry.name)
     for (const skeleton of entry.skeletons) this.#nameBySkeleton.set(skeleton, entry.name)
     const siblings = this.#sources.get(key)
     if (siblings) siblings.set(entry.name, entry)
     else this.#sources.set(key, new Map([[entry.name, entry]]))
-    this.#groups.delete(key)
+    this.#changedSources.add(key)
     if (this.#tokens !== undefined) this.#tokens += entry.tokens
     if (isUndecided(entry)) this.#undecided++
   }
@@ -185,11 +195,12 @@ export class Catalogue {
   #drop(entry: Entry): void {
     const key = sourceKey(entry.source)
     this.#entries.delete(entry.name)
+    this.#order.note(entry.name)
     for (const skeleton of entry.skeletons) this.#nameBySkeleton.delete(skeleton)
     const siblings = this.#sources.get(key)
     siblings?.delete(entry.name)
     if (siblings?.size === 0) this.#sources.delete(key)
-    this.#groups.delete(key)
+    this.#changedSources.add(key)
     if (this.#tokens !== undefined) this.#tokens -= entry.tokens
     if (isUndecided(entry)) this.#undecided--
   }
@@ -201,15 +212,19 @@ export class Catalogue {
   }
 
   #takeSnapshot(): Snapshot {
-    for (const [key, entries] of this.#sources) {
-      if (!this.#groups.has(key))
-        this.#groups.set(key, Object.freeze([...entries.values()].map(({ listing }) => listing)))
+    for (const key of this.#changedSources) {
+      const entries = this.#sources.get(key)
+      this.#groups.delete(key)
+      if (entries !== undefined)
+        this.#groups.set(key, Object.freeze(Array.from(entries.values(), ({ listing }) => listing)))
     }
+    this.#changedSources.clear()
     return new FrozenSnapshot(
       this.#version,
-      new Map(this.#entries),
+      this.#entries.snapshot(),
       new Map(this.#groups),
       new Map(this.#quarantined),
+      this.#order,
     )
   }
 }
@@ -228,19 +243,24 @@ class FrozenSnapshot implements Snapshot {
   readonly version: number
   readonly groups: ListingGroups
   readonly quarantined: ReadonlyMap<string, string>
-  readonly #entries: ReadonlyMap<string, Entry>
+  readonly #entries: ReadMap<Entry>
+  readonly #order: EntryOrder
+  readonly #change: number
   #sorted: readonly Entry[] | undefined
 
   constructor(
     version: number,
-    entries: ReadonlyMap<string, Entry>,
+    entries: ReadMap<Entry>,
     groups: ReadonlyMap<string, readonly Listing[]>,
     quarantined: ReadonlyMap<string, string>,
+    order: EntryOrder,
   ) {
     this.version = version
     this.#entries = entries
     this.groups = groups
     this.quarantined = quarantined
+    this.#order = order
+    this.#change = order.change
   }
 
   get size(): number {
@@ -252,13 +272,9 @@ class FrozenSnapshot implements Snapshot {
   }
 
   get sorted(): readonly Entry[] {
-    this.#sorted ??= Object.freeze([...this.#entries.values()].sort(byName))
+    this.#sorted ??= this.#order.sort(this.#entries, this.#change)
     return this.#sorted
   }
-}
-
-function byName(a: Entry, b: Entry): number {
-  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0
 }
 
 function describeSource({ source }: Entry): string {

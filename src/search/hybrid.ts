@@ -1,9 +1,11 @@
 import type { Listing } from '../tool.ts'
-import { type Candidate, CandidateFinder, type RequestVectors } from './hybrid/candidates.ts'
+import { CandidateFinder } from './hybrid/candidates.ts'
+import type { Candidate, RequestVectors } from './hybrid/features.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
 import { calibratedScores, fitOf } from './hybrid/ranker.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import { LexicalIndex, type WordScan } from './lexical.ts'
+import { asksForDeprecated, isDeprecated } from './query/deprecated.ts'
 import type { Query } from './query/query.ts'
 import { type Request, readRequest } from './query/request.ts'
 import { isWordList } from './query/word-list.ts'
@@ -33,6 +35,9 @@ const MIN_LETTERS = 3
 
 /** Factor for a listing that is a mere list of words. */
 const WORD_LIST_WEIGHT = 0.7
+
+/** Factor for a listing that says of itself that it is deprecated: below others that do the same, above the unrelated. */
+const DEPRECATED_WEIGHT = 0.75
 
 /** A tool that memory knows and no ranking put forward starts at the fit of the candidate in this place. */
 const REMEMBERED_PLACE = 20
@@ -73,6 +78,7 @@ export class HybridIndex implements SearchIndex {
   readonly #lexical = new LexicalIndex({ findsNumbers: true })
   readonly #finder: CandidateFinder
   readonly #wordLists = new WeakSet<Listing>()
+  readonly #deprecated = new WeakSet<Listing>()
   readonly #named = new NamedListings()
   readonly #deadline: EmbedderDeadline
 
@@ -92,32 +98,34 @@ export class HybridIndex implements SearchIndex {
     this.#lexical.update(source, listings)
     this.#vectors.update(source, listings)
     this.#named.update(source, listings)
-    for (const listing of listings) if (isWordList(listing)) this.#wordLists.add(listing)
+    for (const listing of listings) {
+      if (isWordList(listing)) this.#wordLists.add(listing)
+      if (isDeprecated(listing)) this.#deprecated.add(listing)
+    }
   }
 
   async rank(query: Query, options: RankOptions): Promise<Ranking> {
     const request = this.#read(query)
-    const scan = this.#lexical.scan(request.words, options.accepts)
-    const unmatchedTerms = scan.unmatchedWords()
+    const unmatchedTerms = this.#lexical.unmatchedWords(request.words, options.accepts)
     const unknown = unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
     const embedded = await this.#embed(request, unknown)
     if ('failure' in embedded) {
-      const again = this.#lexical.scan(request.words, options.accepts)
-      return { ...rankByWords(again, options.limit), unmatchedTerms, failure: embedded.failure }
+      const scan = this.#lexical.scan(request.words, options.accepts)
+      return { ...rankByWords(scan, options.limit), unmatchedTerms, failure: embedded.failure }
     }
     const { vectors, terms } = embedded
 
     const memory = options.memory ?? this.#options.memory
     const lifts = memory === undefined ? [] : await memory.lifts(vectors.plain)
-    // The scoreboard may have served another search in the meantime, so the finder scans again.
-    const { candidates, scan: current } = this.#finder.find(request, vectors, options)
-    const fitting = this.#lifted(this.#judge(candidates, terms, unmatchedTerms), lifts, options)
+    const { candidates, scan } = this.#finder.find(request, vectors, options)
+    const judged = this.#judge(candidates, terms, unmatchedTerms, asksForDeprecated(query.words))
+    const fitting = this.#lifted(judged, lifts, options)
     const scores = calibratedScores(fitting)
     const shown = fitting.slice(0, options.limit)
     const listed = shown.map(({ candidate }) => candidate)
-    const reasons = current.reasonsOf(listed)
+    const reasons = scan.reasonsOf(listed)
     return {
-      total: Math.max(current.total, fitting.length),
+      total: Math.max(scan.total, fitting.length),
       matches: shown.map((match, at) => toRanked(match, scores[at] ?? 0, reasons[at] ?? [])),
       unmatchedTerms: unmatchedTerms.filter((_, at) => !this.#isMeant(terms[at], listed)),
       confidence: scores[0] ?? 0,
@@ -170,6 +178,7 @@ export class HybridIndex implements SearchIndex {
     candidates: readonly Candidate[],
     terms: readonly Float32Array[],
     unmatchedTerms: readonly string[],
+    allowsDeprecated: boolean,
   ): Fitting[] {
     let nearest = 0
     for (const { similarity } of candidates) nearest = Math.max(nearest, similarity)
@@ -181,8 +190,10 @@ export class HybridIndex implements SearchIndex {
     for (const candidate of candidates) {
       const { features, similarity, hasWords, listing } = candidate
       if (!hasWords && similarity < from) continue
-      const weight = this.#wordLists.has(listing) ? WORD_LIST_WEIGHT : 1
-      fitting.push({ candidate, fit: rounded(weight * fitOf(features)) })
+      const isOutdated = !allowsDeprecated && this.#deprecated.has(listing)
+      const weight =
+        (this.#wordLists.has(listing) ? WORD_LIST_WEIGHT : 1) * (isOutdated ? DEPRECATED_WEIGHT : 1)
+      fitting.push({ candidate, fit: rounded(weight * fitOf(features)), isOutdated })
     }
     return fitting.sort(byFit)
   }
@@ -212,7 +223,7 @@ export class HybridIndex implements SearchIndex {
       const listing = known?.candidate.listing ?? this.#named.find(id)
       if (listing === undefined || !accepts(listing)) continue
       const candidate = known?.candidate ?? this.#finder.remembered(listing)
-      byName.set(id, { candidate, fit: rounded((known?.fit ?? start) + lift), isRemembered: true })
+      byName.set(id, { ...known, candidate, fit: rounded((known?.fit ?? start) + lift), isRemembered: true })
     }
     return [...byName.values()].sort(byFit)
   }
@@ -235,6 +246,8 @@ interface Fitting {
   /** 0 to about 1. */
   readonly fit: number
   readonly isRemembered?: boolean
+  /** It says of itself that it is deprecated. */
+  readonly isOutdated?: boolean
 }
 
 /** Rounds away tiny differences, so that names break near-ties. */
@@ -249,7 +262,7 @@ function byFit(a: Fitting, b: Fitting): number {
 }
 
 function toRanked(
-  { candidate, fit, isRemembered }: Fitting,
+  { candidate, fit, isRemembered, isOutdated }: Fitting,
   score: number,
   words: readonly string[],
 ): Ranked {
@@ -257,6 +270,7 @@ function toRanked(
   if (candidate.similarity > 0) reasons.push(meaningReason(candidate.similarity))
   if (candidate.part !== undefined) reasons.push(`matches the part "${candidate.part}"`)
   if (isRemembered) reasons.push('served a similar request before')
+  if (isOutdated) reasons.push('ranked lower: its description says that it is deprecated')
   return { listing: candidate.listing, score, fit, reasons }
 }
 

@@ -9,8 +9,8 @@ import {
   toPosting,
   Vocabulary,
 } from './lexical/vocabulary.ts'
-import type { Query } from './query/query.ts'
-import { acceptEvery, type Ranking, type RankOptions, type Searcher, type SearchIndex } from './searcher.ts'
+import { acceptEvery, type Query } from './query/query.ts'
+import type { Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'
 import { compareNames } from './top-matches.ts'
 
 /** The share of a listing's score that is proportional to how much of the query it covers. */
@@ -24,6 +24,9 @@ const COVERAGE = 0.5
 export function lexical(): Searcher {
   return { name: 'lexical', open: () => new LexicalIndex() }
 }
+
+/** The rounding error of a sum that is computed in another order is far smaller. */
+const ALMOST = 1 - 1e-9
 
 /** What words say about one listing. */
 export interface WordMatch {
@@ -92,6 +95,14 @@ export class LexicalIndex implements SearchIndex {
     return new WordScan({ words, terms, board, postings, listings: this.#listings })
   }
 
+  /** The words that no accepted listing contains, as written. Scores nothing, so it is cheaper than a scan. */
+  unmatchedWords(words: readonly WeightedWord[], accepts: RankOptions['accepts']): string[] {
+    const terms = queryTerms(words, this.#vocabulary, this.#listings.length - this.#freeNumbers.length)
+    return unmatchedAmong(words, terms, ({ forms }) =>
+      forms.some(({ list }) => this.#hasAccepted(list, accepts)),
+    )
+  }
+
   /** The number of a listing in a scan. Needs `findsNumbers`. */
   numberOf(listing: Listing): number | undefined {
     return this.#numbers?.get(listing)
@@ -100,6 +111,18 @@ export class LexicalIndex implements SearchIndex {
   /** Whether any listing contains the word or one with the same stem. */
   knows(word: string): boolean {
     return this.#vocabulary.findStem(word) !== undefined
+  }
+
+  #hasAccepted(list: number, accepts: RankOptions['accepts']): boolean {
+    const { values, starts, lengths } = this.#vocabulary.postings
+    const start = starts[list] as number
+    const end = start + (lengths[list] as number)
+    if (accepts === acceptEvery) return end > start
+    for (let at = start; at < end; at++) {
+      const listing = this.#listings[(values[at] as number) >>> LISTING_SHIFT]
+      if (listing !== undefined && accepts(listing)) return true
+    }
+    return false
   }
 
   #add(listing: Listing): number {
@@ -116,7 +139,7 @@ export class LexicalIndex implements SearchIndex {
     const stems = new Set<number>()
     for (const [word, { frequency, fields }] of listingTerms(listing)) {
       const id = vocabulary.findOrAdd(word)
-      vocabulary.postings.append(id, toPosting(number, fields, frequency))
+      vocabulary.postings.append(id, toPosting(number, frequency), fields)
       stems.add(vocabulary.stemOf(id))
     }
     for (const stem of stems) vocabulary.countListing(stem, 1)
@@ -180,17 +203,21 @@ export class WordScan {
   /** The listings with the highest scores, best first; ties by trust, then by name. */
   best(limit: number): WordMatch[] {
     const { board, listings } = this.#scanned
-    const { touched, touchedCount } = board
+    const { touched, touchedCount, scores, covers } = board
+    const share = COVERAGE / this.#wholeCover
     const best: WordMatch[] = []
     let leastScore = 0
     for (let at = 0; at < touchedCount; at++) {
       const number = touched[at] as number
+      // As in `score`, for listings that are known to be touched.
+      const about = (scores[number] as number) * (1 - COVERAGE + share * (covers[number] as number))
+      if (about < leastScore) continue
       const score = this.score(number)
       if (score < leastScore) continue
       const listing = listings[number]
       if (listing === undefined) continue
       insert(best, { listing, number, score, coverage: this.coverage(number) }, limit)
-      if (best.length === limit) leastScore = best[limit - 1]?.score ?? 0
+      if (best.length === limit) leastScore = (best[limit - 1]?.score ?? 0) * ALMOST
     }
     return best
   }
@@ -228,15 +255,22 @@ export class WordScan {
   /** Words that no accepted listing contains, as written. */
   unmatchedWords(): string[] {
     const { board, terms, postings, words } = this.#scanned
-    const held = terms.filter((term) => board.isHeld(term, postings))
-    if (held.length === terms.length) return []
-    const matched = new Set(held.flatMap((term) => term.written))
-    const read = new Set(terms.flatMap((term) => term.written))
-    const unmatched = words.filter((_, place) => read.has(place) && !matched.has(place))
-    return [
-      ...new Set(unmatched.filter(({ isAdded }) => !isAdded).map(({ text, written }) => written ?? text)),
-    ]
+    return unmatchedAmong(words, terms, (term) => board.isHeld(term, postings))
   }
+}
+
+/** The words of which no term is held, as written. */
+function unmatchedAmong(
+  words: readonly WeightedWord[],
+  terms: readonly QueryTerm[],
+  isHeld: (term: QueryTerm) => boolean,
+): string[] {
+  const held = terms.filter(isHeld)
+  if (held.length === terms.length) return []
+  const matched = new Set(held.flatMap((term) => term.written))
+  const read = new Set(terms.flatMap((term) => term.written))
+  const unmatched = words.filter((_, place) => read.has(place) && !matched.has(place))
+  return [...new Set(unmatched.filter(({ isAdded }) => !isAdded).map(({ text, written }) => written ?? text))]
 }
 
 function quoted(word: WeightedWord | undefined): string {

@@ -108,8 +108,11 @@ export class RankedSearch {
    */
   async #othersThan(crowding: ReadonlySet<string>, known: readonly Ranked[]): Promise<Ranked[]> {
     const kept = new Set(known.slice(0, FIRST_PLACES / 2).map(({ listing }) => listing))
+    const servers = new Set(known.map(({ listing }) => crowdingServer(listing, crowding)))
+    // Called for every listing with a word of the query, so it makes no source keys.
     const accepts = (listing: Listing) =>
-      (!crowding.has(sourceKey(listing.source)) || kept.has(listing)) && this.#options.accepts(listing)
+      (listing.source.kind !== 'mcp' || !servers.has(listing.source.server) || kept.has(listing)) &&
+      this.#options.accepts(listing)
     const { matches } = await this.#rank(SHARED_MATCHES, accepts)
     const isKnown = new Set(known.map(({ listing }) => listing))
     const others = this.#pick(matches, SHARED_MATCHES).kept
@@ -168,6 +171,11 @@ export class RankedSearch {
     })
     return [...first, ...matches.filter(({ listing }) => !exact.has(listing))]
   }
+}
+
+/** The server of a listing, if it is one of these sources. Only servers are limited. */
+function crowdingServer({ source }: Listing, crowding: ReadonlySet<string>): string | undefined {
+  return source.kind === 'mcp' && crowding.has(sourceKey(source)) ? source.server : undefined
 }
 
 /** Of every five first places, an unapproved source gets two, as long as other sources match. */
@@ -292,22 +300,28 @@ function below(previous: Ranked | undefined, match: Ranked): Ranked {
 
 /** Records when each source was first seen and how many tools it has. */
 export class SourceLedger {
-  readonly #sources = new Map<string, { readonly since: number; tools: number }>()
+  /** By kind and name, since a search asks thousands of times: a source key would be made each time. */
+  readonly #sources: Readonly<Record<ToolSource['kind'], Map<string, KnownSource>>> = {
+    builtin: new Map(),
+    plugin: new Map(),
+    mcp: new Map(),
+  }
   #seen = 0
 
   /** Records a source's listings before and after a change. A source that is removed and returns counts as new. */
   record(before: readonly Listing[], after: readonly Listing[]): void {
-    for (const { source } of after) this.#count(sourceKey(source), 1)
-    for (const { source } of before) this.#count(sourceKey(source), -1)
+    for (const { source } of after) this.#count(source, 1)
+    for (const { source } of before) this.#count(source, -1)
   }
 
   /** The number of sources. */
   get size(): number {
-    return this.#sources.size
+    const { builtin, plugin, mcp } = this.#sources
+    return builtin.size + plugin.size + mcp.size
   }
 
   toolsOf(source: ToolSource): number {
-    return this.#sources.get(sourceKey(source))?.tools ?? 0
+    return this.#find(source)?.tools ?? 0
   }
 
   /** Whether a source was seen before another. */
@@ -316,13 +330,29 @@ export class SourceLedger {
   }
 
   #since(source: ToolSource): number {
-    return this.#sources.get(sourceKey(source))?.since ?? Number.POSITIVE_INFINITY
+    return this.#find(source)?.since ?? Number.POSITIVE_INFINITY
   }
 
-  #count(key: string, change: 1 | -1): void {
-    const known = this.#sources.get(key)
-    if (known === undefined) this.#sources.set(key, { since: this.#seen++, tools: change })
-    else if (known.tools + change === 0) this.#sources.delete(key)
+  #find(source: ToolSource): KnownSource | undefined {
+    return this.#sources[source.kind].get(nameOf(source))
+  }
+
+  #count(source: ToolSource, change: 1 | -1): void {
+    const sources = this.#sources[source.kind]
+    const name = nameOf(source)
+    const known = sources.get(name)
+    if (known === undefined) sources.set(name, { since: this.#seen++, tools: change })
+    else if (known.tools + change === 0) sources.delete(name)
     else known.tools += change
   }
+}
+
+interface KnownSource {
+  readonly since: number
+  tools: number
+}
+
+function nameOf(source: ToolSource): string {
+  if (source.kind === 'mcp') return source.server
+  return source.kind === 'plugin' ? source.plugin : ''
 }

@@ -1,6 +1,6 @@
 import type { Listing } from '../tool.ts'
-import type { Query } from './query/query.ts'
-import { acceptEvery, type Ranked, type Ranking, type RankOptions, type SearchIndex } from './searcher.ts'
+import { acceptEvery, type Query } from './query/query.ts'
+import type { Ranked, Ranking, RankOptions, SearchIndex } from './searcher.ts'
 import { topMatches } from './top-matches.ts'
 import { CheckedEmbedder, type Embedder, queryText } from './vectors/embedder.ts'
 import { type DeadlineOptions, EmbedderDeadline } from './vectors/embedder-deadline.ts'
@@ -52,7 +52,10 @@ class SemanticIndex implements SearchIndex {
   #rank(query: Query, vector: Float32Array | undefined, { limit, accepts }: RankOptions): Ranking {
     if (vector === undefined) return { total: 0, matches: [], unmatchedTerms: query.words }
     const count = Math.max(MIN_CANDIDATES, 2 * limit)
-    const near = this.#vectors.nearest(vector, count, accepts === acceptEvery ? undefined : accepts)
+    const [near = []] = this.#vectors.nearest(
+      [{ vector, count }],
+      accepts === acceptEvery ? undefined : accepts,
+    )
     const related = near.filter(({ similarity }) => similarity >= this.#embedder.relatedFrom)
     const scored = related.map(({ listing, similarity }) => ({ listing, score: rounded(similarity) }))
     const matches = topMatches(scored, limit).map(

@@ -149,11 +149,6 @@ export class FirstRequest {
     return results.with(quoting, { ...result, untrusted: { ...result.untrusted, note: UNTRUSTED_NOTE } })
   }
 
-  /** Whether a session whose settings have this id continues from it. */
-  fits(settings: string | undefined): boolean {
-    return this.#settings === settings
-  }
-
   /** Takes over the late tools and servers of a newer state of this request: replicas have them in the same order. */
   adopt({ lateTools, servers, isWarned }: SentRequest): void {
     const names = [...this.#late.keys()]

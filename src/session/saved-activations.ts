@@ -21,7 +21,7 @@ export interface Saving extends WritePlace {
   /** Identifies this copy of the session among those that write to the same key; new each time it is opened. */
   readonly writer: string
   readonly allowlists: readonly (readonly string[])[]
-  readonly store: Store | undefined
+  readonly store: Store
   readonly caps: Caps
 }
 
@@ -104,7 +104,7 @@ export class SavedActivations implements Kept {
    */
   async refresh(): Promise<void> {
     const { id, writer, store, schedule } = this.#saving
-    if (store === undefined || this.#writes.isStuck) return
+    if (this.#writes.isStuck) return
     const writes = this.#writes.count
     const loaded = await readInTime(() => store.get(sessionKey(id)), schedule)
       .then((value) => ({ saved: readSaved(value), writers: readWriters(value) }))
@@ -124,7 +124,6 @@ export class SavedActivations implements Kept {
   }
 
   #add(change: ChangeActivations, isReplacement: boolean, gone: Activations = []): void {
-    if (this.#saving.store === undefined) return
     this.#unsaved = [...this.#unsaved, { number: ++this.#changes, isReplacement, change, gone }]
     if (this.#unsaved.length > MAX_UNSAVED) this.#unsaved = [this.#merged()]
   }
@@ -149,7 +148,7 @@ export class SavedActivations implements Kept {
     const [confirmed, lastStored] = [this.#confirmed, this.#stored]
     const restored = (state: Activations) =>
       merge(state, { from: [], to: missingIn(state, lastStored) }, caps)
-    const stored = await store?.update(sessionKey(id), (current) => {
+    const stored = await store.update(sessionKey(id), (current) => {
       const saved = readSaved(current)
       const writers = readWriters(current)
       const fresh = changes.filter(({ number }) => number > (writers.get(writer) ?? 0))
@@ -195,11 +194,12 @@ function missingIn(later: Activations, before: Activations): Activations {
 }
 
 /** Loads a saved session. A store that hangs or fails is reported as an event, and the session starts empty. */
-export async function loadState(
-  id: string,
-  { store, schedule, emit }: Pick<Saving, 'store' | 'schedule' | 'emit'>,
-): Promise<SessionState | undefined> {
-  if (store === undefined) return undefined
+export async function loadState({
+  id,
+  store,
+  schedule,
+  emit,
+}: Pick<Saving, 'id' | 'store' | 'schedule' | 'emit'>): Promise<SessionState | undefined> {
   const value = await readInTime(() => store.get(sessionKey(id)), schedule).catch((error: unknown) => {
     emit({ type: 'load-failed', sessionId: id, error: describeFailure(error) })
     return undefined

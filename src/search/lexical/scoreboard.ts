@@ -1,12 +1,5 @@
 import { eachWord, STOP_WORDS } from './text-words.ts'
-import {
-  fieldsOf,
-  IMPACT_MASK,
-  LISTING_SHIFT,
-  type PostingLists,
-  SATURATION,
-  type Vocabulary,
-} from './vocabulary.ts'
+import { IMPACT_MASK, LISTING_SHIFT, type PostingLists, SATURATION, type Vocabulary } from './vocabulary.ts'
 
 /** One stem of a query. */
 export interface Term {
@@ -129,7 +122,7 @@ export class Scoreboard {
   fieldsOf(
     terms: readonly Term[],
     listings: readonly number[],
-    { values, starts, lengths }: PostingLists,
+    { values, notes, starts, lengths }: PostingLists,
   ): number[][] {
     const places = this.#places
     for (let place = 0; place < listings.length; place++) places[listings[place] as number] = place + 1
@@ -139,9 +132,8 @@ export class Scoreboard {
         const start = starts[list] as number
         const end = start + (lengths[list] as number)
         for (let at = start; at < end; at++) {
-          const posting = values[at] as number
-          const place = places[posting >>> LISTING_SHIFT] as number
-          if (place > 0) fields[place - 1] = (fields[place - 1] as number) | fieldsOf(posting)
+          const place = places[(values[at] as number) >>> LISTING_SHIFT] as number
+          if (place > 0) fields[place - 1] = (fields[place - 1] as number) | (notes[at] as number)
         }
       }
       return fields

@@ -113,13 +113,15 @@ function present(id: number | undefined): number | undefined {
 }
 
 /**
- * Many growing lists of 32-bit values in one typed array. Block sizes are powers of two; a list that outgrows its
+ * Many growing lists of 32-bit values, each with a byte beside it, in two typed arrays. Block sizes are powers of two; a list that outgrows its
  * block moves to one twice as large, and the old block is reused by the next list of its size. So ten thousand small
  * lists cost little more than their values, and endless updates do not grow the memory.
  */
 export class PostingLists {
   /** The values of list `id` are `values[starts[id] .. starts[id] + lengths[id]]`. Read-only; replaced on growth. */
   values = new Uint32Array(1024)
+  /** The bytes beside the values. */
+  notes = new Uint8Array(1024)
   starts = new Uint32Array(256)
   lengths = new Uint32Array(256)
   /** Log2 of each list's block size. */
@@ -142,11 +144,13 @@ export class PostingLists {
     return id
   }
 
-  append(id: number, value: number): void {
+  append(id: number, value: number, note = 0): void {
     const length = this.lengths[id] ?? 0
     const size = this.#sizes[id] ?? 0
     if (length === 1 << size) this.#move(id, size, length)
-    this.values[(this.starts[id] ?? 0) + length] = value
+    const at = (this.starts[id] ?? 0) + length
+    this.values[at] = value
+    this.notes[at] = note
     this.lengths[id] = length + 1
     this.#live++
   }
@@ -158,6 +162,7 @@ export class PostingLists {
     for (let at = last; at >= start; at--) {
       if ((this.values[at] ?? 0) >>> shift !== value) continue
       this.values[at] = this.values[last] ?? 0
+      this.notes[at] = this.notes[last] ?? 0
       this.lengths[id] = last - start
       this.#live--
       return true
@@ -176,8 +181,9 @@ export class PostingLists {
   compactIfSparse(): void {
     if (this.#end < 4096 || this.#live * 4 > this.#end) return
     const isFree = new Set(this.#freeLists)
-    const old = this.values
+    const { values, notes } = this
     this.values = new Uint32Array(this.#live * 2 + 1024)
+    this.notes = new Uint8Array(this.values.length)
     this.#end = 0
     this.#freeBlocks = []
     for (let id = 0; id < this.#lists; id++) {
@@ -186,20 +192,24 @@ export class PostingLists {
       const length = this.lengths[id] ?? 0
       const size = length <= 1 ? 0 : 32 - Math.clz32(length - 1)
       const block = this.#takeBlock(size)
-      this.values.set(old.subarray(start, start + length), block)
+      this.values.set(values.subarray(start, start + length), block)
+      this.notes.set(notes.subarray(start, start + length), block)
       this.starts[id] = block
       this.#sizes[id] = size
     }
   }
 
   get byteLength(): number {
-    return this.values.byteLength + this.starts.byteLength + this.lengths.byteLength + this.#sizes.byteLength
+    const { values, notes, starts, lengths } = this
+    const lists = starts.byteLength + lengths.byteLength + this.#sizes.byteLength
+    return values.byteLength + notes.byteLength + lists
   }
 
   #move(id: number, size: number, length: number): void {
     const from = this.starts[id] ?? 0
     const to = this.#takeBlock(size + 1)
     this.values.copyWithin(to, from, from + length)
+    this.notes.copyWithin(to, from, from + length)
     this.#freeBlock(from, size)
     this.starts[id] = to
     this.#sizes[id] = size + 1
@@ -211,6 +221,11 @@ export class PostingLists {
     const block = this.#end
     this.#end += 1 << size
     this.values = resizedTo(this.values, this.#end)
+    if (this.notes.length < this.values.length) {
+      const { notes } = this
+      this.notes = new Uint8Array(this.values.length)
+      this.notes.set(notes)
+    }
     return block
   }
 
@@ -232,14 +247,12 @@ export function resizedTo(array: Uint32Array<ArrayBuffer>, index: number): Uint3
 }
 
 /**
- * One posting in 32 bits: a listing's number, a bit per field that contains the word, and the impact, which is its
- * weighted frequency on a saturating scale.
+ * One posting in 32 bits: a listing's number, and the impact, which is the word's weighted frequency on a saturating
+ * scale. The byte beside it has a bit per field that contains the word.
  */
-export const LISTING_SHIFT = 14
-export const MAX_LISTINGS = 1 << (32 - LISTING_SHIFT)
-const FIELD_SHIFT = 8
-const FIELD_MASK = (1 << (LISTING_SHIFT - FIELD_SHIFT)) - 1
-export const IMPACT_MASK = (1 << FIELD_SHIFT) - 1
+export const LISTING_SHIFT = 8
+export const MAX_LISTINGS = 2 ** (32 - LISTING_SHIFT)
+export const IMPACT_MASK = (1 << LISTING_SHIFT) - 1
 
 /**
  * The weighted frequency that earns half of a word's maximum. Higher than the usual 1.2 for prose, since a single
@@ -247,15 +260,11 @@ export const IMPACT_MASK = (1 << FIELD_SHIFT) - 1
  */
 const HALF_SATURATION = 2
 
-export function toPosting(listing: number, fields: number, frequency: number): number {
+export function toPosting(listing: number, frequency: number): number {
   const saturated = frequency / (frequency + HALF_SATURATION)
   // The square root gives rare words more of the few steps, where they matter.
   const impact = Math.min(IMPACT_MASK, Math.max(1, Math.round(Math.sqrt(saturated) * (IMPACT_MASK + 1))))
-  return ((listing << LISTING_SHIFT) | (fields << FIELD_SHIFT) | impact) >>> 0
-}
-
-export function fieldsOf(posting: number): number {
-  return (posting >>> FIELD_SHIFT) & FIELD_MASK
+  return ((listing << LISTING_SHIFT) | impact) >>> 0
 }
 
 /** By impact: the share of a word's maximum, below 1. */

@@ -2,7 +2,7 @@ import type { Listing } from '../../tool.ts'
 import type { CheckedEmbedder } from './embedder.ts'
 import { listingText } from './listing-text.ts'
 import { type SavedVector, type TextKey, textKey } from './saved-vectors.ts'
-import { VectorIndex } from './vector-index.ts'
+import { type NearestQuery, VectorIndex } from './vector-index.ts'
 
 /** Maximum texts per call of an embedder. */
 const BATCH_SIZE = 256
@@ -71,16 +71,22 @@ export class ListingVectors {
     }
   }
 
-  /** At least the `count` accepted listings nearest to a vector, or all if there are fewer; unordered. */
-  nearest(vector: Float32Array, count: number, accepts?: (listing: Listing) => boolean): Likeness[] {
+  /**
+   * For each query, at least the `count` accepted listings nearest to its vector, or all if there are fewer; unordered.
+   * All queries share one scan.
+   */
+  nearest(queries: readonly NearestQuery[], accepts?: (listing: Listing) => boolean): Likeness[][] {
     const isAccepted = accepts && ((number: number) => this.#isAccepted(number, accepts))
-    const likenesses: Likeness[] = []
-    for (const number of this.#vectors.nearest(vector, count, isAccepted)) {
-      const listing = this.#listings[number]
-      if (listing !== undefined)
-        likenesses.push({ listing, similarity: this.#vectors.similarity(vector, number) })
-    }
-    return likenesses
+    const found = this.#vectors.nearest(queries, isAccepted)
+    return queries.map(({ vector }, at) => {
+      const likenesses: Likeness[] = []
+      for (const number of found[at] ?? []) {
+        const listing = this.#listings[number]
+        if (listing !== undefined)
+          likenesses.push({ listing, similarity: this.#vectors.similarity(vector, number) })
+      }
+      return likenesses
+    })
   }
 
   similarity(vector: Float32Array, listing: Listing): number {

@@ -1,3 +1,11 @@
+import { SketchTable } from './sketch-table.ts'
+
+/** A vector, and how many numbers near it are wanted. */
+export interface NearestQuery {
+  readonly vector: Float32Array
+  readonly count: number
+}
+
 /** Steps of a byte on each side of zero. */
 const STEPS = 127
 
@@ -8,24 +16,23 @@ const STEPS = 127
 export class VectorIndex {
   readonly dimensions: number
   readonly #sketcher: Sketcher
+  readonly #table: SketchTable
   #values: Int8Array
-  #sketches: Int32Array
   /** By number: the scale of a byte; 0 if there is no vector. */
   #scales: Float32Array
   #end = 0
-  #distances = new Uint16Array(0)
 
   constructor(dimensions: number) {
     this.dimensions = dimensions
     this.#sketcher = new Sketcher(dimensions)
+    this.#table = new SketchTable(this.#sketcher.words)
     this.#values = new Int8Array(0)
-    this.#sketches = new Int32Array(0)
     this.#scales = new Float32Array(0)
   }
 
   /** Size in bytes, for memory accounting. */
   get bytes(): number {
-    return this.#values.byteLength + this.#sketches.byteLength + this.#scales.byteLength
+    return this.#values.byteLength + this.#table.bytes + this.#scales.byteLength
   }
 
   /** Sets the vector of a number; a zero vector is not stored. */
@@ -72,51 +79,36 @@ export class VectorIndex {
     const start = number * this.dimensions
     const scale = this.#scales[number] ?? 0
     if (scale === 0) return 0
-    const end = this.dimensions
-    let even = 0
-    let odd = 0
-    let at = 0
-    for (; at + 1 < end; at += 2) {
-      even += (vector[at] as number) * (values[start + at] as number)
-      odd += (vector[at + 1] as number) * (values[start + at + 1] as number)
-    }
-    if (at < end) even += (vector[at] as number) * (values[start + at] as number)
-    return (even + odd) * scale
+    return dot(vector, values, start, this.dimensions) * scale
   }
 
   /**
-   * At least `count` numbers whose sketches are closest to a vector's, unordered: more if sketches tie, all if there
-   * are fewer. Numbers that `accepts` rejects are not counted; it is called only for close ones.
+   * For each query, at least `count` numbers whose sketches are closest to its vector's, unordered: more if sketches tie,
+   * all if there are fewer. Numbers that `accepts` rejects are not counted; it is called only for close ones. All queries
+   * share one scan.
    */
-  nearest(vector: Float32Array, count: number, accepts?: (number: number) => boolean): number[] {
-    const distances = this.#measure(vector)
-    const byDistance = countedByDistance(distances, this.#end, this.#sketcher.words * 32)
-    const found: number[] = []
-    // Searches outwards in rings, each several times as large as the last: usually the first is enough.
-    let inner = 0
-    for (let wanted = count; found.length < count && inner < byDistance.length; wanted *= 4) {
-      const outer = Math.max(inner + 1, distanceOf(wanted, byDistance))
-      for (const number of numbersWithin(distances, this.#end, inner, outer))
-        if (this.#scales[number] !== 0 && (accepts === undefined || accepts(number))) found.push(number)
-      inner = outer
-    }
-    return found
-  }
-
-  /** The distance of each sketch from a vector's, by number. */
-  #measure(vector: Float32Array): Uint16Array {
-    const { words } = this.#sketcher
-    if (this.#distances.length < this.#end) this.#distances = new Uint16Array(this.#scales.length)
-    const sketch = new Int32Array(words)
-    this.#sketcher.sketch(vector, sketch, 0)
-    this.#distances.fill(0, 0, this.#end)
-    for (let word = 0; word < words; word += WORDS_AT_A_TIME)
-      addDistances(this.#sketches, sketch.subarray(word), this.#distances, this.#end, word, words)
-    return this.#distances
+  nearest(queries: readonly NearestQuery[], accepts?: (number: number) => boolean): number[][] {
+    const wanted = queries.map(({ vector, count }) => {
+      const sketch = new Int32Array(this.#sketcher.words)
+      this.#sketcher.sketch(vector, sketch, 0)
+      return { sketch, count }
+    })
+    const isPresent = (number: number) => this.#scales[number] !== 0
+    const near = this.#table.closest(wanted, this.#end, isPresent)
+    if (accepts === undefined) return [...near]
+    return near.map((numbers, at) => {
+      const accepted = numbers.filter(accepts)
+      const query = wanted[at]
+      if (query === undefined || accepted.length >= query.count || numbers.length < query.count)
+        return accepted
+      // Most of the closest are rejected: look further, asking about each that is closer than those found so far.
+      const isAccepted = (number: number) => isPresent(number) && accepts(number)
+      return this.#table.closest([query], this.#end, isAccepted)[0] ?? []
+    })
   }
 
   #place(number: number, vector: Float32Array | Int8Array, scale: number): void {
-    this.#sketcher.sketch(vector, this.#sketches, number * this.#sketcher.words)
+    this.#sketcher.sketch(vector, this.#table.sketches, number * this.#sketcher.words)
     this.#scales[number] = scale
     this.#end = Math.max(this.#end, number + 1)
   }
@@ -125,86 +117,26 @@ export class VectorIndex {
     if (number < this.#scales.length) return
     const room = Math.max(64, number + 1 + (number >>> 2))
     this.#values = grown(this.#values, new Int8Array(room * this.dimensions))
-    this.#sketches = grown(this.#sketches, new Int32Array(room * this.#sketcher.words))
+    this.#table.reserve(room)
     this.#scales = grown(this.#scales, new Float32Array(room))
   }
 }
 
-const WORDS_AT_A_TIME = 8
-
-/**
- * How many numbers there are at each distance. A separate function, like the loops below, since it compiles better.
- */
-function countedByDistance(distances: Uint16Array, end: number, farthest: number): Uint32Array {
-  const counts = new Uint32Array(farthest + 1)
-  for (let number = 0; number < end; number++) {
-    const distance = distances[number] as number
-    counts[distance] = (counts[distance] as number) + 1
+/** Four sums at a time: one or two take twice as long. */
+function dot(vector: Float32Array, values: Int8Array, start: number, length: number): number {
+  let [first, second, third, fourth] = [0, 0, 0, 0]
+  let at = 0
+  for (; at + 3 < length; at += 4) {
+    first += (vector[at] as number) * (values[start + at] as number)
+    second += (vector[at + 1] as number) * (values[start + at + 1] as number)
+    third += (vector[at + 2] as number) * (values[start + at + 2] as number)
+    fourth += (vector[at + 3] as number) * (values[start + at + 3] as number)
   }
-  return counts
+  for (; at < length; at++) first += (vector[at] as number) * (values[start + at] as number)
+  return first + second + third + fourth
 }
 
-/** The numbers at a distance of at least `inner` and less than `outer`. */
-function numbersWithin(distances: Uint16Array, end: number, inner: number, outer: number): number[] {
-  const numbers: number[] = []
-  for (let number = 0; number < end; number++) {
-    const distance = distances[number] as number
-    if (distance < outer && distance >= inner) numbers.push(number)
-  }
-  return numbers
-}
-
-/** The distance below which there are `wanted` numbers; past the last if there are fewer. */
-function distanceOf(wanted: number, byDistance: Uint32Array): number {
-  let distance = 0
-  for (let seen = 0; seen < wanted && distance < byDistance.length; distance++)
-    seen += byDistance[distance] as number
-  return distance
-}
-
-/**
- * Counts, for each sketch, the signs in which eight of its numbers differ from those of another. Each number becomes
- * eight 4-bit counts, which are summed as long as they have room and then summed across. Unrolled, since a nested
- * loop takes half as long again.
- */
-function addDistances(
-  sketches: Int32Array,
-  sketch: Int32Array,
-  distances: Uint16Array,
-  end: number,
-  start: number,
-  stride: number,
-): void {
-  const [s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0] = sketch
-  for (let number = 0, at = start; number < end; number++, at += stride) {
-    const first =
-      bitsByFour((sketches[at] as number) ^ s0) +
-      bitsByFour((sketches[at + 1] as number) ^ s1) +
-      bitsByFour((sketches[at + 2] as number) ^ s2)
-    const second =
-      bitsByFour((sketches[at + 3] as number) ^ s3) +
-      bitsByFour((sketches[at + 4] as number) ^ s4) +
-      bitsByFour((sketches[at + 5] as number) ^ s5)
-    const third =
-      bitsByFour((sketches[at + 6] as number) ^ s6) + bitsByFour((sketches[at + 7] as number) ^ s7)
-    const byEight = foursToEights(first | 0) + foursToEights(second | 0) + foursToEights(third | 0)
-    const bySixteen = (byEight & 0x00ff00ff) + ((byEight >>> 8) & 0x00ff00ff)
-    const differing = (bySixteen + (bySixteen >>> 16)) & 0xffff
-    distances[number] = (distances[number] as number) + differing
-  }
-}
-
-/** The number of set bits in each group of four. */
-function bitsByFour(bits: number): number {
-  const byTwo = bits - ((bits >>> 1) & 0x55555555)
-  return ((byTwo & 0x33333333) + ((byTwo >>> 2) & 0x33333333)) | 0
-}
-
-function foursToEights(counts: number): number {
-  return (counts & 0x0f0f0f0f) + ((counts >>> 4) & 0x0f0f0f0f)
-}
-
-function grown<Numbers extends Int8Array | Int32Array | Float32Array>(from: Numbers, to: Numbers): Numbers {
+function grown<Numbers extends Int8Array | Float32Array>(from: Numbers, to: Numbers): Numbers {
   to.set(from)
   return to
 }

@@ -127,7 +127,7 @@ function sentinelsOf(text: string): object {
   return { sentinels, name: searchParams.get('name') ?? 'mymaster', db: Number(pathname.slice(1)) || 0 }
 }
 
-/** A cluster's nodes name each other by address, so the credentials and TLS of the first hold for all of them. */
+/** A cluster's nodes name each other by address, so the credentials and TLS of the first apply to all of them. */
 function tlsOf(text: string): object {
   const { protocol, username, password } = new URL(text)
   return {
